@@ -114,6 +114,8 @@ def _needed(piece: _NamePiece, message: _NameContext) -> int:
             if piece.question
             else _CAPITAL
         )
+    if message.asked and message.alone and not message.kinds and not piece.question:
+        return _FULL  # another name in place of the one before
     if message.asked == "confirm" or (piece.cue in _BEHIND and piece.edge and not piece.question):
         return _CUED
     if not message.kinds:

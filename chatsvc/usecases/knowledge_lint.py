@@ -14,7 +14,8 @@ from chatsvc.domain.knowledge_findings import SENTENCES, LintFinding
 from chatsvc.domain.language import primary
 from chatsvc.domain.models import Entry
 from chatsvc.engines import Knowledge, SearchResult
-from chatsvc.engines.knowledge.dialogue import facts, hearing
+from chatsvc.engines.knowledge import questions as judged
+from chatsvc.engines.knowledge.search import amounts, facts
 from chatsvc.engines.knowledge.search.index import KnowledgeIndex
 from chatsvc.engines.knowledge.search.stemming import stem
 from chatsvc.engines.knowledge.search.stopwords import STOPWORDS
@@ -206,12 +207,12 @@ def generated(entry: Entry) -> list[str]:
     """
     heading = entry.question.rstrip("?!. ")
     made = [heading]
-    if len(words(heading)) <= _HEADING and not hearing.asks(entry.question):
+    if len(words(heading)) <= _HEADING and not judged.asks(entry.question, entry.language):
         forms = _FORMS.get(primary(entry.language), _FORMS["en"])
-        stated = facts.stated(entry.answer)
+        stated = amounts.read(entry.answer).kinds
         made += [form.format(heading.lower()) for kind, of_kind in forms.items() if kind in ("", *stated) for form in of_kind]
     for sentence in facts.sentences(entry.answer)[:_SENTENCES] if not entry.alt else ():
-        telling = [word.strip('.,;:!?()"“”') for word in sentence.split() if facts.subject(words(word))]
+        telling = [word.strip('.,;:!?()"“”') for word in sentence.split() if judged.tells(word)]
         if len(telling) >= _WORDS:
             made.append(" ".join(telling[:_WORDS]).lower())
     return list(dict.fromkeys(made))

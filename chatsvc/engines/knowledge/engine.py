@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from chatsvc.engines import Reply, Turn, language, threads
-from chatsvc.engines.knowledge.dialogue import decide
+from chatsvc.engines.knowledge.policy import table as decide
 
 
 class KnowledgeEngine:

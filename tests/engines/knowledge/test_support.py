@@ -8,8 +8,8 @@ import pytest
 
 from chatsvc.domain.models import Bot, Entry, HistoryMessage
 from chatsvc.engines import EngineError, Reply, Turn
-from chatsvc.engines.knowledge.dialogue import facts, support
 from chatsvc.engines.knowledge.engine import KnowledgeEngine
+from chatsvc.engines.knowledge.search import facts
 from chatsvc.engines.knowledge.search.index import KnowledgeIndex
 from tests.fakes import START
 
@@ -98,27 +98,6 @@ async def test_an_entry_that_has_what_is_asked_for_is_told_as_the_answer(knowled
 
 async def test_a_bot_that_must_not_hedge_tells_the_nearest_entry_as_it_is() -> None:
     assert (await talk(CAMP, "how much does the sunday roast cost", ask_back=False)).text.startswith("Pizza van")
-
-
-@pytest.mark.parametrize(
-    ("entry", "message"),
-    [
-        ("Lake", "who guards the lake"),  # no person
-        ("Food", "how long does the pizza take"),  # no duration of it, but of a walk: not told apart
-        ("Eye test", "colour blindness test"),  # words that no entry has
-    ],
-)
-def test_what_an_entry_lacks_is_told_from_facts_and_words(entry: str, message: str) -> None:
-    lacking = support.is_lacking(Entry("1", entry, (), CAMP[entry], "en"), message, index_of(CAMP))
-    assert lacking == (entry != "Food")
-
-
-def test_a_long_message_is_not_judged() -> None:
-    dogs = Entry("1", "Dogs", (), CAMP["Dogs"], "en")
-    index = index_of(CAMP)
-    assert support.is_lacking(dogs, "do you take cats", index)
-    assert not support.is_lacking(dogs, "we are coming with our two cats next week, do you take them", index)
-    assert not support.is_lacking(dogs, "?", index)
 
 
 async def test_a_bare_question_stays_with_the_entry_spoken_of() -> None:

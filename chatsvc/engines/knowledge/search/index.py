@@ -12,7 +12,9 @@ import math
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from functools import cached_property
 from sys import intern
+from typing import TYPE_CHECKING
 
 from chatsvc.domain.entries import PackedEntries
 from chatsvc.domain.language import primary
@@ -25,6 +27,9 @@ from chatsvc.engines.knowledge.search.query import Query, query_of
 from chatsvc.engines.knowledge.search.spelling import Speller
 from chatsvc.language.folding import words
 from chatsvc.language.language_detection import guess
+
+if TYPE_CHECKING:
+    from chatsvc.engines.knowledge.search.answering import FactIndex
 
 _CANDIDATES = 16
 _WHOLE = 0.85  # weight of the entry as a whole; the rest is its best phrasing
@@ -114,6 +119,13 @@ class KnowledgeIndex:
     def languages(self) -> AbstractSet[str]:
         """Primary tags of the entries' languages."""
         return self._spoken
+
+    @cached_property
+    def facts(self) -> FactIndex:
+        """The answers to questions, from the facts of the entries."""
+        from chatsvc.engines.knowledge.search.answering import FactIndex
+
+        return FactIndex(self)
 
     def search(
         self, text: str, language: str | None = None, limit: int = 5, *, spoken: str | None = None, explain: bool = False
