@@ -693,6 +693,14 @@ MIGRATIONS: tuple[str, ...] = (
     CREATE INDEX sign_in_failures_by_key ON sign_in_failures (key, at);
     CREATE INDEX sign_in_failures_by_time ON sign_in_failures (at);
     """,
+    # 35: all processes over one store work, and commands write to it themselves.
+    """
+    DROP TABLE remote_commands;
+    DROP TABLE remote_files;
+    ALTER TABLE nodes DROP COLUMN state;
+    """,
+    # 36: versions of accounts, in PostgreSQL alone.
+    "",
 )
 
 
