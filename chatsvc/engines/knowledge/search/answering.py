@@ -7,23 +7,28 @@ holds an amount, a time, a place or a person where the question asks for one.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from operator import mul
 from typing import NamedTuple
 
 from chatsvc.domain.language import primary
 from chatsvc.domain.models import Entry
+from chatsvc.engines import Hit, SearchResult
 from chatsvc.engines.knowledge.search import amounts, comparing, facts, matching, telling, topics
 from chatsvc.engines.knowledge.search.facts import Fact
-from chatsvc.engines.knowledge.search.index import KnowledgeIndex, RankedEntry
+from chatsvc.engines.knowledge.search.index import KnowledgeIndex, RankedEntry, Ranking
 from chatsvc.engines.knowledge.search.matching import QuestionTerm, TextVocabulary
 from chatsvc.engines.knowledge.search.stopwords import STOPWORDS
+from chatsvc.language import acts
 from chatsvc.language.folding import words
+from chatsvc.language.language_detection import guess
+from chatsvc.language.wordlists import WordFile
 
-ANSWER, HEDGE, ASK = 0.55, 0.42, 0.15  # least confidence of an answer, a hedged answer, a question back
+ANSWER, HEDGE, ASK = 0.62, 0.50, 0.15  # least confidence of an answer, a hedged answer, a question back
 _AGE = frozenset({"age"})
 _OF_BUSINESS = frozenset({"where", "open"})  # kinds of questions that need no subject
+LIKELY = 0.4  # probability from which a kind of question counts
 _MOST_ENTRIES = 5  # told as evidence
 _MOST_OPTIONS = 3
 _NEAR = 2.0  # distance from the first one's score up to which an entry may be offered
@@ -31,9 +36,8 @@ _HEAD, _ELSEWHERE = 0.7, 0.35  # strength of a word that the heading explains, o
 _PROPER, _FITS = 0.3, 0.2  # weight of an amount that is asked for, and of one that may stand for it
 _CANDIDATES = 10
 _TOPIC = 0.35  # weight of the nearness of topics in the choice of a fact
-_UNSAID = 3.0  # the same for the words of a follow-up that the entry does not explain
-_UNFIT = 1.5  # taken from the logit of an entry without the amount, time or person asked for
 _PHRASINGS = 16  # of an entry whose topics count
+_PHRASINGS_READ = 3  # phrasings of an entry whose kinds of question count, beside its question
 _AT_ONCE = 200  # entries whose facts are read when the index is built
 _CACHED = 2_048  # entries with their facts
 
@@ -78,12 +82,14 @@ class Prepared:
     asks: topics.Vector  # where its question and phrasings lie among the topics
     tells: topics.Vector  # where its answer does
     lies: tuple[topics.Vector, ...]  # where each fact does
+    asked: Mapping[str, float]  # kinds of its questions, a vector of length 1
 
 
 @dataclass(frozen=True, slots=True)
 class JudgedEntry:
     """An entry judged for a question. `scores` holds one of each fact; `evidence` the figures of `EVIDENCE`."""
 
+    number: int
     prepared: Prepared
     scores: tuple[float, ...]
     best: int
@@ -99,6 +105,7 @@ class Judged:
     asked: tuple[QuestionTerm, ...]
     entries: list[JudgedEntry]
     confidence: float
+    ranking: Ranking
 
 
 EVIDENCE = (
@@ -113,11 +120,15 @@ EVIDENCE = (
     "asks",  # nearness of the topics of the phrasings
     "tells",  # ... of the answer
     "near",  # ... of the best fact
+    "kind",  # cosine of the kinds of question of the visitor and of the entry
     "missing",  # share of the question in words that other entries explain
     "unsaid",  # share of the question's own words that the entry does not explain
     "clear",  # the best fact has all words of the question, and what it asks for
 )
-WEIGHTS = (1.47, 2.25, 1.75, 0.84, 0.51, 1.29, 1.3, 0.53, 1.47, 1.64, 2.83, -0.8, -1.14, 0.15)
+SIGNS = ("ranked", "found", "covered", "owned", "lies", "kind", "margin", "missing", "clear", "terms", "unfit", "unsaid")
+_FILE = WordFile("engines/knowledge/search/weights.txt")
+WEIGHTS = tuple(float(_FILE.text(f"entry {name}")) for name in EVIDENCE)
+_BIAS, _SURE = float(_FILE.text("bias")), tuple(float(_FILE.text(f"sure {name}")) for name in SIGNS)
 
 
 class FactIndex:
@@ -133,7 +144,7 @@ class FactIndex:
 
     def answer(self, question: Question, said: Collection[str] = ()) -> Answer:
         """Return what to say. No text of `said` is said again where there is more to say."""
-        judged = self._judged_with_subject(question)
+        judged = self.judged_with_subject(question)
         if question.kind in _OF_BUSINESS and not any(term.names and term.known for term in judged.asked):
             judged = max(judged, self.judged(question, _of_business(question)), key=lambda one: one.confidence)
         if not judged.entries:
@@ -154,6 +165,24 @@ class FactIndex:
         options = near if decision == "ask" else ()
         return Answer(decision, round(sure, 4), text, evidence, self._subject(entry), options, entry.id, entry.question)
 
+    def search(self, text: str, language: str | None = None, limit: int = 5, *, explain: bool = False) -> SearchResult:
+        """Search as `KnowledgeIndex.search` does, with the entries and the confidence of `answer`."""
+        kinds = acts.classify(text, language or guess(text) or self._knowledge.default_language).kinds
+        kind = max(kinds, key=lambda one: kinds[one])
+        judged = self.judged(Question(text, kind if kinds[kind] >= LIKELY else "", language or ""), text)
+        sure, ranking = judged.confidence, judged.ranking
+        first = judged.entries[0].score if judged.entries else 0.0
+        hits = tuple(
+            Hit(
+                one.prepared.entry,
+                round(min(1.0, max(0.0, ranking.entries[0].score)) * math.exp((one.score - first) / 4), 4),
+                self._knowledge.reasons(ranking, one.number) if explain else (),
+            )
+            for one in judged.entries[:limit]
+        )
+        decision = "answer" if sure >= ANSWER else "ask" if sure >= ASK else "abstain"
+        return SearchResult(ranking.language, decision, round(sure, 4), hits, hedged=decision == "ask" and sure >= HEDGE)
+
     def _second(self, question: Question, judged: Judged) -> list[str]:
         """Return what another entry says of a second thing that the question names: "filling and scaling, how much?"."""
         best = judged.entries[0]
@@ -168,7 +197,7 @@ class FactIndex:
         titled = all(matching.strength(term, other.entries[0].prepared.title) >= matching.SAME_WORD for term in left)
         return [telling.tell(other.entries[0], other.asked, rest, ())] if titled and other.entries[0].fits else []
 
-    def _judged_with_subject(self, question: Question) -> Judged:
+    def judged_with_subject(self, question: Question) -> Judged:
         """Judge a question by itself, or together with the subject spoken of before."""
         alone = self.judged(question, question.text)
         about = self._subject_words(question.subject)
@@ -195,12 +224,13 @@ class FactIndex:
         own = None if text is question.text else words(question.text)
         asked = matching.terms(ranking.query, ranking.asked, self._lexicon, own)
         if not ranking.entries:
-            return Judged(asked, [], 0.0)
+            return Judged(asked, [], 0.0, ranking)
         first = ranking.entries[0].score or 1.0
         lies = topics.shared().direction(topics.features_of([word.read for word in ranking.query.words], self._lexicon))
-        entries = [self._judge(one, first, asked, question.kind, lies) for one in ranking.entries[:_CANDIDATES]]
+        kinds = _kinds((question.text,), question.language or ranking.language)
+        entries = [self._judge(one, first, asked, question.kind, kinds, lies) for one in ranking.entries[:_CANDIDATES]]
         entries.sort(key=lambda one: -one.score)
-        return Judged(asked, entries, _confidence(asked, entries, ranking.confidence))
+        return Judged(asked, entries, probability(signs(asked, entries, ranking.confidence)), ranking)
 
     def _subject_words(self, subject: str) -> str:
         """Return the words of a subject that name it."""
@@ -228,6 +258,7 @@ class FactIndex:
                 self._mean((entry.question, *entry.alt)),
                 self._mean((entry.answer,)),
                 tuple(self._mean((fact.text,)) for fact in stated),
+                _kinds((entry.question, *entry.alt[:_PHRASINGS_READ]), entry.language),
             )
         return known
 
@@ -236,7 +267,15 @@ class FactIndex:
         found = [topics.shared().direction(topics.features_of(words(text), self._lexicon)) for text in texts[:_PHRASINGS]]
         return topics.unit(tuple(map(sum, zip(*filter(None, found), strict=True))))
 
-    def _judge(self, one: RankedEntry, first: float, asked: Sequence[QuestionTerm], kind: str, lies: topics.Vector) -> JudgedEntry:
+    def _judge(
+        self,
+        one: RankedEntry,
+        first: float,
+        asked: Sequence[QuestionTerm],
+        kind: str,
+        kinds_asked: Mapping[str, float],
+        lies: topics.Vector,
+    ) -> JudgedEntry:
         prepared = self._prepare(one.entry)
         wanted, proper = amounts.HELD.get(kind, frozenset()), amounts.PROPER.get(kind, frozenset())
         if not wanted and any(term.is_age for term in asked):
@@ -278,34 +317,38 @@ class FactIndex:
             topics.cosine(lies, prepared.asks),
             topics.cosine(lies, prepared.tells),
             near[best],
+            sum(share * prepared.asked.get(kind, 0.0) for kind, share in kinds_asked.items()),
             sum([weight for term, weight, held in lacking if term.names and term.known and held < matching.EXPLAINED]),
             sum([weight * (1 - held) for term, weight, held in lacking if term.own and not term.is_value]) / own_weight,
             float(fits and held_best >= matching.SAME_WORD),
         )
-        return JudgedEntry(prepared, tuple(scores), best, fits, evidence, sum(map(mul, WEIGHTS, evidence)))
+        return JudgedEntry(one.entry, prepared, tuple(scores), best, fits, evidence, sum(map(mul, WEIGHTS, evidence)))
 
 
-def _confidence(asked: Sequence[QuestionTerm], judged: Sequence[JudgedEntry], found: float) -> float:
-    """Return the probability that the first one answers the question: a logistic regression, see scripts/bench/fit.py."""
+def signs(asked: Sequence[QuestionTerm], judged: Sequence[JudgedEntry], found: float) -> tuple[float, ...]:
+    """Return the signs of `SIGNS` that the first one answers the question. `found` is the confidence of the search."""
     best = judged[0]
     shown = dict(zip(EVIDENCE, best.evidence, strict=True))
-    margin = min(2.0, best.score - judged[1].score) if len(judged) > 1 else 2.0
-    z = (
-        -4.13
-        + 2.45 * found * shown["rank"]
-        + 1.37 * found
-        + 1.0 * shown["covered"]
-        + 0.21 * shown["owned"]
-        + 1.72 * shown["near"]
-        + 0.22 * margin
-        - 1.0 * shown["missing"]
-        + 1.17 * shown["clear"]
-        + 0.86 * min(1.0, len(asked) / 6)
-        - (0.0 if best.fits else _UNFIT)
+    follows = any(not term.own for term in asked)  # the subject's words, which its entry holds, are no evidence
+    return (
+        found * shown["rank"],
+        found,
+        shown["covered"],
+        shown["owned"],
+        max(shown["near"], shown["asks"]),
+        shown["kind"],
+        min(2.0, best.score - judged[1].score) if len(judged) > 1 else 2.0,
+        shown["missing"],
+        shown["clear"],
+        min(1.0, len(asked) / 6),
+        0.0 if best.fits else 1.0,
+        shown["unsaid"] if follows else 0.0,
     )
-    if any(not term.own for term in asked):  # the subject's words, which its entry holds, are no evidence
-        z -= _UNSAID * shown["unsaid"]
-    return 1.0 / (1.0 + math.exp(-z))
+
+
+def probability(shown: Sequence[float]) -> float:
+    """Return the probability that the first one answers the question: a logistic regression over the signs."""
+    return 1.0 / (1.0 + math.exp(-_BIAS - sum(map(mul, _SURE, shown))))
 
 
 def _points(text: str) -> bool:
@@ -317,6 +360,16 @@ def _of_business(question: Question) -> str:
     """Return the question for the address or the hours of the business itself."""
     file = amounts.FILES.get(primary(question.language)) or amounts.FILES["en"]
     return file.text(f"of_business {question.kind}")
+
+
+def _kinds(texts: Sequence[str], language: str) -> dict[str, float]:
+    """Return the kinds of question of some texts together, as a vector of length 1."""
+    total: dict[str, float] = {}
+    for text in texts:
+        for kind, share in acts.classify(text, primary(language)).kinds.items():
+            total[kind] = total.get(kind, 0.0) + share
+    length = math.sqrt(sum(share * share for share in total.values())) or 1.0
+    return {kind: share / length for kind, share in total.items()}
 
 
 def _explains(judged: JudgedEntry, term: QuestionTerm, least: float = matching.EXPLAINED) -> bool:

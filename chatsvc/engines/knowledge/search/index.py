@@ -12,7 +12,9 @@ import math
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from functools import cached_property
 from sys import intern
+from typing import TYPE_CHECKING
 
 from chatsvc.domain.entries import PackedEntries
 from chatsvc.domain.language import primary
@@ -25,6 +27,9 @@ from chatsvc.engines.knowledge.search.query import Query, query_of
 from chatsvc.engines.knowledge.search.spelling import Speller
 from chatsvc.language.folding import words
 from chatsvc.language.language_detection import guess
+
+if TYPE_CHECKING:
+    from chatsvc.engines.knowledge.search.answering import FactIndex
 
 _CANDIDATES = 16
 _WHOLE = 0.85  # weight of the entry as a whole; the rest is its best phrasing
@@ -115,6 +120,18 @@ class KnowledgeIndex:
         """Primary tags of the entries' languages."""
         return self._spoken
 
+    @property
+    def default_language(self) -> str:
+        """The bot's language."""
+        return self._default
+
+    @cached_property
+    def facts(self) -> FactIndex:
+        """The answers to questions, from the facts of the entries."""
+        from chatsvc.engines.knowledge.search.answering import FactIndex
+
+        return FactIndex(self)
+
     def search(
         self, text: str, language: str | None = None, limit: int = 5, *, spoken: str | None = None, explain: bool = False
     ) -> SearchResult:
@@ -135,6 +152,10 @@ class KnowledgeIndex:
         gathered = self._gathered(text)
         ranked = self._rank(gathered, wanted, others)
         return Ranking(wanted, gathered.asked, gathered.query, ranked, self._confidence(gathered, ranked) if ranked else 0.0)
+
+    def reasons(self, ranking: Ranking, entry: int) -> tuple[str, ...]:
+        """Return the matched words of a candidate; see `explanation.why`."""
+        return why(ranking.query, self._corpus, entry)
 
     def _confidence(self, gathered: _Gathered, ranked: Sequence[RankedEntry]) -> float:
         shown = self._signs(gathered.asked, gathered.query, ranked)
