@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from chatsvc.engines.knowledge.search import lexicon
+from chatsvc.engines.knowledge.search.sentence_splitting import SentenceSplitter
 from chatsvc.engines.knowledge.search.stemming import stem
 from chatsvc.engines.knowledge.search.stopwords import STOPWORDS, is_light
 from chatsvc.language.folding import fold, words
@@ -24,8 +25,9 @@ _ASKED = {name.removeprefix("asks "): _FILE.pattern(name) for name, _ in _FILE.e
 _ASKING_WORDS, _LEANING = _FILE.words("asking_words"), _FILE.words("leaning")
 _PEOPLE = _FILE.words("people")
 _NO_NAMES = _FILE.words("no_names")
-_ABBREVIATIONS, _BEFORE_NUMBERS = frozenset(_FILE.items("abbreviations")), frozenset(_FILE.items("abbreviations_before_numbers"))
-_AFTER_ORDINALS = _FILE.words("after_ordinals")
+_SENTENCES = SentenceSplitter(
+    frozenset(_FILE.items("abbreviations")), frozenset(_FILE.items("abbreviations_before_numbers")), _FILE.words("after_ordinals")
+)
 _OF_BUSINESS = {name.removeprefix("of_business "): _FILE.text(name) for name, _ in _FILE.entries if name.startswith("of_business ")}
 _TITLED = {name.removeprefix("titled "): _FILE.pattern(name) for name, _ in _FILE.entries if name.startswith("titled ")}
 _PRICE, _AMOUNT = _FILE.pattern("price"), _FILE.pattern("amount")
@@ -47,13 +49,11 @@ _ABSTRACT = {
 }  # a word that asks for one of these is no subject
 _OTHER_NUMBERS = ("money", "time", "duration", "frequency", "date", "percent")
 _CAPITAL = re.compile(r"(?<=[a-zçğıöşü,&] )[A-ZÇĞİÖŞÜ][a-zçğıöşü]{2,}")  # a name, unless it is a day or a month
-_END = re.compile(r"(?<=[.!?…])\s+(?=[\"“(]?[\dA-ZÇĞİÖŞÜ€$£₺])|\n+")
 _LONG, _MANY = 120, 3  # characters or sentences from which an answer is rearranged
 _WORTH_NARROWING = 90  # characters of an answer of which one sentence is enough
 _FACT, _WORD, _LIGHT_WORD = 1.5, 1.0, 0.5  # weight of a fact asked for, of a word that names the subject, and of another word
 _BEGINNING, _ENDING = 4, 6  # least letters of a word that may begin another one, and most of the ending then
 _TITLE = 4  # words of a title that is a topic
-_NEXT = 20  # characters in which the word after a full stop is looked for
 _CLEARLY = 0.5  # a sentence must be so much better than the first one to come before it
 
 
@@ -152,27 +152,7 @@ def is_about_business(title: str, answer: str, kind: str) -> bool:
 
 def sentences(answer: str) -> list[str]:
     """Split an answer into sentences and lines, each as it stands in the answer."""
-    found: list[str] = []
-    start = 0
-    for end in _END.finditer(answer):
-        if "\n" in end[0] or not _is_abbreviated(answer[start : end.start()], answer[end.end() :]):
-            found.append(answer[start : end.start()])
-            start = end.end()
-    found.append(answer[start:])
-    return [one for one in found if one.strip()]
-
-
-def _is_abbreviated(before: str, after: str) -> bool:
-    """Return whether the full stop ending `before` belongs to an abbreviation, initial or ordinal."""
-    last = fold(before.rpartition(" ")[2].rpartition("\n")[2].lstrip("(/-"))
-    if not last.endswith(".") or last.endswith(".."):
-        return False
-    last = last[:-1]
-    if last.isdigit():
-        return (words(after[:_NEXT]) or [""])[0] in _AFTER_ORDINALS
-    if after[:1].isdigit():
-        return last in _BEFORE_NUMBERS or last in _ABBREVIATIONS
-    return last in _ABBREVIATIONS or (len(last) == 1 and last.isalpha() and last != "i")
+    return _SENTENCES.split(answer)
 
 
 def states_any(answer: str, kinds: Collection[str]) -> bool:

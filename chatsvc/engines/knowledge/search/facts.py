@@ -8,14 +8,12 @@ from typing import NamedTuple
 
 from chatsvc.domain.models import Entry
 from chatsvc.engines.knowledge.search import amounts
-from chatsvc.language.folding import fold, words
+from chatsvc.engines.knowledge.search.sentence_splitting import SentenceSplitter
 
 MOST = 60  # facts of an entry
 _ITEM = re.compile(r"^\s*(?:[-*+•–·]|\d{1,2}[.)])\s+")
 _RULE = re.compile(r"[\s|:\-]+")
-_END = re.compile(r"(?<=[.!?…])\s+(?=[\"“(]?[\dA-ZÇĞİÖŞÜ€$£₺])")
 _PIECE = re.compile(r"(?:[,;](?!\d)|\.(?=\s))\s*(?![^()]*\))")
-_NEXT = 20  # characters in which the word after a full stop is looked for
 TITLE = 40  # characters of a title that may stand in front of a fact
 _LABEL = 60  # characters of the name of an item in a list within a sentence
 
@@ -24,8 +22,8 @@ def _all(name: str) -> frozenset[str]:
     return frozenset(item for file in amounts.FILES.values() for item in file.items(name))
 
 
-_ABBREVIATIONS, _BEFORE_NUMBERS = _all("abbreviations"), _all("abbreviations_before_numbers")
-_AFTER_ORDINALS, LEANING = _all("after_ordinals"), _all("leaning")
+_SENTENCES = SentenceSplitter(_all("abbreviations"), _all("abbreviations_before_numbers"), _all("after_ordinals"))
+LEANING = _all("leaning")
 
 
 class Fact(NamedTuple):
@@ -91,7 +89,7 @@ def _facts(lines: Sequence[str], block: int) -> Iterator[Fact]:
         if line.rstrip().endswith(":"):
             head = line.strip()
             continue
-        for sentence in sentences(line.strip()):
+        for sentence in _SENTENCES.split(line.strip()):
             yield Fact(sentence, head, block)
 
 
@@ -123,31 +121,6 @@ def said(cells: Sequence[tuple[str, str]]) -> str:
     if len(others) == 1:
         return f"{name}: {others[0][1]}"
     return f"{name}: " + ", ".join(f"{head} {cell}".lstrip() for head, cell in others) if others else name
-
-
-def sentences(text: str) -> list[str]:
-    """Split a line into sentences, each as it stands there."""
-    found: list[str] = []
-    start = 0
-    for end in _END.finditer(text):
-        if not _is_abbreviated(text[start : end.start()], text[end.end() :]):
-            found.append(text[start : end.start()])
-            start = end.end()
-    found.append(text[start:])
-    return [one for one in found if one.strip()]
-
-
-def _is_abbreviated(before: str, after: str) -> bool:
-    """Return whether the full stop ending `before` belongs to an abbreviation, initial or ordinal."""
-    last = fold(before.rpartition(" ")[2].lstrip("(/-"))
-    if not last.endswith(".") or last.endswith(".."):
-        return False
-    last = last[:-1]
-    if last.isdigit():
-        return (words(after[:_NEXT]) or [""])[0] in _AFTER_ORDINALS
-    if after[:1].isdigit():
-        return last in _BEFORE_NUMBERS or last in _ABBREVIATIONS
-    return last in _ABBREVIATIONS or (len(last) == 1 and last.isalpha() and last != "i")
 
 
 def options(fact: Fact, kind: str) -> list[Option]:
