@@ -24,11 +24,6 @@ class Lease:
         self._counts_in_total = counts_in_total
         self.share = share
 
-    @property
-    def is_released(self) -> bool:
-        """Whether it is no longer counted."""
-        return self._admission is None
-
     def release(self) -> None:
         """Stop counting it."""
         admission, self._admission = self._admission, None

@@ -11,7 +11,8 @@ import pytest
 
 from chatsvc.store.database import Database
 from chatsvc.store.master_key import MasterKey
-from tests.postgres import open_store
+from chatsvc.store.postgres.connection import PostgresTarget
+from tests.postgres import Postgres, open_store
 
 KEY = MasterKey(b"k" * 32)
 Open = Callable[[Path], Awaitable[Database]]
@@ -28,6 +29,12 @@ async def open_group(path: Path) -> Database:
 
 
 KINDS: dict[str, Open] = {"group commit": open_group, "one thread": open_single}
+
+
+@pytest.fixture
+def place(postgres: Postgres) -> PostgresTarget:
+    """An empty database of PostgreSQL."""
+    return postgres.target(postgres.new_database())
 
 
 @pytest.fixture(autouse=True)

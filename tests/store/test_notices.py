@@ -16,16 +16,9 @@ from chatsvc.store.postgres.notices import PostgresNotices
 from chatsvc.usecases.conversation_events import OPERATOR, VISITOR
 from chatsvc.usecases.shared_events import SharedEvents
 from tests.api.support import until
-from tests.postgres import Postgres
 
 HERE = ("bot", "web", "visitor")
 Open = Callable[[str], Awaitable[SharedEvents]]
-
-
-@pytest.fixture
-def place(postgres: Postgres) -> PostgresTarget:
-    """A database of several processes."""
-    return postgres.target(postgres.new_database())
 
 
 @pytest.fixture

@@ -24,7 +24,6 @@ from chatsvc.store.sqlite.migrations import MIGRATIONS
 from chatsvc.usecases.conversation_locks import HoldRequest
 from chatsvc.usecases.shared_turns import SharedTurns
 from tests.fakes import START
-from tests.postgres import Postgres
 from tests.store.support import chat, furnish, new_account
 
 Open = Callable[..., Awaitable[PostgresDatabase]]
@@ -33,12 +32,6 @@ Open = Callable[..., Awaitable[PostgresDatabase]]
 def node(name: str, state: str = WORKING) -> ServiceNode:
     """A process of this version."""
     return ServiceNode(name, state, START, f"{name}:8080", "1.0")
-
-
-@pytest.fixture
-def place(postgres: Postgres) -> PostgresTarget:
-    """An empty database."""
-    return postgres.target(postgres.new_database())
 
 
 @pytest.fixture

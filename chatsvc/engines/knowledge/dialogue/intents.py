@@ -43,7 +43,6 @@ def _patterns(name: str) -> re.Pattern[str]:
 _WANTED = {name: _patterns(name) for name in NAMES}
 _RULED_OUT = {name: _patterns(f"not {name}") for name in ("person", "complaint", "refund", "own", "cancel", "move")}
 _RULED_OUT["enrol"] = _patterns("enrols not")
-_TURKISH_INSULT = _patterns("insulting tr")
 
 
 @lru_cache(maxsize=256)
@@ -59,8 +58,3 @@ def of(message: str) -> frozenset[str]:
 def _has(name: str, line: str) -> bool:
     ruled_out = _RULED_OUT.get(name)
     return bool(_WANTED[name].search(line)) and not (ruled_out and ruled_out.search(line))
-
-
-def insult_language(message: str) -> str:
-    """Return the language of an insult."""
-    return "tr" if _TURKISH_INSULT.search(line_of(message[:_READ])) else "en"
