@@ -94,7 +94,8 @@ def list_(ctx: click.Context, account: str | None, as_json: bool) -> None:
 def show_(ctx: click.Context, bot_id: str, as_json: bool) -> None:
     """Show one bot with its settings.
 
-    Shows the fields of `GET /chatbots/{id}`, the settings that only an administrator can see, and the bot's closed days, texts and forms.
+    Shows the fields of `GET /chatbots/{id}`, the settings that only an administrator can see, and the bot's closed days, texts, forms and
+    suggestions.
 
     \b
     Examples:
@@ -107,19 +108,22 @@ def show_(ctx: click.Context, bot_id: str, as_json: bool) -> None:
 @click.argument("bot_id", type=BOT, metavar="ID")
 @click.option("--name", help="The bot's name.")
 @settings
+@click.option("--suggestion", "suggestions", multiple=True, metavar="T", help='A question offered to visitors first, up to four; "" none.')
 @json_option
 @click.pass_context
-def set_(ctx: click.Context, /, bot_id: str, as_json: bool, **values: Any) -> None:
+def set_(ctx: click.Context, /, bot_id: str, suggestions: tuple[str, ...], as_json: bool, **values: Any) -> None:
     """Change a bot's settings, in force from the next message on.
 
-    Options that are not given change nothing; "" removes an optional text.
+    Options that are not given change nothing; "" removes an optional text. The given suggestions replace those before.
 
     \b
     Examples:
       chatsvc bot set 6f1c... --model fast --greeting "Merhaba!"
+      chatsvc bot set 6f1c... --suggestion "Where are you?" --suggestion "How much is a haircut?"
       chatsvc bot set 6f1c... --opening-hours ""
     """
-    show(call(ctx, "bot.set", bot=bot_id, **_given(values)), as_json)
+    offered = list(filter(None, suggestions)) if suggestions else None
+    show(call(ctx, "bot.set", bot=bot_id, suggestions=offered, **_given(values)), as_json)
 
 
 @bot.command()
@@ -127,7 +131,7 @@ def set_(ctx: click.Context, /, bot_id: str, as_json: bool, **values: Any) -> No
 @json_option
 @click.pass_context
 def export(ctx: click.Context, bot_id: str, as_json: bool) -> None:
-    """Print a bot as YAML: settings, closed days, texts and forms.
+    """Print a bot as YAML: settings, closed days, texts, forms and suggestions.
 
     `bot apply` reads the same file. Nothing of the knowledge, the keys or the visitors is in it.
 

@@ -27,6 +27,8 @@ SENTENCES: dict[str, Sentence] = {
         tr="2026-12-31 gibi bir gün ya da 2027-01-01..2027-01-15 gibi günler bekleniyordu",
     ),
     "too_many_days": Sentence(en="expected at most {most} days", tr="en çok {most} gün olabilir"),
+    "too_many_suggestions": Sentence(en="expected at most {most} questions", tr="en çok {most} soru olabilir"),
+    "unprintable": Sentence(en="holds characters that cannot be shown", tr="gösterilemeyen karakterler içeriyor"),
     "sentence_unknown": Sentence(en="the dialogue has no sentence {name!r}", tr="botun “{name}” diye bir cümlesi yok"),
     "placeholders": Sentence(en="the placeholders of this sentence are {known}", tr="bu cümlenin yer tutucuları: {known}"),
     "too_many_fields": Sentence(en="expected at most {most} fields", tr="en çok {most} alan olabilir"),

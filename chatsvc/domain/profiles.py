@@ -1,4 +1,4 @@
-"""Owner's words of a bot. Its texts, closed days and forms (DECISIONS.md section 9), and their JSON in the store."""
+"""Owner's words of a bot. Texts, closed days, forms, suggested questions (DECISIONS.md section 9), and their JSON in the store."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ KINDS = ("text", "number", "choice", "date")
 APPOINTMENTS = ("time", "date", "nights")
 ADDRESSES = ("formal", "familiar")
 LANGUAGES = ("tr", "en")
+MOST_SUGGESTIONS = 4
 
 
 class FormField(NamedTuple):
@@ -32,12 +33,16 @@ class Form(NamedTuple):
 
 
 class Profile(NamedTuple):
-    """Owner's words. `closed` are first and last days, `texts` sentences by name and language, `forms` by kind of request."""
+    """Owner's words. `closed` are first and last days, `texts` sentences by name and language, `forms` by kind of request.
+
+    `suggestions` are questions that visitors are offered before their first message.
+    """
 
     closed: tuple[tuple[date, date], ...] = ()
     address: str = "formal"
     texts: Mapping[str, Mapping[str, str]] = {}
     forms: Mapping[str, Form] = {}
+    suggestions: tuple[str, ...] = ()
 
     def is_closed(self, day: date) -> bool:
         """Return whether the business is closed on a day."""
@@ -61,7 +66,7 @@ class Profile(NamedTuple):
             for kind, form in self.forms.items()
         }
         closed = [first.isoformat() if first == last else f"{first}..{last}" for first, last in self.closed]
-        made = {"closed": closed, "address": self.address, "texts": self.texts, "forms": forms}
+        made = {"closed": closed, "address": self.address, "texts": self.texts, "forms": forms, "suggestions": list(self.suggestions)}
         return {name: value for name, value in made.items() if value}
 
 
@@ -75,10 +80,16 @@ def values_of_form(kind: str, form: Form) -> dict[str, object]:
 
 
 def values_of(profile: Profile) -> dict[str, object]:
-    """Return closed days, address, texts and forms as a bot's file has them."""
+    """Return closed days, address, texts, forms and suggestions as a bot's file has them."""
     forms = {kind: values_of_form(kind, form) for kind, form in profile.forms.items()}
     closed = profile.to_json().get("closed", [])
-    return {"closed": closed, "address": profile.address, "texts": dict(profile.texts), "forms": forms}
+    return {
+        "closed": closed,
+        "address": profile.address,
+        "texts": dict(profile.texts),
+        "forms": forms,
+        "suggestions": list(profile.suggestions),
+    }
 
 
 @lru_cache(maxsize=512)
@@ -93,7 +104,7 @@ def load(stored: str | None) -> Profile:
             for kind, form in kept.get("forms", {}).items()
         }
         closed = tuple(days(text) for text in kept.get("closed", []))
-        return Profile(closed, kept.get("address", "formal"), kept.get("texts", {}), forms)
+        return Profile(closed, kept.get("address", "formal"), kept.get("texts", {}), forms, tuple(kept.get("suggestions", ())))
     except (KeyError, TypeError, AttributeError, RecursionError) as fault:
         raise ValueError("this is no profile of a bot") from fault
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from chatsvc.domain.channels import START, outbox_of
 from chatsvc.domain.hand_off import WAITING
-from chatsvc.domain.models import CHANNELS, Conversation, Message
+from chatsvc.domain.models import Conversation, Message
 from chatsvc.store import mail_notices, search
 from chatsvc.store.conversations import COLUMNS, MESSAGE_COLUMNS
 from chatsvc.store.database import Connection, Database, Together
@@ -232,26 +232,6 @@ async def rate(db: Database, visitor: tuple[str, str, str], message_id: str, fee
         )
 
     return await db.write(unit)
-
-
-_RECENT_CONVERSATIONS = 100  # of each channel
-
-
-async def recent_evidence(db: Database, bot_id: str) -> list[str]:
-    """List the origins (JSON) of the replies in a bot's most recent conversations."""
-
-    def unit(connection: Connection) -> list[str]:
-        rows = connection.execute(
-            """
-            SELECT m.evidence FROM json_each(?2) channel CROSS JOIN conversations c ON c.number IN (SELECT n.number FROM conversations n
-                WHERE n.bot_id = ?1 AND n.channel = channel.value ORDER BY n.last_message_at DESC, n.number DESC LIMIT ?3)
-            CROSS JOIN messages m ON m.conversation = c.number WHERE m.evidence IS NOT NULL
-            """,
-            (bot_id, json.dumps(CHANNELS), _RECENT_CONVERSATIONS),
-        )
-        return [evidence for (evidence,) in rows]
-
-    return await db.read(unit)
 
 
 def interrupt_all(connection: Connection) -> None:

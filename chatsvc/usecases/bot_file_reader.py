@@ -1,4 +1,4 @@
-"""Reader of a bot's file: checks settings, closed days, texts and forms; collects all faults.
+"""Reader of a bot's file: checks settings, closed days, texts, forms and suggestions; collects all faults.
 
 It reads YAML or plain values. usecases/bot_files.py applies the result.
 """
@@ -26,6 +26,7 @@ SETTINGS = ("name", "model", "description", "instructions", "timezone", "country
 _OF_THE_BOT = frozenset({"ask_back", "hand_off", "hand_off_wait", "hand_off_return"})
 _SWITCHES = {"true": True, "on": True, "yes": True, "false": False, "off": False, "no": False}
 _MOST_FIELDS, _MOST_CLOSED, _LONGEST_TEXT = 12, 200, 1_000
+_LONGEST_SUGGESTION = 80
 _FIELD_KEYS = ("name", "kind", "ask", "choices", "required")
 _BRACES = re.compile(r"\{(\w*)\}")
 
@@ -92,6 +93,7 @@ class BotFileReader:
             "address": self._address,
             "texts": self._texts,
             "forms": self._forms,
+            "suggestions": self._suggestions,
             "ask_back": self._switch,
             "hand_off": self._switch,
             "hand_off_wait": partial(self._minutes, "hand_off_wait"),
@@ -187,6 +189,19 @@ class BotFileReader:
             except ValueError:
                 self._refuse(item, "no_day")
         return tuple(sorted(set(made)))
+
+    def _suggestions(self, node: Node) -> tuple[str, ...]:
+        made, items = [], self._list(node)
+        if len(items) > profiles.MOST_SUGGESTIONS:
+            self._refuse(node, "too_many_suggestions", most=profiles.MOST_SUGGESTIONS)
+        for item in items[: profiles.MOST_SUGGESTIONS]:
+            text = " ".join(self._text(item).split())
+            if len(text) > _LONGEST_SUGGESTION:
+                self._refuse(item, "text_too_long", most=_LONGEST_SUGGESTION)
+            elif not text.isprintable():
+                self._refuse(item, "unprintable")
+            made.append(text)
+        return tuple(dict.fromkeys(filter(None, made)))
 
     def _texts(self, node: Node) -> dict[str, dict[str, str]]:
         made: dict[str, dict[str, str]] = {}

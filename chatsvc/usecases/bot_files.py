@@ -113,14 +113,15 @@ async def change(
     address: str | None = None,
     texts: dict[str, dict[str, str]] | None = None,
     forms: dict[str, object] | None = None,
+    suggestions: list[str] | None = None,
     **settings: object,
 ) -> Bot:
-    """Change the given settings of a bot. Closed days, texts and forms as its file has them.
+    """Change the given settings of a bot. Closed days, texts, forms and suggestions as its file has them.
 
     Each form and each sentence given replaces the one of its name; an empty sentence or form restores the default. Raises
     `bot_settings_invalid` with all faults, each with the path of its value.
     """
-    owned = {"closed": closed, "address": address, "texts": texts, "forms": forms}
+    owned = {"closed": closed, "address": address, "texts": texts, "forms": forms, "suggestions": suggestions}
     given = {name: value for name, value in owned.items() if value is not None}
     if not given:
         return await bots.change(services, caller, bot=bot, profile=None, **settings)

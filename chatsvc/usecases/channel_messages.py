@@ -16,7 +16,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import NamedTuple
 
-from chatsvc.domain import hand_off, times
+from chatsvc.domain import hand_off, profiles, times
 from chatsvc.domain.channels import ACTIVE, PLATFORMS, START, first_delivery
 from chatsvc.domain.errors import ProblemError
 from chatsvc.domain.hand_off import BOT, WAITING
@@ -26,7 +26,7 @@ from chatsvc.store import channel_messages as stored
 from chatsvc.store import conversations, incoming_messages
 from chatsvc.store.channel_messages import NoticeSentence
 from chatsvc.store.incoming_messages import NewMessage, StoredMessage
-from chatsvc.usecases import suggestions, turns, unanswered
+from chatsvc.usecases import turns, unanswered
 from chatsvc.usecases.account_cache import AccountState
 from chatsvc.usecases.conversation_locks import Busy
 from chatsvc.usecases.history_cache import ConversationKey
@@ -200,14 +200,14 @@ async def _settle(turn: _ChannelTurn, handling: str) -> None:
 
 
 async def _greet(turn: _ChannelTurn) -> None:
-    """Greet the visitor, with the questions that are asked most as choices."""
+    """Greet the visitor, with the suggested questions as choices."""
     from chatsvc.engines.knowledge.dialogue import texts
 
     services, bot = turn.services, turn.bot
     # "/start" shows no language.
     tongue = await spoken(services, bot, turn.conversation, "")
     greeting = bot.greeting or texts.of(bot, tongue)("smalltalk.greeting", name=bot.name)
-    choices = tuple(await suggestions.most_asked(services, bot, tongue))
+    choices = profiles.load(bot.profile).suggestions
     await _write(turn, NoticeSentence(greeting, services.clock(), first_delivery(turn.message.channel, "assistant"), choices=choices))
 
 

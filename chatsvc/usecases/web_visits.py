@@ -5,13 +5,12 @@ It checks the tokens of sites and visitors. Also stops mails to a visitor.
 
 from __future__ import annotations
 
-import asyncio
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
 
-from chatsvc.domain import times, visitor_tokens
+from chatsvc.domain import profiles, times, visitor_tokens
 from chatsvc.domain.channels import ACTIVE, ANY_LINK, FEEDBACK, Channel, host_of
 from chatsvc.domain.limiter import Limiter, Slot
 from chatsvc.domain.mails import address_digest
@@ -19,7 +18,7 @@ from chatsvc.domain.models import Bot, Message
 from chatsvc.domain.visitor_tokens import MAIL, SITE, VISITOR
 from chatsvc.store import channel_messages as stored
 from chatsvc.store import mail_stops
-from chatsvc.usecases import channel_messages, suggestions
+from chatsvc.usecases import channel_messages
 from chatsvc.usecases.channel_messages import ArrivedMessage
 from chatsvc.usecases.channel_secrets import VISITORS
 from chatsvc.usecases.conversation_events import TYPING_S
@@ -33,9 +32,6 @@ LINK = "link"  # in place of a site: the page /chat/BOT
 POLLS = 30  # polls a minute for each permitted message
 HOLD_S = 25.0  # proxies end connections that are silent for longer
 HELD_OF_A_VISITOR = 8  # reads at a time: tabs share one, frames whose storage is blocked cannot
-_SUGGESTIONS_MS = 300_000
-_MOST_BOTS = 1024
-_PATIENCE_S = 0.1
 
 
 class Widget(NamedTuple):
@@ -134,7 +130,7 @@ class WidgetState(NamedTuple):
 
 
 class WebVisits:
-    """Visits of all bots, with what is remembered of them in memory. Limits, and suggested questions for some minutes."""
+    """Visits of all bots, with what is remembered of them in memory. The counts of the limits, and the held reads."""
 
     def __init__(self, services: Services) -> None:
         limits = services.config.limits
@@ -143,7 +139,6 @@ class WebVisits:
         self._polls = Limiter(limits.web_per_minute * POLLS)
         # Held reads of each conversation and each address.
         self._held: Counter[object] = Counter()
-        self._suggested: dict[tuple[str, str], tuple[int, asyncio.Task[list[str]]]] = {}
 
     async def take_message(self, widget: Widget, place: str) -> Slot:
         """Take a slot for a message to the bot from an address."""
@@ -159,24 +154,7 @@ class WebVisits:
 
         bot = widget.bot
         greeting = bot.greeting or texts.of(bot, language)("smalltalk.greeting", name=bot.name)
-        return Opening(greeting, await self._suggestions(bot, language))
-
-    async def _suggestions(self, bot: Bot, language: str) -> list[str]:
-        """Return the suggested questions as far as they are known. Nobody waits for an index that is still being built."""
-        now, place = self._services.clock(), (bot.id, language)
-        kept = self._suggested.get(place)
-        if kept is None or not 0 <= now - kept[0] < _SUGGESTIONS_MS:
-            if len(self._suggested) >= _MOST_BOTS:
-                self._suggested.clear()
-            finding = asyncio.create_task(suggestions.most_asked(self._services, bot, language))
-            kept = self._suggested[place] = now, finding
-        finding = kept[1]
-        await asyncio.wait([finding], timeout=_PATIENCE_S)
-        if not finding.done():
-            return []
-        if finding.exception() is not None:
-            del self._suggested[place]
-        return finding.result()
+        return Opening(greeting, list(profiles.load(bot.profile).suggestions))
 
     def seconds_until(self, slot: Slot) -> int:
         """Return the seconds until the window of a slot ends."""

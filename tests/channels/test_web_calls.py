@@ -19,7 +19,7 @@ from chatsvc.engines import Reply
 from chatsvc.usecases import web_visits
 from chatsvc.usecases.administration import perform
 from tests.channels.conftest import WISHES, begun, leave_a_request_outside_of_the_hours
-from tests.conftest import Caller, MakeCaller
+from tests.conftest import Caller
 from tests.fakes import ADMIN, FakeClock, ScriptedEngine
 from tests.store.inspection import execute
 
@@ -374,32 +374,13 @@ async def test_outside_of_the_hours_a_request_is_left(frame: Frame, caller: Call
     await leave_a_request_outside_of_the_hours(caller, wish, say)
 
 
-async def test_suggestions_are_the_questions_asked_most(make_caller: MakeCaller, clock: FakeClock) -> None:
-    from chatsvc.usecases.file_reading import read_files
-
-    caller = await make_caller(model="offline")
-    await perform(caller.app.services, ADMIN, "bot.set", {"bot": caller.bot, "language": "en"})
-    entries = "".join(f"## {question}\n\nAnswer about {number}.\n\n" for number, question in enumerate(
-        ["Where can I park my car?", "When is breakfast served?", "Do you have a swimming pool?", "Are dogs allowed in the rooms?"]
-    ))  # fmt: skip
-    files = read_files([("faq.md", entries.encode())], "en")
-    await perform(caller.app.services, ADMIN, "knowledge.add", {"bot": caller.bot, "files": files})
-    made = await widget(caller)
-    async with asyncio.timeout(20):
-        while not made.data["suggestions"]:  # the index is built meanwhile
-            await made.open()
-    assert made.data["suggestions"] == ["Where can I park my car?", "When is breakfast served?", "Do you have a swimming pool?"]
-    for _ in range(2):
-        made.token = ""
-        await made.send("Are dogs allowed in the rooms?")
-    clock.advance(299)
-    await made.open()
-    assert made.data["suggestions"][0] == "Where can I park my car?"
-    clock.advance(1)
-    await made.open()
-    assert made.data["suggestions"] == ["Are dogs allowed in the rooms?", "Where can I park my car?", "When is breakfast served?"]
-    response = await made.session.get(f"{made.app.url}/widget/{made.bot}?language=tr", headers=FRAMED)
-    assert '"suggestions":[]' in await response.text()
+async def test_suggestions_are_those_that_the_owner_wrote(frame: Frame, caller: Caller) -> None:
+    await frame.open()
+    assert frame.data["suggestions"] == []
+    asked = ["Where can I park?", "When is breakfast?"]
+    await perform(caller.app.services, ADMIN, "bot.set", {"bot": caller.bot, "suggestions": asked})
+    await frame.open()
+    assert frame.data["suggestions"] == asked
 
 
 async def test_held_reads_of_a_visitor_and_of_an_address_are_bounded(

@@ -126,7 +126,7 @@ def test_deleting_an_account_has_to_be_confirmed(site: Site) -> None:
 def test_a_bot_is_created_listed_shown_changed_and_switched_off_and_on(site: Site) -> None:
     account = site.account()
     made = site.json("bot", "create", "Front desk", "--account", account)
-    assert set(made) == BOT | {"closed", "address", "texts", "forms"}
+    assert set(made) == BOT | {"closed", "address", "texts", "forms", "suggestions"}
     assert {name: made[name] for name in BOT - {"id", "created_at", "updated_at"}} == {
         "name": "Front desk",
         "description": None,
@@ -170,6 +170,10 @@ def test_a_bot_is_created_listed_shown_changed_and_switched_off_and_on(site: Sit
     assert listed in site.json("bot", "list")
     taken = site.json("bot", "set", made["id"], "--greeting", "", "--opening-hours", "", "--ask-back", "off", "--fallback", "none")
     assert (taken["greeting"], taken["opening_hours"], taken["ask_back"], taken["fallback"]) == (None, None, False, None)
+    asked = ("Where are you?", "How much is a haircut?")
+    assert site.json("bot", "set", made["id"], "--suggestion", asked[0], "--suggestion", asked[1])["suggestions"] == list(asked)
+    assert site.json("bot", "set", made["id"], "--greeting", "Hi")["suggestions"] == list(asked)
+    assert site.json("bot", "set", made["id"], "--suggestion", "")["suggestions"] == []
     assert site.json("bot", "deactivate", made["id"])["active"] is False
     assert site.json("bot", "show", made["id"])["active"] is False
     assert site.json("bot", "activate", made["id"])["active"] is True

@@ -50,6 +50,11 @@ async def test_settings_are_changed_and_what_was_typed_is_kept(site: Site, owner
     bot, profile = await bot_of(site), await profile_of(site)
     assert (bot.greeting, bot.opening_hours, len(profile.closed)) == ("Welcome!", "mon-fri 09:00-18:00", 2)
     assert "2027-01-01..2027-01-03" in page.body
+    await owner.submit(here, "bot.set", suggestion=["Where are you?", "", " How much is it? ", ""])
+    assert (await profile_of(site)).suggestions == ("Where are you?", "How much is it?")
+    page = await owner.submit(here, "bot.set", suggestion=["x" * 81])
+    assert "Suggested questions › 1: expected at most 80 characters" in page.alert
+    assert "x" * 81 in page.body
     page = await owner.submit(here, "bot.set", name="", greeting="kept")
     assert (page.status, "kept" in page.body) == (422, True)
     page = await owner.submit(here, "bot.set", closed="2026-12-31\ntomorrow")
@@ -69,7 +74,7 @@ async def test_an_editor_changes_words_and_hours_alone_and_a_reader_nothing(site
     here = f"/bots/{site.mine.bot}"
     (form,) = (await editor.get(here)).forms("bot.set")
     names = {name for name, _ in (await editor.get(here)).values(form)}
-    assert names == {"id", "greeting", "description", "instructions", "address", "opening_hours", "closed"}
+    assert names == {"id", "greeting", "description", "instructions", "address", "opening_hours", "closed", "suggestion"}
     assert "Saved." in (await editor.submit(here, "bot.set", description="By the sea")).text
     assert (await editor.post(here, {"name": "mine now"})).status == 403
     page = await reader.get(here)

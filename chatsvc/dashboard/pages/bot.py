@@ -21,7 +21,7 @@ FILE_LIMITS = FormLimits(size=1024 * 1024, field_size=256 * 1024)
 MINUTES = ("hand_off_wait", "hand_off_return")
 
 
-def values_of(bot: Bot, language: str) -> dict[str, str]:
+def values_of(bot: Bot, language: str) -> dict[str, str | list[str]]:
     """Return the fields of the form for a bot, in a language of the pages."""
     values = {name: getattr(bot, name) or "" for name in (*OWN, *WORDS)}
     profile = profiles.load(bot.profile)
@@ -35,6 +35,7 @@ def values_of(bot: Bot, language: str) -> dict[str, str]:
         **{name: str(getattr(bot, name)) for name in MINUTES},
         "address": profile.address,
         "closed": "\n".join(map(str, closed if isinstance(closed, list) else ())),
+        "suggestion": [*profile.suggestions, *[""] * (profiles.MOST_SUGGESTIONS - len(profile.suggestions))],
     }
 
 
@@ -52,7 +53,11 @@ async def show(page: Page) -> HttpResponse:
 async def submit(page: Page) -> HttpResponse:
     """Change the settings that the form has."""
     bot_id, fields = page.params["bot"], await page.form()
-    typed = {name: fields.raw(name) for name in (*OWN, *WORDS, *SWITCHES, *MINUTES, "address", "closed") if name in fields}
+    typed: dict[str, str | list[str]] = {
+        name: fields.raw(name) for name in (*OWN, *WORDS, *SWITCHES, *MINUTES, "address", "closed") if name in fields
+    }
+    if "suggestion" in fields:
+        typed["suggestion"] = fields.all("suggestion")
     try:
         await page.perform("bot.set", bot=bot_id, **_settings(fields))
     except Refused as fault:
@@ -67,6 +72,8 @@ def _settings(fields: Fields) -> dict[str, object]:
     settings |= {name: fields.number(name, MOST_MINUTES) for name in MINUTES if name in fields}
     if "closed" in fields:
         settings["closed"] = [line.strip() for line in fields.raw("closed").splitlines() if line.strip()]
+    if "suggestion" in fields:
+        settings["suggestions"] = [text.strip() for text in fields.all("suggestion") if text.strip()]
     return settings
 
 
