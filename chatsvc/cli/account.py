@@ -74,6 +74,7 @@ def show_(ctx: click.Context, account_id: str, as_json: bool) -> None:
 
 @account.command("set")
 @click.argument("account_id", type=ACCOUNT, metavar="ID")
+@click.option("--name", help="The account's name.")
 @click.option("--plan", type=PLAN, help="A plan of the configuration, or none; also sets the plan's limit.")
 @click.option("--status", type=SUBSCRIPTION, help="active, trialing, past_due, canceled or paused.")
 @click.option("--messages-limit", type=int, help="Messages a month; else unchanged, or the plan's.")
@@ -84,6 +85,7 @@ def set_(
     ctx: click.Context,
     *,
     account_id: str,
+    name: str | None,
     plan: str | None,
     status: str | None,
     messages_limit: int | None,
@@ -100,11 +102,10 @@ def set_(
       chatsvc account set 6f1c... --plan enterprise --credits 500
       chatsvc account set 6f1c... --messages-limit 25000
       chatsvc account set 6f1c... --status past_due
+      chatsvc account set 6f1c... --name "Acme Group"
     """
-    show(
-        call(ctx, "account.set", account=account_id, plan=plan, status=status, messages_limit=messages_limit, credits=credits),
-        as_json,
-    )
+    given = {"name": name, "plan": plan, "status": status, "messages_limit": messages_limit, "credits": credits}
+    show(call(ctx, "account.set", account=account_id, **given), as_json)
 
 
 @account.command()

@@ -112,6 +112,7 @@ async def change(
     caller: Caller,
     *,
     account: str,
+    name: str | None = None,
     plan: str | None = None,
     status: str | None = None,
     messages_limit: int | None = None,
@@ -120,6 +121,8 @@ async def change(
     """Change the given fields. A new plan sets the limit to its own unless `messages_limit` is given."""
     state = await resolve(services, caller, account)
     changes: dict[str, object] = {}
+    if name is not None:
+        changes["name"] = plain_text(name, "account.name")
     if plan is not None:
         chosen = _plan(services, plan)
         changes["plan"] = chosen.name if chosen else None

@@ -109,6 +109,8 @@ def test_what_cannot_be_an_account_is_refused_in_one_line(site: Site) -> None:
     assert "not valid UTF-8" in site.refused("account", "show", b"\xff\xfe")
     assert "none of active, trialing" in site.refused("account", "set", account, "--status", "happy")
     assert "nothing to change" in site.refused("account", "set", account)
+    assert "must not be empty" in site.refused("account", "set", account, "--name", " ")
+    assert site.json("account", "set", account, "--name", "Acme Group")["name"] == "Acme Group"
     for option in ("--messages-limit", "--credits"):
         assert "must be from 0 to" in site.refused("account", "set", account, option, "-1")
         assert "must be from 0 to" in site.refused("account", "set", account, option, str(2**53))

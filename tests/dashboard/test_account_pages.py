@@ -259,6 +259,9 @@ async def test_accounts_are_created_found_changed_and_deleted(site: Site, admini
     assert changed.path == f"{path}?done=saved"
     found = (await site.do("account.show", account=account)).account
     assert (found.plan, found.messages_limit, found.message_credits, found.subscription_status) == ("business", 10_000, 50, "trialing")
+    await administrator.submit(path, "account.set", name="Çınar Grup")
+    assert (await site.do("account.show", account=account)).account.name == "Çınar Grup"
+    assert (await administrator.submit(path, "account.set", name=" ")).status == 422
     for wrong in ("-1", "many", "1e9", "9" * 16):
         refused = await administrator.submit(path, "account.set", messages_limit=wrong)
         assert (refused.status, wrong in refused.body) == (422, True)

@@ -55,6 +55,7 @@ async def _detail(page: Page, typed: dict[str, Any] | None = None) -> dict[str, 
     found = await page.perform("account.show", account=page.params["account"])
     account = found.account
     kept = {
+        "name": account.name,
         "plan": account.plan or NO_PLAN,
         "status": account.subscription_status,
         "messages_limit": account.messages_limit,
@@ -72,10 +73,11 @@ async def _detail(page: Page, typed: dict[str, Any] | None = None) -> dict[str, 
 async def change(page: Page) -> HttpResponse:
     """Change what differs; a new plan brings its own limit unless another one is typed."""
     fields = await page.form()
-    typed = {name: fields.text(name) for name in ("plan", "status", "messages_limit", "credits")}
+    typed = {name: fields.text(name) for name in ("name", "plan", "status", "messages_limit", "credits")}
     before = (await _detail(page))["typed"]
     try:
         given = {
+            "name": typed["name"] if "name" in fields else None,
             "plan": typed["plan"] or None,
             "status": typed["status"] or None,
             "messages_limit": fields.number("messages_limit", MOST),
