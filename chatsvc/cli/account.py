@@ -104,7 +104,7 @@ def set_(
       chatsvc account set 6f1c... --status past_due
       chatsvc account set 6f1c... --name "Acme Group"
     """
-    given = {"name": name, "plan": plan, "status": status, "messages_limit": messages_limit, "credits": credits}
+    given: dict[str, Any] = {"name": name, "plan": plan, "status": status, "messages_limit": messages_limit, "credits": credits}
     show(call(ctx, "account.set", account=account_id, **given), as_json)
 
 

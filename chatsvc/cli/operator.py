@@ -84,6 +84,7 @@ def list_(ctx: click.Context, account: str | None, as_json: bool) -> None:
 )
 @click.option("--name", metavar="NAME", help="The operator's name; an empty one takes it away.")
 @click.option("--language", type=LANGUAGE, metavar="L", help="Language of the pages, tr or en.")
+@click.option("--timezone", metavar="ZONE", help='Zone of the times on pages, such as Europe/London; "" for the bot\'s.')
 @click.option("--admin/--no-admin", default=None, help="Whether an administrator of the installation.")
 @json_option
 @click.pass_context
@@ -95,10 +96,11 @@ def set_(
     notices: tuple[str, ...],
     name: str | None,
     language: str | None,
+    timezone: str | None,
     admin: bool | None,
     as_json: bool,
 ) -> None:
-    """Change an operator's role, notices, name, language or administration.
+    """Change an operator's role, notices, name, language, time zone or administration.
 
     Sessions follow at once. One --account and --role adds or changes one role; --notice may be repeated, and replaces all notices.
     The notice webhook (deliveries that failed) is for owners and administrators.
@@ -108,9 +110,8 @@ def set_(
       chatsvc operator set selin@example.com --account 6f1c... --role owner
       chatsvc operator set selin@example.com --notice waiting --notice request
     """
-    given = list(notices) or None
-    changed = call(ctx, "operator.set", email=email, account=account, role=role, notices=given, name=name, language=language, admin=admin)
-    show(changed, as_json)
+    given: dict[str, Any] = {"notices": list(notices) or None, "name": name, "language": language, "timezone": timezone, "admin": admin}
+    show(call(ctx, "operator.set", email=email, account=account, role=role, **given), as_json)
 
 
 @operator.command()

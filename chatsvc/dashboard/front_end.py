@@ -129,7 +129,8 @@ class Dashboard:
         known = [account.id for account in page.accounts]
         page.account_id = chosen if chosen in known else next(iter(known), None)
         if page.account_id is not None:
-            page.timezone = await account_choice.timezone(self._services, page.account_id) or DEFAULT_ZONE
+            own = page.operator.timezone
+            page.timezone = own or await account_choice.timezone(self._services, page.account_id) or DEFAULT_ZONE
         if record is not None and owner is None:
             raise administration.missing(*record)
 

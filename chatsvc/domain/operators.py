@@ -8,7 +8,7 @@ import secrets
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from chatsvc.domain import refusals
+from chatsvc.domain import refusals, times
 from chatsvc.domain.actors import EVERYTHING, Actor, Role, Scope
 from chatsvc.domain.times import DAY_MS
 
@@ -33,12 +33,16 @@ _RECOVERY_ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789"  # without letters and di
 
 
 class Operator(NamedTuple):
-    """An operator; `roles` maps accounts to roles, `is_set_up` tells whether a password was chosen. Times in milliseconds."""
+    """An operator; `roles` maps accounts to roles, `is_set_up` tells whether a password was chosen. Times in milliseconds.
+
+    `timezone` is that of the times on pages; None: the one of the bots.
+    """
 
     id: str
     email: str
     name: str | None
     language: str | None
+    timezone: str | None
     admin: bool
     notices: tuple[str, ...]
     is_set_up: bool
@@ -107,6 +111,13 @@ def role_named(name: str) -> Role:
     if name not in ROLES:
         raise refusals.role_unknown(role=name, known=list(ROLES))
     return ROLES[name]
+
+
+def known_timezone(name: str) -> str | None:
+    """Check a time zone; "" is none. Raises `timezone_unknown`."""
+    if name and times.zone(name) is None:
+        raise refusals.timezone_unknown(timezone=name)
+    return name or None
 
 
 def known_language(language: str) -> str:

@@ -14,14 +14,15 @@ from chatsvc.domain.operators import ROLES, Operator
 from chatsvc.store.database import Connection, Database, assign
 from chatsvc.store.owners import Accounts, listed
 
-CHANGEABLE = frozenset({"name", "language", "admin", "notices", "password", "totp", "totp_offered", "totp_used", "updated_at"})
+CHANGEABLE = frozenset({"name", "language", "timezone", "admin", "notices", "password", "totp", "totp_offered", "totp_used", "updated_at"})
 # Roles in accounts that are being deleted or imported are not shown.
 _ROLES = """
     (SELECT json_group_object(r.account_id, r.role) FROM operator_roles r
         CROSS JOIN accounts a ON a.id = r.account_id AND a.deleted_at IS NULL WHERE r.operator_id = o.id)
 """
 COLUMNS = f"""
-    o.id, o.email, o.name, o.language, o.admin, o.notices, o.password IS NOT NULL, o.totp IS NOT NULL, o.created_at, o.updated_at, {_ROLES}
+    o.id, o.email, o.name, o.language, o.timezone, o.admin, o.notices, o.password IS NOT NULL, o.totp IS NOT NULL, o.created_at,
+    o.updated_at, {_ROLES}
 """
 _PAGE = f"""
     SELECT {COLUMNS} FROM operators o
@@ -64,10 +65,12 @@ class SetupLink(NamedTuple):
 
 def operator_of(row: Sequence[Any]) -> Operator:
     """Make an operator from the columns COLUMNS."""
-    id_, email, name, language, admin, notices, is_set_up, second_factor, created_at, updated_at, held = row
+    id_, email, name, language, timezone, admin, notices, is_set_up, second_factor, created_at, updated_at, held = row
     roles = {account_id: ROLES[role] for account_id, role in json.loads(held).items()}
     texts = tuple(json.loads(notices))
-    return Operator(id_, email, name, language, bool(admin), texts, bool(is_set_up), bool(second_factor), created_at, updated_at, roles)
+    return Operator(
+        id_, email, name, language, timezone, bool(admin), texts, bool(is_set_up), bool(second_factor), created_at, updated_at, roles
+    )
 
 
 def find_in(connection: Connection, operator_id: str) -> Operator | None:

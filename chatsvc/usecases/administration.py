@@ -64,7 +64,7 @@ class Operation(NamedTuple):
 LOOK, CHANGE, EXPORT, PART, ENTER = Effect.LOOK, Effect.CHANGE, Effect.EXPORT, Effect.PART, Effect.ENTER
 READER, EDITOR, OWNER, ADMINISTRATOR = Role.READER, Role.EDITOR, Role.OWNER, Role.ADMINISTRATOR
 _EDITABLE = frozenset({"greeting", "description", "instructions", "opening_hours", "closed", "address", "texts", "forms", "suggestions"})
-_OWN = frozenset({"email", "name", "language", "notices"})
+_OWN = frozenset({"email", "name", "language", "timezone", "notices"})
 
 OPERATIONS: Mapping[str, Operation] = {
     "init": Operation("setup.first", CHANGE, ADMINISTRATOR),
@@ -157,6 +157,7 @@ OPERATIONS: Mapping[str, Operation] = {
     "operator.sessions": Operation("operators.sessions", LOOK, OWNER),
     "operator.remove": Operation("operators.remove", CHANGE, OWNER),
     "operator.language": Operation("operators.set_language", CHANGE, None),
+    "operator.timezone": Operation("operators.set_timezone", CHANGE, None),
     "session.create": Operation("sessions.create", ENTER, None),
     "session.list": Operation("sessions.list_all", LOOK, None),
     "session.verify": Operation("sessions.verify", ENTER, None),

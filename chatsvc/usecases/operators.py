@@ -51,6 +51,7 @@ async def add(
         email=email,
         name=accounts.plain_text(name, "operator.name") if name else None,
         language=operators.known_language(language) if language is not None else None,
+        timezone=None,
         admin=admin,
         notices=(),
         is_set_up=False,
@@ -92,22 +93,17 @@ async def change(
     notices: Sequence[str] | None = None,
     name: str | None = None,
     language: str | None = None,
+    timezone: str | None = None,
     admin: bool | None = None,
 ) -> Operator | Unchanged:
-    """Change the given fields. The role "none" takes away the role in an account, an empty name the name.
+    """Change the given fields. The role "none" takes away the role in an account, "" the name or time zone.
 
     Raises `last_administrator`, `operator_shared` where an owner may change the role alone, and `notice_for_owners`. Sessions follow at
     once.
     """
     found = await find(services, caller, email)
     _check_administers(caller, "operator.set", needed=admin is not None)
-    changes: dict[str, object] = {}
-    if name is not None:
-        changes["name"] = accounts.plain_text(name, "operator.name") if name else None
-    if language is not None:
-        changes["language"] = operators.known_language(language)
-    if notices is not None:
-        changes["notices"] = json.dumps(operators.known_notices(notices))
+    changes = _own_settings(name, language, timezone, notices)
     if changes and not _is_self(caller, found):
         _check_whole(caller, found)
     if admin is not None:
@@ -125,6 +121,20 @@ async def change(
         raise refusals.operator_not_found(email=email)
     shown = _shown(caller, changed)
     return Unchanged(shown) if changed._replace(updated_at=found.updated_at) == found else shown
+
+
+def _own_settings(name: str | None, language: str | None, timezone: str | None, notices: Sequence[str] | None) -> dict[str, object]:
+    """Check the settings that operators may change of themselves; None leaves one as it is."""
+    changes: dict[str, object] = {}
+    if name is not None:
+        changes["name"] = accounts.plain_text(name, "operator.name") if name else None
+    if language is not None:
+        changes["language"] = operators.known_language(language)
+    if timezone is not None:
+        changes["timezone"] = operators.known_timezone(timezone)
+    if notices is not None:
+        changes["notices"] = json.dumps(operators.known_notices(notices))
+    return changes
 
 
 async def link(services: Services, caller: Caller, *, email: str) -> NewOperator:
@@ -163,11 +173,19 @@ async def remove(services: Services, caller: Caller, *, email: str) -> Operator:
 
 async def set_language(services: Services, caller: Caller, *, language: str) -> Operator | Unchanged:
     """Change the language of the operator who calls; raises `session_needed`."""
+    return await _set_own(services, caller, "language", operators.known_language(language))
+
+
+async def set_timezone(services: Services, caller: Caller, *, timezone: str) -> Operator | Unchanged:
+    """Change the time zone of the operator who calls; "" removes it. Raises `session_needed` and `timezone_unknown`."""
+    return await _set_own(services, caller, "timezone", operators.known_timezone(timezone))
+
+
+async def _set_own(services: Services, caller: Caller, field: str, value: str | None) -> Operator | Unchanged:
     operator = (await own(services, caller)).operator
-    if operators.known_language(language) == operator.language:
+    if value == getattr(operator, field):
         return Unchanged(operator)
-    changes = {"language": language, "updated_at": services.clock()}
-    changed = await stored.change(services.db, operator.id, changes, {})
+    changed = await stored.change(services.db, operator.id, {field: value, "updated_at": services.clock()}, {})
     if changed is None:
         raise refusals.session_needed()
     return changed

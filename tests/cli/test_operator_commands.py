@@ -13,7 +13,20 @@ from chatsvc.domain.refusals import Refused
 from tests.cli.support import Site
 from tests.store.inspection import query
 
-OPERATOR = {"id", "email", "name", "language", "admin", "roles", "notices", "set_up", "second_factor", "created_at", "updated_at"}
+OPERATOR = {
+    "id",
+    "email",
+    "name",
+    "language",
+    "timezone",
+    "admin",
+    "roles",
+    "notices",
+    "set_up",
+    "second_factor",
+    "created_at",
+    "updated_at",
+}
 LINK = re.compile(r"http://127\.0\.0\.1:\d+/setup/([\w-]{43})")
 
 
@@ -26,9 +39,9 @@ def test_operators_are_added_listed_changed_and_removed(site: Site) -> None:
     account, other, email = site.account(), site.account(), address()
     made = site.json("operator", "add", email.upper(), "--account", account, "--role", "editor", "--name", "Ada", "--language", "en")
     assert made.keys() == OPERATOR | {"link", "expires_at"}
-    assert {name: made[name] for name in ("email", "name", "language", "admin", "roles", "notices", "set_up")} == {
+    assert {name: made[name] for name in ("email", "name", "language", "timezone", "admin", "roles", "notices", "set_up")} == {
         "email": email, "name": "Ada", "language": "en", "admin": False, "roles": [{"account": account, "role": "editor"}],
-        "notices": [], "set_up": False,
+        "notices": [], "set_up": False, "timezone": None,
     }  # fmt: skip
     match = LINK.fullmatch(made["link"])
     assert match
@@ -42,6 +55,8 @@ def test_operators_are_added_listed_changed_and_removed(site: Site) -> None:
     ]
     assert changed["notices"] == ["waiting", "request"]
     assert changed in site.json("operator", "list", "--account", other)
+    assert site.json("operator", "set", email, "--timezone", "Europe/London")["timezone"] == "Europe/London"
+    assert site.json("operator", "set", email, "--timezone", "")["timezone"] is None
     taken = site.json("operator", "set", email, "--account", account, "--role", "none", "--notice", "none", "--name", "")
     assert (taken["roles"], taken["notices"], taken["name"]) == ([{"account": other, "role": "owner"}], [], None)
     assert email not in [one["email"] for one in site.json("operator", "list", "--account", account)]
@@ -65,6 +80,7 @@ def test_refusals_say_what_to_do(site: Site) -> None:
     assert "reader, editor, owner" in site.refused("operator", "add", address(), "--account", account, "--role", "none")
     assert "waiting" in site.refused("operator", "set", email, "--notice", "everything")
     assert "tr, en" in site.refused("operator", "set", email, "--language", "de")
+    assert "is no time zone" in site.refused("operator", "set", email, "--timezone", "Mars")
     assert "ada@example.com" in site.refused("operator", "add", "nobody", "--admin")
     assert "nothing to change" in site.refused("operator", "set", email)
     assert "there is no account" in site.refused("operator", "add", address(), "--account", str(uuid.uuid4()), "--role", "reader")

@@ -217,6 +217,12 @@ async def test_name_notices_and_language_are_ones_own(site: Site) -> None:
     typed = [pair for pair in refused.values(form) if pair[0] not in ("account", "email")]
     assert (refused.status, typed) == (422, [("name", "n" * 201), ("notice", "request")])
     assert (await client.post("/me/profile", {"name": "a\x00b", "notice": "nonsense"})).status == 422
+    await client.submit("/me", "operator.timezone", timezone="America/New_York")
+    assert "America/New_York" in (await client.get("/conversations")).text
+    wrong = await client.submit("/me", "operator.timezone", timezone="Mars")
+    assert (wrong.status, "“Mars” is not a time zone" in wrong.alert, "Mars" in wrong.body) == (422, True, True)
+    await client.submit("/me", "operator.timezone", timezone="")
+    assert "America/New_York" not in (await client.get("/conversations")).text
     turkish = await client.submit("/me", "operator.language", language="tr")
     assert (turkish.language, "Ayarlarım" in turkish.text) == ("tr", True)
     wrong = await client.post("/me/language", {"language": "de"})

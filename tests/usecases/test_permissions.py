@@ -42,7 +42,7 @@ LEAST = {
 # Of an operator's own session, whatever the roles.
 PERSONAL = (
     "session.create session.list session.verify session.remove session.revoke password.set totp.enable totp.confirm totp.disable"
-    " operator.language"
+    " operator.language operator.timezone"
 )
 EXPECTED = {name: role for role, names in LEAST.items() for name in names.split()}
 EVERY = sorted(OPERATIONS.keys() - set(PERSONAL.split()))
@@ -133,6 +133,7 @@ async def test_without_a_session_nobody_performs_an_operation_on_it(name: str, a
         "totp.confirm": {"code": "000000"},
         "totp.disable": {"password": "x"},
         "operator.language": {"language": "tr"},
+        "operator.timezone": {"timezone": "Europe/London"},
     }
     for caller in (ANONYMOUS, ADMIN):
         expected = "sign_in_failed" if name == "session.create" else "session_needed"

@@ -95,6 +95,7 @@ def operator(result: Operator) -> Json:
         "email": result.email,
         "name": result.name,
         "language": result.language,
+        "timezone": result.timezone,
         "admin": result.admin,
         "roles": [{"account": account_id, "role": role.name.lower()} for account_id, role in result.roles.items()],
         "notices": list(result.notices),

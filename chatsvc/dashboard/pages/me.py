@@ -19,7 +19,7 @@ SECOND_FACTOR = "/me#second-factor"
 async def show(page: Page, fault: Refused | None = None, typed: Mapping[str, object] | None = None) -> HttpResponse:
     """Show all settings; with a refusal, its sentence above them and `typed` in the fields."""
     values = {
-        "typed": typed or {"name": page.operator.name, "notices": page.operator.notices},
+        "typed": {"name": page.operator.name, "notices": page.operator.notices, "timezone": page.operator.timezone, **(typed or {})},
         "sessions": await page.perform("session.list"),
         "codes_left": await second_factor.recovery_codes_left(page.services, page.caller),
         "languages": LANGUAGES,
@@ -47,6 +47,16 @@ async def set_language(page: Page) -> HttpResponse:
         await page.perform("operator.language", language=(await page.form()).text("language"))
     except Refused as fault:
         return await show(page, fault)
+    return page.redirect(PATH, done="saved")
+
+
+async def set_timezone(page: Page) -> HttpResponse:
+    """Change the zone of the times on pages."""
+    typed = (await page.form()).text("timezone")
+    try:
+        await page.perform("operator.timezone", timezone=typed)
+    except Refused as fault:
+        return await show(page, fault, {"timezone": typed})
     return page.redirect(PATH, done="saved")
 
 
@@ -103,6 +113,7 @@ ROUTES = (
     Route("GET", PATH, show, Access.SIGNED_IN),
     Route("POST", "/me/profile", set_profile, Access.SIGNED_IN),
     Route("POST", "/me/language", set_language, Access.SIGNED_IN),
+    Route("POST", "/me/timezone", set_timezone, Access.SIGNED_IN),
     Route("POST", "/me/password", set_password, Access.SIGNED_IN),
     Route("POST", "/me/second-factor", offer_secret, Access.SIGNED_IN),
     Route("POST", "/me/second-factor/confirm", confirm_secret, Access.SIGNED_IN),

@@ -693,6 +693,8 @@ MIGRATIONS: tuple[str, ...] = (
     CREATE INDEX sign_in_failures_by_key ON sign_in_failures (key, at);
     CREATE INDEX sign_in_failures_by_time ON sign_in_failures (at);
     """,
+    # 35: the zone of the times on an operator's pages.
+    "ALTER TABLE operators ADD COLUMN timezone TEXT",
 )
 
 
