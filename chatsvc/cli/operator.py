@@ -82,7 +82,7 @@ def list_(ctx: click.Context, account: str | None, as_json: bool) -> None:
 @click.option(
     "--notice", "notices", multiple=True, type=NOTICE, metavar="N", help="Mail about: waiting, request, appointment, webhook; or none."
 )
-@click.option("--name", metavar="NAME", help="The operator's name; an empty one takes it away.")
+@click.option("--name", metavar="NAME", help="The operator's name, as visitors and colleagues see it.")
 @click.option("--language", type=LANGUAGE, metavar="L", help="Language of the pages, tr or en.")
 @click.option("--timezone", metavar="ZONE", help='Zone of the times on pages, such as Europe/London; "" for the bot\'s.')
 @click.option("--admin/--no-admin", default=None, help="Whether an administrator of the installation.")

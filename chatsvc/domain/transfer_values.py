@@ -8,7 +8,7 @@ from collections.abc import Callable
 from datetime import date, time
 from typing import Any
 
-from chatsvc.domain import language, opening_hours, times
+from chatsvc.domain import language, names, opening_hours, times
 from chatsvc.domain.models import CHANNELS, Exchange
 from chatsvc.domain.whatsapp import MOST_TEXT, is_address
 
@@ -130,9 +130,9 @@ def _is(parse: Callable[[Any], object]) -> Callable[[Any], bool]:
 
 
 _CHECKS: dict[tuple[str, str], Callable[[Any], bool]] = {
-    ("account", "name"): str.isprintable,
-    ("bot", "name"): str.isprintable,
-    ("key", "label"): str.isprintable,
+    ("account", "name"): names.is_visible,
+    ("bot", "name"): names.is_visible,
+    ("key", "label"): names.is_visible,
     ("bot", "timezone"): _is(times.zone),
     ("bot", "opening_hours"): _is(opening_hours.parse),
     ("", "language"): language.is_tag,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import uuid
 
-from chatsvc.domain import paging, refusals, times
+from chatsvc.domain import names, paging, refusals, times
 from chatsvc.domain.actors import Caller
 from chatsvc.domain.folding import fold_character
 from chatsvc.domain.models import SUBSCRIPTION_STATUSES, Account, AccountUsage
@@ -22,14 +22,14 @@ NO_PLAN = "none"
 
 
 def plain_text(value: str, field: str, most: int = 200) -> str:
-    """Check a name or label: not empty, printable, at most `most` characters; raises Refused."""
+    """Check a name or label: printable, with a visible character, at most `most` characters; raises Refused."""
     text = value.strip()
-    if not text:
-        raise refusals.text_empty(field=field)
     if len(text) > most:
         raise refusals.text_too_long(field=field, most=most, length=len(text))
     if not text.isprintable():
         raise refusals.text_unprintable(field=field)
+    if not names.is_visible(text):
+        raise refusals.text_empty(field=field)
     return text
 
 

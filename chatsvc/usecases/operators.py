@@ -49,7 +49,7 @@ async def add(
     operator = Operator(
         id=str(uuid.uuid4()),
         email=email,
-        name=accounts.plain_text(name, "operator.name") if name else None,
+        name=accounts.plain_text(name, "operator.name") if name is not None else None,
         language=operators.known_language(language) if language is not None else None,
         timezone=None,
         admin=admin,
@@ -96,7 +96,7 @@ async def change(
     timezone: str | None = None,
     admin: bool | None = None,
 ) -> Operator | Unchanged:
-    """Change the given fields. The role "none" takes away the role in an account, "" the name or time zone.
+    """Change the given fields. The role "none" takes away the role in an account, and "" the time zone.
 
     Raises `last_administrator`, `operator_shared` where an owner may change the role alone, and `notice_for_owners`. Sessions follow at
     once.
@@ -127,7 +127,7 @@ def _own_settings(name: str | None, language: str | None, timezone: str | None, 
     """Check the settings that operators may change of themselves; None leaves one as it is."""
     changes: dict[str, object] = {}
     if name is not None:
-        changes["name"] = accounts.plain_text(name, "operator.name") if name else None
+        changes["name"] = accounts.plain_text(name, "operator.name")
     if language is not None:
         changes["language"] = operators.known_language(language)
     if timezone is not None:

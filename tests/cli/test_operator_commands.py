@@ -57,8 +57,8 @@ def test_operators_are_added_listed_changed_and_removed(site: Site) -> None:
     assert changed in site.json("operator", "list", "--account", other)
     assert site.json("operator", "set", email, "--timezone", "Europe/London")["timezone"] == "Europe/London"
     assert site.json("operator", "set", email, "--timezone", "")["timezone"] is None
-    taken = site.json("operator", "set", email, "--account", account, "--role", "none", "--notice", "none", "--name", "")
-    assert (taken["roles"], taken["notices"], taken["name"]) == ([{"account": other, "role": "owner"}], [], None)
+    taken = site.json("operator", "set", email, "--account", account, "--role", "none", "--notice", "none")
+    assert (taken["roles"], taken["notices"], taken["name"]) == ([{"account": other, "role": "owner"}], [], "Ada")
     assert email not in [one["email"] for one in site.json("operator", "list", "--account", account)]
     again = site.json("operator", "link", email)
     assert again["link"] != made["link"]

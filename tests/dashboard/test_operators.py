@@ -79,6 +79,18 @@ async def test_a_refused_change_keeps_what_was_typed(site: Site, owner: Client) 
     assert (page.status, typed in forms) == (422, True)
 
 
+async def test_a_name_cannot_be_emptied_and_may_stay_unset(site: Site, owner: Client) -> None:
+    where = {"language": ""}
+    await site.do("operator.set", email="editor@example.com", name="Nil Kaya")
+    page = await owner.submit("/operators/editor@example.com", "operator.set", where=where, name=" ", language="en")
+    assert (page.status, "Name: please fill in this field." in page.alert) == (422, True)
+    await site.do("operator.add", email="unnamed@example.com", account=site.mine.account, role="reader")
+    page = await owner.submit("/operators/unnamed@example.com", "operator.set", where=where, name="", language="en")
+    assert page.status == 200
+    found = {one.email: (one.name, one.language) for one in (await site.do("operator.list")).items}
+    assert (found["editor@example.com"][0], found["unnamed@example.com"]) == ("Nil Kaya", (None, "en"))
+
+
 async def test_taking_away_ones_own_role_asks_first(site: Site) -> None:
     made = await site.do("operator.add", email="leaver@example.com", account=site.mine.account, role="owner")
     leaver = await site.client()

@@ -146,6 +146,28 @@ async def test_a_set_up_without_a_name_leaves_the_link_as_it_was(team: Team, nam
     assert await sessions.operator_of_link(team.app.services, token)
 
 
+@pytest.mark.parametrize(
+    ("name", "code"),
+    [("", "text_empty"), (" \n ", "text_empty"), ("\u3164", "text_empty"), ("\u2800 \ufe0f", "text_empty"), ("\u200b", "text_unprintable")],
+)
+async def test_no_name_can_be_blank_or_invisible(team: Team, name: str, code: str) -> None:
+    await team.join(admin=True, name="Ada L.")
+    account = (await team.do("account.create", name="Towels")).account.id
+    bot = (await team.do("bot.create", account=account, name="Front desk")).id
+    assert await team.refusal("operator.set", email=EMAIL, name=name) == code
+    assert await team.refusal("operator.add", email="bob@example.com", admin=True, name=name) == code
+    assert await team.refusal("account.create", name=name) == code
+    assert await team.refusal("bot.create", account=account, name=name) == code
+    assert await team.refusal("bot.set", bot=bot, name=name) == code
+    assert await team.refusal("key.create", account=account, name=name) == code
+    assert [one.name for one in (await team.do("operator.list")).items] == ["Ada L."]
+
+
+@pytest.mark.parametrize("name", ["Ada", "9", "\u0915\u093f", "\U0001f980", "No\u00ebl \u2764\ufe0f", "-"])
+async def test_a_name_with_a_visible_character_is_taken(team: Team, name: str) -> None:
+    assert (await team.join(admin=True, name=name)).operator.name == name
+
+
 async def test_a_known_name_needs_not_be_given_again(team: Team) -> None:
     made = await team.join(admin=True, name="Ada L.")
     assert made.operator.name == "Ada L."

@@ -90,6 +90,8 @@ async def change(page: Page) -> HttpResponse:
     try:
         if is_own_role and arguments["role"] == NO_ROLE:
             fields.require_confirmation()
+        if "name" in fields and (fields.optional("name") or (await operators.find(page.services, page.caller, email)).name):
+            arguments["name"] = fields.text("name")  # an empty field changes nothing where there is no name yet
         await page.perform("operator.set", email=email, **arguments)
     except Refused as fault:
         return await show_one(page, fault, {name: fields.text(name) for name in ("role", "name", "language") if name in fields})
@@ -104,8 +106,6 @@ def _changes(page: Page, fields: Fields) -> dict[str, object]:
     changes: dict[str, object] = {}
     if fields.optional("role"):
         changes |= {"account": page.account_id, "role": fields.text("role")}
-    if "name" in fields:
-        changes["name"] = fields.text("name")
     if fields.optional("language"):
         changes["language"] = fields.text("language")
     if "admin" in fields:
