@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import cache
 from typing import Any
 
 import pytest
@@ -49,6 +50,12 @@ EVERY = sorted(OPERATIONS.keys() - set(PERSONAL.split()))
 UNKNOWN = "00000000-0000-4000-8000-000000000000"
 
 
+@cache
+def knowledge_of(name: str, text: str) -> list[dict[str, Any]]:
+    """Read a knowledge file. Once for all tests, since each reading starts a process."""
+    return read_files([(name, text.encode())], "en")
+
+
 def with_role(role: Role, *owned: str) -> Caller:
     return Caller(Actor("operator", "7", "Ada"), Scope(dict.fromkeys(owned, role)), "web")
 
@@ -60,7 +67,7 @@ async def furnished(caller: conftest.Caller, engine: ScriptedEngine) -> dict[str
     wish = Captured("appointment", "x", "Selin", None, "05321234567")
     engine.script = lambda _: Reply("Noted.", captured=wish)
     await caller.send("Selin, 0532 123 45 67", "v")
-    await knowledge.add(services, ADMIN, bot=caller.bot, files=read_files([("faq.md", b"## Open?\n\nYes.\n")], "en"))
+    await knowledge.add(services, ADMIN, bot=caller.bot, files=knowledge_of("faq.md", "## Open?\n\nYes.\n"))
     (entry,) = await knowledge.list_all(services, ADMIN, bot=caller.bot)
     (request,) = (await captures.list_requests(services, ADMIN, bot=caller.bot)).items
     (conversation,) = (await conversations.list_all(services, ADMIN, bot=caller.bot)).items
@@ -87,7 +94,7 @@ def arguments(name: str, ids: dict[str, str]) -> dict[str, Any]:
         "bot.set": {"name": "x"},
         "bot.apply": {"file": "bot.yaml", "text": "name: x"},
         "bot.compare": {"file": "bot.yaml", "text": "name: x"},
-        "knowledge.add": {"files": read_files([("a.md", b"## A?\n\nB.\n")], "en")},
+        "knowledge.add": {"files": knowledge_of("a.md", "## A?\n\nB.\n")},
         "knowledge.search": {"questions": ["open?"]},
         "knowledge.set": {"question": "A?", "answer": "B."},
         "knowledge.preview_show": {"preview": UNKNOWN},
