@@ -32,6 +32,7 @@ def patience(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(acceptor, "SILENT_TIMEOUT_S", 0.3)
     monkeypatch.setattr(connection, "HEAD_TIMEOUT_S", 0.3)
     monkeypatch.setattr(connection, "KEEPALIVE_S", 1.0)
+    monkeypatch.setattr(connection, "LINGER_S", 0.3)
     monkeypatch.setattr(bodies, "BODY_TIMEOUT_S", 0.3)
 
 

@@ -303,7 +303,7 @@ async def test_one_bots_dead_platform_delays_no_others(bot: Caller, api: BotApi,
     other, token = await make_caller(), "777:another-bot"
     api.tokens[token] = "another_bot"
     await perform(other.app.services, ADMIN, "channel.set", {"bot": other.bot, "channel": "telegram", "token": token})
-    api.script = lambda call: Fault(delay_s=20.0) if call.token == TOKEN and call.method == "sendMessage" else None
+    api.script = lambda call: Fault(delay_s=5.0) if call.token == TOKEN and call.method == "sendMessage" else None
     for chat in range(40):
         api.message(chat=chat, text="to the dead one")
     await api.until(lambda: len(api.of("sendMessage")) == 16)
