@@ -215,6 +215,7 @@ def test_of_a_long_message_only_the_two_ends_are_read(text: str) -> None:
     assert examine(middle, now=FRIDAY) == examine(text[:1_500] + " " * 40 + text[-1_500:], now=FRIDAY)
 
 
+@pytest.mark.no_cover  # long texts, whose lines shorter ones run too
 @settings(deadline=None)  # on a busy machine any of them may be slow
 @given(st.text(alphabet="abc \n", min_size=1_500, max_size=3_000))
 def test_what_stands_at_the_ends_of_a_long_message_is_found_where_it_stands(filler: str) -> None:
