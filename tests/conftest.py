@@ -19,6 +19,7 @@ from chatsvc.domain.pricing import Tier
 from chatsvc.outbound.tls import client_context
 from chatsvc.usecases import accounts, bots, keys
 from tests.browsers import tool
+from tests.cli.forked import COVERAGE, forks
 from tests.fakes import ADMIN, FakeClock, ScriptedEngine
 from tests.postgres import Postgres, open_store, require_programs
 
@@ -86,6 +87,13 @@ def _read_root_certificates_once() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr("chatsvc.webhooks.courier.client_context", cache(client_context))
         yield
+
+
+@pytest.fixture
+def unmeasured_processes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Measure no coverage in processes of a test, which doubles their time. For tests whose processes run what others run too."""
+    forks()  # it is shared with tests that are measured
+    monkeypatch.delenv(COVERAGE, raising=False)
 
 
 @dataclass

@@ -16,9 +16,13 @@ from contextlib import closing
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from coverage import Coverage
 
 _SIZE = 4  # bytes that tell how long a request is
+COVERAGE = "COVERAGE_PROCESS_CONFIG"  # the variable with which coverage has processes measured
 
 
 class Forks:
@@ -143,6 +147,8 @@ def _become(request: dict[str, Any], outputs: list[int]) -> None:
     os.chdir(request["cwd"])
     os.environ.clear()
     os.environ.update(request["env"])
+    if (measuring := _coverage()) is not None and COVERAGE not in os.environ:
+        measuring.stop()
     sys.argv = ["chatsvc", *request["arguments"]]
 
 
@@ -158,12 +164,16 @@ def _run(main: Callable[[], None]) -> int:
     return int(status)
 
 
-def _save_coverage() -> None:
-    if "coverage" in sys.modules:
-        from coverage import Coverage
+def _coverage() -> Coverage | None:
+    if "coverage" not in sys.modules:
+        return None
+    from coverage import Coverage
 
-        measuring = Coverage.current()
-        if measuring is not None:
-            # Else each looks for the files that nothing ran, which takes as long as a command. The tests' own process does so anyway.
-            measuring._post_save_work = lambda: None  # type: ignore[method-assign]
-            measuring.save()
+    return Coverage.current()
+
+
+def _save_coverage() -> None:
+    if (measuring := _coverage()) is not None and COVERAGE in os.environ:
+        # Else each looks for the files that nothing ran, which takes as long as a command. The tests' own process does so anyway.
+        measuring._post_save_work = lambda: None  # type: ignore[method-assign]
+        measuring.save()

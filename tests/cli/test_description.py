@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.cli.model_thread import ModelThread, settings
 from tests.cli.support import Serving, Site
 from tests.engines.model_server import says
@@ -42,6 +44,7 @@ def _schemathesis(folder: Path, serving: Serving, key: str) -> subprocess.Comple
     )
 
 
+@pytest.mark.usefixtures("unmeasured_processes")
 def test_the_service_does_what_its_description_says(tmp_path: Path) -> None:
     with ModelThread(says("We are open until six.")) as model:
         site = Site(tmp_path, f"limits: {{requests_per_minute: 1000000}}\n{settings(model.url)}")

@@ -439,6 +439,7 @@ EXPORTS: dict[str, Callable[[str, str, Path], list[str | Path]]] = {
 }
 
 
+@pytest.mark.usefixtures("unmeasured_processes")
 @pytest.mark.parametrize("kind", EXPORTS)
 @pytest.mark.parametrize("served", [False, True])
 def test_root_writes_into_a_folder_of_its_own(place: Place, kind: str, served: bool) -> None:

@@ -157,6 +157,7 @@ def test_a_second_service_on_the_folder_is_refused_and_the_first_goes_on(fresh: 
     assert sorted(file.name for file in fresh.data.iterdir()) == ["chatsvc.db", "lock", "master.key"]
 
 
+@pytest.mark.usefixtures("unmeasured_processes")
 def test_two_services_that_start_at_once_are_one_that_runs_and_one_that_is_refused(fresh: Site) -> None:
     others = [Serving(fresh.config, fresh.folder / f"{i}.log", fresh.folder, ready=False) for i in range(2)]
     try:
@@ -187,6 +188,7 @@ def test_a_service_whose_port_is_taken_says_so_and_leaves_the_folder(fresh: Site
     fresh.account()
 
 
+@pytest.mark.usefixtures("unmeasured_processes")
 def test_twenty_commands_at_once_without_a_service_all_succeed_on_a_folder_that_is_not_there_yet(fresh: Site) -> None:
     commands = [("-c", fresh.config, "account", "create", f"account {i:02}", "--json") for i in range(20)]
     done = together(commands, fresh.folder)
@@ -197,6 +199,7 @@ def test_twenty_commands_at_once_without_a_service_all_succeed_on_a_folder_that_
     assert sorted(file.name for file in fresh.data.iterdir()) == ["chatsvc.db", "lock", "master.key"]
 
 
+@pytest.mark.usefixtures("unmeasured_processes")
 def test_commands_while_a_service_starts_and_stops_succeed_and_are_done_once(fresh: Site) -> None:
     account = fresh.account()
     made = 0

@@ -201,6 +201,7 @@ def check(site: Site, who: Customer, known: Known) -> None:
     assert credits_left(database)[who.account] == CREDITS - max(0, messages - MONTHLY)
 
 
+@pytest.mark.usefixtures("unmeasured_processes")
 @pytest.mark.slow
 async def test_after_kill_9_under_load_everything_acknowledged_is_there_and_the_books_agree(site: Site) -> None:
     who = await asyncio.to_thread(customer, site)
@@ -231,6 +232,7 @@ async def test_after_kill_9_under_load_everything_acknowledged_is_there_and_the_
     print(f"{ROUNDS} times killed after (seconds, acknowledged so far): {killed_at}; sent {known.sent}, doubtful {len(known.doubtful)}")  # noqa: T201
 
 
+@pytest.mark.usefixtures("unmeasured_processes")
 @pytest.mark.slow
 def test_kill_9_at_any_moment_of_the_start_leaves_a_folder_that_the_next_start_can_use(tmp_path: Path) -> None:
     site = Site(tmp_path)
@@ -265,6 +267,7 @@ def wait_for(folder: Path) -> None:
         time.sleep(0.002)
 
 
+@pytest.mark.usefixtures("unmeasured_processes")
 @pytest.mark.slow
 def test_an_account_whose_deletion_was_killed_is_gone_after_the_next_start(tmp_path: Path) -> None:
     """A deletion killed half-way is continued when the service starts again."""
@@ -300,6 +303,7 @@ def migration(file: Path, whole: Path) -> float:
         return time.monotonic() - began
 
 
+@pytest.mark.usefixtures("unmeasured_processes")
 @pytest.mark.slow
 def test_kill_9_within_a_migration_of_a_full_store_loses_nothing_and_does_no_step_twice(tmp_path: Path) -> None:
     whole = tmp_path / "chatsvc.db"

@@ -69,6 +69,7 @@ class Installation:
             assert await asyncio.to_thread(serving.end) == 0
 
 
+@pytest.mark.usefixtures("unmeasured_processes")
 @pytest.mark.slow
 async def test_after_kill_9_each_mail_was_sent_once_or_is_unknown(tmp_path: Path) -> None:
     async with ModelServer(always=captures) as model, smtp_server(Mailbox()) as mailbox:

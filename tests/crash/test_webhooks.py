@@ -97,6 +97,7 @@ def check(site: Site, receiver: Receiver, acknowledged: set[str]) -> None:
     assert succeeded <= arrived
 
 
+@pytest.mark.usefixtures("unmeasured_processes")
 @pytest.mark.slow
 async def test_after_kill_9_no_record_is_lost_and_no_event_is_sent_twice_or_unrecorded(tmp_path: Path) -> None:
     authority, acknowledged = Authority(tmp_path), set[str]()

@@ -17,6 +17,7 @@ from tests.engines.model_server import ModelServer, hangs, says
 KILLS = int(os.environ.get("CHATSVC_CRASH", "2"))
 
 
+@pytest.mark.usefixtures("unmeasured_processes")
 @pytest.mark.slow
 async def test_after_kill_9_each_message_has_one_reply_that_is_sent_at_most_once(tmp_path: Path) -> None:
     figures, _ = await torture(tmp_path, messages=60, times=3, visitors=8, kills=KILLS)
@@ -24,6 +25,7 @@ async def test_after_kill_9_each_message_has_one_reply_that_is_sent_at_most_once
     assert figures.accepted >= figures.sent
 
 
+@pytest.mark.usefixtures("unmeasured_processes")
 async def test_a_message_acknowledged_before_a_kill_is_answered_after_the_start(tmp_path: Path) -> None:
     async with GraphApi() as api, ModelServer(always=hangs()) as model:
         run = await asyncio.to_thread(WhatsAppTorture, tmp_path, api, model, 1, 1)

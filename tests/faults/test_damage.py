@@ -81,6 +81,7 @@ def refused_start(site: Site) -> str:
     return one_line(site.log.read_text())
 
 
+@pytest.mark.usefixtures("unmeasured_processes")
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_a_damaged_file_is_named_with_what_to_do_and_is_left_as_it_is(site: Site, damage: Callable[[bytes], bytes]) -> None:
     file = site.data / "chatsvc.db"
@@ -104,6 +105,7 @@ def test_the_database_of_another_program_gets_none_of_our_tables(site: Site) -> 
     assert file.read_bytes() == before
 
 
+@pytest.mark.usefixtures("unmeasured_processes")
 @pytest.mark.parametrize("seed", SEEDS)
 def test_damage_anywhere_is_told_at_the_start_or_with_503_and_never_as_a_fault_of_ours(site: Site, seed: int) -> None:
     account = site.account("Beta")
