@@ -199,11 +199,11 @@ def test_a_time_is_the_minute_on_the_wall() -> None:
 @pytest.mark.parametrize("text", ["a!" * 2000, "a" * 4000, "1 " * 2000, "a@" * 2000, "1234567x" * 500, "ı." * 2000, "a@b." * 1000])
 def test_what_a_visitor_types_cannot_make_the_check_slow(text: str) -> None:
     spoken = [text] * 21
-    began = clock.perf_counter()
+    began = clock.process_time()
     contacts.own_name("Selin Kaya", spoken)
     contacts.own_email("selin@example.com", spoken)
     contacts.own_phone("+905321234567", spoken, "TR")
-    assert clock.perf_counter() - began < 1.0
+    assert clock.process_time() - began < 1.0
 
 
 APPOINTMENT = CapturedRecord(
