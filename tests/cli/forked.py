@@ -22,6 +22,15 @@ if TYPE_CHECKING:
     from coverage import Coverage
 
 _SIZE = 4  # bytes that tell how long a request is
+# Loaded for all commands: `doctor` takes a second for the library of the model, `knowledge lint` one for the engine.
+LOADED = (
+    "anthropic",
+    "chatsvc.control.alone",
+    "chatsvc.control.identity",
+    "chatsvc.engines.knowledge.engine",
+    "chatsvc.store.sqlite.backup",
+    "chatsvc.usecases.knowledge_lint",
+)
 COVERAGE = "COVERAGE_PROCESS_CONFIG"  # the variable with which coverage has processes measured
 
 
@@ -88,14 +97,17 @@ def serve(descriptor: int) -> None:
     """Load the program, then fork for each command until standard input is closed."""
     from chatsvc.__main__ import main
     from chatsvc.cli.main import COMMANDS
+    from chatsvc.engines.knowledge.search import lexicon, topics
     from chatsvc.usecases.administration import OPERATIONS
 
     for where, _ in COMMANDS.values():
         import_module(where.partition(":")[0])
     for operation in OPERATIONS.values():
         operation.function()
-    for module in ("chatsvc.control.alone", "chatsvc.control.identity", "chatsvc.store.sqlite.backup"):
+    for module in LOADED:
         import_module(module)
+    lexicon.shared()
+    topics.shared()
     # That of `python -c`: the folder of this moment, which a command changes.
     sys.path.remove("")
     listener = socket.socket(fileno=descriptor)
