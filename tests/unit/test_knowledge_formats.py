@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from chatsvc.domain.knowledge_files import (
@@ -340,6 +340,7 @@ TEXT = st.lists(st.sampled_from(AWKWARD), min_size=1).map("".join) | st.text(st.
 ENTRY = st.tuples(TEXT, st.lists(TEXT, max_size=3), TEXT, st.sampled_from(["tr", "en-GB"]), st.sampled_from(["faq.md", 'b, "c"']))
 
 
+@example([("#\\#", [], "a", "en-GB", "faq.md")], [])
 @given(st.lists(ENTRY, max_size=4), st.lists(st.tuples(TEXT, TEXT), max_size=2))
 def test_what_is_exported_is_read_back_as_it_was(raw: list[tuple[str, list[str], str, str, str]], groups: list[tuple[str, str]]) -> None:
     gathered = parsed.Gathering("all")

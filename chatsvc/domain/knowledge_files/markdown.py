@@ -35,7 +35,7 @@ _COMMENTS = re.compile(r"\A(?:\s*+<!--.*?-->)++")
 _MEANS = r"<!--|`{3}|~{3}|(?:[-*+]\s+)?(?:alt|language|synonyms)\s*:"
 _ESCAPED = re.compile(rf"^(\s*)\\(\\*(?:#|{_MEANS}))", re.IGNORECASE)
 _TO_ESCAPE = re.compile(rf"^(\s*)(##(?!#)|#(?!\S)|{_MEANS}|\\+(?:#|{_MEANS}))", re.IGNORECASE)
-_ESCAPED_END = re.compile(r"(?<!\\)\\(\\*#+)$")
+_ESCAPED_END = re.compile(r"(?<!\S)\\(\\*#+)$")
 _END_TO_ESCAPE = re.compile(r"(?<!\S)(\\*#+)$")
 
 
