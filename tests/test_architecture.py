@@ -333,7 +333,7 @@ def test_skins_know_of_the_store_only_that_it_can_fail() -> None:
     [
         ("anthropic", "knowledge"),
         ("knowledge", "anthropic"),
-        ("knowledge/search", "knowledge.dialogue"),
+        ("knowledge/search", "knowledge.policy"),
     ],
 )
 def test_the_parts_of_the_engines_import_in_one_direction(here: str, there: str) -> None:
@@ -356,7 +356,7 @@ def test_no_two_classes_share_a_name() -> None:
 
 
 RIDDLES = re.compile(r"(What|Who|Whoever|Whom|Whose|Where|Those|That which|How many)\b")
-MOST_WORDS = 15
+MOST_WORDS = 20
 
 
 def docstrings() -> Iterator[tuple[str, str]]:

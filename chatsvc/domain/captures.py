@@ -57,6 +57,8 @@ class Captured:
     """A request as an engine has understood it. An appointment where both `date` and `time` (local to the bot) are given.
 
     `details` are fields that the owner's form asks for, each a name and the visitor's words.
+    `offered` are the owner's choices that the engine's own code has matched with what the visitor typed ("kaya" for "Dt. Elif Kaya"):
+    a detail may be one of them as it was offered. What comes from a model never fills it.
     With `change` it is a request to change that appointment, and `date` and `time` are when the visitor wants it instead.
     """
 
@@ -69,6 +71,7 @@ class Captured:
     time: time | None = None
     change: Change | None = None
     details: tuple[tuple[str, str], ...] = ()
+    offered: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +138,7 @@ def checked(captured: Captured, spoken: Sequence[str], now: datetime, country: s
         visitor_phone=contacts.own_phone(phone, spoken, country) if phone else None,
     )
     told = _flat("\n".join(spoken))
-    kept = replace(kept, details=tuple((name, value) for name, value in kept.details if _flat(value) in told))
+    kept = replace(kept, details=tuple((name, value) for name, value in kept.details if _flat(value) in told or value in kept.offered))
     if kept.change:
         kept = _changing(kept, kept.change)
     if kept.date is None or kept.time is None:

@@ -27,6 +27,11 @@ LONGEST_WITHOUT_CODE = 10  # digits
 _EMAIL = re.compile(r"(?<![\w.+%-])\w[\w.!#$%&'’*+?^~-]{0,63}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}")
 # `ayse@example.comdan ulaşın`: a Turkish suffix that was written without its apostrophe.
 _EMAIL_SUFFIX = re.compile(r"(?<=\.)(com|net|org|edu|gov|info|biz|tr)(?:[dt][ea]n?|y?[ea]|[dt][iıuü]r)$")
+# `ayse [at] example [dot] com`, `ayse at example dot com`, `ayse @ example . com`
+_SPELLED_AT = re.compile(
+    r"\s?[\[({<]\s?(?:at|et|@|kuyruklu a)\s?[\])}>]\s?|\s?@\s?|\s(?:at|et|kuyruklu a)\s(?=\S{1,63}\s?[\[({<]?\s?(?:dot|nokta|\.))"
+)
+_SPELLED_DOT = re.compile(r"\s?[\[({<]\s?(?:dot|nokta|\.)\s?[\])}>]\s?|\s(?:dot|nokta|\.)\s")
 # `soyadım da Tuna`, `my last name is spelled Hille`: what follows is a surname.
 _SURNAME = re.compile(
     r"\b(?:soyad[ıi]m?|soyism?im|surname|last name|family name)(?: (?:da|de|is|was|should be|spelled|spelt|actually)){0,3}[ :=]{1,3}"
@@ -118,7 +123,7 @@ def _without_address(word: re.Match[str]) -> str:
 
 def own_email(email: str, spoken: Iterable[str]) -> str | None:
     """The address, in lower case, if it is one that the visitor typed."""
-    wanted = _lower(email.strip())
+    wanted = _lower(email.strip()).replace("ı", "i")
     if not wanted or len(wanted) > MAX_EMAIL:
         return None
     return wanted if any(wanted in _emails(text) for text in spoken) else None
@@ -129,9 +134,12 @@ def _lower(text: str) -> str:
 
 
 def _emails(text: str) -> Iterator[str]:
-    for address in _EMAIL.findall(_lower(text)):
-        yield address
-        yield _EMAIL_SUFFIX.sub(r"\1", address)
+    """Yield the addresses of a text, those spelled out too. No address has a dotless i: it is an i of a Turkish keyboard."""
+    lower = _lower(text).replace("ı", "i")
+    for written in dict.fromkeys((lower, _SPELLED_DOT.sub(".", _SPELLED_AT.sub("@", lower)))):
+        for address in _EMAIL.findall(written):
+            yield address
+            yield _EMAIL_SUFFIX.sub(r"\1", address)
 
 
 def own_phone(phone: str, spoken: Iterable[str], country: str) -> str | None:

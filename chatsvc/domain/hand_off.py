@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Set as AbstractSet
 from datetime import datetime
 
 from chatsvc.domain import opening_hours, profiles
@@ -11,13 +10,6 @@ from chatsvc.domain.models import Bot
 BOT, WAITING, OPERATOR = HANDLINGS = ("bot", "waiting", "operator")
 MINUTE_MS = 60_000
 MOST_MINUTES = 1440
-# Intents of a message, as the dialogue names them, for which a person is called.
-_CALLING = frozenset({"person", "complaint"})
-
-
-def is_called(bot: Bot, intents: AbstractSet[str]) -> bool:
-    """Return whether a message calls a person."""
-    return bot.hand_off and not intents.isdisjoint(_CALLING)
 
 
 def is_open(bot: Bot, now: datetime) -> bool:

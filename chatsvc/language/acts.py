@@ -6,16 +6,21 @@ scripts/train makes the weights from the training sentences.
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
 from chatsvc.language import linear
+from chatsvc.language.folding import words
 from chatsvc.language.sentences import ACTS, FOLDER, KINDS, PURPOSES, TrainingSentence
+from chatsvc.language.wordlists import WordFile
 
 FALLBACK = "en"  # language of the weights where a language has none
-_FILE = "acts.weights"
+_FILE, _CARRIERS = "acts.weights", "carriers.txt"
+_STEM = 5  # letters of a word without its suffixes
+_OFTEN, _FEWEST = 0.01, 2  # share and number of an act's sentences with a word that carries it
 _MODELS = (ACTS, KINDS, PURPOSES)
 
 
@@ -54,9 +59,37 @@ def digest(given: Sequence[TrainingSentence]) -> bytes:
     return made.digest()
 
 
-def path(language: str) -> Path:
-    """Return the path of the weights of a language."""
-    return FOLDER / language / _FILE
+def carriers(given: Sequence[TrainingSentence]) -> str:
+    """Return the content of a file of the words that carry acts: those that many sentences of an act have."""
+    texts = {act: [set(words(one.text)) for one in given if one.act == act] for act in ACTS}
+    counts = {act: Counter(word for said in texts[act] for word in said) for act in ACTS}
+    found = {act: sorted(word for word, count in counts[act].items() if count >= max(_FEWEST, _OFTEN * len(texts[act]))) for act in ACTS}
+    lines = (f"{act}: {' '.join(found[act])}".strip() for act in ACTS)
+    return "\n".join(("# Words that carry an act, and say nothing of its matter. Made by scripts/train.", *lines)) + "\n"
+
+
+def is_carrier(word: str, act: str, language: str) -> bool:
+    """Return whether a folded word carries an act, and says nothing of what the act is about."""
+    return word[:_STEM] in _carried(language).get(act, ())
+
+
+@cache
+def _carried(language: str) -> Mapping[str, frozenset[str]]:
+    if not path(language).is_file():
+        return _carried(FALLBACK)
+    file = WordFile(f"languages/{language}/{_CARRIERS}")
+    return {act: frozenset(word[:_STEM] for word in file.words(act)) for act in ACTS}
+
+
+def path(language: str, name: str = _FILE) -> Path:
+    """Return the path of a trained file of a language: its weights, or the words that carry acts."""
+    return FOLDER / language / name
+
+
+def write(language: str, given: Sequence[TrainingSentence]) -> None:
+    """Write the trained files of a language."""
+    path(language).write_bytes(trained(given))
+    path(language, _CARRIERS).write_text(carriers(given), encoding="utf-8")
 
 
 @cache

@@ -48,7 +48,7 @@ def features(text: str, asked: str) -> list[int]:
         made.add(f"{word[:5]}~")
         for size in _GRAMS:
             made.update(f"{padded[at : at + size]}~~" for at in range(len(padded) - size + 1))
-    return sorted({crc32(one.encode()) % BUCKETS for one in made})
+    return sorted({crc32(one.encode("utf-8", "surrogatepass")) % BUCKETS for one in made})
 
 
 def _masked(word: str) -> str:

@@ -148,6 +148,8 @@ def _needed(piece: _NamePiece, message: _NameContext) -> int:
         if piece.question:
             return _KNOWN if piece.edge else _FULL
         return _PLAIN if message.alone else _CAPITAL
+    if message.asked and message.alone and not message.kinds and not piece.question:
+        return _FULL  # another name in place of the one before
     if message.asked == "confirm" or piece.behind:
         return min(_CUED, piece.signed)
     return min(piece.signed, _needed_beside(piece, message) if message.kinds else _NEVER)
@@ -342,8 +344,14 @@ def _is_ordinary(base: str, *, capital: bool, endings: re.Pattern[str], sole: bo
 @lru_cache(maxsize=1)
 def load() -> frozenset[str]:
     """Learn the ordinary words, once a process: those of the training sentences that give no names."""
-    said = (one.text for language in _FILE.files for one in sentences.read(language) if one.act not in _WITH_NAMES)
-    return frozenset(word for text in said for word in words(text)) - (GIVEN_NAMES - AMBIGUOUS_NAMES) - SURNAMES
+    said = (words(one.text) for language in _FILE.files for one in sentences.read(language) if one.act not in _WITH_NAMES)
+    ordinary = (
+        word
+        for text in said
+        for word, next_ in zip(text, [*text[1:], ""], strict=False)
+        if next_ not in COURTESIES and not _SPOKEN_OF.fullmatch(next_)
+    )
+    return frozenset(ordinary) - (GIVEN_NAMES - AMBIGUOUS_NAMES) - SURNAMES
 
 
 def _base(word: re.Match[str]) -> str:

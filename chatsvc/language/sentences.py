@@ -19,8 +19,8 @@ ACTS = (
     *("ask", "book", "change", "cancel", "status", "give", "correct", "affirm", "deny", "skip", "refuse", "why"),
     *("stop", "complain", "person", "message", "greet", "thank", "part", "insult", "praise", "nonsense", "state", "identity"),
 )
-KINDS = ("price", "duration", "when", "where", "who", "how_many", "which", "may", "whether", "how", "what", "why", "open", "tongue")
-PURPOSES = ("visit", "stay", "order", "course", "quote", "callout")
+KINDS = ("price", "duration", "when", "where", "who", "how_many", "which", "may", "whether", "how", "what", "why", "open", "tongue", "free")
+PURPOSES = ("meeting", "stay", "order", "course", "quote", "visit")
 ASKED = ("name", "phone", "email", "date", "time", "nights", "number", "choice", "text", "confirm", "options")
 _HEADER = re.compile(r"== ([a-z]{1,20})(?: ([a-z_]{1,20}))?(?: @([a-z]{1,20}))?")
 

@@ -222,7 +222,7 @@ def _from_now(reading: SlotReading, soon: re.Match[str], now: datetime) -> SlotR
     at = now + timedelta(minutes=float(soon["n"] or _SOON_COUNTS[soon["w"]]) * _SOON_UNITS[soon["unit"]])
     at += timedelta(minutes=-at.minute % 5)
     slots = replace(reading.slots, date=at.date(), time=at.time().replace(second=0, microsecond=0))
-    return replace(reading, slots=slots, spans=reading.spans | {"time": soon.span()})
+    return replace(reading, slots=slots, spans=reading.spans | {"date": soon.span(), "time": soon.span()})
 
 
 def _bare(symbol: str, text: str, now: datetime, kind: str) -> tuple[object, Span | None]:

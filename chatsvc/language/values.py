@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from chatsvc.domain import contacts as domain_contacts
 from chatsvc.language import contacts, counts, language_detection, names, ranges, slots
 from chatsvc.language.counts import Count
 from chatsvc.language.folding import Folded
@@ -23,6 +24,7 @@ _KINDS = {"phone": "phone", "contact": "phone", "email": "email", "date": "date"
 _DIGITS = re.compile(r"(?<![\w.,:])\+?\d(?:[\d ()./-]{2,20})\d(?!\w|[.,:]\d)")
 _CARRIED = 40  # characters before a value in which its carrier words stand
 _DAYLIGHT = (6, 18)  # hours that are never of the night
+_SHORT = 10  # digits of a number with the prefix of calls within a country that is mistyped
 _FEWEST_DIGITS = 4  # of what looks like a telephone number
 _EDGES = " \t\n,;:-–—/|()&+"
 _DOUBLED = re.compile(r"\s*([,;:/|–-])(?:\s*[,;:/|–-])+|\s+(?=[.,;:!?])|\(\s*\)")
@@ -52,6 +54,7 @@ class Values:
     people: Mention[int] | None = None
     number: Mention[int] | None = None  # any other
     name: Mention[str] | None = None  # the visitor's own
+    surname: str | None = None  # told apart from the first name
     phone: Mention[str] | None = None  # E.164
     phone_as_written: str | None = None  # digits that look like a telephone number and are none
     email: Mention[str] | None = None
@@ -60,6 +63,12 @@ class Values:
     gone: bool = False  # the only day named is past
     never: bool = False  # the only day named is in no calendar
     rest: str = ""
+
+    @property
+    def spans(self) -> tuple[Span, ...]:
+        """The places of all values in the message."""
+        found = (self.date, self.until, self.time, self.nights, self.people, self.name, self.phone, self.email)
+        return tuple((one.start, one.end) for one in found if one is not None)
 
 
 def read(text: str, *, now: dt.datetime, language: str | None = None, country: str = "TR", asked: str = "") -> Values:
@@ -70,13 +79,13 @@ def read(text: str, *, now: dt.datetime, language: str | None = None, country: s
     """
     kept, (cut, missing) = ends_of(text)
     plain = slots.analyse(kept, now=now, language=language, country=country)
-    bare = slots.answered(_KINDS.get(asked, ""), kept, plain, now=now, country=country)
-    message, found = plain.message, dict(bare.spans)
-    phone, written = bare.slots.phone, None
-    if phone is None and (possible := contacts.possible(_blanked(kept, plain.taken), country)):
-        phone, found["phone"] = possible
-    if phone is None:
-        written = _written_number(kept, [*plain.taken, *found.values()], asked)
+    message, flexible = plain.message, bool(counts.FLEXIBLE.search(plain.message.text))
+    # the "first available" day is not the first of the month
+    bare = slots.answered("" if flexible and asked in {"date", "time"} else _KINDS.get(asked, ""), kept, plain, now=now, country=country)
+    found = dict(bare.spans)
+    phone, written = _phone(kept, plain, bare, found, country, asked)
+    if phone is None and "email" not in found and (other := _in_a_part(kept, now, language, country)):
+        phone, found["phone"] = other
     last = _last_day(plain, bare)
     if last and "time" in found and last[1][0] < found["time"][1] and found["time"][0] < last[1][1]:  # "4-6", "4'ü ile 6'sı arası"
         del found["time"]
@@ -109,11 +118,12 @@ def read(text: str, *, now: dt.datetime, language: str | None = None, country: s
         until=until,
         time=mention(bare.slots.time, "time"),
         part_of_day=_part_of_day(plain, counted.nights),
-        flexible=bool(counts.FLEXIBLE.search(message.text)),
+        flexible=flexible,
         nights=nights,
         people=count(counted.people),
         number=count(counted.number),
         name=Mention(name.value, *place(found["name"]), explicit=name.cued) if name else None,
+        surname=domain_contacts.surname_in(kept),
         phone=mention(phone, "phone"),
         phone_as_written=kept[slice(*written)] if written else None,
         email=mention(bare.slots.email, "email"),
@@ -131,15 +141,44 @@ def load() -> None:
     names.load()
 
 
-def _blanked(text: str, spans: Iterable[Span]) -> str:
-    for start, end in spans:
-        text = text[:start] + " " * (end - start) + text[end:]
+def _in_a_part(text: str, now: dt.datetime, language: str | None, country: str) -> tuple[str, Span] | None:
+    """Return a telephone number that stands in a part of its own, beside one that refuses something: "0532 ..., no e-mail please"."""
+    if "," not in text or sum(map(str.isdigit, text)) < _FEWEST_DIGITS + _FEWEST_DIGITS:
+        return None
+    for part in re.finditer(r"[^,;\n]+", text):
+        reading = slots.analyse(part[0], now=now, language=language, country=country)
+        if reading.slots.phone:
+            start, end = reading.spans["phone"]
+            return reading.slots.phone, (part.start() + start, part.start() + end)
+    return None
+
+
+def _phone(
+    text: str, plain: SlotReading, bare: SlotReading, found: dict[str, Span], country: str, asked: str
+) -> tuple[str | None, Span | None]:
+    """Return the telephone number, and the place of digits that are meant as one and are none. `found` gets the number's place."""
+    if bare.slots.phone is not None:
+        return bare.slots.phone, None
+    possible = contacts.possible(blanked(text, plain.taken), country)
+    typed = "".join(filter(str.isdigit, text[slice(*possible[1])])) if possible else ""
+    # A short one with the prefix of calls within a country is mistyped, and none from abroad.
+    if possible is not None and not (asked in {"phone", "contact"} and typed[:1] == "0" and len(typed) <= _SHORT):
+        found["phone"] = possible[1]
+        return possible[0], None
+    return None, _written_number(text, [*plain.taken, *found.values()], asked)
+
+
+def blanked(text: str, spans: Iterable[Span]) -> str:
+    """Return the text with blanks in place of the spans, which may lie outside of it in part."""
+    for first, last in spans:
+        start, end = max(0, first), min(last, len(text))
+        text = text[:start] + " " * (end - start) + text[end:] if start < end else text
     return text
 
 
 def _written_number(text: str, taken: Iterable[Span], asked: str) -> Span | None:
     """Return the digits that are meant as a telephone number: where one is asked for, or behind a word that names one."""
-    for match in _DIGITS.finditer(_blanked(text, taken)):
+    for match in _DIGITS.finditer(blanked(text, taken)):
         if sum(map(str.isdigit, match[0])) >= _FEWEST_DIGITS and (
             asked in {"phone", "contact"} or contacts.is_announced(text, match.start())
         ):

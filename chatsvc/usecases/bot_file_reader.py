@@ -17,7 +17,7 @@ from chatsvc.domain import profiles
 from chatsvc.domain.captures import REQUEST_TYPES
 from chatsvc.domain.profiles import Form, FormField, Profile
 from chatsvc.domain.refusals import Refused
-from chatsvc.engines.knowledge.dialogue import wording
+from chatsvc.language import catalogue
 from chatsvc.usecases import bots
 from chatsvc.usecases.services import Services
 
@@ -206,7 +206,7 @@ class BotFileReader:
     def _texts(self, node: Node) -> dict[str, dict[str, str]]:
         made: dict[str, dict[str, str]] = {}
         for key, value in self._items(node):
-            known = wording.placeholders(key.text)
+            known = catalogue.placeholders(key.text)
             if known is None:
                 self._refuse(key, "sentence_unknown", name=key.text)
                 continue

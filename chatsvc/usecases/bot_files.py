@@ -14,7 +14,7 @@ from chatsvc.domain import profiles, refusals
 from chatsvc.domain.actors import Caller
 from chatsvc.domain.models import Bot
 from chatsvc.domain.profiles import values_of_form
-from chatsvc.engines.knowledge.dialogue import wording
+from chatsvc.language import catalogue
 from chatsvc.store import bots as stored
 from chatsvc.usecases import bots
 from chatsvc.usecases.bot_file_reader import SETTINGS, BotFileReader, values_of
@@ -67,7 +67,7 @@ class DefaultSentence(NamedTuple):
 
 def default_sentences() -> list[DefaultSentence]:
     """List the sentences of the dialogue, in the order of their file."""
-    return [DefaultSentence(name, wording.sentences(name), sorted(wording.placeholders(name) or ())) for name in wording.names()]
+    return [DefaultSentence(name, catalogue.sentences(name), sorted(catalogue.placeholders(name) or ())) for name in catalogue.names()]
 
 
 async def apply(services: Services, caller: Caller, *, bot: str, file: str, text: str) -> Bot:

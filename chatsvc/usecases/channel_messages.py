@@ -201,12 +201,12 @@ async def _settle(turn: _ChannelTurn, handling: str) -> None:
 
 async def _greet(turn: _ChannelTurn) -> None:
     """Greet the visitor, with the suggested questions as choices."""
-    from chatsvc.engines.knowledge.dialogue import texts
+    from chatsvc.engines.knowledge import say
 
     services, bot = turn.services, turn.bot
     # "/start" shows no language.
     tongue = await spoken(services, bot, turn.conversation, "")
-    greeting = bot.greeting or texts.of(bot, tongue)("smalltalk.greeting", name=bot.name)
+    greeting = bot.greeting or say.of(bot, tongue)("smalltalk.greeting", name=bot.name)
     choices = profiles.load(bot.profile).suggestions
     await _write(turn, NoticeSentence(greeting, services.clock(), first_delivery(turn.message.channel, "assistant"), choices=choices))
 
@@ -215,9 +215,9 @@ def _calls_a_person(turn: _ChannelTurn) -> bool:
     if not turn.bot.hand_off:
         return False
 
-    from chatsvc.engines.knowledge.dialogue import intents
+    from chatsvc.engines.knowledge import questions
 
-    return hand_off.is_called(turn.bot, intents.of(turn.message.text))
+    return questions.calls_a_person(turn.message.text, turn.bot.language)
 
 
 def _local_time(turn: _ChannelTurn) -> datetime:
@@ -226,10 +226,11 @@ def _local_time(turn: _ChannelTurn) -> datetime:
 
 async def _away(turn: _ChannelTurn) -> str:
     """Return the sentence that the team is away, with the time of the next opening."""
-    from chatsvc.engines.knowledge.dialogue import openings, texts
+    from chatsvc.engines.knowledge import say
+    from chatsvc.engines.knowledge.policy import openings
 
-    say = texts.of(turn.bot, await spoken(turn.services, turn.bot, turn.conversation, turn.message.text))
-    return say("handoff.away", next=openings.next_opening(turn.bot, _local_time(turn), say)).strip()
+    sentences = say.of(turn.bot, await spoken(turn.services, turn.bot, turn.conversation, turn.message.text))
+    return sentences("handoff.away", next=openings.next_opening(turn.bot, _local_time(turn), sentences)).strip()
 
 
 async def _reply(turn: _ChannelTurn, before: str = "") -> None:
@@ -291,9 +292,9 @@ async def _write(turn: _ChannelTurn, said: NoticeSentence | None, handling: str 
 
 async def sentence(services: Services, bot: Bot, conversation: ConversationKey, said: str, key: str) -> str:
     """Return one of the bot's sentences in the language of a conversation. `said` is the visitor's last message."""
-    from chatsvc.engines.knowledge.dialogue import texts
+    from chatsvc.engines.knowledge import say
 
-    return texts.of(bot, await spoken(services, bot, conversation, said))(key)
+    return say.of(bot, await spoken(services, bot, conversation, said))(key)
 
 
 async def spoken(services: Services, bot: Bot, conversation: ConversationKey, said: str) -> str:

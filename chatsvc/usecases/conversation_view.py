@@ -101,12 +101,12 @@ async def show(
     return ShownConversation(view.conversation, shown, view.older, view.newer, view.items, view.others, typing, until, address, mail_to)
 
 
-def last_question(messages: Sequence[Message], country: str) -> str:
+def last_question(messages: Sequence[Message], country: str, language: str) -> str:
     """Return the visitor's newest message that asks something, else the newest one at all. On one line, without personal data."""
-    from chatsvc.engines.knowledge.dialogue import hearing
+    from chatsvc.engines.knowledge import questions
 
     said = [unanswered.without_personal_data(one.content, country) for one in messages[::-1][:_LOOKED_AT] if one.role == "user"]
-    asked = (text for text in said if hearing.asks(text) and unanswered.MASK not in text)
+    asked = (text for text in said if questions.asks(text, language) and unanswered.MASK not in text)
     return next(asked, said[0] if said else "")[: unanswered.MOST_CHARACTERS]
 
 

@@ -141,7 +141,7 @@ async def _notice(services: Services, bot: Bot, conversation: Conversation, said
 async def _nobody_came(services: Services, bot: Bot, conversation: Conversation, said: str) -> NoticeSentence:
     """Begin a request as the knowledge engine does. Another engine goes on from the sentence alone."""
     from chatsvc.engines import Turn
-    from chatsvc.engines.knowledge.dialogue import nobody
+    from chatsvc.engines.knowledge.policy import people
 
     now = services.clock()
     history = await conversations.history(services.db, key_of(conversation), turns.HISTORY_MESSAGES, captures.start_of_day(bot, now))
@@ -158,7 +158,7 @@ async def _nobody_came(services: Services, bot: Bot, conversation: Conversation,
         may_capture=history.captured < MOST_A_DAY,
         captured=history.records,
     )
-    begun = nobody.came(turn)
+    begun = people.nobody_came(turn)
     tier = services.config.models.get(bot.model)
     dialogue = begun.dialogue if tier is not None and tier.engine == FALLBACK else None
     return NoticeSentence(begun.text, now, first_delivery(conversation.channel, "assistant"), dialogue)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from chatsvc.domain import paging, refusals
 from chatsvc.domain.actors import Caller
@@ -24,6 +24,7 @@ from chatsvc.usecases.services import Services
 
 if TYPE_CHECKING:
     from chatsvc.engines import SearchResult
+    from chatsvc.engines.knowledge.search.index import KnowledgeIndex
 
 
 class AddedFile(NamedTuple):
@@ -231,5 +232,5 @@ async def undo(services: Services, caller: Caller, *, bot: str, change: str) -> 
 async def search(services: Services, caller: Caller, *, bot: str, questions: Sequence[str]) -> list[QuestionResult]:
     """Search a bot's knowledge for each question, as the knowledge engine does."""
     _, chatbot = await bots.resolve(services, caller, bot)
-    index = await services.knowledge.of(chatbot)
-    return await services.offload(lambda: [QuestionResult(question, index.search(question, explain=True)) for question in questions])
+    index = cast("KnowledgeIndex", await services.knowledge.of(chatbot))
+    return await services.offload(lambda: [QuestionResult(question, index.facts.search(question, explain=True)) for question in questions])

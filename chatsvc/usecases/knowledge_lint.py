@@ -13,8 +13,9 @@ from itertools import islice, zip_longest
 from chatsvc.domain.knowledge_findings import SENTENCES, LintFinding
 from chatsvc.domain.language import primary
 from chatsvc.domain.models import Entry
-from chatsvc.engines import Knowledge, SearchResult
-from chatsvc.engines.knowledge.dialogue import facts, hearing
+from chatsvc.engines import Hit, Knowledge, SearchResult
+from chatsvc.engines.knowledge import questions as judged
+from chatsvc.engines.knowledge.search import amounts, facts
 from chatsvc.engines.knowledge.search.index import KnowledgeIndex
 from chatsvc.engines.knowledge.search.stemming import stem
 from chatsvc.engines.knowledge.search.stopwords import STOPWORDS
@@ -147,9 +148,11 @@ def _near(entry: Entry, other: Entry) -> LintFinding:
     return LintFinding("near_duplicate", entry.id, other.id, {"question": entry.question, "other": other.question})
 
 
-def _searched(index: Knowledge, entry: Entry, phrasing: str) -> LintFinding | None:
+def _searched(index: KnowledgeIndex, entry: Entry, phrasing: str) -> LintFinding | None:
     """Return the finding of a search for one of an entry's own phrasings."""
-    hits = [hit for hit in index.search(phrasing, entry.language).hits if primary(hit.entry.language) == primary(entry.language)]
+    # ranked as if the phrasing were none of the entry's own, which always finds it
+    found = [Hit(index.entries[one.entry], one.score) for one in index.rank(phrasing, entry.language).entries]
+    hits = [hit for hit in found if primary(hit.entry.language) == primary(entry.language)]
     if not hits:
         return None
     first = hits[0]
@@ -206,12 +209,13 @@ def generated(entry: Entry) -> list[str]:
     """
     heading = entry.question.rstrip("?!. ")
     made = [heading]
-    if len(words(heading)) <= _HEADING and not hearing.asks(entry.question):
+    said = words(heading)
+    if len(said) <= _HEADING and "?" not in entry.question and not any("asking" in mark for mark in amounts.LABELS.marked(said)):
         forms = _FORMS.get(primary(entry.language), _FORMS["en"])
-        stated = facts.stated(entry.answer)
+        stated = amounts.read(entry.answer).kinds
         made += [form.format(heading.lower()) for kind, of_kind in forms.items() if kind in ("", *stated) for form in of_kind]
     for sentence in facts.sentences(entry.answer)[:_SENTENCES] if not entry.alt else ():
-        telling = [word.strip('.,;:!?()"“”') for word in sentence.split() if facts.subject(words(word))]
+        telling = [word.strip('.,;:!?()"“”') for word in sentence.split() if judged.tells(word)]
         if len(telling) >= _WORDS:
             made.append(" ".join(telling[:_WORDS]).lower())
     return list(dict.fromkeys(made))

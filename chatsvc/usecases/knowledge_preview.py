@@ -72,7 +72,7 @@ def changes(
     bot: Bot, before: KnowledgeContent, after: KnowledgeContent, questions: Iterable[PastQuestion], progress: Progress
 ) -> list[AnswerChange]:
     """Compare two versions of a bot's knowledge by their answers; worst first. Past questions and all phrasings are asked."""
-    from chatsvc.engines.knowledge.dialogue import answers
+    from chatsvc.engines.knowledge import questions as judged
     from chatsvc.engines.knowledge.search.index import KnowledgeIndex
 
     progress("indexing", 0, 0)
@@ -83,7 +83,7 @@ def changes(
     def compare(start: int) -> list[AnswerChange]:
         found = []
         for one in asked[start : start + _BATCH]:
-            old, new = (answers.entry_for(bot, index, one.text) for index in indexes)
+            old, new = (judged.entry_for(bot, index, one.text) for index in indexes)
             if _content(old) != _content(new):
                 kind = "gained" if old is None else "lost" if new is None else "changed"
                 questions_of, answers_of = (old and old.question, new and new.question), (old and old.answer, new and new.answer)

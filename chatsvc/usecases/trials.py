@@ -10,7 +10,7 @@ import logging
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from chatsvc.domain import refusals
 from chatsvc.domain.actors import Caller
@@ -24,6 +24,7 @@ from chatsvc.usecases.turns import FALLBACK, HISTORY_MESSAGES
 
 if TYPE_CHECKING:
     from chatsvc.engines import Knowledge, SearchResult
+    from chatsvc.engines.knowledge.search.index import KnowledgeIndex
 
 log = logging.getLogger(__name__)
 
@@ -100,8 +101,8 @@ async def say(services: Services, caller: Caller, *, bot: str, text: str | None 
 
 
 async def _turn(services: Services, bot: Bot, trial: Trial, text: str) -> TrialTurn:
-    index = await services.knowledge.of(bot)
-    search = await services.offload(lambda: index.search(text, explain=True))
+    index = cast("KnowledgeIndex", await services.knowledge.of(bot))
+    search = await services.offload(lambda: index.facts.search(text, explain=True))
     reply, failure, fallback = Reply(""), None, ""
     try:
         reply = await _reply(services, bot, trial, text, index)

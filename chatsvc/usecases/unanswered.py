@@ -39,10 +39,8 @@ _MOST_MASKED = 20  # passes over a question, each of which finds a name, an addr
 _ANY_TIME = datetime(2026, 1, 1)  # noqa: DTZ001  # dates are not looked at
 MASK = "…"
 _BESIDE_MASK = 2  # telling words of a question that held personal data
-_FEWEST_WORDS = 3  # words of a question that names no subject ("how much is that")
 _LONGEST_NAME = 3  # words
 _ENDS = frozenset(".,;:!?")
-_TELLING = 3  # letters of a word that tells something
 # Questions are shown to the team for months and exported: they must not say who asked or how to reach anybody.
 _ALIKE = 0.66  # similarity from which two questions count as one
 _LETTERS = 0.8  # weight of shared letter trigrams; that of shared stems is 1
@@ -66,39 +64,35 @@ async def note(services: Services, bot: Bot, message: SendMessage, channel: str)
 
 def _question(said: str, bot: Bot, language: str | None) -> stored.AskedQuestion | None:
     """Return the question to store. None for an answer, a number, a greeting, an insult or a name, which need no entry."""
-    from chatsvc.engines.knowledge.dialogue import smalltalk
     from chatsvc.language.folding import words
     from chatsvc.language.language_detection import guess
     from chatsvc.language.yes_no import is_only_nod
 
     question = without_personal_data(said, bot.country, language)[:MOST_CHARACTERS]
     found = words(question)
-    if is_only_nod(question) or smalltalk.kind(found, bot.name) or not is_question(question):
+    if is_only_nod(question) or not is_question(question, language or bot.language):
         return None
     return stored.AskedQuestion(" ".join(found), question, primary(language or guess(question) or bot.language))
 
 
-def is_question(question: str) -> bool:
+def is_question(question: str, language: str) -> bool:
     """Return whether a masked message may become an entry. No insult, no name, no date, and no mere remainder of contact data."""
-    from chatsvc.engines.knowledge.dialogue import facts, hearing, intents
-    from chatsvc.language.folding import words
+    from chatsvc.engines.knowledge import questions
 
-    if "insult" in intents.of(question):
+    if not questions.needs_answer(question, primary(language)):
         return False
-    found = words(question)
-    telling = [word for word in facts.subject(found) if word.isalpha() and len(word) >= _TELLING]
-    if not telling:
-        return len(found) >= _FEWEST_WORDS and hearing.asks(question)
-    return len(telling) >= _BESIDE_MASK if MASK in question else not _is_name(question)
+    return questions.tells(question) >= _BESIDE_MASK if MASK in question else not _is_name(question)
 
 
 def _is_name(text: str) -> bool:
     """Return whether a text is, or looks like, a person's name."""
-    from chatsvc.engines.knowledge.dialogue import hearing
+    from chatsvc.language import values
 
     parts = text.split()
-    capitals = 2 <= len(parts) <= _LONGEST_NAME and all(part.isalpha() and _may_be_name(part) for part in parts)
-    return capitals or hearing.bare_name(text, None) is not None
+    if 2 <= len(parts) <= _LONGEST_NAME and all(part.isalpha() and _may_be_name(part) for part in parts):
+        return True
+    found = values.read(text, now=_ANY_TIME, asked="confirm").name
+    return found is not None and found.end - found.start == len(text.strip())
 
 
 def without_personal_data(said: str, country: str, language: str | None = None) -> str:
@@ -142,13 +136,13 @@ def _may_be_name(word: str) -> bool:
 
 
 def _is_known(word: str) -> bool:
-    """Return whether the lexicon or the topic model has a word."""
-    from chatsvc.engines.knowledge.search import lexicon, topics
-    from chatsvc.engines.knowledge.search.stemming import stem
+    """Return whether a word is one of a language, and no name."""
+    from chatsvc.engines.knowledge.search import lexicon
     from chatsvc.language.folding import fold
+    from chatsvc.language.language_detection import is_word
 
     folded = fold(word)
-    return bool(lexicon.of_word(folded)) or topics.shared().row("s" + stem(folded)) is not None
+    return bool(lexicon.of_word(folded)) or is_word(folded)
 
 
 async def mask(services: Services) -> None:
@@ -202,7 +196,7 @@ async def groups(services: Services, caller: Caller, *, bot: str, limit: int = 2
     `answered` selects those that the knowledge answers by now, or those that it still does not.
     """
     _, chatbot = await bots.resolve(services, caller, bot)
-    asked = [one for one in await stored.most_asked(services.db, chatbot.id) if is_question(one.question)]
+    asked = [one for one in await stored.most_asked(services.db, chatbot.id) if is_question(one.question, one.language)]
     if not asked:
         return []
     known = await _known(services, chatbot)
@@ -229,7 +223,7 @@ async def page(
     (start,) = paging.parsed(after, paging.number) or (0,)
     if not 0 <= start <= stored.MOST_KEPT:
         raise refusals.position_invalid(position=after)
-    asked = [one for one in await stored.most_asked(services.db, chatbot.id) if is_question(one.question)]
+    asked = [one for one in await stored.most_asked(services.db, chatbot.id) if is_question(one.question, one.language)]
     if question is not None:
         asked = (await _group_of(services, chatbot, question)).wordings
     if not asked:
@@ -241,7 +235,7 @@ async def page(
 
 async def _group_of(services: Services, bot: Bot, question: int) -> _Group:
     """Find the group of a question by its number; raises `question_not_found`."""
-    asked = [one for one in await stored.most_asked(services.db, bot.id) if is_question(one.question)]
+    asked = [one for one in await stored.most_asked(services.db, bot.id) if is_question(one.question, one.language)]
     for group in await services.offload(lambda: _grouped(asked)):
         if question in {one.number for one in group.wordings}:
             return group
@@ -300,7 +294,7 @@ class _CurrentKnowledge(NamedTuple):
 
         `others` are its other wordings, which count as the same.
         """
-        from chatsvc.engines.knowledge.dialogue.answers import entry_for
+        from chatsvc.engines.knowledge.questions import entry_for
 
         is_older = all(one.last_asked_at <= self.changed_at for one in (first, *others))
         return is_older and entry_for(self.bot, self.knowledge, first.question) is not None
@@ -313,7 +307,7 @@ async def _known(services: Services, bot: Bot) -> _CurrentKnowledge:
 async def still_open(services: Services, bot: Bot, asked: Sequence[stored.Asked]) -> list[stored.Asked]:
     """Leave out what needs no entry: no question, and those that the bot's knowledge answers by now."""
     known = await _known(services, bot)
-    return await services.offload(lambda: [one for one in asked if is_question(one.question) and not known.answers(one)])
+    return await services.offload(lambda: [one for one in asked if is_question(one.question, one.language) and not known.answers(one)])
 
 
 def _shown(

@@ -150,10 +150,10 @@ class WebVisits:
 
     async def opening(self, widget: Widget, language: str) -> Opening:
         """Return the greeting and the suggested questions in a language."""
-        from chatsvc.engines.knowledge.dialogue import texts
+        from chatsvc.engines.knowledge import say
 
         bot = widget.bot
-        greeting = bot.greeting or texts.of(bot, language)("smalltalk.greeting", name=bot.name)
+        greeting = bot.greeting or say.of(bot, language)("smalltalk.greeting", name=bot.name)
         return Opening(greeting, list(profiles.load(bot.profile).suggestions))
 
     def seconds_until(self, slot: Slot) -> int:

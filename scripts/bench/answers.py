@@ -50,12 +50,12 @@ def main() -> None:
     if options.clinc:
         for seed in range(options.seeds):
             entries, questions = judging.clinc(options.clinc, options.k, seed)
-            rows[f"CLINC150, {options.k} phrasings, seed {seed}"] = judging.judge(judging.index_of(entries), questions)
+            rows[f"CLINC150, {options.k} phrasings, seed {seed}"] = judging.judge(judging.index_of(entries).facts, questions)
         rows["CLINC150"] = sum(rows.values(), Tally())
     sums: dict[str, Tally] = {}
     for name, language in judging.businesses():
         entries, questions = judging.business(name, language)
-        index = judging.index_of(entries)
+        index = judging.index_of(entries).facts
         part = judging.part(name)
         total = Tally()
         for kind in dict.fromkeys(question.kind for question in questions):

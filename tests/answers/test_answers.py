@@ -7,6 +7,8 @@ import pytest
 from tests.answers import judging
 from tests.answers.judging import Tally
 
+LEAST = {"dentist.tr": 0.80, "guesthouse.en": 0.80, "gym.en": 0.60}  # share of right replies
+
 
 @pytest.fixture(scope="module")
 def tallies() -> dict[str, Tally]:
@@ -15,7 +17,7 @@ def tallies() -> dict[str, Tally]:
     for name, language in judging.businesses():
         if judging.part(name) != judging.HELD_OUT:
             entries, questions = judging.business(name, language)
-            found[language] += judging.judge(judging.index_of(entries), questions)
+            found[language] += judging.judge(judging.index_of(entries).facts, questions)
     return found
 
 
@@ -23,11 +25,11 @@ def tallies() -> dict[str, Tally]:
 def test_visitors_of_small_businesses_are_answered_as_well_as_they_were(language: str, tallies: dict[str, Tally]) -> None:
     tally = tallies[language]
     assert (tally.asked, tally.foreign) == (480, 240)
-    assert tally.accuracy >= 0.80
-    assert tally.recall3 >= 0.90
+    assert tally.accuracy >= 0.84
+    assert tally.recall3 >= 0.93
     assert tally.precision >= 0.96
-    assert tally.precision_in_all >= 0.92
-    assert tally.answered_rightly >= 0.69
+    assert tally.precision_in_all >= 0.91
+    assert tally.answered_rightly >= 0.67
     assert tally.rightly_with_hedged >= 0.73
     assert tally.precision_with_hedged >= 0.94
     assert tally.refused >= 0.90
@@ -39,3 +41,13 @@ def test_turkish_is_answered_as_well_as_english(tallies: dict[str, Tally]) -> No
     turkish, english = tallies["tr"], tallies["en"]
     assert abs(turkish.accuracy - english.accuracy) <= 0.05
     assert abs(turkish.rightly_with_hedged - english.rightly_with_hedged) <= 0.05
+
+
+@pytest.mark.parametrize("name", judging.SEEN_REPLIES)
+def test_replies_hold_what_the_question_asks_for(name: str) -> None:
+    entries, questions = judging.reply_questions(name)
+    index = judging.index_of(entries).facts
+    told = [(wanted is not None, judging.holds(index.answer(question), wanted)) for question, wanted in questions]
+    known, unknown = ([right for is_known, right in told if is_known is wanted] for wanted in (True, False))
+    assert (sum(known) + sum(unknown)) / len(told) >= LEAST[name]
+    assert sum(unknown) / len(unknown) >= 0.66

@@ -13,10 +13,10 @@ import pytest
 
 SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "bench" / "conversations.py"
 BOTS = {"SHOP": {"name": "Shop", "kb": "kb/shop.md", "language": "en", "country": "GB", "timezone": "Europe/London", "ask_back": "off"}}
-KNOWLEDGE = "language: en\n\n## Is my order canceled?\n\nYour order has been canceled.\n\n## Where is the shop?\n\nIn Mill Lane.\n"
-FIRST = "== one place | SHOP\nWhere is the shop?\nIs my order canceled?\n== two | SHOP | en | ada\nWhere is\\nthe shop?\n"
+KNOWLEDGE = "language: en\n\n## What does the sign say?\n\nYour order has been canceled.\n\n## Where is the shop?\n\nIn Mill Lane.\n"
+FIRST = "== one place | SHOP\nWhere is the shop?\nWhat does the sign say?\n== two | SHOP | en | ada\nWhere is\\nthe shop?\n"
 SECOND = "== three | SHOP || ada\nWhere is the shop?\n"
-JUDGED = "one\t1\tWhere is the shop?\tright\t\none\t2\tIs my order canceled?\twrong\tit was not\n"
+JUDGED = "one\t1\tWhere is the shop?\tright\t\none\t2\tWhat does the sign say?\twrong\tit was not\n"
 
 
 @pytest.fixture
@@ -64,7 +64,7 @@ async def test_a_set_is_replayed_and_compared_with_its_labels_and_an_earlier_tra
     await bench.run(Namespace(set=folder, transcript=transcript, earlier=earlier, only=""))
     text = transcript.read_text("utf-8")
     assert "== one place | SHOP\n1 > Where is the shop?\n  < In Mill Lane.\n  # was right; changed\n" in text
-    assert "2 > Is my order canceled?\n  < Your order has been canceled.\n  # was wrong (it was not); forbidden\n" in text
+    assert "2 > What does the sign say?\n  < Your order has been canceled.\n  # was wrong (it was not); forbidden\n" in text
     assert "== two | SHOP\n1 > Where is\\nthe shop?\n  < In Mill Lane.\n" in text
     figures = capsys.readouterr().out
     assert "4 messages in 3 conversations, 0 records captured\n" in figures

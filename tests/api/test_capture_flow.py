@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from chatsvc.domain.captures import Appointment, Request
+from chatsvc.engines.knowledge.policy.state import load
 from chatsvc.store import captures as stored
 from chatsvc.store import conversations
 from chatsvc.usecases import bots
@@ -67,7 +68,7 @@ async def test_an_appointment_is_captured_over_several_messages(caller: Caller) 
     assert (appointment.status, appointment.date, appointment.time) == ("pending", "2026-11-21", "10:30")
     # Istanbul is three hours ahead of UTC.
     assert appointment.at == instant("2026-11-21T07:30:00+00:00")
-    assert await dialogue(caller) is None
+    assert load(await dialogue(caller), caller.app.services.clock()).draft is None
     (conversation,) = (await caller.get("/conversations")).json["data"]
     assert (conversation["visitor_name"], conversation["visitor_email"]) == ("Ayşe Yılmaz", "ayse@example.com")
 

@@ -24,6 +24,8 @@ from chatsvc.language import clauses
         ("tr", "kaça kadar açıksınız bir de otopark var mı", ["kaça kadar açıksınız", "otopark var mı"]),
         ("tr", "kaca kadar aciksiniz ayrica otopark var mi", ["kaca kadar aciksiniz", "otopark var mi"]),
         ("tr", "köpeğim, kedim ve kuşum için fiyat ne kadar", ["köpeğim, kedim ve kuşum için fiyat ne kadar"]),
+        ("tr", "bugün açık mısınız otopark var mı", ["bugün açık mısınız", "otopark var mı"]),
+        ("tr", "randevu alabilir miyim yarın için", ["randevu alabilir miyim yarın için"]),
         ("tr", "2,5 saat sürer mi", ["2,5 saat sürer mi"]),
         ("tr", "Dr. Ayşe 12.30 da müsait mi", ["Dr. Ayşe 12.30 da müsait mi"]),
         ("tr", "fiyat ne kadar\nadres neresi", ["fiyat ne kadar", "adres neresi"]),

@@ -42,10 +42,7 @@ def test_every_file_begins_with_a_line_of_what_it_holds(name: str) -> None:
 def test_every_file_can_be_loaded_and_no_entry_is_empty(name: str) -> None:
     entries = WordFile(name).entries
     assert entries
-    by_default_empty = (
-        ["privacy.tr", "privacy.en"] if name == "engines/knowledge/dialogue/wording.txt" else []
-    )  # sentences only an owner writes
-    assert [entry for entry, value in entries if not value] == by_default_empty
+    assert [entry for entry, value in entries if not value] == []
 
 
 def test_items_are_parted_by_blanks_and_joined_by_underscores_over_several_lines(tmp_path: Path) -> None:

@@ -85,7 +85,7 @@ def test_a_name_is_not_put_together_from_two_messages() -> None:
         ("a@example.com.tr", "a@example.com", None),
         ("a@example.com", "a@example.co", None),
         ("a@example.com", "b@example.com", None),
-        ("ayse at example dot com", "ayse@example.com", None),
+        ("ayse at example dot com", "ayse@example.com", "ayse@example.com"),
         ("a@localhost", "a@localhost", None),
         ("a@example.com b@example.com", "a@example.com b@example.com", None),
         ("hello", "", None),

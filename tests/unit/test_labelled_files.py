@@ -91,6 +91,13 @@ def test_a_price_list_answers_how_much_one_thing_is(name: str, text: str) -> Non
         assert index.search(question).hits[0].entry.answer == "Haircut: 450 TL"
 
 
+def test_a_row_with_several_prices_keeps_the_heads_of_their_columns() -> None:
+    table = "| Van | Sleeps | Low season | High season |\n|---|---|---|---|\n| Poppy | 2 | £65 | £89 |\n| Marge | | £95 | £130 |\n"
+    entries = found("vans.md", table)
+    assert entries["How much is Poppy?"][1] == "Poppy: Sleeps 2, Low season £65, High season £89"
+    assert entries["How much is Marge?"][1] == "Marge: Low season £95, High season £130"
+
+
 def test_a_turkish_price_list_is_asked_for_in_turkish() -> None:
     entries = found("p.csv", "Hizmet;Fiyat\nSaç kesimi;450 TL\nFön;150 TL\n", "tr")
     assert entries["Saç kesimi ne kadar?"] == (("Saç kesimi", "Saç kesimi fiyatı"), "Saç kesimi: 450 TL")

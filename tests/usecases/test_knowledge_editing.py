@@ -304,7 +304,7 @@ async def test_faults_of_settings_name_the_field(offline: conftest.Caller) -> No
             "bot.set",
             bot=offline.bot,
             closed=["tomorrow"],
-            texts={"done": {"en": "{nobody}"}, "nonsense": {"en": "x"}},
+            texts={"done": {"en": "{nobody}"}, "no_such_sentence": {"en": "x"}},
             forms={"quote": {"fields": [{"name": "A", "kind": "colour"}]}},
         )
     assert refused.value.code == refusals.bot_settings_invalid.code

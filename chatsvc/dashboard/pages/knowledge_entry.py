@@ -65,7 +65,7 @@ async def _answered(page: Page, bot: Bot) -> dict[str, str]:
     at = next((at for at, one in enumerate(messages) if one.id == message and one.role == "operator"), None)
     if at is None:
         return {}
-    question = await page.services.offload(lambda: last_question(messages[:at], bot.country))
+    question = await page.services.offload(lambda: last_question(messages[:at], bot.country, bot.language))
     return {"question": question, "answer": messages[at].content}
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from chatsvc.domain.knowledge_files.parsed import MAX_PHRASING, Gathering, Parsed, lines_of, one_line
-from chatsvc.domain.knowledge_files.prices import Price, price_of, take_prices
+from chatsvc.domain.knowledge_files.prices import Price, heads_of, price_of, take_prices
 
 LONGEST = 1_200  # characters of a passage
 _SHORTEST = 300  # what is left at the end of a section joins the passage before it where it is shorter
@@ -129,8 +129,9 @@ class Sections:
         """Yield the lines of price lists."""
         for section in self._list:
             for line, lines in section.blocks if not section.asked else ():
+                heads = heads_of(lines)
                 for nth, text in enumerate(lines):
-                    if priced := price_of(text):
+                    if priced := price_of(text, heads):
                         yield Price(line + nth * self._step, *priced, section.path[-1] if section.path else "")
 
     def passages(self) -> Iterator[tuple[int, str, str]]:

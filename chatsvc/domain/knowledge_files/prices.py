@@ -8,18 +8,20 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
+from itertools import starmap, zip_longest
 from typing import NamedTuple
 
 from chatsvc.domain.knowledge_files.parsed import Gathering
 from chatsvc.domain.language import primary
 
 FEWEST = 2  # lines with a price that make a list
+_FEWEST_ROWS = 2  # of a table, its heads included
 _MOST = 200  # characters of a line
 _NAME = 80  # characters of a name
 _SIGNS, _CODES = "₺$€£", "TL|TRY|lira|USD|EUR|GBP|CHF|euros?|avro|dolar|dollars?|pounds?|sterlin"
-_NUMBER = r"\d[\d.,]{0,15}"
+_NUMBER = r"(?<!\d)\d[\d.,]{0,15}"  # not from within a row of digits, which would take time
 _AMOUNT = rf"(?:[{_SIGNS}]\s?{_NUMBER}|{_NUMBER}\s?(?:[{_SIGNS}]|(?:{_CODES})\b))"
-_PRICE = re.compile(rf"(?:(?:from|ab|en az)\s{1, 9})?(?:{_NUMBER}\s?[-–]\s?)?{_AMOUNT}|(?:free|ücretsiz|bedava)\b", re.IGNORECASE)
+_PRICE = re.compile(rf"(?:(?:from|ab|en az)\s{{1,9}})?(?:{_NUMBER}\s?[-–]\s?)?{_AMOUNT}|(?:free|ücretsiz|bedava)\b", re.IGNORECASE)
 _MORE = r"[/(+,*].*|(?:per|each|kişi|adet|saat|gece|and up|ve üzeri|başı)\b.*"  # what may stand behind a price
 _ALONE = re.compile(rf"\A(?:{_PRICE.pattern})(?:'\w{{1,4}})?(?:\s*[-–]\s*{_AMOUNT})?\s*(?:{_MORE})?", re.IGNORECASE)
 _SEPARATOR = re.compile(r"(?:\s*(?:\.{2,}|…+|_{2,}|\||\t|:(?=\s))|\s+[-–—=](?=\s)|\s{2,})[\s.…_|:–—=-]*")
@@ -36,10 +38,26 @@ class Price(NamedTuple):
     heading: str
 
 
-def price_of(text: str) -> tuple[str, str] | None:
-    """Return the name and the price in a line of a list. None for any other line."""
+def heads_of(lines: Sequence[str]) -> list[str]:
+    """Return the heads of the columns of a table in lines with cells between `|`; none for other lines."""
+    if len(lines) < _FEWEST_ROWS or any("|" not in line for line in lines[:_FEWEST_ROWS]) or _PRICE.search(lines[0]):
+        return []
+    return _cells(lines[0])
+
+
+def _cells(line: str) -> list[str]:
+    line = line.strip()
+    return [cell.strip(" *_") for cell in line.removeprefix("|").removesuffix("|").split("|")]
+
+
+def price_of(text: str, heads: Sequence[str] = ()) -> tuple[str, str] | None:
+    """Return the name and the price in a line of a list. None for any other line.
+
+    `heads` are those of the table's columns. They stand before the cells where there are several.
+    """
     if len(text) > _MOST or not _PRICE.search(text):
         return None
+    row = _cells(text)  # an empty cell in it stays one
     text = _BULLET.sub("", text).strip(" |*_")
     for separator in _SEPARATOR.finditer(text):
         name, rest = text[: separator.start()].strip(" *_"), text[separator.end() :].strip(" |*_")
@@ -48,8 +66,16 @@ def price_of(text: str) -> tuple[str, str] | None:
             continue
         if not any(map(str.isalpha, name)) or len(name) > _NAME or _TOTAL.match(name):
             return None
-        return name, ", ".join(cell.strip() for cell in re.split(r"\s*[|\t]\s*", rest) if cell.strip())
+        cells = row[1:] if heads and in_table else [cell.strip() for cell in re.split(r"[|\t]", rest)]
+        told = (
+            cells if sum(map(bool, cells)) == 1 else list(starmap(_with_head, zip_longest(cells, heads[1 : len(cells) + 1], fillvalue="")))
+        )
+        return name, ", ".join(cell for cell in told if cell)
     return None
+
+
+def _with_head(cell: str, head: str) -> str:
+    return f"{head} {cell}".strip() if cell else ""
 
 
 def take_prices(found: Gathering, prices: Sequence[Price], language: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from chatsvc.engines import Reply, Turn, threads
-from chatsvc.engines.knowledge.dialogue import decide
+from chatsvc.engines.knowledge.policy import table
 from chatsvc.language import values
 
 
@@ -16,7 +16,7 @@ class KnowledgeEngine:
 
     async def reply(self, turn: Turn) -> Reply:
         """Answer one turn; raises EngineError("no_answer") if the knowledge has no answer."""
-        return await threads.off_loop_if_long(decide.reply, turn)
+        return await threads.off_loop_if_long(table.reply, turn)
 
     async def close(self) -> None:
         """Do nothing; there are no connections."""

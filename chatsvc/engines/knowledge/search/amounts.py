@@ -11,6 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
+from chatsvc.engines.knowledge.search.stopwords import is_light
 from chatsvc.language.folding import fold_with_places
 from chatsvc.language.name_words import AMBIGUOUS_NAMES, GIVEN_NAMES
 from chatsvc.language.wordlists import WordFile
@@ -24,6 +25,8 @@ _TOKEN = re.compile(
 )
 _SIGNS = frozenset("€$£₺₽")
 _GROUPED = re.compile(r"\d{1,3}(?:[.,]\d{3})+")
+_CAPITAL = re.compile(r"(?<=[^\W_] )[^\W\d_a-zçğıöşü][a-zçğıöşü]{2,}")  # a word with a capital inside of a sentence
+_LEAST_PRICE = 10
 _PHONE_DIGITS = 7
 _LONGEST = 4_000  # characters of a text that are read
 _HOURS, _AGE_DIGITS = 24, 2
@@ -36,16 +39,21 @@ PROPER: Mapping[str, frozenset[str]] = {
     "where": frozenset({"place"}),
     "who": frozenset({"person"}),
     "how_many": frozenset({"count", "age"}),
+    "contact": frozenset({"contact"}),
+    "included": frozenset({"included"}),
 }
 HELD: Mapping[str, frozenset[str]] = {
-    "price": frozenset({"money", "percent", "included"}),
-    "duration": frozenset({"duration", "time", "day"}),
+    "price": frozenset({"money", "percent", "included", "amount"}),
+    "duration": frozenset({"duration", "time"}),
     "when": frozenset({"time", "day", "duration", "age"}),
     "open": frozenset({"time", "day"}),
     "where": frozenset({"place", "contact", "duration"}),
-    "who": frozenset({"person"}),
+    "who": frozenset({"person", "name"}),
     "how_many": frozenset({"count", "age", "duration", "percent", "money"}),
+    "contact": frozenset({"contact"}),
 }
+BESIDES: Mapping[str, frozenset[str]] = {kind: frozenset({"what", "which", "whether", "may", ""}) for kind in ("contact", "included")}
+"""Kinds of amounts that words of a question ask for, and the kinds of question that they stand in."""
 _WORDS = {"moments": "duration", "clock_words": "time", "included": "included"}  # list -> kind
 
 
@@ -140,6 +148,12 @@ def read(text: str) -> TypedText:
         kinds.add("place")
     if any("person" in mark for mark in marks) or _names_person(text):
         kinds.add("person")
+    elif _CAPITAL.search(text):
+        kinds.add("name")
+    if "money" not in kinds and any(
+        kind == "count" and (number or 0) >= _LEAST_PRICE and folded.text[start].isdigit() for kind, number, start, _ in found
+    ):
+        kinds.add("amount")  # a price without its currency
     if any("contact" in mark for mark in marks) or "@" in folded.text or _has_number(folded.text):
         kinds.add("contact")
     negative = any("negative" in mark for mark in marks)
@@ -284,8 +298,8 @@ def _spans(token: _AmountToken, mark: set[str]) -> bool:
 
 def _names_person(text: str) -> bool:
     capitals = re.findall(r"[^\W\d_][^\W\d_a-zçğıöşü]*[a-zçğıöşü]{2,}", text[:_LONGEST])
-    for at, word in enumerate(capitals):
-        if word[0].isupper() and at:
+    for word in capitals:
+        if word[0].isupper():
             folded = fold_with_places(word).text
             if folded in GIVEN_NAMES and folded not in AMBIGUOUS_NAMES:
                 return True
@@ -294,6 +308,17 @@ def _names_person(text: str) -> bool:
 
 def _has_number(text: str) -> bool:
     return re.search(rf"(?:\d[ ()./-]{{0,2}}){{{_PHONE_DIGITS},}}", text) is not None
+
+
+def asked_for(kind: str, said: Sequence[str]) -> str:
+    """Return the kind of a question, or the kind of amount that its words ask for: "is lunch included", "what's the number"."""
+    marks = LABELS.marked(said)
+    if kind in BESIDES["included"] and any("included" in mark for mark in marks):
+        return "included"
+    if kind in BESIDES["contact"] and any("asked contact" in mark for mark in marks):
+        others = (word for word, mark in zip(said, marks, strict=True) if not mark & {"asked contact", "asking", "pointing"})
+        return "contact" if all(map(is_light, others)) else kind
+    return kind
 
 
 def languages() -> Mapping[str, WordFile]:

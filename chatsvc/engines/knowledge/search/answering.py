@@ -7,23 +7,36 @@ holds an amount, a time, a place or a person where the question asks for one.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from operator import mul
 from typing import NamedTuple
 
 from chatsvc.domain.language import primary
 from chatsvc.domain.models import Entry
-from chatsvc.engines.knowledge.search import amounts, comparing, facts, matching, telling, topics
+from chatsvc.engines import Hit, SearchResult
+from chatsvc.engines.knowledge.search import amounts, comparing, facts, following, matching, ordinary, telling, topics
 from chatsvc.engines.knowledge.search.facts import Fact
-from chatsvc.engines.knowledge.search.index import KnowledgeIndex, RankedEntry
+from chatsvc.engines.knowledge.search.index import KnowledgeIndex, RankedEntry, Ranking
 from chatsvc.engines.knowledge.search.matching import QuestionTerm, TextVocabulary
-from chatsvc.engines.knowledge.search.stopwords import STOPWORDS
+from chatsvc.engines.knowledge.search.stemming import stem
+from chatsvc.engines.knowledge.search.stopwords import STOPWORDS, is_light
+from chatsvc.language import acts
 from chatsvc.language.folding import words
+from chatsvc.language.language_detection import guess
+from chatsvc.language.wordlists import WordFile
 
-ANSWER, HEDGE, ASK = 0.55, 0.42, 0.15  # least confidence of an answer, a hedged answer, a question back
+ANSWER, HEDGE, ASK = 0.62, 0.50, 0.15  # least confidence of an answer, a hedged answer, a question back
+CERTAIN = 0.8  # confidence from which words that the entry lacks are taken for other words of its own
+CALLED = 0.95  # confidence in an entry that the question repeats, or names and nothing besides
+_TONGUE = 2.0  # weight of the logarithm of the factor of the search for an entry in another language
+_FOREIGN = 6.0  # the same for an entry in another language than the caller chose
+_UNFIT = 1.5  # taken from the score of an entry without a fact of the kind that is asked for
+_OF_KIND = 0.6  # share of a kind of question from which an entry's own are of it
+HELD_ALONE = 0.7  # confidence in an entry that alone has all the words of the question
 _AGE = frozenset({"age"})
 _OF_BUSINESS = frozenset({"where", "open"})  # kinds of questions that need no subject
+LIKELY = 0.4  # probability from which a kind of question counts
 _MOST_ENTRIES = 5  # told as evidence
 _MOST_OPTIONS = 3
 _NEAR = 2.0  # distance from the first one's score up to which an entry may be offered
@@ -31,20 +44,24 @@ _HEAD, _ELSEWHERE = 0.7, 0.35  # strength of a word that the heading explains, o
 _PROPER, _FITS = 0.3, 0.2  # weight of an amount that is asked for, and of one that may stand for it
 _CANDIDATES = 10
 _TOPIC = 0.35  # weight of the nearness of topics in the choice of a fact
-_UNSAID = 3.0  # the same for the words of a follow-up that the entry does not explain
-_UNFIT = 1.5  # taken from the logit of an entry without the amount, time or person asked for
 _PHRASINGS = 16  # of an entry whose topics count
+_PHRASINGS_READ = 3  # phrasings of an entry whose kinds of question count, beside its question
 _AT_ONCE = 200  # entries whose facts are read when the index is built
 _CACHED = 2_048  # entries with their facts
 
 
 class Question(NamedTuple):
-    """A question. `kind` is one of `sentences.KINDS` or ""; `subject` holds the words of the thing talked about before."""
+    """A question. `kind` is one of `sentences.KINDS` or "".
+
+    `subjects` are the things talked about before, newest first: the words of each, and the id of its entry where that is known. `chosen`
+    means that the caller chose the language.
+    """
 
     text: str
     kind: str = ""
     language: str = ""
-    subject: str = ""
+    subjects: tuple[tuple[str, str], ...] = ()
+    chosen: bool = False
 
 
 class Answer(NamedTuple):
@@ -52,7 +69,8 @@ class Answer(NamedTuple):
 
     `decision` is "answer", "hedge", "ask" or "abstain"; `confidence` the probability that `text` answers the question; `entries` ids
     and scores, best first; `subject` the words of the thing answered about; `options` what to choose from where the decision is
-    "ask"; `entry` and `question` id and question of the entry that `text` comes from.
+    "ask"; `entry` and `question` id and question of the entry that `text` comes from. `near`: that entry is about something near, and
+    lacks what is asked for.
     """
 
     decision: str
@@ -63,6 +81,7 @@ class Answer(NamedTuple):
     options: tuple[str, ...] = ()
     entry: str | None = None
     question: str = ""
+    near: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,27 +97,103 @@ class Prepared:
     asks: topics.Vector  # where its question and phrasings lie among the topics
     tells: topics.Vector  # where its answer does
     lies: tuple[topics.Vector, ...]  # where each fact does
+    asked: Mapping[str, float]  # kinds of its questions, a vector of length 1
+    is_question: bool  # its question asks, and is no mere heading
+    called: tuple[tuple[str, TextVocabulary, int], ...]  # question and phrasings: folded, their words, and how many name a thing
+
+    def asks_for(self, kind: str) -> bool:
+        """Return whether the entry's own questions are of a kind."""
+        return self.is_question and self.asked.get(kind, 0.0) >= _OF_KIND
+
+    def is_called(self, things: Sequence[QuestionTerm]) -> bool:
+        """Return whether a question names the same things as one of the entry's own, and none besides."""
+        count = len({term.stem for term in things})
+        return any(
+            0 < count == named and all(matching.strength(term, held) >= matching.SAME_WORD for term in things)
+            for _, held, named in self.called
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class JudgedEntry:
     """An entry judged for a question. `scores` holds one of each fact; `evidence` the figures of `EVIDENCE`."""
 
+    number: int
     prepared: Prepared
     scores: tuple[float, ...]
     best: int
     fits: bool  # the best fact holds what the question asks for
     evidence: tuple[float, ...]
     score: float
+    is_foreign: bool = False  # is in another language than the answer should be
+    is_translated: bool = False  # is in another language than the question
+
+    def explains(self, term: QuestionTerm, least: float = matching.EXPLAINED) -> bool:
+        """Return whether the entry has a term, in its title or in a fact."""
+        return any(matching.strength(term, held) >= least for held in (self.prepared.title, *self.prepared.own))
+
+    def is_titled(self, things: Sequence[QuestionTerm]) -> bool:
+        """Return whether the title has one of the things."""
+        return any(matching.strength(term, self.prepared.title) >= matching.SAME_WORD for term in things)
 
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """Terms of a question, its candidates, best first, and the confidence in the first."""
+    """Terms of a question, its candidates, best first, and the confidence in the first.
+
+    `kind` is that of the question, `kinds` the probabilities of all; `lies` where it lies among the topics. `follows`: the first one was
+    spoken of before, and the question leaves it out. `lacks`: it has no fact of the kind. `repeats`: the question is its own.
+    """
 
     asked: tuple[QuestionTerm, ...]
     entries: list[JudgedEntry]
     confidence: float
+    ranking: Ranking
+    kind: str
+    kinds: Mapping[str, float]
+    lies: topics.Vector
+    follows: bool = False
+    lacks: bool = False
+    repeats: bool = False
+
+    @property
+    def things(self) -> list[QuestionTerm]:
+        """The things that the question names."""
+        return [term for term in self.asked if term.names and not term.is_value]
+
+    @property
+    def is_apart(self) -> bool:
+        """True if the first one has none of the things that the question names, and an unlikely topic."""
+        if self.follows or self.repeats:
+            return False
+        things = following.own_things(self, self.kind)
+        if self.kind == "contact" and not self.entries[0].fits:
+            return True
+        return bool(things) and self.confidence < HEDGE and not any(map(self.entries[0].explains, things))
+
+    @property
+    def is_vague(self) -> bool:
+        """True if no fact of an entry spoken of stands out for the question."""
+        best = self.entries[0]
+        things = following.own_things(self, self.kind)
+        return self.follows and self.kind not in amounts.HELD and not any(map(best.explains, things))
+
+    @property
+    def is_near(self) -> bool:
+        """True if the first one is about something near and lacks what is asked for."""
+        if self.follows or self.repeats:
+            return self.lacks
+        best, things = self.entries[0], self.things
+        if not (best.fits or best.prepared.asks_for(self.kind)):
+            return True
+        if best.prepared.entry.alt:
+            return False  # its phrasings tell more than single words
+        strange = following.strange_to(best, things, self.kind)
+        if len(strange) == len(things) == 1 and best.explains(things[0]):
+            return True  # another thing of the same group: "do you have rolls"
+        if any(other.explains(term, matching.SAME_WORD) for term in strange for other in self.entries[1:]):
+            return True
+        return self.confidence < CERTAIN and not following.is_mostly_explained(strange, things)
 
 
 EVIDENCE = (
@@ -113,11 +208,15 @@ EVIDENCE = (
     "asks",  # nearness of the topics of the phrasings
     "tells",  # ... of the answer
     "near",  # ... of the best fact
+    "kind",  # cosine of the kinds of question of the visitor and of the entry
     "missing",  # share of the question in words that other entries explain
     "unsaid",  # share of the question's own words that the entry does not explain
     "clear",  # the best fact has all words of the question, and what it asks for
 )
-WEIGHTS = (1.47, 2.25, 1.75, 0.84, 0.51, 1.29, 1.3, 0.53, 1.47, 1.64, 2.83, -0.8, -1.14, 0.15)
+SIGNS = ("ranked", "found", "covered", "owned", "lies", "kind", "margin", "missing", "clear", "terms", "unfit", "unsaid")
+_FILE = WordFile("engines/knowledge/search/weights.txt")
+WEIGHTS = tuple(float(_FILE.text(f"entry {name}")) for name in EVIDENCE)
+_BIAS, _SURE = float(_FILE.text("bias")), tuple(float(_FILE.text(f"sure {name}")) for name in SIGNS)
 
 
 class FactIndex:
@@ -128,79 +227,185 @@ class FactIndex:
         self._knowledge = knowledge
         self._lexicon = knowledge.lexicon
         self._prepared: dict[int, Prepared] = {}
+        ordinary.load()
         for number in range(min(len(knowledge.entries), _AT_ONCE)):
             self._prepare(number)
 
     def answer(self, question: Question, said: Collection[str] = ()) -> Answer:
         """Return what to say. No text of `said` is said again where there is more to say."""
-        judged = self._judged_with_subject(question)
-        if question.kind in _OF_BUSINESS and not any(term.names and term.known for term in judged.asked):
-            judged = max(judged, self.judged(question, _of_business(question)), key=lambda one: one.confidence)
-        if not judged.entries:
-            return Answer("abstain", 0.0, "", (), question.subject)
+        question = question._replace(kind=amounts.asked_for(question.kind, words(question.text)))
+        judged = self.followed(question)
+        unled = (judged.lacks or not judged.follows) and not (question.subjects and following.points(question.text))
+        if question.kind in _OF_BUSINESS and unled and self._is_of_business(question, judged.things):
+            business = self.judged(question, _of_business(question))
+            judged = business if business.confidence >= min(ANSWER, judged.confidence) else judged
+        if not judged.entries or judged.is_apart:
+            return Answer("abstain", min(judged.confidence, ASK / 2), "", (), "")
         first, best = judged.entries[0].score, judged.entries[0]
         entry, sure = best.prepared.entry, judged.confidence
         evidence = tuple((one.prepared.entry.id, round(math.exp(one.score - first), 4)) for one in judged.entries[:_MOST_ENTRIES])
+        near = judged.is_near
         compared = comparing.compare(question.text, judged.asked, [one.prepared for one in judged.entries[:3]])
         if compared is not None:
             entry, text = compared
-            sure = max(sure, ANSWER)
+            sure, near = max(sure, ANSWER), False
         else:
-            text = telling.tell(best, judged.asked, question, said)
-            more = self._second(question, judged)
-            text = "\n\n".join([text, *more])
-        decision = "answer" if sure >= ANSWER else "hedge" if sure >= HEDGE else "ask" if sure >= ASK else "abstain"
-        near = tuple(one.prepared.entry.question for one in judged.entries[:_MOST_OPTIONS] if one.score >= first - _NEAR)
-        options = near if decision == "ask" else ()
-        return Answer(decision, round(sure, 4), text, evidence, self._subject(entry), options, entry.id, entry.question)
+            text = telling.tell(best, judged.asked, question, said, follows=judged.follows, lacks=near or judged.is_vague)
+            more = [] if judged.follows else self._second(question, judged)
+            text, near = "\n\n".join([text, *more]), near and not more
+        decision = decided(sure, near)
+        close = self._options(judged)
+        options = close if decision == "ask" else ()
+        return Answer(decision, round(sure, 4), text, evidence, self._subject(entry), options, entry.id, entry.question, near)
+
+    def _is_of_business(self, question: Question, things: Sequence[QuestionTerm]) -> bool:
+        """Return whether a question names nothing but the address or the hours themselves."""
+        held = matching.vocabulary((_of_business(question),), self._lexicon)
+        return all(ordinary.is_ordinary(term.text, question.kind) or matching.strength(term, held) >= matching.EXPLAINED for term in things)
+
+    def search(
+        self, text: str, language: str | None = None, limit: int = 5, *, spoken: str | None = None, explain: bool = False
+    ) -> SearchResult:
+        """Implement `Knowledge.search`: what `answer` decides for a question at the start of a conversation."""
+        kinds = acts.classify(text, primary(guess(text) or language or spoken or self._knowledge.default_language)).kinds
+        kind = max(kinds, key=lambda one: kinds[one])
+        kind = amounts.asked_for(kind if kinds[kind] >= LIKELY else "", words(text))
+        judged = self.judged(Question(text, kind, primary(language or spoken or ""), chosen=bool(language)), text)
+        ranking = judged.ranking
+        if not judged.entries:
+            return SearchResult(ranking.language, "abstain", 0.0, ())
+        sure = min(judged.confidence, ASK / 2) if judged.is_apart else judged.confidence
+        first, most = judged.entries[0].score, max(0.0, ranking.entries[0].score)
+        hits = tuple(
+            Hit(
+                one.prepared.entry,
+                round(min(1.0, most * math.exp((one.score - first) / 4)), 4),
+                self._knowledge.reasons(ranking, one.number) if explain else (),
+            )
+            for one in judged.entries[: max(0, limit)]
+        )
+        decision = decided(sure, judged.is_near)
+        return SearchResult(ranking.language, "ask" if decision == "hedge" else decision, round(sure, 4), hits, hedged=decision == "hedge")
+
+    def _options(self, judged: Judged) -> tuple[str, ...]:
+        """Return the questions of the near entries in the language of the first one. Those with a fact of the kind go first."""
+        best = judged.entries[0]
+        language = primary(best.prepared.entry.language)
+        near = [one for one in judged.entries if one.score >= best.score - _NEAR and primary(one.prepared.entry.language) == language]
+        able = [one for one in near if one.fits or one.prepared.asks_for(judged.kind)]
+        return tuple(one.prepared.entry.question for one in (able or near)[:_MOST_OPTIONS])
 
     def _second(self, question: Question, judged: Judged) -> list[str]:
         """Return what another entry says of a second thing that the question names: "filling and scaling, how much?"."""
         best = judged.entries[0]
         own = [term for term in judged.asked if term.own and term.names and term.known and not term.is_value]
-        left = [term for term in own if not _explains(best, term, matching.SAME_WORD)]
-        if not left or len(left) == len(own):
+        left = [term for term in own if not best.explains(term, matching.SAME_WORD)]
+        if not left or len(left) == len(own) or not _joins(question.text):
             return []
-        rest = question._replace(text=" ".join(term.text for term in left), subject="")
+        rest = question._replace(text=" ".join(term.text for term in left), subjects=())
         other = self.judged(rest, rest.text)
         if not other.entries or other.entries[0].prepared is best.prepared or other.confidence < ASK:
             return []
         titled = all(matching.strength(term, other.entries[0].prepared.title) >= matching.SAME_WORD for term in left)
         return [telling.tell(other.entries[0], other.asked, rest, ())] if titled and other.entries[0].fits else []
 
-    def _judged_with_subject(self, question: Question) -> Judged:
-        """Judge a question by itself, or together with the subject spoken of before."""
+    def followed(self, question: Question) -> Judged:
+        """Judge a question by itself, or by the entries spoken of before where it leaves its subject out."""
         alone = self.judged(question, question.text)
-        about = self._subject_words(question.subject)
-        if not about:
+        told = [one for words_of, entry in question.subjects if (one := self._spoken_of(question, alone, words_of, entry)) is not None]
+        if not told or alone.repeats or question.kind == "why":
             return alone
-        own = [term for term in alone.asked if term.names and term.known and not term.is_value]
-        together = self.judged(question, f"{about} {question.text}")
-        if not own or not alone.entries or not together.entries:
-            return together if together.entries else alone
-        best, other = alone.entries[0], together.entries[0]
-        if best.prepared is other.prepared:
-            return max(alone, together, key=lambda one: one.confidence)
-        if _points(question.text) and together.confidence >= HEDGE and all(_explains(other, term) for term in own):
-            return together
-        if alone.confidence >= HEDGE and all(matching.strength(term, best.prepared.title) >= matching.SAME_WORD for term in own):
-            return alone
-        if together.confidence >= HEDGE and all(_explains(other, term) for term in own):
-            return together
-        return max(alone, together, key=lambda one: one.confidence)
+        for one in told:
+            if following.stays(question, alone, one):
+                return following.judged(alone, one)
+        if (implied := self._of_age(question, alone)) is not None:
+            return implied
+        lacking = following.is_bare(question, alone, told[0])
+        return following.judged(alone, told[0], near=True) if lacking else alone
+
+    def _of_age(self, question: Question, alone: Judged) -> Judged | None:
+        """Judge a question that tells no more than an age by the entry for people of such an age: "and for my 7 year old?"."""
+        if not any(term.is_age for term in alone.asked):
+            return None
+        file = amounts.FILES.get(primary(question.language)) or amounts.FILES["en"]
+        found = self.judged(question, f"{question.text} {file.text('of_business age')}")
+        able = [one for one in found.entries if any("age" in kinds for kinds in one.prepared.kinds)]
+        if not able or following.strange_to(able[0], alone.things, question.kind):
+            return None
+        told = following.judged(found, able[0])
+        at = next(number for number, kinds in enumerate(able[0].prepared.kinds) if "age" in kinds)
+        return replace(told, entries=[replace(told.entries[0], best=at), *told.entries[1:]])
+
+    def _spoken_of(self, question: Question, alone: Judged, subject: str, entry: str) -> JudgedEntry | None:
+        """Judge the entry of a subject for a question."""
+        for one in alone.entries:
+            if one.prepared.entry.id == entry:
+                return one
+        number = self._knowledge.number_of(entry)
+        if number is None:
+            about = self._subject_words(subject) or subject
+            ranked = self._knowledge.rank(about).entries
+            number = next((one.entry for one in ranked if self._knowledge.entries[one.entry].id == entry), None)
+            if number is None and not entry and ranked and self._names(about, ranked[0].entry):
+                number = ranked[0].entry
+        if number is None:
+            return None
+        return self._judge(
+            RankedEntry(number, 0, 1.0, 0.0, 0.0), 1.0, alone.asked, question.kind, alone.kinds, alone.lies, (question.language,) * 2
+        )
+
+    def _names(self, about: str, number: int) -> bool:
+        """Return whether words hold the title of an entry."""
+        held = matching.vocabulary((about,), self._lexicon)
+        _, title, count = self._prepare(number).called[0]
+        return 0 < count == len(title.stems & held.stems)
 
     def judged(self, question: Question, text: str) -> Judged:
         """Return the candidates for a text, judged by what the question asks."""
-        ranking = self._knowledge.rank(text, spoken=question.language or None)
-        own = None if text is question.text else words(question.text)
-        asked = matching.terms(ranking.query, ranking.asked, self._lexicon, own)
+        spoken = question.language or None
+        ranking = self._knowledge.rank(text, spoken) if question.chosen else self._knowledge.rank(text, spoken=spoken)
+        asked = matching.terms(ranking.query, ranking.asked, self._lexicon)
         if not ranking.entries:
-            return Judged(asked, [], 0.0)
+            return Judged(asked, [], 0.0, ranking, question.kind, {}, ())
         first = ranking.entries[0].score or 1.0
         lies = topics.shared().direction(topics.features_of([word.read for word in ranking.query.words], self._lexicon))
-        entries = [self._judge(one, first, asked, question.kind, lies) for one in ranking.entries[:_CANDIDATES]]
+        wanted = question.language or ranking.language
+        kinds = _kinds((question.text,), wanted)
+        languages = (wanted, guess(text) or wanted)
+        entries = [self._judge(one, first, asked, question.kind, kinds, lies, languages) for one in ranking.entries[:_CANDIDATES]]
+        entries = [replace(one, score=one.score - _penalty(one, question)) for one in entries]
         entries.sort(key=lambda one: -one.score)
-        return Judged(asked, entries, _confidence(asked, entries, ranking.confidence))
+        sure = probability(signs(asked, entries, ranking.confidence))
+        found = Judged(asked, entries, sure, ranking, question.kind, kinds, lies)
+        return self._held_alone(self._named_outright(found, text, chosen=question.chosen))
+
+    def _held_alone(self, found: Judged) -> Judged:
+        """Trust an entry that alone has all words of the question, in a fact or in its title."""
+        best, things = found.entries[0], found.things
+        if not things or best.prepared.entry.alt:
+            return found
+        if best.fits and following.owning(found.kind, best, things, matching.SAME_WORD) is not None:
+            rivals = [one for one in found.entries[1:] if all(map(one.explains, things))]
+        elif best.fits and all(map(best.explains, things)) and best.is_titled(things):
+            rivals = [one for one in found.entries[1:] if one.is_titled(things)]
+        else:
+            titled = bool(found.kind) and best.is_titled(things) and not any(one.is_titled(things) for one in found.entries[1:])
+            return replace(found, confidence=max(found.confidence, HEDGE)) if titled else found
+        return found if rivals else replace(found, confidence=max(found.confidence, HELD_ALONE))
+
+    def _named_outright(self, found: Judged, text: str, *, chosen: bool) -> Judged:
+        """Put the entry first that the question names with all its words and none besides, or repeats."""
+        things, said = found.things, words(text)
+        whole = " ".join(said)
+        able = [one for one in found.entries if one.is_foreign == found.entries[0].is_foreign]
+        # a question that is an entry's own may be in another language than the dialogue, unless the caller chose the language
+        own = next((one for one in (able if chosen else found.entries) if any(whole == asked for asked, _, _ in one.prepared.called)), None)
+        named = own or next((one for one in able if one.prepared.is_called(things)), None)
+        if named is None:
+            return found
+        entries = sorted(found.entries, key=lambda one: one is not named)
+        top = replace(named, score=max(named.score, found.entries[0].score))
+        return replace(found, entries=[top, *entries[1:]], confidence=max(found.confidence, CALLED), repeats=own is not None)
 
     def _subject_words(self, subject: str) -> str:
         """Return the words of a subject that name it."""
@@ -228,15 +433,33 @@ class FactIndex:
                 self._mean((entry.question, *entry.alt)),
                 self._mean((entry.answer,)),
                 tuple(self._mean((fact.text,)) for fact in stated),
+                _kinds((entry.question, *entry.alt[:_PHRASINGS_READ]), entry.language),
+                "?" in entry.question or any("asking" in mark for mark in amounts.LABELS.marked(words(entry.question))),
+                tuple(self._called(text) for text in (entry.question, *entry.alt[:_PHRASINGS])),
             )
         return known
+
+    def _called(self, text: str) -> tuple[str, TextVocabulary, int]:
+        """Return a phrasing folded, its vocabulary, and the number of its words that name a thing."""
+        said = words(text)
+        naming = naming_words(said, amounts.LABELS.marked(said))
+        return " ".join(said), matching.vocabulary((" ".join(naming),), self._lexicon), len(set(map(stem, naming)))
 
     def _mean(self, texts: Sequence[str]) -> topics.Vector:
         """Return the mean of where texts lie among the topics."""
         found = [topics.shared().direction(topics.features_of(words(text), self._lexicon)) for text in texts[:_PHRASINGS]]
         return topics.unit(tuple(map(sum, zip(*filter(None, found), strict=True))))
 
-    def _judge(self, one: RankedEntry, first: float, asked: Sequence[QuestionTerm], kind: str, lies: topics.Vector) -> JudgedEntry:
+    def _judge(
+        self,
+        one: RankedEntry,
+        first: float,
+        asked: Sequence[QuestionTerm],
+        kind: str,
+        kinds_asked: Mapping[str, float],
+        lies: topics.Vector,
+        languages: tuple[str, str],
+    ) -> JudgedEntry:
         prepared = self._prepare(one.entry)
         wanted, proper = amounts.HELD.get(kind, frozenset()), amounts.PROPER.get(kind, frozenset())
         if not wanted and any(term.is_age for term in asked):
@@ -278,39 +501,62 @@ class FactIndex:
             topics.cosine(lies, prepared.asks),
             topics.cosine(lies, prepared.tells),
             near[best],
+            sum(share * prepared.asked.get(kind, 0.0) for kind, share in kinds_asked.items()),
             sum([weight for term, weight, held in lacking if term.names and term.known and held < matching.EXPLAINED]),
             sum([weight * (1 - held) for term, weight, held in lacking if term.own and not term.is_value]) / own_weight,
             float(fits and held_best >= matching.SAME_WORD),
         )
-        return JudgedEntry(prepared, tuple(scores), best, fits, evidence, sum(map(mul, WEIGHTS, evidence)))
+        score, own = sum(map(mul, WEIGHTS, evidence)) + _TONGUE * math.log(one.foreign), primary(prepared.entry.language)
+        return JudgedEntry(one.entry, prepared, tuple(scores), best, fits, evidence, score, own != languages[0], own != languages[1])
 
 
-def _confidence(asked: Sequence[QuestionTerm], judged: Sequence[JudgedEntry], found: float) -> float:
-    """Return the probability that the first one answers the question: a logistic regression, see scripts/bench/fit.py."""
+def signs(asked: Sequence[QuestionTerm], judged: Sequence[JudgedEntry], found: float) -> tuple[float, ...]:
+    """Return the signs of `SIGNS` that the first one answers the question. `found` is the confidence of the search."""
     best = judged[0]
     shown = dict(zip(EVIDENCE, best.evidence, strict=True))
-    margin = min(2.0, best.score - judged[1].score) if len(judged) > 1 else 2.0
-    z = (
-        -4.13
-        + 2.45 * found * shown["rank"]
-        + 1.37 * found
-        + 1.0 * shown["covered"]
-        + 0.21 * shown["owned"]
-        + 1.72 * shown["near"]
-        + 0.22 * margin
-        - 1.0 * shown["missing"]
-        + 1.17 * shown["clear"]
-        + 0.86 * min(1.0, len(asked) / 6)
-        - (0.0 if best.fits else _UNFIT)
+    follows = any(not term.own for term in asked)  # the subject's words, which its entry holds, are no evidence
+    return (
+        found * shown["rank"],
+        found,
+        shown["covered"],
+        shown["owned"],
+        max(shown["near"], shown["asks"]),
+        shown["kind"],
+        min(2.0, best.score - judged[1].score) if len(judged) > 1 else 2.0,
+        shown["missing"],
+        shown["clear"],
+        min(1.0, len(asked) / 6),
+        0.0 if best.fits else 1.0,
+        shown["unsaid"] if follows else 0.0,
     )
-    if any(not term.own for term in asked):  # the subject's words, which its entry holds, are no evidence
-        z -= _UNSAID * shown["unsaid"]
-    return 1.0 / (1.0 + math.exp(-z))
 
 
-def _points(text: str) -> bool:
-    """Return whether a question refers to something spoken of before: "it", "onu"."""
-    return any("pointing" in mark for mark in amounts.LABELS.marked(words(text)))
+def probability(shown: Sequence[float]) -> float:
+    """Return the probability that the first one answers the question: a logistic regression over the signs."""
+    return 1.0 / (1.0 + math.exp(-_BIAS - sum(map(mul, _SURE, shown))))
+
+
+def _joins(text: str) -> bool:
+    """Return whether a text may name two things: "a filling and a scaling"."""
+    return "," in text or any("joining" in mark for mark in amounts.LABELS.marked(words(text)))
+
+
+def _penalty(one: JudgedEntry, question: Question) -> float:
+    """Return the amount by which an entry of another kind or language is set back."""
+    unfit = 0.0 if one.fits or one.prepared.entry.alt or one.prepared.asks_for(question.kind) else _UNFIT
+    return unfit + (_FOREIGN if question.chosen and one.is_foreign else 0.0)
+
+
+def naming_words(said: Sequence[str], marks: Sequence[set[str]]) -> list[str]:
+    """Return the words that name a thing, and do not only ask or point."""
+    return [word for word, mark in zip(said, marks, strict=True) if not is_light(word) and not mark & {"asking", "pointing"}]
+
+
+def decided(sure: float, near: bool) -> str:
+    """Return the decision for a confidence. What only comes near is never told outright."""
+    if sure >= ANSWER and not near:
+        return "answer"
+    return "hedge" if sure >= HEDGE else "ask" if sure >= ASK else "abstain"
 
 
 def _of_business(question: Question) -> str:
@@ -319,7 +565,11 @@ def _of_business(question: Question) -> str:
     return file.text(f"of_business {question.kind}")
 
 
-def _explains(judged: JudgedEntry, term: QuestionTerm, least: float = matching.EXPLAINED) -> bool:
-    """Return whether an entry has a term, in its title or in a fact."""
-    prepared = judged.prepared
-    return any(matching.strength(term, held) >= least for held in (prepared.title, *prepared.own))
+def _kinds(texts: Sequence[str], language: str) -> dict[str, float]:
+    """Return the kinds of question of some texts together, as a vector of length 1."""
+    total: dict[str, float] = {}
+    for text in texts:
+        for kind, share in acts.classify(text, primary(language)).kinds.items():
+            total[kind] = total.get(kind, 0.0) + share
+    length = math.sqrt(sum(share * share for share in total.values())) or 1.0
+    return {kind: share / length for kind, share in total.items()}

@@ -1,4 +1,4 @@
-"""Confidence (0 to 1) that the first hit is right, and the resulting decision.
+"""Confidence (0 to 1) of a search in its first hit: one of the signs from which the answer's own is computed.
 
 The confidence is the sum of gradient-boosted decision trees over the signals of a search. scripts/bench/fit.py fits the trees and
 writes them to `confidence.txt`: a tree has the same depth everywhere, and its line holds the splits level by level, then the leaves.
@@ -12,10 +12,6 @@ from dataclasses import dataclass, fields
 from operator import attrgetter
 
 from chatsvc.language.wordlists import WordFile
-
-ANSWER = 0.60  # least confidence of an answer
-HEDGE = 0.50  # least confidence of a hedged answer
-ASK = 0.15  # least confidence of asking back
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,10 +81,3 @@ def probability(signals: Signals, bias: float, trees: Sequence[Tree]) -> float:
     values = _values(signals)
     z = bias + sum(tree.value(values) for tree in trees)
     return 1.0 / (1.0 + math.exp(-max(-30.0, min(30.0, z))))
-
-
-def decision(confidence: float) -> str:
-    """Return "answer", "ask" or "abstain"."""
-    if confidence >= ANSWER:
-        return "answer"
-    return "ask" if confidence >= ASK else "abstain"

@@ -45,6 +45,11 @@ class Option(NamedTuple):
     column: str = ""
 
 
+def sentences(text: str) -> list[str]:
+    """Split a text into sentences and lines, each as it stands there."""
+    return _SENTENCES.split(text)
+
+
 def of(entry: Entry) -> tuple[Fact, ...]:
     """Return the facts of an entry's answer, in order."""
     found: list[Fact] = []

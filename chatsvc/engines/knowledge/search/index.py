@@ -12,12 +12,14 @@ import math
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from functools import cached_property
 from sys import intern
+from typing import TYPE_CHECKING
 
 from chatsvc.domain.entries import PackedEntries
 from chatsvc.domain.language import primary
 from chatsvc.domain.models import Entry
-from chatsvc.engines import Hit, SearchResult, threads
+from chatsvc.engines import SearchResult, threads
 from chatsvc.engines.knowledge.search import confidence, lexicon, signals
 from chatsvc.engines.knowledge.search.corpus import CACHED, PHRASINGS, Corpus, Pair
 from chatsvc.engines.knowledge.search.explanation import why
@@ -25,6 +27,9 @@ from chatsvc.engines.knowledge.search.query import Query, query_of
 from chatsvc.engines.knowledge.search.spelling import Speller
 from chatsvc.language.folding import words
 from chatsvc.language.language_detection import guess
+
+if TYPE_CHECKING:
+    from chatsvc.engines.knowledge.search.answering import FactIndex
 
 _CANDIDATES = 16
 _WHOLE = 0.85  # weight of the entry as a whole; the rest is its best phrasing
@@ -38,7 +43,8 @@ _MANY = 3_000  # entries from which on they stay packed
 _ITSELF = 0.999  # trigram similarity of a question that equals a phrasing
 _SAME = 0.9  # trigram similarity of a question that is nearly a phrasing
 _TOPICAL = 0.2  # topic similarity that stands for a word in common
-_NO_GROUND = confidence.ASK / 2  # greatest confidence if no word of the question is known
+_EQUAL = 0.6  # least confidence if the question equals a phrasing
+_NO_GROUND = 0.075  # greatest confidence if no word of the question is known
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +69,7 @@ class _Gathered:
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """Candidates for a text, best first, and the confidence that the first one answers it."""
+    """Candidates for a text, best first, and the confidence of the search in the first one."""
 
     language: str
     asked: list[str]
@@ -115,19 +121,32 @@ class KnowledgeIndex:
         """Primary tags of the entries' languages."""
         return self._spoken
 
+    def number_of(self, identity: str) -> int | None:
+        """Return the number of an entry by its id. None for an unknown one, and in an index so large that its entries stay packed."""
+        return self._numbers.get(identity)
+
+    @cached_property
+    def _numbers(self) -> dict[str, int]:
+        packed = isinstance(self._entries, PackedEntries)
+        return {} if packed else {entry.id: number for number, entry in enumerate(self._entries)}
+
+    @property
+    def default_language(self) -> str:
+        """The bot's language."""
+        return self._default
+
+    @cached_property
+    def facts(self) -> FactIndex:
+        """The answers to questions, from the facts of the entries."""
+        from chatsvc.engines.knowledge.search.answering import FactIndex
+
+        return FactIndex(self)
+
     def search(
         self, text: str, language: str | None = None, limit: int = 5, *, spoken: str | None = None, explain: bool = False
     ) -> SearchResult:
         """Implement `Knowledge.search` for any text."""
-        ranking = self.rank(text, language, spoken=spoken)
-        sure = ranking.confidence
-        hits = []
-        for found in ranking.entries[: max(0, limit)]:
-            reasons = why(ranking.query, self._corpus, found.entry) if explain else ()
-            hits.append(Hit(self._entries[found.entry], round(min(1.0, found.score), 4), reasons))
-        decision = confidence.decision(sure)
-        hedged = decision == "ask" and sure >= confidence.HEDGE
-        return SearchResult(ranking.language, decision, round(sure, 4), tuple(hits), hedged=hedged)
+        return self.facts.search(text, language, limit, spoken=spoken, explain=explain)
 
     def rank(self, text: str, language: str | None = None, *, spoken: str | None = None) -> Ranking:
         """Return the candidates of a text; see `search`."""
@@ -135,6 +154,10 @@ class KnowledgeIndex:
         gathered = self._gathered(text)
         ranked = self._rank(gathered, wanted, others)
         return Ranking(wanted, gathered.asked, gathered.query, ranked, self._confidence(gathered, ranked) if ranked else 0.0)
+
+    def reasons(self, ranking: Ranking, entry: int) -> tuple[str, ...]:
+        """Return the matched words of a candidate; see `explanation.why`."""
+        return why(ranking.query, self._corpus, entry)
 
     def _confidence(self, gathered: _Gathered, ranked: Sequence[RankedEntry]) -> float:
         shown = self._signs(gathered.asked, gathered.query, ranked)
@@ -144,7 +167,7 @@ class KnowledgeIndex:
             return min(sure, _NO_GROUND)
         if shown.letters < _SAME and not signals.is_grounded(gathered.query, self._corpus, ranked[0].entry):
             return min(sure, _NO_GROUND)
-        return max(sure, confidence.ANSWER) if shown.letters >= _ITSELF else sure
+        return max(sure, _EQUAL) if shown.letters >= _ITSELF else sure
 
     def _signs(self, asked: Sequence[str], query: Query, ranked: Sequence[RankedEntry]) -> confidence.Signals:
         first = ranked[0]

@@ -18,6 +18,11 @@ __all__ = ["QuestionTerm", "TextVocabulary", "shared", "strength", "terms", "voc
 EXPLAINED = 0.6  # strength from which a text has a word, one that means the same, or one that begins like it
 SAME_WORD = 0.9  # ... the word itself in any form
 _SAME, _MEANT, _FORM, _LIKE = 1.0, 0.85, 0.9, 0.6  # strength of the same stem, a synonym, a longer form, the same beginning
+_GROUP, _KIND = (
+    0.8,
+    0.55,
+)  # ... of a word of the same group only ("roll" and "bread"), and of one that is another of its kind ("cat" and "dog")
+MEANT = 0.82  # strength from which two words mean the same
 _SUBJECT = 0.6  # factor of the weight of the subject's words
 _BEGINNING, _ENDING = 4, 6  # least letters of a word that may begin another one, and most of the ending then
 _ALIKE = 5  # letters that two forms have in common at least
@@ -43,6 +48,7 @@ def vocabulary(texts: Iterable[str], lexicon: Lexicon) -> TextVocabulary:
     for text in texts:
         said = words(text)
         held.update(said)
+        held.update("".join(words(part)) for part in text.split() if "-" in part[1:-1])  # "Wi-Fi", which visitors write as one word
         concepts.update(match.concept for match in lexicon.find(said))
         named = amounts.read(text)
         days |= named.days
@@ -68,7 +74,7 @@ class QuestionTerm:
     @property
     def is_value(self) -> bool:
         """Whether it is a day, a month or a number, and names no thing."""
-        return bool(self.days or self.months) or self.text.isdigit()
+        return bool(self.days or self.months) or self.text[:1].isdigit()
 
 
 def terms(query: Query, asked: Sequence[str], lexicon: Lexicon, own: Collection[str] | None = None) -> tuple[QuestionTerm, ...]:
@@ -78,7 +84,7 @@ def terms(query: Query, asked: Sequence[str], lexicon: Lexicon, own: Collection[
         for word in query.words[match.start : match.stop]:
             concepts.setdefault(word.text, set()).add(match.concept)
     marks = dict(zip(asked, amounts.LABELS.marked(asked), strict=True))
-    ages = {text for text in asked if text.isdigit()} if "age" in amounts.read(" ".join(asked)).kinds else set()
+    ages = {text for text in asked if text[:1].isdigit()} if "age" in amounts.read(" ".join(asked)).kinds else set()
     found = []
     for word in query.words:
         mark = marks.get(word.text, set())
@@ -111,7 +117,10 @@ def strength(term: QuestionTerm, held: TextVocabulary) -> float:
     if term.days or term.months or term.text.isdigit():
         return 0.0
     like = _likeness(term.text, held.words)
-    return max(like, _MEANT) if not term.concepts.isdisjoint(held.concepts) else like
+    shared = len(term.concepts & held.concepts)
+    if not shared:
+        return like
+    return max(like, _KIND if shared < len(term.concepts) else _MEANT if shared > 1 else _GROUP)
 
 
 @lru_cache(maxsize=16_384)

@@ -23,14 +23,29 @@ _LEAD = re.compile(r"\A\s*([^\W\d_]+)\s*[,.!:;–-]+\s+(?=\S)")
 _JOINED = re.compile(r"\A([^\W\d_]+)\s+(?=\S)")
 
 
-def tell(judged: JudgedEntry, asked: Sequence[QuestionTerm], question: Question, said: Collection[str]) -> str:
-    """Return the text to say: the first of the possible ones that was not said lately."""
+def tell(
+    judged: JudgedEntry,
+    asked: Sequence[QuestionTerm],
+    question: Question,
+    said: Collection[str],
+    *,
+    follows: bool = False,
+    lacks: bool = False,
+) -> str:
+    """Return the text to say: the first of the possible ones that was not said lately.
+
+    `follows`: the entry was spoken of before, so the fact alone is told. `lacks`: it has no fact for the question, and is told whole.
+    """
     answer, stated = judged.prepared.entry.answer, judged.prepared.facts
     leads = _is_own(judged, asked, question)
     whole = _with_exception(answer, judged)
-    chosen = _chosen(judged, asked, question.kind)
+    chosen = _chosen(judged, asked, question.kind, headed=not follows)
     is_table = any(fact.cells for fact in stated)
     keeps = not is_table and (len(stated) <= FEW or len(answer) <= (SHORT if _is_clear(judged) else _LONG))
+    if lacks and not is_table and len(answer) <= _LONG:
+        return answer if leads else _without_lead(answer, judged)
+    if follows:
+        keeps = False
     texts = [text if leads else _without_lead(text, judged) for text in ((whole, chosen) if keeps else (chosen, whole))]
     lately = set(map(_plain, said))
     return next((text for text in texts if _plain(text) not in lately), texts[0])
@@ -85,7 +100,7 @@ def _leans(fact: Fact) -> bool:
     return (words(fact.text[:40]) or [""])[0] in LEANING
 
 
-def _chosen(judged: JudgedEntry, asked: Sequence[QuestionTerm], kind: str) -> str:
+def _chosen(judged: JudgedEntry, asked: Sequence[QuestionTerm], kind: str, *, headed: bool = True) -> str:
     """Return the facts that answer: the best one and those as good, with the sentence that a fact points to."""
     stated, scores = judged.prepared.facts, judged.scores
     best = stated[judged.best]
@@ -104,7 +119,9 @@ def _chosen(judged: JudgedEntry, asked: Sequence[QuestionTerm], kind: str) -> st
     if best.is_item and len(told) > 1:
         return "\n".join([*([best.head] if best.head and not best.cells else []), *(f"- {text}" for text in told)])
     text = " ".join(told)
-    return f"{best.head} {text}" if best.head and not best.cells else _headed(text, judged, asked)
+    if best.head and not best.cells:
+        return f"{best.head} {text}"
+    return _headed(text, judged, asked) if headed else text
 
 
 def _holding(judged: JudgedEntry, kind: str) -> int | None:

@@ -1,1 +1,0 @@
-"""Dialogue around the answers: small talk, forms, and questions back to the visitor."""

@@ -1,0 +1,48 @@
+"""Numbers: nights of a stay, and numbers that the owner's forms ask for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from chatsvc.engines.knowledge.fields.base import Field, Place
+from chatsvc.engines.knowledge.fields.owned import Owned
+from chatsvc.engines.knowledge.policy.state import RequestDraft
+from chatsvc.engines.knowledge.understand import Understanding
+
+NIGHTS = "nights"
+
+
+@dataclass(frozen=True, slots=True)
+class NightsField(Field):
+    """The number of nights."""
+
+    key: str = NIGHTS
+
+    def read(self, said: Understanding) -> str | None:
+        """Return the number of nights, from a range of days too."""
+        values = said.values
+        if values.nights:
+            return str(values.nights.value)
+        return str(values.number.value) if values.number and said.asked == self.key else None
+
+    def ask(self, draft: RequestDraft, place: Place) -> str:
+        """Return the question."""
+        del draft
+        return place.say("ask.nights")
+
+
+@dataclass(frozen=True, slots=True)
+class NumberField(Owned):
+    """A number that the owner asks for, kept as the visitor typed it."""
+
+    @property
+    def asks_as(self) -> str:
+        """A number."""
+        return "number"
+
+    def read(self, said: Understanding) -> str | None:
+        """Return the visitor's own digits or words for the number."""
+        if said.asked != self.key:
+            return None
+        found = said.values.number or said.values.people or said.values.nights
+        return said.text[found.start : found.end] if found else None

@@ -1,0 +1,221 @@
+"""Forms: begin one, ask for what is missing, sum up, capture.
+
+Nothing is captured before the visitor has confirmed a summary.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import date, time
+
+from chatsvc.domain import contacts
+from chatsvc.domain.captures import Captured, checked
+from chatsvc.engines.knowledge import hours
+from chatsvc.engines.knowledge.fields.base import Field
+from chatsvc.engines.knowledge.fields.count import NIGHTS
+from chatsvc.engines.knowledge.fields.owned import Owned
+from chatsvc.engines.knowledge.policy import answers
+from chatsvc.engines.knowledge.policy import state as states
+from chatsvc.engines.knowledge.policy.answers import Beside
+from chatsvc.engines.knowledge.policy.context import Context, ReplyStep
+from chatsvc.engines.knowledge.policy.state import RequestDraft, Subject
+from chatsvc.engines.knowledge.policy.taking import WHEN, free_questions, known_visitor, reason_against_day, take, with_matter
+from chatsvc.engines.knowledge.understand import ReadClause, read_clauses
+
+NAME_SKIPS = 2
+"""Answers to the question for the name that were not understood, after which it is done without."""
+_WISHES = frozenset({"person", "message", "book", "complain"})
+_PASSED_OVER = ("name", "message")  # fields that are done without where something else is told twice
+_MOST_ASIDES = 2  # questions in a row after which the open question is not repeated
+_SHOWN = 160  # characters of the visitor's message in the summary
+_NOON = time(12)
+_MAY = 0.9  # probability of a question whether something is possible
+_KINDS = {"quote": "quote", "order": "other", "course": "other"}  # of a request, by the purpose of a wish
+
+
+def begin(c: Context, kind: str, opening: str = "", *, before: RequestDraft | None = None, purpose: str = "") -> ReplyStep:
+    """Open a form. Take all values of the message, answer its questions, ask for the first thing missing."""
+    draft = replace(before, kind=kind, purpose=purpose or before.purpose, missed={}) if before else RequestDraft(kind, purpose)
+    draft = with_matter(c, known_visitor(c, draft))
+    draft, _ = take(c, draft)
+    beside = answers.beside(c, [*free_questions(c, draft), *_known_wishes(c)])
+    step = proceed(c, draft, "\n\n".join([*beside.said, c.say(opening or f"open.{kind}")]))
+    about = c.turn.message if any(clause.matter for clause in c.said.clauses) else ""
+    return with_answers(replace(step, state=step.state.about(Subject(about))), beside)
+
+
+def _known_wishes(c: Context) -> list[ReadClause]:
+    """Return the wishes that ask whether something is possible, and to which the knowledge has an answer."""
+    asking = (one for one in c.said.clauses if one.act == "book" and one.matter and one.kinds.get("may", 0.0) >= _MAY)
+    return [one for one in asking if answers.find(c, one.text, "may").decision == "answer"]
+
+
+def book(c: Context) -> ReplyStep:
+    """Open the form that a wish is for."""
+    kind, purpose = wanted(c)
+    return begin(c, kind, purpose=purpose)
+
+
+def wanted(c: Context) -> tuple[str, str]:
+    """Return kind and purpose of the request that a wish is for."""
+    if c.said.values.until or c.said.values.nights:
+        return "appointment", "stay"
+    purpose = next((one.purpose for one in c.said.clauses if one.purpose), "")
+    return _KINDS.get(purpose, "appointment"), purpose
+
+
+def availability(c: Context) -> ReplyStep | None:
+    """Say that the free hours are not known here, and take the request down."""
+    if not c.turn.may_capture:
+        return None
+    kind, purpose = wanted(c)
+    timed = kind == "appointment" and c.say.profile.form(kind).appointment == "time"
+    key = "any.free" if not timed else "any.time" if c.said.values.date else "any.date"
+    return begin(c, kind, key, purpose=purpose)
+
+
+def proceed(c: Context, draft: RequestDraft, lead: str = "") -> ReplyStep:
+    """Ask for the next thing missing, or show the summary."""
+    form = c.form(draft)
+    problems: list[str] = []
+    for key in ("date", "time"):
+        if draft.get(key) is not None and not problems and (reason := form.by_key[key].refused(draft, c.place)):
+            problems.append(reason)
+            draft = draft.without(key)
+    if form.missing(draft) is None:
+        typed = _typed(c, draft)
+        if form.missing(typed) is not None:
+            in_words = c.said.values.phone is not None and not any(map(str.isdigit, c.turn.message))
+            problems.append(c.say("hint.phone" if in_words else "lost"))
+        draft = typed
+    asked = form.missing(draft)
+    if asked is None:
+        return summed_up(c, draft, " ".join(filter(None, (lead, *problems))))
+    if asked.key in _PASSED_OVER and c.state.asked == asked.key:  # it was asked for, and something else was told
+        draft = draft.miss(asked.key)
+        if draft.missed[asked.key] >= NAME_SKIPS:
+            said = c.say("no.name") if asked.key == "name" else ""
+            draft = draft.skip("name") if asked.key == "name" else draft.quote(_last_wish(c))
+            return proceed(c, draft, " ".join(filter(None, (lead, *problems, said))))
+    if asked.key == "date" and not problems and (reason := reason_against_day(c)):
+        problems.append(reason)
+    if asked.key == "contact" and c.state.asked != "contact":
+        problems.append(c.say("privacy"))
+    return ask(c, draft, asked, " ".join(filter(None, (lead, *problems))))
+
+
+def _last_wish(c: Context) -> str:
+    """Return the visitor's last message with a wish, which stands for a matter that is never told."""
+    wishes = (text for text in reversed(c.spoken) if any(one.act in _WISHES for one in read_clauses(text, c.said.language)))
+    return next(wishes, c.spoken[0])
+
+
+def ask(c: Context, draft: RequestDraft, field: Field, lead: str = "", *, apart: bool = False, turns: int = 0) -> ReplyStep:
+    """Say `lead`, then ask for a field."""
+    question = field.ask(draft, c.place)
+    text = ("\n\n" if apart else " ").join(filter(None, (lead, question)))
+    if c.told and text == c.told[0]:
+        again = c.say.first(f"way.{field.key}", "hint.field") if lead else field.hint(c.place)
+        text = question if lead == c.say("noted") or apart else " ".join(filter(None, (lead, again, question)))
+    state = replace(c.state.settled(), draft=draft, pending=states.FIELD + field.key, turns=turns)
+    return c.step(text, state, choices=field.choices())
+
+
+def repeat(c: Context, draft: RequestDraft, lead: str, *, aside: bool = False) -> ReplyStep:
+    """Say `lead`, then repeat the open question; not again where the visitor goes on asking."""
+    turns = c.state.turns + 1 if aside else 0
+    state = replace(c.state, draft=draft, turns=turns)
+    if turns > _MOST_ASIDES:
+        return c.step(lead, state)
+    if c.state.pending == states.CONFIRM:
+        return c.step(f"{lead}\n\n{c.say('ask.confirm')}", state, choices=c.say.yes_no)
+    if c.state.pending == states.CHANGE:
+        return c.step(f"{lead} {c.say('ask.change')}", state)
+    if c.state.asked == "name" and not aside:
+        draft = draft.miss("name")
+    return ask(c, draft, c.form(draft).by_key[c.state.asked], lead, apart=aside, turns=turns)
+
+
+def with_answers(step: ReplyStep, beside: Beside) -> ReplyStep:
+    """Return the step with the origin of the answers beside it, and what they are about on top."""
+    state = step.state
+    for subject in beside.subjects:
+        state = state.about(subject)
+    return replace(step, state=state, evidence=beside.evidence or step.evidence)
+
+
+def summed_up(c: Context, draft: RequestDraft, lead: str = "") -> ReplyStep:
+    """Show what is noted, and ask whether it is right."""
+    form = c.form(draft)
+    lines = []
+    for key in (
+        "date",
+        "time",
+        NIGHTS,
+        "message",
+        *(one.key for one in form.in_order if one.key.startswith("x.")),
+        "name",
+        "phone",
+        "email",
+    ):
+        value = about(c, draft) if key == "message" else draft.get(key)
+        if value and not (key in WHEN and not draft.is_appointment):
+            one = form.by_key.get(key)
+            label, shown = (one.label(c.place), one.say(value, c.place)) if one else (c.say(f"field.{key}"), value)
+            lines.append(f"- {label}: {shown}")
+    text = "\n\n".join(filter(None, [lead, "\n".join([c.say("summary"), "", *lines]), c.say("ask.confirm")]))
+    state = replace(c.state.settled(), draft=draft, pending=states.CONFIRM)
+    return c.step(text, state, choices=c.say.yes_no)
+
+
+def about(c: Context, draft: RequestDraft) -> str:
+    """Return the visitor's words about the matter in one line, shortened."""
+    told = " / ".join(" ".join(line.split()) for line in quoted(c, draft))
+    return told if len(told) <= _SHOWN else told[: _SHOWN - 1] + "…"
+
+
+def quoted(c: Context, draft: RequestDraft) -> list[str]:
+    """Return the visitor's messages that the draft quotes, oldest first."""
+    return list(dict.fromkeys(text.strip() for text in c.spoken if states.quote_of(text) in draft.quotes))
+
+
+def _typed(c: Context, draft: RequestDraft) -> RequestDraft:
+    """Keep only what stands in the visitor's messages that are still known."""
+    spoken, country = c.spoken, c.turn.bot.country
+    found = {
+        "name": contacts.own_name(draft.get("name") or "", spoken),
+        "email": contacts.own_email(draft.get("email") or "", spoken),
+        "phone": contacts.own_phone(draft.get("phone") or "", spoken, country),
+    }
+    lost = [key for key, known in found.items() if known is None]
+    quoted = {states.quote_of(text) for text in spoken}
+    return replace(draft.without(*lost), quotes=tuple(one for one in draft.quotes if one in quoted))
+
+
+def finish(c: Context, draft: RequestDraft) -> ReplyStep:
+    """Capture the request if its values still hold. Hours may have passed since the summary."""
+    form = c.form(draft)
+    refused = any(draft.get(key) and form.by_key[key].refused(draft, c.place) for key in ("date", "time"))
+    if refused or form.missing(_typed(c, draft)) is not None:
+        return proceed(c, draft)
+    day = date.fromisoformat(draft.get("date") or "") if draft.is_appointment and draft.get("date") else None
+    spans = hours.spans_of(c.place.week, day) if day else []
+    at = draft.get("time") if day else None
+    hour = time.fromisoformat(at) if at else time(*divmod(spans[0][0], 60)) if spans else _NOON
+    details = [(one.own.name, value) for one in form.in_order if isinstance(one, Owned) and (value := draft.get(one.key))]
+    if nights := draft.get(NIGHTS):
+        details.insert(0, (NIGHTS, nights))
+    caught = Captured(
+        request_type=draft.kind,
+        message="\n".join(quoted(c, draft)),
+        visitor_name=draft.get("name"),
+        visitor_email=draft.get("email"),
+        visitor_phone=draft.get("phone"),
+        date=day,
+        time=hour if day else None,
+        details=tuple(details),
+        offered=tuple(choice for one in form.in_order for choice in one.choices()),
+    )
+    caught = checked(caught, c.spoken, c.now, c.turn.bot.country)
+    said = c.say("done.appointment" if draft.is_appointment else "done")
+    return c.step(said, replace(c.state.settled(), matter=()), captured=caught)

@@ -1,0 +1,104 @@
+"""Answers that a form does without: refused, not known, or not understood."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from chatsvc.domain import contacts
+from chatsvc.engines.knowledge.fields.base import Field
+from chatsvc.engines.knowledge.fields.form import is_of_person
+from chatsvc.engines.knowledge.policy import naming
+from chatsvc.engines.knowledge.policy import state as states
+from chatsvc.engines.knowledge.policy.context import Context, ReplyStep
+from chatsvc.engines.knowledge.policy.forms import NAME_SKIPS, ask, proceed
+from chatsvc.engines.knowledge.policy.state import RequestDraft
+from chatsvc.engines.knowledge.policy.taking import WHEN
+
+_SKIPS, _GIVES_UP = 3, 4  # misunderstood answers to one question after which it is left, and to the confirmation after which the form is
+_NAME_WORDS = 4
+
+
+def refused(c: Context) -> ReplyStep | None:
+    """Handle what the visitor will not or cannot tell: one of phone and e-mail is enough, the rest can be done without."""
+    draft = c.state.draft
+    if draft is None or not c.state.asked or not c.said.says("refuse", "skip", "deny"):
+        return None
+    field = c.form(draft).by_key[c.state.asked]
+    named = naming.field_named(c, draft)
+    key = named.key if named is not None and is_of_person(named.key) else field.key
+    if key in ("phone", "email"):
+        other = "email" if key == "phone" else "phone"
+        if draft.get(other):
+            done = draft.skip(key)
+            return ask(c, done, field, c.say(f"no.{key}")) if field.key == "name" else proceed(c, done, c.say(f"no.{key}"))
+        if field.key == "contact":
+            return ask(c, draft, c.form(draft).by_key[other], c.say(f"no.{key}"))
+        field = c.form(draft).by_key["contact"]
+    if field.key in WHEN:
+        key = "any." + field.key if c.said.says("skip") or c.said.values.flexible else "hint." + field.key
+        return missed_answer(c, draft, field, c.say.first(key, "hint.field"))
+    if field.key.startswith("x.") and not field.required:
+        return proceed(c, draft.skip(field.key))
+    if is_of_person(field.key):
+        key = "name" if field.key == "name" else "contact"
+        if draft.missed.get(key, 0):
+            return proceed(c, draft.skip(key), c.say(f"no.{key}"))
+        return ask(c, draft.miss(key), field, c.say(f"need.{key}"))
+    return missed_answer(c, draft, field, "")
+
+
+def misunderstood(c: Context) -> ReplyStep | None:
+    """Ask again in other words, with an example; then offer to go on without; then go on without."""
+    draft = c.state.draft
+    if draft is None:
+        return None
+    if c.state.asked:
+        return missed_answer(c, draft, c.form(draft).by_key[c.state.asked], "")
+    draft = draft.miss("confirm")
+    missed = draft.missed["confirm"]
+    if missed >= _GIVES_UP:
+        return c.step(c.say("given_up"), c.state.settled())
+    fields = naming.changeable(c, draft)
+    key = "hint" if missed == 1 else "way"
+    said = [c.say(f"{key}.{c.state.pending}", fields=fields), *([c.say("way.out")] if missed > 1 else [])]
+    return c.step(" ".join(said), replace(c.state, draft=draft), choices=c.say.yes_no if c.state.pending == states.CONFIRM else ())
+
+
+def missed_answer(c: Context, draft: RequestDraft, field: Field, hint: str) -> ReplyStep:
+    written = c.said.values.phone_as_written
+    if field.key in ("contact", "phone") and written:
+        return _number_as_written(c, draft, field, written)
+    draft = draft.miss(field.key)
+    missed = draft.missed[field.key]
+    if field.key == "name" and missed > 1 and (name := _possible_name(c)):
+        return proceed(c, draft.put("name", name), c.say("noted"))
+    if missed >= (NAME_SKIPS if field.key == "name" else _SKIPS):
+        return _without(c, draft, field)
+    if missed == 1:
+        return ask(c, draft, field, hint or field.hint(c.place))
+    return ask(c, draft, field, " ".join(filter(None, (hint or c.say.first(f"way.{field.key}", "hint.field"), c.say("way.without")))))
+
+
+def _possible_name(c: Context) -> str | None:
+    """Return the message as a name, where it was asked for twice and this may be one: few words, letters alone."""
+    said = c.turn.message.strip(" .!,")
+    few = 0 < len(said.split()) <= _NAME_WORDS and all(part.replace("-", "").replace("'", "").isalpha() for part in said.split())
+    return said if few and not c.said.says("insult", "refuse", "skip", "greet", "thank", "ask", "affirm", "deny", "part") else None
+
+
+def _without(c: Context, draft: RequestDraft, field: Field) -> ReplyStep:
+    """Go on without a value. An appointment without its day or hour becomes a call back."""
+    if field.key in ("date", "time"):
+        return proceed(c, replace(draft, kind="contact"), c.say("without.when"))
+    return proceed(c, draft.skip("contact" if field.key in ("phone", "email") else field.key), c.say.first(f"no.{field.key}", "noted"))
+
+
+def _number_as_written(c: Context, draft: RequestDraft, field: Field, number: str) -> ReplyStep:
+    """Ask once more for a number that cannot be right. The second time keep it as written, or ask for an e-mail address."""
+    draft = draft.miss(field.key)
+    if draft.missed[field.key] == 1:
+        return ask(c, draft, field, c.say("hint.phone"))
+    phone = contacts.own_phone(number, [c.turn.message], c.turn.bot.country)
+    if phone is None:
+        return ask(c, draft, c.form(draft).by_key["email"], c.say("phone.short"))
+    return proceed(c, draft.put("phone", phone), c.say("phone.as_written"))

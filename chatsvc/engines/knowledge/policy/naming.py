@@ -1,0 +1,52 @@
+"""Fields that a message names: "the phone number is wrong", "saat"."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING
+
+from chatsvc.engines.knowledge.fields.base import Field
+from chatsvc.engines.knowledge.policy.state import RequestDraft
+from chatsvc.language import catalogue
+from chatsvc.language.folding import words
+from chatsvc.language.wordlists import WordFile
+
+if TYPE_CHECKING:
+    from chatsvc.engines.knowledge.policy.context import Context
+
+_STEM = 4  # letters from which on a word may have a suffix
+_APPOINTMENT = ("date", "time", "name", "phone", "email")
+_OTHER = ("message", "name", "phone", "email")
+
+
+@cache
+def _names(language: str) -> dict[str, frozenset[str]]:
+    """Return the words by which people of a language name the fields."""
+    file = WordFile(f"languages/{language}/fields.txt")
+    return {name: frozenset(found) for name, found in file.group("").items()}
+
+
+def field_named(c: Context, draft: RequestDraft) -> Field | None:
+    """Return the only field that the message names; None for none or several."""
+    known = _names(c.said.language if c.said.language in catalogue.languages() else catalogue.FALLBACK)
+    said = words(c.turn.message)
+    form = c.form(draft)
+    found = []
+    for key, one in form.by_key.items():
+        names = known.get(key, frozenset(words(one.label(c.place))) if key.startswith("x.") else frozenset())
+        if any(_is(word, name) for word in said for name in names):
+            found.append(one)
+    own = [
+        one for one in found if one.key in _APPOINTMENT or one.key.startswith("x.") or (one.key == "message" and not draft.is_appointment)
+    ]
+    own = [one for one in own if draft.is_appointment or one.key not in ("date", "time")]
+    return own[0] if len(own) == 1 else None
+
+
+def _is(word: str, name: str) -> bool:
+    return word == name or (len(name) >= _STEM and word.startswith(name))
+
+
+def changeable(c: Context, draft: RequestDraft) -> str:
+    """Return the names of the fields that can be changed: `tarih, saat, ad, telefon`."""
+    return ", ".join(c.say(f"field.{key}").lower() for key in (_APPOINTMENT if draft.is_appointment else _OTHER))

@@ -1,0 +1,218 @@
+"""Captured records: what the bot has noted, and wishes to cancel, move or correct it.
+
+A change is captured as a request (DECISIONS.md section 2): the appointment stays as it is until the team changes it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import date, time
+
+from chatsvc.domain.captures import Captured, CapturedRecord, Change, wanted_change
+from chatsvc.engines.knowledge.fields import clock
+from chatsvc.engines.knowledge.fields.choice import chosen
+from chatsvc.engines.knowledge.policy import state as states
+from chatsvc.engines.knowledge.policy.context import Context, ReplyStep
+from chatsvc.engines.knowledge.policy.state import RequestDraft
+from chatsvc.language.contacts import in_local_form
+
+_OPEN = ("pending", "confirmed", "new", "in_progress")
+OUTRIGHT = 0.92  # probability of a cancellation that is noted without asking
+_FRESH_MS = 2 * 3_600_000  # so long after a capture a new time alone moves it
+
+
+def appointments(c: Context) -> list[CapturedRecord]:
+    """Return the appointments of the conversation that are not over, oldest first; all of them if all are."""
+    known = [one for one in c.turn.captured if one.kind == "appointment" and one.date and one.time]
+    return [one for one in known if one.status in _OPEN] or known[-1:]
+
+
+def is_fresh(c: Context) -> bool:
+    """Return whether the newest record was captured just now."""
+    return bool(c.turn.captured) and c.turn.now_ms - c.turn.captured[-1].created_at <= _FRESH_MS
+
+
+def _meant(c: Context) -> CapturedRecord | None:
+    """Return the appointment that the message names by its day or time, or the only one."""
+    known = appointments(c)
+    day, at = c.said.values.date, c.said.values.time
+    named = [one for one in known if (day and one.date == day.value) or (at and one.time == at.value)]
+    if len(named) == 1:
+        return named[0]
+    return known[0] if len(known) == 1 else None
+
+
+# Status
+
+
+def status(c: Context) -> ReplyStep | None:
+    """Tell date, time and status of the appointment, and a change asked for since."""
+    known = appointments(c)
+    if known:
+        return c.step("\n".join(_told(c, one) for one in known))
+    if not c.turn.captured:
+        return None
+    key = "open" if c.turn.captured[-1].status in _OPEN else "done"
+    asks_when = key == "open" and any(one.kind == "when" for one in c.said.questions)
+    return c.step(c.say(f"status.request.{'when' if asks_when else key}"))
+
+
+def _told(c: Context, booked: CapturedRecord) -> str:
+    told = c.say(f"status.{booked.status}", appointment=_moment(c, booked))
+    wish = _last_wish(c, booked)
+    if wish is not None and booked.status in _OPEN:
+        wanted = ", ".join(filter(None, wish))
+        told += " " + c.say("status.change.move" if wanted else "status.change.cancel", wanted=wanted)
+    return told
+
+
+def _last_wish(c: Context, booked: CapturedRecord) -> tuple[str, str] | None:
+    """Return day and time, in words, of the last change that was asked for. Empty ones for a cancellation, None for no change."""
+    wishes = [change for record in c.turn.captured if (change := wanted_change(record)) and change[0] == booked.id]
+    if not wishes:
+        return None
+    _, day, at = wishes[-1]
+    return (c.say.date(day), f"{at:%H:%M}") if day and at else ("", "")
+
+
+# Changes
+
+
+def cancel(c: Context) -> ReplyStep | None:
+    """Capture the wish to cancel; ask first where it was put as a question, or which of several is meant."""
+    booked = _meant(c)
+    if booked is None:
+        return _which(c, states.WHICH_CANCEL) if appointments(c) else _withdrawn(c)
+    if booked.status == "canceled":
+        return c.step(c.say("status.canceled", appointment=_moment(c, booked)))
+    if _last_wish(c, booked) == ("", ""):
+        return c.step(_told(c, booked))
+    other_day = c.said.values.date is not None and c.said.values.date.value != booked.date
+    if c.said.questions or other_day or c.said.may_be("cancel") < OUTRIGHT:
+        state = replace(c.state.settled(), pending=states.CANCEL, record=booked.id)
+        return c.step(c.say("change.cancel?", appointment=_moment(c, booked)), state, choices=c.say.yes_no)
+    return _captured(c, booked, cancels=True)
+
+
+def _withdrawn(c: Context) -> ReplyStep | None:
+    """Capture that the visitor withdraws a request that is no appointment."""
+    last = c.turn.captured[-1] if c.turn.captured else None
+    if last is None:
+        return None
+    if not c.turn.may_capture:
+        return c.step(c.say("change.too_many"))
+    about = f"{c.turn.message.strip()}\n{last.message}"
+    caught = Captured(last.request_type, about, last.visitor_name, last.visitor_email, last.visitor_phone)
+    return c.step(c.say("change.withdrawn"), c.state.settled(), captured=caught)
+
+
+def move(c: Context) -> ReplyStep | None:
+    """Capture the wish for another time; ask for it where it was not told, or which of several is meant."""
+    known = appointments(c)
+    if not known:
+        return None
+    booked = known[0] if len(known) == 1 else None
+    return _move(c, booked, ("", "")) if booked else _which(c, states.WHICH_MOVE)
+
+
+def _which(c: Context, pending: str) -> ReplyStep:
+    known = appointments(c)
+    shown = tuple(_moment(c, one) for one in known)
+    state = replace(c.state.settled(), pending=pending, options=tuple(zip((one.id for one in known), shown, strict=True)))
+    return c.step("\n".join([c.say("back.which"), "", *(f"- {one}" for one in shown)]), state, choices=shown)
+
+
+def _move(c: Context, booked: CapturedRecord, wanted: tuple[str, str]) -> ReplyStep:
+    """Take the new day and time, beside what was wanted before."""
+    values = c.said.values
+    draft = RequestDraft("appointment")
+    for key, value in (("date", wanted[0]), ("time", wanted[1])):
+        draft = draft.put(key, value) if value else draft
+    if values.date:
+        draft = draft.put("date", values.date.value.isoformat())
+    if values.time:
+        draft = draft.put("time", f"{values.time.value:%H:%M}")
+    named = draft.get("date") or draft.get("time")
+    if not draft.get("date") and booked.date:
+        draft = draft.put("date", booked.date.isoformat())
+    draft = clock.meant(draft, c.said, c.place)
+    if not draft.get("time") and booked.time:
+        draft = draft.put("time", f"{booked.time:%H:%M}")
+    state = replace(c.state.settled(), pending=states.MOVE, record=booked.id)
+    at = date.fromisoformat(draft.get("date") or ""), time.fromisoformat(draft.get("time") or "")
+    if not named or at == (booked.date, booked.time):  # no other time was understood
+        return c.step(c.say("change.when", appointment=_moment(c, booked)), state)
+    for key in ("date", "time"):
+        if reason := c.form(draft).by_key[key].refused(draft, c.place):
+            kept = ("" if key == "date" else draft.get("date") or "", draft.get("time") or "" if key == "date" and values.time else "")
+            return c.step(f"{reason} {c.say('change.other')}", replace(state, wanted=kept))
+    return _captured(c, booked, day=at[0], at=at[1])
+
+
+def _captured(c: Context, booked: CapturedRecord, *, cancels: bool = False, day: date | None = None, at: time | None = None) -> ReplyStep:
+    if not c.turn.may_capture:
+        return c.step(c.say("change.too_many"), c.state.settled())
+    caught = Captured("appointment", c.turn.message.strip(), date=day, time=at, change=Change(booked, cancels))
+    wanted = f"{c.say.date(day)}, {at:%H:%M}" if day and at else ""
+    key = "change.done.cancel" if cancels else "change.done.move"
+    return c.step(c.say(key, appointment=_moment(c, booked), wanted=wanted), c.state.settled(), captured=caught)
+
+
+def answer(c: Context) -> ReplyStep | None:
+    """Go on with a change that the bot has asked about; None for a message about something else."""
+    known = {one.id: one for one in appointments(c)}
+    if c.state.pending in (states.WHICH_CANCEL, states.WHICH_MOVE):
+        return _chosen(c, known)
+    booked = known.get(c.state.record)
+    if booked is None:
+        return None
+    named = c.said.values.date or c.said.values.time
+    if c.said.says("deny", "stop") and not named:
+        return c.step(c.say("change.dropped"), c.state.settled())
+    if c.state.pending == states.CANCEL:
+        return _captured(c, booked, cancels=True) if c.said.says("affirm", "cancel") else None
+    if c.said.questions and not named:
+        return None
+    return _move(c, booked, c.state.wanted) if named or c.said.says("affirm", "give") else None
+
+
+def _chosen(c: Context, known: dict[str, CapturedRecord]) -> ReplyStep | None:
+    picked = _meant(c)
+    if picked is None:
+        shown = [text for _, text in c.state.options]
+        text = chosen(shown, c.turn.message, c.said.language)
+        picked = next((known.get(identity) for identity, one in c.state.options if one == text), None)
+    if picked is None:
+        return c.step(c.say("change.dropped"), c.state.settled()) if c.said.says("deny", "stop") else None
+    return _captured(c, picked, cancels=True) if c.state.pending == states.WHICH_CANCEL else _move(replace_values(c), picked, ("", ""))
+
+
+def replace_values(c: Context) -> Context:
+    """Return the context without the day and time that chose an appointment, which are not the new ones."""
+    return replace(c, said=replace(c.said, values=replace(c.said.values, date=None, time=None)))
+
+
+def correct(c: Context) -> ReplyStep | None:
+    """Capture corrected name or contact data of the newest record."""
+    if not c.turn.captured:
+        return None
+    last, values = c.turn.captured[-1], c.said.values
+    name = values.name.value if values.name and values.name.value != last.visitor_name else None
+    if values.surname and last.visitor_name and (name is None or name == values.surname):
+        name = " ".join([*(last.visitor_name.split()[:-1] or [last.visitor_name]), values.surname])
+    phone = values.phone.value if values.phone and values.phone.value != last.visitor_phone else None
+    email = values.email.value if values.email and values.email.value != last.visitor_email else None
+    told = (("name", name), ("phone", phone and in_local_form(phone, c.turn.bot.country)), ("email", email))
+    data = ", ".join(f"{c.say(f'field.{key}').lower()} {value}" for key, value in told if value)
+    if not data and not (values.people and c.said.says("correct", "change")):
+        return None
+    if not c.turn.may_capture:
+        return c.step(c.say("change.too_many"))
+    change = Change(last, cancels=False, corrects=True)
+    caught = Captured(last.request_type, c.turn.message.strip(), name, email, phone, change=change)
+    said = c.say("change.done.contact", data=data) if data else c.say("change.done.detail")
+    return c.step(said, c.state.settled(), captured=caught)
+
+
+def _moment(c: Context, booked: CapturedRecord) -> str:
+    return f"{c.say.date(booked.date)}, {booked.time:%H:%M}" if booked.date and booked.time else ""

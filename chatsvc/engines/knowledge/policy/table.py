@@ -1,0 +1,255 @@
+"""The policy: a table read from top to bottom. The first rule whose condition holds and whose action makes a step decides.
+
+A condition speaks of the state before the message and of what the message says; an action is a function of a module of this package.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import NamedTuple
+
+from chatsvc.engines import EngineError, Reply, Turn
+from chatsvc.engines.knowledge.policy import answers, fallbacks, forms, listening, misses, offers, openings, people, records, smalltalk
+from chatsvc.engines.knowledge.policy import state as states
+from chatsvc.engines.knowledge.policy.context import Action, Context, ReplyStep, context_of
+from chatsvc.engines.knowledge.policy.state import remembered
+from chatsvc.engines.knowledge.understand import SURE
+from chatsvc.language.folding import words
+
+_MATTERS = ("complain", "state", "cancel", "change", "status", "book", "message", "ask")
+_NO_MATTER = ("open", "tongue", "free")  # kinds of questions that say nothing of what a request is about
+_SURE_TALK, _TALK_WORDS = 0.7, 3  # probability and words of small talk that may name a thing too
+_MAY_MOVE = 0.2  # probability of a change, for a day named right after a capture
+_TELLS = 0.5  # probability of a situation
+_BESIDE_DAY = 2  # words beside a day that is proposed
+_OFFER_TURNS = 2  # messages about something else after which an offer is forgotten
+
+
+class Rule(NamedTuple):
+    """A row of the table. `name` is for people."""
+
+    name: str
+    when: Callable[[Context], bool]
+    do: Action
+
+
+def _always(_: Context) -> bool:
+    return True
+
+
+def _form(c: Context) -> bool:
+    return c.state.has_open_form and c.turn.may_capture
+
+
+def _pending(*names: str) -> Callable[[Context], bool]:
+    return lambda c: c.state.pending in names
+
+
+def _says(*acts: str) -> Callable[[Context], bool]:
+    return lambda c: c.said.says(*acts)
+
+
+def _gives_up(c: Context) -> bool:
+    return c.said.says("cancel") or c.said.surely_says("cancel", "stop")
+
+
+def _all(*conditions: Callable[[Context], bool]) -> Callable[[Context], bool]:
+    return lambda c: all(condition(c) for condition in conditions)
+
+
+def _has_records(c: Context) -> bool:
+    return bool(c.turn.captured)
+
+
+def _leaves_contact(c: Context) -> bool:
+    return (c.said.values.phone is not None or c.said.values.email is not None) and not _form(c)
+
+
+def _cancels(c: Context) -> bool:
+    """A cancellation; right after the capture a wish to stop too."""
+    fresh = records.is_fresh(c)
+    return c.said.says("cancel") or (fresh and (c.said.surely_says("stop") or c.said.may_be("cancel") >= _MAY_MOVE))
+
+
+def _asks_for_room(c: Context) -> bool:
+    return any(clause.kind == "free" and clause.kinds["free"] >= SURE for clause in c.said.questions)
+
+
+def _proposes_day(c: Context) -> bool:
+    """A day and an hour told, or a day and little else, and nothing asked."""
+    values = c.said.values
+    if values.date is None or c.said.questions or c.said.says("part", "thank", "status") or not c.turn.may_capture:
+        return False
+    return values.time is not None or (c.said.says("give") and c.said.content <= _BESIDE_DAY)
+
+
+def _only_day(c: Context) -> bool:
+    """A day and nothing else: "tuesday?"."""
+    talks = c.said.says("part", "thank", "greet", "cancel", "change", "status", "state")
+    talks = talks or any(one.kind in ("may", "free", "whether") for one in c.said.questions)
+    return c.said.values.date is not None and c.said.values.time is None and not c.said.content and not talks
+
+
+def _agrees(c: Context) -> bool:
+    """A yes in more words than a nod, after something was told: "yes, let's do it"."""
+    several = len(words(c.turn.message)) > _TALK_WORDS and c.turn.may_capture
+    return several and bool(c.state.subject.entry) and c.said.says_only("affirm") and c.said.surely_says("affirm")
+
+
+def _asks_what_to_do(c: Context) -> bool:
+    asked = c.said.questions
+    return c.state.pending == states.OFFER and bool(asked) and all(one.kind in ("what", "how") and one.matter <= 1 for one in asked)
+
+
+def _names_oneself(c: Context) -> bool:
+    """A name and nothing else, after something was said of a matter."""
+    about = bool(c.state.matter) or bool(c.unanswered)
+    return c.said.values.name is not None and not c.said.content and about and c.turn.may_capture
+
+
+def _new_time(c: Context) -> bool:
+    """A day or hour soon after the capture, in a message that changes something and books nothing."""
+    named = c.said.values.date or c.said.values.time
+    changes = c.said.says("correct", "change", "give") and not c.said.questions
+    return bool(named) and records.is_fresh(c) and (changes or c.said.may_be("change") >= _MAY_MOVE)
+
+
+def _asks_of_request(c: Context) -> bool:
+    """A bare question of when, how long or who, with nothing else spoken of since the capture."""
+    bare = [one for one in c.said.questions if one.kind in ("when", "duration", "who") and one.matter <= 1]
+    return bool(bare) and len(bare) == len(c.said.clauses) and not c.state.subjects
+
+
+def _only_talks(c: Context) -> bool:
+    """Small talk and nothing else. What may be a thing that is named ("otomatik") is looked for first."""
+    return all(
+        clause.is_one_of(*smalltalk.ACTS)
+        and (not clause.matter or (clause.may_be(*smalltalk.ACTS) > _SURE_TALK and clause.matter <= _TALK_WORDS))
+        for clause in c.said.clauses
+    )
+
+
+def _is_foreign(c: Context) -> bool:
+    """A message in a language that neither the bot nor its knowledge has. One word that the knowledge has may be of any language."""
+    sole = len(words(c.turn.message)) == 1
+    return fallbacks.is_foreign(c) and not (sole and answers.find(c, c.turn.message, "").decision == "answer")
+
+
+def _is_nonsense(c: Context) -> bool:
+    return bool(words(c.turn.message)) and all(clause.may_be("nonsense") > _SURE_TALK for clause in c.said.clauses)
+
+
+def _tells_situation(c: Context) -> bool:
+    """A situation is told that has no answer."""
+    tells = c.said.may_be("state", "complain", "cancel", "change") > _TELLS
+    return tells and c.turn.may_capture and any(clause.matter for clause in c.said.clauses)
+
+
+RULES = (
+    Rule("a choice of the form as it was offered", _form, listening.choose),
+    Rule("no words at all", smalltalk.is_wordless, smalltalk.wordless),
+    Rule("a language that nobody here speaks", _is_foreign, fallbacks.foreign),
+    # An open form
+    Rule("the form is given up", _all(_form, lambda c: c.said.surely_says("stop") and not c.said.says("ask")), listening.drop),
+    Rule("the form is canceled", _all(_form, _gives_up, lambda c: not _has_records(c) and not c.said.questions), listening.drop),
+    Rule("a yes to the summary", _pending(states.CONFIRM), listening.confirm),
+    Rule(
+        "goodbye before the end", _all(_form, lambda c: c.said.says_only("part", "thank", "greet") and c.said.says("part")), listening.leave
+    ),
+    Rule("values, and questions beside them", _form, listening.listen),
+    Rule("an insult beside a form", _form, listening.insulted),
+    Rule("what the question is for", _all(_form, _says("why")), listening.why),
+    Rule("something noted is wrong", _form, listening.change),
+    Rule("what the visitor will not or cannot tell", _form, misses.refused),
+    Rule("the request is taken for sent", _form, listening.not_sent),
+    Rule("another wish", _form, listening.other_wish),
+    Rule("no answer to the question", _form, listening.aside),
+    Rule("not understood", _form, misses.misunderstood),
+    # Open questions of the bot
+    Rule("one of the things offered", _pending(states.OPTIONS), answers.choice),
+    Rule("a change that was asked about", _pending(states.CANCEL, states.MOVE, states.WHICH_CANCEL, states.WHICH_MOVE), records.answer),
+    Rule("an offer to take a note", _pending(states.OFFER, states.RESUME), offers.answer_to_offer),
+    Rule("a form that was given up", _pending(states.DROPPED), offers.taken_up_again),
+    Rule("another day for the opening hours", openings.is_another_day, answers.other_day),
+    # Records
+    Rule("an appointment to cancel", _all(_has_records, _cancels), records.cancel),
+    Rule("corrected contact data", _all(_has_records, lambda c: c.said.says("correct", "give", "change")), records.correct),
+    Rule("an appointment to move", _all(_has_records, _says("change")), records.move),
+    Rule("another time right after the request", _all(_has_records, _new_time), records.move),
+    Rule("what became of the request", _all(_has_records, _says("status")), records.status),
+    # Wishes
+    Rule("a person", _says("person"), people.person),
+    Rule("a message for the team", _says("message"), people.message),
+    Rule("a complaint", _says("complain"), people.complaint),
+    Rule("a wish to book", lambda c: c.said.says("book") and c.turn.may_capture, forms.book),
+    Rule("a day that suits", _proposes_day, people.proposed),
+    Rule("whether there is a free hour or room", _asks_for_room, forms.availability),
+    Rule("contact data", lambda c: _leaves_contact(c) and c.turn.may_capture, people.volunteered),
+    Rule("a name after a matter", _names_oneself, people.volunteered),
+    Rule("a record that is not known here", _says("status", "cancel", "change"), people.unknown_record),
+    Rule("a day alone", _only_day, people.day),
+    # Talk
+    Rule("agreement to what was told", _agrees, people.agreed),
+    Rule("small talk alone", _only_talks, smalltalk.reply),
+    Rule("insults", lambda c: c.said.surely_says("insult") and not c.said.questions, smalltalk.insult),
+    Rule("nonsense alone", _is_nonsense, smalltalk.nonsense),
+    # Questions
+    Rule("when and by whom a request is answered", _all(_has_records, _asks_of_request), records.status),
+    Rule("what to do, beside an offer", _asks_what_to_do, people.asked_again),
+    Rule("questions", _always, people.answered),
+    Rule("an introduction", _all(_says("give"), lambda c: c.said.values.name is not None), people.introduced),
+    Rule("a question about what the bot does itself", lambda c: c.said.may_be("book") > 0.15 and bool(c.said.questions), people.booking),
+    Rule("insults beside what has no answer", _says("insult"), smalltalk.insult),
+    Rule("a situation", _tells_situation, people.situation),
+    Rule("small talk", lambda c: c.said.says(*smalltalk.ACTS) and not c.said.questions, smalltalk.reply),
+    Rule("nonsense", lambda c: c.said.surely_says("nonsense") and bool(words(c.turn.message)), smalltalk.nonsense),
+)
+
+
+def reply(turn: Turn) -> Reply:
+    """Answer one turn; raises EngineError("no_answer") if no rule does."""
+    c = context_of(turn)
+    if not turn.may_capture and c.state.draft is not None:
+        c = replace(c, state=c.state.settled())
+    step = _after_a_pause(c) if c.is_stale and (_form(c) or c.state.pending == states.RESUME) else _step(c)
+    if step is None:
+        raise EngineError("no_answer", "no rule has a reply", fallback=fallbacks.sentence(c))
+    return _remembered(c, step).reply(c)
+
+
+def _step(c: Context) -> ReplyStep | None:
+    for rule in RULES:
+        if rule.when(c) and (step := rule.do(c)) is not None:
+            return step
+    return None
+
+
+def _after_a_pause(c: Context) -> ReplyStep:
+    """Go on with a form that was left hours ago where the message does so, else answer it and ask."""
+    waiting = replace(c, state=replace(c.state, pending=states.RESUME))
+    step = offers.answer_to_offer(waiting)
+    if step is not None:
+        return step
+    idle = replace(c, state=replace(c.state, pending="", draft=None))
+    return offers.resume(c, _step(idle))
+
+
+def _remembered(c: Context, step: ReplyStep) -> ReplyStep:
+    """Keep the words about a matter for a later form, and forget an offer that was passed over twice."""
+    state = step.state
+    if (
+        c.state.pending in (states.OFFER, states.RESUME, states.DROPPED)
+        and state.pending == c.state.pending
+        and state.draft is c.state.draft
+    ):
+        state = state.settled() if state.turns + 1 >= _OFFER_TURNS else replace(state, turns=state.turns + 1)
+    elif c.state.pending and state.pending == c.state.pending and not state.has_open_form and state is c.state:
+        state = state.settled()
+    matters = (one for one in c.said.clauses if one.matter and one.act in _MATTERS and one.kind not in _NO_MATTER)
+    about = next((one.act for one in matters), None)
+    if c.said.values.name is not None and c.said.values.name.explicit and not _form(c):
+        state = replace(state, name=c.said.values.name.value)
+    if step.captured is None and about is not None and not _form(c):
+        state = remembered(state, about, c.turn.message)
+    return replace(step, state=state)

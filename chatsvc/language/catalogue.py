@@ -1,0 +1,95 @@
+"""Sentences of the bot in every language: `languages/xx/messages.txt`, one `key: sentence` a line.
+
+A key with `.familiar` behind it is the same sentence in familiar address. A language that lacks a sentence says it in English.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import date
+from functools import cache
+from pathlib import Path
+
+FOLDER = Path(__file__).parent.parent / "languages"
+FALLBACK = "en"
+_FAMILIAR = ".familiar"
+_PARTS = frozenset({"days", "months", "yes_no", "format.date", "list.and"})  # no sentences: parts that others are made of
+_BRACES = re.compile(r"\{(\w{1,40})\}")
+
+
+@cache
+def languages() -> tuple[str, ...]:
+    """Return the primary tags of the languages that the bot speaks: the folders with a catalogue."""
+    return tuple(sorted(path.parent.name for path in FOLDER.glob("*/messages.txt")))
+
+
+@cache
+def _sentences(language: str) -> Mapping[str, str]:
+    """Read a language's sentences. Raises ValueError for a line that is none."""
+    made: dict[str, str] = {}
+    path = FOLDER / language / "messages.txt"
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        if not line.strip() or line.startswith("#"):
+            continue
+        key, colon, sentence = line.partition(":")
+        if not colon or key in made:
+            raise ValueError(f"{path.name}:{number}: no sentence, or a second one of its key: {line}")
+        made[key] = sentence.strip()
+    return made
+
+
+def find(key: str, language: str, *, familiar: bool = False) -> str | None:
+    """Return a sentence as it stands in the catalogue; None if no language has it."""
+    own = _sentences(language) if language in languages() else {}
+    found = own.get(key + _FAMILIAR) if familiar else None
+    return found if found is not None else own.get(key, _sentences(FALLBACK).get(key))
+
+
+def say(key: str, language: str, *, familiar: bool = False, **values: str) -> str:
+    """Return a sentence with its values filled in; raises KeyError for an unknown key."""
+    found = find(key, language, familiar=familiar)
+    if found is None:
+        raise KeyError(key)
+    return filled(found, values)
+
+
+def filled(sentence: str, values: Mapping[str, str]) -> str:
+    """Put the values in for their names in braces. Everything else in braces stays as it is written.
+
+    A sentence may be a stranger's, from an imported account: `str.format` would follow its attributes and widths.
+    """
+    return _BRACES.sub(lambda found: values.get(found[1], found[0]), sentence)
+
+
+def names() -> list[str]:
+    """Return the keys of the sentences that an owner can reword, in file order."""
+    return [key for key in _sentences(FALLBACK) if key not in _PARTS]
+
+
+def sentences(key: str) -> dict[str, str]:
+    """Return a sentence by language."""
+    return {language: _sentences(language)[key] for language in languages() if key in _sentences(language)}
+
+
+def placeholders(key: str) -> frozenset[str] | None:
+    """Return the names in braces of a sentence; None if there is no such sentence."""
+    if key in _PARTS or key not in _sentences(FALLBACK):
+        return None
+    return frozenset(name for sentence in sentences(key).values() for name in _BRACES.findall(sentence))
+
+
+def days(language: str) -> tuple[str, ...]:
+    """Return the names of the days, Monday first."""
+    return tuple(say("days", language).split())
+
+
+def yes_no(language: str) -> tuple[str, ...]:
+    """Return the words for yes and no."""
+    return tuple(say("yes_no", language).split())
+
+
+def day(value: date, language: str) -> str:
+    """Return a date in words: `25 Kasım 2026 Çarşamba`, `Wednesday 25 November 2026`."""
+    month, weekday = say("months", language).split()[value.month - 1], days(language)[value.weekday()]
+    return say("format.date", language, day=str(value.day), month=month, year=str(value.year), weekday=weekday)

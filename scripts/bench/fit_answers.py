@@ -1,0 +1,211 @@
+"""Fits chatsvc/engines/knowledge/search/weights.txt anew. Run it by hand after a change of facts, topics, acts or of the search.
+
+The weights of an entry's evidence are those of a conditional logit over the candidates of each question; the confidence is a logistic
+regression over the signs that the first one answers. Both are fitted on the sets of tests/answers/businesses that judging.py names for
+it (whole, without phrasings, with fewer entries, and as passages of three answers) and, for the confidence, on those of
+tests/answers/replies that it names. The other sets are only measured: the figures are printed, with those of each evidence left out
+(--ablate), and how many of the answers told with a confidence are right. Takes a few minutes.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from operator import mul
+from pathlib import Path
+from typing import NamedTuple
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from chatsvc.domain.models import Entry
+from chatsvc.engines.knowledge.search import answering
+from chatsvc.engines.knowledge.search.answering import EVIDENCE, SIGNS, FactIndex, Judged, signs
+from chatsvc.engines.knowledge.search.answering import Question as Asked
+from tests.answers import judging
+from tests.answers.judging import Question
+
+FILE = Path(answering.__file__).with_name("weights.txt")
+SEED, ANSWERS = 1, 3  # answers of a passage
+TUNED, FOREIGN, REPLIES = 0.5, 1.2, 5.0  # weight of a question: the vocabulary was made with its set; it has no answer; of a reply
+HELD = {"unfit": -1.5, "unsaid": -3.0, "missing": -1.0}  # set, since the questions of the sets hardly ever show them
+L2, STEPS, RATE = 3.0, 200, 0.1
+LEAST = 1e-3  # effect of a candidate that is left out of a step
+BANDS = 10
+
+
+class Row(NamedTuple):
+    """A judged question. `place` is that of the right entry among the candidates, or None; `right` tells of each whether it answers."""
+
+    group: str
+    weight: float
+    judged: Judged
+    place: int | None
+    right: list[bool]
+
+
+def variants(entries: list[Entry], questions: list[Question], chance: random.Random) -> Iterator[tuple[str, list[Entry], list[Question]]]:
+    """A business whole, as a document, with fewer entries, and as passages."""
+    yield "whole", entries, questions
+    yield "document", [entry._replace(alt=()) for entry in entries], questions
+    kept = {entry.id for entry in chance.sample(entries, 2 * len(entries) // 3)}
+    fewer = [one._replace(alt=tuple(chance.sample(one.alt, min(3, len(one.alt))))) for one in entries if one.id in kept]
+    yield "fewer", fewer, [Question(one.text, one.expected if one.expected in kept else None, one.kind) for one in questions]
+    mixed = chance.sample(entries, len(entries))
+    parts = [mixed[at : at + ANSWERS] for at in range(0, len(mixed), ANSWERS)]
+    holder = {entry.id: str(number) for number, part in enumerate(parts) for entry in part}
+    passages = [
+        Entry(str(number), part[0].question.rstrip("?"), (), " ".join(entry.answer for entry in part), part[0].language)
+        for number, part in enumerate(parts)
+    ]
+    yield "passages", passages, [Question(one.text, holder.get(one.expected or ""), one.kind) for one in questions]
+
+
+def rows() -> Iterator[Row]:
+    """The questions of all businesses, judged."""
+    chance = random.Random(SEED)
+    for name, language in judging.businesses():
+        entries, questions = judging.business(name, language)
+        said = {one.text: next((entry.answer for entry in entries if entry.id == one.expected), "") for one in questions}
+        part = judging.part(name)
+        for variant, its, asked in variants(entries, questions, chance):
+            index = FactIndex(judging.index_of(its))
+            for one in asked:
+                judged = index.judged(Asked(one.text, judging.kind_of(one.text, language), language), one.text)
+                if not judged.entries:
+                    continue
+                ids = [found.prepared.entry.id for found in judged.entries]
+                place = ids.index(one.expected) if one.expected in ids else None
+                weight = (TUNED if part == "tuned on" else 1.0) * (FOREIGN if one.expected is None else 1.0)
+                right = [at == place for at in range(len(ids))]
+                if variant == "passages":  # of which the best fact must be part of the wanted answer
+                    right = [
+                        yes and told.prepared.facts[told.best].text in said[one.text]
+                        for yes, told in zip(right, judged.entries, strict=True)
+                    ]
+                yield Row(f"{part}, {variant}", weight, judged, place, right)
+
+
+def replies() -> Iterator[tuple[float, tuple[float, ...], bool]]:
+    """Weight and signs of the questions of replies, and whether the text told is right."""
+    for name in judging.SEEN_REPLIES:
+        entries, questions = judging.reply_questions(name)
+        index = FactIndex(judging.index_of(entries))
+        for question, wanted in questions:
+            judged = index.followed(question)
+            if judged.entries:
+                told = index.answer(question)._replace(decision="answer")
+                yield (
+                    REPLIES,
+                    signs(judged.asked, judged.entries, judged.ranking.confidence),
+                    wanted is not None and judging.holds(told, wanted),
+                )
+
+
+def climb(size: int, slope: Callable[[list[float]], list[float]], free: Sequence[bool]) -> list[float]:
+    """Return the weights at which the slope vanishes: Adam, with a lower rate at the end."""
+    weights, mean, square = [0.0] * size, [0.0] * size, [0.0] * size
+    for step in range(1, STEPS + 1):
+        rate = RATE * (1.0 if step < 0.6 * STEPS else 0.3)
+        for at, value in enumerate(slope(weights)):
+            if free[at]:
+                mean[at] = 0.9 * mean[at] + 0.1 * value
+                square[at] = 0.99 * square[at] + 0.01 * value * value
+                weights[at] += rate * (mean[at] / (1 - 0.9**step)) / (math.sqrt(square[at] / (1 - 0.99**step)) + 1e-8)
+    return weights
+
+
+def fit_entries(given: Sequence[Row], left_out: str = "") -> list[float]:
+    """Return the weights of the evidence."""
+    learnt = [(row.weight, [one.evidence for one in row.judged.entries], row.place) for row in given if row.place is not None]
+
+    def slope(weights: list[float]) -> list[float]:
+        total = [-L2 * weight for weight in weights]
+        for weight, evidence, place in learnt:
+            scores = [sum(map(mul, weights, one)) for one in evidence]
+            most = max(scores)
+            grown = [math.exp(score - most) for score in scores]
+            whole = sum(grown)
+            for at, one in enumerate(evidence):
+                by = weight * ((at == place) - grown[at] / whole)
+                if abs(by) > LEAST:
+                    total = [have + by * value for have, value in zip(total, one, strict=True)]
+        return total
+
+    return climb(len(EVIDENCE), slope, [name != left_out for name in EVIDENCE])
+
+
+def fit_signs(learnt: Sequence[tuple[float, tuple[float, ...], bool]]) -> list[float]:
+    """Return the bias and the weights of the signs."""
+    rows = [(weight, (1.0, *shown), right) for weight, shown, right in learnt]
+    held = [0.0, *(HELD.get(name, 0.0) for name in SIGNS)]
+
+    def slope(weights: list[float]) -> list[float]:
+        total = [-weight for weight in weights]
+        for weight, shown, right in rows:
+            z = sum(map(mul, weights, shown)) + sum(map(mul, held, shown))
+            by = weight * (right - 1 / (1 + math.exp(-z)))
+            if abs(by) > LEAST:
+                total = [have + by * value for have, value in zip(total, shown, strict=True)]
+        return total
+
+    found = climb(1 + len(SIGNS), slope, [True, *(name not in HELD for name in SIGNS)])
+    return [one + more for one, more in zip(found, held, strict=True)]
+
+
+def ranked(row: Row, weights: Sequence[float]) -> Row:
+    """The row with its candidates in the order of these weights."""
+    scores = [sum(map(mul, weights, one.evidence)) for one in row.judged.entries]
+    order = sorted(range(len(scores)), key=lambda at: -scores[at])
+    entries = [replace(row.judged.entries[at], score=scores[at]) for at in order]
+    place = None if row.place is None else order.index(row.place)
+    return row._replace(judged=replace(row.judged, entries=entries), place=place, right=[row.right[at] for at in order])
+
+
+def told(rows: Sequence[Row]) -> str:
+    """Share of the answerable questions whose entry comes first, and among the first three."""
+    asked = [row for row in rows if row.weight in {1.0, TUNED}]
+    first, three = (sum(row.place is not None and row.place < most for row in asked) for most in (1, 3))
+    return f"first {first / len(asked):.3f}, of the first three {three / len(asked):.3f}"
+
+
+def main() -> None:
+    """See the module's docstring."""
+    given = list(rows())
+    learnt = [row for row in given if not row.group.startswith(judging.HELD_OUT)]
+    weights = fit_entries(learnt)
+    if "--ablate" in sys.argv:
+        for name in EVIDENCE:
+            fewer = fit_entries(learnt, name)
+            print(f"without {name}: {told([ranked(row, fewer) for row in given if row.group == f'{judging.HELD_OUT}, whole'])}")
+    order = [ranked(row, weights) for row in given]
+    FILE.write_text(written(weights, [0.0] * (1 + len(SIGNS))), encoding="utf-8")
+    answering.WEIGHTS = tuple(weights)
+    both = [
+        (row.weight, signs(row.judged.asked, row.judged.entries, row.judged.ranking.confidence), row.right[0], row.group) for row in order
+    ]
+    sure = fit_signs([*(one[:3] for one in both if not one[3].startswith(judging.HELD_OUT)), *replies()])
+    FILE.write_text(written(weights, sure), encoding="utf-8")
+    for group in dict.fromkeys(row.group for row in order):
+        print(f"{group}: {told([row for row in order if row.group == group])}")
+        if group.startswith(judging.HELD_OUT):
+            table = [
+                (1 / (1 + math.exp(-sure[0] - sum(map(mul, sure[1:], shown)))), right) for _, shown, right, its in both if its == group
+            ]
+            for band in range(BANDS):
+                held = [right for sureness, right in table if band <= sureness * BANDS < band + 1]
+                print(f"  told {band / BANDS:.1f} to {(band + 1) / BANDS:.1f}: {len(held)}, right {sum(held) / (len(held) or 1):.2f}")
+
+
+def written(weights: Sequence[float], sure: Sequence[float]) -> str:
+    """The content of the file."""
+    lines = ["# Weights of the evidence for an entry, and of the signs that it answers; scripts/bench/fit_answers.py fits them."]
+    lines += [f"entry {name}: {weight:.2f}" for name, weight in zip(EVIDENCE, weights, strict=True)]
+    lines += [f"bias: {sure[0]:.2f}", *(f"sure {name}: {weight:.2f}" for name, weight in zip(SIGNS, sure[1:], strict=True))]
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,68 @@
+"""Catalogue of the bot's sentences: each is said somewhere, and the languages agree."""
+
+from __future__ import annotations
+
+import ast
+import re
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from chatsvc.language import catalogue
+
+SOURCE = Path(catalogue.__file__).parents[1]
+VARIANTS = (".familiar", ".again")  # said by themselves where their key is
+BRACES = re.compile(r"\{\w+\}")
+KEYS = catalogue.names()
+
+
+@cache
+def literals() -> tuple[frozenset[str], tuple[re.Pattern[str], ...]]:
+    """Return the strings of the code, and a pattern for each key with a part that varies."""
+    whole, made = set(), set()
+    for file in SOURCE.rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                whole.add(node.value)
+            elif isinstance(node, ast.JoinedStr):
+                parts = [re.escape(str(one.value)) if isinstance(one, ast.Constant) else r"[\w.]+" for one in node.values]
+                if re.fullmatch(r"(?:[\w.\\]|\[\\w\.\]\+)*", "".join(parts)) and any(
+                    re.search("[a-z]{2}", part) for part in parts if part[0] != "["
+                ):
+                    made.add("".join(parts))
+    return frozenset(whole), tuple(map(re.compile, made))
+
+
+def plain(key: str) -> str:
+    """Return a key without the endings of its variants."""
+    for ending in VARIANTS * 2:
+        key = key.removesuffix(ending)
+    return key
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_a_sentence_is_said_somewhere(key: str) -> None:
+    whole, made = literals()
+    assert plain(key) in whole or any(pattern.fullmatch(plain(key)) for pattern in made)
+
+
+@pytest.mark.parametrize("key", [key for key in KEYS if not key.endswith(".familiar")])
+def test_a_sentence_stands_in_each_language_with_the_same_placeholders(key: str) -> None:
+    told = catalogue.sentences(key)
+    assert set(told) == set(catalogue.languages())
+    assert len({frozenset(BRACES.findall(sentence)) for sentence in told.values()}) == 1
+
+
+@pytest.mark.parametrize("language", catalogue.languages())
+def test_a_familiar_sentence_stands_beside_a_formal_one_with_the_same_placeholders(language: str) -> None:
+    lines = (catalogue.FOLDER / language / "messages.txt").read_text(encoding="utf-8").splitlines()
+    told = dict(line.split(":", 1) for line in lines if ":" in line and line[0] != "#")
+    for key in (one for one in told if one.endswith(".familiar")):
+        formal = told[key.removesuffix(".familiar")]
+        assert set(BRACES.findall(told[key])) == set(BRACES.findall(formal)), key
+
+
+def test_a_key_that_nothing_says_is_found() -> None:
+    _, made = literals()
+    assert not any(pattern.fullmatch("nothing.at_all") for pattern in made)
