@@ -9,6 +9,9 @@ from chatsvc.domain import opening_hours, profiles
 from chatsvc.domain.models import Bot
 
 BOT, WAITING, OPERATOR = HANDLINGS = ("bot", "waiting", "operator")
+MINE, UNREAD = "mine", "unread"
+# Filters of the team's list: the last two are those of one operator.
+STATUSES = (WAITING, OPERATOR, MINE, UNREAD)
 MINUTE_MS = 60_000
 MOST_MINUTES = 1440
 # Intents of a message, as the dialogue names them, for which a person is called.
