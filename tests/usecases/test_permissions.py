@@ -24,11 +24,11 @@ LEAST = {
     Role.READER: "bot.list bot.show bot.export bot.try knowledge.list knowledge.search knowledge.unanswered unanswered.list"
     " knowledge.lint knowledge.show knowledge.preview_show knowledge.history knowledge.show_change request.list appointment.list"
     " conversation.list conversation.show conversation.find conversation.view inbox.list inbox.assignees today usage usage.whatsapp"
-    " channel.list channel.snippet",
+    " channel.list channel.snippet knowledge.test test.show",
     Role.EDITOR: "knowledge.add knowledge.remove knowledge.export knowledge.kept knowledge.past_questions knowledge.forget_unanswered"
-    " knowledge.set knowledge.preview knowledge.undo unanswered.answer unanswered.add"
+    " knowledge.set knowledge.preview knowledge.undo unanswered.answer unanswered.add test.add test.remove"
     " request.set appointment.set conversation.take conversation.reply conversation.release conversation.type",
-    Role.OWNER: "account.list account.show bot.create bot.set bot.apply bot.compare bot.activate bot.deactivate"
+    Role.OWNER: "account.list account.show bot.create bot.set bot.apply bot.sync bot.compare bot.activate bot.deactivate"
     " key.create key.list key.revoke"
     " webhook.set"
     " webhook.show webhook.rotate webhook.remove webhook.test webhook.attempts webhook.attempt"
@@ -86,6 +86,9 @@ def arguments(name: str, ids: dict[str, str]) -> dict[str, Any]:
         "bot.create": {"name": "x"},
         "bot.set": {"name": "x"},
         "bot.apply": {"file": "bot.yaml", "text": "name: x"},
+        "bot.sync": {"files": []},
+        "test.add": {"ask": "open?", "decision": "answer"},
+        "test.remove": {"test": "x"},
         "bot.compare": {"file": "bot.yaml", "text": "name: x"},
         "knowledge.add": {"files": read_files([("a.md", b"## A?\n\nB.\n")], "en")},
         "knowledge.search": {"questions": ["open?"]},

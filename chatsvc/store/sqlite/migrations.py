@@ -695,6 +695,19 @@ MIGRATIONS: tuple[str, ...] = (
     """,
     # 35: the zone of the times on an operator's pages.
     "ALTER TABLE operators ADD COLUMN timezone TEXT",
+    # 36: the latest runs of a bot's tests.
+    """
+    CREATE TABLE bot_test_runs (
+        number INTEGER PRIMARY KEY,
+        bot_id TEXT NOT NULL REFERENCES bots (id),
+        at INTEGER NOT NULL,
+        actor_name TEXT NOT NULL,
+        tests INTEGER NOT NULL,
+        failed INTEGER NOT NULL,
+        questions TEXT NOT NULL
+    ) STRICT;
+    CREATE INDEX bot_test_runs_of_bot ON bot_test_runs (bot_id, number);
+    """,
 )
 
 
