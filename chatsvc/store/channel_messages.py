@@ -132,11 +132,17 @@ class UnfinishedTurn(NamedTuple):
     number: int
 
 
-async def pending(db: Database) -> list[UnfinishedTurn]:
-    """List the messages of all channels whose turns are not settled, oldest first."""
+async def pending(db: Database, until: int | None = None) -> list[UnfinishedTurn]:
+    """List the messages of all channels whose turns are not settled, oldest first.
+
+    until: the time of the latest ones.
+    """
 
     def unit(connection: Connection) -> list[UnfinishedTurn]:
-        rows = connection.execute(f"SELECT c.account_id, c.bot_id, m.number {FROM} WHERE m.pending = 1 ORDER BY m.number")
+        rows = connection.execute(
+            f"SELECT c.account_id, c.bot_id, m.number {FROM} WHERE m.pending = 1 AND (?1 IS NULL OR m.created_at <= ?1) ORDER BY m.number",
+            (until,),
+        )
         return [UnfinishedTurn(*row) for row in rows]
 
     return await db.read(unit)

@@ -695,6 +695,14 @@ MIGRATIONS: tuple[str, ...] = (
     """,
     # 35: the zone of the times on an operator's pages.
     "ALTER TABLE operators ADD COLUMN timezone TEXT",
+    # 36: all processes over one store work, and commands write to it themselves.
+    """
+    DROP TABLE remote_commands;
+    DROP TABLE remote_files;
+    ALTER TABLE nodes DROP COLUMN state;
+    """,
+    # 37: versions of accounts, in PostgreSQL alone.
+    "",
 )
 
 
