@@ -128,6 +128,11 @@ def _coming(match: re.Match[str], today: date) -> date | None:
     return days.next_weekday(today, int(match["wd"]))
 
 
+def _this(match: re.Match[str], today: date) -> date | None:
+    """Resolve "this Wednesday", which is never in the past."""
+    return days.after(today, (int(match["wd"]) - today.weekday()) % 7)
+
+
 def _coming_week(match: re.Match[str], today: date) -> date | None:
     """Resolve "Monday week"."""
     found = days.next_weekday(today, int(match["wd"]))
@@ -228,7 +233,7 @@ _WEEKDAYS: list[tuple[str, Resolve]] = [
     (rf"this {_D}{_GUN}coming ", _coming),
     (rf"(?:this )?(?:next )?coming {_D}{_GUN}", _coming),
     (rf"next {_D}{_GUN}", _in_week(1)),
-    (rf"this {_D}{_GUN}", _in_week(0)),
+    (rf"this {_D}{_GUN}", _this),
     (rf"{_D}{_GUN}", _coming),
 ]  # fmt: skip
 

@@ -473,6 +473,8 @@ saat kaçta kapanıyorsunuz ->
 kol saati tamiri yapıyor musunuz ->
 """
 _NEW_YEARS_EVE = """
+this monday at 9am -> d=2027-01-04; t=09:00
+bu salı 10:00 -> d=2027-01-05; t=10:00
 yarın sabah 10'da -> d=2027-01-01; t=10:00
 tomorrow -> d=2027-01-01
 in a month -> d=2027-01-31

@@ -522,7 +522,7 @@ def test_who_cancels_what_is_not_known_here_is_offered_a_note(message: str) -> N
     visit = Visit()
     reply = visit.say(message)
     assert any(part in reply.text for part in ("göremiyorum", "can't see"))
-    assert state_of(reply).pending == states.OFFER
+    assert state_of(reply).pending == states.OFFER_CONTACT
     draft = state_of(visit.say("Ayşe Yılmaz, 0532 123 45 67")).draft
     assert draft is not None
     assert (draft.get("name"), draft.get("phone")) == ("Ayşe Yılmaz", PHONE)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from datetime import time
+
 import pytest
 
-from tests.engines.knowledge.test_form_turns import Guest, turk
+from tests.engines.knowledge.test_form_turns import BOOKED, SUNDAY, Guest, turk
 
 
 def call(visitor: Guest) -> Guest:
@@ -69,3 +71,42 @@ def test_a_hedged_answer_stays_one_in_a_form_where_the_entry_knows_the_words() -
     visitor = turk()
     visitor.say("pazar 19:00 2 kişilik masa ayırın")
     assert "150 TL" in visitor.say("arabayı otoparka bırakabilir miyim").text
+
+
+def test_a_question_that_only_gets_remarks_is_done_without_the_third_time() -> None:
+    visitor = Guest()
+    visitor.say("I'd like to book a table, Tom Hill 07700 900123")
+    told = [visitor.say(line).text for line in ("it's for my mum's birthday", "she is in a wheelchair", "my dad is not allowed any nuts")]
+    assert told[0].endswith("Which day would suit you?")
+    assert "skip" in told[1]
+    assert "our team will agree on the day" in told[2]
+    kept = visitor.capture("yes")
+    assert all(part in kept.message for part in ("birthday", "wheelchair", "nuts"))
+
+
+@pytest.mark.parametrize(
+    ("visitor", "lines", "remark"),
+    [
+        (Guest(), ("can I get a table for 4 tmrw 8ish", "nora parker 07700 900123"), "rather the table in the garden please"),
+        (turk(), ("yarın 20:00 4 kişilik masa ayırın", "Mert Kara 0532 555 11 22"), "bahçe tarafında bir masa olsun"),
+    ],
+)
+def test_a_remark_to_the_summary_goes_into_the_message(visitor: Guest, lines: tuple[str, ...], remark: str) -> None:
+    for line in lines:
+        visitor.say(line)
+    assert remark in visitor.say(remark).text
+    assert remark in visitor.capture("yes" if visitor.speaks == "en" else "evet").message
+
+
+def test_the_booked_hour_named_again_changes_nothing() -> None:
+    visitor = Guest()
+    visitor.capture(*BOOKED)
+    reply = visitor.say("8pm")
+    assert reply.captured is None
+    assert "20:00" in reply.text
+    assert "instead" not in reply.text
+    moved = visitor.capture("can we make it sunday")
+    assert (moved.date, moved.time) == (SUNDAY, time(20))
+    assert visitor.say("8pm").captured is None
+    later = visitor.capture("make it 9pm")
+    assert (later.date, later.time) == (SUNDAY, time(21))

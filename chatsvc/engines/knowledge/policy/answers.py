@@ -64,7 +64,7 @@ def _computed(c: Context, asked: ReadClause) -> str | None:
     if asked.kind == "tongue":
         found = find(c, asked.text, asked.kind)
         return found.text if found.decision == "answer" else fallbacks.speaks(c)
-    return _hours(c, asked) if asked.kind == "open" else None
+    return _hours(c, asked) if _kind(asked) == "open" else None
 
 
 def _hours(c: Context, asked: ReadClause) -> str | None:

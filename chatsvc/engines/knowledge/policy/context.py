@@ -137,9 +137,9 @@ def _asked(state: State, turn: Turn) -> AskedFor:
     if state.asked and state.draft is not None:
         field = form_of(state.draft, say.of(turn.bot, state.language).profile.form(state.draft.kind)).by_key.get(state.asked)
         return AskedFor(field.key, field.asks_as, field.asks_as) if field else AskedFor()
-    if state.pending == states.OFFER:  # some offers ask for name and number at once
+    if state.pending == states.OFFER_CONTACT:
         return AskedFor("", "confirm", "name")
-    if state.pending in (states.CONFIRM, states.RESUME, states.CANCEL, states.CHANGE):
+    if state.pending in (states.OFFER, states.CONFIRM, states.RESUME, states.CANCEL, states.CHANGE):
         return AskedFor("", "confirm", "confirm")
     if state.pending in (states.OPTIONS, states.WHICH_CANCEL, states.WHICH_MOVE):
         return AskedFor("", "options")

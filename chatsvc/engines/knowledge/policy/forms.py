@@ -22,8 +22,7 @@ from chatsvc.engines.knowledge.policy.state import RequestDraft, Subject
 from chatsvc.engines.knowledge.policy.taking import WHEN, free_questions, known_visitor, reason_against_day, take, with_matter
 from chatsvc.engines.knowledge.understand import ReadClause, read_clauses
 
-NAME_SKIPS = 2
-"""Answers to the question for the name that were not understood, after which it is done without."""
+_SKIPS, _NAME_SKIPS = 3, 2  # answers to a question, and to that for the name, that hold no value, after which it is left
 _WISHES = frozenset({"person", "message", "book", "complain"})
 _PASSED_OVER = ("name", "message")  # fields that are done without where something else is told twice
 _MOST_ASIDES = 2  # questions in a row after which the open question is not repeated
@@ -93,7 +92,7 @@ def proceed(c: Context, draft: RequestDraft, lead: str = "") -> ReplyStep:
         return summed_up(c, draft, " ".join(filter(None, (lead, *problems))))
     if asked.key in _PASSED_OVER and c.state.asked == asked.key:  # it was asked for, and something else was told
         draft = draft.miss(asked.key)
-        if draft.missed[asked.key] >= NAME_SKIPS:
+        if draft.missed[asked.key] >= _NAME_SKIPS:
             said = c.say("no.name") if asked.key == "name" else ""
             draft = draft.skip("name") if asked.key == "name" else draft.quote(_last_wish(c))
             return proceed(c, draft, " ".join(filter(None, (lead, *problems, said))))
@@ -127,13 +126,34 @@ def repeat(c: Context, draft: RequestDraft, lead: str, *, aside: bool = False) -
     state = replace(c.state, draft=draft, turns=turns)
     if turns > _MOST_ASIDES:
         return c.step(lead, state)
+    if c.state.pending == states.CONFIRM and draft != c.state.draft:
+        return summed_up(c, draft, lead)
     if c.state.pending == states.CONFIRM:
         return c.step(f"{lead}\n\n{c.say('ask.confirm')}", state, choices=c.say.yes_no)
     if c.state.pending == states.CHANGE:
         return c.step(f"{lead} {c.say('ask.change')}", state)
-    if c.state.asked == "name" and not aside:
-        draft = draft.miss("name")
-    return ask(c, draft, c.form(draft).by_key[c.state.asked], lead, apart=aside, turns=turns)
+    field = c.form(draft).by_key[c.state.asked]
+    if aside:
+        return ask(c, draft, field, lead, apart=True, turns=turns)
+    draft = draft.miss(field.key)
+    if is_spent(draft, field):
+        return without(c, draft, field, lead)
+    return ask(c, draft, field, f"{lead} {c.say('way.without')}" if draft.missed[field.key] > 1 else lead)
+
+
+def is_spent(draft: RequestDraft, field: Field) -> bool:
+    """Return whether a field has been asked for often enough."""
+    return draft.missed.get(field.key, 0) >= (_NAME_SKIPS if field.key == "name" else _SKIPS)
+
+
+def without(c: Context, draft: RequestDraft, field: Field, lead: str = "") -> ReplyStep:
+    """Go on without a value. An appointment without its day or hour becomes a call back."""
+    if field.key in ("date", "time"):
+        draft, said = replace(draft, kind="contact"), c.say("without.when")
+    else:
+        draft = draft.skip("contact" if field.key in ("phone", "email") else field.key)
+        said = c.say.first(f"no.{field.key}", "noted")
+    return proceed(c, draft, said if lead == c.say("noted") else " ".join(filter(None, (lead, said))))
 
 
 def with_answers(step: ReplyStep, beside: Beside) -> ReplyStep:

@@ -54,12 +54,7 @@ def listen(c: Context) -> ReplyStep | None:
     if c.said.values.rejected_date and "date" not in changed and draft.get("date"):
         taken, changed = taken.without("date", "time"), changed | {"date"}
     if changed:
-        beside = answers.beside(c, asked)
-        said = beside.said or ((c.say("unknown"),) if asked else ())
-        corrected = any(draft.get(key) is not None and key in changed for key in (*draft.values, "date"))
-        answered = changed & (set(_REACHED) if c.state.asked == "contact" else {c.state.asked})
-        lead = "\n\n".join(said) or (c.say("noted") if corrected or not answered else "")
-        return with_answers(proceed(c, with_rest(c, taken), lead), beside)
+        return _taken(c, draft, taken, changed, asked)
     if c.state.asked == "time" and c.said.values.part_of_day and not asked:
         return repeat(c, draft.quote(c.turn.message) if len(c.turn.message.split()) > _BARE else draft, c.say("noted"))
     if c.state.asked in WHEN and c.said.values.flexible:
@@ -69,6 +64,18 @@ def listen(c: Context) -> ReplyStep | None:
     if c.state.asked == "date" and reason_against_day(c):
         return proceed(c, draft)
     return repeat(c, draft, c.say("noted")) if _says_again(c, draft) else None
+
+
+def _taken(c: Context, draft: RequestDraft, taken: RequestDraft, changed: frozenset[str], asked: list[ReadClause]) -> ReplyStep:
+    """Answer the questions beside new values, and ask for the next."""
+    if changed == {"message"} and c.state.asked not in ("", "message") and not asked:
+        return repeat(c, with_rest(c, taken), c.say("noted"))
+    beside = answers.beside(c, asked)
+    said = beside.said or ((c.say("unknown"),) if asked else ())
+    corrected = any(draft.get(key) is not None and key in changed for key in (*draft.values, "date"))
+    answered = changed & (set(_REACHED) if c.state.asked == "contact" else {c.state.asked})
+    lead = "\n\n".join(said) or (c.say("noted") if corrected or not answered else "")
+    return with_answers(proceed(c, with_rest(c, taken), lead), beside)
 
 
 def _other_way(c: Context, draft: RequestDraft, asked: list[ReadClause]) -> ReplyStep | None:
@@ -101,13 +108,15 @@ def _answer_and_go_on(c: Context, draft: RequestDraft, asked: list[ReadClause]) 
 
 
 def change(c: Context) -> ReplyStep | None:
-    """Ask for the value that the visitor wants to change; without one named, which it is."""
+    """Ask for the value that the visitor wants to change; without one named, note what is told, or ask which it is."""
     draft = c.state.draft
     if draft is None or not (c.said.says("deny", "correct", "change") or c.state.pending == states.CHANGE):
         return None
     named = naming.field_named(c, draft)
     if named is not None:
         return ask(c, draft.without(named.key), named)
+    if any(one.matter >= _TOLD and not one.asks for one in c.said.clauses):
+        return summed_up(c, draft.quote(c.turn.message), c.say("noted")) if not c.state.asked else None
     if c.state.pending == states.CHANGE and c.said.says("affirm", "skip", "deny"):
         return summed_up(c, draft)
     if c.state.pending == states.CONFIRM and c.said.says("deny", "correct", "change"):
@@ -165,7 +174,7 @@ def aside(c: Context) -> ReplyStep | None:
         return repeat(c, draft.quote(c.turn.message), c.say("noted"))
     act = max(c.said.clauses, key=lambda one: max(one.acts.values(), default=0.0)).act
     key = None if act == "affirm" and c.state.pending == states.CONFIRM else _NOTED.get(act)
-    return repeat(c, draft, c.say(key)) if key and not draft.missed.get(c.state.asked, 0) else None
+    return repeat(c, draft, c.say(key)) if key else None
 
 
 def drop(c: Context) -> ReplyStep:

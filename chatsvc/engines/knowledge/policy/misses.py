@@ -10,12 +10,14 @@ from chatsvc.engines.knowledge.fields.form import is_of_person
 from chatsvc.engines.knowledge.policy import naming
 from chatsvc.engines.knowledge.policy import state as states
 from chatsvc.engines.knowledge.policy.context import Context, ReplyStep
-from chatsvc.engines.knowledge.policy.forms import NAME_SKIPS, ask, proceed
+from chatsvc.engines.knowledge.policy.forms import ask, is_spent, proceed, without
 from chatsvc.engines.knowledge.policy.state import RequestDraft
 from chatsvc.engines.knowledge.policy.taking import WHEN
+from chatsvc.language.folding import words
 
-_SKIPS, _GIVES_UP = 3, 4  # misunderstood answers to one question after which it is left, and to the confirmation after which the form is
+_GIVES_UP = 4  # misunderstood answers to the confirmation after which the form is left
 _NAME_WORDS = 4
+_TOLD = 3  # words of a message that may tell something for the team
 
 
 def refused(c: Context) -> ReplyStep | None:
@@ -52,6 +54,8 @@ def misunderstood(c: Context) -> ReplyStep | None:
     draft = c.state.draft
     if draft is None:
         return None
+    if c.said.content and len(words(c.turn.message)) >= _TOLD and not c.said.says("nonsense", "insult"):
+        draft = draft.quote(c.turn.message)
     if c.state.asked:
         return missed_answer(c, draft, c.form(draft).by_key[c.state.asked], "")
     draft = draft.miss("confirm")
@@ -72,8 +76,8 @@ def missed_answer(c: Context, draft: RequestDraft, field: Field, hint: str) -> R
     missed = draft.missed[field.key]
     if field.key == "name" and missed > 1 and (name := _possible_name(c)):
         return proceed(c, draft.put("name", name), c.say("noted"))
-    if missed >= (NAME_SKIPS if field.key == "name" else _SKIPS):
-        return _without(c, draft, field)
+    if is_spent(draft, field):
+        return without(c, draft, field)
     if missed == 1:
         return ask(c, draft, field, hint or field.hint(c.place))
     return ask(c, draft, field, " ".join(filter(None, (hint or c.say.first(f"way.{field.key}", "hint.field"), c.say("way.without")))))
@@ -84,13 +88,6 @@ def _possible_name(c: Context) -> str | None:
     said = c.turn.message.strip(" .!,")
     few = 0 < len(said.split()) <= _NAME_WORDS and all(part.replace("-", "").replace("'", "").isalpha() for part in said.split())
     return said if few and not c.said.says("insult", "refuse", "skip", "greet", "thank", "ask", "affirm", "deny", "part") else None
-
-
-def _without(c: Context, draft: RequestDraft, field: Field) -> ReplyStep:
-    """Go on without a value. An appointment without its day or hour becomes a call back."""
-    if field.key in ("date", "time"):
-        return proceed(c, replace(draft, kind="contact"), c.say("without.when"))
-    return proceed(c, draft.skip("contact" if field.key in ("phone", "email") else field.key), c.say.first(f"no.{field.key}", "noted"))
 
 
 def _number_as_written(c: Context, draft: RequestDraft, field: Field, number: str) -> ReplyStep:

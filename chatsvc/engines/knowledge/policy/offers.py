@@ -20,8 +20,9 @@ def offer(c: Context, kind: str, text: str, key: str = "offer") -> ReplyStep:
     if not c.turn.may_capture:
         return c.step(text or c.say("person.later"), c.state.settled())
     draft, _ = take(c, with_matter(c, RequestDraft(kind)).quote(c.turn.message))
-    state = replace(c.state.settled(), draft=draft, pending=states.OFFER)
-    return c.step(f"{text}\n\n{said}" if text else said, state, choices=c.say.yes_no if key in _YES_NO else ())
+    nods = key in _YES_NO
+    state = replace(c.state.settled(), draft=draft, pending=states.OFFER if nods else states.OFFER_CONTACT)
+    return c.step(f"{text}\n\n{said}" if text else said, state, choices=c.say.yes_no if nods else ())
 
 
 def answer_to_offer(c: Context) -> ReplyStep | None:

@@ -77,7 +77,7 @@ def agreed(c: Context) -> ReplyStep:
 
 def situation(c: Context) -> ReplyStep:
     """Offer a note where the visitor tells of something for which there is no answer."""
-    open_offer = c.state.draft if c.state.pending == states.OFFER else None
+    open_offer = c.state.draft if c.state.pending in (states.OFFER, states.OFFER_CONTACT) else None
     return offers.offer(c, open_offer.kind if open_offer else "contact", "", "offer.situation")
 
 

@@ -13,7 +13,7 @@ from chatsvc.engines.knowledge.fields import clock
 from chatsvc.engines.knowledge.fields.choice import chosen
 from chatsvc.engines.knowledge.policy import state as states
 from chatsvc.engines.knowledge.policy.context import Context, ReplyStep
-from chatsvc.engines.knowledge.policy.state import RequestDraft
+from chatsvc.engines.knowledge.policy.state import RequestDraft, Subject
 from chatsvc.language.contacts import in_local_form
 
 _OPEN = ("pending", "confirmed", "new", "in_progress")
@@ -66,12 +66,18 @@ def _told(c: Context, booked: CapturedRecord) -> str:
     return told
 
 
+def _wished(c: Context, booked: CapturedRecord) -> tuple[date | None, time | None] | None:
+    """Return day and time of the last change that was asked for. None and None for a cancellation, None for no change."""
+    wishes = [change[1:] for record in c.turn.captured if (change := wanted_change(record)) and change[0] == booked.id]
+    return wishes[-1] if wishes else None
+
+
 def _last_wish(c: Context, booked: CapturedRecord) -> tuple[str, str] | None:
     """Return day and time, in words, of the last change that was asked for. Empty ones for a cancellation, None for no change."""
-    wishes = [change for record in c.turn.captured if (change := wanted_change(record)) and change[0] == booked.id]
-    if not wishes:
+    wished = _wished(c, booked)
+    if wished is None:
         return None
-    _, day, at = wishes[-1]
+    day, at = wished
     return (c.say.date(day), f"{at:%H:%M}") if day and at else ("", "")
 
 
@@ -89,7 +95,7 @@ def cancel(c: Context) -> ReplyStep | None:
         return c.step(_told(c, booked))
     other_day = c.said.values.date is not None and c.said.values.date.value != booked.date
     if c.said.questions or other_day or c.said.may_be("cancel") < OUTRIGHT:
-        state = replace(c.state.settled(), pending=states.CANCEL, record=booked.id)
+        state = replace(c.state.settled(), pending=states.CANCEL, record=booked.id).about(Subject(c.turn.message))
         return c.step(c.say("change.cancel?", appointment=_moment(c, booked)), state, choices=c.say.yes_no)
     return _captured(c, booked, cancels=True)
 
@@ -133,14 +139,17 @@ def _move(c: Context, booked: CapturedRecord, wanted: tuple[str, str]) -> ReplyS
     if values.time:
         draft = draft.put("time", f"{values.time.value:%H:%M}")
     named = draft.get("date") or draft.get("time")
-    if not draft.get("date") and booked.date:
-        draft = draft.put("date", booked.date.isoformat())
+    wished = _wished(c, booked) or (booked.date, booked.time)
+    if not draft.get("date") and wished[0]:
+        draft = draft.put("date", wished[0].isoformat())
     draft = clock.meant(draft, c.said, c.place)
-    if not draft.get("time") and booked.time:
-        draft = draft.put("time", f"{booked.time:%H:%M}")
+    if not draft.get("time") and wished[1]:
+        draft = draft.put("time", f"{wished[1]:%H:%M}")
     state = replace(c.state.settled(), pending=states.MOVE, record=booked.id)
     at = date.fromisoformat(draft.get("date") or ""), time.fromisoformat(draft.get("time") or "")
-    if not named or at == (booked.date, booked.time):  # no other time was understood
+    if named and at in ((booked.date, booked.time), wished):
+        return c.step(_told(c, booked), c.state.settled())
+    if not named:
         return c.step(c.say("change.when", appointment=_moment(c, booked)), state)
     for key in ("date", "time"):
         if reason := c.form(draft).by_key[key].refused(draft, c.place):

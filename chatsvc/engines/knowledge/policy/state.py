@@ -25,11 +25,13 @@ _MOST_QUOTES, _MOST_SUBJECTS, _MOST_OPTIONS, _MOST_MATTER = 7, 4, 10, 3
 _MOST_TEXT = 400  # characters of a value
 
 OFFER, RESUME, DROPPED, CONFIRM, CHANGE, OPTIONS = "offer", "resume", "dropped", "confirm", "change", "options"
+OFFER_CONTACT = "offer.contact"
+"""An offer that asks for name and contact data at once."""
 CANCEL, MOVE, WHICH_CANCEL, WHICH_MOVE = "cancel", "move", "which.cancel", "which.move"
 FIELD = "field."
 HOURS = "opening hours"
 """Stands for the entry in a subject that the computed opening hours answered."""
-_PENDING = frozenset({"", OFFER, RESUME, DROPPED, CONFIRM, CHANGE, OPTIONS, CANCEL, MOVE, WHICH_CANCEL, WHICH_MOVE})
+_PENDING = frozenset({"", OFFER, OFFER_CONTACT, RESUME, DROPPED, CONFIRM, CHANGE, OPTIONS, CANCEL, MOVE, WHICH_CANCEL, WHICH_MOVE})
 
 
 class Stored(NamedTuple):
@@ -206,7 +208,7 @@ def load(dialogue: str | None, now_ms: int) -> State:
 
 
 def _needs_draft(pending: str) -> bool:
-    return pending.startswith(FIELD) or pending in (OFFER, RESUME, DROPPED, CONFIRM, CHANGE)
+    return pending.startswith(FIELD) or pending in (OFFER, OFFER_CONTACT, RESUME, DROPPED, CONFIRM, CHANGE)
 
 
 def _draft_json(draft: RequestDraft) -> dict[str, Any]:

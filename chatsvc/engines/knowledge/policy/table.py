@@ -22,7 +22,7 @@ _NO_MATTER = ("open", "tongue", "free")  # kinds of questions that say nothing o
 _SURE_TALK, _TALK_WORDS = 0.7, 3  # probability and words of small talk that may name a thing too
 _MAY_MOVE = 0.2  # probability of a change, for a day named right after a capture
 _TELLS = 0.5  # probability of a situation
-_BESIDE_DAY = 2  # words beside a day that is proposed
+_BESIDE_DAY = 2  # words beside a day that is proposed, or named alone
 _OFFER_TURNS = 2  # messages about something else after which an offer is forgotten
 
 
@@ -88,7 +88,8 @@ def _only_day(c: Context) -> bool:
     """A day and nothing else: "tuesday?"."""
     talks = c.said.says("part", "thank", "greet", "cancel", "change", "status", "state")
     talks = talks or any(one.kind in ("may", "free", "whether") for one in c.said.questions)
-    return c.said.values.date is not None and c.said.values.time is None and not c.said.content and not talks
+    alone = not c.said.content and len(words(c.said.values.rest)) <= _BESIDE_DAY
+    return c.said.values.date is not None and c.said.values.time is None and alone and not talks
 
 
 def _agrees(c: Context) -> bool:
@@ -99,7 +100,11 @@ def _agrees(c: Context) -> bool:
 
 def _asks_what_to_do(c: Context) -> bool:
     asked = c.said.questions
-    return c.state.pending == states.OFFER and bool(asked) and all(one.kind in ("what", "how") and one.matter <= 1 for one in asked)
+    return (
+        c.state.pending in (states.OFFER, states.OFFER_CONTACT)
+        and bool(asked)
+        and all(one.kind in ("what", "how") and one.matter <= 1 for one in asked)
+    )
 
 
 def _names_oneself(c: Context) -> bool:
@@ -109,9 +114,9 @@ def _names_oneself(c: Context) -> bool:
 
 
 def _new_time(c: Context) -> bool:
-    """A day or hour soon after the capture, in a message that changes something and books nothing."""
+    """A day or hour soon after the capture, alone or in a message that changes something and books nothing."""
     named = c.said.values.date or c.said.values.time
-    changes = c.said.says("correct", "change", "give") and not c.said.questions
+    changes = (c.said.says("correct", "change", "give") or not c.said.content) and not c.said.questions
     return bool(named) and records.is_fresh(c) and (changes or c.said.may_be("change") >= _MAY_MOVE)
 
 
@@ -169,7 +174,7 @@ RULES = (
     # Open questions of the bot
     Rule("one of the things offered", _pending(states.OPTIONS), answers.choice),
     Rule("a change that was asked about", _pending(states.CANCEL, states.MOVE, states.WHICH_CANCEL, states.WHICH_MOVE), records.answer),
-    Rule("an offer to take a note", _pending(states.OFFER, states.RESUME), offers.answer_to_offer),
+    Rule("an offer to take a note", _pending(states.OFFER, states.OFFER_CONTACT, states.RESUME), offers.answer_to_offer),
     Rule("a form that was given up", _pending(states.DROPPED), offers.taken_up_again),
     Rule("another day for the opening hours", openings.is_another_day, answers.other_day),
     # Records
@@ -239,7 +244,7 @@ def _remembered(c: Context, step: ReplyStep) -> ReplyStep:
     """Keep the words about a matter for a later form, and forget an offer that was passed over twice."""
     state = step.state
     if (
-        c.state.pending in (states.OFFER, states.RESUME, states.DROPPED)
+        c.state.pending in (states.OFFER, states.OFFER_CONTACT, states.RESUME, states.DROPPED)
         and state.pending == c.state.pending
         and state.draft is c.state.draft
     ):

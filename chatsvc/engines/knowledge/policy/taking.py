@@ -77,7 +77,7 @@ def take(c: Context, draft: RequestDraft) -> tuple[RequestDraft, frozenset[str]]
         draft = draft.quote(c.turn.message)  # how many come
     if draft.is_appointment:
         draft = clock.meant(draft, c.said, c.place)
-    elif names_when(c) and not c.said.questions:  # when to call, for which day a quote is
+    elif (names_when(c) or c.said.values.rejected_date) and not c.said.questions:  # when to call, for which day a quote is
         draft = draft.quote(c.turn.message)
     changed = {key for key, stored in draft.values.items() if before.values.get(key) != stored}
     return draft, frozenset(changed | ({"message"} if draft.quotes != before.quotes else set()))
