@@ -67,7 +67,7 @@ REACH: dict[str, set[str]] = {
     "tls": {"domain"},
     "acme": {"chatsvc", "domain", "config", "outbound", "tls"},
     "listening": {"background", "domain", "config", "outbound", "usecases", "http", "tls", "acme", "log"},
-    "doctor": {"chatsvc", "privileges", "domain", "config", "store", "engines", "outbound", "tls"},
+    "doctor": {"chatsvc", "privileges", "domain", "config", "store", "engines", "language", "outbound", "tls"},
     "cli": {
         "chatsvc",
         "trusted_paths",

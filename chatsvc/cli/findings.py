@@ -68,6 +68,9 @@ SENTENCES: dict[str, Words] = {
     "sqlite_good": Words("{version}"),
     "sqlite_old": Words("{version}; keep other programs from writing the database while the service runs"),
     "knowledge_empty": Words("the bot {bot!r} answers from its knowledge and has none", "add some: chatsvc knowledge add BOT FILE"),
+    "texts_gone": Words(
+        "the bot {bot!r} has texts for sentences that are no longer said: {texts}", "apply its file again: chatsvc bot export, bot apply"
+    ),
     "master_key_missing": Words("{file} is not there", "put it back, or give it in $CHATSVC_MASTER_KEY"),
     "master_key_exposed": Words("others may read {file}", "chmod 600 {file}; if somebody has: chatsvc master-key rotate"),
     "master_key_invalid": Words("{file} does not hold a master key", "put the right file back: 64 hexadecimal digits"),

@@ -14,6 +14,7 @@ from chatsvc.doctor import owner, report
 from chatsvc.doctor.report import Finding
 from chatsvc.domain.channels import TOKEN_ELSEWHERE, TOKEN_REFUSED, WHATSAPP
 from chatsvc.domain.times import DAY_MS, with_millis
+from chatsvc.language import catalogue
 from chatsvc.store.database import SchemaTooNew, StoreUnavailable
 from chatsvc.store.examination import Examined
 from chatsvc.store.folder import Folder
@@ -126,7 +127,16 @@ def store(config: Config, limit_s: float | None = None) -> tuple[list[Finding], 
         findings = [report.database_unchecked(file=file, seconds=round(limit_s))]
     # One process writes and checkpoints on one connection, so the fault of older versions is not met.
     findings.append((report.sqlite_good if sqlite_is_fixed() else report.sqlite_old)(version=sqlite_version()))
-    return findings + [report.knowledge_empty(bot=name) for name in found.mute], found
+    return [*findings, *bots(found)], found
+
+
+def bots(examined: Examined) -> Iterator[Finding]:
+    """Name the bots that cannot answer, and texts of sentences that no bot says any more."""
+    for name in examined.mute:
+        yield report.knowledge_empty(bot=name)
+    for name, keys in examined.texts:
+        if gone := [key for key in keys if key in catalogue.GONE]:
+            yield report.texts_gone(bot=name, texts=gone)
 
 
 _CHANNEL_FAULTS = {TOKEN_REFUSED: report.channel_token_refused, TOKEN_ELSEWHERE: report.channel_token_elsewhere}

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from chatsvc.config import Config
-from chatsvc.doctor import report
+from chatsvc.doctor import files, report
 from chatsvc.doctor.report import Finding
 from chatsvc.domain.times import now_ms
 from chatsvc.store.database import SchemaTooNew, StoreUnavailable
@@ -37,7 +37,7 @@ def store(config: Config, examine: ExamineServer) -> tuple[list[Finding], Examin
         return [*findings, report.postgres_empty()], None
     if all(one.state != report.FAULT for one in findings):
         findings.insert(0, report.postgres_good(version=state.version, schema=found.schema_version))
-    return findings + [report.knowledge_empty(bot=name) for name in found.mute], found
+    return [*findings, *files.bots(found)], found
 
 
 def server(state: ServerState, before: int, after: int) -> Iterator[Finding]:

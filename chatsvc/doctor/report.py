@@ -87,6 +87,7 @@ postgres_good = _code("postgres_good", "database", OK, "version", "schema")
 sqlite_good = _code("sqlite_good", "SQLite", OK, "version")
 sqlite_old = _code("sqlite_old", "SQLite", OK, "version")
 knowledge_empty = _code("knowledge_empty", "knowledge", WARNING, "bot")
+texts_gone = _code("texts_gone", "texts", WARNING, "bot", "texts")
 
 master_key_missing = _code("master_key_missing", "master key", FAULT, "file")
 master_key_exposed = _code("master_key_exposed", "master key", FAULT, "file")

@@ -13,6 +13,8 @@ from pathlib import Path
 
 FOLDER = Path(__file__).parent.parent / "languages"
 FALLBACK = "en"
+GONE = frozenset({"back.overview", "open.named"})
+"""Keys of sentences that the bot no longer says. Owners may still have texts for them."""
 _FAMILIAR = ".familiar"
 _PARTS = frozenset({"days", "months", "yes_no", "format.date", "list.and"})  # no sentences: parts that others are made of
 _BRACES = re.compile(r"\{(\w{1,40})\}")

@@ -206,6 +206,8 @@ class BotFileReader:
     def _texts(self, node: Node) -> dict[str, dict[str, str]]:
         made: dict[str, dict[str, str]] = {}
         for key, value in self._items(node):
+            if key.text in catalogue.GONE:
+                continue
             known = catalogue.placeholders(key.text)
             if known is None:
                 self._refuse(key, "sentence_unknown", name=key.text)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.cli.support import Site
+from tests.store.inspection import query
 
 GOOD = """name: Otel Deniz
 opening_hours: "her gün 9-22"
@@ -32,6 +33,13 @@ forms:
 opening_hours: never
 timezone: Mars
 address: formal
+"""
+
+
+GONE = """name: Otel Deniz
+texts:
+  open.named: {en: "Hello {name}."}
+  done: {en: "Noted."}
 """
 
 
@@ -131,3 +139,18 @@ def test_show_has_closed_days_texts_and_forms_for_people_and_as_json(site: Site,
     text = site.run("bot", "show", bot).out
     assert "2026-12-31; 2027-01-01..2027-01-15" in text
     assert "Hangi oda?" in text
+
+
+def test_a_text_for_a_sentence_that_is_gone_is_left_out_and_told_by_doctor(site: Site, tmp_path: Path) -> None:
+    bot, file = made(site), tmp_path / "bot.yaml"
+    file.write_text(GONE, encoding="utf-8")
+    site.json("bot", "apply", bot, str(file))
+    assert "open.named" not in exported(site, bot)
+    profile = '{"texts": {"open.named": {"en": "Hello {name}."}, "done": {"en": "Noted."}}}'
+    query(site.data / "chatsvc.db", "UPDATE bots SET profile = ? WHERE id = ?", profile, bot)
+    told = next(one for one in site.json("doctor")["checks"] if one["name"] == "texts")
+    assert told["state"] == "warning"
+    assert "no longer said: open.named" in told["found"]
+    file.write_text(GONE.replace("Noted.", "Got it."), encoding="utf-8")
+    site.json("bot", "apply", bot, str(file))
+    assert all(one["name"] != "texts" for one in site.json("doctor")["checks"])

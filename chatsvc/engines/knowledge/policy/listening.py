@@ -108,7 +108,7 @@ def _answer_and_go_on(c: Context, draft: RequestDraft, asked: list[ReadClause]) 
 
 
 def change(c: Context) -> ReplyStep | None:
-    """Ask for the value that the visitor wants to change; without one named, note what is told, or ask which it is."""
+    """Ask for the value that is to change. Without one named, note what is told, or ask which it is."""
     draft = c.state.draft
     if draft is None or not (c.said.says("deny", "correct", "change") or c.state.pending == states.CHANGE):
         return None
