@@ -36,6 +36,7 @@ from chatsvc.language.wordlists import LanguageWords
 
 _FILE = LanguageWords("names.txt")
 _OUTRIGHT, _LABELS, _OTHERS, _PLACES = (_FILE.words(name) for name in ("outright", "labels", "others", "places"))
+_TOWARDS = _FILE.words("towards")
 _RELATIVES, _PETS = _FILE.words("relatives"), _FILE.words("pets")
 _CUES = _OUTRIGHT | _FILE.words("cues")
 _BEHIND, _SURNAME = _FILE.words("behind"), _FILE.words("surname")
@@ -67,6 +68,7 @@ class _NamePiece(NamedTuple):
     words: list[re.Match[str]]
     cue: str  # the word before or behind it that announces a name
     beside: bool  # a value stands right before or behind it
+    followed: bool  # a value stands right behind it
     owner: str  # whose name it would be: "" the visitor's, "relative" or "other"
     question: bool  # its sentence asks something
     edge: bool  # the first or the last of the text
@@ -118,11 +120,14 @@ def _standing(text: str, values: Collection[Span], asked: str, *, contact: bool)
         own = piece.cue or piece.signed < _NEVER or (named and not piece.question)
         if (piece.owner and not (named and piece.owner == "relative")) or (_base(piece.words[0]) in _DOCTORS and not own):
             continue
-        # rezervasyon Deniz Aydın adına: the name ends where the piece does
-        for at in range(len(whole) if piece.cue in _BEHIND_ANY else 1):
+        # the name ends where the piece does: "rezervasyon Deniz Aydın adına", "quote for a fence Tom Hill 07700 900123"
+        for at in range(len(whole) if piece.cue in _BEHIND_ANY or piece.followed else 1):
             run = _stripped(whole[at:], asked=named)
             sure = _rank(run, piece, asked=named, shouted=shouted) if run else None
-            if sure is not None and sure >= (_needed(piece, message) if not at else _CUED):
+            needed = _needed(piece, message) if not at else _CUED if piece.cue in _BEHIND_ANY else _FULL
+            if at and piece.followed and _base(whole[at - 1]) in _TOWARDS:  # "a note for Tom Hill"
+                continue
+            if sure is not None and sure >= needed:
                 found.append((sure, len(run), _name(text, run), piece.cue))
                 break
         else:
@@ -198,7 +203,15 @@ def _pieces(text: str, values: Sequence[Span]) -> Iterable[_NamePiece]:
                 )
                 announced_behind = not cue and base in _BEHIND
                 yield _NamePiece(
-                    run, base if announced_behind else cue, inside or behind, owner, question, first or last, announced_behind, signed
+                    run,
+                    base if announced_behind else cue,
+                    inside or behind,
+                    inside,
+                    owner,
+                    question,
+                    first or last,
+                    announced_behind,
+                    signed,
                 )
             first = False
         if run or inside or letters or (match and match[0] == "\n"):

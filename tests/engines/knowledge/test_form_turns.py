@@ -42,11 +42,14 @@ class Guest:
     history: list[HistoryMessage] = field(default_factory=list)
     records: list[CapturedRecord] = field(default_factory=list)
 
-    def say(self, message: str) -> Reply:
+    def turn(self, message: str) -> Turn:
+        """The turn of the next message."""
         bot = Bot("b", "a", "Bella", None, "offline", True, 0, 0, 0)
         bot = bot._replace(country=self.country, timezone=self.zone, language=self.speaks, opening_hours=self.hours)
-        turn = Turn(bot, "api", message, self.history, None, KNOWLEDGE, "", 30.0, START, self.dialogue, True, tuple(self.records))
-        reply = asyncio.run(KnowledgeEngine().reply(turn))
+        return Turn(bot, "api", message, self.history, None, KNOWLEDGE, "", 30.0, START, self.dialogue, True, tuple(self.records))
+
+    def say(self, message: str) -> Reply:
+        reply = asyncio.run(KnowledgeEngine().reply(self.turn(message)))
         self.history = [*self.history, HistoryMessage("user", message), HistoryMessage("assistant", reply.text)]
         self.dialogue = reply.dialogue
         return reply

@@ -24,7 +24,7 @@ _NO_NAMES = (
     "praise",
 )
 _DOUBT = 0.3  # probability of an act that holds no name, up to which a name counts
-_LONGEST = 3  # characters between a name and the end of its clause
+_LONGEST = 3  # characters between a name and the end of its clause, or a number beside it
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,9 @@ class NameField(Field):
         if found is None or (email is not None and email.start <= found.start < email.end):
             return None
         clause = next((one for one in said.clauses if one.start <= found.start < one.end), None)
-        if found.explicit or clause is None:
+        reached = (one for one in (said.values.phone, email) if one is not None)
+        beside = any(0 <= one.start - found.end <= _LONGEST or 0 <= found.start - one.end <= _LONGEST for one in reached)
+        if found.explicit or beside or clause is None:
             return found.value
         # "Ali Kaya" and "evet, Ali", but not "hepsi doğru"
         behind_yes = found.start > clause.start and clause.end - found.end <= _LONGEST

@@ -30,7 +30,7 @@ _CHOICE_WORDS = 6  # a longer message is a new question
 
 def find(c: Context, text: str, kind: str) -> Answer:
     """Look for the answer to a question. A follow-up is about the things talked about before."""
-    subjects = tuple((one.words, one.entry) for one in c.state.subjects if one.entry != states.HOURS)
+    subjects = tuple((one.words, one.entry) for one in c.state.subjects if one.entry not in (states.HOURS, states.REQUEST))
     question = Question(text, kind, primary(c.turn.language or c.said.language), subjects, bool(c.turn.language))
     return cast(KnowledgeIndex, c.turn.knowledge).facts.answer(question, c.told)
 

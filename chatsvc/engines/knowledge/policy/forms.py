@@ -238,4 +238,4 @@ def finish(c: Context, draft: RequestDraft) -> ReplyStep:
     )
     caught = checked(caught, c.spoken, c.now, c.turn.bot.country)
     said = c.say("done.appointment" if draft.is_appointment else "done")
-    return c.step(said, replace(c.state.settled(), matter=()), captured=caught)
+    return c.step(said, replace(c.state.settled(), matter=()).about(Subject("", states.REQUEST)), captured=caught)

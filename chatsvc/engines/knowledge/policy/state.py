@@ -30,7 +30,8 @@ OFFER_CONTACT = "offer.contact"
 CANCEL, MOVE, WHICH_CANCEL, WHICH_MOVE = "cancel", "move", "which.cancel", "which.move"
 FIELD = "field."
 HOURS = "opening hours"
-"""Stands for the entry in a subject that the computed opening hours answered."""
+REQUEST = "request"
+"""Stand for the entry in a subject: that the computed opening hours answered, or that is the request just captured."""
 _PENDING = frozenset({"", OFFER, OFFER_CONTACT, RESUME, DROPPED, CONFIRM, CHANGE, OPTIONS, CANCEL, MOVE, WHICH_CANCEL, WHICH_MOVE})
 
 

@@ -13,7 +13,7 @@ from chatsvc.engines import EngineError, Reply, Turn
 from chatsvc.engines.knowledge.policy import answers, fallbacks, forms, listening, misses, offers, openings, people, records, smalltalk
 from chatsvc.engines.knowledge.policy import state as states
 from chatsvc.engines.knowledge.policy.context import Action, Context, ReplyStep, context_of
-from chatsvc.engines.knowledge.policy.state import remembered
+from chatsvc.engines.knowledge.policy.state import Subject, remembered
 from chatsvc.engines.knowledge.understand import SURE
 from chatsvc.language.folding import words
 
@@ -95,7 +95,7 @@ def _only_day(c: Context) -> bool:
 def _agrees(c: Context) -> bool:
     """A yes in more words than a nod, after something was told: "yes, let's do it"."""
     several = len(words(c.turn.message)) > _TALK_WORDS and c.turn.may_capture
-    return several and bool(c.state.subject.entry) and c.said.says_only("affirm") and c.said.surely_says("affirm")
+    return several and c.state.subject.entry not in ("", states.REQUEST) and c.said.says_only("affirm") and c.said.surely_says("affirm")
 
 
 def _asks_what_to_do(c: Context) -> bool:
@@ -123,7 +123,7 @@ def _new_time(c: Context) -> bool:
 def _asks_of_request(c: Context) -> bool:
     """A bare question of when, how long or who, with nothing else spoken of since the capture."""
     bare = [one for one in c.said.questions if one.kind in ("when", "duration", "who") and one.matter <= 1]
-    return bool(bare) and len(bare) == len(c.said.clauses) and not c.state.subjects
+    return bool(bare) and len(bare) == len(c.said.clauses) and c.state.subject in (Subject(""), Subject("", states.REQUEST))
 
 
 def _only_talks(c: Context) -> bool:

@@ -73,7 +73,7 @@ def take(c: Context, draft: RequestDraft) -> tuple[RequestDraft, frozenset[str]]
     named, surname = c.said.values.name, c.said.values.surname
     if surname and (named is None or named.value == surname) and (known := before.get("name")):
         draft = draft.put("name", " ".join([*(known.split()[:-1] or [known]), surname]))
-    if c.said.values.people and (c.state.has_open_form or not draft.is_appointment) and not asks_beside(c):
+    if c.said.values.people and not c.said.says("person") and (c.state.has_open_form or not draft.is_appointment) and not asks_beside(c):
         draft = draft.quote(c.turn.message)  # how many come
     if draft.is_appointment:
         draft = clock.meant(draft, c.said, c.place)
