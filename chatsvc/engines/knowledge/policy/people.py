@@ -10,7 +10,7 @@ from chatsvc.engines.knowledge.policy import state as states
 from chatsvc.engines.knowledge.policy.context import Context, ReplyStep, context_of
 from chatsvc.engines.knowledge.policy.state import RequestDraft
 
-_WISH = 0.1  # probability of a wish in a question whether something is possible, from which a request is offered
+_WISH = 0.2  # probability of a wish in a question whether something is possible, from which a request is offered
 
 
 def person(c: Context) -> ReplyStep:

@@ -12,6 +12,7 @@ from chatsvc.language.folding import folded
 
 WHEN = ("date", "time", NIGHTS)
 """Keys of the fields that say when an appointment is."""
+_WISH = 0.3  # probability of a wish in a question whether something is possible, from which its day is told
 _NO_MATTER = frozenset({"greet", "thank", "part", "insult", "affirm", "deny", "give", "praise", "identity"})
 
 
@@ -97,7 +98,9 @@ def _is_told(c: Context, field: Field) -> bool:
     return (
         clause is None
         or not clause.asks
-        or (clause.kind == "free" or (clause.kind in ("may", "whether", "when", "what") and clause.matter <= (clause.kind == "may")))
+        or clause.kind == "free"
+        or (clause.kind in ("may", "whether", "when", "what") and clause.matter <= (clause.kind == "may"))
+        or (clause.kind == "may" and clause.may_be("book") >= _WISH)
     )
 
 

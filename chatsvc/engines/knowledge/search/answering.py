@@ -132,6 +132,10 @@ class JudgedEntry:
         """Return whether the entry has a term, in its title or in a fact."""
         return any(matching.strength(term, held) >= least for held in (self.prepared.title, *self.prepared.own))
 
+    def has(self, things: Sequence[QuestionTerm]) -> bool:
+        """Return whether the entry has all the things in their own words."""
+        return all(self.explains(term, matching.SAME_WORD) for term in things)
+
     def is_titled(self, things: Sequence[QuestionTerm]) -> bool:
         """Return whether the title has one of the things."""
         return any(matching.strength(term, self.prepared.title) >= matching.SAME_WORD for term in things)
@@ -191,7 +195,7 @@ class Judged:
         strange = following.strange_to(best, things, self.kind)
         if len(strange) == len(things) == 1 and best.explains(things[0]):
             return True  # another thing of the same group: "do you have rolls"
-        if any(other.explains(term, matching.SAME_WORD) for term in strange for other in self.entries[1:]):
+        if any(other.is_titled((term,)) for term in strange for other in self.entries[1:]):
             return True
         return self.confidence < CERTAIN and not following.is_mostly_explained(strange, things)
 
@@ -384,8 +388,14 @@ class FactIndex:
         best, things = found.entries[0], found.things
         if not things or best.prepared.entry.alt:
             return found
-        if best.fits and following.owning(found.kind, best, things, matching.SAME_WORD) is not None:
-            rivals = [one for one in found.entries[1:] if all(map(one.explains, things))]
+        owners = [
+            one for one in found.entries if one.has(things) and following.owning(found.kind, one, things, matching.SAME_WORD) is not None
+        ]
+        if len(owners) == 1 and not best.has(things):
+            best = replace(owners[0], score=best.score)
+            found = replace(found, entries=[best, *(one for one in found.entries if one is not owners[0])])
+        if owners and best.prepared is owners[0].prepared:
+            rivals = owners[1:] if best.fits else [best]
         elif best.fits and all(map(best.explains, things)) and best.is_titled(things):
             rivals = [one for one in found.entries[1:] if one.is_titled(things)]
         else:
