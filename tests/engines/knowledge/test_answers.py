@@ -62,6 +62,11 @@ async def test_a_question_for_a_fact_looks_first_into_the_entry_spoken_of(spoken
     assert set(facts.sentences(reply)) <= set(facts.sentences(INN[spoken]))
 
 
+async def test_a_bare_question_that_the_entry_spoken_of_cannot_answer_is_about_what_the_visitor_named() -> None:
+    asked = "do i have to tell you before if i want the boat trip"
+    assert "£35" in await said("how much", asked, INN["Late arrival"])
+
+
 @pytest.mark.parametrize(("message", "name"), [("wifi any good", "Wi-Fi"), ("and breakfast?", "Breakfast"), ("laundry?", "Laundry")])
 async def test_an_entry_that_the_message_names_is_answered_outright(message: str, name: str) -> None:
     assert facts.sentences(await said(message)) == facts.sentences(INN[name])

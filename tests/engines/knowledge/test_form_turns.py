@@ -161,6 +161,16 @@ def test_a_stay_is_asked_for_the_time_of_arrival() -> None:
     assert "Saat kaç gibi gelirsiniz?" in visitor.say("yarın için 2 gecelik oda ayırtmak istiyorum").text
 
 
+def test_two_days_told_open_the_request_for_a_stay_which_asks_for_the_arrival_once() -> None:
+    visitor = Guest(hours=None)
+    assert "About what time will you arrive?" in visitor.say("just the cat then, 8 december till the 10th").text
+    assert "About what time" not in visitor.say("she is a bit shy").text
+    visitor = turk()
+    visitor.hours = None
+    assert "Saat kaç gibi gelirsiniz?" in visitor.say("sadece kedi o zaman 4 aralıktan 7 aralığa").text
+    assert visitor.say("Pelin Ercan 0555 123 98 76").text.endswith("Bilgiler doğru mu? (evet / hayır)")
+
+
 @pytest.mark.parametrize(
     ("message", "told"),
     [

@@ -24,6 +24,7 @@ _TALK = ("greet", "thank", "part", "praise", "affirm", "deny", "identity")
 _CERTAIN = 0.85  # confidence of a fact that goes before the computed hours
 _ELSE = 2  # words of a question about hours that make it one about something else than the business
 _MOST_ASKED = 4  # questions in one message
+_PART = 3  # words of a part of a question that is looked for alone
 _SHOWN = 60  # characters of a question that is named as unanswered
 _CHOICE_WORDS = 6  # a longer message is a new question
 
@@ -31,7 +32,8 @@ _CHOICE_WORDS = 6  # a longer message is a new question
 def find(c: Context, text: str, kind: str) -> Answer:
     """Look for the answer to a question. A follow-up is about the things talked about before."""
     subjects = tuple((one.words, one.entry) for one in c.state.subjects if one.entry not in (states.HOURS, states.REQUEST))
-    question = Question(text, kind, primary(c.turn.language or c.said.language), subjects, bool(c.turn.language))
+    before = c.spoken[-2] if len(c.spoken) > 1 else ""
+    question = Question(text, kind, primary(c.turn.language or c.said.language), subjects, bool(c.turn.language), before)
     return cast(KnowledgeIndex, c.turn.knowledge).facts.answer(question, c.told)
 
 
@@ -51,7 +53,17 @@ def answer(c: Context) -> ReplyStep | None:
         return step
     if said := _computed(c, main):
         return c.step(said, c.state.about(Subject(main.text, states.HOURS)) if main.kind == "open" else None)
-    return _told(c, find(c, text, _kind(main)), _kind(main))
+    return _told(c, _found(c, text, _kind(main)), _kind(main))
+
+
+def _found(c: Context, text: str, kind: str) -> Answer:
+    """Look for the answer to a question, or to the part of a long one that has an answer: "we moved here, do you take cats, mine is 3"."""
+    found = find(c, text, kind)
+    parts = [part for part in text.split(",") if len(words(part)) >= _PART][-_MOST_ASKED:]
+    if found.decision in ("answer", "hedge") or not parts or parts == [text]:
+        return found
+    best = max((find(c, part, kind) for part in parts), key=lambda one: one.confidence)
+    return best if best.decision == "answer" else found
 
 
 def _kind(asked: ReadClause) -> str:

@@ -34,6 +34,8 @@ _KINDS = {"quote": "quote", "order": "other", "course": "other"}  # of a request
 
 def begin(c: Context, kind: str, opening: str = "", *, before: RequestDraft | None = None, purpose: str = "") -> ReplyStep:
     """Open a form. Take all values of the message, answer its questions, ask for the first thing missing."""
+    if kind == "appointment" and c.said.values.until:
+        purpose = "stay"
     draft = replace(before, kind=kind, purpose=purpose or before.purpose, missed={}) if before else RequestDraft(kind, purpose)
     draft = with_matter(c, known_visitor(c, draft))
     draft, _ = take(c, draft)
@@ -112,6 +114,8 @@ def _last_wish(c: Context) -> str:
 def ask(c: Context, draft: RequestDraft, field: Field, lead: str = "", *, apart: bool = False, turns: int = 0) -> ReplyStep:
     """Say `lead`, then ask for a field."""
     question = field.ask(draft, c.place)
+    if field.key == "time" and draft.get(NIGHTS) is not None:
+        draft = draft.skip("time")  # the time of arrival is asked for once
     text = ("\n\n" if apart else " ").join(filter(None, (lead, question)))
     if c.told and text == c.told[0]:
         again = c.say.first(f"way.{field.key}", "hint.field") if lead else field.hint(c.place)
@@ -135,6 +139,8 @@ def repeat(c: Context, draft: RequestDraft, lead: str, *, aside: bool = False) -
     field = c.form(draft).by_key[c.state.asked]
     if aside:
         return ask(c, draft, field, lead, apart=True, turns=turns)
+    if field.key in draft.skipped:
+        return proceed(c, draft, lead)
     draft = draft.miss(field.key)
     if is_spent(draft, field):
         return without(c, draft, field, lead)

@@ -10,7 +10,8 @@ from chatsvc.engines.knowledge.policy import state as states
 from chatsvc.engines.knowledge.policy.context import Context, ReplyStep, context_of
 from chatsvc.engines.knowledge.policy.state import RequestDraft
 
-_WISH = 0.2  # probability of a wish in a question whether something is possible, from which a request is offered
+# Probability of a wish in a question whether something is possible, from which a request is offered: without and with a day.
+_WISH, _WISH_FOR_DAY = 0.2, 0.1
 
 
 def person(c: Context) -> ReplyStep:
@@ -99,7 +100,8 @@ def _beside(step: ReplyStep, offered: ReplyStep) -> ReplyStep:
 
 def _wishes(c: Context) -> bool:
     """A wish put as a question whether something is possible: "can I book the sauna?"."""
-    return any(one.kind == "may" and one.may_be("book") > _WISH for one in c.said.questions)
+    least = _WISH_FOR_DAY if c.said.values.date else _WISH
+    return any(one.kind == "may" and one.may_be("book") > least for one in c.said.questions)
 
 
 def _near(c: Context) -> ReplyStep | None:

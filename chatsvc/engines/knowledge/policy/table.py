@@ -77,11 +77,11 @@ def _asks_for_room(c: Context) -> bool:
 
 
 def _proposes_day(c: Context) -> bool:
-    """A day and an hour told, or a day and little else, and nothing asked."""
+    """A day and an hour or the last day told, or a day and little else, and nothing asked."""
     values = c.said.values
     if values.date is None or c.said.questions or c.said.says("part", "thank", "status") or not c.turn.may_capture:
         return False
-    return values.time is not None or (c.said.says("give") and c.said.content <= _BESIDE_DAY)
+    return values.time is not None or values.until is not None or (c.said.says("give") and c.said.content <= _BESIDE_DAY)
 
 
 def _only_day(c: Context) -> bool:

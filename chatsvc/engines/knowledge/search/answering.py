@@ -54,7 +54,7 @@ class Question(NamedTuple):
     """A question. `kind` is one of `sentences.KINDS` or "".
 
     `subjects` are the things talked about before, newest first: the words of each, and the id of its entry where that is known. `chosen`
-    means that the caller chose the language.
+    means that the caller chose the language. `before` is the visitor's message before this one.
     """
 
     text: str
@@ -62,6 +62,7 @@ class Question(NamedTuple):
     language: str = ""
     subjects: tuple[tuple[str, str], ...] = ()
     chosen: bool = False
+    before: str = ""
 
 
 class Answer(NamedTuple):
@@ -324,8 +325,17 @@ class FactIndex:
                 return following.judged(alone, one)
         if (implied := self._of_age(question, alone)) is not None:
             return implied
-        lacking = following.is_bare(question, alone, told[0])
-        return following.judged(alone, told[0], near=True) if lacking else alone
+        if not following.is_bare(question, alone, told[0]):
+            return alone
+        return self._of_last_words(question) or following.judged(alone, told[0], near=True)
+
+    def _of_last_words(self, question: Question) -> Judged | None:
+        """Judge a bare question for a fact by the things that the visitor named in the message before."""
+        found = self.judged(question, f"{question.before} {question.text}")
+        best = found.entries[0] if found.entries else None
+        if best is None or question.kind not in amounts.PROPER or not best.fits or found.confidence < HEDGE:
+            return None
+        return found if best.is_titled(following.own_things(found, question.kind)) else None
 
     def _of_age(self, question: Question, alone: Judged) -> Judged | None:
         """Judge a question that tells no more than an age by the entry for people of such an age: "and for my 7 year old?"."""
