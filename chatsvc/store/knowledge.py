@@ -9,7 +9,6 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from chatsvc.domain.entries import PackedEntries
 from chatsvc.domain.knowledge_changes import ChangeOrigin
 from chatsvc.domain.models import Entry, Synonyms
 from chatsvc.store import knowledge_changes as changes
@@ -93,7 +92,7 @@ async def whole(db: Database, bot_id: str) -> Whole:
 
     def unit(connection: Connection) -> Whole:
         groups = connection.execute("SELECT words, source FROM knowledge_synonyms WHERE bot_id = ? ORDER BY number", (bot_id,))
-        return Whole(PackedEntries(_entries(connection, bot_id)), [Synonyms(tuple(json.loads(words)), source) for words, source in groups])
+        return Whole(list(_entries(connection, bot_id)), [Synonyms(tuple(json.loads(words)), source) for words, source in groups])
 
     return await db.read(unit)
 

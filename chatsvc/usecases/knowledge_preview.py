@@ -3,7 +3,7 @@
 It finds questions that would get another answer, gain one or lose theirs. usecases/previews.py runs it in the background.
 
 The engine is deterministic, so the preview is exact for a question asked at the start of a conversation. Each distinct question is
-searched for twice, in the knowledge before and after the change: 2 to 3 ms. Many questions are divided among processes.
+searched for twice, in the knowledge before and after the change: 2 to 3 ms.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from chatsvc.domain.actors import Caller
 from chatsvc.domain.models import Bot, Entry, Synonyms
 from chatsvc.store import knowledge, transcripts
 from chatsvc.store import unanswered as stored
-from chatsvc.usecases import bots, parallel
+from chatsvc.usecases import bots
 from chatsvc.usecases.services import Services
 
 KINDS = ("lost", "changed", "gained")  # worst first
 MOST_QUESTIONS = 10_000
-_BATCH, _ALONE = 50, 1_000  # questions between two reports of progress, and those that one process searches for
+_BATCH = 50  # questions between two reports of progress
 _CACHED = 20_000  # phrasings whose features each index keeps: the questions come back to the same ones
 
 Progress = Callable[[str, int, int], None]
@@ -80,20 +80,15 @@ def changes(
     indexes = [KnowledgeIndex(one.entries, bot.language, own, cached=_CACHED) for one, own in zip((before, after), groups, strict=True)]
     asked = _distinct([*questions, *_phrasings(before), *_phrasings(after)])
 
-    def compare(start: int) -> list[AnswerChange]:
-        found = []
-        for one in asked[start : start + _BATCH]:
-            old, new = (judged.entry_for(bot, index, one.text) for index in indexes)
-            if _content(old) != _content(new):
-                kind = "gained" if old is None else "lost" if new is None else "changed"
-                questions_of, answers_of = (old and old.question, new and new.question), (old and old.answer, new and new.answer)
-                found.append(AnswerChange(kind, one.text, one.origin, one.times, *questions_of, *answers_of))
-        return found
-
     found: list[AnswerChange] = []
-    for done, changed in enumerate(parallel.results(compare, range(0, len(asked), _BATCH), alone=_ALONE // _BATCH), start=1):
-        found += changed
-        progress("searching for past questions", min(done * _BATCH, len(asked)), len(asked))
+    for done, one in enumerate(asked, start=1):
+        old, new = (judged.entry_for(bot, index, one.text) for index in indexes)
+        if _content(old) != _content(new):
+            kind = "gained" if old is None else "lost" if new is None else "changed"
+            questions_of, answers_of = (old and old.question, new and new.question), (old and old.answer, new and new.answer)
+            found.append(AnswerChange(kind, one.text, one.origin, one.times, *questions_of, *answers_of))
+        if done % _BATCH == 0 or done == len(asked):
+            progress("searching for past questions", done, len(asked))
     return sorted(found, key=lambda change: (KINDS.index(change.kind), -change.times))
 
 

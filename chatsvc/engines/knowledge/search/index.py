@@ -16,7 +16,6 @@ from functools import cached_property
 from sys import intern
 from typing import TYPE_CHECKING
 
-from chatsvc.domain.entries import PackedEntries
 from chatsvc.domain.language import primary
 from chatsvc.domain.models import Entry
 from chatsvc.engines import SearchResult, threads
@@ -39,7 +38,6 @@ _CLOSELY = 250  # phrasings scored one by one in a search
 _GIVEN, _GUESSED, _DEFAULT = 0.2, 0.5, 0.7  # factor of an entry in another language than the given, guessed or default one
 _ENDS = 350  # characters of either end of a long message that are read
 _WORDS = 90  # of them that are read
-_MANY = 3_000  # entries from which on they stay packed
 _ITSELF = 0.999  # trigram similarity of a question that equals a phrasing
 _SAME = 0.9  # trigram similarity of a question that is nearly a phrasing
 _TOPICAL = 0.2  # topic similarity that stands for a word in common
@@ -94,7 +92,7 @@ class KnowledgeIndex:
         `synonyms` are groups of words or expressions that mean the same to this bot; they count like concepts of the lexicon.
         `cached` phrasings are kept with their features, about 3 KB each.
         """
-        self._entries = entries if isinstance(entries, PackedEntries) and len(entries) >= _MANY else tuple(entries)
+        self._entries = tuple(entries)
         self._default = default_language
         self._languages = tuple(intern(primary(entry.language)) for entry in self._entries)
         self._spoken = frozenset(self._languages)
@@ -122,13 +120,12 @@ class KnowledgeIndex:
         return self._spoken
 
     def number_of(self, identity: str) -> int | None:
-        """Return the number of an entry by its id. None for an unknown one, and in an index so large that its entries stay packed."""
+        """Return the number of an entry by its id. None for an unknown one."""
         return self._numbers.get(identity)
 
     @cached_property
     def _numbers(self) -> dict[str, int]:
-        packed = isinstance(self._entries, PackedEntries)
-        return {} if packed else {entry.id: number for number, entry in enumerate(self._entries)}
+        return {entry.id: number for number, entry in enumerate(self._entries)}
 
     @property
     def default_language(self) -> str:
