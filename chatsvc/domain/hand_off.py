@@ -7,7 +7,7 @@ from datetime import datetime
 from chatsvc.domain import opening_hours, profiles
 from chatsvc.domain.models import Bot
 
-BOT, WAITING, OPERATOR = HANDLINGS = ("bot", "waiting", "operator")
+BOT, WAITING, OPERATOR = ("bot", "waiting", "operator")
 MINUTE_MS = 60_000
 MOST_MINUTES = 1440
 

@@ -25,7 +25,6 @@ FIRST_PAUSE_MS, LONGEST_PAUSE_MS = 10_000, 15 * MINUTE_MS
 ANSWERS_A_DAY = 5
 GIVE_UP_MS = DAY_MS
 KEPT_MS = 30 * DAY_MS  # settled mails are deleted after it
-MOST_ANSWER = 200  # characters kept of a server's answer
 
 
 class Mail(NamedTuple):

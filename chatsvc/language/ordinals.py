@@ -37,12 +37,6 @@ def place_of(said: Sequence[str], count: int, language: str) -> int | None:
     return place % count if -count <= place < count else None
 
 
-def is_beside(word: str, language: str) -> bool:
-    """Return whether a word changes nothing beside a choice."""
-    known = _of(language)
-    return word in known.beside or word in known.places
-
-
 def names_none(said: Sequence[str], language: str) -> bool:
     """Return whether folded words choose none of the options."""
     return not _of(language).none.isdisjoint(said)

@@ -193,11 +193,6 @@ _SOON = [
 ]
 
 
-def read_answer(kind: str, text: str, *, now: datetime, language: str | None = None, country: str = "TR") -> SlotReading:
-    """Read the answer to a question for `kind` (date, time, phone). A bare "3" or "5'i" is enough."""
-    return answered(kind, text, examine(text, now=now, language=language, country=country), now=now, country=country)
-
-
 def answered(kind: str, text: str, reading: SlotReading, *, now: datetime, country: str) -> SlotReading:
     """Add to the reading of a text the bare value of `kind` that it holds."""
     if not kind or getattr(reading.slots, kind) is not None:

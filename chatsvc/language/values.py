@@ -59,7 +59,6 @@ class Values:
     phone_as_written: str | None = None  # digits that look like a telephone number and are none
     email: Mention[str] | None = None
     rejected_date: bool = False  # days are named, and none of them is wanted
-    rejected_time: bool = False
     gone: bool = False  # the only day named is past
     never: bool = False  # the only day named is in no calendar
     rest: str = ""
@@ -128,7 +127,6 @@ def read(text: str, *, now: dt.datetime, language: str | None = None, country: s
         phone_as_written=kept[slice(*written)] if written else None,
         email=mention(bare.slots.email, "email"),
         rejected_date="date" in plain.rejected and bare.slots.date is None,
-        rejected_time="time" in plain.rejected and bare.slots.time is None,
         gone=plain.gone and bare.slots.date is None,
         never=plain.never and bare.slots.date is None,
         rest=_rest(text if not missing else kept, message, beside),

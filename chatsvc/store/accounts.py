@@ -54,16 +54,6 @@ async def create(db: Database, account: Account) -> None:
     await db.write(unit)
 
 
-async def everyone(db: Database) -> list[Account]:
-    """All accounts, oldest first."""
-
-    def unit(connection: Connection) -> list[Account]:
-        rows = connection.execute(f"SELECT {_COLUMNS} FROM accounts WHERE deleted_at IS NULL ORDER BY created_at, id")
-        return [Account(*row) for row in rows]
-
-    return await db.read(unit)
-
-
 async def page(db: Database, accounts: Accounts, month: str, limit: int, after: tuple[int, str] | None = None) -> list[tuple[Account, int]]:
     """Read accounts with the messages used in `month`, oldest first.
 

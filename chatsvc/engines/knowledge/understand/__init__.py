@@ -6,7 +6,7 @@ Made once for each message. The policy reads this and the state; it does not loo
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
 
@@ -159,8 +159,3 @@ def _read(clause: clauses.Clause, speaks: str, asked: str, given: Values | None)
     purpose = max(found.purposes, key=lambda name: found.purposes[name]) if act == "book" else ""
     purpose = purpose if purpose and found.purposes[purpose] >= SURE else ""
     return ReadClause(clause.text, clause.start, clause.end, act, kind, found.acts, found.kinds, matter, purpose)
-
-
-def part_of(said: Understanding, clause: ReadClause) -> Understanding:
-    """Return the understanding of one clause of a message."""
-    return replace(said, text=clause.text, clauses=(clause,))
