@@ -425,6 +425,8 @@ BY_THE_DASHBOARD_ALONE = {name for name, operation in OPERATIONS.items() if oper
     "backup.read",
     "doctor.run",
     "conversation.find",
+    "conversation.rows",
+    "conversation.see",
     "conversation.view",
     "doctor.show",
     "inbox.assignees",

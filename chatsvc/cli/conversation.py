@@ -1,4 +1,4 @@
-"""`chatsvc conversation`: list, show, take, reply, release, export, erase."""
+"""`chatsvc conversation`: list, show, note, assign, take, reply, release, export, erase."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def show_(ctx: click.Context, conversation_id: str, message_limit: int, as_json:
 
     Messages are shown oldest first, times in UTC; under a reply stand the entries that it came from, with their scores. Beside an
     operator's message stands its delivery, and `mail` where it went to a visitor who had gone: sending, queued (tried again later), sent,
-    failed or unknown, with `mail_error` as in `mail list`.
+    failed or unknown, with `mail_error` as in `mail list`. Private notes of the team come last, in JSON as `notes`.
 
     \b
     Examples:
@@ -68,7 +68,7 @@ def show_(ctx: click.Context, conversation_id: str, message_limit: int, as_json:
     if as_json:
         show(found, True)
         return
-    messages = found.pop("messages")
+    messages, notes = found.pop("messages"), found.pop("notes")
     show(found, False)
     for message in messages:
         author = f" ({one_line(message['author'])})" if message["author"] else ""
@@ -77,6 +77,44 @@ def show_(ctx: click.Context, conversation_id: str, message_limit: int, as_json:
         echo(f"\n{one_line(message['created_at'])}  {one_line(message['role'])}{author}{told}\n{indented(message['content'], '  ')}")
         if message["evidence"]:
             echo(f"  ({one_line(_origin(message['evidence']))})")
+    for note in notes:
+        echo(f"\n{one_line(note['created_at'])}  note ({one_line(note['author'])})\n{indented(note['text'], '  ')}")
+
+
+@conversation.command()
+@click.argument("conversation_id", metavar="ID")
+@click.argument("text")
+@json_option
+@click.pass_context
+def note(ctx: click.Context, conversation_id: str, text: str, as_json: bool) -> None:
+    """Write a private note on a conversation.
+
+    The team alone sees it: not the visitor, the interface, webhooks or the model. It is in `conversation show`, in exports, and erased
+    with the visitor.
+
+    \b
+    Examples:
+      chatsvc conversation note 90be... "Asked twice for an invoice; call the accountant."
+    """
+    show(call(ctx, "conversation.note", conversation=conversation_id, text=text), as_json)
+
+
+@conversation.command()
+@click.argument("conversation_id", metavar="ID")
+@click.argument("email")
+@json_option
+@click.pass_context
+def assign(ctx: click.Context, conversation_id: str, email: str, as_json: bool) -> None:
+    """Assign a conversation to an operator; "" assigns it to nobody.
+
+    The operator finds it in the dashboard under "Mine". The bot goes on answering until somebody takes the conversation over.
+
+    \b
+    Examples:
+      chatsvc conversation assign 90be... ada@example.com
+      chatsvc conversation assign 90be... ""
+    """
+    show(call(ctx, "conversation.assign", conversation=conversation_id, email=email), as_json)
 
 
 @conversation.command()
@@ -154,7 +192,8 @@ def export(ctx: click.Context, bot: str | None, form: str | None, output: Output
     Only you can read FILE. An existing FILE is overwritten.
 
     \b
-    jsonl  a conversation a line, as GET /conversations/{id} has it; with visitor_phone where WhatsApp tells the number
+    jsonl  a conversation a line, as GET /conversations/{id} has it; with visitor_phone where WhatsApp tells the number,
+           and with the team's notes where it has some
     csv    a message a line; a text that a spreadsheet would take for a formula begins with '
 
     \b

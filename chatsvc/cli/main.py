@@ -39,6 +39,7 @@ COMMANDS = {
     "request": ("chatsvc.cli.capture:request", "List captured requests and set their status."),
     "appointment": ("chatsvc.cli.capture:appointment", "List captured appointments and set their status."),
     "conversation": ("chatsvc.cli.conversation:conversation", "List, show, export and erase conversations."),
+    "saved-reply": ("chatsvc.cli.saved_reply:saved_reply", "Manage the texts that operators insert into their messages."),
     "parse": ("chatsvc.cli.parse:parse", "Show the date, time and contact data found in a sentence."),
     "config": ("chatsvc.cli.config:config", "Show the configuration in force."),
     "nodes": ("chatsvc.cli.nodes:nodes", "List the processes: who works, who stands by."),

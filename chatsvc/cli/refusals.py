@@ -145,6 +145,8 @@ SENTENCES: dict[str, str | Callable[[Mapping[str, Any]], str]] = {
     " changed: make a new one with `chatsvc webhook rotate`, or export without --with-secrets",
     "service_stopping": "the service is stopping; `chatsvc webhook attempts` shows what was sent",
     "visitor_busy": "an answer to this visitor is under way: try again in a moment",
+    "saved_reply_not_found": "there is no saved reply {name!r}",
+    "saved_replies_exhausted": "an account has {most} saved replies at most: remove one first",
     "conversation_taken": "{operator} has the conversation {conversation}: add --yes to take it over",
     "operator_without_role": "{email} does not have the role {role} in this account",
     "minutes_out_of_range": "{field} must be from 1 to {most} minutes",

@@ -8,6 +8,9 @@ from chatsvc.domain import opening_hours, profiles
 from chatsvc.domain.models import Bot
 
 BOT, WAITING, OPERATOR = ("bot", "waiting", "operator")
+MINE, UNREAD = "mine", "unread"
+# Filters of the team's list: the last two are those of one operator.
+STATUSES = (WAITING, OPERATOR, MINE, UNREAD)
 MINUTE_MS = 60_000
 MOST_MINUTES = 1440
 

@@ -149,6 +149,22 @@ class Message(NamedTuple):
     number: int = 0
 
 
+class Note(NamedTuple):
+    """A private note of the team on a conversation. Visitors, the interface, webhooks and models never see it."""
+
+    id: str
+    author: str
+    text: str
+    created_at: int
+
+
+class SavedReply(NamedTuple):
+    """A text of an account that operators insert into their messages. `{name}` in it becomes the visitor's name."""
+
+    name: str
+    text: str
+
+
 class SendMessage(NamedTuple):
     """The body of POST /messages, checked (SPEC.md 4.3); None where a field was omitted."""
 

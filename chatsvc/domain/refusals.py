@@ -135,6 +135,8 @@ service_stopping = _code("service_stopping")
 
 # Conversations.
 visitor_busy = _code("visitor_busy")
+saved_reply_not_found = _code("saved_reply_not_found", "name")
+saved_replies_exhausted = _code("saved_replies_exhausted", "most")
 conversation_taken = _code("conversation_taken", "conversation", "operator")
 operator_without_role = _code("operator_without_role", "email", "role")
 minutes_out_of_range = _code("minutes_out_of_range", "field", "most")

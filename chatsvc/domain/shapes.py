@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from chatsvc.domain.analytics import UsageSummary
     from chatsvc.domain.captures import Appointment, Request
     from chatsvc.domain.mails import MailState
-    from chatsvc.domain.models import Bot, Conversation, Exchange, Message
+    from chatsvc.domain.models import Bot, Conversation, Exchange, Message, Note
 
 Json = dict[str, object]
 
@@ -77,6 +77,11 @@ def message_for_operator(m: Message, mail: MailState | None = None) -> Json:
     team = {"author": m.author, "delivery": m.delivery, "error": m.error, "feedback": m.feedback}
     team |= {"mail": mail.state if mail else None, "mail_error": mail.error if mail else None}
     return {**message(m), "evidence": None if m.evidence is None else json.loads(m.evidence), **team}
+
+
+def note(n: Note) -> Json:
+    """Write a private note of the team."""
+    return {"id": n.id, "author": n.author, "text": n.text, "created_at": times.with_millis(n.created_at)}
 
 
 def conversation_detail(c: Conversation, messages: list[Message]) -> Json:

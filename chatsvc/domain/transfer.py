@@ -38,6 +38,8 @@ _FIELDS = {
     "conversation": "bot_id id channel user_id visitor_name? visitor_email? last_message_at:time created_at:time updated_at:time dialogue?"
     " source_page_host",
     "message": "conversation_id id role content created_at:time evidence:object? author? delivery? error? feedback?",
+    "note": "conversation_id id author text created_at:time",
+    "saved_reply": "name text created_at:time updated_at:time",
     "whatsapp_address": "bot_id conversation_id kind value is_current:flag created_at:time",
     "mail_stop": "digest:bytes created_at:time",
     "request": "bot_id conversation_id id request_type status message visitor_name? visitor_email? visitor_phone? source_page_host"

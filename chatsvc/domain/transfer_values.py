@@ -45,6 +45,8 @@ _LONGEST = {
     # The longest text of a channel, which may become a request.
     "message": MOST_TEXT,
     "note": 4000,
+    "text": 4000,
+    "author": 200,
     "visitor_name": 200,
     "plan": 200,
     "model": 200,
@@ -55,7 +57,7 @@ _SENT = (*_EVENTS, "webhook.test")
 _AHEAD = {"expires_at": None, "appointment_at": _PLANNED_MS}
 _DIGEST = 32  # bytes of SHA-256
 _ANSWER = 4096  # bytes kept of a receiver's answer
-_NOT_EMPTY = frozenset({"name", "user_id", "question", "answer", "wording", "folded", "file", "model", "language", "content"})
+_NOT_EMPTY = frozenset({"name", "user_id", "question", "answer", "wording", "folded", "file", "model", "language", "content", "text"})
 
 
 def is_possible(kind: str, name: str, value: object, now: int) -> bool:
@@ -133,6 +135,7 @@ _CHECKS: dict[tuple[str, str], Callable[[Any], bool]] = {
     ("account", "name"): names.is_visible,
     ("bot", "name"): names.is_visible,
     ("key", "label"): names.is_visible,
+    ("saved_reply", "name"): names.is_visible,
     ("bot", "timezone"): _is(times.zone),
     ("bot", "opening_hours"): _is(opening_hours.parse),
     ("", "language"): language.is_tag,

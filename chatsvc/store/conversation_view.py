@@ -11,7 +11,8 @@ from typing import NamedTuple
 from chatsvc.domain.inbox import InboxItem
 from chatsvc.domain.models import Conversation, Message
 from chatsvc.domain.search_words import EMAIL, PHONE, USER
-from chatsvc.store import inbox
+from chatsvc.store import conversation_team, inbox
+from chatsvc.store.conversation_team import TeamRecords
 from chatsvc.store.conversations import FIND, LAST, MESSAGE_COLUMNS, OF_A_PAGE
 from chatsvc.store.database import Connection, Database
 from chatsvc.store.owners import SOME_BOTS, Accounts, listed
@@ -30,7 +31,8 @@ class Window(NamedTuple):
 class ConversationView(NamedTuple):
     """A conversation with some messages, oldest first; `older` and `newer` tell whether there are more.
 
-    others: conversations with the same e-mail address, telephone number or user_id in the account.
+    others: conversations with the same e-mail address, telephone number or user_id in the account. seen: number of the last message
+        that the operator has seen.
     """
 
     conversation: Conversation
@@ -39,10 +41,14 @@ class ConversationView(NamedTuple):
     newer: bool
     items: list[InboxItem]
     others: list[Conversation]
+    team: TeamRecords
+    seen: int
 
 
-async def read(db: Database, accounts: Accounts, conversation_id: str, window: Window, limit: int) -> ConversationView | None:
-    """Read a conversation of these accounts (None for all); None where there is none."""
+async def read(
+    db: Database, accounts: Accounts, conversation_id: str, window: Window, limit: int, operator_id: str
+) -> ConversationView | None:
+    """Read a conversation for an operator. `accounts` is the scope, None for all; returns None where there is none."""
 
     def unit(connection: Connection) -> ConversationView | None:
         row = connection.execute(FIND, (listed(accounts), conversation_id)).fetchone()
@@ -63,6 +69,8 @@ async def read(db: Database, accounts: Accounts, conversation_id: str, window: W
             newer is not None,
             inbox.of_conversation(connection, number),
             _others(connection, number),
+            conversation_team.of_conversation(connection, number),
+            conversation_team.seen(connection, number, operator_id),
         )
 
     return await db.read(unit)

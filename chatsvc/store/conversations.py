@@ -109,12 +109,6 @@ def _messages(connection: Connection, number: int, limit: int) -> list[Message]:
     return [Message(*row) for row in reversed(rows)]
 
 
-# Subqueries of the first conversations of an account `o` or bot `b` on a channel behind (?3, ?4), by an index; ?5 is how many.
-_FIRST = """
-    AND n.channel = channel.value AND (n.last_message_at, n.number) < (?3, ?4) ORDER BY n.last_message_at DESC, n.number DESC LIMIT ?5
-"""
-OF_ACCOUNT = f"SELECT n.number FROM conversations n WHERE n.account_id = o.id {_FIRST}"
-OF_BOT = f"SELECT n.number FROM conversations n WHERE n.bot_id = b.id {_FIRST}"
 LAST = 2**63 - 1
 
 FIND = f"SELECT {COLUMNS}, number FROM conversations WHERE id = ?2 AND {ACCOUNT_IN_SCOPE}"

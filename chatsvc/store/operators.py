@@ -31,7 +31,7 @@ _PAGE = f"""
     ORDER BY o.created_at, o.id LIMIT ?4
 """
 _FIND = f"SELECT {COLUMNS} FROM operators o WHERE"
-_OF_OPERATOR = ("operator_sessions", "operator_links", "recovery_codes", "operator_roles", "mails")
+_OF_OPERATOR = ("operator_sessions", "operator_links", "recovery_codes", "operator_roles", "mails", "conversation_views")
 
 
 class LastAdministrator(Exception):

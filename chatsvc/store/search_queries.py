@@ -1,6 +1,4 @@
-"""Lists conversations: the newest, those of a search, and those waiting for a person.
-
-The last list has those that a person handles as well.
+"""Lists conversations: the newest, those of a search, those that wait or are in hand, and an operator's own or unread ones.
 
 The work of a search is bounded, however many conversations there are; a page may then be short although more follow. Its order is that
 of the conversations' beginnings, by which the index is kept, the newest first; the order of the other lists is that of the last messages.
@@ -12,25 +10,39 @@ import json
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from chatsvc.domain.hand_off import MINE, OPERATOR, WAITING
+from chatsvc.domain.hand_off import UNREAD as UNREAD_BY_ME
 from chatsvc.domain.models import CHANNELS, Conversation
 from chatsvc.domain.search_words import Term
-from chatsvc.store.conversations import LAST, OF_A_PAGE, OF_ACCOUNT, OF_BOT
+from chatsvc.store.conversations import LAST, OF_A_PAGE
 from chatsvc.store.database import Connection, Database
 from chatsvc.store.owners import ACCOUNT_IN_SCOPE, ALL_ACCOUNTS, ONE_BOT, SOME_ACCOUNTS, Accounts
 from chatsvc.store.search_terms import MATCHES, Owners, candidates, patterns
 
 CHUNKS = (300, 700, 1_500)  # conversations that are compared with a search, step by step
-# FROM clause of the owners, and the first conversations of each, by Owners.kind.
-_WALKS = {"one": (ONE_BOT, OF_BOT), "some": (SOME_ACCOUNTS, OF_ACCOUNT), "all": (ALL_ACCOUNTS, OF_ACCOUNT)}
+UNREAD_CHUNKS = (100, 400, 1_000)  # conversations among which unread ones are looked for, step by step
+# FROM clause of the owners, and the owner's column, by Owners.kind.
+_WALKS = {"one": (ONE_BOT, "bot_id = b.id"), "some": (SOME_ACCOUNTS, "account_id = o.id"), "all": (ALL_ACCOUNTS, "account_id = o.id")}
+# SELECT of a visitor's messages in conversation `c` that an operator has not seen; `{}` is the operator's id.
+UNREAD = """
+    SELECT 1 FROM messages m WHERE m.conversation = c.number AND m.role = 'user' AND m.number > coalesce(
+        (SELECT v.message FROM conversation_views v WHERE v.operator_id = {} AND v.conversation = c.number), 0)
+"""
+_UNREAD_BY_2, _UNREAD_BY_5 = UNREAD.format("?2"), UNREAD.format("?5")
 
 
 class ConversationFilter(NamedTuple):
-    """Filters of a list. `bot_id` is one that the caller has looked up in its scope, `handling` is "waiting" or "operator"."""
+    """Filters of a list. `bot_id` is one that the caller has looked up in its scope, `status` is one of domain.hand_off.STATUSES.
+
+    operator_id: whose conversations are "mine" or "unread". without_waiting: leave out those that wait for a person.
+    """
 
     bot_id: str | None = None
     channel: str | None = None
     terms: Sequence[Term] = ()
-    handling: str | None = None
+    status: str | None = None
+    operator_id: str = ""
+    without_waiting: bool = False
 
 
 class FoundConversations(NamedTuple):
@@ -42,9 +54,7 @@ class FoundConversations(NamedTuple):
 
 class _TermQuery(NamedTuple):
     owners: Owners
-    channel: str | None
-    terms: Sequence[Term]
-    handling: str | None
+    filter: ConversationFilter
     limit: int
     after: tuple[int, int]
 
@@ -53,15 +63,18 @@ async def conversations(
     db: Database, accounts: Accounts, chosen: ConversationFilter, limit: int, after: tuple[int, int] | None = None
 ) -> FoundConversations:
     """Find conversations of these accounts (None for all) that have all terms. Those behind the keyset position `after`."""
-    search = _TermQuery(Owners(accounts, chosen.bot_id), chosen.channel, chosen.terms, chosen.handling, limit, after or (LAST, LAST))
+    search = _TermQuery(Owners(accounts, chosen.bot_id), chosen, limit, after or (LAST, LAST))
     return await db.read(lambda connection: _find(connection, search))
 
 
 def _find(connection: Connection, search: _TermQuery) -> FoundConversations:
-    if search.handling is not None:
-        found, following = _handed_off(connection, search)
-    elif search.terms:
+    status = search.filter.status
+    if status in (WAITING, OPERATOR, MINE):
+        found, following = _of_the_team(connection, search)
+    elif search.filter.terms:
         found, following = _with_terms(connection, search)
+    elif status == UNREAD_BY_ME:
+        found, following = _unread(connection, search)
     else:
         found, following = _newest(connection, search)
     return FoundConversations(_records(connection, [number for _, number in found]), following)
@@ -72,7 +85,7 @@ _Position = tuple[int, int]
 
 def _with_terms(connection: Connection, search: _TermQuery) -> tuple[list[_Position], _Position | None]:
     """Compare candidates until the page is full or enough were read. Where each term is frequent, these are the newest conversations."""
-    likely = candidates(connection, search.owners, search.terms)
+    likely = candidates(connection, search.owners, search.filter.terms)
     behind, found = search.after[1], list[_Position]()
     for chunk in CHUNKS:
         numbers = _numbers(connection, behind, chunk) if likely is None else [one for one in likely if one < behind][:chunk]
@@ -100,44 +113,87 @@ def _numbers(connection: Connection, behind: int, limit: int) -> list[int]:
 
 def _matching(connection: Connection, search: _TermQuery, numbers: list[int]) -> list[_Position]:
     """Return the conversations that match, highest number first. Each comes with the time of its last message."""
+    chosen = search.filter
+    reader = chosen.operator_id if chosen.status == UNREAD_BY_ME else None
     (text,) = connection.execute(
         f"""
         SELECT json_group_array(json_array(c.last_message_at, c.number)) FROM json_each(?3) page
         CROSS JOIN search_documents d ON d.conversation = CAST(page.value AS BIGINT) CROSS JOIN conversations c ON c.number = d.conversation
         WHERE {MATCHES} AND (?4 IS NULL OR c.channel = ?4) AND (?2 IS NULL OR c.bot_id = ?2) AND {ACCOUNT_IN_SCOPE}
+            AND (?5 IS NULL OR EXISTS ({_UNREAD_BY_5}))
         """,
-        (*search.owners.values, json.dumps(numbers), search.channel, None, None, patterns(search.terms)),
+        (*search.owners.values, json.dumps(numbers), chosen.channel, reader, None, patterns(chosen.terms)),
     ).fetchone()
     return sorted((tuple(row) for row in json.loads(text)), key=lambda row: -row[1])
 
 
-def _handed_off(connection: Connection, search: _TermQuery) -> tuple[list[_Position], _Position | None]:
-    """Read the conversations that wait for a person or have one. There are never many."""
+# SELECT of the conversations of an index that pass the filters; ?3 is the handling or the operator.
+_INDEXED = f"""
+    SELECT c.last_message_at, c.number FROM conversations c INDEXED BY {{}}
+    LEFT JOIN search_documents d ON d.conversation = c.number
+    WHERE {{}} AND {ACCOUNT_IN_SCOPE} AND (?2 IS NULL OR c.bot_id = ?2)
+        AND (c.last_message_at, c.number) < (?5, ?6) AND (?8 IS NULL OR c.channel = ?8) AND {MATCHES}
+    ORDER BY c.last_message_at DESC, c.number DESC LIMIT ?4
+"""
+_HANDED_OFF = _INDEXED.format("conversations_handed_off", "c.handling <> 'bot' AND c.handling = ?3")
+_TAKEN = _INDEXED.format("conversations_handed_off", "c.handling <> 'bot' AND c.handling = 'operator' AND c.operator_id = ?3")
+_ASSIGNED = _INDEXED.format("conversations_assigned", "c.assignee IS NOT NULL AND c.assignee = ?3")
+_MINE = f"""
+    SELECT last_message_at, number FROM (SELECT * FROM ({_ASSIGNED}) page UNION SELECT * FROM ({_TAKEN}) page) page
+    ORDER BY last_message_at DESC, number DESC LIMIT ?4
+"""
+
+
+def _of_the_team(connection: Connection, search: _TermQuery) -> tuple[list[_Position], _Position | None]:
+    """Read the conversations that wait for a person, have one, or are one operator's. Of the first two there are never many."""
+    chosen = search.filter
+    statement, who = (_MINE, chosen.operator_id) if chosen.status == MINE else (_HANDED_OFF, chosen.status)
     rows = connection.execute(
-        f"""
-        SELECT c.last_message_at, c.number FROM conversations c INDEXED BY conversations_handed_off
-        LEFT JOIN search_documents d ON d.conversation = c.number
-        WHERE c.handling <> 'bot' AND c.handling = ?3 AND {ACCOUNT_IN_SCOPE} AND (?2 IS NULL OR c.bot_id = ?2)
-            AND (c.last_message_at, c.number) < (?5, ?6) AND (?8 IS NULL OR c.channel = ?8) AND {MATCHES}
-        ORDER BY c.last_message_at DESC, c.number DESC LIMIT ?4
-        """,
-        (*search.owners.values, search.handling, search.limit + 1, *search.after, patterns(search.terms), search.channel),
+        statement, (*search.owners.values, who, search.limit + 1, *search.after, patterns(chosen.terms), chosen.channel)
     ).fetchall()
     return rows[: search.limit], rows[search.limit - 1] if len(rows) > search.limit else None
+
+
+def _unread(connection: Connection, search: _TermQuery) -> tuple[list[_Position], _Position | None]:
+    """Walk the newest conversations and keep the unread ones. Ends when the page is full or enough were read."""
+    found, after = list[_Position](), search.after
+    for chunk in UNREAD_CHUNKS:
+        rows, following = _newest(connection, search._replace(limit=chunk, after=after))
+        statement = f"""
+            SELECT c.number FROM json_each(?1) page CROSS JOIN conversations c ON c.number = CAST(page.value AS BIGINT)
+            WHERE EXISTS ({_UNREAD_BY_2})
+        """
+        numbers = json.dumps([number for _, number in rows])
+        unread = {number for (number,) in connection.execute(statement, (numbers, search.filter.operator_id))}
+        for row in rows:
+            if row[1] not in unread:
+                continue
+            if len(found) == search.limit:
+                return found, found[-1]
+            found.append(row)
+        if following is None:
+            return found, None
+        after = rows[-1]
+    return found, after
 
 
 def _newest(connection: Connection, search: _TermQuery) -> tuple[list[_Position], _Position | None]:
     """Read the newest conversations by their last messages."""
-    channels = json.dumps(CHANNELS if search.channel is None else [search.channel])
+    chosen = search.filter
+    channels = json.dumps(CHANNELS if chosen.channel is None else [chosen.channel])
+    kind = search.owners.kind
+    answered = "AND n.handling <> 'waiting'" if chosen.without_waiting else ""
     rows = connection.execute(
         f"""
-        SELECT c.last_message_at, c.number FROM {_WALKS[search.owners.kind][0]} CROSS JOIN json_each(?6) channel
-        CROSS JOIN conversations c ON c.number IN ({_WALKS[search.owners.kind][1]})
+        SELECT c.last_message_at, c.number FROM {_WALKS[kind][0]} CROSS JOIN json_each(?6) channel
+        CROSS JOIN conversations c ON c.number IN (
+            SELECT n.number FROM conversations n WHERE n.{_WALKS[kind][1]} AND n.channel = channel.value
+                AND (n.last_message_at, n.number) < (?3, ?4) {answered} ORDER BY n.last_message_at DESC, n.number DESC LIMIT ?5)
         ORDER BY c.last_message_at DESC, c.number DESC LIMIT ?5
         """,
         (*search.owners.values, *search.after, search.limit + 1, channels),
     ).fetchall()
-    return rows[: search.limit], rows[search.limit - 1] if len(rows) > search.limit else None
+    return [tuple(row) for row in rows[: search.limit]], rows[search.limit - 1] if len(rows) > search.limit else None
 
 
 def _records(connection: Connection, numbers: list[int]) -> list[tuple[Conversation, int]]:

@@ -202,7 +202,8 @@ TABLES = (
         ACCOUNT,
         record="conversation",
         # Nobody of the other installation is here to take a conversation over.
-        local={"message_count": "0", "handling": "'bot'", "handling_since": "NULL", "operator_id": "NULL", "operator_name": "NULL"},
+        local={"message_count": "0", "handling": "'bot'"}
+        | dict.fromkeys(("handling_since", "operator_id", "operator_name", "assignee"), "NULL"),
         visitor=Erasure("conversation", "number = ?1", "conversations"),
         retention=RetentionRule("conversations_days", "last_message_at", prefix=_ANY_CHANNEL),
         changed="updated_at",
@@ -231,6 +232,22 @@ TABLES = (
         reference=_CONVERSATION,
         visitor=Erasure("conversation", "conversation = ?1", "messages"),
     ),
+    # The last message of a conversation that each operator has seen.
+    Table(
+        "conversation_views",
+        CONVERSATION,
+        ("operator_id", CONVERSATION),
+        visitor=Erasure("conversation", "conversation = ?1", ""),
+    ),
+    Table(
+        "conversation_notes",
+        CONVERSATION,
+        record="note",
+        reference=_CONVERSATION,
+        visitor=Erasure("conversation", "conversation = ?1", ""),
+        changed="created_at",
+    ),
+    Table("saved_replies", ACCOUNT, record="saved_reply", changed="updated_at"),
     Table(
         "whatsapp_addresses",
         BOT,

@@ -33,6 +33,18 @@ def plain_text(value: str, field: str, most: int = 200) -> str:
     return text
 
 
+def long_text(value: str, field: str, most: int) -> str:
+    """Check a text of several lines: not empty, at most `most` characters, storable; raises Refused."""
+    text = value.strip()
+    if not text:
+        raise refusals.text_empty(field=field)
+    if len(text) > most:
+        raise refusals.text_too_long(field=field, most=most, length=len(text))
+    if "\0" in text:
+        raise refusals.text_invalid(field=field)
+    return text
+
+
 def _plan(services: Services, name: str) -> Plan | None:
     if name == NO_PLAN:
         return None

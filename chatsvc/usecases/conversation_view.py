@@ -14,10 +14,11 @@ from chatsvc.domain.actors import Caller
 from chatsvc.domain.channels import WHATSAPP
 from chatsvc.domain.inbox import InboxItem
 from chatsvc.domain.mails import MailState
-from chatsvc.domain.models import Conversation, Message
+from chatsvc.domain.models import Conversation, HistoryMessage, Message
 from chatsvc.domain.whatsapp import WhatsAppAddress
 from chatsvc.store import conversation_view as stored
 from chatsvc.store import knowledge, mail_lists, whatsapp
+from chatsvc.store.conversation_team import TeamRecords
 from chatsvc.store.conversation_view import Window
 from chatsvc.usecases import handling, search, unanswered, visitor_addresses
 from chatsvc.usecases.conversation_events import VISITOR
@@ -54,6 +55,7 @@ class ShownConversation(NamedTuple):
     """A conversation with some messages, oldest first; see store.conversation_view.ConversationView.
 
     typing: whether the visitor is typing. writable_until: when its platform stops to take messages, None where it always takes them.
+    language: the one that the visitor writes, None where none shows. seen: number of the last message that the operator has seen.
     address: the visitor's on WhatsApp. mail_to: the address for an answer by mail where the visitor has gone, None without one.
     """
 
@@ -63,6 +65,9 @@ class ShownConversation(NamedTuple):
     newer: bool
     items: list[InboxItem]
     others: list[Conversation]
+    team: TeamRecords
+    seen: int
+    language: str | None
     typing: bool
     writable_until: int | None
     address: WhatsAppAddress | None
@@ -84,7 +89,9 @@ async def show(
 ) -> ShownConversation:
     """Show a conversation's newest messages, those around one message, or those before one; raises Refused."""
     async with services.big_reads:
-        view = await stored.read(services.db, caller.scope.accounts, conversation, Window(around, before), MESSAGES)
+        view = await stored.read(services.db, caller.scope.accounts, conversation, Window(around, before), MESSAGES, caller.actor.id)
+    from chatsvc.engines import language
+
     if view is None:
         raise refusals.conversation_not_found(conversation=conversation)
     evidence = [json.loads(message.evidence) if message.evidence else {} for message in view.messages]
@@ -98,7 +105,22 @@ async def show(
     until = await handling.writable_until(services, channel, conversation)
     address = await whatsapp.address(services.db, bot_id, user_id) if channel == WHATSAPP else None
     mail_to = await visitor_addresses.to_mail(services, caller, conversation)
-    return ShownConversation(view.conversation, shown, view.older, view.newer, view.items, view.others, typing, until, address, mail_to)
+    spoken = language.spoken("", [HistoryMessage(message.role, message.content) for message in view.messages])
+    return ShownConversation(
+        view.conversation,
+        shown,
+        view.older,
+        view.newer,
+        view.items,
+        view.others,
+        view.team,
+        view.seen,
+        spoken,
+        typing,
+        until,
+        address,
+        mail_to,
+    )
 
 
 def last_question(messages: Sequence[Message], country: str, language: str) -> str:

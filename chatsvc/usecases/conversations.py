@@ -12,13 +12,14 @@ from chatsvc.domain import errors, paging, refusals, search_words
 from chatsvc.domain.actors import Caller
 from chatsvc.domain.channels import WHATSAPP
 from chatsvc.domain.cursors import Position
-from chatsvc.domain.hand_off import OPERATOR, WAITING
+from chatsvc.domain.hand_off import OPERATOR, STATUSES, WAITING
 from chatsvc.domain.mails import MailState
-from chatsvc.domain.models import Conversation, Message
+from chatsvc.domain.models import Conversation, Message, Note
 from chatsvc.domain.paging import ResultPage
 from chatsvc.domain.search_words import Term
+from chatsvc.store import conversation_team, mail_lists, search_queries, transcripts, whatsapp
 from chatsvc.store import conversations as stored
-from chatsvc.store import mail_lists, search_queries, transcripts, whatsapp
+from chatsvc.store.conversation_team import TeamRecords
 from chatsvc.store.search_queries import ConversationFilter
 from chatsvc.usecases import bots, chatbots, search
 from chatsvc.usecases.account_cache import AccountState
@@ -77,35 +78,49 @@ async def list_all(
     Such a page may be short, or empty, although more follow.
     """
     limit, place = paging.clamped(limit), paging.parsed(after, paging.number, paging.number)
-    chosen = (await bots.resolve(services, caller, bot))[1].id if bot is not None else None
-    marks = [Term(search_words.CAPTURED, exact=True)] if captured else []
-    terms = [*(search.terms_of(q) if q else []), *marks]
     if handling is not None and handling not in (WAITING, OPERATOR):
         raise refusals.status_unknown(status=handling, known=[WAITING, OPERATOR])
-    if q and q.strip() and not search.terms_of(q):
+    wanted = await chosen(services, caller, bot=bot, channel=channel, q=q, captured=captured, status=handling)
+    if wanted is None:
         return ResultPage([], None)
+    found = await search_queries.conversations(services.db, caller.scope.accounts, wanted, limit, place)
+    return ResultPage([one for one, _ in found.rows], paging.position(*found.next) if found.next else None)
+
+
+async def chosen(
+    services: Services, caller: Caller, *, bot: str | None, channel: str | None, q: str | None, captured: bool, status: str | None
+) -> ConversationFilter | None:
+    """Return the filter of a list of conversations, None where it selects nothing. Raises Refused for an unknown status or bot."""
+    bot_id = (await bots.resolve(services, caller, bot))[1].id if bot is not None else None
+    marks = [Term(search_words.CAPTURED, exact=True)] if captured else []
+    terms = [*(search.terms_of(q) if q else []), *marks]
+    if status is not None and status not in STATUSES:
+        raise refusals.status_unknown(status=status, known=list(STATUSES))
+    if q and q.strip() and not search.terms_of(q):
+        return None
     if terms:
         await search.catch_up(services)
-    wanted = ConversationFilter(chosen, channel, terms, handling)
+    wanted = ConversationFilter(bot_id, channel, terms, status, caller.actor.id)
     user = search_words.user(q) if q else None
     if user is not None:
         of_user = wanted._replace(terms=[user, *marks])
         if (await search_queries.conversations(services.db, caller.scope.accounts, of_user, 1)).rows:
-            wanted = of_user
-    found = await search_queries.conversations(services.db, caller.scope.accounts, wanted, limit, place)
-    return ResultPage([one for one, _ in found.rows], paging.position(*found.next) if found.next else None)
+            return of_user
+    return wanted
 
 
 class TeamThread(NamedTuple):
     """A conversation with its newest messages for the team.
 
-    `mails` are the mails that carried answers, by message number; `phone` is the visitor's number on WhatsApp.
+    `mails` are the mails that carried answers, by message number; `phone` is the visitor's number on WhatsApp; `team` has notes and
+    assignee.
     """
 
     conversation: Conversation
     messages: list[Message]
     mails: Mapping[int, MailState]
     phone: str | None
+    team: TeamRecords
 
 
 async def show(services: Services, caller: Caller, *, conversation: str, message_limit: int = DEFAULT_MESSAGES) -> TeamThread:
@@ -113,7 +128,8 @@ async def show(services: Services, caller: Caller, *, conversation: str, message
     thread = await _thread(services, caller, conversation, message_limit)
     is_answered = any(message.role == OPERATOR for message in thread.messages)
     mailed = await mail_lists.of_messages(services.db, conversation) if is_answered else {}
-    return TeamThread(*thread, mailed, (await _phones(services, [thread.conversation])).get(conversation))
+    team = await conversation_team.read(services.db, caller.scope.accounts, conversation)
+    return TeamThread(*thread, mailed, (await _phones(services, [thread.conversation])).get(conversation), team)
 
 
 async def _phones(services: Services, found: Iterable[Conversation | None]) -> dict[str, str]:
@@ -131,12 +147,13 @@ async def _thread(services: Services, caller: Caller, conversation: str, message
 class TranscriptPage(NamedTuple):
     """Parts of whole conversations, of which a long one has several. `next` is None at the end.
 
-    `phones` are visitors' numbers on WhatsApp, by the conversations' ids.
+    `phones` are visitors' numbers on WhatsApp, `notes` the team's notes, by the conversations' ids.
     """
 
     parts: list[transcripts.Part]
     next: transcripts.TranscriptPosition | None
     phones: Mapping[str, str]
+    notes: Mapping[str, list[Note]]
 
 
 async def export(
@@ -151,9 +168,15 @@ async def export(
     if conversation is not None:
         async with services.big_reads:
             thread = await _thread(services, caller, conversation, MOST_EXPORTED)
-        return TranscriptPage([transcripts.Part(*thread, begins=True, ends=True)], None, await _phones(services, [thread.conversation]))
+        return await _transcripts(services, [transcripts.Part(*thread, begins=True, ends=True)], None)
     if bot is not None:
         bot = (await bots.resolve(services, caller, bot))[1].id
     place = transcripts.TranscriptPosition(*after) if after is not None else None  # type: ignore[arg-type]  # as the last page gave it
     parts, behind = await transcripts.walk(services.db, caller.scope.accounts, bot, place)
-    return TranscriptPage(parts, behind, await _phones(services, [part.conversation for part in parts]))
+    return await _transcripts(services, parts, behind)
+
+
+async def _transcripts(services: Services, parts: list[transcripts.Part], behind: transcripts.TranscriptPosition | None) -> TranscriptPage:
+    found = [part.conversation for part in parts if part.conversation is not None]
+    notes = await conversation_team.notes_of(services.db, [one.id for one in found])
+    return TranscriptPage(parts, behind, await _phones(services, found), notes)

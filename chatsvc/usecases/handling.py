@@ -22,7 +22,7 @@ from chatsvc.store import handling as stored
 from chatsvc.store import operators as stored_operators
 from chatsvc.store.channel_messages import NoticeSentence
 from chatsvc.store.handling import Handler, OperatorMessage
-from chatsvc.usecases import captures, channel_messages, operators, turns, visitor_addresses
+from chatsvc.usecases import accounts, captures, channel_messages, operators, turns, visitor_addresses
 from chatsvc.usecases.history_cache import ConversationKey
 from chatsvc.usecases.messages import FALLBACK
 from chatsvc.usecases.services import Services
@@ -57,13 +57,7 @@ async def reply(
     Raises Refused for an empty text, a paused channel, and a conversation that another operator has. `key` is the digest that recognises
     a message which may come again; raises AlreadyWritten.
     """
-    text = text.strip()
-    if not text:
-        raise refusals.text_empty(field="text")
-    if len(text) > MOST_TEXT:
-        raise refusals.text_too_long(field="text", most=MOST_TEXT, length=len(text))
-    if "\0" in text:
-        raise refusals.text_invalid(field="text")
+    text = accounts.long_text(text, "text", MOST_TEXT)
     own = await _handler(services, caller, conversation, None)
     await _check_channel(services, caller, conversation)
 

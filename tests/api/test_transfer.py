@@ -21,7 +21,7 @@ from chatsvc.domain.refusals import Refused
 from chatsvc.store import transfer as stored
 from chatsvc.store import unanswered
 from chatsvc.store.unanswered import AskedQuestion
-from chatsvc.usecases import accounts, bots, captures, keys, knowledge, transfer, webhooks
+from chatsvc.usecases import accounts, bots, captures, keys, knowledge, saved_replies, transfer, webhooks
 from chatsvc.usecases.file_reading import read_files
 from tests.api.support import execute
 from tests.conftest import Caller
@@ -343,3 +343,30 @@ async def test_whatsapp_goes_on_with_the_same_visitors_and_counts_and_nobody_get
         found = await execute(elsewhere, statement)
         assert found
         assert sorted(found) == sorted(await execute(caller.app, statement))
+
+
+async def test_notes_and_saved_replies_move_and_assignees_do_not(
+    caller: Caller, elsewhere: App, engine: ScriptedEngine, clock: FakeClock
+) -> None:
+    await furnish(caller, engine, clock)
+    services = caller.app.services
+    note = """
+        INSERT INTO conversation_notes (conversation, id, author, text, created_at)
+        SELECT number, :1, 'Ada', 'Call back', :2 FROM conversations WHERE user_id = 'v1'
+    """
+    await execute(caller.app, note, str(uuid.uuid4()), clock())
+    await execute(caller.app, "UPDATE conversations SET assignee = 'an operator of this installation'")
+    await saved_replies.put(services, ADMIN, account=caller.account, name="greeting", text="Hello {name}")
+    records = await taken_out(services, caller.account)
+    for kind, changes in (("note", {"text": " "}), ("note", {"text": "x" * 4001}), ("saved_reply", {"name": "two\nlines"})):
+        with pytest.raises(Refused, match="import_value_wrong"):
+            await put_in(elsewhere.services, _changed(records, kind, **changes))
+    await put_in(elsewhere.services, records)
+    for statement in (
+        "SELECT c.id, n.id, author, text, n.created_at FROM conversation_notes n JOIN conversations c ON c.number = n.conversation",
+        "SELECT account_id, name, text, created_at, updated_at FROM saved_replies",
+    ):
+        found = await execute(elsewhere, statement)
+        assert found
+        assert found == await execute(caller.app, statement)
+    assert await execute(elsewhere, "SELECT DISTINCT assignee FROM conversations") == [(None,)]

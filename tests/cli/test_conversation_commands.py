@@ -105,3 +105,37 @@ def test_an_export_that_is_refused_leaves_the_file_as_it_was(fresh: Site) -> Non
     assert file.read_text() == "before"
     usage_error(fresh.run("conversation", "export", "--json", "--format", "csv"), "--json")
     usage_error(fresh.run("conversation", "export", "--output", "out.xlsx"), "say with --format")
+
+
+def test_a_note_and_an_assignee_are_the_teams_alone(fresh: Site) -> None:
+    with fresh.serve() as serving:
+        bot, key = talk(fresh, visitors=1, messages=1)
+        (listed,) = fresh.json("conversation", "list", "--bot", bot)
+        note = fresh.json("conversation", "note", listed["id"], "Call back on Monday")
+        assert (note["text"], sorted(note)) == ("Call back on Monday", ["author", "created_at", "id", "text"])
+        fresh.json("operator", "add", "ada@example.com", "--role", "editor")
+        assert fresh.json("conversation", "assign", listed["id"], "Ada@example.com")["assignee"] == "ada@example.com"
+        shown = fresh.json("conversation", "show", listed["id"])
+        assert (shown["notes"], shown["assignee"]) == ([note], "ada@example.com")
+        assert "Call back on Monday" in fresh.run("conversation", "show", listed["id"]).out
+        assert [one["notes"] for one in lines(fresh)] == [[note]]
+        asked = serving.ask(key, "GET", f"/conversations/{listed['id']}")
+        assert {"notes", "assignee"}.isdisjoint(asked.json["data"])
+        assert fresh.json("conversation", "assign", listed["id"], "")["assignee"] is None
+        assert "no operator" in fresh.refused("conversation", "assign", listed["id"], "nobody@example.com")
+        assert "text must not be empty" in fresh.refused("conversation", "note", listed["id"], " ")
+    fresh.serving = None
+
+
+def test_saved_replies_are_set_listed_and_removed(fresh: Site) -> None:
+    fresh.account()
+    greeting = {"name": "greeting", "text": "Hello {name}"}
+    assert fresh.json("saved-reply", "set", "greeting", "Hi") == {"name": "greeting", "text": "Hi"}
+    assert fresh.json("saved-reply", "set", "greeting", "Hello {name}") == greeting
+    assert fresh.json("saved-reply", "list") == [greeting]
+    assert fresh.json("saved-reply", "remove", "greeting") == {**greeting, "removed": True}
+    assert fresh.json("saved-reply", "list") == []
+    assert "there is no saved reply 'greeting'" in fresh.refused("saved-reply", "remove", "greeting")
+    account = fresh.account("Second")
+    assert "there are 2 accounts" in fresh.refused("saved-reply", "list")
+    assert fresh.json("saved-reply", "list", "--account", account) == []

@@ -23,6 +23,8 @@ from chatsvc.store import (
     audit,
     bots,
     captures,
+    conversation_rows,
+    conversation_team,
     conversation_view,
     conversations,
     erasure,
@@ -35,6 +37,7 @@ from chatsvc.store import (
     outbox,
     owners,
     retention,
+    saved_replies,
     search,
     search_queries,
     search_terms,
@@ -70,11 +73,16 @@ def found(
     return search_queries.conversations(db, owners, ConversationFilter(bot_id, None, [Term(word) for word in said]), 20, after)
 
 
+def found_by(db: Database, status: str) -> Awaitable[object]:
+    """List conversations of an operator."""
+    return search_queries.conversations(db, ["account"], ConversationFilter(status=status, operator_id="operator"), 20, (START, 1))
+
+
 async def seen(db: Database, window: Window) -> object:
     """Read a conversation as the team sees it."""
     page = await found(db, ["account"])
     assert isinstance(page, search_queries.FoundConversations)
-    return await conversation_view.read(db, ["account"], page.rows[0][0].id, window, 20)
+    return await conversation_view.read(db, ["account"], page.rows[0][0].id, window, 20, "operator")
 
 
 async def found_along(db: Database, owners: list[str] | None) -> object:
@@ -125,6 +133,14 @@ QUESTIONS: dict[str, Callable[[Database], Awaitable[object]]] = {
     "messages of a removed channel": lambda db: outbox.fail_all(db, "telegram bot", "channel_removed"),
     "messages that the end of the process interrupted": outbox.interrupt,
     "the other conversations of a visitor of WhatsApp": lambda db: whatsapp.linked(db, "bot", "visitor"),
+    "a page of the conversations of an operator": lambda db: found_by(db, "mine"),
+    "a page of unread conversations": lambda db: found_by(db, "unread"),
+    "a page of conversations without those that wait": lambda db: search_queries.conversations(
+        db, ["account"], ConversationFilter(without_waiting=True), 20, (START, 1)
+    ),
+    "the rows of a list": lambda db: conversation_rows.details(db, [1, 2], "operator"),
+    "the notes of conversations": lambda db: conversation_team.notes_of(db, ["id"]),
+    "the saved replies of an account": lambda db: saved_replies.all_of(db, "account"),
     "what waits today": lambda db: today.read(db, "account", START, 0, 20),
     "a conversation with its requests": lambda db: seen(db, Window()),
     "a conversation around a message": lambda db: seen(db, Window(around="id")),
@@ -299,7 +315,7 @@ OVER_ALL_BOTS: dict[str, Callable[[Database], Awaitable[object]]] = {
     **{f"old {table}": partial(expire, table=table) for table in retention.RULES},
     "the questions of a visitor": lambda db: unanswered.erase(db, "bot", "asker of bot"),
     "questions that were not masked": lambda db: unanswered.unmasked(db, 10),
-    "conversations that wait": lambda db: search_queries.conversations(db, ["account"], ConversationFilter(handling="waiting"), 20),
+    "conversations that wait": lambda db: search_queries.conversations(db, ["account"], ConversationFilter(status="waiting"), 20),
     "a search in all conversations": lambda db: found(db, None, "hello"),
     "a search in all conversations by a frequent word": lambda db: found_along(db, None),
     "indexing conversations": lambda db: search.index(db, lambda text: text.contents),

@@ -25,10 +25,12 @@ LEAST = {
     Role.READER: "bot.list bot.show bot.export bot.try knowledge.list knowledge.search knowledge.unanswered unanswered.list"
     " knowledge.lint knowledge.show knowledge.preview_show knowledge.history knowledge.show_change request.list appointment.list"
     " conversation.list conversation.show conversation.find conversation.view inbox.list inbox.assignees today usage usage.whatsapp"
-    " channel.list channel.snippet",
+    " channel.list channel.snippet"
+    " conversation.rows conversation.see saved_reply.list",
     Role.EDITOR: "knowledge.add knowledge.remove knowledge.export knowledge.kept knowledge.past_questions knowledge.forget_unanswered"
     " knowledge.set knowledge.preview knowledge.undo unanswered.answer unanswered.add"
-    " request.set appointment.set conversation.take conversation.reply conversation.release conversation.type",
+    " request.set appointment.set conversation.take conversation.reply conversation.release conversation.type"
+    " conversation.note conversation.assign saved_reply.set saved_reply.remove",
     Role.OWNER: "account.list account.show bot.create bot.set bot.apply bot.compare bot.activate bot.deactivate"
     " key.create key.list key.revoke"
     " webhook.set"
@@ -109,6 +111,11 @@ def arguments(name: str, ids: dict[str, str]) -> dict[str, Any]:
         "appointment.set": {"status": "done"},
         "conversation.erase": {"user_id": "nobody"},
         "conversation.find": {"q": "x"},
+        "conversation.see": {"message": 1},
+        "conversation.note": {"text": "Call back."},
+        "conversation.assign": {"email": ""},
+        "saved_reply.set": {"name": "x", "text": "x"},
+        "saved_reply.remove": {"name": "x"},
         "conversation.reply": {"text": "A person here."},
         **{name: {"channel": "web"} for name in ("channel.set", "channel.pause", "channel.resume", "channel.remove")},
         "operator.add": {"email": "new@example.com", "role": "reader"},
@@ -192,7 +199,16 @@ async def test_a_record_outside_the_scope_is_refused_as_a_missing_one(
 
 @pytest.mark.parametrize("name", [name for name in EVERY if name.endswith(".list") or name == "webhook.attempts"])
 async def test_a_list_without_a_filter_shows_the_scope_alone(name: str, make_caller: conftest.MakeCaller, engine: ScriptedEngine) -> None:
-    if name in ("channel.list", "knowledge.list", "unanswered.list", "backup.list", "license.list", "mail.list", "node.list"):
+    if name in (
+        "channel.list",
+        "knowledge.list",
+        "unanswered.list",
+        "backup.list",
+        "license.list",
+        "mail.list",
+        "node.list",
+        "saved_reply.list",
+    ):
         pytest.skip("has no list over accounts")
     mine, other, third = [await make_caller() for _ in range(3)]
     for one in (mine, other, third):

@@ -8,11 +8,10 @@ from chatsvc.domain import shapes, times
 from chatsvc.domain.shapes import Json
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from chatsvc.domain.captures import Appointment, Request
     from chatsvc.domain.models import Conversation
     from chatsvc.store.handling import OperatorMessage
+    from chatsvc.usecases.conversation_team import AssignedConversation
     from chatsvc.usecases.conversations import TeamThread, TranscriptPage
     from chatsvc.usecases.erasure import ErasedVisitor
 
@@ -56,7 +55,13 @@ def thread(result: TeamThread) -> Json:
     detail = shapes.conversation_detail(result.conversation, result.messages)
     detail |= _handling(result.conversation)
     messages = [shapes.message_for_operator(message, result.mails.get(message.number)) for message in result.messages]
-    return {**detail, "visitor_phone": result.phone, "messages": messages}
+    team = {"assignee": result.team.assignee, "notes": [shapes.note(one) for one in result.team.notes]}
+    return {**detail, "visitor_phone": result.phone, "messages": messages, **team}
+
+
+def assigned(result: AssignedConversation) -> Json:
+    """Write a conversation with its assignee."""
+    return {**conversation(result.conversation), "assignee": result.assignee}
 
 
 def transcripts(result: TranscriptPage) -> Json:
@@ -64,7 +69,7 @@ def transcripts(result: TranscriptPage) -> Json:
     return {
         "parts": [
             {
-                "conversation": _exported(part.conversation, result.phones) if part.conversation else None,
+                "conversation": _exported(part.conversation, result) if part.conversation else None,
                 "message_count": part.conversation.message_count if part.conversation else 0,
                 "messages": [shapes.message(message) for message in part.messages],
                 "begins": part.begins,
@@ -76,10 +81,11 @@ def transcripts(result: TranscriptPage) -> Json:
     }
 
 
-def _exported(conversation: Conversation, phones: Mapping[str, str]) -> Json:
-    """Write a conversation as the interface has it, with a number known from WhatsApp."""
-    phone = phones.get(conversation.id)
-    return shapes.conversation(conversation) | ({} if phone is None else {"visitor_phone": phone})
+def _exported(conversation: Conversation, page: TranscriptPage) -> Json:
+    """Write a conversation as the interface has it. With a number known from WhatsApp, and the team's notes."""
+    phone, notes = page.phones.get(conversation.id), page.notes.get(conversation.id)
+    more: Json = {} if phone is None else {"visitor_phone": phone}
+    return shapes.conversation(conversation) | more | ({"notes": [shapes.note(one) for one in notes]} if notes else {})
 
 
 def erased(result: ErasedVisitor) -> Json:

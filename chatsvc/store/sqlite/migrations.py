@@ -695,6 +695,36 @@ MIGRATIONS: tuple[str, ...] = (
     """,
     # 35: the zone of the times on an operator's pages.
     "ALTER TABLE operators ADD COLUMN timezone TEXT",
+    # 36: conversations as an inbox of the team. `conversation_views.message` is the number of the last message that the operator has seen.
+    """
+    ALTER TABLE conversations ADD COLUMN assignee TEXT;
+    CREATE INDEX conversations_assigned ON conversations (assignee, last_message_at, number) WHERE assignee IS NOT NULL;
+    CREATE TABLE conversation_views (
+        operator_id TEXT NOT NULL,
+        conversation INTEGER NOT NULL REFERENCES conversations (number),
+        message INTEGER NOT NULL,
+        PRIMARY KEY (operator_id, conversation)
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX conversation_views_of_conversation ON conversation_views (conversation);
+    CREATE TABLE conversation_notes (
+        number INTEGER PRIMARY KEY,
+        conversation INTEGER NOT NULL REFERENCES conversations (number),
+        id TEXT NOT NULL,
+        author TEXT NOT NULL,
+        text TEXT NOT NULL,
+        created_at INTEGER NOT NULL
+    ) STRICT;
+    CREATE INDEX conversation_notes_of_conversation ON conversation_notes (conversation, number);
+    CREATE TABLE saved_replies (
+        number INTEGER PRIMARY KEY,
+        account_id TEXT NOT NULL REFERENCES accounts (id),
+        name TEXT NOT NULL,
+        text TEXT NOT NULL,
+        created_at INTEGER NOT NULL,
+        updated_at INTEGER NOT NULL
+    ) STRICT;
+    CREATE UNIQUE INDEX saved_replies_of_account ON saved_replies (account_id, name);
+    """,
 )
 
 

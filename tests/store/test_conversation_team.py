@@ -1,0 +1,152 @@
+"""The team's own records of conversations: unread messages of each operator, notes, assignment, saved replies; on both stores."""
+
+from __future__ import annotations
+
+from unittest.mock import patch
+
+import pytest
+
+from chatsvc.domain.models import Conversation, SavedReply
+from chatsvc.store import conversation_rows, conversation_team, conversation_view, erasure, operators, saved_replies, search_queries
+from chatsvc.store.conversation_view import Window
+from chatsvc.store.database import Database
+from chatsvc.store.search_queries import ConversationFilter, FoundConversations
+from tests.fakes import START
+from tests.store.support import chat, furnish, ignore
+
+pytestmark = pytest.mark.postgres
+
+
+async def listed(db: Database, after: tuple[int, int] | None = None, **chosen: object) -> FoundConversations:
+    """A page of two conversations of the account."""
+    wanted = ConversationFilter(**chosen)  # type: ignore[arg-type]  # the names are those of the filter
+    return await search_queries.conversations(db, ["account"], wanted, 2, after)
+
+
+async def visitors(db: Database, **chosen: object) -> list[str]:
+    """The visitors of all pages of a list."""
+    found, after = [], None
+    while True:
+        page = await listed(db, after, **chosen)
+        found += [conversation.user_id for conversation, _ in page.rows]
+        after = page.next
+        if after is None:
+            return found
+
+
+async def everything(db: Database) -> list[tuple[Conversation, int]]:
+    """All conversations with their numbers, newest first."""
+    return (await search_queries.conversations(db, ["account"], ConversationFilter(), 20)).rows
+
+
+async def unread(db: Database, operator: str) -> dict[str, int]:
+    """The unread messages of each visitor."""
+    rows = await everything(db)
+    details = await conversation_rows.details(db, [number for _, number in rows], operator)
+    return {conversation.user_id: details[number].unread for conversation, number in rows}
+
+
+async def see(db: Database, visitor: str, operator: str) -> None:
+    """Open the visitor's conversation."""
+    (found,) = [one for one, _ in await everything(db) if one.user_id == visitor]
+    view = await conversation_view.read(db, None, found.id, Window(), 20, operator)
+    assert view is not None
+    await conversation_team.see(db, None, found.id, operator, view.messages[-1].number)
+
+
+async def test_each_operator_has_unread_messages_of_visitors_until_the_conversation_is_opened(db: Database) -> None:
+    await furnish(db)
+    for visitor in ("v1", "v2"):
+        await chat(db, user_id=visitor, text="One", at=START)
+    await chat(db, user_id="v1", text="Two", at=START)
+    assert await unread(db, "ada") == {"v1": 2, "v2": 1}
+    await see(db, "v1", "ada")
+    assert (await unread(db, "ada"), await unread(db, "selin")) == ({"v1": 0, "v2": 1}, {"v1": 2, "v2": 1})
+    assert await visitors(db, status="unread", operator_id="ada") == ["v2"]
+    await chat(db, user_id="v1", text="Three", at=START)
+    assert await unread(db, "ada") == {"v1": 1, "v2": 1}
+    with patch.object(conversation_rows, "_ROWS", conversation_rows._ROWS.replace("LIMIT 100", "LIMIT 2")):
+        assert await unread(db, "selin") == {"v1": 2, "v2": 1}
+
+
+async def test_unread_conversations_are_found_behind_many_read_ones(db: Database) -> None:
+    await furnish(db)
+    for number in range(6):
+        await chat(db, user_id=f"v{number}", at=START + number)
+    for conversation, _ in (await everything(db))[:4]:
+        await see(db, conversation.user_id, "ada")
+    with patch.object(search_queries, "UNREAD_CHUNKS", (1, 2)):
+        first = await listed(db, status="unread", operator_id="ada")
+        assert (first.rows, first.next is None) == ([], False)
+        assert await visitors(db, status="unread", operator_id="ada") == ["v1", "v0"]
+    assert await visitors(db, status="unread", operator_id="ada") == ["v1", "v0"]
+
+
+async def test_a_row_has_the_last_words_and_the_assignee(db: Database) -> None:
+    await furnish(db)
+    await chat(db, user_id="v1", text="x" * 500, at=START)
+    ((_, number),) = (await listed(db)).rows
+    details = (await conversation_rows.details(db, [number], "ada"))[number]
+    assert (details.role, details.words, details.assignee) == ("assistant", f"reply to {'x' * 151}", None)
+
+
+async def test_mine_are_assigned_or_taken_ones_once_each(db: Database) -> None:
+    await furnish(db)
+    for number in range(4):
+        await chat(db, user_id=f"v{number}", at=START + number)
+    ids = {one.user_id: one.id for one, _ in await everything(db)}
+    for visitor in ("v0", "v2", "v3"):
+        assert await conversation_team.assign(db, ["account"], ids[visitor], "ada")
+    taken = "UPDATE conversations SET handling = 'operator', handling_since = 5, operator_id = 'ada' WHERE id IN (?, ?)"
+    await db.write(lambda connection: connection.execute(taken, (ids["v1"], ids["v2"])).rowcount)
+    assert await visitors(db, status="mine", operator_id="ada") == ["v3", "v2", "v1", "v0"]
+    assert await visitors(db, status="mine", operator_id="selin") == []
+    assert await conversation_team.assign(db, ["account"], ids["v3"], None)
+    assert await visitors(db, status="mine", operator_id="ada", channel="api") == ["v2", "v1", "v0"]
+    assert await conversation_team.assign(db, ["other"], ids["v0"], None) is None
+    assert await visitors(db, status="operator") == ["v2", "v1"]
+
+
+async def test_those_who_wait_are_left_out_of_the_rest(db: Database) -> None:
+    await furnish(db)
+    for number in range(3):
+        await chat(db, user_id=f"v{number}", at=START + number)
+    waits = "UPDATE conversations SET handling = 'waiting', handling_since = 5 WHERE user_id = 'v1'"
+    await db.write(lambda connection: connection.execute(waits).rowcount)
+    assert await visitors(db, without_waiting=True) == ["v2", "v0"]
+    assert await visitors(db, status="waiting") == ["v1"]
+
+
+async def test_notes_and_views_go_with_the_visitor_and_views_with_the_operator(db: Database) -> None:
+    await furnish(db)
+    await chat(db, user_id="v1", at=START)
+    ((conversation, _),) = (await listed(db)).rows
+    note = await conversation_team.add_note(db, ["account"], conversation.id, "Ada", "Call back", START)
+    assert await conversation_team.add_note(db, ["other"], conversation.id, "Ada", "x", START) is None
+    assert (await conversation_team.read(db, None, conversation.id)).notes == [note]
+    assert await conversation_team.notes_of(db, [conversation.id, "none"]) == {conversation.id: [note]}
+    for operator in ("ada", "selin"):
+        await conversation_team.see(db, None, conversation.id, operator, 7)
+    count = "SELECT (SELECT count(*) FROM conversation_views), (SELECT count(*) FROM conversation_notes)"
+
+    async def left() -> tuple[int, int]:
+        return await db.read(lambda connection: tuple(connection.execute(count).fetchone()))
+
+    await operators.remove(db, "ada")
+    assert await left() == (1, 1)
+    (place,) = await erasure.conversations(db, "v1", None)
+    while await erasure.some_of(db, place, ignore):
+        pass
+    assert await left() == (0, 0)
+
+
+async def test_saved_replies_are_of_one_account_and_bounded(db: Database) -> None:
+    await furnish(db)
+    for name, text in (("greeting", "Hello"), ("address", "Here"), ("greeting", "Hello {name}")):
+        assert await saved_replies.put(db, "account", SavedReply(name, text), START, 2)
+    assert not await saved_replies.put(db, "account", SavedReply("third", "x"), START, 2)
+    assert await saved_replies.all_of(db, "account") == [SavedReply("address", "Here"), SavedReply("greeting", "Hello {name}")]
+    assert await saved_replies.all_of(db, "other") == []
+    assert await saved_replies.remove(db, "other", "address") is None
+    assert await saved_replies.remove(db, "account", "address") == SavedReply("address", "Here")
+    assert await saved_replies.all_of(db, "account") == [SavedReply("greeting", "Hello {name}")]
