@@ -73,6 +73,18 @@ def date_and_time(instant: int, language: str, zone: str = "UTC") -> str:
     return f"{date(instant, language, zone)} {clock(instant, zone)}"
 
 
+def short_date(instant: int, now: int, language: str, zone: str = "UTC") -> str:
+    """Write day and month, and the year where it is not the present one: `22 Kas`, `22 Nov 2025`."""
+    there = moment(instant, zone)
+    year = f" {there.year}" if there.year != moment(now, zone).year else ""
+    return f"{there.day} {_MONTHS[language][there.month - 1][:3]}{year}"
+
+
+def days_ago(instant: int, now: int, zone: str = "UTC") -> int:
+    """Count the midnights of a zone since an instant; 0 is today, 1 yesterday."""
+    return (moment(now, zone).date() - moment(instant, zone).date()).days
+
+
 def machine_time(instant: int) -> str:
     """Write an instant for the attribute `datetime`."""
     return without_fraction(instant)

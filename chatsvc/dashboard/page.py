@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Container, Iterable, Mapping, Sequenc
 from functools import cached_property, partial
 from typing import Any
 
-from chatsvc.dashboard import catalogue, formats, navigation, reasons, responses, session_cookie
+from chatsvc.dashboard import catalogue, formats, navigation, reasons, responses, session_cookie, visitors
 from chatsvc.dashboard.fields import Fields
 from chatsvc.dashboard.local_paths import local, with_query
 from chatsvc.dashboard.route import ACCOUNT_ACCESS, Access, Route
@@ -14,6 +14,7 @@ from chatsvc.dashboard.templating import environment
 from chatsvc.dashboard.wording import sentence
 from chatsvc.domain import refusals
 from chatsvc.domain.actors import ANONYMOUS, Caller, Role, Scope
+from chatsvc.domain.hand_off import MINUTE_MS
 from chatsvc.domain.models import Account
 from chatsvc.domain.operators import NewSession, Operator, OperatorSession, SignedIn
 from chatsvc.domain.refusals import Refused
@@ -189,10 +190,33 @@ class Page:
             "size": partial(formats.size, language=language),
             "reasons": partial(reasons.sentence, language),
             "date": lambda at, there=zone: formats.date(at, language, there),
+            "ago_text": self._ago,
+            "visitor": partial(visitors.label, language),
             "weekday": lambda at, there=zone: formats.weekday(at, language, there),
             "clock": lambda at, there=zone: self._zoned(formats.clock(at, there), there),
             "date_and_time": lambda at, there=zone: self._zoned(formats.date_and_time(at, language, there), there),
         }
+
+    def _ago(self, at: int) -> str:
+        """Write how long ago something was: minutes, hours of the same day, yesterday, the weekday, then the date."""
+        now, zone = self.services.clock(), self.timezone
+        days, minutes = formats.days_ago(at, now, zone), max(0, now - at) // MINUTE_MS
+        if minutes < 1:
+            return self.text("parts.ago_now")
+        if minutes < 60:
+            return self.text("parts.ago_minutes", count=minutes)
+        if days < 1:
+            return self.text("parts.ago_hours", count=minutes // 60)
+        if days == 1:
+            return self.text("parts.ago_yesterday")
+        return formats.weekday(at, self.language, zone) if days < 7 else formats.short_date(at, now, self.language, zone)
+
+    def day_name(self, at: int, zone: str) -> str:
+        """Name the day of an instant: today, yesterday, or the weekday and the date."""
+        days = formats.days_ago(at, self.services.clock(), zone)
+        if days in (0, 1):
+            return self.text("parts.today" if days == 0 else "parts.yesterday")
+        return self.text("parts.day", weekday=formats.weekday(at, self.language, zone), date=formats.date(at, self.language, zone))
 
     def _zoned(self, time: str, zone: str) -> str:
         """Name the zone of a time if it is another than the page's."""

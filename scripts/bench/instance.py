@@ -94,6 +94,21 @@ class Instance:
                 " SELECT account_id, bot_id, channel, count(*) FROM conversations GROUP BY 1, 2, 3"
             )
 
+    def messages(self) -> None:
+        """Insert a question and its answer into each conversation. Let some visitors wait, and assign some conversations."""
+        with self._filling() as connection:
+            progress("messages: two of each conversation")
+            connection.execute(
+                """
+                INSERT INTO messages (conversation, id, role, content, created_at)
+                SELECT c.number, lower(hex(randomblob(16))), role.value,
+                    'Do you rent bicycles on Saturday, and what does a day cost for two adults and a child?', c.last_message_at
+                FROM conversations c CROSS JOIN json_each('["user", "assistant"]') role
+                """
+            )
+            connection.execute("UPDATE conversations SET handling = 'waiting', handling_since = last_message_at WHERE number % 40000 = 0")
+            connection.execute("UPDATE conversations SET assignee = (SELECT max(id) FROM operators) WHERE number % 500 = 0")
+
     def usage(self, count: int) -> None:
         """Fill in usage records of 30 days, in the order of time."""
         chance, now = random.Random(count), now_ms()

@@ -108,7 +108,7 @@ async def test_all_html_is_valid(site: Site, html_validate: Path, tmp_path: Path
                 written.append(tmp_path / f"{len(written)}{page.path.partition('?')[0].replace('/', '_')}.html")
                 written[-1].write_text(page.body)
     shown = "".join(path.read_text() for path in written)
-    assert all(one in shown for one in ("to0@example.com", "Another program asks", "waiting-visi", "has not verified"))
+    assert all(one in shown for one in ("to0@example.com", "Another program asks", "gone@example.com", "has not verified"))
     config = tmp_path / "rules.json"
     # Attributes may be written without a value or with an empty one; inputs inside of their label need no id.
     config.write_text(

@@ -25,7 +25,7 @@ async def tab(site: Site, browser: Browser) -> AsyncIterator[Page]:
 
 async def test_a_list_is_worked_by_keys_that_can_be_switched_off(site: Site, tab: Page) -> None:
     await tab.goto(f"{site.app.url}/conversations")
-    rows = await tab.locator("tr[data-id] a").evaluate_all("links => links.map(link => link.getAttribute('href'))")
+    rows = await tab.locator(".talk[data-id] a").evaluate_all("links => links.map(link => link.getAttribute('href'))")
     assert len(rows) >= 2
     await tab.keyboard.press("j")
     await tab.keyboard.press("j")
@@ -66,7 +66,7 @@ async def test_a_new_message_appears_in_an_open_conversation(site: Site, tab: Pa
     (found,) = [one for one in (await site.do("conversation.list", bot=site.mine.bot)).items if one.id == site.mine.ids["conversation"]]
     exchange = new_exchange(site.mine.bot, site.mine.account, found.user_id, at=site.clock.now, text="Are you still there?")
     await exchanges.record(site.app.services.db, exchange, ignore)
-    await tab.get_by_text("Are you still there?", exact=True).wait_for(timeout=15_000)
+    await tab.locator("#messages").get_by_text("Are you still there?", exact=True).wait_for(timeout=15_000)
     assert await tab.locator("#messages li.message").count() == shown + 2
 
 
@@ -92,7 +92,7 @@ async def test_an_open_conversation_refreshes_after_faults_and_while_a_link_has_
     await tab.route(address, fail)
     exchange = new_exchange(site.mine.bot, site.mine.account, found.user_id, at=site.clock.now, text="After the faults")
     await exchanges.record(site.app.services.db, exchange, ignore)
-    await tab.get_by_text("After the faults", exact=True).wait_for(timeout=40_000)
+    await tab.locator("#messages").get_by_text("After the faults", exact=True).wait_for(timeout=40_000)
     assert next(faults, None) is None
     assert await tab.evaluate("document.activeElement.getAttribute('href')") == focused
 
@@ -138,7 +138,7 @@ async def test_the_visitor_sees_that_a_reply_is_being_typed(site: Site, tab: Pag
     (found,) = (await site.do("conversation.list", bot=bot, channel="web")).items
     await tab.goto(f"{site.app.url}/conversations/{found.id}")
     async with tab.expect_response("**/typing") as answer:
-        await tab.locator("textarea[name=text]").press_sequentially("One")
+        await tab.locator("[data-action='conversation.reply'] textarea").press_sequentially("One")
     assert ((await answer.value).status, services.events.is_typing((bot, "web", "watched"), "operator")) == (204, True)
 
 

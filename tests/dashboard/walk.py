@@ -31,6 +31,7 @@ PAGES: Mapping[str, Access] = {
     "/inbox": Access.READER,
     "/waiting": Access.READER,
     "/conversations": Access.READER,
+    "/replies": Access.READER,
     "/bots": Access.READER,
     "/bots/{bot}/channels": Access.OWNER,
     "/bots/{bot}/file": Access.OWNER,

@@ -33,17 +33,22 @@ async def _context(page: Page, bot: Bot, entry: Entry | None, values: dict[str, 
 
 
 async def show(page: Page) -> HttpResponse:
-    """Show the editor of an entry."""
+    """Show the editor of an entry. `conversation` and `message` name a reply whose question is filled in as a phrasing."""
     bot = await page.perform("bot.show", bot=page.params["bot"])
     entry = await page.perform("knowledge.show", bot=bot.id, entry=page.params["entry"])
-    return page.render("knowledge_entry.html", **await _context(page, bot, entry, values_of(entry)))
+    values, asked = values_of(entry), ""
+    if page.query.get("message") and page.may("knowledge.set"):
+        asked = (await _answered(page, bot)).get("question", "")
+        if asked and asked not in (entry.question, *entry.alt):
+            values["alt"] = "\n".join([*entry.alt, asked])
+    return page.render("knowledge_entry.html", **await _context(page, bot, entry, values, q=asked))
 
 
 async def show_new(page: Page) -> HttpResponse:
     """Show the editor of a new entry, empty or filled in.
 
-    `unanswered` is the number of a question whose group it begins with. `conversation` and `message` name an operator's message:
-    it is the answer, and the visitor's last question before it is the question, without personal data.
+    `unanswered` is the number of a question whose group it begins with. `conversation` and `message` name a message: the visitor's last
+    question before it is the question, without personal data, and an operator's message is the answer.
     """
     bot = await page.perform("bot.show", bot=page.params["bot"])
     values, number = {"question": "", "alt": "", "answer": "", "language": ""}, page.query.get("unanswered", "")
@@ -56,17 +61,17 @@ async def show_new(page: Page) -> HttpResponse:
 
 
 async def _answered(page: Page, bot: Bot) -> dict[str, str]:
-    """Return question and answer of an operator's message; raises `conversation_not_found` for one of another bot."""
+    """Return the question of a message and an operator's answer. Raises `conversation_not_found` for one of another bot."""
     conversation, message = page.query.get("conversation", ""), page.query["message"]
     found: ShownConversation = await page.perform("conversation.view", conversation=conversation, around=message)
     if found.conversation.chatbot_id != bot.id:
         raise refusals.conversation_not_found(conversation=conversation)
     messages = [shown.message for shown in found.messages]
-    at = next((at for at, one in enumerate(messages) if one.id == message and one.role == "operator"), None)
+    at = next((at for at, one in enumerate(messages) if one.id == message and one.role != "user"), None)
     if at is None:
         return {}
     question = await page.services.offload(lambda: last_question(messages[:at], bot.country, bot.language))
-    return {"question": question, "answer": messages[at].content}
+    return {"question": question, "answer": messages[at].content if messages[at].role == "operator" else ""}
 
 
 def question_number(text: str) -> int:

@@ -11,7 +11,14 @@
   for (const part of document.querySelectorAll("[data-refresh][id]")) keepFresh(part.id);
 
   function keepFresh(id) {
-    let pause = FAST, changed = Date.now(), seen = document.getElementById(id).innerHTML;
+    let pause = FAST, changed = Date.now(), seen = contentOf(document.getElementById(id));
+
+    // Without the words of times such as "5 min", which change by themselves.
+    function contentOf(part) {
+      const copy = part.cloneNode(true);
+      for (const time of copy.querySelectorAll("time[title]")) time.textContent = "";
+      return copy.innerHTML;
+    }
 
     function isOver(part) { return Date.now() - changed > END && !part.hasAttribute("data-steady"); }
 
@@ -27,12 +34,13 @@
       const fresh = new DOMParser().parseFromString(await answer.text(), "text/html").getElementById(id);
       if (!fresh || isBusy(part)) return;
       part.toggleAttribute("data-steady", fresh.hasAttribute("data-steady"));
-      if (fresh.innerHTML === seen) {
+      const content = contentOf(fresh);
+      if (part.innerHTML !== fresh.innerHTML) replace(part, fresh);
+      if (content === seen) {
         pause = Math.min(SLOW, pause * 1.5);
         return;
       }
-      seen = fresh.innerHTML;
-      replace(part, fresh);
+      seen = content;
       pause = FAST;
       changed = Date.now();
     }
@@ -143,6 +151,95 @@
     });
   }
 
+  // Ctrl+Enter sends: <textarea data-send> with the button data-main of its form.
+  for (const box of document.querySelectorAll("textarea[data-send]")) {
+    box.addEventListener("keydown", (event) => {
+      if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
+      event.preventDefault();
+      const button = box.form.querySelector("[data-main]");
+      if (!button.disabled) box.form.requestSubmit(button);
+    });
+  }
+
+  // Saved replies in a box: <textarea data-saved="HINT"> beside <select name="saved">. A word that begins with / opens the list.
+  for (const box of document.querySelectorAll("textarea[data-saved]")) {
+    const select = box.form.elements.saved;
+    if (!select) continue;
+    const list = document.createElement("ul"), told = document.createElement("p");
+    let at = 0, found = [];
+    list.id = "saved-replies";
+    list.className = "options";
+    list.hidden = true;
+    list.setAttribute("role", "listbox");
+    list.setAttribute("aria-label", select.labels[0].textContent.trim());
+    told.className = "unseen";
+    told.setAttribute("role", "status");
+    box.closest(".write").append(list, told);
+    box.setAttribute("aria-controls", list.id);
+    box.setAttribute("aria-autocomplete", "list");
+
+    // The word before the cursor, if it begins with /.
+    const word = () => box.value.slice(0, box.selectionStart).match(/(?:^|\s)(\/[^\s/]*)$/)?.[1];
+
+    function close() {
+      list.hidden = true;
+      told.textContent = "";
+      box.removeAttribute("aria-activedescendant");
+    }
+
+    function choose(place) {
+      at = (place + found.length) % found.length;
+      [...list.children].forEach((item, number) => item.setAttribute("aria-selected", String(number === at)));
+      list.children[at].scrollIntoView({ block: "nearest" });
+      box.setAttribute("aria-activedescendant", list.children[at].id);
+    }
+
+    function open() {
+      const typed = word();
+      const words = (text) => text.toLocaleLowerCase(document.documentElement.lang);
+      found = typed === undefined ? [] : [...select.options].filter((one) => one.value && words(one.value).includes(words(typed.slice(1))));
+      if (!found.length) return close();
+      list.replaceChildren(...found.map((one, number) => {
+        const item = document.createElement("li"), text = document.createElement("small");
+        item.id = `saved-${number}`;
+        item.setAttribute("role", "option");
+        text.textContent = one.dataset.text;
+        item.append(one.value, text);
+        item.addEventListener("pointerdown", (event) => { event.preventDefault(); insert(one, word()); });
+        return item;
+      }));
+      list.hidden = false;
+      told.textContent = box.dataset.saved;
+      choose(0);
+    }
+
+    // Writes a reply in place of a word before the cursor, or at the end of the text.
+    function insert(one, typed) {
+      const end = typed === undefined ? box.value.length : box.selectionStart, start = end - (typed?.length ?? 0);
+      const gap = typed === undefined && box.value.trim() ? "\n\n" : "";
+      box.setRangeText(gap + one.dataset.text, start, end, "end");
+      close();
+      box.focus();
+      box.dispatchEvent(new Event("input"));
+    }
+
+    box.addEventListener("input", open);
+    box.addEventListener("blur", close);
+    box.addEventListener("keydown", (event) => {
+      if (list.hidden || event.ctrlKey || event.metaKey) return;
+      const act = { ArrowDown: () => choose(at + 1), ArrowUp: () => choose(at - 1), Enter: () => insert(found[at], word()), Tab: () => insert(found[at], word()), Escape: close }[event.key];
+      if (!act) return;
+      event.preventDefault();
+      act();
+    });
+    box.form.querySelector("[data-insert]").addEventListener("click", (event) => {
+      event.preventDefault();
+      const one = select.selectedOptions[0];
+      if (one.value) insert(one);
+      select.value = "";
+    });
+  }
+
   // Copy buttons beside texts and secrets.
   for (const element of document.querySelectorAll("[data-copyable]")) {
     if (!navigator.clipboard) break;
@@ -214,7 +311,7 @@
     switchOf(hint, "shortcuts");
     document.addEventListener("keydown", (event) => {
       if (setting("shortcuts") === "off" || event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, select, textarea")) return;
-      const links = [...document.querySelectorAll("main [data-id]")].flatMap((row) => row.querySelector("a[href^='/conversations/']") ?? []);
+      const links = [...(hint.closest(".talks") ?? document).querySelectorAll("main [data-id]")].flatMap((row) => row.querySelector("a[href^='/conversations/']") ?? []);
       // After a form was sent, the list goes on at its record.
       const here = document.activeElement === document.body ? document.querySelector(":target") : document.activeElement;
       const at = links.findIndex((link) => link.closest("[data-id]").contains(here));

@@ -1,0 +1,198 @@
+"""Conversations as an inbox: unread, notes, assignment, saved replies, the visitor beside the thread; without a script."""
+
+from __future__ import annotations
+
+import json
+from xml.etree.ElementTree import Element
+
+import pytest
+import pytest_asyncio
+from aiohttp import ClientSession
+
+from chatsvc.domain.captures import Captured
+from chatsvc.domain.refusals import Refused
+from chatsvc.engines import Evidence
+from chatsvc.store import exchanges
+from chatsvc.usecases import saved_replies
+from tests.dashboard.client import Client, Shown
+from tests.dashboard.site import Site
+from tests.store.inspection import execute
+from tests.store.support import ignore, new_exchange
+
+VISITOR = "7d3f9a2c41b8e6d05f7a"
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def web(site: Site) -> str:
+    """A conversation on the website."""
+    await site.do("channel.set", bot=site.mine.bot, channel="web", sites=["https://shop.example"])
+    await write(site, "Do you rent bicycles?")
+    (found,) = (await site.do("conversation.list", bot=site.mine.bot, channel="web")).items
+    return str(found.id)
+
+
+async def write(site: Site, text: str, visitor: str = VISITOR, evidence: str | None = None) -> None:
+    """A message on the website with its reply."""
+    exchange = new_exchange(site.mine.bot, site.mine.account, visitor, channel="web", at=site.clock.now, text=text)
+    await exchanges.record(site.app.services.db, exchange._replace(evidence=evidence), ignore)
+
+
+def element(page: Shown, record: str) -> Element:
+    """The row of a record, or its element in the thread."""
+    return next(one for one in page.tree.iter() if one.get("data-id") == record)
+
+
+def text_of(one: Element) -> str:
+    """The text of an element with single spaces."""
+    return " ".join("".join(one.itertext()).split())
+
+
+def part(page: Shown, part_id: str) -> str:
+    """The text of a part of the page."""
+    return next(text_of(one) for one in page.tree.iter() if one.get("id") == part_id)
+
+
+async def test_a_row_is_unread_until_its_operator_opens_it(site: Site, reader: Client, editor: Client, web: str) -> None:
+    row = element(await reader.get("/conversations"), web)
+    assert (row.get("data-unread"), "Visitor 5F7A now Bot: reply to Do you rent bicycles?" in text_of(row)) == ("1", True)
+    (time,) = row.iter("time")
+    assert (time.get("datetime"), time.get("title")) == ("2026-11-20T12:14:28Z", "20 November 2026 15:14")
+    opened = await reader.get(f"/conversations/{web}")
+    assert element(opened, web).get("data-unread") == "0"
+    assert element(await editor.get("/conversations"), web).get("data-unread") == "1"
+    assert web not in (await reader.get("/conversations?status=unread")).records()
+    await write(site, "Are you there?")
+    assert web in (await reader.get("/conversations?status=unread")).records()
+    assert web in (await reader.get("/conversations?status=unread&q=bicycles")).records()
+    row = element(await reader.get("/conversations"), web)
+    assert (row.get("data-unread"), "1 unread message" in text_of(row)) == ("1", True)
+    turkish = await site.client("reader", "tr")
+    row = element(await turkish.get("/conversations"), web)
+    assert ("Ziyaretçi 5F7A" in text_of(row), "okunmamış mesaj" in text_of(row)) == (True, True)
+
+
+async def test_a_visitor_who_waits_stands_first(site: Site, reader: Client, web: str) -> None:
+    await write(site, "Newer than the other", "newer-visitor")
+    waits = "UPDATE conversations SET handling = :1, handling_since = :2 WHERE id = :3"
+    await execute(site.app, waits, "waiting", site.clock.now, web)
+    for path in (f"/conversations/{web}", "/conversations"):
+        page = await reader.get(path)
+        assert "Waiting for a person" in page.text
+        rows = [one.get("data-id") for one in page.tree.iter("li") if one.get("data-unread") is not None]
+        assert (rows[0], rows.count(web)) == (web, 1), path
+    assert (await reader.get("/conversations?status=waiting")).records() == [web]
+    await execute(site.app, waits, "bot", None, web)
+    assert "Waiting for a person" not in (await reader.get("/conversations")).text
+
+
+async def test_a_note_is_seen_by_the_team_alone(site: Site, editor: Client, reader: Client, owner: Client) -> None:
+    conversation, secret = site.mine.ids["conversation"], "Pays late; ask for a deposit."
+    path = f"/conversations/{conversation}"
+    refused = await editor.submit(path, "conversation.note", text="x" * 4001)
+    assert (refused.status, refused.alert != "", "x" * 4001 in refused.body) == (422, True, True)
+    assert secret in part(await editor.submit(path, "conversation.note", text=secret), "messages")
+    thread = part(await reader.get(path), "messages")
+    assert ("Private note by Editor" in thread, secret in thread) == (True, True)
+    assert (await reader.get(path)).forms("conversation.note") == []
+    assert (await reader.post(f"{path}/note", {"text": "x"})).status == 403
+    assert (await editor.post(f"/conversations/{site.other.ids['conversation']}/note", {"text": "x"})).status == 404
+    exported = json.loads((await owner.submit(path, "conversation.export")).body)
+    assert [one["text"] for one in exported["notes"]] == [secret]
+    headers = {"Authorization": f"Bearer {site.mine.key}"}
+    async with ClientSession(headers=headers) as session, session.get(f"{site.app.url}/api/v2/conversations/{conversation}") as answer:
+        assert (answer.status, secret in await answer.text()) == (200, False)
+    (found,) = [one for one in (await site.do("conversation.list", bot=site.mine.bot)).items if one.id == conversation]
+    await site.say(site.mine, "Hello again", found.user_id)
+    assert secret not in repr(site.engine.turns[-1])
+
+
+async def test_a_conversation_is_assigned_and_mine(site: Site, editor: Client, owner: Client, reader: Client, web: str) -> None:
+    path = f"/conversations/{web}"
+    done = await owner.submit(path, "conversation.assign", email=site.email("editor"))
+    assert ("Saved." in done.text, "assigned to Editor" in text_of(element(done, web))) == (True, True)
+    assert (await editor.get("/conversations?status=mine")).records() == [web]
+    assert web not in (await owner.get("/conversations?status=mine")).records()
+    refused = await owner.submit(path, "conversation.assign", email="nobody@example.com")
+    assert refused.status == 404
+    assert (await reader.post(f"{path}/assign", {"email": ""})).status == 403
+    # The filter stays while one works through the list.
+    (row,) = element(await editor.get("/conversations?status=mine"), web).iter("a")
+    replied = await editor.submit(row.get("href", ""), "conversation.reply", text="On it.", yes="1")
+    assert replied.path == f"{path}?status=mine"
+    await owner.submit(path, "conversation.assign", email="")
+    await site.do("conversation.release", conversation=web)
+    assert (await editor.get("/conversations?status=mine")).records() == []
+
+
+async def test_saved_replies_are_kept_and_inserted_without_a_script(site: Site, editor: Client, reader: Client, web: str) -> None:
+    assert "No saved replies yet." in (await reader.get("/replies")).text
+    text = "Hello {name}, this is Ada."
+    assert (await editor.submit("/replies", "saved_reply.set", name="greeting", text=text)).text.count(text) >= 1
+    refused = await editor.submit("/replies", "saved_reply.set", where={"name": ""}, name="", text="Kept")
+    assert (refused.status, "Kept" in refused.body) == (422, True)
+    changed = await editor.submit("/replies", "saved_reply.set", where={"name": "greeting"}, text=f"{text} How can I help?")
+    assert changed.records() == ["greeting"]
+    path = f"/conversations/{web}"
+    for name, filled in ((None, "Hello, this is Ada. How can I help?"), ("Deniz", "Hello Deniz, this is Ada. How can I help?")):
+        await execute(site.app, "UPDATE conversations SET visitor_name = :1 WHERE id = :2", name, web)
+        page = await editor.get(path)
+        (form,) = page.forms("conversation.reply")
+        (button,) = [one for one in form.iter("button") if one.get("value") == "saved"]
+        fields = {"text": "So:", "saved": "greeting", "insert": "saved"}
+        inserted = await editor.post(button.get("formaction", ""), fields)
+        assert dict(inserted.values(inserted.forms("conversation.reply")[0]))["text"] == f"So:\n\n{filled}"
+    assert (await reader.post("/replies", {"name": "x", "text": "x"})).status == 403
+    gone = await editor.submit("/replies", "saved_reply.remove", where={"name": "greeting"})
+    assert "Removed." in gone.text
+    assert (await editor.post("/replies/remove", {"name": "greeting"})).status == 404
+    turkish = await site.client("editor", "tr")
+    assert "Henüz hazır yanıt yok." in (await turkish.get("/replies")).text
+
+
+def test_a_missing_name_leaves_no_gap() -> None:
+    assert saved_replies.filled("Merhaba {name}, hoş geldiniz", None) == "Merhaba, hoş geldiniz"
+    assert saved_replies.filled("{name}, hoş geldiniz", None) == "hoş geldiniz"
+    assert saved_replies.filled("{name}, hoş geldiniz", "Ayşe") == "Ayşe, hoş geldiniz"
+
+
+async def test_an_answer_is_improved_in_the_editor_of_its_entry(site: Site, editor: Client, reader: Client, web: str) -> None:
+    entry = site.mine.ids["entry"]
+    for question, known, decision in (
+        ("Is Saturday fine?", entry, "answer"),
+        ("And Sunday?", entry, "abstain"),
+        ("And Monday?", "gone", "answer"),
+    ):
+        await write(site, question, evidence=Evidence(((known, 0.9),), decision, 0.9).to_json())
+    links = [one for one in (await editor.get(f"/conversations/{web}")).links() if "&message=" in one and "/knowledge/" in one][-3:]
+    assert [one.partition("?")[0].rpartition("/")[2] for one in links] == [entry, "new", "new"]
+    (form,) = (await editor.get(links[0])).forms("knowledge.set")
+    filled = dict((await editor.get(links[0])).values(form))
+    assert ("Is Saturday fine?" in filled["alt"].split("\n"), filled["question"] != "Is Saturday fine?") == (True, True)
+    page = await editor.get(links[1])
+    filled = dict(page.values(page.forms("knowledge.set")[0]))
+    assert (filled["question"], filled["answer"]) == ("And Sunday?", "")
+    assert not [one for one in (await reader.get(f"/conversations/{web}")).links() if "/knowledge/new" in one]
+
+
+async def test_days_stand_between_messages_and_the_visitor_beside_them(site: Site, owner: Client) -> None:
+    wish = Captured("contact", "Call me", "Ömer Çelik", "omer@example.com", "05327654321")
+    await site.say(site.mine, "Merhaba, bisiklet kiralıyor musunuz?", "two-days")
+    await site.say(site.mine, "Ömer Çelik, omer@example.com, 0532 765 43 21", "two-days", wish)
+    (found,) = (await site.do("conversation.list", bot=site.mine.bot, q="two-days")).items
+    earlier = "UPDATE messages SET created_at = created_at - 86400000 * :1 WHERE content = :2"
+    await execute(site.app, earlier, 1, "Merhaba, bisiklet kiralıyor musunuz?")
+    page = await owner.get(f"/conversations/{found.id}")
+    days = [text_of(one) for one in page.tree.iter("li") if one.get("class") == "day"]
+    assert days == ["Yesterday", "Today"]
+    await execute(site.app, earlier, 9, "Merhaba, bisiklet kiralıyor musunuz?")
+    page = await owner.get(f"/conversations/{found.id}")
+    assert [text_of(one) for one in page.tree.iter("li") if one.get("class") == "day"] == ["Tuesday, 10 November 2026", "Today"]
+    beside = part(page, "person")
+    assert [one for one in ("Ömer Çelik", "omer@example.com", "+905327654321", "Turkish", "Contact") if one not in beside] == []
+    assert "tel:+905327654321" in page.links()
+
+
+async def test_an_operator_of_another_account_is_not_assigned(site: Site, web: str) -> None:
+    await site.do("operator.add", email="stranger-of@example.com", account=site.other.account, role="editor")
+    with pytest.raises(Refused, match="operator_not_found"):
+        await site.do("conversation.assign", conversation=web, email="stranger-of@example.com")
