@@ -136,7 +136,13 @@ async def pending(db: Database) -> list[UnfinishedTurn]:
     """List the messages of all channels whose turns are not settled, oldest first."""
 
     def unit(connection: Connection) -> list[UnfinishedTurn]:
-        rows = connection.execute(f"SELECT c.account_id, c.bot_id, m.number {FROM} WHERE m.pending = 1 ORDER BY m.number")
+        # The index named, since SQLite would rather walk all messages than sort the few of the index.
+        rows = connection.execute(
+            """
+            SELECT c.account_id, c.bot_id, m.number FROM messages m INDEXED BY messages_pending
+            JOIN conversations c ON c.number = m.conversation WHERE m.pending = 1 ORDER BY m.number
+            """
+        )
         return [UnfinishedTurn(*row) for row in rows]
 
     return await db.read(unit)

@@ -23,6 +23,7 @@ from chatsvc.store import (
     audit,
     bots,
     captures,
+    channel_messages,
     conversation_rows,
     conversation_team,
     conversation_view,
@@ -318,6 +319,7 @@ OVER_ALL_BOTS: dict[str, Callable[[Database], Awaitable[object]]] = {
     "conversations that wait": lambda db: search_queries.conversations(db, ["account"], ConversationFilter(status="waiting"), 20),
     "a search in all conversations": lambda db: found(db, None, "hello"),
     "a search in all conversations by a frequent word": lambda db: found_along(db, None),
+    "turns that are not settled": channel_messages.pending,
     "indexing conversations": lambda db: search.index(db, lambda text: text.contents),
     "a page of all bots": lambda db: bots.page(db, None, 20),
     "conversations of all accounts": lambda db: found(db, None, after=(START, 1)),
@@ -333,6 +335,7 @@ FEW = (
     "SCAN p",
     "SCAN a",
     "SCAN q USING INDEX unanswered_unmasked",
+    "SCAN m USING INDEX messages_pending",
     "SCAN search_queue",
     "SEARCH conversations USING INDEX sqlite_autoindex_conversations_2",
 )
