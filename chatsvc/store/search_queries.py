@@ -69,7 +69,7 @@ async def conversations(
 
 def _find(connection: Connection, search: _TermQuery) -> FoundConversations:
     status = search.filter.status
-    if status in (WAITING, OPERATOR, MINE):
+    if status in (WAITING, OPERATOR) or (status == MINE and not search.filter.terms):
         found, following = _of_the_team(connection, search)
     elif search.filter.terms:
         found, following = _with_terms(connection, search)
@@ -114,15 +114,16 @@ def _numbers(connection: Connection, behind: int, limit: int) -> list[int]:
 def _matching(connection: Connection, search: _TermQuery, numbers: list[int]) -> list[_Position]:
     """Return the conversations that match, highest number first. Each comes with the time of its last message."""
     chosen = search.filter
-    reader = chosen.operator_id if chosen.status == UNREAD_BY_ME else None
+    reader, owner = (chosen.operator_id if chosen.status == status else None for status in (UNREAD_BY_ME, MINE))
     (text,) = connection.execute(
         f"""
         SELECT json_group_array(json_array(c.last_message_at, c.number)) FROM json_each(?3) page
         CROSS JOIN search_documents d ON d.conversation = CAST(page.value AS BIGINT) CROSS JOIN conversations c ON c.number = d.conversation
         WHERE {MATCHES} AND (?4 IS NULL OR c.channel = ?4) AND (?2 IS NULL OR c.bot_id = ?2) AND {ACCOUNT_IN_SCOPE}
             AND (?5 IS NULL OR EXISTS ({_UNREAD_BY_5}))
+            AND (?6 IS NULL OR c.assignee = ?6 OR (c.handling = 'operator' AND c.operator_id = ?6))
         """,
-        (*search.owners.values, json.dumps(numbers), chosen.channel, reader, None, patterns(chosen.terms)),
+        (*search.owners.values, json.dumps(numbers), chosen.channel, reader, owner, patterns(chosen.terms)),
     ).fetchone()
     return sorted((tuple(row) for row in json.loads(text)), key=lambda row: -row[1])
 
@@ -145,7 +146,7 @@ _MINE = f"""
 
 
 def _of_the_team(connection: Connection, search: _TermQuery) -> tuple[list[_Position], _Position | None]:
-    """Read the conversations that wait for a person, have one, or are one operator's. Of the first two there are never many."""
+    """Read the conversations that wait for a person, have one, or are one operator's. A search is among the first two, which are few."""
     chosen = search.filter
     statement, who = (_MINE, chosen.operator_id) if chosen.status == MINE else (_HANDED_OFF, chosen.status)
     rows = connection.execute(

@@ -7,7 +7,18 @@ from unittest.mock import patch
 import pytest
 
 from chatsvc.domain.models import Conversation, SavedReply
-from chatsvc.store import conversation_rows, conversation_team, conversation_view, erasure, operators, saved_replies, search_queries
+from chatsvc.domain.search_words import Term
+from chatsvc.store import (
+    conversation_rows,
+    conversation_team,
+    conversation_view,
+    erasure,
+    operators,
+    saved_replies,
+    search,
+    search_queries,
+    search_terms,
+)
 from chatsvc.store.conversation_view import Window
 from chatsvc.store.database import Database
 from chatsvc.store.search_queries import ConversationFilter, FoundConversations
@@ -105,6 +116,23 @@ async def test_mine_are_assigned_or_taken_ones_once_each(db: Database) -> None:
     assert await visitors(db, status="mine", operator_id="ada", channel="api") == ["v2", "v1", "v0"]
     assert await conversation_team.assign(db, ["other"], ids["v0"], None) is None
     assert await visitors(db, status="operator") == ["v2", "v1"]
+
+
+async def test_a_search_among_mine_finds_assigned_and_taken_ones(db: Database) -> None:
+    await furnish(db)
+    for number in range(4):
+        await chat(db, user_id=f"v{number}", text="helmet" if number else "lock", at=START + number)
+    ids = {one.user_id: one.id for one, _ in await everything(db)}
+    for visitor in ("v0", "v2"):
+        await conversation_team.assign(db, ["account"], ids[visitor], "ada")
+    taken = "UPDATE conversations SET handling = 'operator', handling_since = 5, operator_id = 'ada' WHERE id = ?"
+    await db.write(lambda connection: connection.execute(taken, (ids["v1"],)).rowcount)
+    await search.index(db, lambda text: " ".join(text.contents).split())
+    sought = {"status": "mine", "terms": [Term("helmet")]}
+    assert await visitors(db, operator_id="ada", **sought) == ["v2", "v1"]
+    assert await visitors(db, operator_id="selin", **sought) == []
+    with patch.object(search_terms, "RARE", 0), patch.object(search_queries, "CHUNKS", (1, 1)):
+        assert await visitors(db, operator_id="ada", **sought) == ["v2", "v1"]
 
 
 async def test_those_who_wait_are_left_out_of_the_rest(db: Database) -> None:
