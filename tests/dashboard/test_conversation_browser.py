@@ -71,6 +71,7 @@ async def test_three_columns_on_a_desk_and_one_on_a_phone(site: Site, browser: B
         await page.locator(f".talk a[href='{path}']").click()
         shown = [await page.locator(one).is_visible() for one in (".talks", ".thread", ".visitor")]
         assert shown == [False, True, False]
+        assert await page.get_by_text("Times are in").is_visible()
         assert await in_sight(page, REPLY)
         assert await in_sight(page, "#messages li.message:last-child")
         assert await page.locator("html").evaluate("html => html.scrollWidth <= innerWidth")

@@ -204,7 +204,7 @@ async def test_an_editor_takes_replies_and_gives_back(site: Site, editor: Client
     path = f"/conversations/{web}"
     assert [form.get("data-action") for form in (await reader.get(path)).forms()] == ["session.remove"]
     taken = await editor.submit(path, "conversation.take")
-    assert "Editor has this conversation" in taken.text
+    assert "You have this conversation" in taken.text
     assert web in (await reader.get("/conversations?status=operator")).records()
     refused = await editor.submit(path, "conversation.reply", text="x" * 4001)
     assert (refused.status, "x" * 4001 in refused.body) == (422, True)
@@ -213,7 +213,8 @@ async def test_an_editor_takes_replies_and_gives_back(site: Site, editor: Client
     # Somebody else has to confirm.
     other = await owner.submit(path, "conversation.take")
     assert (other.status, "Editor already has this conversation." in other.alert) == (422, True)
-    assert "Owner has this conversation" in (await owner.submit(path, "conversation.take", yes="1")).text
+    assert "You have this conversation" in (await owner.submit(path, "conversation.take", yes="1")).text
+    assert "Owner has this conversation" in (await editor.get(path)).text
     typed = {"text": "Half written", "find": "open on saturday"}
     hits = await owner.post(f"{path}/find", typed)
     (form,) = hits.forms("conversation.reply")
@@ -226,7 +227,7 @@ async def test_an_editor_takes_replies_and_gives_back(site: Site, editor: Client
     other = await editor.submit(path, "conversation.release")
     assert (other.status, "Owner already has this conversation." in other.alert) == (422, True)
     back = await owner.submit(path, "conversation.release")
-    assert ("The bot has the conversation again." in back.text, "has this conversation" in back.text) == (True, False)
+    assert ("The bot has the conversation again." in back.text, "have this conversation" in back.text) == (True, False)
     assert (await reader.post(f"{path}/reply", {"text": "x"})).status == 403
 
 
