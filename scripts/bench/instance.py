@@ -106,7 +106,9 @@ class Instance:
                 FROM conversations c CROSS JOIN json_each('["user", "assistant"]') role
                 """
             )
-            connection.execute("UPDATE conversations SET handling = 'waiting', handling_since = last_message_at WHERE number % 40000 = 0")
+            # From now on: after ten minutes the bot would take requests from them, which loads its engine into an idle service.
+            waits = "UPDATE conversations SET handling = 'waiting', handling_since = ? WHERE number % 40000 = 0"
+            connection.execute(waits, (now_ms(),))
             connection.execute("UPDATE conversations SET assignee = (SELECT max(id) FROM operators) WHERE number % 500 = 0")
 
     def usage(self, count: int) -> None:
