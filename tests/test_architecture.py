@@ -412,6 +412,8 @@ def test_an_operation_that_does_not_exist_is_refused() -> None:
 # The others are called by a command as well.
 BY_THE_DASHBOARD_ALONE = {name for name, operation in OPERATIONS.items() if operation.role is None} | {
     "bot.try",
+    "closed.add",
+    "closed.remove",
     "knowledge.lint",
     "knowledge.preview",
     "knowledge.preview_show",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from datetime import date as calendar_date
 from zoneinfo import ZoneInfo
 
 from chatsvc.domain.times import without_fraction
@@ -11,7 +12,7 @@ _MONTHS = {
     "en": ["January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December"],
     "tr": ["Ocak", "Şubat", "Mart", "Nisan", "Mayıs", "Haziran", "Temmuz", "Ağustos", "Eylül", "Ekim", "Kasım", "Aralık"],
 }
-_DAYS = {
+DAYS = {
     "en": ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"],
     "tr": ["Pazartesi", "Salı", "Çarşamba", "Perşembe", "Cuma", "Cumartesi", "Pazar"],
 }
@@ -54,13 +55,22 @@ def moment(instant: int, zone: str) -> datetime:
 
 def date(instant: int, language: str, zone: str = "UTC") -> str:
     """Write a date: `22 Kasım 2026`, `22 November 2026`."""
-    there = moment(instant, zone)
+    return day(moment(instant, zone), language)
+
+
+def day(there: calendar_date, language: str) -> str:
+    """Write a day as `date` does."""
     return f"{there.day} {_MONTHS[language][there.month - 1]} {there.year}"
+
+
+def days(first: calendar_date, last: calendar_date, language: str) -> str:
+    """Write a span of days: `22 Kasım 2026`, `22 Kasım 2026 – 3 Ocak 2027`."""
+    return day(first, language) if first == last else f"{day(first, language)} – {day(last, language)}"
 
 
 def weekday(instant: int, language: str, zone: str = "UTC") -> str:
     """Write the day of the week."""
-    return _DAYS[language][moment(instant, zone).weekday()]
+    return DAYS[language][moment(instant, zone).weekday()]
 
 
 def clock(instant: int, zone: str = "UTC") -> str:

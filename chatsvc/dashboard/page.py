@@ -190,6 +190,7 @@ class Page:
             "size": partial(formats.size, language=language),
             "reasons": partial(reasons.sentence, language),
             "date": lambda at, there=zone: formats.date(at, language, there),
+            "days": partial(formats.days, language=language),
             "ago_text": self._ago,
             "visitor": partial(visitors.label, language),
             "weekday": lambda at, there=zone: formats.weekday(at, language, there),

@@ -23,8 +23,8 @@ SENTENCES: dict[str, Sentence] = {
     "setting_invalid": Sentence(en="{setting} cannot be this ({reason})", tr="{setting} böyle olamaz ({reason})"),
     "no_switch": Sentence(en="expected true or false", tr="true ya da false bekleniyordu"),
     "no_day": Sentence(
-        en="expected a day such as 2026-12-31, or days such as 2027-01-01..2027-01-15",
-        tr="2026-12-31 gibi bir gün ya da 2027-01-01..2027-01-15 gibi günler bekleniyordu",
+        en="expected a day such as 2026-12-31, or days such as 2027-01-01..2027-01-15, and a name if you like",
+        tr="2026-12-31 gibi bir gün ya da 2027-01-01..2027-01-15 gibi günler, istenirse ardından bir ad bekleniyordu",
     ),
     "too_many_days": Sentence(en="expected at most {most} days", tr="en çok {most} gün olabilir"),
     "too_many_suggestions": Sentence(en="expected at most {most} questions", tr="en çok {most} soru olabilir"),

@@ -32,9 +32,13 @@ SENTENCES = {
     "closes_first": Sentence(en="{text} closes before it opens", tr="{text} aralığında kapanış açılıştan önce"),
     "nothing": Sentence(en=f"no opening hours are given; {_EXPECTED_EN}", tr=f"çalışma saati verilmemiş; {_EXPECTED_TR}"),
     "overlap": Sentence(en="the hours of {day} overlap", tr="{day} gününün saatleri çakışıyor"),
+    "of_days": Sentence(
+        en='write the hours of {days} like "09:00-18:30" or "09:00-12:00, 13:00-18:30", and nothing where closed',
+        tr="{days} için saatleri “09:00-18:30” ya da “09:00-12:00, 13:00-18:30” gibi yazın, kapalıysa boş bırakın",
+    ),
 }
-_SHORT_DAYS = {"tr": dict(zip(DAYS, ("Pzt", "Sal", "Çar", "Per", "Cum", "Cmt", "Paz"), strict=True))}
 _TURKISH_DAYS = dict(zip(DAYS, ("pazartesi", "salı", "çarşamba", "perşembe", "cuma", "cumartesi", "pazar"), strict=True))
+_ENGLISH_DAYS = dict(zip(DAYS, ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"), strict=True))
 _NOON, _DAY = 12 * 60, 24 * 60
 _LATEST = 6 * 60  # until when a night's hours may go on after midnight
 
@@ -58,6 +62,7 @@ _WHOLE_DAY = r"24 ?hours|24 ?saat|round the clock|all day|tum gun|24/7"
 _IGNORED = (
     "from|between|open|opening|hours?|acik(?:tir|iz)?|arasi(?:nda)?|saat(?:leri)?|calisma|gun(?:u|leri)?|o'?clock|kadar|on|at|is|are|we"
 )
+_OF_A_DAY = {"time", "to", "and", "whole"}
 _TO = "to|until|till|through|thru|ile|'?(?:den|dan|ten|tan)"
 _CLOCK = r"(?P<hour>\d{1,2})(?:[:.](?P<minute>\d\d))?(?:\s*(?P<half>[ap])\.?m\b\.?)?(?![\d:])"
 _TOKEN = re.compile(
@@ -84,7 +89,12 @@ class OpeningHoursError(ValueError):
 
 def sentence(code: str, facts: Mapping[str, str], language: str = "en") -> str:
     """Word a fault in "en" or "tr"."""
-    values = {name: _TURKISH_DAYS.get(value, value) if language == "tr" and name == "day" else value for name, value in facts.items()}
+    values = dict(facts)
+    if language == "tr" and "day" in facts:
+        values["day"] = _TURKISH_DAYS[facts["day"]]
+    if "days" in facts:
+        names = _TURKISH_DAYS if language == "tr" else _ENGLISH_DAYS
+        values["days"] = ", ".join(names[one] for one in facts["days"].split(", "))
     return worded(SENTENCES, code, values, language)
 
 
@@ -135,10 +145,38 @@ def normalize(text: str) -> str:
     return "; ".join(rules)
 
 
-def written(text: str, language: str) -> str:
-    """Write normalised opening hours with the names of days in a language. `parse` reads them."""
-    names = _SHORT_DAYS.get(language, {})
-    return re.sub("[a-z]+", lambda match: names.get(match[0], match[0]), text)
+def of_days(hours: Mapping[str, str]) -> str:
+    """Return the hours of each day as one text of a bot's settings, "" where no day has any.
+
+    hours: what people write for one day of DAYS, such as "9-12, 13-18:30"; "" where closed. Raises OpeningHoursError, for all days at once.
+    """
+    rules, wrong = [], []
+    for day in DAYS:
+        text = hours.get(day, "").strip()
+        try:
+            kinds = {one.kind for one in _tokens(text)}
+            if kinds <= {"closed"}:
+                continue
+            if not kinds <= _OF_A_DAY:
+                raise OpeningHoursError("of_days", days=day)
+            parse(f"{day} {text}")
+        except OpeningHoursError:
+            wrong.append(day)
+        rules.append(f"{day} {text}")
+    if wrong:
+        raise OpeningHoursError("of_days", days=", ".join(wrong))
+    return normalize("; ".join(rules)) if rules else ""
+
+
+def by_day(text: str) -> dict[str, str]:
+    """Return normalised opening hours for each day of DAYS, as `of_days` reads them."""
+    week = parse(text) if text else {}
+    spans = {day: list(week.get(day, [])) for day in DAYS}
+    for day, following in zip(DAYS, (*DAYS[1:], DAYS[0]), strict=True):
+        late, early = spans[day], spans[following]
+        if late and early and late[-1][1] == _DAY and late[-1][0] >= _NOON and early[0][0] == 0 and early[0][1] <= _LATEST:
+            late[-1] = late[-1][0], early.pop(0)[1]
+    return {day: ", ".join(f"{_clock(opens)}-{_clock(closes)}" for opens, closes in spans[day]) for day in DAYS}
 
 
 def _clock(minutes: int) -> str:

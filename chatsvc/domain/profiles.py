@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from datetime import date
 from functools import lru_cache
@@ -13,6 +14,20 @@ APPOINTMENTS = ("time", "date", "nights")
 ADDRESSES = ("formal", "familiar")
 LANGUAGES = ("tr", "en")
 MOST_SUGGESTIONS = 4
+_CLOSED_DAYS = re.compile(r"([\d-]+)(?: *\.\. *([\d-]+))?(?: +(\S.*))?")
+
+
+class ClosedDays(NamedTuple):
+    """First and last day on which the business is closed. `note` is the name of the holiday, or ""."""
+
+    first: date
+    last: date
+    note: str = ""
+
+    def __str__(self) -> str:
+        """Return it as a bot's file has it."""
+        days = f"{self.first}" if self.first == self.last else f"{self.first}..{self.last}"
+        return f"{days} {self.note}".rstrip()
 
 
 class FormField(NamedTuple):
@@ -33,12 +48,12 @@ class Form(NamedTuple):
 
 
 class Profile(NamedTuple):
-    """Owner's words. `closed` are first and last days, `texts` sentences by name and language, `forms` by kind of request.
+    """Owner's words. `texts` are sentences by name and language, `forms` by kind of request.
 
     `suggestions` are questions that visitors are offered before their first message.
     """
 
-    closed: tuple[tuple[date, date], ...] = ()
+    closed: tuple[ClosedDays, ...] = ()
     address: str = "formal"
     texts: Mapping[str, Mapping[str, str]] = {}
     forms: Mapping[str, Form] = {}
@@ -46,7 +61,7 @@ class Profile(NamedTuple):
 
     def is_closed(self, day: date) -> bool:
         """Return whether the business is closed on a day."""
-        return any(first <= day <= last for first, last in self.closed)
+        return any(one.first <= day <= one.last for one in self.closed)
 
     def form(self, request_type: str) -> Form:
         """Return the form of a kind of request."""
@@ -65,8 +80,13 @@ class Profile(NamedTuple):
             }
             for kind, form in self.forms.items()
         }
-        closed = [first.isoformat() if first == last else f"{first}..{last}" for first, last in self.closed]
-        made = {"closed": closed, "address": self.address, "texts": self.texts, "forms": forms, "suggestions": list(self.suggestions)}
+        made = {
+            "closed": list(map(str, self.closed)),
+            "address": self.address,
+            "texts": self.texts,
+            "forms": forms,
+            "suggestions": list(self.suggestions),
+        }
         return {name: value for name, value in made.items() if value}
 
 
@@ -109,11 +129,13 @@ def load(stored: str | None) -> Profile:
         raise ValueError("this is no profile of a bot") from fault
 
 
-def days(text: str) -> tuple[date, date]:
-    """Read `2026-12-31` or `2027-01-01..2027-01-15`; raises ValueError."""
-    first, dots, last = text.strip().partition("..")
-    begins = date.fromisoformat(first.strip())
-    ends = date.fromisoformat(last.strip()) if dots else begins
-    if ends < begins:
+def days(text: str) -> ClosedDays:
+    """Read `2026-12-31` or `2027-01-01..2027-01-15 Winter break`; raises ValueError."""
+    match = _CLOSED_DAYS.fullmatch(text.strip())
+    if match is None:
+        raise ValueError("these are no days")
+    first, last, note = match.groups("")
+    made = ClosedDays(date.fromisoformat(first), date.fromisoformat(last or first), note)
+    if made.last < made.first:
         raise ValueError("the last day is before the first")
-    return begins, ends
+    return made

@@ -63,7 +63,9 @@ class Operation(NamedTuple):
 
 LOOK, CHANGE, EXPORT, PART, ENTER = Effect.LOOK, Effect.CHANGE, Effect.EXPORT, Effect.PART, Effect.ENTER
 READER, EDITOR, OWNER, ADMINISTRATOR = Role.READER, Role.EDITOR, Role.OWNER, Role.ADMINISTRATOR
-_EDITABLE = frozenset({"greeting", "description", "instructions", "opening_hours", "closed", "address", "texts", "forms", "suggestions"})
+_EDITABLE = frozenset(
+    {"greeting", "description", "instructions", "opening_hours", "hours", "closed", "address", "texts", "forms", "suggestions"}
+)
 _OWN = frozenset({"email", "name", "language", "timezone", "notices"})
 
 OPERATIONS: Mapping[str, Operation] = {
@@ -81,6 +83,8 @@ OPERATIONS: Mapping[str, Operation] = {
     "bot.list": Operation("bots.list_all", LOOK, READER, ("account",)),
     "bot.show": Operation("bots.show", LOOK, READER, ("bot",)),
     "bot.set": Operation("bot_files.change", CHANGE, OWNER, ("bot",), _EDITABLE),
+    "closed.add": Operation("bot_files.close", CHANGE, EDITOR, ("bot",)),
+    "closed.remove": Operation("bot_files.reopen", CHANGE, EDITOR, ("bot",)),
     "bot.export": Operation("bot_files.take_out", EXPORT, READER, ("bot",)),
     "bot.apply": Operation("bot_files.apply", CHANGE, OWNER, ("bot",)),
     "bot.compare": Operation("bot_files.compare", LOOK, OWNER, ("bot",)),

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from datetime import date
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -15,7 +14,7 @@ from chatsvc.config.document import List, Map, Node, Scalar, parse
 from chatsvc.config.faults import ConfigError, ConfigFault
 from chatsvc.domain import profiles
 from chatsvc.domain.captures import REQUEST_TYPES
-from chatsvc.domain.profiles import Form, FormField, Profile
+from chatsvc.domain.profiles import ClosedDays, Form, FormField, Profile
 from chatsvc.domain.refusals import Refused
 from chatsvc.language import catalogue
 from chatsvc.usecases import bots
@@ -27,6 +26,7 @@ _OF_THE_BOT = frozenset({"ask_back", "hand_off", "hand_off_wait", "hand_off_retu
 _SWITCHES = {"true": True, "on": True, "yes": True, "false": False, "off": False, "no": False}
 _MOST_FIELDS, _MOST_CLOSED, _LONGEST_TEXT = 12, 200, 1_000
 _LONGEST_SUGGESTION = 80
+_LONGEST_NOTE = 80  # of closed days
 _FIELD_KEYS = ("name", "kind", "ask", "choices", "required")
 _BRACES = re.compile(r"\{(\w*)\}")
 
@@ -179,7 +179,7 @@ class BotFileReader:
     def _address(self, node: Node) -> str:
         return self._among(node, profiles.ADDRESSES)
 
-    def _closed(self, node: Node) -> tuple[tuple[date, date], ...]:
+    def _closed(self, node: Node) -> tuple[ClosedDays, ...]:
         made, items = [], self._list(node)
         if len(items) > _MOST_CLOSED:
             self._refuse(node, "too_many_days", most=_MOST_CLOSED)
@@ -188,6 +188,11 @@ class BotFileReader:
                 made.append(profiles.days(self._text(item)))
             except ValueError:
                 self._refuse(item, "no_day")
+                continue
+            if len(made[-1].note) > _LONGEST_NOTE:
+                self._refuse(item, "text_too_long", most=_LONGEST_NOTE)
+            elif not made[-1].note.isprintable():
+                self._refuse(item, "unprintable")
         return tuple(sorted(set(made)))
 
     def _suggestions(self, node: Node) -> tuple[str, ...]:

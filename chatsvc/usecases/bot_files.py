@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from difflib import unified_diff
 from typing import Any, NamedTuple
 
-from chatsvc.domain import profiles, refusals
+from chatsvc.domain import opening_hours, profiles, refusals
 from chatsvc.domain.actors import Caller
 from chatsvc.domain.models import Bot
 from chatsvc.domain.profiles import values_of_form
@@ -114,18 +114,22 @@ async def change(
     texts: dict[str, dict[str, str]] | None = None,
     forms: dict[str, object] | None = None,
     suggestions: list[str] | None = None,
+    hours: dict[str, str] | None = None,
     **settings: object,
 ) -> Bot:
     """Change the given settings of a bot. Closed days, texts, forms and suggestions as its file has them.
 
+    `hours` are those of single days ("mon": "9-12, 13-18:30") in place of `opening_hours`; days that are not given stay as they are.
     Each form and each sentence given replaces the one of its name; an empty sentence or form restores the default. Raises
     `bot_settings_invalid` with all faults, each with the path of its value.
     """
     owned = {"closed": closed, "address": address, "texts": texts, "forms": forms, "suggestions": suggestions}
     given = {name: value for name, value in owned.items() if value is not None}
+    _, found = await bots.resolve(services, caller, bot)
+    if hours is not None:
+        settings["opening_hours"] = _week(found, hours)
     if not given:
         return await bots.change(services, caller, bot=bot, profile=None, **settings)
-    _, found = await bots.resolve(services, caller, bot)
     before = profiles.load(found.profile)
     if texts is not None:
         given["texts"] = _merged(before.texts, texts)
@@ -139,6 +143,28 @@ async def change(
         faults = [{"field": paths[one.line], "code": one.code, "facts": one.facts} for one in reader.in_order()]
         raise refusals.bot_settings_invalid(faults=faults)
     return await bots.change(services, caller, bot=bot, profile=profiles.load(changes["profile"]), **settings)
+
+
+def _week(bot: Bot, hours: Mapping[str, str]) -> str:
+    """Return the opening hours with those of single days replaced."""
+    try:
+        return opening_hours.of_days({**opening_hours.by_day(bot.opening_hours or ""), **hours})
+    except opening_hours.OpeningHoursError as fault:
+        raise refusals.opening_hours_invalid(fault=fault.code, facts=fault.facts) from None
+
+
+async def close(services: Services, caller: Caller, *, bot: str, first: str, last: str = "", note: str = "") -> Bot:
+    """Add days on which the business is closed, in place of those that begin on the same day. Without `last` it is one day."""
+    _, found = await bots.resolve(services, caller, bot)
+    kept = [str(one) for one in profiles.load(found.profile).closed if str(one.first) != first.strip()]
+    return await change(services, caller, bot=bot, closed=[f"{first}..{last or first} {note}", *kept])
+
+
+async def reopen(services: Services, caller: Caller, *, bot: str, first: str) -> Bot:
+    """Remove the closed days that begin on a day."""
+    _, found = await bots.resolve(services, caller, bot)
+    kept = [str(one) for one in profiles.load(found.profile).closed if str(one.first) != first.strip()]
+    return await change(services, caller, bot=bot, closed=kept)
 
 
 def _merged(before: Mapping[str, Mapping[str, str]], texts: Mapping[str, Mapping[str, str]]) -> dict[str, dict[str, str]]:

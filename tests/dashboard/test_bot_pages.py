@@ -8,6 +8,7 @@ import pytest
 
 from chatsvc.domain import profiles, times
 from chatsvc.domain.models import Bot
+from chatsvc.domain.opening_hours import DAYS
 from chatsvc.domain.profiles import Profile
 from chatsvc.store import channels as stored_channels
 from chatsvc.store import whatsapp_sends
@@ -43,13 +44,13 @@ async def test_an_owner_creates_a_bot_and_teaches_it_next(site: Site, owner: Cli
 
 async def test_settings_are_changed_and_what_was_typed_is_kept(site: Site, owner: Client) -> None:
     here = f"/bots/{site.mine.bot}"
-    page = await owner.submit(
-        here, "bot.set", greeting="Welcome!", opening_hours="Mon-Fri 9-18", closed="2026-12-31\n2027-01-01..2027-01-03"
-    )
+    page = await owner.submit(here, "bot.set", greeting="Welcome!", hours_mon="9-18", hours_sat="10-12, 13-15.30")
     assert "Saved." in page.text
-    bot, profile = await bot_of(site), await profile_of(site)
-    assert (bot.greeting, bot.opening_hours, len(profile.closed)) == ("Welcome!", "mon-fri 09:00-18:00", 2)
-    assert "2027-01-01..2027-01-03" in page.body
+    bot = await bot_of(site)
+    assert (bot.greeting, bot.opening_hours) == ("Welcome!", "mon 09:00-18:00; sat 10:00-12:00; sat 13:00-15:30")
+    shown = dict(page.values(page.forms("bot.set")[0]))
+    assert [shown[f"hours_{day}"] for day in ("mon", "tue", "sat")] == ["09:00-18:00", "", "10:00-12:00, 13:00-15:30"]
+    assert "Times are in Europe/Istanbul." in page.text
     await owner.submit(here, "bot.set", suggestion=["Where are you?", "", " How much is it? ", ""])
     assert (await profile_of(site)).suggestions == ("Where are you?", "How much is it?")
     page = await owner.submit(here, "bot.set", suggestion=["x" * 81])
@@ -57,10 +58,13 @@ async def test_settings_are_changed_and_what_was_typed_is_kept(site: Site, owner
     assert "x" * 81 in page.body
     page = await owner.submit(here, "bot.set", name="", greeting="kept")
     assert (page.status, "kept" in page.body) == (422, True)
-    page = await owner.submit(here, "bot.set", closed="2026-12-31\ntomorrow")
-    assert "Closed days › 2: expected a day such as 2026-12-31" in page.alert
-    page = await owner.submit(here, "bot.set", opening_hours="never")
-    assert "The opening hours cannot be read: 'never' is no day" in page.alert
+    page = await owner.submit(here, "bot.set", hours_mon="9-12", hours_tue="9 to never", hours_sun="18-17:30", greeting="kept")
+    assert "The opening hours cannot be read: write the hours of Tuesday, Sunday like" in page.alert
+    shown = dict(page.values(page.forms("bot.set")[0]))
+    assert [shown[name] for name in ("hours_mon", "hours_tue", "hours_sun", "greeting")] == ["9-12", "9 to never", "18-17:30", "kept"]
+    assert (await bot_of(site)).opening_hours == bot.opening_hours
+    await owner.post(here, {"hours_sat": ""})
+    assert (await bot_of(site)).opening_hours == "mon 09:00-18:00"
     page = await owner.submit(here, "bot.set", ask_back="off", fallback="knowledge", address="familiar")
     assert ((await bot_of(site)).ask_back, (await bot_of(site)).fallback) == (False, "knowledge")
     assert (await profile_of(site)).address == "familiar"
@@ -70,11 +74,42 @@ async def test_settings_are_changed_and_what_was_typed_is_kept(site: Site, owner
     assert page.status == 422
 
 
+def days(first: str, last: str = "", note: str = "") -> dict[str, Any]:
+    """Fields of the form that adds closed days."""
+    return {"from": first, "to": last, "note": note}
+
+
+async def test_closed_days_have_a_name_and_are_added_and_removed_one_by_one(site: Site, editor: Client, reader: Client) -> None:
+    here = f"/bots/{site.mine.bot}"
+    page = await editor.submit(here, "closed.add", **days("2027-03-09", "2027-03-11", "Ramazan Bayramı"))
+    assert ("Saved." in page.text, "9 March 2027 – 11 March 2027 Ramazan Bayramı" in page.text) == (True, True)
+    await editor.submit(here, "closed.add", **days("2026-12-31"))
+    turkish = await site.client("reader", "tr")
+    for shown in ((await turkish.get(here)).text, (await editor.get(f"{here}/bot.yaml")).body):
+        assert "Ramazan Bayramı" in shown
+    assert "31 Aralık 2026 9 Mart 2027 – 11 Mart 2027 Ramazan Bayramı" in (await turkish.get(here)).text
+    assert [str(one) for one in (await profile_of(site)).closed] == ["2026-12-31", "2027-03-09..2027-03-11 Ramazan Bayramı"]
+    page = await editor.submit(here, "closed.add", **days("2027-03-09", "2027-03-08", "kept"))
+    assert ("Closed days › 1: expected a day such as 2026-12-31" in page.alert, "kept" in page.body) == (True, True)
+    page = await editor.submit(here, "closed.add", **days("2027-03-09", "", "x" * 81))
+    assert "Closed days › 1: expected at most 80 characters" in page.alert
+    await editor.submit(here, "closed.add", **days("2027-03-09", "2027-03-12"))
+    assert [str(one) for one in (await profile_of(site)).closed] == ["2026-12-31", "2027-03-09..2027-03-12"]
+    assert (await reader.post(f"{here}/closed", {"from": "2027-05-01"})).status == 403
+    for _ in range(2):
+        page = await editor.post(f"{here}/closed/remove", {"from": "2026-12-31"})
+        assert page.status == 200
+    assert [str(one) for one in (await profile_of(site)).closed] == ["2027-03-09..2027-03-12"]
+    await editor.submit(here, "closed.remove")
+    assert "No closed days yet." in (await editor.get(here)).text
+
+
 async def test_an_editor_changes_words_and_hours_alone_and_a_reader_nothing(site: Site, editor: Client, reader: Client) -> None:
     here = f"/bots/{site.mine.bot}"
     (form,) = (await editor.get(here)).forms("bot.set")
     names = {name for name, _ in (await editor.get(here)).values(form)}
-    assert names == {"id", "greeting", "description", "instructions", "address", "opening_hours", "closed", "suggestion"}
+    hours = {f"hours_{day}" for day in DAYS}
+    assert names == {"id", "greeting", "description", "instructions", "address", "suggestion"} | hours
     assert "Saved." in (await editor.submit(here, "bot.set", description="By the sea")).text
     assert (await editor.post(here, {"name": "mine now"})).status == 403
     page = await reader.get(here)

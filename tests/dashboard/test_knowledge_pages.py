@@ -272,8 +272,8 @@ async def test_the_pages_are_turkish_for_operators_who_want_it(site: Site, base:
         assert (page.status, page.language, words in page.text) == (200, "tr", True), path
     page = await owner.submit(f"{base}/knowledge", "knowledge.add", where={"name": ""}, text="## Kim?\nalt: siz", name="a.md")
     assert "a.md, satır 1: bu sorunun yanıtı yok" in page.alert
-    page = await owner.submit(base, "bot.set", opening_hours="asla", closed="yarın")
+    page = await owner.post(f"{base}/closed", {"from": "yarın"})
     assert page.status == 422
     assert "2026-12-31 gibi bir gün" in page.alert
-    page = await owner.submit(base, "bot.set", opening_hours="pzt 9-")
-    assert "kapanış saati yok" in page.alert
+    page = await owner.submit(base, "bot.set", hours_mon="asla", hours_fri="9-")
+    assert "pazartesi, cuma için saatleri" in page.alert

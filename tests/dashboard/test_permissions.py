@@ -10,6 +10,7 @@ import pytest_asyncio
 
 from chatsvc.dashboard.route import Access, Route
 from chatsvc.domain.actors import Role
+from chatsvc.domain.opening_hours import DAYS
 from chatsvc.usecases.administration import OPERATIONS, least_role
 from tests.dashboard.client import Client, encoded
 from tests.dashboard.site import ROLES, Site
@@ -23,6 +24,8 @@ OTHER_FORMS = {
     "unanswered.answer": Role.EDITOR,
     "unanswered.add": Role.EDITOR,
     "bot.try": Role.READER,
+    "closed.add": Role.EDITOR,
+    "closed.remove": Role.EDITOR,
 }
 RANK = {"reader": Role.READER, "editor": Role.EDITOR, "owner": Role.OWNER, "administrator": Role.ADMINISTRATOR}
 # Parameters that name records of one account, and ids that nobody has where they are no UUIDs.
@@ -101,7 +104,7 @@ def least_of(found: Found) -> Role | None:
     return least_role(found.action, names) if editable and names.keys() <= editable else EXPECTED[found.action]
 
 
-ARGUMENTS = {"suggestion": "suggestions"}  # of operations, by the fields that have another name
+ARGUMENTS = {"suggestion": "suggestions"} | {f"hours_{day}": "hours" for day in DAYS}  # of operations, by the fields that have another name
 
 
 async def test_every_form_names_an_operation(all_forms: list[Found]) -> None:

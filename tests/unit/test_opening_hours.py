@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatsvc.domain.opening_hours import DAYS, normalize, parse
+from chatsvc.domain.opening_hours import DAYS, OpeningHoursError, by_day, normalize, of_days, parse, sentence
 
 NINE_TO_SIX = (540, 1080)
 
@@ -109,3 +109,38 @@ def test_no_text_gives_anything_but_a_week_or_a_refusal(text: str) -> None:
         for opens, closes in spans:
             assert 0 <= opens < closes <= 1440
     assert parse(normalize(text)) == week
+
+
+def test_the_hours_of_single_days_make_a_week_and_come_back_day_by_day() -> None:
+    typed = {"mon": "9-12, 13-18.30", "tue": "9:00–17", "wed": "kapalı", "fri": "18:00-02:00", "sat": "18:00-24:00", "sun": "24 saat"}
+    kept = of_days(typed)
+    assert kept == normalize("mon 9-12, 13-18:30; tue 9-17; fri 18:00-02:00; sat 18:00-24:00; sun 0:00-24:00")
+    shown = by_day(kept)
+    assert shown == {
+        "mon": "09:00-12:00, 13:00-18:30",
+        "tue": "09:00-17:00",
+        "wed": "",
+        "thu": "",
+        "fri": "18:00-02:00",
+        "sat": "18:00-24:00",
+        "sun": "00:00-24:00",
+    }
+    assert of_days(shown) == kept
+    assert (of_days({}), of_days({"mon": " ", "tue": "closed"}), by_day("")) == ("", "", dict.fromkeys(DAYS, ""))
+
+
+def test_all_days_that_cannot_be_read_are_told_at_once() -> None:
+    with pytest.raises(OpeningHoursError) as caught:
+        of_days({"mon": "9-12", "tue": "9-", "thu": "fri 9-12", "sat": "18:00-09:00"})
+    assert caught.value.facts == {"days": "tue, thu, sat"}
+    assert "the hours of Tuesday, Thursday, Saturday like" in sentence(caught.value.code, caught.value.facts)
+    assert sentence(caught.value.code, caught.value.facts, "tr").startswith("salı, perşembe, cumartesi için")
+
+
+@given(st.dictionaries(st.sampled_from(DAYS), st.text(alphabet="-;,:.pı'İ0123456789٣ kaplı", max_size=20)))
+def test_hours_of_days_are_a_week_that_comes_back_or_a_refusal(hours: dict[str, str]) -> None:
+    try:
+        kept = of_days(hours)
+    except ValueError:
+        return
+    assert of_days(by_day(kept)) == kept

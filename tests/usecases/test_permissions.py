@@ -30,7 +30,7 @@ LEAST = {
     Role.EDITOR: "knowledge.add knowledge.remove knowledge.export knowledge.kept knowledge.past_questions knowledge.forget_unanswered"
     " knowledge.set knowledge.preview knowledge.undo unanswered.answer unanswered.add"
     " request.set appointment.set conversation.take conversation.reply conversation.release conversation.type"
-    " conversation.note conversation.assign saved_reply.set saved_reply.remove",
+    " conversation.note conversation.assign saved_reply.set saved_reply.remove closed.add closed.remove",
     Role.OWNER: "account.list account.show bot.create bot.set bot.apply bot.compare bot.activate bot.deactivate"
     " key.create key.list key.revoke"
     " webhook.set"
@@ -94,6 +94,8 @@ def arguments(name: str, ids: dict[str, str]) -> dict[str, Any]:
         "account.import_end": {"complete": False},
         "bot.create": {"name": "x"},
         "bot.set": {"name": "x"},
+        "closed.add": {"first": "2026-12-31"},
+        "closed.remove": {"first": "2026-12-31"},
         "bot.apply": {"file": "bot.yaml", "text": "name: x"},
         "bot.compare": {"file": "bot.yaml", "text": "name: x"},
         "knowledge.add": {"files": knowledge_of("a.md", "## A?\n\nB.\n")},

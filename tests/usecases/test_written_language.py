@@ -1,23 +1,13 @@
-"""Hours and entries in the language of who writes and reads them."""
+"""Entries in the language of who writes and reads them."""
 
 from __future__ import annotations
 
 import pytest
 
-from chatsvc.domain import opening_hours
 from chatsvc.usecases.administration import perform
 from chatsvc.usecases.file_reading import read_files
 from tests import conftest
 from tests.fakes import ADMIN
-
-
-@pytest.mark.parametrize("typed", ["Pzt-Cum 9-18:30", "her gün 9-22, pazar kapalı", "Mon 9-12 and 13-18; Wed 9-17, Sat-Sun 10-14"])
-def test_hours_are_written_with_turkish_days_and_read_again(typed: str) -> None:
-    kept = opening_hours.normalize(typed)
-    shown = opening_hours.written(kept, "tr")
-    assert not set(opening_hours.DAYS) & set(shown.replace("-", " ").split())
-    assert opening_hours.normalize(shown) == kept
-    assert opening_hours.written(kept, "en") == kept
 
 
 @pytest.mark.parametrize(

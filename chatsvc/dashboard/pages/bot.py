@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from chatsvc.dashboard import formats
 from chatsvc.dashboard.fields import Fields
 from chatsvc.dashboard.page import Page
 from chatsvc.dashboard.responses import respond
@@ -15,63 +16,86 @@ from chatsvc.http.forms import FormLimits
 from chatsvc.http.response import HttpResponse
 
 OWN = ("name", "model", "timezone", "country", "language", "fallback")  # settings that take an owner
-WORDS = ("greeting", "description", "instructions", "opening_hours")
+WORDS = ("greeting", "description", "instructions")
+HOURS = tuple(f"hours_{day}" for day in opening_hours.DAYS)
 SWITCHES = ("ask_back", "hand_off")
 FILE_LIMITS = FormLimits(size=1024 * 1024, field_size=256 * 1024)
 MINUTES = ("hand_off_wait", "hand_off_return")
 
 
-def values_of(bot: Bot, language: str) -> dict[str, str | list[str]]:
-    """Return the fields of the form for a bot, in a language of the pages."""
+def values_of(bot: Bot) -> dict[str, str | list[str]]:
+    """Return the fields of the form for a bot."""
     values = {name: getattr(bot, name) or "" for name in (*OWN, *WORDS)}
     profile = profiles.load(bot.profile)
-    closed = profile.to_json().get("closed") or []
     return {
         **values,
-        "opening_hours": opening_hours.written(values["opening_hours"], language),
+        **{f"hours_{day}": hours for day, hours in opening_hours.by_day(bot.opening_hours or "").items()},
         "fallback": bot.fallback or "none",
         "ask_back": "off" if bot.ask_back is False else "on",
         "hand_off": "on" if bot.hand_off else "off",
         **{name: str(getattr(bot, name)) for name in MINUTES},
         "address": profile.address,
-        "closed": "\n".join(map(str, closed if isinstance(closed, list) else ())),
         "suggestion": [*profile.suggestions, *[""] * (profiles.MOST_SUGGESTIONS - len(profile.suggestions))],
     }
 
 
-def _tiers(page: Page, bot: Bot) -> list[tuple[str, str]]:
-    """Return the choices of the model. One that the configuration does not have any more stays."""
-    return [(one, one) for one in dict.fromkeys([*page.services.config.models, bot.model])]
-
-
 async def show(page: Page) -> HttpResponse:
     """Show the settings."""
+    return await _show(page)
+
+
+async def _show(page: Page, fault: Refused | None = None, typed: dict[str, str | list[str]] | None = None) -> HttpResponse:
     bot = await page.perform("bot.show", bot=page.params["bot"])
-    return page.render("bot_settings.html", bot=bot, values=values_of(bot, page.language), tiers=_tiers(page, bot))
+    shown = {
+        "bot": bot,
+        "values": {"from": "", "to": "", "note": "", **values_of(bot), **(typed or {})},
+        # One that the configuration does not have any more stays a choice.
+        "tiers": [(one, one) for one in dict.fromkeys([*page.services.config.models, bot.model])],
+        "days_of_week": list(zip(HOURS, formats.DAYS[page.language], strict=True)),
+        "closed": profiles.load(bot.profile).closed,
+    }
+    return page.refused("bot_settings.html", fault, **shown) if fault else page.render("bot_settings.html", **shown)
 
 
 async def submit(page: Page) -> HttpResponse:
     """Change the settings that the form has."""
     bot_id, fields = page.params["bot"], await page.form()
     typed: dict[str, str | list[str]] = {
-        name: fields.raw(name) for name in (*OWN, *WORDS, *SWITCHES, *MINUTES, "address", "closed") if name in fields
+        name: fields.raw(name) for name in (*OWN, *WORDS, *HOURS, *SWITCHES, *MINUTES, "address") if name in fields
     }
     if "suggestion" in fields:
         typed["suggestion"] = fields.all("suggestion")
     try:
         await page.perform("bot.set", bot=bot_id, **_settings(fields))
     except Refused as fault:
-        bot = await page.perform("bot.show", bot=bot_id)
-        return page.refused("bot_settings.html", fault, bot=bot, values={**values_of(bot, page.language), **typed}, tiers=_tiers(page, bot))
+        return await _show(page, fault, typed)
     return page.redirect(f"/bots/{bot_id}", done="saved")
+
+
+async def close(page: Page) -> HttpResponse:
+    """Add days on which the business is closed."""
+    bot_id, fields = page.params["bot"], await page.form()
+    typed: dict[str, str | list[str]] = {name: fields.text(name) for name in ("from", "to", "note")}
+    try:
+        await page.perform("closed.add", bot=bot_id, first=typed["from"], last=typed["to"], note=typed["note"])
+    except Refused as fault:
+        return await _show(page, fault, typed)
+    return page.redirect(f"/bots/{bot_id}", done="saved")
+
+
+async def reopen(page: Page) -> HttpResponse:
+    """Remove closed days."""
+    fields = await page.form()
+    await page.perform("closed.remove", bot=page.params["bot"], first=fields.text("from"))
+    return page.redirect(f"/bots/{page.params['bot']}", done="removed")
 
 
 def _settings(fields: Fields) -> dict[str, object]:
     settings: dict[str, object] = {name: fields.text(name) for name in (*OWN, *WORDS, "address") if name in fields}
     settings |= {name: fields.text(name) == "on" for name in SWITCHES if name in fields}
     settings |= {name: fields.number(name, MOST_MINUTES) for name in MINUTES if name in fields}
-    if "closed" in fields:
-        settings["closed"] = [line.strip() for line in fields.raw("closed").splitlines() if line.strip()]
+    if hours := {name.removeprefix("hours_"): fields.text(name) for name in HOURS if name in fields}:
+        settings["hours"] = hours
     if "suggestion" in fields:
         settings["suggestions"] = [text.strip() for text in fields.all("suggestion") if text.strip()]
     return settings
@@ -124,6 +148,8 @@ async def apply(page: Page) -> HttpResponse:
 ROUTES = (
     Route("GET", "/bots/{bot}", show, Access.READER),
     Route("POST", "/bots/{bot}", submit, Access.READER),
+    Route("POST", "/bots/{bot}/closed", close, Access.READER),
+    Route("POST", "/bots/{bot}/closed/remove", reopen, Access.READER),
     Route("POST", "/bots/{bot}/activate", activate, Access.READER),
     Route("POST", "/bots/{bot}/deactivate", deactivate, Access.READER),
     Route("GET", "/bots/{bot}/bot.yaml", export, Access.READER),

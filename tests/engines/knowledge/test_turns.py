@@ -427,7 +427,9 @@ def test_a_choice_is_understood_whole_in_part_or_by_its_number(said: str, chosen
 
 
 def test_a_profile_comes_back_from_the_store_as_it_was() -> None:
-    profile = Profile((days("2026-12-31"),), "familiar", {"done": {"tr": "x"}}, {"quote": Form("time", (FormField("A", "date"),))})
+    closed = (days("2026-12-31"), days("2027-03-09 .. 2027-03-11  Ramazan Bayramı"))
+    assert [str(one) for one in closed] == ["2026-12-31", "2027-03-09..2027-03-11 Ramazan Bayramı"]
+    profile = Profile(closed, "familiar", {"done": {"tr": "x"}}, {"quote": Form("time", (FormField("A", "date"),))})
     assert load(profile.dump()) == profile
     assert Profile().dump() is None
     for stored in ("[]", "{", '{"forms": {"quote": 1}}'):
