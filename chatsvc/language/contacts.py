@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
@@ -12,7 +12,7 @@ import phonenumbers
 
 from chatsvc.domain.calling_codes import abroad
 from chatsvc.language import symbols
-from chatsvc.language.folding import Folded, folded
+from chatsvc.language.folding import Folded, fold_with_places, folded
 from chatsvc.language.tokens import Kind
 from chatsvc.language.wordlists import LanguageWords
 
@@ -209,6 +209,11 @@ def spoken(folded: Folded, country: str) -> list[Contact]:
     """Return telephone numbers in words. Examples: `sıfır beş yüz otuz iki yüz yirmi üç ...`, `oh seven nine double one ...`."""
     numbers = [(_valid(_figures(re.split(r"[ ,-]+", match[0])), country), *match.span()) for match in _SPOKEN.finditer(folded.text)]
     return [Contact(number, start, end) for number, start, end in numbers if number]
+
+
+def in_figures(texts: Sequence[str], country: str) -> list[str]:
+    """Return messages, and behind them the telephone numbers that they say in words."""
+    return [*texts, *(one.value for text in texts for one in spoken(fold_with_places(text), country))]
 
 
 def _figures(spoken_words: list[str]) -> str:

@@ -182,6 +182,7 @@ def _language(text: str, line: TokenLine, language: str | None, country: str) ->
     return most if count > second else language_of_country(country)
 
 
+_CLOCK_DIGITS = 6  # more are a telephone number
 _COUNTS = LanguageWords("counts.txt")
 _SOON_COUNTS = {phrase: float(count) for count, phrases in _COUNTS.group("soon_count ").items() for phrase in phrases}
 _SOON_UNITS = {word: int(minutes) for minutes, words in _COUNTS.group("soon_unit ").items() for word in words}
@@ -198,6 +199,8 @@ def answered(kind: str, text: str, reading: SlotReading, *, now: datetime, count
     if not kind or getattr(reading.slots, kind) is not None:
         return reading
     if len(text) > MAX_CHARACTERS or (reading.gone and kind in {"date", "time"}):  # that is no bare answer
+        return reading
+    if kind == "time" and sum(map(str.isdigit, text)) > _CLOCK_DIGITS:
         return reading
     if kind in {"date", "time"} and (soon := next(filter(None, (one.search(folded(text)) for one in _SOON)), None)):
         return _from_now(reading, soon, now)

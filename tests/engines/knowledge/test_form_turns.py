@@ -14,7 +14,9 @@ from chatsvc.domain.models import Bot, Entry, HistoryMessage
 from chatsvc.domain.times import local
 from chatsvc.engines import Reply, Turn
 from chatsvc.engines.knowledge.engine import KnowledgeEngine
+from chatsvc.engines.knowledge.policy.state import load
 from chatsvc.engines.knowledge.search.index import KnowledgeIndex
+from chatsvc.usecases import captures
 from tests.fakes import START
 
 EVENINGS = "tue-sun 12:00-22:30"
@@ -448,3 +450,48 @@ def test_a_bare_hour_after_the_capture_moves_the_appointment(message: str) -> No
     kept = visitor.capture(message)
     assert kept.change is not None
     assert kept.time == time(19)
+
+
+def test_the_day_of_a_question_shortly_before_is_taken_with_the_wish() -> None:
+    visitor = Guest()
+    visitor.say("are you open on tuesday?")
+    visitor.say("great")
+    assert visitor.say("ok book us in please").text.endswith("What time would suit you?")
+    visitor = turk()
+    visitor.say("12 aralık açık mısınız")
+    assert visitor.say("tamam akşam 7 için randevu alalım").text.endswith("Adınızı alabilir miyim?")
+
+
+def test_what_is_asked_for_is_left_once_other_things_were_told_three_times() -> None:
+    visitor = Guest(hours=None)
+    assert visitor.say("I'd like to book a visit").text.endswith("Which day would suit you?")
+    assert visitor.say("I am Nora Parker").text.endswith("Which day would suit you?")
+    assert visitor.say("my number is 07700 900123").text.endswith("Which day would suit you?")
+    assert "Which day" not in visitor.say("nora@example.com is better").text
+
+
+def test_a_number_said_in_words_is_captured() -> None:
+    visitor = turk()
+    visitor.say("yarın 15:00 için randevu almak istiyorum")
+    summary = visitor.say("adım Kerem Uz numaram sıfır beş yüz kırk bir yedi yüz yirmi otuz üç kırk").text
+    assert "0541 720 33 40" in summary
+    reply = visitor.say("evet")
+    assert reply.captured is not None
+    bot = visitor.turn("").bot
+    request, _ = captures.records(bot, reply.captured, [told.content for told in visitor.history if told.role == "user"], START)
+    assert request.visitor_phone == "+905417203340"
+
+
+def test_a_number_that_is_too_short_is_no_hour() -> None:
+    visitor = turk()
+    visitor.hours = None
+    visitor.say("yarın için randevu almak istiyorum")
+    assert "05:35" not in visitor.say("0535 610 22 7").text
+
+
+def test_an_offer_is_forgotten_after_two_answers() -> None:
+    visitor = Guest()
+    visitor.say("I am not happy, it broke after one day")
+    for question in ("are you open on saturday", "and on sunday"):
+        visitor.say(question)
+    assert load(visitor.dialogue, START).pending == ""

@@ -137,6 +137,8 @@ def _asked(state: State, turn: Turn) -> AskedFor:
     if state.asked and state.draft is not None:
         field = form_of(state.draft, say.of(turn.bot, state.language).profile.form(state.draft.kind)).by_key.get(state.asked)
         return AskedFor(field.key, field.asks_as, field.asks_as) if field else AskedFor()
+    if state.turns and state.pending in (states.OFFER, states.OFFER_CONTACT):
+        return AskedFor()  # something else was said since
     if state.pending == states.OFFER_CONTACT:
         return AskedFor("", "confirm", "name")
     if state.pending in (states.OFFER, states.CONFIRM, states.RESUME, states.CANCEL, states.CHANGE):

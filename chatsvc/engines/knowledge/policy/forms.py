@@ -19,12 +19,20 @@ from chatsvc.engines.knowledge.policy import state as states
 from chatsvc.engines.knowledge.policy.answers import Beside
 from chatsvc.engines.knowledge.policy.context import Context, ReplyStep
 from chatsvc.engines.knowledge.policy.state import RequestDraft, Subject
-from chatsvc.engines.knowledge.policy.taking import WHEN, free_questions, known_visitor, reason_against_day, take, with_matter
+from chatsvc.engines.knowledge.policy.taking import (
+    WHEN,
+    day_spoken_of,
+    free_questions,
+    known_visitor,
+    reason_against_day,
+    take,
+    with_matter,
+)
 from chatsvc.engines.knowledge.understand import ReadClause, read_clauses
+from chatsvc.language.contacts import in_figures
 
-_SKIPS, _NAME_SKIPS = 3, 2  # answers to a question, and to that for the name, that hold no value, after which it is left
+_SKIPS, _NAME_SKIPS = 3, 2  # answers to a question, and to that for the name or the matter, that hold no value, after which it is left
 _WISHES = frozenset({"person", "message", "book", "complain"})
-_PASSED_OVER = ("name", "message")  # fields that are done without where something else is told twice
 _MOST_ASIDES = 2  # questions in a row after which the open question is not repeated
 _SHOWN = 160  # characters of the visitor's message in the summary
 _NOON = time(12)
@@ -39,6 +47,7 @@ def begin(c: Context, kind: str, opening: str = "", *, before: RequestDraft | No
     draft = replace(before, kind=kind, purpose=purpose or before.purpose, missed={}) if before else RequestDraft(kind, purpose)
     draft = with_matter(c, known_visitor(c, draft))
     draft, _ = take(c, draft)
+    draft = day_spoken_of(c, draft)
     beside = answers.beside(c, [*free_questions(c, draft), *_known_wishes(c)])
     step = proceed(c, draft, "\n\n".join([*beside.said, c.say(opening or f"open.{kind}")]))
     about = c.turn.message if any(clause.matter for clause in c.said.clauses) else ""
@@ -86,20 +95,17 @@ def proceed(c: Context, draft: RequestDraft, lead: str = "") -> ReplyStep:
     if form.missing(draft) is None:
         typed = _typed(c, draft)
         if form.missing(typed) is not None:
-            in_words = c.said.values.phone is not None and not any(map(str.isdigit, c.turn.message))
-            problems.append(c.say("hint.phone" if in_words else "lost"))
+            problems.append(c.say("lost"))
         draft = typed
     asked = form.missing(draft)
     if asked is None:
         return summed_up(c, draft, " ".join(filter(None, (lead, *problems))))
-    if asked.key in _PASSED_OVER and c.state.asked == asked.key:  # it was asked for, and something else was told
-        draft = draft.miss(asked.key)
-        if draft.missed[asked.key] >= _NAME_SKIPS:
-            said = c.say("no.name") if asked.key == "name" else ""
-            draft = draft.skip("name") if asked.key == "name" else draft.quote(_last_wish(c))
-            return proceed(c, draft, " ".join(filter(None, (lead, *problems, said))))
     if asked.key == "date" and not problems and (reason := reason_against_day(c)):
         problems.append(reason)
+    if c.state.asked == asked.key and not problems:  # it was asked for, and something else was told
+        draft = draft.miss(asked.key)
+        if is_spent(draft, asked):
+            return without(c, draft, asked, lead)
     if asked.key == "contact" and c.state.asked != "contact":
         problems.append(c.say("privacy"))
     return ask(c, draft, asked, " ".join(filter(None, (lead, *problems))))
@@ -149,16 +155,18 @@ def repeat(c: Context, draft: RequestDraft, lead: str, *, aside: bool = False) -
 
 def is_spent(draft: RequestDraft, field: Field) -> bool:
     """Return whether a field has been asked for often enough."""
-    return draft.missed.get(field.key, 0) >= (_NAME_SKIPS if field.key == "name" else _SKIPS)
+    return draft.missed.get(field.key, 0) >= (_NAME_SKIPS if field.key in ("name", "message") else _SKIPS)
 
 
 def without(c: Context, draft: RequestDraft, field: Field, lead: str = "") -> ReplyStep:
-    """Go on without a value. An appointment without its day or hour becomes a call back."""
+    """Go on without a value. An appointment without its day or hour becomes a call back; the last wish stands for a matter."""
+    said = c.say.first(f"no.{field.key}", "noted")
     if field.key in ("date", "time"):
         draft, said = replace(draft, kind="contact"), c.say("without.when")
+    elif field.key == "message":
+        draft, said = draft.quote(_last_wish(c)), ""
     else:
         draft = draft.skip("contact" if field.key in ("phone", "email") else field.key)
-        said = c.say.first(f"no.{field.key}", "noted")
     return proceed(c, draft, said if lead == c.say("noted") else " ".join(filter(None, (lead, said))))
 
 
@@ -207,7 +215,8 @@ def quoted(c: Context, draft: RequestDraft) -> list[str]:
 
 def _typed(c: Context, draft: RequestDraft) -> RequestDraft:
     """Keep only what stands in the visitor's messages that are still known."""
-    spoken, country = c.spoken, c.turn.bot.country
+    country = c.turn.bot.country
+    spoken = in_figures(c.spoken, country)
     found = {
         "name": contacts.own_name(draft.get("name") or "", spoken),
         "email": contacts.own_email(draft.get("email") or "", spoken),
@@ -242,6 +251,6 @@ def finish(c: Context, draft: RequestDraft) -> ReplyStep:
         details=tuple(details),
         offered=tuple(choice for one in form.in_order for choice in one.choices()),
     )
-    caught = checked(caught, c.spoken, c.now, c.turn.bot.country)
+    caught = checked(caught, in_figures(c.spoken, c.turn.bot.country), c.now, c.turn.bot.country)
     said = c.say("done.appointment" if draft.is_appointment else "done")
     return c.step(said, replace(c.state.settled(), matter=()).about(Subject("", states.REQUEST)), captured=caught)

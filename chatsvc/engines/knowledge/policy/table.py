@@ -248,7 +248,8 @@ def _remembered(c: Context, step: ReplyStep) -> ReplyStep:
         and state.pending == c.state.pending
         and state.draft is c.state.draft
     ):
-        state = state.settled() if state.turns + 1 >= _OFFER_TURNS else replace(state, turns=state.turns + 1)
+        turns = c.state.turns + 1
+        state = state.settled() if turns >= _OFFER_TURNS else replace(state, turns=turns)
     elif c.state.pending and state.pending == c.state.pending and not state.has_open_form and state is c.state:
         state = state.settled()
     matters = (one for one in c.said.clauses if one.matter and one.act in _MATTERS and one.kind not in _NO_MATTER)

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from chatsvc.engines.knowledge.fields import clock
 from chatsvc.engines.knowledge.fields.base import Field
 from chatsvc.engines.knowledge.fields.count import NIGHTS
 from chatsvc.engines.knowledge.policy.context import Context
 from chatsvc.engines.knowledge.policy.state import RequestDraft
 from chatsvc.engines.knowledge.understand import ReadClause, read_clauses
+from chatsvc.language import values
 from chatsvc.language.folding import folded
 
 WHEN = ("date", "time", NIGHTS)
 """Keys of the fields that say when an appointment is."""
 _WISH = 0.3  # probability of a wish in a question whether something is possible, from which its day is told
+_RECENT = 3  # messages before a wish of which a day is taken
 _NO_MATTER = frozenset({"greet", "thank", "part", "insult", "affirm", "deny", "give", "praise", "identity"})
 
 
@@ -82,6 +86,23 @@ def take(c: Context, draft: RequestDraft) -> tuple[RequestDraft, frozenset[str]]
         draft = draft.quote(c.turn.message)
     changed = {key for key, stored in draft.values.items() if before.values.get(key) != stored}
     return draft, frozenset(changed | ({"message"} if draft.quotes != before.quotes else set()))
+
+
+def day_spoken_of(c: Context, draft: RequestDraft) -> RequestDraft:
+    """Take the day of which the visitor spoke shortly before the wish: "is there a tour on Tuesday", "ok book us"."""
+    if not draft.is_appointment or draft.get("date") is not None or c.turn.captured:
+        return draft
+    for text in reversed(c.spoken[:-1][-_RECENT:]):
+        found = values.read(text, now=c.now, language=c.said.language, country=c.turn.bot.country)
+        if found.date is None:
+            continue
+        said = replace(c.said, text=text, clauses=read_clauses(text, c.said.language), values=found)
+        for key in WHEN:
+            value = c.form(draft).by_key[key].read(said)
+            if value is not None and draft.get(key) is None:
+                draft = draft.put(key, value)
+        break
+    return draft
 
 
 def asks_beside(c: Context) -> bool:

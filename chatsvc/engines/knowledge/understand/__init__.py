@@ -120,7 +120,7 @@ def understand(turn: Turn, asked: AskedFor, now: datetime, before: str) -> Under
     found = values.read(turn.message, now=now, language=speaks, country=turn.bot.country, asked=asked.value)
     read = read_clauses(turn.message, speaks, asked.act, found)
     changing = asked.value in _NO_NUMBER or (turn.captured and not asked.value)
-    if changing and found.number and not (found.date or found.time) and _changes(read):
+    if changing and found.number and not found.time and _changes(read):
         found = values.read(turn.message, now=now, language=speaks, country=turn.bot.country, asked="time")  # "make it 10"
     return Understanding(turn.message, spoken, asked.key, _nodded(turn.message) or read, found)
 
