@@ -131,7 +131,7 @@ def set_(ctx: click.Context, /, bot_id: str, suggestions: tuple[str, ...], as_js
 @json_option
 @click.pass_context
 def export(ctx: click.Context, bot_id: str, as_json: bool) -> None:
-    """Print a bot as YAML: settings, closed days, texts, forms and suggestions.
+    """Print a bot as YAML: settings, closed days, texts, forms, suggestions and tests.
 
     `bot apply` reads the same file. Nothing of the knowledge, the keys or the visitors is in it.
 
@@ -147,24 +147,29 @@ def export(ctx: click.Context, bot_id: str, as_json: bool) -> None:
 @click.argument("bot_id", type=BOT, metavar="ID")
 @click.argument("file", type=InputPath())
 @click.option("--dry-run", is_flag=True, help="Print what would change, and change nothing.")
+@click.option("--test", is_flag=True, help="Run the bot's tests first, and change nothing if one fails.")
 @json_option
 @click.pass_context
-def apply(ctx: click.Context, bot_id: str, file: InputFile, dry_run: bool, as_json: bool) -> None:
+def apply(ctx: click.Context, bot_id: str, file: InputFile, dry_run: bool, test: bool, as_json: bool) -> None:
     """Apply a file of `bot export` to a bot.
 
     Parts that the file does not name stay as they are. All faults are told at once, with line and column; then nothing is changed. With
     `--dry-run`, lines of the bot's file that would go begin with `-`, new ones with `+`.
 
+    `--test` runs the tests that the bot would have, on the knowledge that it has. `knowledge:` in the file is for `knowledge test --file`.
+
     \b
     Examples:
       chatsvc bot apply 6f1c... salon.yaml --dry-run
-      chatsvc bot apply 6f1c... salon.yaml
+      chatsvc bot apply 6f1c... salon.yaml --test
     """
+    if dry_run and test:
+        raise click.UsageError("--dry-run goes not with --test")
     if dry_run:
         found = call(ctx, "bot.compare", bot=bot_id, file=file.name, text=read_text(file))
         echo(to_json(found) if as_json else "\n".join(map(one_line, found["lines"])) or "nothing would change")
         return
-    show(call(ctx, "bot.apply", bot=bot_id, file=file.name, text=read_text(file)), as_json)
+    show(call(ctx, "bot.apply", bot=bot_id, file=file.name, text=read_text(file), test=test or None), as_json)
 
 
 @bot.command()

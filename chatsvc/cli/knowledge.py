@@ -1,4 +1,4 @@
-"""`chatsvc knowledge`: add, list, remove, history, undo, search, lint, unanswered, export."""
+"""`chatsvc knowledge`: add, list, remove, history, undo, search, test, lint, unanswered, export."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from chatsvc.cli import progress
 from chatsvc.cli.files import InputFile, InputPath, OutputFile, OutputPath
 from chatsvc.cli.knowledge_questions import lint, search, unanswered
 from chatsvc.cli.knowledge_reading import parsed_knowledge, read_files, read_knowledge
+from chatsvc.cli.knowledge_tests import test
 from chatsvc.cli.output import call, call_all, counted, echo, json_option, show, written
 from chatsvc.cli.words import BOT
 from chatsvc.domain import terminal
@@ -23,18 +24,19 @@ FILE = InputPath()
 
 @click.group()
 def knowledge() -> None:
-    """Manage a bot's knowledge: add files, list, search, remove, check, export.
+    """Manage a bot's knowledge: add files, list, search, remove, test, check, export.
 
     \b
     chatsvc knowledge add BOT faq.md prices.csv delivery.html
     chatsvc knowledge search BOT "are you open on sundays?"
+    chatsvc knowledge test BOT
     chatsvc knowledge lint BOT
     chatsvc knowledge unanswered BOT --markdown > new.md
     chatsvc knowledge export BOT --format csv --output faq.csv
     """
 
 
-for command in (search, lint, unanswered):
+for command in (search, test, lint, unanswered):
     knowledge.add_command(command)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import click
@@ -11,15 +12,20 @@ from chatsvc.cli.output import call
 from chatsvc.domain.errors import CommandError
 from chatsvc.domain.models import Entry, Synonyms
 
-_AT_ONCE = 64 * 1024 * 1024  # bytes of all files of one call
+AT_ONCE = 64 * 1024 * 1024  # bytes of all files of one call
 
 
 def read_text(path: InputFile) -> str:
     """Read a file as UTF-8; raises CommandError."""
+    return decoded(path.name, _bytes_of(path))
+
+
+def decoded(name: str, data: bytes) -> str:
+    """Decode a file as UTF-8; raises CommandError."""
     from chatsvc.domain.knowledge_files import KnowledgeFileError, decode
 
     try:
-        return decode(path.name, _bytes_of(path))
+        return decode(name, data)
     except KnowledgeFileError as fault:
         raise CommandError(str(fault)) from None
 
@@ -36,13 +42,33 @@ def read_files(ctx: click.Context, bot: str, paths: tuple[InputFile, ...]) -> li
     """Read knowledge files in a process of their own, in the bot's language. Raises CommandError with every fault of every file."""
     from chatsvc.usecases.file_reading import FileReader
 
-    if sum(path.stat().st_size for path in paths) > _AT_ONCE:
-        raise CommandError(f"these files have more than {_AT_ONCE // 1024 // 1024} MB together; add them one after the other")
+    if sum(path.stat().st_size for path in paths) > AT_ONCE:
+        raise CommandError(f"these files have more than {AT_ONCE // 1024 // 1024} MB together; add them one after the other")
     files = [(path.name, _bytes_of(path)) for path in paths]
     # Started before the call: after it root is the data folder's owner, who may not be allowed to execute the program.
     with FileReader() as reader:
         language = call(ctx, "bot.show", bot=bot)["language"]
         return reader.read(files, language)
+
+
+def parse_knowledge(wanted: Sequence[tuple[list[tuple[str, bytes]] | None, str]]) -> list[list[dict[str, Any]] | None]:
+    """Parse the knowledge files of several bots, each with its language. None stays None.
+
+    There is one process a language. As root, call it before the first operation. Raises Refused with every fault of a language's
+    files.
+    """
+    from chatsvc.usecases.file_reading import FileReader
+
+    parsed: list[list[dict[str, Any]] | None] = [None if files is None else [] for files, _ in wanted]
+    for language in dict.fromkeys(language for files, language in wanted if files):
+        chosen = [(place, file) for place, (files, its) in enumerate(wanted) if its == language for file in files or ()]
+        with FileReader() as reader:
+            read = reader.read([file for _, file in chosen], language)
+        for (place, _), one in zip(chosen, read, strict=True):
+            target = parsed[place]
+            if target is not None:
+                target.append(one)
+    return parsed
 
 
 def read_knowledge(ctx: click.Context, bot: str) -> tuple[str, list[Entry], list[Synonyms]]:

@@ -30,9 +30,13 @@ def _faults_of_bot_file(facts: Mapping[str, Any]) -> str:
 
     def line(fault: Mapping[str, Any]) -> str:
         place = f":{fault['line']}:{fault['column']}" if fault["line"] else ""
-        return f"{facts['file']}{place}: {bot_file_faults.sentence(fault['code'], fault['facts'])}"
+        return f"{fault.get('file', facts['file'])}{place}: {bot_file_faults.sentence(fault['code'], fault['facts'])}"
 
     return "\n".join(map(line, facts["faults"]))
+
+
+def _failed_tests(facts: Mapping[str, Any]) -> str:
+    return "\n".join(["tests fail:", *(f"{one['ask']}: {one['why']}" for one in facts["outcomes"])])
 
 
 def _faults_of_settings(facts: Mapping[str, Any]) -> str:
@@ -95,6 +99,7 @@ SENTENCES: dict[str, str | Callable[[Mapping[str, Any]], str]] = {
     "opening_hours_invalid": _opening_hours,
     "bot_file_invalid": _faults_of_bot_file,
     "bot_settings_invalid": _faults_of_settings,
+    "bot_tests_failed": _failed_tests,
     "fallback_invalid": "{fallback!r} is no fallback; there are knowledge and none",
     "time_invalid": f"{{time!r}} is no time; {_HOW_TO_WRITE_A_TIME}",
     "time_passed": "{time} has passed already",

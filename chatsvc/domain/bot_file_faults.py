@@ -28,6 +28,15 @@ SENTENCES: dict[str, Sentence] = {
     ),
     "too_many_days": Sentence(en="expected at most {most} days", tr="en çok {most} gün olabilir"),
     "too_many_suggestions": Sentence(en="expected at most {most} questions", tr="en çok {most} soru olabilir"),
+    "too_many_tests": Sentence(en="expected at most {most} tests", tr="en çok {most} test olabilir"),
+    "test_without_question": Sentence(en="a test needs a question (ask)", tr="her testin bir sorusu olmalı (ask)"),
+    "test_without_expectation": Sentence(
+        en="a test needs an entry, a text that the reply contains or lacks, or a decision",
+        tr="bir testte yanıtlayan kayıt, yanıtta geçecek ya da geçmeyecek bir metin veya karar bulunmalı",
+    ),
+    "pattern_outside": Sentence(en="{pattern!r} leads out of the folder", tr="“{pattern}” klasörün dışına çıkıyor"),
+    "pattern_without_file": Sentence(en="no file fits {pattern!r}", tr="“{pattern}” hiçbir dosyaya uymuyor"),
+    "pattern_link": Sentence(en="{path} is a symbolic link; none is followed", tr="{path} bir sembolik bağ; bağlar izlenmez"),
     "unprintable": Sentence(en="holds characters that cannot be shown", tr="gösterilemeyen karakterler içeriyor"),
     "sentence_unknown": Sentence(en="the dialogue has no sentence {name!r}", tr="botun “{name}” diye bir cümlesi yok"),
     "placeholders": Sentence(en="the placeholders of this sentence are {known}", tr="bu cümlenin yer tutucuları: {known}"),
@@ -42,6 +51,7 @@ SENTENCES: dict[str, Sentence] = {
 WORDS = {
     "a bot's file": Sentence(en="a bot's file", tr="bot dosyası"),
     "a form": Sentence(en="a form", tr="form"),
+    "a test": Sentence(en="a test", tr="test"),
     "a field": Sentence(en="a field", tr="alan"),
     "none": Sentence(en="none", tr="yok"),
 }

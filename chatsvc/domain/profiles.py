@@ -1,4 +1,4 @@
-"""Owner's words of a bot. Texts, closed days, forms, suggested questions (DECISIONS.md section 9), and their JSON in the store."""
+"""Owner's words of a bot. Texts, closed days, forms, suggested questions, tests (DECISIONS.md section 9), and their JSON in the store."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ import re
 from collections.abc import Mapping
 from datetime import date
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+from chatsvc.domain.bot_tests import BotTest
 
 KINDS = ("text", "number", "choice", "date")
 APPOINTMENTS = ("time", "date", "nights")
@@ -50,7 +52,7 @@ class Form(NamedTuple):
 class Profile(NamedTuple):
     """Owner's words. `texts` are sentences by name and language, `forms` by kind of request.
 
-    `suggestions` are questions that visitors are offered before their first message.
+    `suggestions` are questions that visitors are offered before their first message. `tests` are what replies must be.
     """
 
     closed: tuple[ClosedDays, ...] = ()
@@ -58,6 +60,7 @@ class Profile(NamedTuple):
     texts: Mapping[str, Mapping[str, str]] = {}
     forms: Mapping[str, Form] = {}
     suggestions: tuple[str, ...] = ()
+    tests: tuple[BotTest, ...] = ()
 
     def is_closed(self, day: date) -> bool:
         """Return whether the business is closed on a day."""
@@ -86,6 +89,7 @@ class Profile(NamedTuple):
             "texts": self.texts,
             "forms": forms,
             "suggestions": list(self.suggestions),
+            "tests": [test.values() for test in self.tests],
         }
         return {name: value for name, value in made.items() if value}
 
@@ -100,7 +104,7 @@ def values_of_form(kind: str, form: Form) -> dict[str, object]:
 
 
 def values_of(profile: Profile) -> dict[str, object]:
-    """Return closed days, address, texts, forms and suggestions as a bot's file has them."""
+    """Return closed days, address, texts, forms, suggestions and tests as a bot's file has them."""
     forms = {kind: values_of_form(kind, form) for kind, form in profile.forms.items()}
     closed = profile.to_json().get("closed", [])
     return {
@@ -109,6 +113,7 @@ def values_of(profile: Profile) -> dict[str, object]:
         "texts": dict(profile.texts),
         "forms": forms,
         "suggestions": list(profile.suggestions),
+        "tests": [test.values() for test in profile.tests],
     }
 
 
@@ -124,9 +129,16 @@ def load(stored: str | None) -> Profile:
             for kind, form in kept.get("forms", {}).items()
         }
         closed = tuple(days(text) for text in kept.get("closed", []))
-        return Profile(closed, kept.get("address", "formal"), kept.get("texts", {}), forms, tuple(kept.get("suggestions", ())))
+        tests = tuple(_test(values) for values in kept.get("tests", ()))
+        suggestions = tuple(kept.get("suggestions", ()))
+        return Profile(closed, kept.get("address", "formal"), kept.get("texts", {}), forms, suggestions, tests)
     except (KeyError, TypeError, AttributeError, RecursionError) as fault:
         raise ValueError("this is no profile of a bot") from fault
+
+
+def _test(values: Mapping[str, Any]) -> BotTest:
+    texts = {name: (given,) if isinstance(given := values[name], str) else tuple(given) for name in ("contains", "lacks") if name in values}
+    return BotTest(**{**values, **texts})
 
 
 def days(text: str) -> ClosedDays:

@@ -115,6 +115,7 @@ OPERATIONS: Mapping[str, Operation] = {
     "knowledge.export": Operation("knowledge.export", EXPORT, EDITOR, ("bot",)),
     "knowledge.kept": Operation("knowledge_preview.kept", LOOK, EDITOR, ("bot",)),
     "knowledge.past_questions": Operation("knowledge_preview.past_questions", EXPORT, EDITOR, ("bot",)),
+    "test.run": Operation("bot_tests.run", LOOK, READER, ("bot",)),
     "knowledge.unanswered": Operation("unanswered.groups", EXPORT, READER, ("bot",)),
     "knowledge.forget_unanswered": Operation("unanswered.forget", CHANGE, EDITOR, ("bot",)),
     "unanswered.list": Operation("unanswered.page", LOOK, READER, ("bot",)),

@@ -1,4 +1,4 @@
-"""Reader of a bot's file: checks settings, closed days, texts, forms and suggestions; collects all faults.
+"""Reader of a bot's file: checks settings, closed days, texts, forms, suggestions and tests; collects all faults.
 
 It reads YAML or plain values. usecases/bot_files.py applies the result.
 """
@@ -6,19 +6,19 @@ It reads YAML or plain values. usecases/bot_files.py applies the result.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
 from chatsvc.config.document import List, Map, Node, Scalar, parse
 from chatsvc.config.faults import ConfigError, ConfigFault
 from chatsvc.domain import profiles
+from chatsvc.domain.bot_tests import DECISIONS, EXPECTATIONS, MOST_TESTS, BotTest
 from chatsvc.domain.captures import REQUEST_TYPES
 from chatsvc.domain.profiles import ClosedDays, Form, FormField, Profile
 from chatsvc.domain.refusals import Refused
 from chatsvc.language import catalogue
 from chatsvc.usecases import bots
-from chatsvc.usecases.services import Services
 
 MAX_CHARACTERS = 200_000
 SETTINGS = ("name", "model", "description", "instructions", "timezone", "country", "language", "opening_hours", "greeting", "fallback")
@@ -62,11 +62,16 @@ def values_of(value: object) -> tuple[Node, dict[int, str]]:
 
 
 class BotFileReader:
-    """Reader of one file; collects its faults."""
+    """Reader of one file; collects its faults.
 
-    def __init__(self, services: Services) -> None:
+    `tiers` are the names that `model` may have, None if they are not known. `knowledge` are the patterns of knowledge files that the file
+    names, with their places; None where it names none. `knowledge test --file` reads them, `bot apply` leaves them.
+    """
+
+    def __init__(self, tiers: Collection[str] | None) -> None:
         self.faults: list[BotFileFault] = []
-        self._services = services
+        self.knowledge: list[Scalar] | None = None
+        self._tiers = tiers
 
     def in_order(self) -> list[BotFileFault]:
         """Return the faults in the file's order, each once."""
@@ -94,6 +99,7 @@ class BotFileReader:
             "texts": self._texts,
             "forms": self._forms,
             "suggestions": self._suggestions,
+            "tests": self._tests,
             "ask_back": self._switch,
             "hand_off": self._switch,
             "hand_off_wait": partial(self._minutes, "hand_off_wait"),
@@ -107,10 +113,12 @@ class BotFileReader:
                 changes.update(self._setting(name, value))
             elif name in _OF_THE_BOT:
                 changes[name] = readers[name](value)
+            elif name == "knowledge":
+                self.knowledge = self._patterns(value)
             elif name in readers:
                 owned[name] = readers[name](value)
             else:
-                self._refuse(key, "part_unknown", part=name, whole="a bot's file", known=[*SETTINGS, *readers])
+                self._refuse(key, "part_unknown", part=name, whole="a bot's file", known=[*SETTINGS, *readers, "knowledge"])
         if owned and not self.faults:
             changes["profile"] = profile._replace(**owned).dump()  # type: ignore[arg-type]  # each was read by its name
         return changes
@@ -156,7 +164,7 @@ class BotFileReader:
             self._refuse(node, "no_text")
             return {}
         try:
-            return bots.checked(self._services, {name: "" if node.null else node.text})
+            return bots.checked(self._tiers, {name: "" if node.null else node.text})
         except Refused as fault:
             self._refuse(node, "setting_invalid", setting=name, refusal=fault.code, facts=fault.facts)
             return {}
@@ -165,7 +173,7 @@ class BotFileReader:
         text = self._text(node)
         minutes = int(text[:9]) if text.isascii() and text.isdecimal() else 0
         try:
-            bots.checked(self._services, {name: minutes})
+            bots.checked(self._tiers, {name: minutes})
         except Refused as fault:
             self._refuse(node, "setting_invalid", setting=name, refusal=fault.code, facts=fault.facts)
         return minutes
@@ -207,6 +215,48 @@ class BotFileReader:
                 self._refuse(item, "unprintable")
             made.append(text)
         return tuple(dict.fromkeys(filter(None, made)))
+
+    def _patterns(self, node: Node) -> list[Scalar]:
+        items = self._list(node)
+        for item in items:
+            if not self._text(item):
+                self._refuse(item, "no_text")
+        return [item for item in items if isinstance(item, Scalar)]
+
+    def _tests(self, node: Node) -> tuple[BotTest, ...]:
+        items = self._list(node)
+        if len(items) > MOST_TESTS:
+            self._refuse(node, "too_many_tests", most=MOST_TESTS)
+        return tuple(dict.fromkeys(self._test(item) for item in items[:MOST_TESTS]))
+
+    def _test(self, node: Node) -> BotTest:
+        given: dict[str, Any] = {}
+        for key, value in self._items(node):
+            if key.text in ("contains", "lacks"):
+                given[key.text] = self._expected_texts(value)
+            elif key.text == "decision":
+                given[key.text] = self._among(value, DECISIONS)
+            elif key.text == "language":
+                given[key.text] = self._setting("language", value).get("language")
+            elif key.text in BotTest._fields:
+                given[key.text] = " ".join(self._text(value).split())
+            else:
+                self._refuse(key, "part_unknown", part=key.text, whole="a test", known=list(BotTest._fields))
+        if not given.get("ask"):
+            self._refuse(node, "test_without_question")
+        if not any(given.get(name) for name in EXPECTATIONS):
+            self._refuse(node, "test_without_expectation")
+        return BotTest(given.pop("ask", ""), **{name: value for name, value in given.items() if value})
+
+    def _expected_texts(self, node: Node) -> tuple[str, ...]:
+        items = node.items if isinstance(node, List) else [node]
+        texts = []
+        for item in items:
+            text = self._text(item).strip()
+            if not text:
+                self._refuse(item, "no_text")
+            texts.append(text)
+        return tuple(texts)
 
     def _texts(self, node: Node) -> dict[str, dict[str, str]]:
         made: dict[str, dict[str, str]] = {}

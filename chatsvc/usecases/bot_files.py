@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from chatsvc.domain import opening_hours, profiles, refusals
 from chatsvc.domain.actors import Caller
+from chatsvc.domain.bot_tests import reasons
 from chatsvc.domain.models import Bot
 from chatsvc.domain.profiles import values_of_form
 from chatsvc.language import catalogue
@@ -70,13 +71,28 @@ def default_sentences() -> list[DefaultSentence]:
     return [DefaultSentence(name, catalogue.sentences(name), sorted(catalogue.placeholders(name) or ())) for name in catalogue.names()]
 
 
-async def apply(services: Services, caller: Caller, *, bot: str, file: str, text: str) -> Bot:
-    """Apply a file to a bot; what it does not name stays. Raises `bot_file_invalid` with all faults, each with line and column."""
+async def apply(services: Services, caller: Caller, *, bot: str, file: str, text: str, test: bool = False) -> Bot:
+    """Apply a file to a bot; what it does not name stays. Raises `bot_file_invalid` with all faults, each with line and column.
+
+    With `test` the bot's tests run first, with its settings and tests as the file has them; raises `bot_tests_failed`.
+    """
     state, found = await bots.resolve(services, caller, bot)
     differing = _differing(services, found, file, text)
+    if test:
+        await _test(services, found._replace(**differing))
     if not differing:
         return found
     return await stored.update(services.db, found, {**differing, "updated_at": services.clock()}, state.update_bot)
+
+
+async def _test(services: Services, bot: Bot) -> None:
+    from chatsvc.usecases import bot_tests
+
+    index = await services.knowledge.of(bot)
+    found = await services.offload(lambda: bot_tests.outcomes(bot, index, bot_tests.tests_of(bot), services.clock()))
+    failed = [{"ask": one.ask, "why": reasons(one)} for one in found if not one.passed]
+    if failed:
+        raise refusals.bot_tests_failed(outcomes=failed)
 
 
 class BotDifferences(NamedTuple):
@@ -94,10 +110,15 @@ async def compare(services: Services, caller: Caller, *, bot: str, file: str, te
 
 
 def _differing(services: Services, found: Bot, file: str, text: str) -> dict[str, Any]:
-    reader = BotFileReader(services)
+    reader = BotFileReader(services.config.models)
     changes = reader.read_text(text, profiles.load(found.profile))
     if reader.faults:
         raise refusals.bot_file_invalid(file=file, faults=[fault._asdict() for fault in reader.in_order()])
+    return differing_of(found, changes)
+
+
+def differing_of(found: Bot, changes: Mapping[str, object]) -> dict[str, Any]:
+    """Return the columns of a file that a bot does not have yet."""
     differing = {name: value for name, value in changes.items() if getattr(found, name) != value}
     if found.ask_back is None and differing.get("ask_back"):
         del differing["ask_back"]  # on is the default
@@ -115,15 +136,16 @@ async def change(
     forms: dict[str, object] | None = None,
     suggestions: list[str] | None = None,
     hours: dict[str, str] | None = None,
+    tests: list[dict[str, object]] | None = None,
     **settings: object,
 ) -> Bot:
-    """Change the given settings of a bot. Closed days, texts, forms and suggestions as its file has them.
+    """Change the given settings of a bot. Closed days, texts, forms, suggestions and tests as its file has them.
 
     `hours` are those of single days ("mon": "9-12, 13-18:30") in place of `opening_hours`; days that are not given stay as they are.
     Each form and each sentence given replaces the one of its name; an empty sentence or form restores the default. Raises
     `bot_settings_invalid` with all faults, each with the path of its value.
     """
-    owned = {"closed": closed, "address": address, "texts": texts, "forms": forms, "suggestions": suggestions}
+    owned = {"closed": closed, "address": address, "texts": texts, "forms": forms, "suggestions": suggestions, "tests": tests}
     given = {name: value for name, value in owned.items() if value is not None}
     _, found = await bots.resolve(services, caller, bot)
     if hours is not None:
@@ -137,7 +159,7 @@ async def change(
         kept = {kind: values_of_form(kind, form) for kind, form in before.forms.items()}
         given["forms"] = {kind: form for kind, form in {**kept, **forms}.items() if form}
     node, paths = values_of(given)
-    reader = BotFileReader(services)
+    reader = BotFileReader(services.config.models)
     changes = reader.read(node, before)
     if reader.faults:
         faults = [{"field": paths[one.line], "code": one.code, "facts": one.facts} for one in reader.in_order()]

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 from chatsvc.domain import language, opening_hours, paging, refusals, times
 from chatsvc.domain.actors import Caller
@@ -35,8 +35,8 @@ async def resolve(services: Services, caller: Caller, bot_id: str) -> tuple[Acco
     return state, state.bots[bot_id]
 
 
-def checked(services: Services, given: Mapping[str, object]) -> dict[str, object]:
-    """Check each given setting by its name; "" removes an optional text."""
+def checked(tiers: Collection[str] | None, given: Mapping[str, object]) -> dict[str, object]:
+    """Check each given setting by its name; "" removes an optional text. Without `tiers` any name of a tier is accepted."""
     settings = {name: value for name, value in given.items() if value is not None}
     for name, value in settings.items():
         if name in _MINUTES and (not isinstance(value, int) or not 1 <= value <= MOST_MINUTES):
@@ -48,7 +48,7 @@ def checked(services: Services, given: Mapping[str, object]) -> dict[str, object
         elif name in _TEXTS:
             settings[name] = _text(name, value)
         else:
-            settings[name] = _CHECKS[name](services, value.strip())
+            settings[name] = _CHECKS[name](tiers, value.strip())
     return settings
 
 
@@ -61,19 +61,19 @@ def _text(name: str, value: str) -> str | None:
     return text or None
 
 
-def _tier(services: Services, value: str) -> str:
-    if value not in services.config.models:
-        raise refusals.tier_unknown(tier=value, tiers=list(services.config.models))
+def _tier(tiers: Collection[str] | None, value: str) -> str:
+    if tiers is not None and value not in tiers:
+        raise refusals.tier_unknown(tier=value, tiers=list(tiers))
     return value
 
 
-def _timezone(_: Services, value: str) -> str:
+def _timezone(_: object, value: str) -> str:
     if times.zone(value) is None:
         raise refusals.timezone_unknown(timezone=value)
     return value
 
 
-def _country(_: Services, value: str) -> str:
+def _country(_: object, value: str) -> str:
     from chatsvc.language.contacts import knows_country
 
     if not knows_country(value.upper()):
@@ -81,26 +81,26 @@ def _country(_: Services, value: str) -> str:
     return value.upper()
 
 
-def _language(_: Services, value: str) -> str:
+def _language(_: object, value: str) -> str:
     if not language.is_tag(value):
         raise refusals.language_invalid(language=value)
     return value
 
 
-def _opening_hours(_: Services, value: str) -> str | None:
+def _opening_hours(_: object, value: str) -> str | None:
     try:
         return opening_hours.normalize(value) if value else None
     except opening_hours.OpeningHoursError as fault:
         raise refusals.opening_hours_invalid(fault=fault.code, facts=fault.facts) from None
 
 
-def _fallback(_: Services, value: str) -> str | None:
+def _fallback(_: object, value: str) -> str | None:
     if value not in ("knowledge", "none"):
         raise refusals.fallback_invalid(fallback=value)
     return None if value == "none" else value
 
 
-_CHECKS: dict[str, Callable[[Services, str], str | None]] = {
+_CHECKS: dict[str, Callable[[Collection[str] | None, str], str | None]] = {
     "model": _tier,
     "timezone": _timezone,
     "country": _country,
@@ -114,7 +114,7 @@ async def create(services: Services, caller: Caller, *, name: str, account: str 
     """Create a bot; raises `bots_exhausted` beyond the number of bots in the plan."""
     state = await accounts.resolve(services, caller, account)
     given = {setting: value for setting, value in settings.items() if value is not None}
-    values = checked(services, {"name": name, "model": next(iter(services.config.models)), **given})
+    values = checked(services.config.models, {"name": name, "model": next(iter(services.config.models)), **given})
     plan = services.config.plans.get(state.account.plan or "")
     now = services.clock()
     fixed = {
@@ -151,7 +151,7 @@ async def show(services: Services, caller: Caller, *, bot: str) -> Bot:
 async def change(services: Services, caller: Caller, *, bot: str, profile: Profile | None = None, **settings: object) -> Bot:
     """Change the given settings; "" removes an optional text. `profile` was checked by its reader."""
     state, found = await resolve(services, caller, bot)
-    changes = checked(services, settings)
+    changes = checked(services.config.models, settings)
     if profile is not None:
         changes["profile"] = profile.dump()
     if not changes:

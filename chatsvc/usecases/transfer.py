@@ -153,7 +153,7 @@ def _profile(services: Services, stored_profile: str) -> str | None:
         node, _ = values_of(profiles.values_of(profile))
     except (ValueError, TypeError, AttributeError, RecursionError):
         raise refusals.import_value_wrong(kind="bot", field="profile") from None
-    reader = BotFileReader(services)
+    reader = BotFileReader(services.config.models)
     changes = reader.read(node, Profile())
     if reader.faults:
         raise refusals.import_value_wrong(kind="bot", field="profile")

@@ -128,7 +128,7 @@ def test_deleting_an_account_has_to_be_confirmed(site: Site) -> None:
 def test_a_bot_is_created_listed_shown_changed_and_switched_off_and_on(site: Site) -> None:
     account = site.account()
     made = site.json("bot", "create", "Front desk", "--account", account)
-    assert set(made) == BOT | {"closed", "address", "texts", "forms", "suggestions"}
+    assert set(made) == BOT | {"closed", "address", "texts", "forms", "suggestions", "tests"}
     assert {name: made[name] for name in BOT - {"id", "created_at", "updated_at"}} == {
         "name": "Front desk",
         "description": None,

@@ -65,6 +65,7 @@ RENDERERS: dict[str, Renderer] = {
     "knowledge.undo": knowledge.change_content,
     "knowledge.remove": knowledge.entry,
     "knowledge.search": list_of(knowledge.question_result),
+    "test.run": list_of(knowledge.test_outcome),
     "knowledge.export": knowledge.whole_knowledge,
     "knowledge.kept": knowledge.knowledge,
     "knowledge.past_questions": list_of(lambda result: result._asdict()),

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from chatsvc.domain import times
+from chatsvc.domain import bot_tests, times
 from chatsvc.domain.shapes import Json
 
 if TYPE_CHECKING:
+    from chatsvc.domain.bot_tests import BotTestOutcome
     from chatsvc.domain.knowledge_changes import ChangeContent, KnowledgeChange
     from chatsvc.domain.models import Entry
     from chatsvc.usecases.knowledge import Addition, QuestionResult, WholeKnowledge
@@ -49,6 +50,11 @@ def question_result(result: QuestionResult) -> Json:
             {"id": hit.entry.id, "question": hit.entry.question, "score": round(hit.score, 4), "why": list(hit.why)} for hit in finding.hits
         ],
     }
+
+
+def test_outcome(result: BotTestOutcome) -> Json:
+    """Write the outcome of a test."""
+    return {**result._asdict(), "why": bot_tests.reasons(result)}
 
 
 def knowledge_change(result: KnowledgeChange) -> Json:

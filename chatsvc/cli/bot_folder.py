@@ -1,0 +1,107 @@
+"""A bot's file and the knowledge files of its folder that it names.
+
+Symbolic links are refused, and so are patterns that lead out of the folder. As root, each file is opened as every input file is.
+"""
+
+from __future__ import annotations
+
+import os
+import posixpath
+import stat
+from collections.abc import Iterator, Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from chatsvc.cli.knowledge_reading import decoded
+from chatsvc.domain import refusals
+from chatsvc.domain.errors import CommandError
+from chatsvc.domain.knowledge_files import MAX_BYTES
+from chatsvc.domain.profiles import Profile
+from chatsvc.trusted_paths import resolved
+from chatsvc.usecases.bot_file_reader import BotFileFault, BotFileReader
+
+_MOST_FILES = 1_000
+
+
+class FolderBot(NamedTuple):
+    """A bot's file. Its path in the folder, its text, its columns, and its knowledge files; None where it names none."""
+
+    file: str
+    text: str
+    columns: dict[str, Any]
+    knowledge: list[tuple[str, bytes]] | None
+
+
+class _LinkFound(Exception):
+    """A symbolic link in the folder."""
+
+
+def read_bot(folder: Path, path: str, faults: list[dict[str, Any]]) -> FolderBot:
+    """Read one bot's file and its knowledge; faults are added to `faults`. Raises CommandError."""
+    reader = BotFileReader(None)
+    text = decoded(path, _content(folder, path))
+    columns = reader.read_text(text, Profile())
+    knowledge = None if reader.knowledge is None else _knowledge(folder, path, reader)
+    faults += [{**one._asdict(), "file": path} for one in reader.in_order()]
+    return FolderBot(path, text, columns, knowledge)
+
+
+def _entries(folder: Path, below: str) -> list[os.DirEntry[str]]:
+    with os.scandir(folder / below) as found:
+        return sorted((entry for entry in found if not entry.name.startswith(".")), key=lambda entry: entry.name)
+
+
+def _knowledge(folder: Path, path: str, reader: BotFileReader) -> list[tuple[str, bytes]]:
+    """Read the files that fit the patterns, each once. What is wrong with a pattern becomes a fault of the bot's file."""
+    found: dict[str, None] = {}
+    for pattern in reader.knowledge or ():
+        at = pattern.line, pattern.column
+        wanted = posixpath.normpath(posixpath.join(posixpath.dirname(path), pattern.text))
+        if wanted.startswith(("/", "../")) or wanted == "..":
+            reader.faults.append(BotFileFault(*at, "pattern_outside", {"pattern": pattern.text}))
+            continue
+        try:
+            files = list(_fitting(folder, "", wanted.split("/")))
+        except _LinkFound as fault:
+            reader.faults.append(BotFileFault(*at, "pattern_link", {"path": str(fault)}))
+            continue
+        if not files:
+            reader.faults.append(BotFileFault(*at, "pattern_without_file", {"pattern": pattern.text}))
+        found |= dict.fromkeys(files)
+    if len(found) > _MOST_FILES:
+        raise CommandError(f"{path} names more than {_MOST_FILES:,} files of knowledge")
+    names = [posixpath.basename(one) for one in found]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise refusals.files_same_name(names=twice)
+    return [] if reader.faults else [(posixpath.basename(one), _content(folder, one)) for one in found]
+
+
+def _fitting(folder: Path, below: str, parts: Sequence[str]) -> Iterator[str]:
+    """List the files below a folder that fit a pattern's parts. `**` stands for any folders. Raises _LinkFound."""
+    first, *rest = parts
+    if first == "**" and rest:
+        yield from _fitting(folder, below, rest)
+    for entry in _entries(folder, below):
+        if not (first == "**" or fnmatchcase(entry.name, first)):
+            continue
+        path = posixpath.join(below, entry.name)
+        if entry.is_symlink():
+            raise _LinkFound(path)
+        if entry.is_dir(follow_symlinks=False):
+            if first == "**":
+                yield from _fitting(folder, path, parts)
+            elif rest:
+                yield from _fitting(folder, path, rest)
+        elif not rest and entry.is_file(follow_symlinks=False):
+            yield path
+
+
+def _content(folder: Path, path: str) -> bytes:
+    """Read a regular file, at most one byte more than allowed. Raises CommandError and OSError."""
+    with resolved(folder / path, follow_last=False) as found:
+        if found.file is None or not stat.S_ISREG(os.fstat(found.file).st_mode):
+            raise CommandError(f"{folder / path} is no regular file")
+        with open(f"/proc/self/fd/{found.file}", "rb") as file:  # noqa: PTH123  # by the descriptor that was checked
+            return file.read(MAX_BYTES + 1)

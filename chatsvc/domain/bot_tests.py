@@ -1,0 +1,116 @@
+"""Tests of a bot: a question and what its reply must be; judges a reply and words the reasons of a failure."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from chatsvc.domain.folding import fold
+from chatsvc.domain.wording import Sentence, worded
+
+DECISIONS = ("answer", "ask", "abstain")
+MOST_TESTS = 500
+EXPECTATIONS = ("entry", "contains", "lacks", "decision")
+
+
+class BotTest(NamedTuple):
+    """A question with what is expected of its reply.
+
+    `language` overrides the visitor's. `entry` is the question or the id of the entry that answers, `contains` and `lacks` are texts that
+    the reply must or must not have, `decision` is that of the search.
+    """
+
+    ask: str
+    language: str | None = None
+    entry: str | None = None
+    contains: tuple[str, ...] = ()
+    lacks: tuple[str, ...] = ()
+    decision: str | None = None
+
+    @property
+    def id(self) -> str:
+        """Return a name that changes with the test."""
+        return hashlib.sha256(json.dumps(self).encode()).hexdigest()[:16]
+
+    def values(self) -> dict[str, object]:
+        """Return the test as a bot's file has it. A list of one text becomes the text."""
+        lists = {name: list(texts) if len(texts) > 1 else texts[0] for name in ("contains", "lacks") if (texts := getattr(self, name))}
+        given = {**self._asdict(), "contains": None, "lacks": None, **lists}
+        return {name: value for name, value in given.items() if value is not None}
+
+
+class GivenReply(NamedTuple):
+    """Reply to a test's question. `entry` and `entry_id` name the entry that it came from, None without one."""
+
+    text: str
+    decision: str | None
+    confidence: float | None
+    entry: str | None = None
+    entry_id: str | None = None
+
+
+class BotTestOutcome(NamedTuple):
+    """Outcome of one test. `why` has the code and the facts of each expectation that was not met."""
+
+    ask: str
+    passed: bool
+    decision: str | None
+    confidence: float | None
+    entry: str | None
+    reply: str
+    why: Sequence[tuple[str, Mapping[str, Any]]]
+
+
+SENTENCES: dict[str, Sentence] = {
+    "no_reply": Sentence(en="the bot has no reply", tr="botun yanıtı yok"),
+    "other_decision": Sentence(en="the decision is {found}, not {expected}", tr="karar “{found}” oldu, “{expected}” bekleniyordu"),
+    "other_entry": Sentence(
+        en="the reply comes from {found!r}, not from {expected!r}", tr="yanıt “{found}” kaydından geldi, “{expected}” bekleniyordu"
+    ),
+    "no_entry": Sentence(en="the reply comes from no entry, not from {expected!r}", tr="yanıt “{expected}” kaydından gelmedi"),
+    "not_answered": Sentence(
+        en="the bot does not answer from {expected!r} but asks back", tr="bot “{expected}” kaydıyla yanıtlamak yerine geri sordu"
+    ),
+    "text_missing": Sentence(en="the reply lacks {text!r}", tr="yanıtta “{text}” geçmiyor"),
+    "text_present": Sentence(en="the reply contains {text!r}", tr="yanıtta “{text}” geçiyor"),
+}
+
+
+def judge(test: BotTest, reply: GivenReply) -> BotTestOutcome:
+    """Compare a reply with what its test expects. Case, accents and white space do not count in texts."""
+    why = [*_of_search(test, reply), *_of_text(test, reply.text)]
+    return BotTestOutcome(test.ask, not why, reply.decision, reply.confidence, reply.entry, reply.text, why)
+
+
+def _of_search(test: BotTest, reply: GivenReply) -> list[tuple[str, dict[str, Any]]]:
+    why: list[tuple[str, dict[str, Any]]] = []
+    if test.decision and test.decision != reply.decision:
+        why.append(("other_decision", {"found": reply.decision or "-", "expected": test.decision}))
+    if test.entry is None:
+        return why
+    if reply.entry is None:
+        why.append(("no_entry", {"expected": test.entry}))
+    elif reply.entry_id != test.entry and _folded(reply.entry) != _folded(test.entry):
+        why.append(("other_entry", {"found": reply.entry, "expected": test.entry}))
+    elif reply.decision == "ask" and test.decision is None:
+        why.append(("not_answered", {"expected": test.entry}))
+    return why
+
+
+def _of_text(test: BotTest, text: str) -> list[tuple[str, dict[str, Any]]]:
+    folded = _folded(text)
+    if not folded and test.contains:
+        return [("no_reply", {})]
+    missing: list[tuple[str, dict[str, Any]]] = [("text_missing", {"text": one}) for one in test.contains if _folded(one) not in folded]
+    return missing + [("text_present", {"text": one}) for one in test.lacks if _folded(one) in folded]
+
+
+def _folded(text: str) -> str:
+    return " ".join(fold(text).split())
+
+
+def reasons(outcome: BotTestOutcome, language: str = "en") -> str:
+    """Word why a test failed, in "en" or "tr"; empty for one that passed."""
+    return "; ".join(worded(SENTENCES, code, facts, language) for code, facts in outcome.why)

@@ -1,0 +1,151 @@
+"""`knowledge test` and `bot apply --test`: tests of a bot."""
+
+from __future__ import annotations
+
+import json
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+from tests.cli.support import Site, run
+
+FAQ = """## How much is a haircut?
+
+alt: what does a haircut cost
+
+A haircut is 400 TL.
+
+## Do you have parking?
+
+Yes, there is free parking behind the shop.
+"""
+BOT = """name: Salon
+language: en
+model: offline
+knowledge: [kb/*.md]
+tests:
+  - {ask: "what does a haircut cost?", entry: "How much is a haircut?", contains: "400 TL", decision: answer}
+  - {ask: "is there parking?", contains: [FREE PARKING, shop], lacks: "400"}
+  - ask: "do you repair submarines?"
+    decision: abstain
+"""
+FAILING = BOT.replace('"400 TL"', '"450 TL"').replace("decision: abstain", "decision: answer")
+
+
+def folder_of(path: Path, bot: str = BOT) -> Path:
+    """A folder with one bot and its knowledge."""
+    folder = path / "bots"
+    (folder / "kb").mkdir(parents=True, exist_ok=True)
+    (folder / "kb" / "faq.md").write_text(FAQ, encoding="utf-8")
+    (folder / "salon.yaml").write_text(bot, encoding="utf-8")
+    return folder
+
+
+def made(site: Site, folder: Path, account: str) -> str:
+    """A bot as the folder has it; its id."""
+    bot = site.bot(account)
+    site.json("bot", "apply", bot, str(folder / "salon.yaml"))
+    site.json("knowledge", "add", bot, str(folder / "kb" / "faq.md"))
+    return bot
+
+
+def test_tests_run_from_a_file_without_an_installation(tmp_path: Path) -> None:
+    folder, junit = folder_of(tmp_path), tmp_path / "tests.xml"
+    done = run("knowledge", "test", "--file", str(folder / "salon.yaml"), "--json", "--junit", str(junit), cwd=tmp_path)
+    assert (done.status, done.err) == (0, "")
+    first, second, third = json.loads(done.out)
+    assert list(first) == ["ask", "passed", "decision", "confidence", "entry", "reply", "why"]
+    assert (first["passed"], first["decision"], first["entry"]) == (True, "answer", "How much is a haircut?")
+    assert second["reply"] == "Yes, there is free parking behind the shop."
+    assert (third["decision"], third["entry"]) == ("abstain", None)
+    assert not (tmp_path / "data").exists()
+    suite = ET.parse(junit).getroot()  # noqa: S314  # written by the command
+    assert (suite.get("tests"), suite.get("failures"), suite[0].get("name")) == ("3", "0", "what does a haircut cost?")
+
+
+def test_a_test_that_fails_ends_with_1_and_says_why(tmp_path: Path) -> None:
+    folder, junit = folder_of(tmp_path, FAILING), tmp_path / "tests.xml"
+    done = run("knowledge", "test", "--file", str(folder / "salon.yaml"), "--json", "--junit", str(junit), cwd=tmp_path)
+    assert done.status == 1
+    first, second, third = json.loads(done.out)
+    assert (first["passed"], first["why"]) == (False, "the reply lacks '450 TL'")
+    assert second["passed"]
+    assert (third["passed"], third["why"]) == (False, "the decision is abstain, not answer")
+    suite = ET.parse(junit).getroot()  # noqa: S314  # written by the command
+    assert [case.find("failure") is not None for case in suite] == [True, False, True]
+    table = run("knowledge", "test", "--file", str(folder / "salon.yaml"), cwd=tmp_path)
+    assert table.status == 1
+    assert "the reply lacks '450 TL'" in table.out
+    assert table.err == "chatsvc: 2 of 3 tests failed\n"
+
+
+def test_faults_of_tests_are_told_with_line_and_column(site: Site, tmp_path: Path) -> None:
+    account = site.account()
+    bot = site.json("bot", "create", "Front desk", "--model", "offline", "--account", account)["id"]
+    file = tmp_path / "bot.yaml"
+    file.write_text(
+        "tests:\n  - {ask: hi}\n  - {entry: x}\n  - {ask: a, decision: maybe}\n  - {ask: a, says: b}\n"
+        "  - {ask: a, contains: ''}\n  - {ask: a, language: '!', lacks: b}\n",
+        encoding="utf-8",
+    )
+    done = site.run("bot", "apply", bot, str(file))
+    assert done.status == 1
+    places = ("2:5", "3:5", "4:24", "5:5", "5:14", "6:24", "7:24")
+    assert [place for place in places if f"bot.yaml:{place}: " not in done.err] == []
+
+
+def test_the_running_bot_is_tested_and_nothing_is_stored_or_charged(site: Site, tmp_path: Path) -> None:
+    bot = made(site, folder_of(tmp_path), site.account())
+    found = site.json("knowledge", "test", bot)
+    assert [one["passed"] for one in found] == [True, True, True]
+    assert site.json("bot", "show", bot)["messages_used"] == 0
+    assert site.json("conversation", "list", "--bot", bot) == []
+    assert site.json("knowledge", "unanswered", bot) == []
+    text = site.json("bot", "export", bot)["yaml"]
+    assert '    contains:\n      - "FREE PARKING"\n      - "shop"\n    lacks: "400"\n' in text
+
+
+def test_a_test_asks_the_dialogue_that_answers_visitors(tmp_path: Path) -> None:
+    asked = ("hello", "do you have parking, and how much is a haircut?", "I want an appointment", "are you open on sundays?", "#\\#")
+    tests = "".join(f"  - {{ask: {json.dumps(one)}, lacks: '?!?'}}\n" for one in asked)
+    site, folder = Site(tmp_path), folder_of(tmp_path, BOT + tests + "opening_hours: Mo-Fr 09:00-18:00\n")
+    with site.serve() as serving:
+        account = site.account()
+        bot, token = made(site, folder, account), site.key(account)
+        found = site.json("knowledge", "test", bot)
+        assert json.loads(run("knowledge", "test", "--file", str(folder / "salon.yaml"), "--json").out) == found
+        for one in found:
+            answer = serving.ask(token, "POST", "/messages", {"chatbot_id": bot, "message": one["ask"]})
+            if one["decision"] == "abstain":
+                assert answer.status == 502
+            else:
+                assert answer.json["data"]["reply"] == one["reply"]
+    assert {one["decision"] for one in found} == {"answer", "abstain", None}
+
+
+def test_a_file_may_name_knowledge_of_the_current_folder(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path)
+    (folder / "below").mkdir()
+    (folder / "below" / "bot.yaml").write_text(BOT.replace("kb/", "../kb/"), encoding="utf-8")
+    for cwd, file, status in (
+        (folder, "below/bot.yaml", 0),
+        (folder / "below", "bot.yaml", 1),
+        (tmp_path / "bots", "below/../salon.yaml", 0),
+    ):
+        done = run("knowledge", "test", "--file", file, cwd=cwd)
+        assert done.status == status
+        assert ("'../kb/*.md' leads out of the folder" in done.err) == (status == 1)
+
+
+def test_apply_with_test_refuses_a_file_whose_tests_fail(site: Site, tmp_path: Path) -> None:
+    account, folder = site.account(), folder_of(tmp_path)
+    bot = made(site, folder, account)
+    before = site.json("bot", "show", bot)
+    (folder / "salon.yaml").write_text(FAILING + "greeting: Hello\n", encoding="utf-8")
+    done = site.run("bot", "apply", bot, str(folder / "salon.yaml"), "--test")
+    assert done.status == 1
+    assert "what does a haircut cost?: the reply lacks '450 TL'" in done.err
+    assert site.json("bot", "show", bot) == before
+    assert site.json("bot", "apply", bot, str(folder / "salon.yaml"))["greeting"] == "Hello"
+    assert site.run("knowledge", "test", bot).status == 1
+    (folder / "salon.yaml").write_text(BOT, encoding="utf-8")
+    assert len(site.json("bot", "apply", bot, str(folder / "salon.yaml"), "--test")["tests"]) == 3
