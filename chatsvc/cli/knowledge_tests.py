@@ -26,7 +26,7 @@ COLUMNS = ("passed", "ask", "decision", "entry", "why")
 def test(ctx: click.Context, bot: str | None, file: str | None, junit: OutputFile | None, as_json: bool) -> None:
     """Run the tests of a bot; exit status 1 if one fails.
 
-    The tests stand in the bot's file (`tests:`). Each question is asked as a visitor's first message and answered by the
+    The tests stand in the bot's file (`tests:`) and on its page. Each question is asked as a visitor's first message and answered by the
     knowledge engine, whatever the bot's model. Nothing is stored or charged.
 
     With --file, settings, tests and knowledge are those of the file; no service and no installation is needed. Knowledge files may lie in

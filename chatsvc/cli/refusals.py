@@ -100,6 +100,7 @@ SENTENCES: dict[str, str | Callable[[Mapping[str, Any]], str]] = {
     "bot_file_invalid": _faults_of_bot_file,
     "bot_settings_invalid": _faults_of_settings,
     "bot_tests_failed": _failed_tests,
+    "test_not_found": "the bot has no test {test}",
     "fallback_invalid": "{fallback!r} is no fallback; there are knowledge and none",
     "time_invalid": f"{{time!r}} is no time; {_HOW_TO_WRITE_A_TIME}",
     "time_passed": "{time} has passed already",

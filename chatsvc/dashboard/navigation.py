@@ -35,6 +35,7 @@ BOT_TABS = (
     MenuEntry("/bots/{bot}", "navigation.bot_settings", Access.READER),
     MenuEntry("/bots/{bot}/knowledge", "navigation.bot_knowledge", Access.READER),
     MenuEntry("/bots/{bot}/unanswered", "navigation.bot_unanswered", Access.READER),
+    MenuEntry("/bots/{bot}/tests", "navigation.bot_tests", Access.READER),
     MenuEntry("/bots/{bot}/try", "navigation.bot_try", Access.READER),
     MenuEntry("/bots/{bot}/channels", "navigation.bot_channels", Access.OWNER),
     MenuEntry("/bots/{bot}/webhook", "navigation.bot_webhook", Access.OWNER),

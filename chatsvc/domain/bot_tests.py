@@ -63,6 +63,16 @@ class BotTestOutcome(NamedTuple):
     why: Sequence[tuple[str, Mapping[str, Any]]]
 
 
+class BotTestRun(NamedTuple):
+    """A run of a bot's tests. When, by whom, how many tests there were, and the questions of some that failed."""
+
+    at: int
+    by: str
+    tests: int
+    failed: int
+    questions: Sequence[str]
+
+
 SENTENCES: dict[str, Sentence] = {
     "no_reply": Sentence(en="the bot has no reply", tr="botun yanıtı yok"),
     "other_decision": Sentence(en="the decision is {found}, not {expected}", tr="karar “{found}” oldu, “{expected}” bekleniyordu"),

@@ -78,6 +78,7 @@ fallback_invalid = _code("fallback_invalid", "fallback")
 # Each fault with code and facts: of a file with line and column, of a form with the path of its field.
 bot_file_invalid = _code("bot_file_invalid", "file", "faults")
 bot_tests_failed = _code("bot_tests_failed", "outcomes")  # each with ask and why
+test_not_found = _code("test_not_found", "test")
 bot_settings_invalid = _code("bot_settings_invalid", "faults")
 time_invalid = _code("time_invalid", "time")
 time_passed = _code("time_passed", "time")

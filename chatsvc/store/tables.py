@@ -166,6 +166,8 @@ TABLES = (
     Table("knowledge_synonyms", BOT, record="synonyms"),
     # Names operators, as the audit log does, and is bounded by its size: neither exported nor aged.
     Table("knowledge_changes", BOT, changed="at"),
+    # Names operators, and is bounded: not exported.
+    Table("bot_test_runs", BOT, changed="at"),
     Table(
         "unanswered_questions",
         BOT,

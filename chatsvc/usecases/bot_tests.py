@@ -1,4 +1,4 @@
-"""Tests of a bot: run them against its knowledge.
+"""Tests of a bot: run them against its knowledge, add and remove them, and list the latest runs.
 
 The knowledge engine replies, whatever the bot's model: its replies cost nothing and are the same each time. Nothing is stored of them.
 """
@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from chatsvc.domain import bot_tests, profiles
+from chatsvc.domain import bot_tests, profiles, refusals
 from chatsvc.domain.actors import Caller
-from chatsvc.domain.bot_tests import BotTest, BotTestOutcome, GivenReply
+from chatsvc.domain.bot_tests import BotTest, BotTestOutcome, BotTestRun, GivenReply
 from chatsvc.domain.models import Bot, Entry, Synonyms
 from chatsvc.engines import EngineError, Turn, threads
-from chatsvc.usecases import bots
+from chatsvc.store import bot_test_runs as stored
+from chatsvc.usecases import bot_files, bots
 from chatsvc.usecases.services import Services
 
 if TYPE_CHECKING:
@@ -73,8 +74,46 @@ async def _reply(engine: Engine, bot: Bot, index: Knowledge, test: BotTest, now_
     return GivenReply(reply.text, decision, confidence, entry.question if entry else None, first)
 
 
-async def run(services: Services, caller: Caller, *, bot: str) -> list[BotTestOutcome]:
-    """Run a bot's tests; nothing is stored."""
+async def run(services: Services, caller: Caller, *, bot: str, keep: bool = False) -> list[BotTestOutcome]:
+    """Run a bot's tests. With `keep` the run is added to the bot's latest runs; nothing else is stored."""
     _, chatbot = await bots.resolve(services, caller, bot)
     index = await services.knowledge.of(chatbot)
-    return await services.offload(lambda: outcomes(chatbot, index, tests_of(chatbot), services.clock()))
+    found = await services.offload(lambda: outcomes(chatbot, index, tests_of(chatbot), services.clock()))
+    if keep and found:
+        failed = [one.ask for one in found if not one.passed]
+        by = caller.actor.name or caller.actor.id
+        await stored.add(services.db, chatbot.id, BotTestRun(services.clock(), by, len(found), len(failed), failed))
+    return found
+
+
+class ShownTests(NamedTuple):
+    """A bot with its tests and its latest runs, newest first."""
+
+    bot: Bot
+    tests: Sequence[BotTest]
+    runs: Sequence[BotTestRun]
+
+
+async def show(services: Services, caller: Caller, *, bot: str) -> ShownTests:
+    """Show a bot's tests and its latest runs."""
+    _, chatbot = await bots.resolve(services, caller, bot)
+    return ShownTests(chatbot, tests_of(chatbot), await stored.latest(services.db, chatbot.id))
+
+
+async def add(services: Services, caller: Caller, *, bot: str, **given: Any) -> Bot:
+    """Add a test with the fields of a bot's file. Raises `bot_settings_invalid` with all faults."""
+    _, chatbot = await bots.resolve(services, caller, bot)
+    return await _put(services, caller, chatbot, [*(one.values() for one in tests_of(chatbot)), given])
+
+
+async def remove(services: Services, caller: Caller, *, bot: str, test: str) -> Bot:
+    """Remove a test by its id; raises `test_not_found`."""
+    _, chatbot = await bots.resolve(services, caller, bot)
+    kept = [one.values() for one in tests_of(chatbot) if one.id != test]
+    if len(kept) == len(tests_of(chatbot)):
+        raise refusals.test_not_found(test=test)
+    return await _put(services, caller, chatbot, kept)
+
+
+async def _put(services: Services, caller: Caller, bot: Bot, tests: list[dict[str, object]]) -> Bot:
+    return await bot_files.change(services, caller, bot=bot.id, tests=tests)

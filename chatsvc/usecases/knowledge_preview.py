@@ -1,6 +1,7 @@
 """Compares answers to past questions before and after a change to a bot's knowledge.
 
-It finds questions that would get another answer, gain one or lose theirs. usecases/previews.py runs it in the background.
+It finds questions that would get another answer, gain one or lose theirs, and tests that would fail.
+usecases/previews.py runs it in the background.
 
 The engine is deterministic, so the preview is exact for a question asked at the start of a conversation. Each distinct question is
 searched for twice, in the knowledge before and after the change: 2 to 3 ms.
@@ -12,10 +13,11 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from chatsvc.domain.actors import Caller
+from chatsvc.domain.bot_tests import BotTestOutcome
 from chatsvc.domain.models import Bot, Entry, Synonyms
 from chatsvc.store import knowledge, transcripts
 from chatsvc.store import unanswered as stored
-from chatsvc.usecases import bots
+from chatsvc.usecases import bot_tests, bots
 from chatsvc.usecases.services import Services
 
 KINDS = ("lost", "changed", "gained")  # worst first
@@ -90,6 +92,15 @@ def changes(
         if done % _BATCH == 0 or done == len(asked):
             progress("searching for past questions", done, len(asked))
     return sorted(found, key=lambda change: (KINDS.index(change.kind), -change.times))
+
+
+def broken_tests(bot: Bot, before: KnowledgeContent, after: KnowledgeContent, now_ms: int) -> list[BotTestOutcome]:
+    """Return the outcomes of tests that pass before a change and fail after it."""
+    tests = bot_tests.tests_of(bot)
+    if not tests:
+        return []
+    runs = [bot_tests.outcomes(bot, bot_tests.index_of(bot, *version), tests, now_ms) for version in (before, after)]
+    return [new for old, new in zip(*runs, strict=True) if old.passed and not new.passed]
 
 
 def _phrasings(version: KnowledgeContent) -> list[PastQuestion]:

@@ -93,6 +93,8 @@ def main() -> None:
         before, after = versions
         for change in knowledge_preview.changes(bot, before, after, questions, _progress()):
             _tell("item", change._asdict())
+        for outcome in knowledge_preview.broken_tests(bot, before, after, work["now_ms"]):
+            _tell("item", outcome._asdict())
     else:
         (version,) = versions
         groups = [group.words for group in version.synonyms]

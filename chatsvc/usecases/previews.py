@@ -19,6 +19,7 @@ from typing import Any
 from chatsvc import background
 from chatsvc.domain import refusals
 from chatsvc.domain.actors import Caller
+from chatsvc.domain.bot_tests import BotTestOutcome
 from chatsvc.domain.knowledge_findings import LintFinding
 from chatsvc.domain.models import Bot, Entry
 from chatsvc.store import knowledge as stored
@@ -47,7 +48,10 @@ class PreviewDraft:
 
 @dataclass
 class Computation:
-    """A computation over a bot's knowledge. `state` is "running", "done" or "failed", `counts` has the numbers by kind."""
+    """A computation over a bot's knowledge. `state` is "running", "done" or "failed", `counts` has the numbers by kind.
+
+    `broken` are the outcomes of tests that the change would let fail.
+    """
 
     id: str
     bot_id: str
@@ -60,6 +64,7 @@ class Computation:
     questions: int = 0
     counts: Mapping[str, int] = field(default_factory=dict)
     changes: list[AnswerChange] = field(default_factory=list)
+    broken: list[BotTestOutcome] = field(default_factory=list)
     findings: list[LintFinding] = field(default_factory=list)
     finished: asyncio.Event = field(default_factory=asyncio.Event)
     task: asyncio.Task[None] | None = None
@@ -139,11 +144,12 @@ async def begin(
         draft, after = await services.offload(lambda: _with_entry(before, written, entry))
     past = await knowledge_preview.past_questions(services, caller, bot=bot)
     versions = await services.offload(lambda: [knowledge_work.plain(*before), knowledge_work.plain(*after)])
-    work = {"kind": "preview", "bot": _asker(chatbot), "versions": versions, "questions": past}
+    work = {"kind": "preview", "bot": _asker(chatbot), "versions": versions, "questions": past, "now_ms": services.clock()}
     made = Computation(str(uuid.uuid4()), chatbot.id, "preview", draft, questions=len(past))
 
     def take(items: list[dict[str, Any]]) -> None:
-        changes = [AnswerChange(**item) for item in items]
+        made.broken = [BotTestOutcome(**item) for item in items if "passed" in item]
+        changes = [AnswerChange(**item) for item in items if "passed" not in item]
         made.counts = Counter(change.kind for change in changes)
         made.changes = changes[:MOST_SHOWN]
 

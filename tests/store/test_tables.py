@@ -73,6 +73,7 @@ def test_every_column_is_exported_or_declared_as_local(database: Path, table: Ta
             "knowledge_changes",
             "mails",
             "conversation_views",
+            "bot_test_runs",
         }
         processes = {"nodes", "leases", "open_turns", "remote_commands", "remote_files"}
         own = {"store_facts", "audit_records", "conversation_counts", "incoming_keys"}

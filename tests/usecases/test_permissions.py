@@ -25,10 +25,10 @@ LEAST = {
     Role.READER: "bot.list bot.show bot.export bot.try knowledge.list knowledge.search knowledge.unanswered unanswered.list"
     " knowledge.lint knowledge.show knowledge.preview_show knowledge.history knowledge.show_change request.list appointment.list"
     " conversation.list conversation.show conversation.find conversation.view inbox.list inbox.assignees today usage usage.whatsapp"
-    " channel.list channel.snippet test.run"
+    " channel.list channel.snippet test.run test.show"
     " conversation.rows conversation.see saved_reply.list",
     Role.EDITOR: "knowledge.add knowledge.remove knowledge.export knowledge.kept knowledge.past_questions knowledge.forget_unanswered"
-    " knowledge.set knowledge.preview knowledge.undo unanswered.answer unanswered.add"
+    " knowledge.set knowledge.preview knowledge.undo unanswered.answer unanswered.add test.add test.remove"
     " request.set appointment.set conversation.take conversation.reply conversation.release conversation.type"
     " conversation.note conversation.assign saved_reply.set saved_reply.remove closed.add closed.remove",
     Role.OWNER: "account.list account.show bot.create bot.set bot.apply bot.compare bot.activate bot.deactivate"
@@ -97,6 +97,8 @@ def arguments(name: str, ids: dict[str, str]) -> dict[str, Any]:
         "closed.add": {"first": "2026-12-31"},
         "closed.remove": {"first": "2026-12-31"},
         "bot.apply": {"file": "bot.yaml", "text": "name: x"},
+        "test.add": {"ask": "open?", "decision": "answer"},
+        "test.remove": {"test": "x"},
         "bot.compare": {"file": "bot.yaml", "text": "name: x"},
         "knowledge.add": {"files": knowledge_of("a.md", "## A?\n\nB.\n")},
         "knowledge.search": {"questions": ["open?"]},

@@ -5,6 +5,7 @@ from __future__ import annotations
 from chatsvc.dashboard.page import Page
 from chatsvc.dashboard.pages.knowledge_entry import values_of
 from chatsvc.dashboard.route import Access, Route
+from chatsvc.domain.bot_tests import reasons
 from chatsvc.domain.refusals import Refused
 from chatsvc.http.response import HttpResponse
 
@@ -20,7 +21,17 @@ async def show(page: Page, fault: Refused | None = None) -> HttpResponse:
     values = values_of(found.draft.entry) if found.draft.entry else {}
     unanswered = page.query.get("unanswered", "")
     template = "knowledge_check.html" if found.kind == "lint" else "knowledge_preview.html"
-    context = {"bot": bot, "preview": found, "changes": shown, "kind": kind, "kinds": KINDS, "values": values, "unanswered": unanswered}
+    broken = [f"“{one.ask}”: {reasons(one, page.language)}" for one in found.broken]
+    context = {
+        "bot": bot,
+        "preview": found,
+        "changes": shown,
+        "kind": kind,
+        "kinds": KINDS,
+        "values": values,
+        "unanswered": unanswered,
+        "broken": broken,
+    }
     return page.refused(template, fault, **context) if fault else page.render(template, **context)
 
 

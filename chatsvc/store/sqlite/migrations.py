@@ -725,6 +725,19 @@ MIGRATIONS: tuple[str, ...] = (
     ) STRICT;
     CREATE UNIQUE INDEX saved_replies_of_account ON saved_replies (account_id, name);
     """,
+    # 37: the latest runs of a bot's tests.
+    """
+    CREATE TABLE bot_test_runs (
+        number INTEGER PRIMARY KEY,
+        bot_id TEXT NOT NULL REFERENCES bots (id),
+        at INTEGER NOT NULL,
+        actor_name TEXT NOT NULL,
+        tests INTEGER NOT NULL,
+        failed INTEGER NOT NULL,
+        questions TEXT NOT NULL
+    ) STRICT;
+    CREATE INDEX bot_test_runs_of_bot ON bot_test_runs (bot_id, number);
+    """,
 )
 
 
