@@ -1,4 +1,4 @@
-"""`chatsvc bot`: create, list, show, set, export, apply, activate, deactivate."""
+"""`chatsvc bot`: create, list, show, set, export, apply, sync, activate, deactivate."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from chatsvc.cli.bot_sync import sync
 from chatsvc.cli.files import InputFile, InputPath
 from chatsvc.cli.knowledge_reading import read_text
 from chatsvc.cli.output import F, call, call_all, echo, json_option, show, to_json
@@ -48,6 +49,9 @@ def _given(values: dict[str, Any]) -> dict[str, Any]:
 @click.group()
 def bot() -> None:
     """Manage bots and their settings."""
+
+
+bot.add_command(sync)
 
 
 @bot.command()
@@ -156,7 +160,7 @@ def apply(ctx: click.Context, bot_id: str, file: InputFile, dry_run: bool, test:
     Parts that the file does not name stay as they are. All faults are told at once, with line and column; then nothing is changed. With
     `--dry-run`, lines of the bot's file that would go begin with `-`, new ones with `+`.
 
-    `--test` runs the tests that the bot would have, on the knowledge that it has. `knowledge:` in the file is for `knowledge test --file`.
+    `--test` runs the tests that the bot would have, on the knowledge that it has. `knowledge:` in the file is for `bot sync`.
 
     \b
     Examples:

@@ -1,4 +1,4 @@
-"""A bot's file and the knowledge files of its folder that it names.
+"""Folder of bots as it stands in git: files of bots, and the knowledge files that they name.
 
 Symbolic links are refused, and so are patterns that lead out of the folder. As root, each file is opened as every input file is.
 """
@@ -13,7 +13,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from chatsvc.cli.knowledge_reading import decoded
+from chatsvc.cli.knowledge_reading import AT_ONCE, decoded
 from chatsvc.domain import refusals
 from chatsvc.domain.errors import CommandError
 from chatsvc.domain.knowledge_files import MAX_BYTES
@@ -37,6 +37,23 @@ class _LinkFound(Exception):
     """A symbolic link in the folder."""
 
 
+def read_folder(folder: Path) -> list[FolderBot]:
+    """Read every `*.yaml` with a `name`. Raises CommandError, and Refused with the faults of all files."""
+    faults: list[dict[str, Any]] = []
+    found = []
+    for path in _bot_files(folder, ""):
+        bot = read_bot(folder, path, faults)
+        if "name" in bot.columns or any(one["file"] == path for one in faults):
+            found.append(bot)
+    if faults:
+        raise refusals.bot_file_invalid(file="", faults=faults)
+    if not found:
+        raise CommandError(f"there is no *.yaml with a name in {folder}")
+    if sum(len(data) for bot in found for _, data in bot.knowledge or ()) > AT_ONCE:
+        raise CommandError(f"the knowledge of this folder has more than {AT_ONCE // 1024 // 1024} MB")
+    return found
+
+
 def read_bot(folder: Path, path: str, faults: list[dict[str, Any]]) -> FolderBot:
     """Read one bot's file and its knowledge; faults are added to `faults`. Raises CommandError."""
     reader = BotFileReader(None)
@@ -45,6 +62,18 @@ def read_bot(folder: Path, path: str, faults: list[dict[str, Any]]) -> FolderBot
     knowledge = None if reader.knowledge is None else _knowledge(folder, path, reader)
     faults += [{**one._asdict(), "file": path} for one in reader.in_order()]
     return FolderBot(path, text, columns, knowledge)
+
+
+def _bot_files(folder: Path, below: str) -> Iterator[str]:
+    """List the files of bots, folder by folder. Hidden names are left out. Raises CommandError for a symbolic link."""
+    for entry in _entries(folder, below):
+        path = posixpath.join(below, entry.name)
+        if entry.is_symlink() and (entry.name.endswith(".yaml") or entry.is_dir()):
+            raise CommandError(f"{path} is a symbolic link: none is followed in {folder}")
+        if entry.is_dir(follow_symlinks=False):
+            yield from _bot_files(folder, path)
+        elif entry.name.endswith(".yaml") and entry.is_file(follow_symlinks=False):
+            yield path
 
 
 def _entries(folder: Path, below: str) -> list[os.DirEntry[str]]:

@@ -37,6 +37,8 @@ SENTENCES: dict[str, Sentence] = {
     "pattern_outside": Sentence(en="{pattern!r} leads out of the folder", tr="“{pattern}” klasörün dışına çıkıyor"),
     "pattern_without_file": Sentence(en="no file fits {pattern!r}", tr="“{pattern}” hiçbir dosyaya uymuyor"),
     "pattern_link": Sentence(en="{path} is a symbolic link; none is followed", tr="{path} bir sembolik bağ; bağlar izlenmez"),
+    "name_twice": Sentence(en="{file} has the same name {name!r}", tr="{file} dosyasında da “{name}” adı var"),
+    "name_of_several": Sentence(en="the account has several bots named {name!r}", tr="hesapta “{name}” adlı birden çok bot var"),
     "unprintable": Sentence(en="holds characters that cannot be shown", tr="gösterilemeyen karakterler içeriyor"),
     "sentence_unknown": Sentence(en="the dialogue has no sentence {name!r}", tr="botun “{name}” diye bir cümlesi yok"),
     "placeholders": Sentence(en="the placeholders of this sentence are {known}", tr="bu cümlenin yer tutucuları: {known}"),

@@ -53,25 +53,33 @@ async def create(db: Database, bot: Bot, most: int, applied: Callable[[Bot | Non
     """Write a new bot; None where the account already has `most` of them."""
 
     def unit(connection: Connection) -> Bot | None:
-        count = connection.execute("SELECT count(*) FROM bots WHERE account_id = ?", (bot.account_id,)).fetchone()[0]
-        if count >= most:
-            return None
-        marks = ", ".join("?" * len(Bot._fields))
-        connection.execute(f"INSERT INTO bots ({_COLUMNS}) VALUES ({marks})", bot)
-        return bot
+        return insert(connection, bot) if count(connection, bot.account_id) < most else None
 
     return await db.write(unit, applied)
+
+
+def count(connection: Connection, account_id: str) -> int:
+    """Count an account's bots within a unit."""
+    found: int = connection.execute("SELECT count(*) FROM bots WHERE account_id = ?", (account_id,)).fetchone()[0]
+    return found
+
+
+def insert(connection: Connection, bot: Bot) -> Bot:
+    """Insert a bot within a unit."""
+    marks = ", ".join("?" * len(Bot._fields))
+    connection.execute(f"INSERT INTO bots ({_COLUMNS}) VALUES ({marks})", bot)
+    return bot
 
 
 async def update(db: Database, bot: Bot, changes: Mapping[str, object], applied: Callable[[Bot], None]) -> Bot:
     """Write the settings named in `changes` and give the bot back as it now stands."""
-    assignments = assign(changes, CHANGEABLE)
+    return await db.write(lambda connection: change(connection, bot, changes), applied)
 
-    def unit(connection: Connection) -> Bot:
-        row = connection.execute(
-            f"UPDATE bots SET {assignments} WHERE id = ? AND account_id = ? RETURNING {_COLUMNS}",
-            (*changes.values(), bot.id, bot.account_id),
-        ).fetchone()
-        return _bot(row)
 
-    return await db.write(unit, applied)
+def change(connection: Connection, bot: Bot, changes: Mapping[str, object]) -> Bot:
+    """Change a bot within a unit."""
+    row = connection.execute(
+        f"UPDATE bots SET {assign(changes, CHANGEABLE)} WHERE id = ? AND account_id = ? RETURNING {_COLUMNS}",
+        (*changes.values(), bot.id, bot.account_id),
+    ).fetchone()
+    return _bot(row)

@@ -17,6 +17,9 @@ from chatsvc.store.knowledge_changes import Rows, StoredEntry, StoredSynonyms
 
 _COLUMNS = "id, question, alt, answer, language, source"
 _ONE_ENTRY = f"{changes.SELECT_ENTRIES} WHERE bot_id = ? AND id = ?"
+_BY_NAME = "WHERE bot_id = ? AND file = ? ORDER BY number"
+_ENTRIES_BY_NAME = f"{changes.SELECT_ENTRIES} {_BY_NAME}"
+_SYNONYMS_BY_NAME = f"{changes.SELECT_SYNONYMS} {_BY_NAME}"
 _OF_FILE = """
     WHERE number IN (SELECT number FROM {0} WHERE bot_id = ?1 AND file = ?2
         UNION SELECT number FROM {0} WHERE bot_id = ?1 AND source IN (SELECT value FROM json_each(?3))) ORDER BY number
@@ -121,24 +124,64 @@ async def replace(
     Atomic for all files; returns the number of deleted entries for each.
     """
 
-    def unit(connection: Connection) -> list[int]:
-        gone, entries, synonyms = [], list[StoredEntry](), list[StoredSynonyms]()
-        for file in files:
-            before = _rows_of_file(connection, bot_id, file)
-            changes.delete(connection, bot_id, before)
-            gone.append(len(before.entries))
-            entries += before.entries
-            synonyms += before.synonyms
-        after = Rows(
-            [StoredEntry(0, e._replace(source=e.source or file.name), file.name, origin.at) for file in files for e in file.entries],
-            [StoredSynonyms(group.words, group.source, file.name) for file in files for group in file.synonyms],
-        )
-        after = after._replace(entries=_numbered(connection, after.entries))
-        changes.insert(connection, bot_id, after)
-        changes.record(connection, bot_id, origin, "add", Rows(entries, synonyms), after, files=[file.name for file in files])
-        return gone
+    return await db.write(lambda connection: replace_within(connection, bot_id, files, origin), applied)
 
-    return await db.write(unit, applied)
+
+def replace_within(connection: Connection, bot_id: str, files: Sequence[FromFile], origin: ChangeOrigin) -> list[int]:
+    """Do what `replace` does, within a unit."""
+    gone, entries, synonyms = [], list[StoredEntry](), list[StoredSynonyms]()
+    for file in files:
+        before = _rows_of_file(connection, bot_id, file)
+        changes.delete(connection, bot_id, before)
+        gone.append(len(before.entries))
+        entries += before.entries
+        synonyms += before.synonyms
+    after = _rows(files, origin.at)
+    after = after._replace(entries=_numbered(connection, after.entries))
+    changes.insert(connection, bot_id, after)
+    changes.record(connection, bot_id, origin, "add", Rows(entries, synonyms), after, files=[file.name for file in files])
+    return gone
+
+
+def _rows(files: Sequence[FromFile], at: int) -> Rows:
+    return Rows(
+        [StoredEntry(0, e._replace(source=e.source or file.name), file.name, at) for file in files for e in file.entries],
+        [StoredSynonyms(group.words, group.source, file.name) for file in files for group in file.synonyms],
+    )
+
+
+def differing(connection: Connection, bot_id: str, files: Sequence[FromFile]) -> list[FromFile]:
+    """Return the files that `replace` would change, within a unit. Those that share a source with them are among them."""
+    found = [file for file in files if _content(_rows([file], 0)) != _content(_rows_by_name(connection, bot_id, file.name))]
+    while more := [one for one in files if one not in found and any(set(one.sources) & set(file.sources) for file in found)]:
+        found += more
+    return [file for file in files if file in found]
+
+
+def _content(rows: Rows) -> tuple[list[Entry], list[StoredSynonyms]]:
+    """Return what does not depend on when the rows were written."""
+    return [row.entry._replace(id="") for row in rows.entries], list(rows.synonyms)
+
+
+def _rows_by_name(connection: Connection, bot_id: str, name: str) -> Rows:
+    return Rows(
+        changes.entries_of(connection.execute(_ENTRIES_BY_NAME, (bot_id, name))),
+        changes.synonyms_of(connection.execute(_SYNONYMS_BY_NAME, (bot_id, name))),
+    )
+
+
+def file_counts(connection: Connection, bot_id: str) -> dict[str, int]:
+    """Count the entries of each file of a bot, within a unit."""
+    rows = connection.execute("SELECT file, count(*) FROM knowledge_entries WHERE bot_id = ? AND file IS NOT NULL GROUP BY file", (bot_id,))
+    return dict(sorted(rows.fetchall()))
+
+
+def remove_files(connection: Connection, bot_id: str, names: Sequence[str], origin: ChangeOrigin) -> None:
+    """Delete the entries and synonyms of files within a unit, and record the change."""
+    found = [_rows_by_name(connection, bot_id, name) for name in names]
+    before = Rows([row for rows in found for row in rows.entries], [row for rows in found for row in rows.synonyms])
+    changes.delete(connection, bot_id, before)
+    changes.record(connection, bot_id, origin, "remove", before, Rows(), files=names)
 
 
 def _rows_of_file(connection: Connection, bot_id: str, file: FromFile) -> Rows:

@@ -87,6 +87,7 @@ OPERATIONS: Mapping[str, Operation] = {
     "closed.remove": Operation("bot_files.reopen", CHANGE, EDITOR, ("bot",)),
     "bot.export": Operation("bot_files.take_out", EXPORT, READER, ("bot",)),
     "bot.apply": Operation("bot_files.apply", CHANGE, OWNER, ("bot",)),
+    "bot.sync": Operation("bot_sync.sync", CHANGE, OWNER, ("account",)),
     "bot.compare": Operation("bot_files.compare", LOOK, OWNER, ("bot",)),
     "bot.try": Operation("trials.say", LOOK, READER, ("bot",)),
     "bot.activate": Operation("bots.activate", CHANGE, OWNER, ("bot",)),

@@ -65,7 +65,7 @@ class BotFileReader:
     """Reader of one file; collects its faults.
 
     `tiers` are the names that `model` may have, None if they are not known. `knowledge` are the patterns of knowledge files that the file
-    names, with their places; None where it names none. `knowledge test --file` reads them, `bot apply` leaves them.
+    names, with their places; None where it names none. `bot sync` reads them, `bot apply` leaves them.
     """
 
     def __init__(self, tiers: Collection[str] | None) -> None:

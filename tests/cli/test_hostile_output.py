@@ -147,6 +147,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Site, Be
             "bot set": [bot, "--greeting", "hi"],
             "bot export": [bot],
             "bot apply": [bot, str(faq)],
+            "bot sync": [str(bots), "--account", account, "--check"],
             "bot activate": [bot],
             "bot deactivate": [bot],
             "key create": ["--account", account],

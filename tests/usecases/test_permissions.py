@@ -31,7 +31,7 @@ LEAST = {
     " knowledge.set knowledge.preview knowledge.undo unanswered.answer unanswered.add test.add test.remove"
     " request.set appointment.set conversation.take conversation.reply conversation.release conversation.type"
     " conversation.note conversation.assign saved_reply.set saved_reply.remove closed.add closed.remove",
-    Role.OWNER: "account.list account.show bot.create bot.set bot.apply bot.compare bot.activate bot.deactivate"
+    Role.OWNER: "account.list account.show bot.create bot.set bot.apply bot.sync bot.compare bot.activate bot.deactivate"
     " key.create key.list key.revoke"
     " webhook.set"
     " webhook.show webhook.rotate webhook.remove webhook.test webhook.attempts webhook.attempt"
@@ -97,6 +97,7 @@ def arguments(name: str, ids: dict[str, str]) -> dict[str, Any]:
         "closed.add": {"first": "2026-12-31"},
         "closed.remove": {"first": "2026-12-31"},
         "bot.apply": {"file": "bot.yaml", "text": "name: x"},
+        "bot.sync": {"files": []},
         "test.add": {"ask": "open?", "decision": "answer"},
         "test.remove": {"test": "x"},
         "bot.compare": {"file": "bot.yaml", "text": "name: x"},

@@ -45,6 +45,7 @@ RENDERERS: dict[str, Renderer] = {
     "bot.show": accounts.bot_with_profile,
     "bot.set": accounts.bot_with_profile,
     "bot.apply": accounts.bot_with_profile,
+    "bot.sync": knowledge.sync_result,
     "bot.compare": lambda result: result._asdict(),
     "bot.export": str,
     "bot.activate": accounts.bot_with_profile,

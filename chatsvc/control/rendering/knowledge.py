@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from chatsvc.domain.bot_tests import BotTestOutcome
     from chatsvc.domain.knowledge_changes import ChangeContent, KnowledgeChange
     from chatsvc.domain.models import Entry
+    from chatsvc.usecases.bot_sync import SyncResult
     from chatsvc.usecases.knowledge import Addition, QuestionResult, WholeKnowledge
     from chatsvc.usecases.knowledge_preview import KnowledgeContent
     from chatsvc.usecases.unanswered import Cleared, UnansweredGroup
@@ -55,6 +56,19 @@ def question_result(result: QuestionResult) -> Json:
 def test_outcome(result: BotTestOutcome) -> Json:
     """Write the outcome of a test."""
     return {**result._asdict(), "why": bot_tests.reasons(result)}
+
+
+def sync_result(result: SyncResult) -> Json:
+    """Write the plan of a folder, and the tests that failed."""
+    plan = [
+        {
+            "bot": step.bot,
+            "change": step.change,
+            "details": {"settings": list(step.settings), "files": [file._asdict() for file in step.files]},
+        }
+        for step in result.plan
+    ]
+    return {"plan": plan, "failed": [{"bot": bot, **test_outcome(outcome)} for bot, outcome in result.failed]}
 
 
 def knowledge_change(result: KnowledgeChange) -> Json:

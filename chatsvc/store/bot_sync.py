@@ -1,0 +1,85 @@
+"""Writes bots with their knowledge as a folder has them, in one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from chatsvc.domain.knowledge_changes import ChangeOrigin
+from chatsvc.domain.models import Bot
+from chatsvc.store import bots, knowledge
+from chatsvc.store.database import Connection, Database
+from chatsvc.store.knowledge import FromFile
+
+
+class SyncedBot(NamedTuple):
+    """A bot as its file has it. `bot` is how it stands, or the new one.
+
+    `changes` are the columns that differ. `files` is its knowledge, None where the file names none and it stays.
+    """
+
+    bot: Bot
+    is_new: bool
+    changes: Mapping[str, Any]
+    files: Sequence[FromFile] | None
+
+
+class FileChange(NamedTuple):
+    """Entries of one file: how many there are afterwards, and how many were there before."""
+
+    source: str
+    entries: int
+    replaced: int
+
+
+class BotChange(NamedTuple):
+    """Change to one bot: the bot afterwards, its files that change, and those whose entries are removed."""
+
+    bot: Bot
+    files: list[FileChange]
+    removed: list[FileChange]
+
+
+class BotsExhausted(Exception):
+    """The account would have more bots than its plan allows."""
+
+
+async def run(
+    db: Database,
+    wanted: Sequence[SyncedBot],
+    most: int,
+    origins: Callable[[], ChangeOrigin],
+    applied: Callable[[list[BotChange]], None],
+    *,
+    prune: bool,
+    check: bool,
+) -> list[BotChange]:
+    """Change the bots, all or none; with `check` return only what would change. Raises BotsExhausted."""
+
+    def unit(connection: Connection) -> list[BotChange]:
+        new = [one.bot for one in wanted if one.is_new]
+        if new and bots.count(connection, new[0].account_id) + len(new) > most:
+            raise BotsExhausted
+        return [_sync(connection, one, origins, prune=prune, check=check) for one in wanted]
+
+    return await (db.read(unit) if check else db.write(unit, applied))
+
+
+def _sync(connection: Connection, wanted: SyncedBot, origins: Callable[[], ChangeOrigin], *, prune: bool, check: bool) -> BotChange:
+    bot, counts = wanted.bot, knowledge.file_counts(connection, wanted.bot.id)
+    files = knowledge.differing(connection, bot.id, wanted.files or ())
+    kept = {file.name for file in wanted.files or ()}
+    gone = [name for name in counts if name not in kept] if prune and wanted.files is not None else []
+    changed = [FileChange(file.name, len(file.entries), counts.get(file.name, 0)) for file in files]
+    removed = [FileChange(name, 0, counts[name]) for name in gone]
+    if check:
+        return BotChange(bot._replace(**wanted.changes), changed, removed)
+    if wanted.is_new:
+        bot = bots.insert(connection, bot._replace(**wanted.changes))
+    elif wanted.changes:
+        bot = bots.change(connection, bot, {**wanted.changes, "updated_at": origins().at})
+    if gone:
+        knowledge.remove_files(connection, bot.id, gone, origins())
+    if files:
+        knowledge.replace_within(connection, bot.id, files, origins())
+    return BotChange(bot, changed, removed)

@@ -1,0 +1,156 @@
+"""`bot sync`: bots from a folder."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.support import Site
+from tests.cli.test_bot_tests import BOT, FAILING, FAQ, folder_of
+
+
+def synced(site: Site, folder: Path, account: str, *options: str) -> list[dict[str, object]]:
+    plan: list[dict[str, object]] = site.json("bot", "sync", str(folder), "--account", account, *options)
+    return plan
+
+
+def bot_of(site: Site, account: str) -> str:
+    (bot,) = site.json("bot", "list", "--account", account)
+    identity: str = bot["id"]
+    return identity
+
+
+def test_a_folder_without_a_bot_is_refused(site: Site, tmp_path: Path) -> None:
+    done = site.run("bot", "sync", str(tmp_path), "--account", site.account())
+    assert done.status == 1
+    assert "there is no *.yaml with a name" in done.err
+
+
+def test_a_folder_is_synced_once_and_then_nothing_changes(site: Site, tmp_path: Path) -> None:
+    account, folder = site.account(), folder_of(tmp_path)
+    (folder / "notes.yaml").write_text("timezone: Europe/Istanbul\n", encoding="utf-8")  # without a name: no bot
+    checked = site.run("bot", "sync", str(folder), "--account", account, "--check", "--json")
+    assert checked.status == 1
+    (plan,) = json.loads(checked.out)
+    assert (plan["bot"], plan["change"]) == ("Salon", "create")
+    assert plan["details"]["files"] == [{"source": "faq.md", "entries": 2, "replaced": 0}]
+    assert set(plan["details"]["settings"]) == {"name", "language", "tests"}
+    assert site.json("bot", "list", "--account", account) == []
+    assert synced(site, folder, account) == [plan]
+    bot = bot_of(site, account)
+    entries = site.json("knowledge", "list", bot)
+    assert [one["question"] for one in entries] == ["How much is a haircut?", "Do you have parking?"]
+    none = [{"bot": "Salon", "change": "none", "details": {"settings": [], "files": []}}]
+    assert synced(site, folder, account) == none
+    assert site.run("bot", "sync", str(folder), "--account", account, "--check").status == 0
+    assert site.json("knowledge", "list", bot) == entries
+    assert "Salon  none" in site.run("bot", "sync", str(folder), "--account", account).out
+
+
+def test_a_changed_folder_updates_settings_and_knowledge_and_keeps_the_rest(site: Site, tmp_path: Path) -> None:
+    account, folder = site.account(), folder_of(tmp_path)
+    (folder / "kb" / "more.md").write_text("## Do you take cards?\n\nYes, all cards.\n", encoding="utf-8")
+    synced(site, folder, account)
+    bot = bot_of(site, account)
+    site.json("bot", "set", bot, "--instructions", "Be kind.")
+    kept = [one["id"] for one in site.json("knowledge", "list", bot) if one["source"] == "more.md"]
+    (folder / "salon.yaml").write_text(BOT + "greeting: Hello\n", encoding="utf-8")
+    (folder / "kb" / "faq.md").write_text(FAQ.replace("400", "450"), encoding="utf-8")
+    checked = site.run("bot", "sync", str(folder), "--account", account, "--check")
+    assert checked.status == 1
+    assert "the test 'what does a haircut cost?' of Salon fails: the reply lacks '400 TL'" in checked.err
+    (step,) = synced(site, folder, account)
+    details = {"settings": ["greeting"], "files": [{"source": "faq.md", "entries": 2, "replaced": 2}]}
+    assert step == {"bot": "Salon", "change": "update", "details": details}
+    after = site.json("bot", "show", bot)
+    assert (after["greeting"], after["instructions"]) == ("Hello", "Be kind.")
+    assert [one["id"] for one in site.json("knowledge", "list", bot) if one["source"] == "more.md"] == kept
+    assert site.refused_with("knowledge", "test", bot)[0]["reply"] == "A haircut is 450 TL."
+
+
+def test_a_failing_test_alone_fails_the_check(site: Site, tmp_path: Path) -> None:
+    account, folder = site.account(), folder_of(tmp_path, FAILING)
+    synced(site, folder, account)
+    checked = site.run("bot", "sync", str(folder), "--account", account, "--check", "--json")
+    assert checked.status == 1
+    assert [step["change"] for step in json.loads(checked.out)] == ["none"]
+    first, second = checked.err.splitlines()
+    assert first == "chatsvc: the test 'what does a haircut cost?' of Salon fails: the reply lacks '450 TL'"
+    assert second == "  the test 'do you repair submarines?' of Salon fails: the decision is abstain, not answer"
+
+
+def test_prune_removes_entries_of_files_that_are_gone_and_no_others(site: Site, tmp_path: Path) -> None:
+    account, folder = site.account(), folder_of(tmp_path)
+    (folder / "kb" / "more.md").write_text("## Do you take cards?\n\nYes, all cards.\n", encoding="utf-8")
+    synced(site, folder, account)
+    bot = bot_of(site, account)
+    site.json("bot", "create", "Other", "--account", account, "--model", "offline")
+    (folder / "kb" / "more.md").unlink()
+    assert [step["change"] for step in synced(site, folder, account)] == ["none"]
+    assert len(site.json("knowledge", "list", bot)) == 3
+    details = {"settings": [], "files": [{"source": "more.md", "entries": 0, "replaced": 1}]}
+    plan = [{"bot": "Salon", "change": "remove", "details": details}]
+    checked = site.run("bot", "sync", str(folder), "--account", account, "--prune", "--check", "--json")
+    assert (checked.status, json.loads(checked.out)) == (1, plan)
+    assert synced(site, folder, account, "--prune") == plan
+    assert len(site.json("knowledge", "list", bot)) == 2
+    assert [step["change"] for step in synced(site, folder, account, "--prune")] == ["none"]
+    (folder / "salon.yaml").write_text(BOT.replace("knowledge: [kb/*.md]\n", ""), encoding="utf-8")
+    synced(site, folder, account, "--prune")
+    assert len(site.json("knowledge", "list", bot)) == 2
+    assert len(site.json("bot", "list", "--account", account)) == 2
+
+
+def test_a_fault_in_one_file_changes_nothing(site: Site, tmp_path: Path) -> None:
+    account, folder = site.account(), folder_of(tmp_path)
+    (folder / "b.yaml").write_text("name: Other\nnam: x\nopening_hours: never\n", encoding="utf-8")
+    (folder / "c.yaml").write_text("name: Third\nknowledge: [kb/none.md, ../x.md, /etc/passwd]\n", encoding="utf-8")
+    done = site.run("bot", "sync", str(folder), "--account", account)
+    assert done.status == 1
+    for place in ("b.yaml:2:1", "b.yaml:3:16", "c.yaml:2:13", "c.yaml:2:25", "c.yaml:2:34"):
+        assert place in done.err
+    assert site.json("bot", "list", "--account", account) == []
+
+
+@pytest.mark.parametrize("second", ["name: Salon\n", "name: Other\nmodel: none\n"])
+def test_what_only_the_service_can_tell_changes_nothing_either(site: Site, tmp_path: Path, second: str) -> None:
+    account, folder = site.account(), folder_of(tmp_path)
+    (folder / "second.yaml").write_text(second, encoding="utf-8")
+    done = site.run("bot", "sync", str(folder), "--account", account)
+    assert done.status == 1
+    assert "second.yaml" in done.err
+    assert site.json("bot", "list", "--account", account) == []
+
+
+def test_a_knowledge_file_that_cannot_be_read_changes_nothing(site: Site, tmp_path: Path) -> None:
+    account, folder = site.account(), folder_of(tmp_path)
+    (folder / "kb" / "bad.md").write_bytes(b"## Q\n\n\0\xff\xfe\n")
+    done = site.run("bot", "sync", str(folder), "--account", account)
+    assert done.status == 1
+    assert "bad.md" in done.err
+    assert site.json("bot", "list", "--account", account) == []
+
+
+@pytest.mark.parametrize("link", ["evil.yaml", "kb/evil.md", "sub"])
+def test_symbolic_links_are_refused(site: Site, tmp_path: Path, link: str) -> None:
+    account, folder = site.account(), folder_of(tmp_path)
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "x.md").write_text(FAQ, encoding="utf-8")
+    (folder / link).symlink_to(outside if link == "sub" else outside / "x.md")
+    done = site.run("bot", "sync", str(folder), "--account", account)
+    assert done.status == 1
+    assert "symbolic link" in done.err
+    assert site.json("bot", "list", "--account", account) == []
+
+
+def test_more_bots_than_the_plan_has_are_refused_as_a_whole(site: Site, tmp_path: Path) -> None:
+    account = site.json("account", "create", "Small", "--plan", "free")["id"]
+    folder = folder_of(tmp_path)
+    (folder / "second.yaml").write_text("name: Other\n", encoding="utf-8")
+    done = site.run("bot", "sync", str(folder), "--account", account)
+    assert done.status == 1
+    assert "no more bots" in done.err
+    assert site.json("bot", "list", "--account", account) == []
