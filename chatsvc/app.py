@@ -9,7 +9,6 @@ import os
 import resource
 import signal
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
 from functools import partial
 from typing import Any, Self
 
@@ -23,12 +22,9 @@ from chatsvc.channels.whatsapp.front_end import PATH as WHATSAPP_PATH
 from chatsvc.config import Config
 from chatsvc.control.answering import answer
 from chatsvc.control.client import connect
-from chatsvc.control.remote import RemoteCommands
 from chatsvc.control.server import ControlServer
-from chatsvc.control.standby import StandbyEnded, stand_by
 from chatsvc.domain.errors import CommandError
-from chatsvc.domain.limiter import Limiter
-from chatsvc.domain.nodes import WORKING, ServiceNode
+from chatsvc.domain.nodes import ServiceNode
 from chatsvc.domain.times import now_ms
 from chatsvc.engines import Engine, EngineError
 from chatsvc.engines.anthropic import AnthropicEngine
@@ -40,20 +36,19 @@ from chatsvc.listening.listeners import Listeners
 from chatsvc.loops import run_loops
 from chatsvc.outbound.egress import Egress
 from chatsvc.store import accounts, facts
-from chatsvc.store.batches import OpenStore, StoreDatabase
-from chatsvc.store.database import StoreInUse, StoreUnavailable
+from chatsvc.store.batches import StoreDatabase
+from chatsvc.store.database import StoreUnavailable
 from chatsvc.store.folder import Folder, FolderInUse
 from chatsvc.store.master_key import MasterKey
 from chatsvc.supervisor import Supervisor
 from chatsvc.usecases import backups, messages, stores, unfinished_turns
-from chatsvc.usecases.account_cache import AccountCache
-from chatsvc.usecases.nodes import NodeBeat, new_node
+from chatsvc.usecases.nodes import address, new_node
 from chatsvc.usecases.services import Services
+from chatsvc.usecases.stores import StoreChoice
 
 log = logging.getLogger(__name__)
 
 LOCK_WAIT_S = 10.0
-SETTLE_RETRY_S = 10.0
 GRACE_S = 5.0
 MAX_FILES = 65_536
 
@@ -79,15 +74,13 @@ class App:
         self,
         config: Config,
         clock: Callable[[], int] = now_ms,
-        open_store: OpenStore | None = None,
+        store: StoreChoice | None = None,
     ) -> None:
         self.config = config
-        self.stopping = asyncio.Event()  # ends a process that stands by, too
-        self.on_standby: Callable[[], None] = lambda: None
         self._clock = clock
-        self._limiter = Limiter(config.limits.requests_per_minute)
-        self._open_store = open_store or stores.opener(config)
+        self._store = store or stores.chosen(config)
         self._undo: list[Callable[[], Any]] = []
+        self._limiter: Any
         self.services: Services
         self.listeners: Listeners
         self.port: int
@@ -116,9 +109,12 @@ class App:
 
     async def _start(self) -> None:
         check_parser()
-        node = new_node(self.config.server, WORKING, self._clock())
+        node = new_node(self._clock())
         folder, secret, db = await self._open(node)
-        services = self.services = Services(self.config, db, secret, AccountCache(db), self._clock, lambda: self.listeners.port)
+        services = self.services = self._store.services(self.config, db, secret, self._clock)
+        services.own_port = lambda: self.listeners.port
+        presence = self._store.enter(services, node)
+        self._undo.append(presence.stop)
         for kind in {messages.FALLBACK, *(tier.engine for tier in self.config.models.values())}:
             services.engines[kind] = ENGINES[kind](self.config, services.egress)
             self._undo.append(services.engines[kind].close)
@@ -127,7 +123,8 @@ class App:
         loops = run_loops(services, db)
         starting = [asyncio.create_task(_started(kind, engine)) for kind, engine in services.engines.items()]
         self._undo.append(lambda: background.cancel(*loops, *starting))
-        interface = Interface(self.services, self._limiter)
+        self._limiter = services.new_limiter("api", self.config.limits.requests_per_minute)
+        interface = Interface(services, self._limiter)
         skin = _front_ends(services, interface)
         self.listeners = Listeners(
             self.config.server,
@@ -145,15 +142,10 @@ class App:
         self._undo.append(control.stop)
         # Else the first message would spend its deadline on loading an engine.
         await asyncio.wait(starting)
-        settling = background.run(
-            "interrupted turns", lambda: unfinished_turns.settle_all(services), SETTLE_RETRY_S, expected=(StoreUnavailable,), once=True
-        )
+        settling = unfinished_turns.settle_in_background(services)
         self._undo.append(lambda: background.cancel(settling))
         self._undo.append(await self._listen(interface))
-        services.node = node._replace(listen=self._listens_on(node))
-        if self.config.store is not None:
-            self._undo.append(NodeBeat(db, services.node).stop)
-            self._undo.append(RemoteCommands(services, node.id).stop)
+        services.node = node._replace(listen=address(self.config.server, self.port))
         # After the listener, whose port webhooks must not reach. Events captured in the meantime are pending and are found.
         await services.dispatcher.start()
         self._undo.append(partial(setattr, services.dispatcher, "stopping", True))
@@ -163,35 +155,24 @@ class App:
         self._undo.append(self._poll_telegram())
         if services.mailer is not None:
             await services.mailer.start()
+        await presence.serve(services.node)
         await self._show_metrics(db)
         # Last, because commands send webhooks too; stopped before the parts that they use.
         await control.start()
 
     async def _open(self, node: ServiceNode) -> tuple[Folder, MasterKey, StoreDatabase]:
-        """Open the data folder, the master key and the store. Raises StandbyEnded too."""
+        """Open the data folder, the master key and the store."""
         folder = Folder(self.config.data_dir)
         folder.prepare()
         lock = await self._lock(folder)
         self._undo.append(lambda: os.close(lock))
         secret = stores.master_key_of(self.config, folder)
-        db = await self._open_when_free(folder, secret, node)
+        db = await self._store.open(folder, secret, node)
         self._undo.append(db.close)
         self.replaced = db.replaced
         await facts.belongs_to(db, secret)
         await accounts.abandon_imports(db)
         return folder, secret, db
-
-    async def _open_when_free(self, folder: Folder, secret: MasterKey, node: ServiceNode) -> StoreDatabase:
-        """Open the store; stand by, without listening, while another process works on it. Raises StandbyEnded."""
-        while True:
-            try:
-                return await self._open_store(folder.database, secret)
-            except StoreInUse:
-                session = stores.session(self.config, secret)
-                if session is None:
-                    raise
-            self.on_standby()
-            await stand_by(session, secret, node, folder.path, self.stopping)
 
     async def _lock(self, folder: Folder) -> int:
         deadline = asyncio.get_running_loop().time() + LOCK_WAIT_S
@@ -228,10 +209,6 @@ class App:
         await self.listeners.finish()
         # Of callers who have gone.
         await turns.drain(GRACE_S)
-
-    def _listens_on(self, node: ServiceNode) -> str:
-        """Return the address of a node, with the port that was chosen."""
-        return node.listen if self.config.server.socket else f"{node.listen.rpartition(':')[0]}:{self.port}"
 
     def _poll_telegram(self) -> Callable[[], Awaitable[None]]:
         """Begin to ask Telegram for messages; return the function that ends it."""
@@ -293,35 +270,30 @@ async def serve(config: Config, ready: Callable[[App], None]) -> None:
     # Each caller, model request and webhook needs a descriptor; the usual limit of 1,024 is meant for shells.
     now, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (max(now, min(most, MAX_FILES)), most))
-    app, supervisor, loop = App(config), Supervisor(), asyncio.get_running_loop()
-    # For systemd a process that stands by has started.
-    app.on_standby = partial(supervisor.notify, "READY=1")
+    app, supervisor, loop, stopping = App(config), Supervisor(), asyncio.get_running_loop(), asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, app.stopping.set)
+        loop.add_signal_handler(number, stopping.set)
 
     async def live() -> None:
         supervisor.notify("WATCHDOG=1")
 
     # Sent from the event loop: if that hangs, the messages stop and systemd restarts the service.
     watched = [background.run("watchdog", live, supervisor.every_s)] if supervisor.every_s else []
-    replaced = False
-    with suppress(StandbyEnded):
-        async with app:
-            # All objects so far stay for good and need no collection. Python's default, one collection for 700 new objects, would be one
-            # for a few requests; with thousands of them waiting, each takes 50 ms and finds nothing. CycleCollector runs in quiet moments.
-            gc.collect()
-            gc.freeze()
-            gc.set_threshold(500_000, 20, 50)
-            ready(app)
-            supervisor.notify("READY=1")
-            await _first(app.stopping, app.replaced)
-            replaced = app.replaced.is_set()
-            supervisor.notify("STOPPING=1")
-            log.info("stopping: no new connections, finishing the requests in flight")
+    async with app:
+        # All objects so far stay for good and need no collection. Python's default, one collection for 700 new objects, would be one
+        # for a few requests; with thousands of them waiting, each takes 50 ms and finds nothing. CycleCollector runs in quiet moments.
+        gc.collect()
+        gc.freeze()
+        gc.set_threshold(500_000, 20, 50)
+        ready(app)
+        supervisor.notify("READY=1")
+        await _first(stopping, app.replaced)
+        replaced = app.replaced.is_set()
+        supervisor.notify("STOPPING=1")
+        log.info("stopping: no new connections, finishing the requests in flight")
     await background.cancel(*watched)
     if replaced:
-        # Started again, by systemd for instance, it stands by.
-        raise CommandError("another process has taken over the store: this one has ended")
+        raise CommandError("a newer version has taken over the store, or it has another master key by now: this process has ended")
     log.info("stopped")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
+from collections.abc import Awaitable, Callable
 
 from chatsvc import background
 from chatsvc.store import accounts
@@ -26,7 +27,10 @@ WARM_RETRY_S = 60.0
 MANY_OBJECTS = 20_000  # are collected in some 10 ms
 
 
-def run_loops(services: Services, db: StoreDatabase) -> list[asyncio.Task[None]]:
+Loop = asyncio.Task[None]
+
+
+def run_loops(services: Services, db: StoreDatabase) -> list[Loop]:
     """Start the loops; they run until their tasks are cancelled."""
     store = (StoreUnavailable,)
 
@@ -51,16 +55,20 @@ def run_loops(services: Services, db: StoreDatabase) -> list[asyncio.Task[None]]
         if db.fault and db.fault != before:
             log.error("nothing is written any more: %s", db.fault)
 
+    def of_one(name: str, work: Callable[[], Awaitable[object]], every_s: float, *, expected: tuple[type[Exception], ...] = store) -> Loop:
+        """Run work of which the installation needs one."""
+        return background.run(name, services.leases.guarding(name, work), every_s, expected=expected)
+
     return [
         background.run("database files", check_files, FILES_EVERY_S),
         background.run("garbage collection", CycleCollector().collect, COLLECT_EVERY_S),
-        background.run("deletion of accounts", sweep, SWEEP_EVERY_S, expected=store),
+        of_one("deletion of accounts", sweep, SWEEP_EVERY_S),
         background.run("times of last use of keys", flush_key_uses, FLUSH_EVERY_S, expected=store),
-        background.run("masking of questions", mask, MASK_EVERY_S, expected=store),
-        background.run("scheduled backup", back_up, BACKUP_CHECK_S, expected=(StoreUnavailable, OSError)),
-        background.run("search of conversations", lambda: search.work_off(services), SEARCH_EVERY_S, expected=store),
-        background.run("retention", lambda: retention.once(services), RETENTION_EVERY_S, expected=store),
-        background.run("return of conversations", lambda: handling.return_overdue(services), RETURN_EVERY_S, expected=store),
+        of_one("masking of questions", mask, MASK_EVERY_S),
+        of_one("scheduled backup", back_up, BACKUP_CHECK_S, expected=(StoreUnavailable, OSError)),
+        of_one("search of conversations", lambda: search.work_off(services), SEARCH_EVERY_S),
+        of_one("retention", lambda: retention.once(services), RETENTION_EVERY_S),
+        of_one("return of conversations", lambda: handling.return_overdue(services), RETURN_EVERY_S),
         background.run("search indexes", lambda: services.knowledge.warm(services.account_cache), WARM_RETRY_S, expected=store, once=True),
     ]
 

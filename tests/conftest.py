@@ -21,11 +21,12 @@ from chatsvc.usecases import accounts, bots, keys
 from tests.browsers import tool
 from tests.cli.forked import COVERAGE, forks
 from tests.fakes import ADMIN, FakeClock, ScriptedEngine
-from tests.postgres import Postgres, open_store, require_programs
+from tests.postgres import Postgres, require_programs, store_of_test
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the switch that chooses the store."""
+    """Add the switch that chooses the store, and the number of kills."""
+    parser.addoption("--kills", type=int, default=30, help="how often the test of several processes kills one")
     parser.addoption("--store", choices=["sqlite", "postgres"], default="sqlite", help="the store of the service that is tested")
 
 
@@ -173,7 +174,7 @@ def config(tmp_path: Path) -> Config:
 @pytest.fixture
 async def app(config: Config, clock: FakeClock, engine: ScriptedEngine) -> AsyncIterator[App]:
     """A running chatsvc."""
-    async with App(config, clock, open_store=open_store) as running:
+    async with App(config, clock, store=store_of_test()) as running:
         running.services.engines["anthropic"] = engine
         yield running
 

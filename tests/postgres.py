@@ -21,13 +21,16 @@ from typing import Any, Self
 import psycopg
 import pytest
 
+from chatsvc.domain.nodes import ServiceNode
 from chatsvc.store.batches import READERS, StoreDatabase
+from chatsvc.store.folder import Folder
 from chatsvc.store.master_key import MasterKey
 from chatsvc.store.postgres.connection import PostgresTarget, connect, target
 from chatsvc.store.postgres.group_commit import PostgresDatabase
 from chatsvc.store.postgres.migrations import migrate
 from chatsvc.store.sqlite import connection as sqlite
 from chatsvc.store.sqlite.group_commit import GroupCommitDatabase
+from chatsvc.usecases.stores import OneProcess, SeveralProcesses, StoreChoice
 
 USER, PASSWORD = "chatsvc", "a password"
 _SETTINGS = {"fsync": "off", "max_connections": "200", "shared_buffers": "32MB"}
@@ -231,7 +234,32 @@ async def open_store(path: Path, key: MasterKey | None = None, *, readers: int =
     if not RUNNING:
         _copy_empty_store(path)
         return await GroupCommitDatabase.open(path, key, readers=readers)
-    return await PostgresDatabase.open(RUNNING[0].database_of(path), readers=readers)
+    return await PostgresDatabase.open(RUNNING[0].database_of(path), readers=readers, node=new_node())
+
+
+def new_node() -> ServiceNode:
+    """Name a process of a test."""
+    return ServiceNode(f"node {uuid.uuid4()}", 0, "", "1.0")
+
+
+class _InFile(OneProcess):
+    async def open(self, folder: Folder, key: MasterKey, node: ServiceNode, *, readers: int = READERS) -> StoreDatabase:
+        _copy_empty_store(folder.database)
+        return await super().open(folder, key, node, readers=readers)
+
+
+class _InDatabase(SeveralProcesses):
+    def __init__(self) -> None:
+        """Leave the place to the folder."""
+
+    async def open(self, folder: Folder, key: MasterKey, node: ServiceNode, *, readers: int = READERS) -> StoreDatabase:
+        self._place = RUNNING[0].database_of(folder.database)
+        return await super().open(folder, key, node, readers=readers)
+
+
+def store_of_test() -> StoreChoice:
+    """Choose the store of the test: SQLite's file in the data folder, or the database that stands for it."""
+    return _InDatabase() if RUNNING else _InFile()
 
 
 def query(path: Path, statement: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:

@@ -50,9 +50,21 @@ class RequestContext:
             return self.slot
         now = self.services.clock()
         try:
-            return await self.limiter.peek(self.key.id if self.key else None, now)
+            account_id = self.account.account.id if self.account else ""
+            return await self.limiter.peek(self.key.id if self.key else None, now, account_id)
         except Exception:  # noqa: BLE001  # a failing limiter must not suppress the response that reports it
             return untouched(self.limiter.limit, now)
+
+    async def counted(self) -> AccountState:
+        """Return the account with its counts of this moment."""
+        return await self.services.account_cache.counted(self.state)
+
+    async def is_confirmed(self) -> bool:
+        """Report whether what the gates took from memory still holds."""
+        if self.account is None:
+            return True
+        slot = self.slot or await self.rate_limit()
+        return slot.version is None or self.services.account_cache.confirm(self.account, slot.version)
 
 
 Gate = Callable[[RequestContext], Awaitable[None]]
@@ -77,7 +89,7 @@ async def check_key(context: RequestContext) -> None:
         now = context.services.clock()
         if key is None or key.revoked_at is not None or (key.expires_at is not None and key.expires_at <= now):
             raise errors.invalid_api_key()
-        context.account = await directory.account(key.account_id) if key.account_id else None
+        context.account = await directory.of_key(key)
     except StoreUnavailable as fault:
         raise errors.auth_backend_unavailable() from fault
     if context.account is None:
@@ -99,11 +111,13 @@ async def check_plan(context: RequestContext) -> None:
 
 async def take_slot(context: RequestContext) -> None:
     """Take one request of the key's rate-limit window (SPEC.md 5.5 c)."""
-    try:
-        slot = await context.limiter.take(context.key_id, context.services.clock())
-    except Exception as fault:
-        raise errors.rate_limit_unavailable() from fault
-    context.slot = slot
+    slot = context.slot
+    if slot is None:
+        try:
+            slot = await context.limiter.take(context.key_id, context.services.clock(), context.state.account.id)
+        except Exception as fault:
+            raise errors.rate_limit_unavailable() from fault
+        context.slot = slot
     if not slot.taken:
         raise errors.rate_limit_exceeded(limit=slot.limit, window_seconds=WINDOW_S)
 

@@ -21,6 +21,21 @@ log = logging.getLogger(__name__)
 API_ROOT = "/api/"
 
 
+async def _pass_gates(context: RequestContext) -> None:
+    """Pass all gates, again where another process has changed meanwhile what they took from memory."""
+    while True:
+        refusal: ProblemError | None = None
+        try:
+            for gate in GATES:
+                await gate(context)
+        except ProblemError as problem:
+            refusal = problem
+        if await context.is_confirmed():
+            break
+    if refusal is not None:
+        raise refusal
+
+
 class Interface:
     """Answers the requests below API_ROOT; `max_in_flight` is checked after the gates. `stopping`: no new connections are accepted."""
 
@@ -53,8 +68,7 @@ class Interface:
             _, (request.route, operation), request.params = routes.find(request.method, request.path)
         except ProblemError as problem:
             unknown = problem
-        for gate in GATES:
-            await gate(context)
+        await _pass_gates(context)
         state = context.state
         self._check_capacity(state)
         if operation is None:

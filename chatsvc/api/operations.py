@@ -17,7 +17,7 @@ async def list_chatbots(context: RequestContext) -> bytes:
     rendered = context.state.pages
     body = rendered.get((limit, cursor))
     if body is None:
-        page = chatbots.page(context.services, context.state, limit, cursor)
+        page = chatbots.page(context.services, await context.counted(), limit, cursor)
         body = render.success([shapes.chatbot(bot) for bot in page.items], pagination=page.pagination())
         if cursor is None:
             rendered[limit, cursor] = body
@@ -26,7 +26,7 @@ async def list_chatbots(context: RequestContext) -> bytes:
 
 async def get_chatbot(context: RequestContext) -> bytes:
     """GET /chatbots/{id} (SPEC.md 4.2)."""
-    return render.success(shapes.chatbot(chatbots.find(context.state, context.request.params["id"])))
+    return render.success(shapes.chatbot(chatbots.find(await context.counted(), context.request.params["id"])))
 
 
 async def send_message(context: RequestContext) -> bytes:
@@ -61,4 +61,4 @@ async def get_conversation(context: RequestContext) -> bytes:
 async def get_analytics(context: RequestContext) -> bytes:
     """GET /analytics (SPEC.md 4.6)."""
     days = bodies.integer(context.request.query.get("days"), analytics.DEFAULT_DAYS, analytics.MAX_DAYS)
-    return render.success(shapes.analytics(await analytics.summary(context.services, context.state, days)))
+    return render.success(shapes.analytics(await analytics.summary(context.services, await context.counted(), days)))

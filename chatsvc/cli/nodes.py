@@ -6,14 +6,14 @@ import click
 
 from chatsvc.cli.output import call, json_option, show
 
-COLUMNS = ("id", "state", "since", "listen", "version")
+COLUMNS = ("id", "since", "listen", "version")
 
 
 @click.command()
 @json_option
 @click.pass_context
 def nodes(ctx: click.Context, as_json: bool) -> None:
-    """List the processes of this service: who works, who stands by, and since when.
+    """List the processes of this service, and since when they work.
 
     A process that has died is listed for at most 15 seconds. With SQLite there is one process.
 

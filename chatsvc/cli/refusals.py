@@ -210,9 +210,6 @@ SENTENCES: dict[str, str | Callable[[Mapping[str, Any]], str]] = {
     "operation_unknown": "the running chatsvc does not know {operation!r}: is it of another version?",
     "argument_not_unicode": "an argument is not valid UTF-8",
     "folder_held": "another chatsvc holds {folder} and does not answer",
-    "standing_by": "another process, {node}, works on the store and does not answer",
-    "worker_lost": "the process {node} went away before it answered; the command may have taken effect",
-    "remote_file_too_large": "the file is too large to be sent through the store: run the command on the machine of {node}",
     "store_unavailable": "the store cannot answer: {fault}",
     "unexpected_fault": "an unexpected error occurred; the service's log has it whole",
 }

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 SOCKET = "control.sock"
 WAIT_S = 15.0
 _PIECE = 1 << 20
-
 _reserved: dict[Path, socket.socket] = {}
 
 
@@ -43,17 +42,14 @@ def call(config: Config, operation: str, arguments: dict[str, Any], target: IO[b
     """
     _check_text(arguments)
     deadline = time.monotonic() + WAIT_S
+    # Over a store of several processes a command works beside them, whether or not the one on this machine answers.
+    asks = config.store is None
     while True:
-        reserved = _take_reserved(config.data_dir)
-        connection = reserved or connect(config.data_dir)
+        reserved = _take_reserved(config.data_dir) if asks else None
+        connection = reserved or (connect(config.data_dir) if asks else None)
         if connection is not None:
             try:
                 return ask(connection, operation, arguments, target)
-            except Refused as refusal:
-                # The process that worked has gone, and another one is about to take over. Nothing was done.
-                if refusal.code != refusals.standing_by.code or time.monotonic() > deadline:
-                    raise
-                continue
             finally:
                 if reserved is None:
                     connection.close()
@@ -68,9 +64,6 @@ def call(config: Config, operation: str, arguments: dict[str, Any], target: IO[b
             if time.monotonic() > deadline:
                 raise refusals.folder_held(folder=str(config.data_dir)) from None
             time.sleep(0.02)
-        except Refused as refusal:
-            if refusal.code != refusals.standing_by.code or time.monotonic() > deadline:
-                raise
 
 
 def _check_text(arguments: dict[str, Any]) -> None:

@@ -43,8 +43,11 @@ class HeldMessage(Protocol):
         """Number of the open turn in the store that holds it; None where memory does."""
         ...
 
-    def charge(self, used: int, credits: int) -> None:
-        """Take over the counts that its transaction left. It has become a message."""
+    def charge(self, used: int, credits: int, *, awaited: bool) -> None:
+        """Take over the counts that its transaction left. It has become a message.
+
+        awaited: whether somebody at another process has awaited the end of its turn.
+        """
         ...
 
 
@@ -74,8 +77,9 @@ class Reservation:
         if not reserved[self.month]:
             del reserved[self.month]
 
-    def charge(self, used: int, credits: int) -> None:
+    def charge(self, used: int, credits: int, *, awaited: bool = False) -> None:
         """See HeldMessage.charge."""
+        del awaited
         self.release()
         self._allowance.used[self.month] = used
         self._allowance.credits = credits

@@ -7,13 +7,24 @@ from typing import NamedTuple, Protocol
 WINDOW_S = 60
 
 
+class AccountVersion(NamedTuple):
+    """Numbers that grow with each change of an account. `settings`: its row, keys and bots; `activity`: its conversations."""
+
+    settings: int
+    activity: int
+
+
 class Slot(NamedTuple):
-    """State of a key's rate-limit window; `reset` is its end in Unix seconds."""
+    """State of a key's rate-limit window; `reset` is its end in Unix seconds.
+
+    version: that of the key's account at this moment, where other processes may change it.
+    """
 
     taken: bool
     limit: int
     remaining: int
     reset: int
+    version: AccountVersion | None = None
 
 
 def untouched(limit: int, now_ms: int) -> Slot:
@@ -26,11 +37,11 @@ class RateLimiter(Protocol):
 
     limit: int
 
-    async def take(self, key_id: str, now_ms: int) -> Slot:
+    async def take(self, key_id: str, now_ms: int, account_id: str = "") -> Slot:
         """Take one slot of the key's window; `taken` is False where none was left."""
         ...
 
-    async def peek(self, key_id: str | None, now_ms: int) -> Slot:
+    async def peek(self, key_id: str | None, now_ms: int, account_id: str = "") -> Slot:
         """Show the window without taking a slot. The whole limit where the key is unknown."""
         ...
 
@@ -50,8 +61,9 @@ class Limiter:
             self._window = window
             self._counts.clear()
 
-    async def take(self, key_id: str, now_ms: int) -> Slot:
+    async def take(self, key_id: str, now_ms: int, account_id: str = "") -> Slot:
         """See RateLimiter.take."""
+        del account_id
         self._turn_to(now_ms)
         used = self._counts.get(key_id, 0)
         if used >= self.limit:
@@ -59,8 +71,9 @@ class Limiter:
         self._counts[key_id] = used + 1
         return Slot(True, self.limit, self.limit - used - 1, self.reset)
 
-    async def peek(self, key_id: str | None, now_ms: int) -> Slot:
+    async def peek(self, key_id: str | None, now_ms: int, account_id: str = "") -> Slot:
         """See RateLimiter.peek."""
+        del account_id
         self._turn_to(now_ms)
         used = self._counts.get(key_id, 0) if key_id else 0
         return Slot(False, self.limit, self.limit - used, self.reset)

@@ -1,17 +1,14 @@
-"""Processes of an installation: one works, others stand by."""
+"""Processes of an installation."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-WORKING, STANDBY = "working", "standby"
-
 
 class ServiceNode(NamedTuple):
-    """A process of `chatsvc serve`. `since`: when its state began (Unix milliseconds); `listen`: its address, or that to come."""
+    """A process that works on the store. `since`: when it began (Unix milliseconds); `listen`: its address, empty for a command."""
 
     id: str
-    state: str
     since: int
     listen: str
     version: str

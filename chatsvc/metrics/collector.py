@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import platform
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from itertools import accumulate
@@ -14,7 +13,6 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Histo
 from prometheus_client.registry import Collector
 
 from chatsvc import __version__
-from chatsvc.domain.nodes import STANDBY, WORKING
 from chatsvc.domain.tallies import Histogram
 from chatsvc.store import mail_lists
 from chatsvc.store.batches import StoreDatabase
@@ -36,8 +34,8 @@ class Family(NamedTuple):
 
 
 BUILD = Family("info", "chatsvc_build", "Version of the program and of Python; always 1.", ("version", "python"))
-NODE = Family("info", "chatsvc_node", "This process, by its id in `chatsvc nodes`; always 1.", ("id", "state"))
-NODES = Family("gauge", "chatsvc_nodes", "Processes that live, by state: working or standby.", ("state",))
+NODE = Family("info", "chatsvc_node", "This process, by its id in `chatsvc nodes`; always 1.", ("id",))
+NODES = Family("gauge", "chatsvc_nodes", "Processes over the store that live.")
 REQUESTS = Family("counter", "chatsvc_requests", "Requests answered, by operation, status and error code.", ("route", "status", "error"))
 REQUEST_SECONDS = Family("histogram", "chatsvc_request_seconds", "Time from a request's head to its answer.", ("route",))
 REQUESTS_IN_FLIGHT = Family("gauge", "chatsvc_requests_in_flight", "Requests being processed after the gates (key, plan, rate limit).")
@@ -66,7 +64,7 @@ FAMILIES = [declared for declared in list(globals().values()) if isinstance(decl
 class ServiceCollector(Collector):
     """Prometheus collector of one service.
 
-    `outstanding`, `queued_mails` and `states` (of processes) are the last readings of the store; None after a failed one.
+    `outstanding`, `queued_mails` and `nodes` (how many live) are the last readings of the store; None after a failed one.
     """
 
     def __init__(self, services: Services, db: StoreDatabase) -> None:
@@ -74,16 +72,16 @@ class ServiceCollector(Collector):
         self._db = db
         self.outstanding: Outstanding | None = None
         self.queued_mails: int | None = None
-        self.states: Counter[str] | None = None
+        self.nodes: int | None = None
 
     def collect(self) -> Iterator[Metric]:
         """See Collector."""
         yield InfoMetricFamily(BUILD.name, BUILD.text, {"version": __version__, "python": platform.python_version()})
         node = self._services.node
         if node is not None:
-            yield InfoMetricFamily(NODE.name, NODE.text, {"id": node.id, "state": node.state})
-        if self.states is not None:
-            yield _gauge(NODES, {(state,): self.states[state] for state in (WORKING, STANDBY)})
+            yield InfoMetricFamily(NODE.name, NODE.text, {"id": node.id})
+        if self.nodes is not None:
+            yield _gauge(NODES, {(): self.nodes})
         yield from self._requests()
         yield from self._replies()
         yield from self._store()
@@ -152,9 +150,9 @@ class Exposition:
         try:
             self._collector.outstanding = await outstanding(self._db)
             self._collector.queued_mails = await mail_lists.queued(self._db)
-            self._collector.states = Counter(node.state for node in await self._list_nodes())
+            self._collector.nodes = len(await self._list_nodes())
         except StoreUnavailable:
-            self._collector.outstanding = self._collector.queued_mails = self._collector.states = None
+            self._collector.outstanding = self._collector.queued_mails = self._collector.nodes = None
         return generate_latest(self._registry)
 
 

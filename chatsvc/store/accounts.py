@@ -79,7 +79,7 @@ async def count(db: Database, accounts: Accounts) -> int:
 
 async def hold(db: Database, account_id: str, applied: Callable[[Holding | None], None]) -> Holding | None:
     """The account with its bots and counts. `applied` gets it in the order of the commits, so that no later count is overwritten."""
-    return await db.write(lambda connection: _holding(connection, account_id), applied)
+    return await db.write(lambda connection: holding(connection, account_id), applied)
 
 
 async def read(db: Database, account_id: str) -> Holding | None:
@@ -97,10 +97,11 @@ _HOLDING = f"""
 
 
 def _holdings(connection: Connection, account_ids: list[str]) -> list[Holding | None]:
-    return [_holding(connection, account_id) for account_id in account_ids]
+    return [holding(connection, account_id) for account_id in account_ids]
 
 
-def _holding(connection: Connection, account_id: str) -> Holding | None:
+def holding(connection: Connection, account_id: str) -> Holding | None:
+    """Read within a unit an account with its bots, counts and held messages."""
     row = connection.execute(_HOLDING, (account_id,)).fetchone()
     if row is None:
         return None

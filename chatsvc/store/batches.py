@@ -8,17 +8,15 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from itertools import groupby
-from pathlib import Path
 from time import perf_counter
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from chatsvc import background
 from chatsvc.domain.tallies import SIZES, Histogram
 from chatsvc.store.database import Connection, Database, StoreUnavailable, Together, Unit
-from chatsvc.store.master_key import MasterKey
 
 T = TypeVar("T")
 MAX_BATCH = 256
@@ -183,7 +181,7 @@ def _settle(work: Work, result: Any, fault: BaseException | None, translate: Tra
 class StoreDatabase(Database, Protocol):
     """The Database of the service, with its threads for the metrics: one that writes, and those that read.
 
-    replaced: set once another process has taken over.
+    replaced: set once this process has to end, since a newer version or another master key is in force.
     """
 
     writer: BatchThread
@@ -193,9 +191,6 @@ class StoreDatabase(Database, Protocol):
     def check(self) -> None:
         """Set `fault` while the database cannot be used."""
         ...
-
-
-OpenStore = Callable[[Path, MasterKey], Awaitable[StoreDatabase]]
 
 
 def least_busy(readers: list[BatchThread], unit: Unit[Any]) -> BatchThread:

@@ -132,16 +132,21 @@ class UnfinishedTurn(NamedTuple):
     number: int
 
 
-async def pending(db: Database) -> list[UnfinishedTurn]:
-    """List the messages of all channels whose turns are not settled, oldest first."""
+async def pending(db: Database, until: int | None = None) -> list[UnfinishedTurn]:
+    """List the messages of all channels whose turns are not settled, oldest first.
+
+    until: the time of the latest ones.
+    """
 
     def unit(connection: Connection) -> list[UnfinishedTurn]:
         # The index named, since SQLite would rather walk all messages than sort the few of the index.
         rows = connection.execute(
             """
             SELECT c.account_id, c.bot_id, m.number FROM messages m INDEXED BY messages_pending
-            JOIN conversations c ON c.number = m.conversation WHERE m.pending = 1 ORDER BY m.number
-            """
+            JOIN conversations c ON c.number = m.conversation
+            WHERE m.pending = 1 AND (?1 IS NULL OR m.created_at <= ?1) ORDER BY m.number
+            """,
+            (until,),
         )
         return [UnfinishedTurn(*row) for row in rows]
 

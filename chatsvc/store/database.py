@@ -8,10 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+
+from chatsvc.domain.limiter import AccountVersion
 
 T = TypeVar("T")
 Item = TypeVar("Item")
+
+
+class Versioned(NamedTuple):
+    """Result of a unit with the version of an account on the same snapshot."""
+
+    result: Any
+    version: AccountVersion
 
 
 class Cursor(Protocol):
@@ -44,7 +53,7 @@ class OtherMasterKey(StoreUnavailable):
 
 
 class StoreInUse(Exception):
-    """Another process works on the store; of all processes over one store, one works."""
+    """A process works on the store, which has to be unused."""
 
 
 class SchemaTooNew(Exception):
@@ -76,14 +85,6 @@ class Together(Generic[Item, T]):
         return self.run(connection, [self.item])[0]
 
 
-class Transactions(Protocol):
-    """Units of work, each in a transaction."""
-
-    async def write(self, unit: Unit[T], applied: Callable[[T], None] | None = None) -> T:
-        """See Database.write."""
-        ...
-
-
 class ProcessNotices(Protocol):
     """Notices between processes over one store. None is kept: one that nobody hears is lost."""
 
@@ -96,25 +97,15 @@ class ProcessNotices(Protocol):
         ...
 
 
-class StoreSession(Transactions, Protocol):
-    """A session beside that of the working process."""
-
-    async def is_free(self) -> bool:
-        """Report whether no process works. Raises StoreUnavailable, and SchemaTooNew if a newer version has worked."""
-        ...
-
-    async def close(self) -> None:
-        """Close it."""
-        ...
-
-
 class Database(Protocol):
     """Units of work over one database. A unit is a plain function of the connection, which it must not keep.
 
     fault: why nothing can be written, None while all is well. lost: why others may have written, so that no cache holds any more.
+    node: this process among several over one store, None where it is the only one.
     """
 
     fault: str | None
+    node: str | None
 
     @property
     def lost(self) -> str | None: ...

@@ -74,8 +74,13 @@ def _standing(connection: Connection, bot_id: str, plans: frozenset[str]) -> _St
     return _Standing(webhook, None if webhook else "webhook_removed")
 
 
-def _record(connection: Connection, event: Event, now: int, standing: _Standing, sign: Sign) -> tuple[str, Sending | None]:
-    """Record an attempt. Return its id and the delivery, None for one that cannot be sent and is recorded as failed."""
+def _record(
+    connection: Connection, event: Event, now: int, standing: _Standing, sign: Sign, node: str | None
+) -> tuple[str, Sending | None]:
+    """Record an attempt of the process `node`. Return its id and the delivery.
+
+    None for one that cannot be sent and is recorded as failed.
+    """
     webhook, refusal = standing
     attempt, delivery_id = attempt_id(now), str(uuid.uuid4())
     url = webhook.url if webhook else None
@@ -88,7 +93,7 @@ def _record(connection: Connection, event: Event, now: int, standing: _Standing,
     elif not refusal:
         refusal = "webhook_removed"
     connection.execute(
-        f"INSERT INTO webhook_attempts ({NEW_ATTEMPT}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        f"INSERT INTO webhook_attempts ({NEW_ATTEMPT}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             attempt,
             event.number,
@@ -99,6 +104,7 @@ def _record(connection: Connection, event: Event, now: int, standing: _Standing,
             now,
             *((0, refusal, 0) if refusal else (None,) * 3),
             signature or None,
+            node,
         ),
     )
     if refusal or url is None:
@@ -143,7 +149,7 @@ async def advance(
         connection.executemany(
             "UPDATE webhook_events SET state = ? WHERE number = ?", [(KEPT if pulled else ATTEMPTED, row[0]) for row in rows]
         )
-        made = [] if pulled else [_record(connection, Event(*row), now, standing, sign)[1] for row in rows]
+        made = [] if pulled else [_record(connection, Event(*row), now, standing, sign, db.node)[1] for row in rows]
         note(connection, made.count(None))
         return len(rows), [sending for sending in made if sending]
 
@@ -157,7 +163,7 @@ async def send_test(db: Database, event: Event, now: int, *, plans: frozenset[st
         standing = _standing(connection, event.bot_id, plans)
         if standing is None:
             return None
-        return _record(connection, event._replace(number=add_event(connection, event, ATTEMPTED)), now, standing, sign)
+        return _record(connection, event._replace(number=add_event(connection, event, ATTEMPTED)), now, standing, sign, db.node)
 
     return await db.write(unit)
 
@@ -175,7 +181,7 @@ async def send_again(
         standing = _standing(connection, row[1], plans) if row else None
         if standing is None or (failed and _latest(connection, event_number) != 0):
             return None
-        return _record(connection, Event(*row), now, standing, sign)
+        return _record(connection, Event(*row), now, standing, sign, db.node)
 
     return await db.write(unit)
 

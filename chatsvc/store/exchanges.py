@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from chatsvc.domain.captures import Appointment, Request
 from chatsvc.domain.channels import outbox_of
 from chatsvc.store import captures, open_turns, search
-from chatsvc.store.database import Connection, Database, Together, at_once
-from chatsvc.store.open_turns import IDEMPOTENCY_MS
+from chatsvc.store.database import Connection, Database, StoreUnavailable, Together, at_once
+from chatsvc.store.open_turns import IDEMPOTENCY_MS, TurnLost
 
 
 class Idempotency(NamedTuple):
@@ -68,6 +68,8 @@ class Counts(NamedTuple):
     month_used: int
     credits: int
     bot_used: int
+    # Whether somebody has awaited the end of its open turn.
+    awaited: bool = False
 
 
 _Balance = tuple[int, int]  # an account's messages in a month, and its credits
@@ -246,8 +248,17 @@ def _accounts(connection: Connection, ids: Iterable[str]) -> dict[str, _Balance]
     return {account_id: row for account_id, row in found.items() if row}
 
 
-def _write(connection: Connection, exchanges: list[NewExchange]) -> list[Counts | None]:
+def _write(connection: Connection, exchanges: list[NewExchange]) -> list[Counts | TurnLost | None]:
     """Write exchanges in order; the result is that of writing them one by one."""
+    open_turn = open_turns.delete(connection, [x.turn for x in exchanges if x.turn is not None])
+    lost = [x.turn is not None and x.turn not in open_turn for x in exchanges]
+    if any(lost):
+        rest = iter(_write_all(connection, [x for x, is_lost in zip(exchanges, lost, strict=True) if not is_lost], open_turn))
+        return [TurnLost() if is_lost else next(rest) for is_lost in lost]
+    return [*_write_all(connection, exchanges, open_turn)]
+
+
+def _write_all(connection: Connection, exchanges: list[NewExchange], awaited: Mapping[int, bool]) -> list[Counts | None]:
     accounts = _accounts(connection, {x.account_id for x in exchanges})
     settled = _settled(connection, [x for x in exchanges if x.account_id in accounts])
     wanted = [x.account_id in accounts and (x.stored is None or x.stored in settled) for x in exchanges]
@@ -261,14 +272,28 @@ def _write(connection: Connection, exchanges: list[NewExchange]) -> list[Counts 
             c = x.captured
             captures.write(connection, x.bot_id, number, c.request, c.appointment, tell=c.tell, sends_mail=c.sends_mail)
     _keys(connection, kept)
-    open_turns.delete(connection, [x.turn for x in exchanges if x.turn is not None])
     counts = iter(_counts(connection, kept, accounts))
-    return [next(counts) if is_wanted else None for is_wanted in wanted]
+    return [_told(next(counts), awaited, x.turn) if is_wanted else None for x, is_wanted in zip(exchanges, wanted, strict=True)]
+
+
+def _told(counts: Counts, awaited: Mapping[int, bool], turn: int | None) -> Counts:
+    return counts if turn is None else counts._replace(awaited=awaited[turn])
 
 
 async def record(db: Database, exchange: NewExchange, applied: Callable[[Counts | None], None]) -> Counts | None:
-    """Write an exchange. Return None and write nothing if its account has been deleted or its turn needs no reply any more."""
-    return await db.write(Together(_write, exchange), applied)
+    """Write an exchange. Return None and write nothing if its account has been deleted or its turn needs no reply any more.
+
+    Raises StoreUnavailable where another process has taken over its turn.
+    """
+
+    def apply(written: Counts | TurnLost | None) -> None:
+        if not isinstance(written, TurnLost):
+            applied(written)
+
+    written = await db.write(Together(_write, exchange), apply)
+    if isinstance(written, TurnLost):
+        raise StoreUnavailable("the other processes had taken this one for dead, and its turn has ended")
+    return written
 
 
 async def answered(db: Database, account_id: str, key: str, now: int) -> Idempotency | None:

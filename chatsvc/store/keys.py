@@ -37,8 +37,13 @@ async def find(db: Database, digest: bytes) -> ApiKey | None:
 
 
 def _found(connection: Connection, digests: list[bytes]) -> list[ApiKey | None]:
-    rows = [connection.execute(f"SELECT {_COLUMNS} FROM api_keys WHERE digest = ?", (digest,)).fetchone() for digest in digests]
-    return [ApiKey(*row) if row else None for row in rows]
+    return [found(connection, digest) for digest in digests]
+
+
+def found(connection: Connection, digest: bytes) -> ApiKey | None:
+    """Find a key within a unit."""
+    row = connection.execute(f"SELECT {_COLUMNS} FROM api_keys WHERE digest = ?", (digest,)).fetchone()
+    return ApiKey(*row) if row else None
 
 
 async def page(db: Database, accounts: Accounts, limit: int, after: tuple[int, str] | None = None) -> list[ApiKey]:

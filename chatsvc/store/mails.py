@@ -27,6 +27,7 @@ from chatsvc.domain.mails import (
 from chatsvc.store import mail_stops
 from chatsvc.store.database import Connection, Database
 from chatsvc.store.mail_notices import WANTS
+from chatsvc.store.nodes import orphaned
 
 _WANTED_NOW = WANTS.format(kind="m.kind", account="m.account_id")
 _WAITING_NOW = """
@@ -130,9 +131,9 @@ async def begin(db: Database, number: int, now: int) -> OutgoingMail | None:
         connection.execute(
             """
             UPDATE mails SET state = 'sending', attempts = attempts + 1, causes = coalesce(?2, causes), status_code = NULL, error = NULL,
-                answer = NULL WHERE number = ?1
+                answer = NULL, node = ?3 WHERE number = ?1
             """,
-            (number, causes),
+            (number, causes, db.node),
         )
         return _outgoing(connection, number)
 
@@ -242,27 +243,46 @@ async def add_test(db: Database, recipient: str, now: int) -> OutgoingMail:
     def unit(connection: Connection) -> OutgoingMail:
         (number,) = connection.execute(
             """
-            INSERT INTO mails (kind, operator_id, recipient, causes, state, created_at, due_at, attempts)
-            VALUES (?1, (SELECT id FROM operators WHERE email = ?2), ?2, 1, 'sending', ?3, ?3, 1) RETURNING number
+            INSERT INTO mails (kind, operator_id, recipient, causes, state, created_at, due_at, attempts, node)
+            VALUES (?1, (SELECT id FROM operators WHERE email = ?2), ?2, 1, 'sending', ?3, ?3, 1, ?4) RETURNING number
             """,
-            (TEST, recipient, now),
+            (TEST, recipient, now, db.node),
         ).fetchone()
         return _outgoing(connection, int(number))
 
     return await db.write(unit)
 
 
-async def resume(db: Database, now: int) -> int:
-    """Prepare the queue of a process that has started.
+_UNKNOWN = "UPDATE mails SET state = 'unknown', error = 'interrupted', settled_at = ?"
+_CUT_OFF = "state = 'sending' AND " + orphaned("mails")
 
-    Settles mails that were being sent when the last one ended: nobody knows whether they were. Returns how many. Answers wait until
-    visitors' pages have found the service again, which could not confirm meanwhile what they show.
+
+def _interrupt(connection: Connection, now: int) -> int:
+    return connection.execute(f"{_UNKNOWN} WHERE {_CUT_OFF}", (now,)).rowcount
+
+
+async def interrupt(db: Database, now: int) -> int:
+    """Settle mails that were being sent when their process ended: nobody knows whether they were. Return how many."""
+
+    def is_cut_off(connection: Connection) -> bool:
+        return connection.execute(f"SELECT 1 FROM mails WHERE {_CUT_OFF} LIMIT 1").fetchone() is not None
+
+    # Most starts find none, and a write costs a sync of the disk.
+    if not await db.read(is_cut_off):
+        return 0
+    return await db.write(lambda connection: _interrupt(connection, now))
+
+
+async def resume(db: Database, now: int) -> int:
+    """Prepare the queue of a process that has started: see `interrupt`.
+
+    Answers wait until visitors' pages have found the service again, which could not confirm meanwhile what they show.
     """
-    cut_off = "SELECT 1 FROM mails WHERE state = 'sending' OR state = 'queued' AND kind = 'answer' AND due_at < ? LIMIT 1"
+    cut_off = f"SELECT 1 FROM mails WHERE {_CUT_OFF} OR state = 'queued' AND kind = 'answer' AND due_at < ? LIMIT 1"
 
     def unit(connection: Connection) -> int:
         connection.execute("UPDATE mails SET due_at = ?1 WHERE state = 'queued' AND kind = 'answer' AND due_at < ?1", (now + GONE_MS,))
-        return _interrupt(connection, now, "sending")
+        return _interrupt(connection, now)
 
     # Most starts find none, and a write costs a sync of the disk.
     if not await db.read(lambda connection: connection.execute(cut_off, (now + GONE_MS,)).fetchone()):
@@ -273,13 +293,7 @@ async def resume(db: Database, now: int) -> int:
 def interrupt_all(connection: Connection, now: int) -> None:
     """Settle all mails that wait or are being sent, after a restore. They may have been sent since."""
     for state in ("queued", "sending"):
-        _interrupt(connection, now, state)
-
-
-def _interrupt(connection: Connection, now: int, state: str) -> int:
-    return connection.execute(
-        "UPDATE mails SET state = 'unknown', error = 'interrupted', settled_at = ? WHERE state = ?", (now, state)
-    ).rowcount
+        connection.execute(f"{_UNKNOWN} WHERE state = ?", (now, state))
 
 
 async def forget_old(db: Database, now: int, limit: int) -> bool:

@@ -1,7 +1,7 @@
 """Turns being answered by several processes: each row holds allowance, conversation and Idempotency-Key.
 
 A row lasts as long as its turn, and is deleted in the transaction that records the turn's exchange. One of a process that ended goes with
-that process. With one process all this is in memory, and the table is empty.
+that process, and then its exchange is not recorded any more. With one process all this is in memory, and the table is empty.
 """
 
 from __future__ import annotations
@@ -60,6 +60,10 @@ class AccountGone(NamedTuple):
 Opening = OpenedTurn | KnownKey | AllowanceSpent | AccountGone
 
 
+class TurnLost(NamedTuple):
+    """The turn went with its process, which was taken for dead. Nothing was written."""
+
+
 class TurnEnd(NamedTuple):
     """End of a turn without an exchange. `outcome` is kept for those who have joined it, None for nothing to keep."""
 
@@ -96,6 +100,8 @@ def _open_one(connection: Connection, turn: NewTurn, allowances: Mapping[str, Al
         return known
     if turn.month is not None and (allowance is None or allowance.reserve(turn.month) is None):
         return AllowanceSpent()
+    if turn.place is not None:
+        connection.execute("UPDATE open_turns SET awaited = 1 WHERE place = ? AND awaited = 0", (turn.place,))
     number, earlier = connection.execute(
         """
         INSERT INTO open_turns (node, account_id, month, place, key, fingerprint) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
@@ -114,7 +120,8 @@ def _known(connection: Connection, turn: NewTurn) -> KnownKey | None:
     if row:
         return KnownKey(None, *row)
     row = connection.execute(
-        "SELECT number, fingerprint FROM open_turns WHERE account_id = ? AND key = ? AND ended_at IS NULL", (turn.account_id, turn.key)
+        "UPDATE open_turns SET awaited = 1 WHERE account_id = ? AND key = ? AND ended_at IS NULL RETURNING number, fingerprint",
+        (turn.account_id, turn.key),
     ).fetchone()
     return KnownKey(*row) if row else None
 
@@ -141,19 +148,22 @@ def held(connection: Connection, account_id: str) -> dict[str, int]:
     return dict(rows.fetchall())
 
 
-async def first_of(db: Database, numbers: Iterable[int]) -> set[int]:
-    """Return those of the open turns that no earlier one of their conversation holds up."""
+async def in_order(db: Database, numbers: Iterable[int]) -> dict[int, bool]:
+    """Return those of the turns that are open.
+
+    The value says whether no earlier turn of the conversation holds one up.
+    """
     wanted = json.dumps(list(numbers))
 
-    def unit(connection: Connection) -> set[int]:
+    def unit(connection: Connection) -> dict[int, bool]:
         rows = connection.execute(
             """
-            SELECT t.number FROM open_turns t WHERE t.number IN (SELECT CAST(value AS BIGINT) FROM json_each(?))
-                AND NOT EXISTS (SELECT 1 FROM open_turns e WHERE e.place = t.place AND e.number < t.number)
+            SELECT t.number, NOT EXISTS (SELECT 1 FROM open_turns e WHERE e.place = t.place AND e.number < t.number)
+            FROM open_turns t WHERE t.number IN (SELECT CAST(value AS BIGINT) FROM json_each(?))
             """,
             (wanted,),
         )
-        return {number for (number,) in rows}
+        return {number: bool(is_first) for number, is_first in rows}
 
     return await db.read(unit)
 
@@ -177,29 +187,34 @@ async def joined(db: Database, number: int) -> JoinedState:
     return await db.read(unit)
 
 
-async def end(db: Database, turn: TurnEnd) -> None:
-    """End a turn without an exchange, which gives back what it holds. One that has ended already stays ended."""
-    await db.write(Together(_end, turn))
+async def end(db: Database, turn: TurnEnd) -> bool:
+    """End a turn without an exchange, which gives back what it holds. One that has ended already stays ended.
+
+    Returns whether somebody has awaited its end.
+    """
+    return await db.write(Together(_end, turn))
 
 
-def _end(connection: Connection, ends: list[TurnEnd]) -> list[None]:
+def _end(connection: Connection, ends: list[TurnEnd]) -> list[bool]:
     connection.execute("DELETE FROM open_turns WHERE ended_at <= ?", (max(one.at for one in ends) - OUTCOME_MS,))
-    delete(connection, [one.number for one in ends if one.outcome is None])
+    awaited = delete(connection, [one.number for one in ends if one.outcome is None])
     for one in ends:
         if one.outcome is not None:
-            connection.execute(
-                "UPDATE open_turns SET month = NULL, place = NULL, outcome = ?, ended_at = ? WHERE number = ?",
+            row = connection.execute(
+                "UPDATE open_turns SET month = NULL, place = NULL, outcome = ?, ended_at = ? WHERE number = ? RETURNING awaited",
                 (one.outcome, one.at, one.number),
-            )
-    return [None] * len(ends)
+            ).fetchone()
+            awaited[one.number] = bool(row and row[0])
+    return [awaited.get(one.number, False) for one in ends]
 
 
-def delete(connection: Connection, numbers: list[int]) -> None:
-    """Delete turns within a unit."""
+def delete(connection: Connection, numbers: list[int]) -> dict[int, bool]:
+    """Delete turns within a unit. Return those that were open, and whether somebody has awaited their end."""
     values: list[Any] = numbers
-    at_once(connection, "DELETE FROM open_turns WHERE number IN (", "?", values, ") RETURNING number")
+    rows = at_once(connection, "DELETE FROM open_turns WHERE number IN (", "?", values, ") RETURNING number, awaited")
+    return {number: bool(awaited) for number, awaited in rows}
 
 
-def delete_of(connection: Connection, nodes: Sequence[str]) -> None:
-    """Delete the turns of processes that have ended, within a unit."""
-    connection.executemany("DELETE FROM open_turns WHERE node = ?", [(node,) for node in nodes])
+def delete_of(connection: Connection, node: str) -> None:
+    """Delete the turns of a process that has ended, within a unit."""
+    connection.execute("DELETE FROM open_turns WHERE node = ?", (node,))

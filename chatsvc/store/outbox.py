@@ -14,8 +14,10 @@ from typing import NamedTuple
 
 from chatsvc.domain.times import DAY_MS
 from chatsvc.store.database import Connection, Database, Together, at_once
+from chatsvc.store.nodes import orphaned
 
 GIVE_UP_MS = 600_000
+_ORPHANED = orphaned("messages")
 
 
 class OutgoingMessage(NamedTuple):
@@ -35,16 +37,16 @@ class OutgoingMessage(NamedTuple):
 
 
 async def interrupt(db: Database) -> int:
-    """Give up messages that were in flight when the process ended. Return how many.
+    """Give up messages that were in flight when their process ended. Return how many.
 
     Nobody knows whether they were sent.
     """
 
     def unit(connection: Connection) -> int:
         return connection.execute(
-            """
+            f"""
             UPDATE messages SET delivery = 'unknown', error = 'interrupted', outbox = NULL, in_flight = NULL
-            WHERE outbox IS NOT NULL AND in_flight = 1
+            WHERE outbox IS NOT NULL AND in_flight = 1 AND {_ORPHANED}
             """
         ).rowcount
 
@@ -100,9 +102,13 @@ async def upcoming(db: Database, queue: str, limit: int, held: Iterable[int]) ->
 
 
 class _DeliveryStep(NamedTuple):
-    """Mark of a message about to be sent, or its outcome where `delivery` is given."""
+    """Mark of a message about to be sent, or its outcome where `delivery` is given.
+
+    node: the process that sends it.
+    """
 
     number: int
+    node: str | None = None
     delivery: str | None = None
     error: str | None = None
     platform_id: bytes | None = None
@@ -112,7 +118,7 @@ def _take_steps(connection: Connection, steps: list[_DeliveryStep]) -> list[bool
     """Take steps of different messages. The result is False for a message that does not wait any more."""
     outcomes: list[object] = []
     for step in steps:
-        outcomes += step if step.delivery is not None else ()
+        outcomes += (step.number, *step[2:]) if step.delivery is not None else ()
     at_once(
         connection,
         """
@@ -126,10 +132,10 @@ def _take_steps(connection: Connection, steps: list[_DeliveryStep]) -> list[bool
     )
     marked = at_once(
         connection,
-        "UPDATE messages SET in_flight = 1 WHERE outbox IS NOT NULL AND in_flight IS NULL AND number IN (",
-        "?",
-        [step.number for step in steps if step.delivery is None],
-        ") RETURNING number",
+        "UPDATE messages SET in_flight = 1, node = outcome.column2 FROM (VALUES ",
+        "(CAST(? AS BIGINT), CAST(? AS TEXT))",
+        [value for step in steps if step.delivery is None for value in step[:2]],
+        ") AS outcome WHERE number = outcome.column1 AND outbox IS NOT NULL AND in_flight IS NULL RETURNING number",
     )
     numbers = {number for (number,) in marked}
     return [step.delivery is not None or step.number in numbers for step in steps]
@@ -137,7 +143,7 @@ def _take_steps(connection: Connection, steps: list[_DeliveryStep]) -> list[bool
 
 async def mark(db: Database, number: int) -> bool:
     """Mark a message as in flight. False where it does not wait any more. Steps of one batch are written together."""
-    return await db.write(Together(_take_steps, _DeliveryStep(number)))
+    return await db.write(Together(_take_steps, _DeliveryStep(number, db.node)))
 
 
 async def note_part(db: Database, number: int, parts: int) -> None:
@@ -151,7 +157,7 @@ async def note_part(db: Database, number: int, parts: int) -> None:
 
 async def settle(db: Database, number: int, delivery: str, error: str | None = None, platform_id: bytes | None = None) -> None:
     """Write the outcome of a message in flight. A status of the platform that came first stays."""
-    await db.write(Together(_take_steps, _DeliveryStep(number, delivery, error, platform_id)))
+    await db.write(Together(_take_steps, _DeliveryStep(number, None, delivery, error, platform_id)))
 
 
 async def put_back(db: Database, number: int, now: int, error: str | None = None, *, blocked: str | None = None) -> None:

@@ -120,8 +120,6 @@ TABLES = (
     Table("store_facts", None, ("name",)),
     Table("nodes", None, ("id",)),
     Table("leases", None, ("name",)),
-    Table("remote_commands", None, ("id",)),
-    Table("remote_files", None, ("command", "part")),
     Table("audit_records", None, changed="CASE operation WHEN 'backup.create' THEN 0 ELSE at END"),
     Table("accounts", "id", ("id",), "account", {"deleted_at": str(IMPORTING), "tried_at": "NULL"}, changed="max(created_at, updated_at)"),
     # Operators belong to the installation and may serve several accounts: an account's export leaves them and their roles out, and its

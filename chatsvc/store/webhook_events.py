@@ -13,9 +13,10 @@ import uuid
 from typing import NamedTuple
 
 from chatsvc.store.database import Connection, Database
+from chatsvc.store.nodes import orphaned
 
 PENDING, ATTEMPTED, KEPT = range(3)
-NEW_ATTEMPT = "id, event_number, bot_id, delivery_id, url, body, at, success, error, duration_ms, signature"
+NEW_ATTEMPT = "id, event_number, bot_id, delivery_id, url, body, at, success, error, duration_ms, signature, node"
 BATCH = 1000
 
 
@@ -46,7 +47,7 @@ def fail_pending(connection: Connection, bot_id: str, now: int, error: str = "we
     pending = connection.execute("SELECT number FROM webhook_events WHERE bot_id = ? AND state = 0 LIMIT ?", (bot_id, BATCH)).fetchall()
     connection.executemany("UPDATE webhook_events SET state = 1 WHERE number = ?", pending)
     connection.executemany(
-        f"INSERT INTO webhook_attempts ({NEW_ATTEMPT}) VALUES (?, ?, ?, ?, NULL, x'', ?, 0, ?, 0, NULL)",
+        f"INSERT INTO webhook_attempts ({NEW_ATTEMPT}) VALUES (?, ?, ?, ?, NULL, x'', ?, 0, ?, 0, NULL, NULL)",
         [(attempt_id(now), number, bot_id, str(uuid.uuid4()), now, error) for (number,) in pending],
     )
     return len(pending)
@@ -89,14 +90,17 @@ async def bots_with_pending(db: Database) -> list[str]:
     return await db.read(unit)
 
 
-async def interrupt(db: Database) -> int:
-    """Record attempts cut off by the end of an earlier process as failed. Returns their number.
+_CUT_OFF = "success IS NULL AND " + orphaned("webhook_attempts")
 
-    For the only process of the data folder, at its start.
+
+async def interrupt(db: Database) -> int:
+    """Record attempts cut off by the end of their process as failed. Returns their number.
+
+    With SQLite for the only process, at its start.
     """
 
     def is_cut_off(connection: Connection) -> bool:
-        return connection.execute("SELECT 1 FROM webhook_attempts WHERE success IS NULL LIMIT 1").fetchone() is not None
+        return connection.execute(f"SELECT 1 FROM webhook_attempts WHERE {_CUT_OFF} LIMIT 1").fetchone() is not None
 
     # Most starts find none, and a write costs a sync of the disk.
     if not await db.read(is_cut_off):
@@ -104,7 +108,7 @@ async def interrupt(db: Database) -> int:
 
     def unit(connection: Connection) -> int:
         return connection.execute(
-            "UPDATE webhook_attempts SET success = 0, error = 'interrupted', duration_ms = 0 WHERE success IS NULL"
+            f"UPDATE webhook_attempts SET success = 0, error = 'interrupted', duration_ms = 0 WHERE {_CUT_OFF}"
         ).rowcount
 
     return await db.write(unit)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from chatsvc.domain import keys as key_rules
 from chatsvc.domain.allowance import Allowance, HeldMessage
+from chatsvc.domain.limiter import AccountVersion
 from chatsvc.domain.models import Account, ApiKey, Bot
 from chatsvc.store import accounts, keys
 from chatsvc.store.database import Database, StoreUnavailable
@@ -31,7 +32,7 @@ class RequestCount:
 class AccountState:
     """An account in memory: its bots, its allowance and its requests in flight."""
 
-    __slots__ = ("account", "allowance", "bots", "pages", "requests")
+    __slots__ = ("account", "allowance", "bots", "counted", "keys", "pages", "requests", "version")
 
     def __init__(self, holding: accounts.Holding, requests: RequestCount | None = None) -> None:
         self.account = holding.account
@@ -42,6 +43,10 @@ class AccountState:
         # Rendered list pages of bots and conversations. Each change replaces the dict, so that a page that was read before the
         # change and rendered after it is stored in the old one.
         self.pages: dict[object, bytes] = {}
+        # Its keys by their digests, and the version of its pages and counts: where other processes may change it.
+        self.keys: dict[bytes, ApiKey] = {}
+        self.version = AccountVersion(0, 0)
+        self.counted = True  # whether the counts are those of `version`
 
     def update_account(self, account: Account | None) -> None:
         """Take over the account's changed row; None changes nothing."""
@@ -60,7 +65,7 @@ class AccountState:
         """Take over the counts of a committed exchange. None, if its account was deleted, changes nothing."""
         if counts is None:
             return
-        reservation.charge(counts.month_used, counts.credits)
+        reservation.charge(counts.month_used, counts.credits, awaited=counts.awaited)
         if counts.credits != self.account.message_credits:
             self.account = self.account._replace(message_credits=counts.credits)
         self.update_bot(self.bots[bot_id]._replace(messages_used=counts.bot_used))
@@ -102,6 +107,19 @@ class AccountCache:
         if state is None:
             await accounts.hold(self._db, account_id, self._add)
             state = self._accounts.get(account_id)
+        return state
+
+    async def of_key(self, key: ApiKey) -> AccountState | None:
+        """Look up the account of a key for a request that `confirm` follows; None where it is gone. Raises StoreUnavailable."""
+        return await self.account(key.account_id) if key.account_id else None
+
+    def confirm(self, state: AccountState, version: AccountVersion | None) -> bool:
+        """Report whether what is kept of an account holds at its present version; None where nobody else changes it."""
+        del state
+        return version is None
+
+    async def counted(self, state: AccountState) -> AccountState:
+        """Return the account with its counts of this moment; raises StoreUnavailable."""
         return state
 
     def cached(self, account_id: str) -> AccountState | None:

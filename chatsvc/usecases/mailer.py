@@ -46,11 +46,13 @@ class Mailer:
         self.outcomes: Counter[str] = Counter(sent=0)
 
     async def start(self) -> None:
-        """Settle what a crash interrupted, and send what is due from then on."""
-        interrupted = await stored.resume(self._services.db, self._services.clock())
-        if interrupted:
-            log.warning("%d mails were being sent when the service ended; nobody knows whether they were", interrupted)
+        """Settle what was interrupted, and send what is due from then on."""
+        _warn(await stored.resume(self._services.db, self._services.clock()))
         self._task = background.run("mails", self.send_due, LOOK_EVERY_S, expected=(StoreUnavailable,))
+
+    async def interrupt(self) -> None:
+        """Settle what the end of another process interrupted."""
+        _warn(await stored.interrupt(self._services.db, self._services.clock()))
 
     async def send_due(self) -> None:
         """Send all mails that are due; raises StoreUnavailable."""
@@ -188,6 +190,11 @@ class Mailer:
             log.warning("a mail is still being sent")
         if self._task is not None:
             await background.cancel(self._task)
+
+
+def _warn(interrupted: int) -> None:
+    if interrupted:
+        log.warning("%d mails were being sent when the service ended; nobody knows whether they were", interrupted)
 
 
 def _outcome(state: str, fault: MailFault) -> MailOutcome:

@@ -62,12 +62,16 @@ class Outbox:
         self.stopping = False
 
     async def start(self) -> None:
-        """Settle what a crash interrupted, and send what waits from then on."""
+        """Settle what the end of a process interrupted, and send what waits from then on."""
+        await self.interrupt()
+        self._services.events.observers.append(self._noticed)
+        self._look = background.run("outbox", self._wake_all, LOOK_EVERY_S, expected=(StoreUnavailable,))
+
+    async def interrupt(self) -> None:
+        """Settle what the end of a process interrupted."""
         interrupted = await stored.interrupt(self._services.db)
         if interrupted:
             log.warning("%d messages were being sent when the service ended; their delivery is unknown", interrupted)
-        self._services.events.observers.append(self._noticed)
-        self._look = background.run("outbox", self._wake_all, LOOK_EVERY_S, expected=(StoreUnavailable,))
 
     def _noticed(self, conversation: ConversationKey) -> None:
         bot_id, channel, _ = conversation

@@ -12,12 +12,14 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, TypeVar
 
 from chatsvc import background
+from chatsvc.domain.limiter import Limiter, RateLimiter
 from chatsvc.domain.plans import with_webhooks
 from chatsvc.domain.tallies import Tallies
 from chatsvc.domain.times import now_ms
 from chatsvc.outbound.egress import Egress
 from chatsvc.usecases.conversation_locks import ConversationLocks
 from chatsvc.usecases.daemon_threads import in_daemon_thread
+from chatsvc.usecases.leases import Leases
 
 if TYPE_CHECKING:
     from chatsvc.config import Config
@@ -70,11 +72,14 @@ class Services:
     own_port: Callable[[], int] = int
     engines: dict[str, Engine] = field(default_factory=dict)
     conversation_locks: ConversationLocks = field(default_factory=ConversationLocks)
+    leases: Leases = field(default_factory=Leases)
     big_reads: asyncio.Semaphore = field(default_factory=partial(asyncio.Semaphore, BIG_READS))
     file_readers: asyncio.Semaphore = field(default_factory=partial(asyncio.Semaphore, FILE_READERS))
     tallies: Tallies = field(default_factory=Tallies)
     hashing: Turns = field(default_factory=partial(Turns, HASHES))
     node: ServiceNode | None = None
+    # Makes a limiter of requests from its name and the limit of a minute.
+    new_limiter: Callable[[str, int], RateLimiter] = lambda _, limit: Limiter(limit)
     started_at: int = field(init=False)
     _cursors: tuple[bytes, Cursors] | None = field(default=None, init=False, repr=False)
 

@@ -1,24 +1,29 @@
 """Caches of accounts, histories, indexes and channels for one of several processes.
 
-Data that others may change is read from the store each time; search indexes are kept by version.
+Data that others may change is kept by version, or read from the store each time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
+from typing import Any
 from weakref import WeakValueDictionary
 
 from chatsvc.domain import keys as key_rules
+from chatsvc.domain.limiter import AccountVersion
 from chatsvc.domain.models import ApiKey, Bot
 from chatsvc.engines import Knowledge
 from chatsvc.store import accounts, keys, knowledge
 from chatsvc.store import channels as stored_channels
 from chatsvc.store.conversations import ConversationHistory
-from chatsvc.store.database import Database
+from chatsvc.store.database import Connection, Database, Unit, Versioned
 from chatsvc.usecases.account_cache import AccountCache, AccountState, RequestCount
 from chatsvc.usecases.channel_secrets import ChannelCache, OpenChannel, opened
 from chatsvc.usecases.history_cache import ConversationKey, HistoryCache
 from chatsvc.usecases.knowledge_cache import KnowledgeCache
+
+ReadVersioned = Callable[[str, Unit[Any]], Awaitable[Versioned]]
 
 
 class NoHistories(HistoryCache):
@@ -29,29 +34,88 @@ class NoHistories(HistoryCache):
 
 
 class SharedAccounts(AccountCache):
-    """Reads keys and accounts for each request. A revoked key, a changed plan or a spent allowance counts from the next one on."""
+    """Keeps keys and accounts for requests, as long as the account has the version of which they were read.
 
-    def __init__(self, db: Database) -> None:
+    `versioned` reads an account with its version on one snapshot.
+    """
+
+    def __init__(self, db: Database, versioned: ReadVersioned) -> None:
         super().__init__(db)
         self.histories = NoHistories()
+        self._versioned = versioned
+        self._owners: dict[bytes, str] = {}  # accounts of keys, which never change
         self._requests: WeakValueDictionary[str, RequestCount] = WeakValueDictionary()
 
     async def key(self, secret: str) -> ApiKey | None:
         """See AccountCache.key."""
         if not key_rules.is_well_formed(secret):
             return None
-        return await keys.find(self._db, key_rules.digest(secret))
+        digest = key_rules.digest(secret)
+        state = self._accounts.get(self._owners.get(digest, ""))
+        if state is not None and digest in state.keys:
+            return state.keys[digest]
+        key = await keys.find(self._db, digest)
+        if key is None or key.account_id is None:
+            return key
+        self._owners[digest] = key.account_id
+        state = await self._load(key.account_id, digest)
+        return state.keys.get(digest, key) if state is not None else key
 
     async def account(self, account_id: str) -> AccountState | None:
-        """See AccountCache.account."""
-        holding = await accounts.read(self._db, account_id)
+        """See AccountCache.account. It is as the store has it."""
+        return await self._load(account_id)
+
+    async def of_key(self, key: ApiKey) -> AccountState | None:
+        """See AccountCache.of_key."""
+        account_id = key.account_id or ""
+        state = self._accounts.get(account_id)
+        return state if state is not None or not account_id else await self._load(account_id)
+
+    def confirm(self, state: AccountState, version: AccountVersion | None) -> bool:
+        """See AccountCache.confirm. A new activity alone costs the rendered pages."""
+        if version is None:
+            return True
+        if version.settings > state.version.settings:
+            # Without its keys it is read again by the next request.
+            kept = self._accounts.get(state.account.id)
+            if kept is not None and version.settings > kept.version.settings:
+                kept.keys = {}
+            return False
+        if version.activity > state.version.activity:
+            state.pages = {}
+            state.version = version._replace(settings=state.version.settings)
+            state.counted = False
+        return True
+
+    async def counted(self, state: AccountState) -> AccountState:
+        """See AccountCache.counted."""
+        return state if state.counted else await self._load(state.account.id) or state
+
+    async def _load(self, account_id: str, digest: bytes | None = None) -> AccountState | None:
+        """Read an account, and one of its keys."""
+        found = await self._versioned(account_id, partial(_read, account_id, digest))
+        holding, key = found.result
         if holding is None:
             self._accounts.pop(account_id, None)
             return None
+        before = self._accounts.get(account_id)
         requests = self._requests.get(account_id) or RequestCount()
         self._requests[account_id] = requests
-        state = self._accounts[account_id] = AccountState(holding, requests)
+        state = AccountState(holding, requests)
+        state.version = found.version
+        if before is not None and before.version.settings == found.version.settings:
+            state.keys = before.keys
+        if key is not None and digest is not None:
+            state.keys[digest] = key
+        if before is not None and before.version == found.version:
+            state.pages = before.pages
+        if before is None or before.version <= found.version:
+            self._accounts[account_id] = state
         return state
+
+
+def _read(account_id: str, digest: bytes | None, connection: Connection) -> tuple[accounts.Holding | None, ApiKey | None]:
+    return accounts.holding(connection, account_id), keys.found(connection, digest) if digest is not None else None
 
 
 class SharedKnowledge(KnowledgeCache):

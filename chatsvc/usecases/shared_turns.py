@@ -11,6 +11,7 @@ import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from functools import partial
+from typing import Any
 
 from chatsvc import background
 from chatsvc.domain import errors
@@ -18,12 +19,13 @@ from chatsvc.domain.allowance import HeldMessage
 from chatsvc.domain.errors import Because, Problem, ProblemError
 from chatsvc.domain.models import CHANNELS
 from chatsvc.store import open_turns as stored
-from chatsvc.store.database import Database, StoreUnavailable
+from chatsvc.store.database import Database, ProcessNotices, StoreUnavailable
 from chatsvc.store.open_turns import AccountGone, AllowanceSpent, KnownKey, NewTurn, OpenedTurn, TurnEnd
 from chatsvc.usecases.conversation_locks import Busy, ConversationLocks, HoldRequest, OpenElsewhere
 from chatsvc.usecases.history_cache import ConversationKey
 
-LOOK_EVERY_S = 0.02  # while a turn waits for one that another process may be answering
+LOOK_EVERY_S = 0.5  # while turns wait for others, where no notice comes
+TURNS = "turns"
 STORE_PAUSE_S = 1.0
 END_S = 2.0
 
@@ -31,32 +33,53 @@ END_S = 2.0
 class StoredMessageHold:
     """One message of an allowance that an open turn holds."""
 
-    def __init__(self, number: int, month: str, *, is_first: bool) -> None:
+    def __init__(self, number: int, month: str, ended: Callable[[], None], *, is_first: bool) -> None:
         self.number, self.month, self.is_first = number, month, is_first
         self.is_open = True
+        self._ended = ended
 
     @property
     def turn(self) -> int:
         """See HeldMessage.turn."""
         return self.number
 
-    def charge(self, used: int, credits: int) -> None:
+    def charge(self, used: int, credits: int, *, awaited: bool = False) -> None:
         """See HeldMessage.charge. The turn ended in the same transaction."""
         del used, credits
         self.is_open = False
+        if awaited:
+            self._ended()
 
 
 class SharedTurns(ConversationLocks):
-    """Locks and requests in flight of one of several processes. `node` names it."""
+    """Locks and requests in flight of one of several processes. `notices` tell when a turn has ended that others await."""
 
-    def __init__(self, db: Database, node: str, clock: Callable[[], int]) -> None:
+    def __init__(self, db: Database, notices: ProcessNotices, clock: Callable[[], int]) -> None:
         super().__init__()
-        self._db, self._node, self._clock = db, node, clock
+        self._db, self._notices, self._clock = db, notices, clock
         # By the number of their turn: those that wait for an earlier one of their conversation.
         self._waiting: dict[int, asyncio.Future[None]] = {}
         self._looking: asyncio.Task[None] | None = None
-        self._kicked = asyncio.Event()
+        self._changed = asyncio.Event()
         self._ending: set[asyncio.Task[None]] = set()
+
+    def listen(self) -> None:
+        """Hear of the turns that end at other processes from now on."""
+        self._notices.listen(self._hear, self._look_again)
+
+    def _hear(self, message: list[Any]) -> None:
+        if message[0] == TURNS:
+            self._look_again()
+
+    def _look_again(self) -> None:
+        """Wake those who wait for a turn, so that they look."""
+        self._changed.set()
+        self._changed = asyncio.Event()
+
+    def _tell(self) -> None:
+        """Tell all processes that a turn has ended which somebody awaits."""
+        self._look_again()
+        self._notices.send(TURNS)
 
     @property
     def waiting(self) -> int:
@@ -67,10 +90,10 @@ class SharedTurns(ConversationLocks):
         """See ConversationLocks.reserve; raises OpenElsewhere, StoreUnavailable, and the problem of an account that is gone."""
         r = request
         place = place_of(r.conversation) if r.conversation else None
-        opened = await stored.begin(self._db, NewTurn(self._node, r.account_id, r.at, r.month, place, r.key, r.fingerprint))
+        opened = await stored.begin(self._db, NewTurn(self._db.node or "", r.account_id, r.at, r.month, place, r.key, r.fingerprint))
         match opened:
             case OpenedTurn(number, is_first):
-                return StoredMessageHold(number, r.month, is_first=is_first)
+                return StoredMessageHold(number, r.month, self._tell, is_first=is_first)
             case KnownKey(number, fingerprint):
                 raise OpenElsewhere(fingerprint, partial(self._join, number))
             case AccountGone():
@@ -83,20 +106,22 @@ class SharedTurns(ConversationLocks):
         if isinstance(held, StoredMessageHold) and held.is_open:
             held.is_open = False
             await self._end(TurnEnd(held.number, self._clock(), _as_json(problem) if problem else None))
-        self._kicked.set()
 
     async def _end(self, turn: TurnEnd) -> None:
         """End a turn, also where the caller is cancelled. Where the store cannot write it is repeated, and nobody waits for long."""
-        ending = background.run(
-            "end of a turn", partial(stored.end, self._db, turn), STORE_PAUSE_S, expected=(StoreUnavailable,), once=True
-        )
+
+        async def end() -> None:
+            if await stored.end(self._db, turn):
+                self._tell()
+
+        ending = background.run("end of a turn", end, STORE_PAUSE_S, expected=(StoreUnavailable,), once=True)
         self._ending.add(ending)
         ending.add_done_callback(self._ending.discard)
         await asyncio.wait([ending], timeout=END_S)
-        self._kicked.set()
 
     async def _join(self, number: int | None, deadline: float) -> None:
         while number is not None:
+            changed = self._changed
             state = await stored.joined(self._db, number)
             if state.outcome is not None:
                 raise _from_json(state.outcome)
@@ -104,7 +129,12 @@ class SharedTurns(ConversationLocks):
                 return
             if self.deadlines.loop.time() > deadline:
                 raise Busy
-            await asyncio.sleep(LOOK_EVERY_S)
+            await self._wait_for(changed)
+
+    async def _wait_for(self, changed: asyncio.Event) -> None:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(LOOK_EVERY_S):
+                await changed.wait()
 
     async def drain(self, timeout_s: float) -> None:
         """See ConversationLocks.drain. Turns that cannot be ended in the store go with this process."""
@@ -121,7 +151,7 @@ class SharedTurns(ConversationLocks):
 
     @asynccontextmanager
     async def _own_turn(self, conversation: ConversationKey, deadline: float) -> AsyncIterator[None]:
-        opened = await stored.begin(self._db, NewTurn(self._node, None, self._clock(), place=place_of(conversation)))
+        opened = await stored.begin(self._db, NewTurn(self._db.node or "", None, self._clock(), place=place_of(conversation)))
         if not isinstance(opened, OpenedTurn):
             raise TypeError("a turn without a key and a message is always opened")
         try:
@@ -136,6 +166,9 @@ class SharedTurns(ConversationLocks):
             waiter = self._waiting[number] = self.deadlines.loop.create_future()
             if self._looking is None:
                 self._looking = background.start("turns in line", self._look())
+            else:
+                # The earlier turn may have ended meanwhile.
+                self._look_again()
             try:
                 async with asyncio.timeout_at(deadline):
                     await waiter
@@ -149,20 +182,20 @@ class SharedTurns(ConversationLocks):
         """Look in the store for turns whose time has come, while some wait."""
         try:
             while self._waiting:
-                self._kicked.clear()
+                changed, waiting = self._changed, dict(self._waiting)
                 try:
-                    found = await stored.first_of(self._db, self._waiting)
-                except StoreUnavailable as fault:
-                    for waiter in self._waiting.values():
-                        if not waiter.done():
-                            waiter.set_exception(fault)
-                    found = set()
-                for number in found:
-                    if number in self._waiting and not self._waiting[number].done():
-                        self._waiting[number].set_result(None)
-                with suppress(TimeoutError):
-                    async with asyncio.timeout(LOOK_EVERY_S):
-                        await self._kicked.wait()
+                    found = await stored.in_order(self._db, waiting)
+                    fault = StoreUnavailable("the other processes had taken this one for dead, and its turn has ended")
+                except StoreUnavailable as outage:
+                    found, fault = {}, outage
+                for number, waiter in waiting.items():
+                    if waiter.done():
+                        continue
+                    if number not in found:
+                        waiter.set_exception(fault)
+                    elif found[number]:
+                        waiter.set_result(None)
+                await self._wait_for(changed)
         finally:
             self._looking = None
 

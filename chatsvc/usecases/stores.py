@@ -1,39 +1,40 @@
-"""Chooses and opens the store: SQLite in the data folder, or PostgreSQL by `store.url`.
+"""Chooses the store: SQLite in the data folder, or PostgreSQL by `store.url`; and the parts that serve one process or several.
 
-Nothing else chooses. Also gives the master key, sessions, copies and examinations of the chosen store. The driver of PostgreSQL is imported
-only where it is used.
+Nothing else chooses. Also gives the master key, copies and examinations of the chosen store. The driver of PostgreSQL is imported only
+where it is used.
 """
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from chatsvc.config import Config, PostgresSettings
+from chatsvc.domain.nodes import ServiceNode
+from chatsvc.domain.times import now_ms
 from chatsvc.outbound.tls import bundle
-from chatsvc.store.batches import READERS, OpenStore, StoreDatabase
-from chatsvc.store.database import StoreSession, StoreUnavailable
+from chatsvc.store.batches import READERS, StoreDatabase
+from chatsvc.store.database import StoreUnavailable
 from chatsvc.store.folder import Folder
 from chatsvc.store.master_key import MasterKey, open_master_key
 from chatsvc.store.sqlite.group_commit import GroupCommitDatabase
+from chatsvc.usecases.account_cache import AccountCache
+from chatsvc.usecases.nodes import Presence
+from chatsvc.usecases.services import Services
 
 if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
-
     from chatsvc.store.examination import Examined, ServerState
     from chatsvc.store.postgres.connection import PostgresTarget
     from chatsvc.store.postgres.copying import CopyTarget
 
 # Imported by root before it gives up its rights.
 LATE = (
-    *(
-        "chatsvc.store.postgres.group_commit",
-        "chatsvc.store.postgres.session",
-        "chatsvc.store.postgres.copying",
-        "chatsvc.store.postgres.examination",
-    ),
-    *("cryptography.hazmat.primitives.ciphers.aead", "chatsvc.control.handing_over"),
+    *("chatsvc.store.postgres.group_commit", "chatsvc.store.postgres.copying", "chatsvc.store.postgres.examination"),
+    *("chatsvc.store.postgres.limiter", "chatsvc.usecases.shared_services"),
+    "cryptography.hazmat.primitives.ciphers.aead",
 )
 
 
@@ -47,29 +48,95 @@ def master_key_of(config: Config, folder: Folder) -> MasterKey:
     return open_master_key(folder, config.given_master_key)
 
 
-def opener(config: Config, *, readers: int = READERS) -> OpenStore:
-    """Return the function that opens the store; without readers for a command."""
-    if config.store is None:
-        return partial(GroupCommitDatabase.open, readers=readers)
-    return partial(_open_postgres, postgres_target(config.store), readers)
+class StoreChoice(Protocol):
+    """All that differs between the stores, for the service and for commands."""
+
+    async def open(self, folder: Folder, key: MasterKey, node: ServiceNode, *, readers: int = READERS) -> StoreDatabase:
+        """Open the store for a process; without readers for a command. Raises StoreUnavailable and SchemaTooNew."""
+        ...
+
+    def services(self, config: Config, db: StoreDatabase, secret: MasterKey, clock: Callable[[], int] = now_ms) -> Services:
+        """Make the parts that use-cases work with, which serve one process or one of several."""
+        ...
+
+    def enter(self, services: Services, node: ServiceNode) -> Presence:
+        """Begin to be seen by other processes over the store."""
+        ...
+
+    def alone(self, folder: Folder) -> AbstractContextManager[None]:
+        """Keep out other processes while a command works, where the store takes one alone. Raises FolderInUse."""
+        ...
 
 
-async def _open_postgres(place: PostgresTarget, readers: int, path: Path, key: MasterKey) -> StoreDatabase:
-    del path
+class OneProcess:
+    """SQLite: one process works, and its caches and locks are in memory."""
 
-    from chatsvc.store.postgres.group_commit import PostgresDatabase
+    async def open(self, folder: Folder, key: MasterKey, node: ServiceNode, *, readers: int = READERS) -> StoreDatabase:
+        """See StoreChoice.open."""
+        del node
+        return await GroupCommitDatabase.open(folder.database, key, readers=readers)
 
-    return await PostgresDatabase.open(place, key, readers=readers)
+    def services(self, config: Config, db: StoreDatabase, secret: MasterKey, clock: Callable[[], int] = now_ms) -> Services:
+        """See StoreChoice.services."""
+        return Services(config, db, secret, AccountCache(db), clock)
+
+    def enter(self, services: Services, node: ServiceNode) -> Presence:
+        """See StoreChoice.enter."""
+        del services, node
+        return Presence()
+
+    @contextmanager
+    def alone(self, folder: Folder) -> Iterator[None]:
+        """See StoreChoice.alone."""
+        lock = folder.lock()
+        try:
+            yield
+        finally:
+            os.close(lock)
 
 
-def session(config: Config, key: MasterKey) -> StoreSession | None:
-    """Make a session beside that of the working process. None for SQLite, where there is one process."""
-    if config.store is None:
-        return None
+class SeveralProcesses:
+    """PostgreSQL: any number of processes work, and leases and locks are in the store."""
 
-    from chatsvc.store.postgres.session import PostgresSession
+    def __init__(self, place: PostgresTarget) -> None:
+        self._place = place
 
-    return PostgresSession(postgres_target(config.store), key, "chatsvc")
+    async def open(self, folder: Folder, key: MasterKey, node: ServiceNode, *, readers: int = READERS) -> StoreDatabase:
+        """See StoreChoice.open."""
+        from chatsvc.store.postgres.group_commit import PostgresDatabase
+
+        del folder
+        return await PostgresDatabase.open(self._place, key, readers=readers, node=node)
+
+    def services(self, config: Config, db: StoreDatabase, secret: MasterKey, clock: Callable[[], int] = now_ms) -> Services:
+        """See StoreChoice.services."""
+        from chatsvc.store.postgres.group_commit import PostgresDatabase
+        from chatsvc.store.postgres.limiter import SharedLimiter
+        from chatsvc.usecases.shared_services import SharedServices
+
+        if not isinstance(db, PostgresDatabase):
+            raise TypeError("the store is PostgreSQL")
+        made = SharedServices.over(config, db, secret, clock)
+        made.new_limiter = partial(SharedLimiter, db.aside)
+        return made
+
+    def enter(self, services: Services, node: ServiceNode) -> Presence:
+        """See StoreChoice.enter."""
+        from chatsvc.usecases.shared_services import SharedPresence, SharedServices
+
+        if not isinstance(services, SharedServices):
+            raise TypeError("the services are those of several processes")
+        return SharedPresence(services, node)
+
+    def alone(self, folder: Folder) -> AbstractContextManager[None]:
+        """See StoreChoice.alone."""
+        del folder
+        return nullcontext()
+
+
+def chosen(config: Config) -> StoreChoice:
+    """Choose the store."""
+    return OneProcess() if config.store is None else SeveralProcesses(postgres_target(config.store))
 
 
 def postgres_target(settings: PostgresSettings) -> PostgresTarget:

@@ -1,4 +1,6 @@
-"""Settles turns that the end of the process interrupted, after the next start.
+"""Settles turns that the end of a process interrupted.
+
+It does so after the next start, or at another process.
 
 It works in the background and for all channels.
 
@@ -11,6 +13,7 @@ import asyncio
 import logging
 from collections.abc import Sequence
 
+from chatsvc import background
 from chatsvc.store import channel_messages as stored
 from chatsvc.store.channel_messages import UnfinishedTurn
 from chatsvc.store.database import StoreUnavailable
@@ -21,16 +24,24 @@ log = logging.getLogger(__name__)
 
 AT_ONCE = 16
 OF_A_BOT = 2  # at once, so that one bot's dead model delays no other bot's turns
+RETRY_S = 10.0
 PAUSE_S = 0.02  # of a worker after each turn: visitors who write meanwhile come first
 
 
-async def settle_all(services: Services) -> int:
+def settle_in_background(services: Services) -> asyncio.Task[None]:
+    """Settle the turns that are unfinished now, in a task; after an outage again."""
+    return background.run("interrupted turns", lambda: settle_all(services), RETRY_S, expected=(StoreUnavailable,), once=True)
+
+
+async def settle_all(services: Services, *, at_least_s: float | None = None) -> int:
     """Settle the turns that are unfinished now, oldest first for each bot; return how many. Raises StoreUnavailable.
 
     Turns under way are waited for. After the service has begun to stop, no turn is started.
+    at_least_s: how old they have to be, None for any age.
     """
     found: dict[str, list[UnfinishedTurn]] = {}
-    for turn in await stored.pending(services.db):
+    until = services.clock() - int(at_least_s * 1000) if at_least_s is not None else None
+    for turn in await stored.pending(services.db, until):
         found.setdefault(turn.bot_id, []).append(turn)
     slots = asyncio.Semaphore(AT_ONCE)
     workers = [_work(services, turns[place::OF_A_BOT], slots) for turns in found.values() for place in range(OF_A_BOT)]

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from chatsvc.domain import profiles, times, visitor_tokens
 from chatsvc.domain.channels import ACTIVE, ANY_LINK, FEEDBACK, Channel, host_of
-from chatsvc.domain.limiter import Limiter, Slot
+from chatsvc.domain.limiter import Slot
 from chatsvc.domain.mails import address_digest
 from chatsvc.domain.models import Bot, Message
 from chatsvc.domain.visitor_tokens import MAIL, SITE, VISITOR
@@ -135,8 +135,8 @@ class WebVisits:
     def __init__(self, services: Services) -> None:
         limits = services.config.limits
         self._services = services
-        self._messages = Limiter(limits.web_per_minute)
-        self._polls = Limiter(limits.web_per_minute * POLLS)
+        self._messages = services.new_limiter("web", limits.web_per_minute)
+        self._polls = services.new_limiter("polls", limits.web_per_minute * POLLS)
         # Held reads of each conversation and each address.
         self._held: Counter[object] = Counter()
 

@@ -77,7 +77,10 @@ class Dispatcher:
         self.outcomes: Counter[str] = Counter(delivered=0)
 
     async def start(self) -> None:
-        """Record attempts that a crash interrupted, and begin with events that were never attempted."""
+        """Record interrupted attempts, and begin with events that were never attempted.
+
+        Called again where another process may have left some.
+        """
         interrupted = await webhook_events.interrupt(self._db)
         if interrupted:
             log.warning("%d webhook deliveries were in flight when the service ended; they are recorded as interrupted", interrupted)

@@ -15,7 +15,7 @@ from chatsvc.usecases import accounts, bots, keys
 from tests.api.support import envelope, until
 from tests.conftest import Answer, Caller, MakeCaller
 from tests.fakes import ADMIN, FakeClock, ScriptedEngine
-from tests.postgres import open_store
+from tests.postgres import store_of_test
 
 pytestmark = pytest.mark.postgres
 
@@ -203,7 +203,7 @@ async def test_the_counts_are_the_same_after_a_restart(app: App, make_caller: Ma
     assert [(await caller.send(user_id="v")).status for _ in range(2)] == [200, 200]
     before = await _counted(caller)
     await app.stop()
-    async with App(config, clock, open_store=open_store) as again:
+    async with App(config, clock, store=store_of_test()) as again:
         again.services.engines["anthropic"] = ScriptedEngine()
         caller.base_url = f"{again.url}/api/v2"
         assert await _counted(caller) == before

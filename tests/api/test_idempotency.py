@@ -16,7 +16,7 @@ from tests.api.conftest import Connect
 from tests.api.support import envelope, execute, request, until
 from tests.conftest import Answer, Caller, MakeCaller
 from tests.fakes import ADMIN, FakeClock, ScriptedEngine, failing
-from tests.postgres import open_store
+from tests.postgres import store_of_test
 
 DAY = 86_400_000
 KEY = {"Idempotency-Key": "order-17"}
@@ -230,7 +230,7 @@ async def test_the_same_key_in_flight_in_two_accounts_is_two_messages(
 async def test_it_survives_a_restart(app: App, caller: Caller, config: Config, clock: FakeClock) -> None:
     first = await caller.send("hello", headers=KEY)
     await app.stop()
-    async with App(config, clock, open_store=open_store) as again:
+    async with App(config, clock, store=store_of_test()) as again:
         caller.base_url = f"{again.url}/api/v2"
         assert (await caller.send("hello", headers=KEY)).body == first.body
         assert await _used(caller) == 1

@@ -38,7 +38,7 @@ from tests.api.model import Capture, Expected, Json, Model, Outcome, Pending, Re
 from tests.api.support import ALWAYS, fetch, names, standing, until
 from tests.conftest import MODELS, Answer
 from tests.fakes import ADMIN, START, FakeClock, ScriptedEngine
-from tests.postgres import open_store
+from tests.postgres import store_of_test
 
 STEPS = int(os.environ.get("CHATSVC_STEPS", "0"))
 A_RUN = 50
@@ -192,7 +192,7 @@ class ServiceAgainstModel(RuleBasedStateMachine):
         return self.runner.run(work)
 
     async def _start(self) -> None:
-        self.app = App(self.config, self.clock, open_store=open_store)
+        self.app = App(self.config, self.clock, store=store_of_test())
         await self.app.__aenter__()
         self.app.services.engines["anthropic"] = self.engine
         self.session = ClientSession(timeout=ClientTimeout(30))

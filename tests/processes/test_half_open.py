@@ -15,7 +15,7 @@ import pytest
 from tests.cli.support import Serving
 from tests.postgres import Postgres
 from tests.processes.support import PostgresSite
-from tests.processes.test_standby import chat
+from tests.processes.test_serving import chat
 from tests.proxy import Fault, Proxy, hangs, swallows
 
 

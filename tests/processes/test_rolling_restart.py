@@ -8,7 +8,7 @@ from typing import Any
 
 from tests.cli.support import Response, Serving, ask
 from tests.processes.conftest import NewSite
-from tests.processes.test_standby import fixed_port, logged, wait_for
+from tests.processes.test_serving import fixed_port
 
 
 class Visitor(threading.Thread):
@@ -52,19 +52,15 @@ def test_callers_who_try_again_lose_no_message(new_site: NewSite) -> None:
     made = first.json("init")
     first.json("bot", "set", made["bot"]["id"], "--model", "offline")
     visitor = Visitor(made, ports)
-    with first.serve() as worker, second.serve(ready=False) as other:
-        logged(second, "works since")
+    with first.serve() as worker, second.serve() as other:
         visitor.start()
         try:
             sent = progress(visitor, 5)
             assert worker.end() == 0
-            other.wait_until_ready()
             progress(visitor, sent + 5)
-            again = Serving(first.config, first.log, first.folder, ready=False)
-            with again:
-                wait_for(lambda: len(second.json("nodes")) == 2, 15, first)
+            with Serving(first.config, first.log, first.folder):
+                assert len(second.json("nodes")) == 2
                 assert other.end() == 0
-                again.wait_until_ready()
                 progress(visitor, len(visitor.statuses) + 5)
                 visitor.ended.set()
                 visitor.join(20)

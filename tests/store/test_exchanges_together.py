@@ -17,6 +17,7 @@ from chatsvc.domain.times import DAY_MS
 from chatsvc.store import accounts, exchanges, webhooks
 from chatsvc.store.database import Database, StoreFault, at_once
 from chatsvc.store.exchanges import Counts, NewCapture, NewExchange
+from chatsvc.store.open_turns import TurnLost
 from chatsvc.store.sqlite.connection import connect
 from chatsvc.store.sqlite.group_commit import GroupCommitDatabase
 from tests.fakes import START
@@ -96,7 +97,9 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sqlite3.Connect
         yield connection
 
 
-def written(connection: sqlite3.Connection, batches: list[list[NewExchange]]) -> tuple[list[Counts | None], dict[str, list[object]]]:
+def written(
+    connection: sqlite3.Connection, batches: list[list[NewExchange]]
+) -> tuple[list[Counts | TurnLost | None], dict[str, list[object]]]:
     """The results of the exchanges, and the rows of the tables afterwards."""
     return after(connection, TABLES, lambda: [counts for batch in batches for counts in exchanges._write(connection, batch)])
 

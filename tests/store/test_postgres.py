@@ -5,23 +5,20 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import AsyncIterator, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
 
-from chatsvc.store.database import ConstraintViolated, SchemaTooNew, StoreFault, StoreInUse, StoreUnavailable
+from chatsvc.store.database import ConstraintViolated, SchemaTooNew, StoreFault, StoreUnavailable
 from chatsvc.store.postgres import connection
 from chatsvc.store.postgres.connection import PostgresTarget, target
 from chatsvc.store.postgres.dialect import translate, translate_schema
 from chatsvc.store.postgres.group_commit import PostgresDatabase
-from tests.postgres import Postgres, require_programs
+from tests.postgres import Postgres, new_node, require_programs
 from tests.store.support import chat, furnish
 
 ROOT = Path(__file__).parent.parent.parent
@@ -54,34 +51,10 @@ def place(server: Postgres) -> PostgresTarget:
 @pytest.fixture
 async def db(place: PostgresTarget) -> AsyncIterator[PostgresDatabase]:
     """An open database with an account and a bot."""
-    opened = await PostgresDatabase.open(place)
+    opened = await PostgresDatabase.open(place, node=new_node())
     await furnish(opened)
     yield opened
     await opened.close()
-
-
-@contextmanager
-def worker(place: PostgresTarget) -> Iterator[subprocess.Popen[bytes]]:
-    """Another process that works on the database."""
-    arguments = [sys.executable, "-c", WORKER, str(place.parameters["host"]), str(place.parameters["dbname"])]
-    with subprocess.Popen(arguments, stdout=subprocess.PIPE, cwd=ROOT) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == b"works\n"
-        try:
-            yield process
-        finally:
-            process.kill()
-
-
-async def take_over(place: PostgresTarget, within_s: float) -> PostgresDatabase:
-    """Open the database as soon as nobody else works on it."""
-    deadline = time.monotonic() + within_s
-    while True:
-        try:
-            return await PostgresDatabase.open(place)
-        except StoreInUse:
-            assert time.monotonic() < deadline
-            await asyncio.sleep(0.1)
 
 
 async def recovered(db: PostgresDatabase, within_s: float) -> None:
@@ -97,36 +70,19 @@ async def recovered(db: PostgresDatabase, within_s: float) -> None:
             return
 
 
-@pytest.mark.parametrize(("number", "within_s"), [(signal.SIGKILL, 15.0), (signal.SIGSTOP, 15.0)])
-async def test_one_process_works_and_another_takes_over_from_one_that_is_killed_or_hangs(
-    place: PostgresTarget, number: signal.Signals, within_s: float
-) -> None:
-    with worker(place) as process:
-        with pytest.raises(StoreInUse):
-            await PostgresDatabase.open(place)
-        process.send_signal(number)
-        db = await take_over(place, within_s)
-        await furnish(db)
-        assert await chat(db)
-        await db.close()
-
-
-async def test_a_process_whose_session_broke_goes_on_unless_another_has_worked_meanwhile(
+async def test_a_process_whose_session_broke_goes_on_and_ends_where_a_newer_version_works(
     server: Postgres, place: PostgresTarget, db: PostgresDatabase
 ) -> None:
     admin = psycopg.connect(host=str(server.folder), user="admin", dbname=place.parameters["dbname"], autocommit=True)
-    terminate = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'chatsvc' AND datname = current_database()"
     with admin:
-        admin.execute(terminate)
+        admin.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'chatsvc' AND datname = current_database()")
         await recovered(db, 10)
         assert not db.replaced.is_set()
-        # As if another process had worked.
-        admin.execute("UPDATE chatsvc_schema SET worker = 'x'")
-        admin.execute(terminate)
+        admin.execute("UPDATE chatsvc_schema SET version = version + 1")
+        with pytest.raises(StoreUnavailable, match="newer version"):
+            await chat(db)
         async with asyncio.timeout(15):
             await db.replaced.wait()
-    with pytest.raises(StoreUnavailable):
-        await chat(db)
 
 
 async def test_a_server_that_hangs_is_an_outage_within_ten_seconds(server: Postgres, db: PostgresDatabase) -> None:
@@ -153,28 +109,28 @@ async def test_a_server_that_is_started_anew_is_used_again(server: Postgres, db:
 
 
 async def test_a_newer_schema_and_another_programs_tables_are_refused(server: Postgres, place: PostgresTarget) -> None:
-    db = await PostgresDatabase.open(place, readers=0)
+    db = await PostgresDatabase.open(place, readers=0, node=new_node())
     await db.write(lambda connection: connection.execute("UPDATE chatsvc_schema SET version = 999"))
     await db.close()
     with pytest.raises(SchemaTooNew, match="install the newer chatsvc again"):
-        await PostgresDatabase.open(place)
+        await PostgresDatabase.open(place, node=new_node())
     other = server.target(server.new_database())
     with psycopg.connect(host=str(server.folder), user="chatsvc", dbname=other.parameters["dbname"]) as connection:
         connection.execute("CREATE TABLE orders (id int)")
     with pytest.raises(StoreUnavailable, match="another program's tables"):
-        await PostgresDatabase.open(other)
+        await PostgresDatabase.open(other, node=new_node())
 
 
 async def test_an_address_that_leads_nowhere_is_refused_in_one_line(place: PostgresTarget) -> None:
     with pytest.raises(StoreUnavailable, match="does not exist") as caught:
-        await PostgresDatabase.open(PostgresTarget({**place.parameters, "dbname": "missing"}, place.name))
+        await PostgresDatabase.open(PostgresTarget({**place.parameters, "dbname": "missing"}, place.name), node=new_node())
     assert "\n" not in str(caught.value)
 
 
 async def test_variables_of_libpq_choose_no_other_server(place: PostgresTarget, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PGOPTIONS", "-c default_transaction_read_only=on")
     monkeypatch.setenv("PGSERVICE", "another")
-    db = await PostgresDatabase.open(place, readers=0)
+    db = await PostgresDatabase.open(place, readers=0, node=new_node())
     await furnish(db)
     await db.close()
 
@@ -225,25 +181,6 @@ async def test_a_commit_whose_answer_is_lost_is_asked_for(db: PostgresDatabase, 
     assert (name == "changed") is took_place
 
 
-async def test_a_process_that_lost_its_session_to_another_that_works_is_replaced(
-    server: Postgres, place: PostgresTarget, db: PostgresDatabase
-) -> None:
-    other = None
-    with psycopg.connect(host=str(server.folder), user="admin", dbname=place.parameters["dbname"], autocommit=True) as admin:
-        while other is None:
-            admin.execute(
-                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'chatsvc' AND datname = current_database()"
-            )
-            try:
-                other = await PostgresDatabase.open(place)
-            except StoreInUse:
-                continue
-    async with asyncio.timeout(20):
-        await db.replaced.wait()
-    assert await chat(other)
-    await other.close()
-
-
 async def test_a_read_that_fails_fails_alone_and_a_closed_store_refuses(db: PostgresDatabase) -> None:
     def wrong(connection: Any) -> Any:
         return connection.execute("SELECT nothing").fetchall()
@@ -268,10 +205,10 @@ async def test_a_schema_that_the_user_cannot_use_and_an_old_server_are_refused(
     with psycopg.connect(host=str(server.folder), user="admin", dbname=place.parameters["dbname"], autocommit=True) as admin:
         admin.execute("DROP SCHEMA public CASCADE")
     with pytest.raises(StoreUnavailable, match="no schema that this user can use"):
-        await PostgresDatabase.open(place)
+        await PostgresDatabase.open(place, node=new_node())
     monkeypatch.setattr(connection, "OLDEST", 99)
     with pytest.raises(StoreUnavailable, match="needs PostgreSQL 99 or newer"):
-        await PostgresDatabase.open(place)
+        await PostgresDatabase.open(place, node=new_node())
 
 
 def test_connections_to_other_machines_are_encrypted_and_verified() -> None:

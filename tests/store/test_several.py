@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 
 from chatsvc.domain.allowance import Allowance
-from chatsvc.domain.nodes import STANDBY, WORKING, ServiceNode
+from chatsvc.domain.nodes import ServiceNode
 from chatsvc.domain.sign_in_delays import EMAIL_FAILURES
 from chatsvc.store import nodes, sign_in_failures
-from chatsvc.store.database import Connection, Database, StoreInUse, StoreUnavailable
-from chatsvc.store.postgres import migrations
+from chatsvc.store.database import Connection, Database, StoreUnavailable
+from chatsvc.store.postgres import membership, migrations
 from chatsvc.store.postgres.connection import PostgresTarget, connect
 from chatsvc.store.postgres.group_commit import PostgresDatabase
 from chatsvc.store.sqlite.migrations import MIGRATIONS
@@ -29,32 +29,22 @@ from tests.store.support import chat, furnish, new_account
 Open = Callable[..., Awaitable[PostgresDatabase]]
 
 
-def node(name: str, state: str = WORKING) -> ServiceNode:
+def node(name: str) -> ServiceNode:
     """A process of this version."""
-    return ServiceNode(name, state, START, f"{name}:8080", "1.0")
+    return ServiceNode(name, START, f"{name}:8080", "1.0")
 
 
 @pytest.fixture
 async def join(place: PostgresTarget) -> AsyncIterator[Open]:
-    """Open the database for one of several processes, or without a name for one alone."""
+    """Open the database for one of several processes."""
     async with AsyncExitStack() as stack:
 
-        async def open_one(name: str | None = None) -> PostgresDatabase:
-            opened = await PostgresDatabase.open(place, readers=2, node=node(name) if name else None)
+        async def open_one(name: str) -> PostgresDatabase:
+            opened = await PostgresDatabase.open(place, readers=2, node=node(name))
             stack.push_async_callback(opened.close)
             return opened
 
         yield open_one
-
-
-async def once_free(join: Open, name: str | None) -> PostgresDatabase:
-    """Open the database once the server has noticed that those before have gone."""
-    async with asyncio.timeout(10):
-        while True:
-            try:
-                return await join(name)
-            except StoreInUse:
-                await asyncio.sleep(0.05)
 
 
 def add_one(connection: Connection) -> int:
@@ -62,15 +52,6 @@ def add_one(connection: Connection) -> int:
     (before,) = connection.execute("SELECT messages_limit FROM accounts WHERE id = 'account'").fetchone()
     connection.execute("UPDATE accounts SET messages_limit = ? WHERE id = 'account'", (before + 1,))
     return int(before)
-
-
-async def writes(db: PostgresDatabase) -> bool:
-    """Report whether a process can write."""
-    try:
-        await db.write(add_one)
-    except StoreUnavailable:
-        return False
-    return True
 
 
 async def ids(db: Database) -> list[str]:
@@ -106,7 +87,7 @@ async def test_delays_after_wrong_passwords_hold_over_all_processes(join: Open) 
 async def test_three_processes_hold_exactly_what_is_left(join: Open) -> None:
     processes = [await join(name) for name in ("one", "two", "three")]
     await furnish(processes[0])
-    turns = [SharedTurns(db, str(number), lambda: START) for number, db in enumerate(processes)]
+    turns = [SharedTurns(db, db.notices, lambda: START) for db in processes]
     wanted = HoldRequest("account", Allowance(0, 0, {}), "2026-11", START)
     kept = await asyncio.gather(*(turns[number % 3].reserve(wanted) for number in range(1100)))
     assert sum(one is not None for one in kept) == new_account().messages_limit
@@ -116,67 +97,51 @@ async def test_three_processes_hold_exactly_what_is_left(join: Open) -> None:
     assert [await one.reserve(wanted) is not None for one in turns] == [True, False, False]
 
 
-async def test_one_that_works_alone_and_several_keep_each_other_out(join: Open) -> None:
-    alone = await join()
-    with pytest.raises(StoreInUse, match="without coordination"):
-        await join("one")
-    await alone.close()
-    one = await once_free(join, "one")
-    with pytest.raises(StoreInUse):
-        await join()
-    await join("two")
-    await one.close()
-    with pytest.raises(StoreInUse):
-        await join()
-
-
-async def test_the_first_migrates_and_a_newer_version_waits_for_the_older_ones(
+async def test_the_first_of_a_newer_version_migrates_and_the_older_ones_end(
     join: Open, place: PostgresTarget, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one = await join("one")
-    two = await join("two")
-    monkeypatch.setattr(migrations, "MIGRATIONS", (*MIGRATIONS, "CREATE TABLE newer (number INTEGER PRIMARY KEY) STRICT;"))
-    with pytest.raises(StoreInUse):
-        await join("newer")
-    await one.close()
-    await two.close()
-    newer = await once_free(join, "newer")
-    assert await newer.read(lambda connection: connection.execute("SELECT count(*) FROM newer").fetchone()) == (0,)
-    await join("another of the newer version")
+    with monkeypatch.context() as newer:
+        steps = (*MIGRATIONS, "CREATE TABLE newer (number INTEGER PRIMARY KEY) STRICT;")
+        for module in (migrations, membership):
+            newer.setattr(module, "MIGRATIONS", steps)
+        first, second = await asyncio.gather(join("newer"), join("another of the newer version"))
+        for db in (first, second):
+            assert await db.read(lambda connection: connection.execute("SELECT count(*) FROM newer").fetchone()) == (0,)
+            await furnish(db) if db is first else await chat(db)
+    with pytest.raises(StoreUnavailable, match="newer version"):
+        await chat(one)
+    await asyncio.wait_for(one.replaced.wait(), 5)
 
 
-async def test_one_that_was_taken_for_dead_writes_no_more(join: Open) -> None:
+async def test_one_that_was_taken_for_dead_writes_nothing_of_what_it_had_begun_and_goes_on(join: Open) -> None:
     one, two = await join("one"), await join("two")
     await furnish(one)
-    turns = SharedTurns(one, "one", lambda: START)
+    turns = SharedTurns(one, one.notices, lambda: START)
     held = await turns.reserve(HoldRequest("account", Allowance(0, 0, {}), "2026-11", START, ("bot", "api", "visitor")))
     assert held is not None
-    assert await nodes.beat_among(two, node("two"), removes=True) == nodes.SharedBeat(False, [])
+    assert await nodes.beat(two, node("two"), removes=True) == []
     await two.write(age("one"))
-    assert await nodes.beat_among(two, node("two"), removes=False) == nodes.SharedBeat(False, [])
-    # The next one does what one of them does, and the allowance is free again.
-    assert await nodes.beat_among(two, node("two"), removes=True) == nodes.SharedBeat(True, ["one"])
+    assert await nodes.beat(two, node("two"), removes=False) == []
+    assert await nodes.beat(two, node("two"), removes=True) == ["one"]
+    # The allowance is free again.
     assert await two.read(lambda connection: connection.execute("SELECT count(*) FROM open_turns").fetchone()) == (0,)
     with pytest.raises(StoreUnavailable, match="taken this one for dead"):
         await chat(one, turn=held.turn)
-    await asyncio.wait_for(one.replaced.wait(), 5)
-    # From then on no cache holds, and nothing is read.
-    assert one.lost is not None
-    with pytest.raises(StoreUnavailable, match="taken over"):
-        await one.read(lambda connection: connection.execute("SELECT 1").fetchone())
-    with pytest.raises(StoreUnavailable):
-        await nodes.beat_among(one, node("one"), removes=True)
-    assert await ids(two) == ["two"]
-    assert (await chat(two)) is not None
+    # It is in the list again, and what it had begun before is not written even so.
+    with pytest.raises(StoreUnavailable, match="its turn has ended"):
+        await chat(one, turn=held.turn)
+    assert await ids(two) == ["one", "two"]
+    assert not one.replaced.is_set()
+    assert await chat(one) is not None
     assert await two.read(lambda connection: connection.execute("SELECT count(*) FROM messages").fetchone()) == (2,)
 
 
-async def test_one_that_stands_by_does_not_lead(join: Open) -> None:
-    one = await join("one")
-    await nodes.beat(one, node("stands by", STANDBY))
-    assert (await nodes.beat_among(one, node("one"), removes=True)).leads
-    await one.write(age("stands by"))
-    assert (await nodes.beat_among(one, node("one"), removes=True)).dead == ["stands by"]
+async def test_a_process_that_ends_leaves_the_list(join: Open) -> None:
+    one, two = await join("one"), await join("two")
+    await one.close()
+    assert await ids(two) == ["two"]
+    assert [found.id for found in await nodes.living(two)] == ["two"]
 
 
 async def test_one_whose_session_broke_goes_on(join: Open, place: PostgresTarget, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -215,7 +180,7 @@ def hang(connection):
     time.sleep(600)
 async def work():
     place = target({"host": sys.argv[1], "user": "chatsvc", "dbname": sys.argv[2]}, None)
-    db = await PostgresDatabase.open(place, readers=0, node=ServiceNode("victim", "working", 0, "", ""))
+    db = await PostgresDatabase.open(place, readers=0, node=ServiceNode("victim", 0, "", ""))
     await db.write(hang)
 asyncio.run(work())
 """
@@ -237,26 +202,8 @@ async def test_one_that_is_killed_or_hangs_within_a_transaction_holds_the_others
             # Nothing of its transaction is there.
             assert await one.write(add_one) == new_account().messages_limit
         await one.write(age("victim"))
-        assert (await nodes.beat_among(one, node("one"), removes=True)).dead == ["victim"]
+        assert await nodes.beat(one, node("one"), removes=True) == ["victim"]
     finally:
         with suppress(ProcessLookupError):
             process.kill()
         await process.wait()
-
-
-async def test_one_that_works_alone_meanwhile_is_waited_for(join: Open, place: PostgresTarget) -> None:
-    one = await join("one")
-    await furnish(one)
-    connection = connect(place, writes=False)
-    connection.execute(
-        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname = current_database()"
-    )
-    connection.close()
-    alone = await once_free(join, None)
-    for _ in range(2):
-        with pytest.raises(StoreUnavailable):
-            await one.write(add_one)
-    await alone.close()
-    async with asyncio.timeout(10):
-        while not await writes(one):  # noqa: ASYNC110  # of the server, which tells nobody that a lock is free
-            await asyncio.sleep(0.05)

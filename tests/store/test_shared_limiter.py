@@ -40,7 +40,7 @@ async def limiter(place: PostgresTarget) -> AsyncIterator[Open]:
         def open_one(limit: int) -> SharedLimiter:
             aside = AsideConnection(place, "limiter")
             stack.push_async_callback(aside.close)
-            return SharedLimiter(aside, limit)
+            return SharedLimiter(aside, "api", limit)
 
         yield open_one
 
@@ -108,7 +108,7 @@ async def test_a_store_that_is_gone_refuses_and_is_used_again_once_it_is_back() 
         migrate(connection, place)
         connection.close()
         aside = AsideConnection(place, "limiter")
-        one = SharedLimiter(aside, 2)
+        one = SharedLimiter(aside, "api", 2)
         assert (await one.take("key", START)).taken
         # Immediate: as after a crash.
         server.process.send_signal(signal.SIGQUIT)

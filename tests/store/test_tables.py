@@ -75,7 +75,7 @@ def test_every_column_is_exported_or_declared_as_local(database: Path, table: Ta
             "conversation_views",
             "bot_test_runs",
         }
-        processes = {"nodes", "leases", "open_turns", "remote_commands", "remote_files"}
+        processes = {"nodes", "leases", "open_turns"}
         own = {"store_facts", "audit_records", "conversation_counts", "incoming_keys"}
         assert table.name in processes | own | not_exported | operators
         return

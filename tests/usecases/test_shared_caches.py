@@ -11,6 +11,7 @@ import pytest
 
 from chatsvc.domain import keys as key_rules
 from chatsvc.domain.channels import WEB, Channel
+from chatsvc.domain.limiter import AccountVersion
 from chatsvc.domain.models import ApiKey, Entry
 from chatsvc.engines import Knowledge
 from chatsvc.store import accounts, bots, facts, keys, knowledge
@@ -18,15 +19,23 @@ from chatsvc.store import channels as stored_channels
 from chatsvc.store.conversations import NO_HISTORY
 from chatsvc.store.database import Database
 from chatsvc.store.master_key import MasterKey
+from chatsvc.store.postgres.group_commit import PostgresDatabase
 from chatsvc.usecases.channel_secrets import VISITORS, new_web_secrets, seal
-from chatsvc.usecases.conversation_locks import HoldRequest
-from chatsvc.usecases.shared_caches import SharedAccounts, SharedChannels, SharedKnowledge
-from chatsvc.usecases.shared_turns import SharedTurns
+from chatsvc.usecases.shared_caches import NoHistories, SharedAccounts, SharedChannels, SharedKnowledge
 from tests.fakes import START
-from tests.postgres import open_store
+from tests.postgres import Postgres, open_store
 from tests.store.support import chat, furnish, ignore, new_bot, origin
 
-pytestmark = pytest.mark.postgres
+
+@pytest.fixture
+async def on_postgres(postgres: Postgres, tmp_path: Path) -> AsyncIterator[PostgresDatabase]:
+    """A store in PostgreSQL with an account and a bot."""
+    with postgres.in_use():
+        opened = await open_store(tmp_path / "chatsvc.db")
+        assert isinstance(opened, PostgresDatabase)
+        await furnish(opened)
+        yield opened
+        await opened.close()
 
 
 @pytest.fixture
@@ -38,41 +47,93 @@ async def db(tmp_path: Path) -> AsyncIterator[Database]:
     await opened.close()
 
 
-async def test_a_key_counts_and_ceases_to_count_from_the_next_request_on(db: Database) -> None:
-    cache, secret = SharedAccounts(db), key_rules.generate()
+async def test_a_key_and_its_account_are_kept_until_the_account_changes(on_postgres: PostgresDatabase) -> None:
+    db, secret = on_postgres, key_rules.generate()
+    cache = SharedAccounts(db, db.versioned)
     assert await cache.key(secret) is None
     await keys.create(db, ApiKey("key", "account", None, "csk_", START, None, None, None), key_rules.digest(secret))
-    found = await cache.key(secret)
-    assert found is not None
-    assert found.revoked_at is None
-    await keys.revoke(db, "key", None, START, ignore)
-    revoked = await cache.key(secret)
-    assert revoked is not None
-    assert revoked.revoked_at == START
+    key = await cache.key(secret)
+    assert key is not None
+    state = await cache.of_key(key)
+    assert state is not None
+    assert cache.confirm(state, await version(db))
+    reads: list[object] = []
+    cache._versioned = reads.append  # type: ignore[assignment]  # nothing is read any more
+    assert await cache.key(secret) is key
+    assert await cache.of_key(key) is state
+    cache._versioned = db.versioned
+    # Of another process.
+    for change in (
+        lambda: accounts.update(db, "account", {"plan": "starter"}, ignore),
+        lambda: bots.update(db, new_bot(), {"active": False}, ignore),
+        lambda: keys.revoke(db, "key", None, START, ignore),
+    ):
+        await change()
+        assert not cache.confirm(state, await version(db))
+        key = await cache.key(secret)
+        assert key is not None
+        state = await cache.of_key(key)
+        assert state is not None
+        assert cache.confirm(state, await version(db))
+    assert (state.account.plan, state.bots["bot"].active, key.revoked_at) == ("starter", False, START)
+    await accounts.delete(db, "account", START, ignore)
+    assert not cache.confirm(state, await version(db))
+    assert await cache.key(secret) is not None
+    assert await cache.of_key(key) is None
     assert await cache.key(secret[:-1]) is None
 
 
-async def test_an_account_is_as_the_store_has_it(db: Database) -> None:
-    cache = SharedAccounts(db)
-    before = await cache.account("account")
-    assert before is not None
-    before.requests.in_flight += 1
-    before.pages["list"] = b"rendered"
+async def test_pages_and_counts_are_kept_until_a_conversation_changes(on_postgres: PostgresDatabase) -> None:
+    db = on_postgres
+    cache = SharedAccounts(db, db.versioned)
+    state = await cache.account("account")
+    assert state is not None
+    state.requests.in_flight += 1
+    state.pages["list"] = b"rendered"
+    assert cache.confirm(state, await version(db))
+    assert await cache.counted(state) is state
+    before = await version(db)
     await chat(db)
-    await accounts.update(db, "account", {"plan": "starter"}, ignore)
-    assert await SharedTurns(db, "another", lambda: START).reserve(HoldRequest("account", before.allowance, "2026-11", START))
-    after = await cache.account("account")
-    assert after is not None
-    assert cache.cached("account") is after
-    assert (after.account.plan, after.allowance.used, after.allowance.reserved) == ("starter", {"2026-11": 1}, {"2026-11": 1})
-    assert (after.bots["bot"].messages_used, after.pages, after.requests.in_flight) == (1, {}, 1)
-    await accounts.delete(db, "account", START, ignore)
-    assert await cache.account("account") is None
-    assert cache.cached("account") is None
+    await chat(db)
+    after = await version(db)
+    assert (after.settings, after.activity > before.activity) == (before.settings, True)
+    assert cache.confirm(state, after)
+    assert state.pages == {}
+    # A request that took its slot before is not answered from older pages either.
+    assert cache.confirm(state, before)
+    counted = await cache.counted(state)
+    assert (counted.allowance.used, counted.bots["bot"].messages_used, counted.requests.in_flight) == ({"2026-11": 2}, 2, 1)
+    assert await cache.counted(counted) is counted
 
 
-async def test_no_history_is_kept(db: Database) -> None:
-    histories = SharedAccounts(db).histories
+@pytest.mark.parametrize(
+    ("statement", "grows"),
+    [
+        ("UPDATE bots SET description = 'changed'", True),
+        ("UPDATE bots SET messages_used = messages_used + 1", False),
+        ("UPDATE accounts SET messages_limit = messages_limit + 1", True),
+        ("UPDATE accounts SET message_credits = message_credits + 1", False),
+        ("UPDATE accounts SET name = name", False),
+        ("INSERT INTO api_keys (digest, id, account_id, prefix, created_at) VALUES (x'00', 'k', 'account', 'csk', 0)", True),
+        ("INSERT INTO allowances (account_id, month, messages_used) VALUES ('account', '2026-01', 1)", False),
+    ],
+)
+async def test_each_change_of_settings_makes_a_new_version_and_no_count_does(
+    on_postgres: PostgresDatabase, statement: str, grows: bool
+) -> None:
+    before = await version(on_postgres)
+    await on_postgres.write(lambda connection: connection.execute(statement))
+    after = await version(on_postgres)
+    assert (after.settings > before.settings, after.activity) == (grows, before.activity)
+
+
+async def version(db: PostgresDatabase) -> AccountVersion:
+    """The present version of the account."""
+    return (await db.versioned("account", lambda _: None)).version
+
+
+async def test_no_history_is_kept() -> None:
+    histories = NoHistories()
     histories.put(("bot", "api", "visitor"), NO_HISTORY, 0, histories.generation)
     assert histories.pop(("bot", "api", "visitor"), 0) is None
 
@@ -82,6 +143,7 @@ def questions(found: Knowledge) -> set[str]:
     return {entry.question for entry in found.entries}
 
 
+@pytest.mark.postgres
 async def test_an_index_is_kept_until_the_knowledge_changes(db: Database) -> None:
     cache, bot = SharedKnowledge(db), new_bot()
     first = await cache.of(bot)
@@ -97,6 +159,7 @@ async def test_an_index_is_kept_until_the_knowledge_changes(db: Database) -> Non
     assert questions(await cache.of(new_bot("new"))) == set()
 
 
+@pytest.mark.postgres
 async def test_channels_are_as_the_store_has_them(db: Database) -> None:
     key = MasterKey(secrets.token_bytes(32))
     await facts.belongs_to(db, key)

@@ -1,4 +1,4 @@
-"""Processes that work on one store: which of them does the common work, and what becomes of one that dies."""
+"""Processes that work on one store: what becomes of the things that one leaves when it dies."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from typing import Any
 import pytest
 
 from chatsvc import background
-from chatsvc.domain.nodes import WORKING, ServiceNode
+from chatsvc.domain.nodes import ServiceNode
+from chatsvc.store import leases, open_turns
 from chatsvc.store import nodes as stored
-from chatsvc.store import open_turns
 from chatsvc.store.database import Database, StoreUnavailable
-from chatsvc.usecases.nodes import SharedNodeBeat
+from chatsvc.usecases.leases import Leases
+from chatsvc.usecases.nodes import NodeBeat
 from tests.fakes import START
 from tests.postgres import open_store
 from tests.store.support import furnish, rows
@@ -31,23 +32,20 @@ async def until(condition: Callable[[], bool]) -> None:
 
 
 class Process:
-    """One of several processes, with what its beat asked it to do."""
+    """One of several processes; `taken` counts how often it took over."""
 
     def __init__(self, db: Database, name: str) -> None:
-        self.asked: list[object] = []
+        self.taken = 0
         self.fails = False
-        self.beat = SharedNodeBeat(db, ServiceNode(name, WORKING, START, name, "1.0"), self.begin, self.take_over)
+        self.beat = NodeBeat(db, ServiceNode(name, START, name, "1.0"))
+        self.beat.take_over = self.take_over
 
-    async def begin(self) -> None:
-        """Begin the common work."""
+    async def take_over(self) -> None:
+        """Take over what dead processes left."""
         if self.fails:
             self.fails = False
             raise StoreUnavailable("an outage")
-        self.asked.append("begin")
-
-    async def take_over(self, dead: list[str]) -> None:
-        """Take over what dead processes left."""
-        self.asked.append(sorted(dead))
+        self.taken += 1
 
     async def die(self) -> None:
         """End without a word."""
@@ -67,7 +65,9 @@ async def db(path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Datab
     monkeypatch.setattr(stored, "DEAD_AFTER_MS", 2000)
     opened = await open_store(path)
     await furnish(opened)
+    own = NodeBeat(opened, ServiceNode(opened.node or "", START, "", "1.0"))
     yield opened
+    await own.stop()
     await opened.close()
 
 
@@ -86,38 +86,52 @@ async def start(db: Database) -> AsyncIterator[Callable[..., Any]]:
 
 
 async def hold(db: Database, node: str) -> None:
-    """Open a turn of a process."""
+    """Open a turn of a process, and take a lease of its name for it."""
     await open_turns.begin(db, open_turns.NewTurn(node, "account", START, "2026-11"))
+    assert await leases.hold(db, f"work of {node}", node)
 
 
-async def test_the_first_does_the_common_work_and_the_next_one_after_it(db: Database, path: Path, start: Callable[..., Any]) -> None:
-    one, two = await start("one"), await start("two")
-    await until(lambda: one.asked == ["begin"])
+def living(path: Path) -> set[str]:
+    """The processes of the test in the table."""
+    return {name for (name,) in rows(path, "SELECT id FROM nodes") if name in ("one", "two", "three")}
+
+
+async def test_what_the_dead_leave_is_taken_over_by_one_of_the_others(db: Database, path: Path, start: Callable[..., Any]) -> None:
+    one, two, three = await start("one"), await start("two"), await start("three")
     await hold(db, "one")
     await hold(db, "two")
-    assert two.asked == []
-    await one.beat.stop()
-    await until(lambda: two.asked == ["begin"])
-    assert rows(path, "SELECT id FROM nodes") == [("two",)]
-    assert rows(path, "SELECT node FROM open_turns") == [("two",)]
-
-
-async def test_what_the_dead_leave_is_taken_over(db: Database, path: Path, start: Callable[..., Any]) -> None:
-    one, two, three = await start("one"), await start("two"), await start("three")
-    await hold(db, "two")
+    one.fails = three.fails = True  # after an outage it tries again
     await two.die()
-    await until(lambda: rows(path, "SELECT id FROM nodes ORDER BY id") == [("one",), ("three",)])
-    assert rows(path, "SELECT node FROM open_turns") == []
+    await until(lambda: living(path) == {"one", "three"})
+    await until(lambda: one.taken + three.taken == 1)
+    assert rows(path, "SELECT node FROM open_turns") == rows(path, "SELECT node FROM leases") == [("one",)]
+    assert await leases.hold(db, "work of two", "three")
     await one.die()
-    await until(lambda: three.asked == ["begin"])
-    assert rows(path, "SELECT id FROM nodes") == [("three",)]
+    await until(lambda: living(path) == {"three"})
 
 
-async def test_the_common_work_is_begun_again_after_an_outage(start: Callable[..., Any], db: Database) -> None:
-    one = Process(db, "one")
-    one.fails = True
-    await until(lambda: one.asked == ["begin"])
-    await one.die()
+async def test_a_named_lease_has_one_holder(db: Database) -> None:
+    assert [await leases.hold(db, "work", node) for node in ("one", "two", "one")] == [True, False, True]
+    assert await leases.hold(db, "other work", "two")
+    await stored.remove(db, "one")
+    assert [await leases.hold(db, "work", node) for node in ("two", "one")] == [True, False]
+
+
+async def test_work_is_done_where_its_lease_is_held() -> None:
+    done: list[str] = []
+    held = {"mine"}
+
+    class Some(Leases):
+        async def hold(self, name: str) -> bool:
+            return name in held
+
+    async def work() -> None:
+        done.append("work")
+
+    for name in ("mine", "another's"):
+        await Some().guarding(name, work)()
+    await Leases().guarding("any", work)()
+    assert done == ["work", "work"]
 
 
 class Store:
@@ -145,8 +159,4 @@ async def test_after_an_outage_nobody_is_taken_for_dead_at_once(db: Database, pa
     await until(lambda: one.beat._last != last)
     await until(lambda: two.beat._last != last)
     await asyncio.sleep(0.2)
-    assert rows(path, "SELECT id FROM nodes ORDER BY id") == [("one",), ("two",)]
-    # Where the store is away at the end, the others remove it.
-    store.is_away = True
-    await one.beat.stop()
-    assert rows(path, "SELECT id FROM nodes ORDER BY id") == [("one",), ("two",)]
+    assert living(path) == {"one", "two"}

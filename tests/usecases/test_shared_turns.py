@@ -43,10 +43,30 @@ async def db(path: Path) -> AsyncIterator[Database]:
     await opened.close()
 
 
+class Notices:
+    """Notices between the processes."""
+
+    def __init__(self) -> None:
+        self._hear: list[Callable[[list[Any]], None]] = []
+
+    def send(self, *message: object) -> None:
+        """See ProcessNotices.send."""
+        for hear in self._hear:
+            hear(list(message))
+
+    def listen(self, heard: Callable[[list[Any]], None], missed: Callable[[], None]) -> None:
+        """See ProcessNotices.listen."""
+        del missed
+        self._hear.append(heard)
+
+
 @pytest.fixture
 async def processes(db: Database) -> AsyncIterator[list[SharedTurns]]:
     """Three processes over one store."""
-    made = [SharedTurns(db, f"node {number}", lambda: START) for number in range(3)]
+    notices = Notices()
+    made = [SharedTurns(db, notices, lambda: START) for _ in range(3)]
+    for one in made:
+        one.listen()
     yield made
     for one in made:
         await one.drain(1)
@@ -82,7 +102,7 @@ async def test_three_processes_never_hold_more_than_is_left(db: Database, proces
     for _, one in kept[10:20]:
         counts = await chat(db, user_id=f"of {one.turn}", turn=one.turn)
         assert counts is not None
-        one.charge(counts.month_used, counts.credits)
+        one.charge(counts.month_used, counts.credits, awaited=counts.awaited)
     again = await asyncio.gather(*(processes[number % 3].reserve(request()) for number in range(20)))
     assert sum(one is not None for one in again) == 10
 
@@ -238,10 +258,37 @@ async def test_outcomes_are_kept_for_a_while_and_then_deleted(db: Database, path
     assert rows(path, "SELECT number FROM open_turns") == []
 
 
+async def test_an_exchange_whose_turn_has_been_taken_over_is_not_written(db: Database, path: Path, processes: list[SharedTurns]) -> None:
+    one, other = await held(processes[0]), await held(processes[1])
+    await db.write(lambda connection: open_turns.delete(connection, [one.number]))
+    written = await asyncio.gather(
+        *(chat(db, user_id=f"of {turn.number}", turn=turn.number) for turn in (one, other)), return_exceptions=True
+    )
+    assert [type(outcome).__name__ for outcome in written] == ["StoreUnavailable", "Counts"]
+    assert rows(path, "SELECT user_id FROM conversations") == [(f"of {other.number}",)]
+    assert rows(path, "SELECT messages_used FROM allowances") == [(1,)]
+
+
+async def test_one_that_waits_is_refused_where_its_turn_has_been_taken_over(db: Database, processes: list[SharedTurns]) -> None:
+    first, second, _ = processes
+    await held(first, conversation=HERE)
+    waits = await held(second, conversation=HERE)
+
+    async def wait() -> None:
+        async with second.lock(HERE, asyncio.get_running_loop().time() + 20, waits):
+            pass
+
+    waiting = asyncio.create_task(wait())
+    await until(lambda: second.waiting)
+    await db.write(lambda connection: open_turns.delete(connection, [waits.number]))
+    with pytest.raises(StoreUnavailable):
+        await waiting
+
+
 async def test_turns_of_a_process_that_has_ended_are_deleted(db: Database, processes: list[SharedTurns]) -> None:
     await limit(db, 1)
     await held(processes[0], conversation=HERE)
-    await db.write(lambda connection: open_turns.delete_of(connection, ["node 0"]))
+    await db.write(lambda connection: open_turns.delete_of(connection, db.node or ""))
     one = await held(processes[1], conversation=HERE)
     async with processes[1].lock(HERE, 0, one):
         pass
@@ -253,15 +300,14 @@ class Outage:
     def __init__(self, db: Database) -> None:
         self._db, self.is_on = db, False
 
-    def __getattr__(self, name: str) -> Callable[..., Any]:
-        if self.is_on:
+    def __getattr__(self, name: str) -> Any:
+        if self.is_on and name != "node":
 
             async def unavailable(*_: object) -> None:
                 raise StoreUnavailable("an outage")
 
             return unavailable
-        found: Callable[..., Any] = getattr(self._db, name)
-        return found
+        return getattr(self._db, name)
 
 
 async def test_an_outage_refuses_those_who_wait_and_turns_end_after_it(
@@ -270,7 +316,7 @@ async def test_an_outage_refuses_those_who_wait_and_turns_end_after_it(
     monkeypatch.setattr(shared_turns, "STORE_PAUSE_S", 0.01)
     monkeypatch.setattr(shared_turns, "END_S", 0.05)
     outage: Any = Outage(db)
-    cut_off = SharedTurns(outage, "cut off", lambda: START)
+    cut_off = SharedTurns(outage, Notices(), lambda: START)
     one = await held(cut_off, conversation=HERE)
 
     async def wait() -> None:

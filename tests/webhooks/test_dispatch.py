@@ -23,7 +23,7 @@ from chatsvc.webhooks.slots import SLOTS_PER_BOT
 from tests.api.support import UUID, execute, out_of_reach
 from tests.conftest import Caller, MakeCaller
 from tests.fakes import ADMIN, FakeClock, ScriptedEngine
-from tests.postgres import open_store
+from tests.postgres import store_of_test
 from tests.store.inspection import add_events, insert, query
 from tests.webhooks.certificates import Authority
 from tests.webhooks.receiver import OK, Receiver, hang
@@ -386,7 +386,7 @@ async def test_a_stop_ends_what_is_under_way_and_the_next_start_sends_the_rest(
     assert query(database, "SELECT count(*) FROM webhook_events WHERE state = 0") == [(5,)]
     ((number,),) = query(database, "SELECT event_number FROM webhook_attempts LIMIT 1")
     query(database, "UPDATE webhook_attempts SET success = NULL, status_code = NULL WHERE event_number = :1", number)
-    async with App(config, clock, open_store=open_store) as again:
+    async with App(config, clock, store=store_of_test()) as again:
         caller.app = again
         ended = await settled(caller, SLOTS_PER_BOT + 5)
     assert sorted(str(attempt["error"]) for attempt in ended) == ["None"] * (SLOTS_PER_BOT + 4) + ["interrupted"]
@@ -402,7 +402,7 @@ async def test_the_next_start_records_what_is_pending_of_a_removed_webhook(
     await caller.send(SAID, "v")
     await webhooks.remove(app.services, ADMIN, bot=caller.bot)
     await app.stop()
-    async with App(config, clock, open_store=open_store) as again:
+    async with App(config, clock, store=store_of_test()) as again:
         caller.app = again
         assert [attempt["error"] for attempt in await settled(caller, 1)] == ["webhook_removed"]
 

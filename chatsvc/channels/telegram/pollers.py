@@ -56,7 +56,8 @@ class TelegramPollers:
         self._services.channels.observers.append(lambda _: self._changed.set())
         self._task = background.run("telegram", self._look, 0.0, expected=(StoreUnavailable,))
         if self._team is not None:
-            self._telling = background.run("notices of the team", self._team.tell, TELL_EVERY_S, expected=(StoreUnavailable,))
+            tell = self._services.leases.guarding("notices of the team", self._team.tell)
+            self._telling = background.run("notices of the team", tell, TELL_EVERY_S, expected=(StoreUnavailable,))
 
     async def _look(self) -> None:
         """Compare the pollers with the channels, then wait for a change."""
@@ -76,7 +77,9 @@ class TelegramPollers:
             pass
 
     async def _adjust(self) -> None:
-        wanted = {one.channel.id: one for one in await channel_states.active(self._services, TELEGRAM)}
+        active = await channel_states.active(self._services, TELEGRAM)
+        # One poller for each token over all processes.
+        wanted = {one.channel.id: one for one in active if await self._services.leases.hold(f"telegram {one.channel.identity}")}
         for identifier, polling in list(self._running.items()):
             if identifier not in wanted or wanted[identifier].secrets["token"] != polling.token:
                 await self._end(identifier)
@@ -88,7 +91,7 @@ class TelegramPollers:
                 poller = TelegramPoller(self._services, channel, client, of_team)
                 self._running[identifier] = _Polling(token, client, background.run("telegram poller", poller.run, FAULT_PAUSE_S))
 
-        await self._adjust_team({polling.token for polling in self._running.values()})
+        await self._adjust_team({one.secrets["token"] for one in active})
 
     async def _adjust_team(self, polled: set[str]) -> None:
         """Poll the team's group, unless its bot has a channel. Where that is paused, its visitors' messages stay at Telegram."""
@@ -96,10 +99,11 @@ class TelegramPollers:
             return
         identity = telegram_identity(self._team.token) or ""
         is_channel = self._team.token in polled or await channel_states.is_set(self._services, TELEGRAM, identity)
-        if is_channel and self._team_polling is not None:
+        is_ours = not is_channel and await self._services.leases.hold(f"telegram {identity}")
+        if not is_ours and self._team_polling is not None:
             await background.cancel(self._team_polling)
             self._team_polling = None
-        elif not is_channel and self._team_polling is None:
+        elif is_ours and self._team_polling is None:
             self._team_polling = background.run("poller of the team's group", self._team.poll, FAULT_PAUSE_S)
 
     async def _end(self, identifier: str) -> None:

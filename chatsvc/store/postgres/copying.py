@@ -14,6 +14,7 @@ from typing import TypeVar
 
 import psycopg
 
+from chatsvc.store import nodes
 from chatsvc.store.copying import (
     COPYING,
     Report,
@@ -30,7 +31,7 @@ from chatsvc.store.copying import (
 )
 from chatsvc.store.database import Connection, StoreInUse, StoreUnavailable
 from chatsvc.store.postgres.connection import PostgresConnection, PostgresTarget, connect, outage
-from chatsvc.store.postgres.lock import try_lock
+from chatsvc.store.postgres.lock import try_copy_lock
 from chatsvc.store.postgres.migrations import UNFINISHED, VERSION, check_schema, migrate, schema_version
 from chatsvc.store.sqlite.migrations import MIGRATIONS
 from chatsvc.store.tables import TABLES, Table
@@ -59,9 +60,9 @@ class CopyTarget:
         """
         connection = connect(place, writes=True, name="chatsvc copy")
         try:
-            # Reading the source may take longer than a worker may be silent.
+            # Reading the source may take longer than a session that writes may be silent.
             connection.driver.execute("SET idle_session_timeout = 0")
-            if not try_lock(connection):
+            if not try_copy_lock(connection):
                 raise StoreInUse(place.name)
             target = cls(connection)
             target._begin(place, source, anew=anew)
@@ -78,6 +79,7 @@ class CopyTarget:
                 migrate(connection, place)
             elif check_schema(connection, place) != len(MIGRATIONS):
                 raise TargetNotEmpty("")
+            self._transaction(lambda: self._check_unused(place))
             used = next((table.name for table in TABLES if last_key(connection, table) is not None), None)
             if used is not None:
                 raise TargetNotEmpty(used)
@@ -88,6 +90,11 @@ class CopyTarget:
             raise TargetNotEmpty("")
         if anew:
             self._empty(source)
+
+    def _check_unused(self, place: PostgresTarget) -> None:
+        nodes.remove_dead(self._connection)
+        if nodes.is_any(self._connection):
+            raise StoreInUse(place.name)
 
     def _mark(self, source: bytes) -> None:
         self._connection.execute(f"CREATE TABLE {_NOTE} (source bytea NOT NULL, version bigint NOT NULL)")

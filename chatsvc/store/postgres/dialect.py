@@ -49,7 +49,45 @@ ADDITIONS = {
     CREATE UNLOGGED TABLE chatsvc_requests (
         key_id text COLLATE "C", minute bigint, taken bigint NOT NULL, PRIMARY KEY (key_id, minute)
     );
-    """
+    """,
+    # Versions of accounts, which grow with each change whoever makes it: processes compare what they keep in memory. The second argument of
+    # the first trigger names the column that changes without one.
+    39: """
+    CREATE TABLE chatsvc_versions (
+        account_id text COLLATE "C" PRIMARY KEY, settings bigint NOT NULL, activity bigint NOT NULL
+    ) WITH (fillfactor = 50);
+    CREATE FUNCTION chatsvc_note_settings() RETURNS trigger LANGUAGE plpgsql AS $$
+    DECLARE
+        before jsonb := CASE WHEN TG_OP <> 'INSERT' THEN to_jsonb(OLD) - TG_ARGV[1] END;
+        after jsonb := CASE WHEN TG_OP <> 'DELETE' THEN to_jsonb(NEW) - TG_ARGV[1] END;
+    BEGIN
+        IF before IS DISTINCT FROM after THEN
+            INSERT INTO chatsvc_versions AS v
+            SELECT account_id, 1, 0 FROM (VALUES (before ->> TG_ARGV[0]), (after ->> TG_ARGV[0])) AS changed (account_id)
+            WHERE account_id IS NOT NULL GROUP BY account_id ORDER BY account_id
+            ON CONFLICT (account_id) DO UPDATE SET settings = v.settings + 1;
+        END IF;
+        RETURN NULL;
+    END $$;
+    CREATE TRIGGER chatsvc_settings AFTER INSERT OR UPDATE OR DELETE ON accounts
+        FOR EACH ROW EXECUTE FUNCTION chatsvc_note_settings('id', 'message_credits');
+    CREATE TRIGGER chatsvc_settings AFTER INSERT OR UPDATE OR DELETE ON api_keys
+        FOR EACH ROW EXECUTE FUNCTION chatsvc_note_settings('account_id', 'last_used_at');
+    CREATE TRIGGER chatsvc_settings AFTER INSERT OR UPDATE OR DELETE ON bots
+        FOR EACH ROW EXECUTE FUNCTION chatsvc_note_settings('account_id', 'messages_used');
+    CREATE FUNCTION chatsvc_note_activity() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN
+        INSERT INTO chatsvc_versions AS v SELECT account_id, 0, 1 FROM changed GROUP BY account_id ORDER BY account_id
+        ON CONFLICT (account_id) DO UPDATE SET activity = v.activity + 1;
+        RETURN NULL;
+    END $$;
+    CREATE TRIGGER chatsvc_begun AFTER INSERT ON conversations
+        REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION chatsvc_note_activity();
+    CREATE TRIGGER chatsvc_continued AFTER UPDATE ON conversations
+        REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION chatsvc_note_activity();
+    CREATE TRIGGER chatsvc_removed AFTER DELETE ON conversations
+        REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION chatsvc_note_activity();
+    """,
 }
 _TYPES = (
     (re.compile(r" AUTOINCREMENT\b"), ""),

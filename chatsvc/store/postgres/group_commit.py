@@ -1,6 +1,6 @@
 """Database of a process over PostgreSQL: one session writes in batches, and several read.
 
-It reconnects after a break, finds out whether the last commit took place, and notes every few seconds that the process lives.
+It reconnects after a break, finds out whether the last commit took place, and sees every second whether the server answers.
 """
 
 from __future__ import annotations
@@ -8,20 +8,22 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from typing import Any, TypeVar
 
 import psycopg
 
 from chatsvc import background
+from chatsvc.domain.limiter import AccountVersion
 from chatsvc.domain.nodes import ServiceNode
+from chatsvc.store import nodes
 from chatsvc.store.batches import READERS, BatchThread, Failed, Work, all_of_them, by_kind, least_busy, result_of, together
-from chatsvc.store.database import StoreUnavailable, Unit
+from chatsvc.store.database import Connection, StoreUnavailable, Unit, Versioned
 from chatsvc.store.master_key import MasterKey
 from chatsvc.store.postgres.aside import AsideConnection
 from chatsvc.store.postgres.connection import PostgresConnection, PostgresTarget, connect, outage, translated
-from chatsvc.store.postgres.lock import Replaced
-from chatsvc.store.postgres.membership import Membership, SharedWorker, SoleWorker
+from chatsvc.store.postgres.membership import Membership, Replaced
 from chatsvc.store.postgres.migrations import check_key, check_schema
 from chatsvc.store.postgres.notices import PostgresNotices
 from chatsvc.store.postgres.thread import PostgresThread
@@ -29,7 +31,7 @@ from chatsvc.store.postgres.thread import PostgresThread
 T = TypeVar("T")
 BEAT_S = 1.0
 HUNG_S = 5.0  # after this, a session that does nothing for this process is taken for cut off
-LOST_S = 10.0  # after this without a beat others may work
+LOST_S = 10.0  # after this without a beat the others have taken this process for dead
 SLOW_S = 3.0  # after this, a server that does not answer a new connection either is taken for gone
 # Requests under way are refused within 10 s: these follow one after the other where the server is reached and does not answer.
 PROBE_S = 2  # the least that libpq takes
@@ -50,12 +52,10 @@ class _Doubt(Exception):
         self.transaction, self.results, self.cause = transaction, results, cause
 
 
-def _in_transaction(connection: PostgresConnection, begin: str, run: Callable[[PostgresConnection], list[Any]]) -> list[Any]:
-    """Run units in a transaction. Raises _Doubt if its outcome is unknown, and Replaced."""
-    transaction, may_write = connection.run_script(begin)
+def _in_transaction(connection: PostgresConnection, membership: Membership, run: Callable[[PostgresConnection], list[Any]]) -> list[Any]:
+    """Run units in a transaction. Raises _Doubt if its outcome is unknown, and what Membership.begin raises."""
+    transaction = membership.begin(connection)
     try:
-        if not may_write:
-            raise Replaced("the other processes have taken this one for dead")
         results = run(connection)
     except BaseException:
         if connection.is_usable:
@@ -68,7 +68,7 @@ def _in_transaction(connection: PostgresConnection, begin: str, run: Callable[[P
     return results
 
 
-def _write_batch(connection: PostgresConnection, begin: str, batch: list[Work]) -> list[Any]:
+def _write_batch(connection: PostgresConnection, membership: Membership, batch: list[Work]) -> list[Any]:
     """Run all units in one transaction. Return results and Failed in the order of the units."""
 
     def each_by_itself(connection: PostgresConnection) -> list[Any]:
@@ -86,14 +86,14 @@ def _write_batch(connection: PostgresConnection, begin: str, batch: list[Work]) 
         return results
 
     try:
-        return _in_transaction(connection, begin, partial(all_of_them, batch=batch))
-    except (_Doubt, Replaced):
+        return _in_transaction(connection, membership, partial(all_of_them, batch=batch))
+    except (_Doubt, StoreUnavailable):
         raise
     except Exception:
         if not connection.is_usable:
             raise
         # Nothing of the batch was written. Again, with a savepoint for each unit, so that a fault rolls back one unit only.
-        return _in_transaction(connection, begin, each_by_itself)
+        return _in_transaction(connection, membership, each_by_itself)
 
 
 def _on_one_snapshot(connection: PostgresConnection, units: list[Unit[Any]]) -> list[Any]:
@@ -125,13 +125,13 @@ def _read_batch(connection: PostgresConnection, batch: list[Work]) -> list[Any]:
 
 
 class _Writer(PostgresThread):
-    """The session that writes. After it broke, it goes on where it may and finds out what became of its last commit."""
+    """The session that writes. After it broke, it finds out what became of its last commit."""
 
     def __init__(self, place: PostgresTarget, key: MasterKey | None, name: str, membership: Membership) -> None:
         super().__init__(self._open)
         self._place, self._key, self._name = place, key, name
         self._membership = membership
-        self._backend: int | None = None
+        self._has_entered = False
         self._doubts: list[tuple[str, Callable[[], None]]] = []
         self.replaced = asyncio.Event()
         self._loop = asyncio.get_running_loop()
@@ -139,19 +139,19 @@ class _Writer(PostgresThread):
     def _open(self) -> PostgresConnection:
         connection = connect(self._place, writes=True, name=self._name)
         try:
-            if self._backend is None:
+            if not self._has_entered:
                 check_schema(connection, self._place)
                 if self._key is not None:
                     check_key(connection, self._key)
-                self._membership.enter(connection, self._place)
+                self._membership.enter(connection)
+                self._has_entered = True
             else:
-                self._membership.enter_again(connection, self._place, self._backend)
+                self._membership.enter_again(connection)
                 while self._doubts:
                     transaction, settle = self._doubts[0]
                     if _status(connection, transaction) == "committed":
                         self._loop.call_soon_threadsafe(settle)
                     self._doubts.pop(0)
-            self._backend = connection.driver.info.backend_pid
         except BaseException as fault:
             connection.close()
             self._note(fault)
@@ -165,7 +165,7 @@ class _Writer(PostgresThread):
     def write(self, connection: PostgresConnection, batch: list[Work]) -> list[Any]:
         """Run a batch. A commit in doubt is resolved as soon as the server answers again."""
         try:
-            return _write_batch(connection, self._membership.begin, batch)
+            return _write_batch(connection, self._membership, batch)
         except Replaced as fault:
             self._note(fault)
             raise
@@ -205,17 +205,20 @@ def _status(connection: PostgresConnection, transaction: str) -> str | None:
 
 
 class PostgresDatabase:
-    """The Database of the working process; made by `open`. `writer` and `readers` are public for the metrics.
+    """The Database of one of any number of processes; made by `open`. `writer` and `readers` are public for the metrics.
 
-    fault: why the store cannot be used, None while all is well. replaced: set once another process has taken over.
+    fault: why the store cannot be used, None while all is well. replaced: set once a newer version has taken over.
     aside: the connection for what is no transaction. notices: to and from the other processes.
     """
 
-    def __init__(self, place: PostgresTarget, threads: list[PostgresThread], batches: list[BatchThread], node: str, name: str) -> None:
-        self._place = place
+    def __init__(
+        self, place: PostgresTarget, threads: list[PostgresThread], batches: list[BatchThread], membership: Membership, name: str
+    ) -> None:
+        self._place, self._membership = place, membership
+        self.node: str | None = membership.node.id
         self.aside = AsideConnection(place, name)
         self.aside.fault = lambda: self.fault
-        self.notices = PostgresNotices(place, self.aside, node)
+        self.notices = PostgresNotices(place, self.aside, membership.node.id)
         self._threads = [*threads, self.aside]
         self.writer, self.readers = batches[0], batches[1:]
         self.fault: str | None = None
@@ -235,14 +238,15 @@ class PostgresDatabase:
         *,
         readers: int = READERS,
         name: str = "chatsvc",
-        node: ServiceNode | None = None,
+        node: ServiceNode,
     ) -> PostgresDatabase:
-        """Take the lock, migrate and start the threads; raises StoreInUse, StoreUnavailable and SchemaTooNew.
+        """Migrate, enter the list of processes and start the threads; raises StoreUnavailable and SchemaTooNew.
 
         key: must be the store's, where it has one already. Without readers, as in a command, the writer's thread reads.
-        node: this process, where it is one of several that work; it has to be noted again within DEAD_AFTER_MS.
+        node: this process, which has to be noted again within DEAD_AFTER_MS.
         """
-        writer = _Writer(place, key, name, SharedWorker(node) if node else SoleWorker())
+        membership = Membership(node, place)
+        writer = _Writer(place, key, name, membership)
         threads: list[PostgresThread] = [writer]
         translate = partial(translated, place=place)
         try:
@@ -257,7 +261,7 @@ class PostgresDatabase:
             raise
         batches = [BatchThread("writer", writer, writer.write, translate)]
         batches += [BatchThread("reader", thread, _read_batch, translate) for thread in threads[1:]]
-        return cls(place, threads, batches, node.id if node else "", name)
+        return cls(place, threads, batches, membership, name)
 
     async def _beat(self) -> None:
         """Keep the writer's session alive, and find out whether the server answers."""
@@ -296,7 +300,7 @@ class PostgresDatabase:
     def lost(self) -> str | None:
         """See Database.lost. A process that was stopped for a while finds it out here first."""
         if self.replaced.is_set():
-            return f"another process has taken over {self._place.name}"
+            return f"{self._place.name}: a newer version or another master key is in force"
         if self.fault is None and time.monotonic() - self._reached_at > LOST_S:
             return f"{self._place.name} was not reached for {LOST_S:g} s"
         return self.fault
@@ -329,6 +333,15 @@ class PostgresDatabase:
             return await self.writer.run(unit)
         return await least_busy(self.readers, unit).run(unit)
 
+    async def versioned(self, account_id: str, unit: Unit[Any]) -> Versioned:
+        """Run a reading unit, with the version of an account on the same snapshot."""
+
+        def both(connection: Connection) -> Versioned:
+            row = connection.execute("SELECT settings, activity FROM chatsvc_versions WHERE account_id = ?", (account_id,)).fetchone()
+            return Versioned(unit(connection), AccountVersion(*row) if row else AccountVersion(0, 0))
+
+        return await self.read(both)
+
     async def write(self, unit: Unit[T], applied: Callable[[T], None] | None = None) -> T:
         """See Database.write."""
         self._check_usable()
@@ -352,7 +365,12 @@ class PostgresDatabase:
         await self.writer.apart(lambda connection: connection.driver.execute("VACUUM"))
 
     async def close(self) -> None:
-        """See Database.close."""
+        """See Database.close. The process leaves the list."""
+        if self._closed:
+            return
+        self._membership.leaves = True
+        with suppress(StoreUnavailable):
+            await nodes.remove(self, self._membership.node.id)
         self._closed = True
         await background.cancel(self._beating)
         await self.notices.close()

@@ -7,12 +7,13 @@ window.
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import time
 from functools import partial
 from typing import NamedTuple
 
 from chatsvc import background
-from chatsvc.domain.limiter import WINDOW_S, Slot, untouched
+from chatsvc.domain.limiter import WINDOW_S, AccountVersion, Slot, untouched
 from chatsvc.store.postgres.aside import AsideConnection
 from chatsvc.store.postgres.connection import PostgresConnection
 
@@ -21,15 +22,16 @@ MAX_BATCH = 256
 APART_MS = 1_000
 # In the order of the keys, so that two processes never wait for each other in a circle.
 _COUNT = """
-    WITH asked (key_id, minute, requests) AS (SELECT * FROM unnest(?1::text[], ?2::bigint[], ?3::bigint[])),
+    WITH asked (key_id, minute, requests, account_id) AS (SELECT * FROM unnest(?1::text[], ?2::bigint[], ?3::bigint[], ?4::text[])),
         taken AS (
             INSERT INTO chatsvc_requests AS r (key_id, minute, taken)
             SELECT key_id, minute, requests FROM asked WHERE requests > 0 ORDER BY key_id, minute
             ON CONFLICT (key_id, minute) DO UPDATE SET taken = r.taken + excluded.taken
             RETURNING key_id, minute, taken
         )
-    SELECT key_id, minute, coalesce(taken.taken, before.taken, 0), clock_ms()
+    SELECT key_id, minute, coalesce(taken.taken, before.taken, 0), coalesce(settings, 0), coalesce(activity, 0), clock_ms()
     FROM asked LEFT JOIN taken USING (key_id, minute) LEFT JOIN chatsvc_requests before USING (key_id, minute)
+    LEFT JOIN chatsvc_versions USING (account_id)
 """
 
 _Place = tuple[str, int]  # a key and the minute
@@ -39,6 +41,7 @@ class _RateQuery(NamedTuple):
     """A request that takes a slot, or one that looks (`takes` is 0)."""
 
     key_id: str
+    account_id: str
     now_ms: int
     takes: int
     answer: asyncio.Future[Slot]
@@ -47,27 +50,30 @@ class _RateQuery(NamedTuple):
 class SharedLimiter:
     """A RateLimiter. Requests that arrive during a statement share the next one."""
 
-    def __init__(self, aside: AsideConnection, limit: int) -> None:
+    def __init__(self, aside: AsideConnection, name: str, limit: int) -> None:
+        """Count apart from limiters of other names."""
         self.limit = limit
-        self._aside = aside
+        self._aside, self._name = aside, name
         self._waiting: list[_RateQuery] = []
         self._calling: asyncio.Task[None] | None = None
         self._behind_ms = 0  # the clock of this process behind that of the store
         self._minute = 0
 
-    async def take(self, key_id: str, now_ms: int) -> Slot:
+    async def take(self, key_id: str, now_ms: int, account_id: str = "") -> Slot:
         """See RateLimiter.take; raises StoreUnavailable."""
-        return await self._query(key_id, now_ms, takes=1)
+        return await self._query(key_id, account_id, now_ms, takes=1)
 
-    async def peek(self, key_id: str | None, now_ms: int) -> Slot:
+    async def peek(self, key_id: str | None, now_ms: int, account_id: str = "") -> Slot:
         """See RateLimiter.peek; raises StoreUnavailable."""
         if key_id is None:
             return untouched(self.limit, now_ms)
-        return await self._query(key_id, now_ms, takes=0)
+        return await self._query(key_id, account_id, now_ms, takes=0)
 
-    async def _query(self, key_id: str, now_ms: int, *, takes: int) -> Slot:
+    async def _query(self, key_id: str, account_id: str, now_ms: int, *, takes: int) -> Slot:
         answer: asyncio.Future[Slot] = asyncio.get_running_loop().create_future()
-        self._waiting.append(_RateQuery(key_id, now_ms, takes, answer))
+        # Keys may be addresses of visitors, of which the table holds digests alone.
+        digest = hashlib.sha256(key_id.encode()).hexdigest()
+        self._waiting.append(_RateQuery(f"{self._name} {digest}", account_id, now_ms, takes, answer))
         if self._calling is None:
             self._calling = background.start("rate limit", self._call())
         return await answer
@@ -90,19 +96,21 @@ class SharedLimiter:
     async def _answer(self, batch: list[_RateQuery]) -> None:
         places = [(one.key_id, (one.now_ms + self._behind_ms) // (WINDOW_S * 1000)) for one in batch]
         takes: dict[_Place, int] = {}
+        accounts: dict[_Place, str] = {}
         for one, place in zip(batch, places, strict=True):
             takes[place] = takes.get(place, 0) + one.takes
+            accounts[place] = one.account_id or accounts.get(place, "")
         before = max(minute for _, minute in places) - 1
-        used = await self._aside.run(partial(_count, takes=takes, forget=before if before != self._minute else None))
+        used = await self._aside.run(partial(_count, takes=takes, accounts=accounts, forget=before if before != self._minute else None))
         self._minute = before
         self._compare(used.clock_ms)
-        counts = {place: used.counts[place] - taken for place, taken in takes.items()}
+        counts = {place: used.rows[place].taken - taken for place, taken in takes.items()}
         for one, place in zip(batch, places, strict=True):
             taken = one.takes > 0 and counts[place] < self.limit
             counts[place] += one.takes
             if not one.answer.done():  # else its caller has gone
                 remaining = max(0, self.limit - counts[place])
-                one.answer.set_result(Slot(taken, self.limit, remaining, (place[1] + 1) * WINDOW_S))
+                one.answer.set_result(Slot(taken, self.limit, remaining, (place[1] + 1) * WINDOW_S, used.rows[place].version))
 
     def _compare(self, clock_ms: int) -> None:
         """Compare the clock of this process with the store's, which decides for all."""
@@ -110,15 +118,21 @@ class SharedLimiter:
         self._behind_ms = behind if abs(behind) > APART_MS else 0
 
 
+class _Counted(NamedTuple):
+    taken: int
+    version: AccountVersion
+
+
 class _Used(NamedTuple):
-    counts: dict[_Place, int]
+    rows: dict[_Place, _Counted]
     clock_ms: int
 
 
-def _count(connection: PostgresConnection, takes: dict[_Place, int], forget: int | None) -> _Used:
-    """Add to the counts and return them. `forget`: the minute before which counts are deleted."""
+def _count(connection: PostgresConnection, takes: dict[_Place, int], accounts: dict[_Place, str], forget: int | None) -> _Used:
+    """Add to the counts and return them, with the versions of the accounts. `forget`: the minute before which counts are deleted."""
     if forget is not None:
         connection.execute("DELETE FROM chatsvc_requests WHERE minute < ?", (forget,))
     keys, minutes = [key for key, _ in takes], [minute for _, minute in takes]
-    rows = connection.execute(_COUNT, (keys, minutes, list(takes.values()))).fetchall()
-    return _Used({(key, minute): taken for key, minute, taken, _ in rows}, rows[0][3])
+    rows = connection.execute(_COUNT, (keys, minutes, list(takes.values()), list(accounts.values()))).fetchall()
+    found = {(key, minute): _Counted(taken, AccountVersion(*version)) for key, minute, taken, *version, _ in rows}
+    return _Used(found, rows[0][-1])

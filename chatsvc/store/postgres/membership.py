@@ -1,93 +1,69 @@
-"""Ways in which a process works on a store: alone, or as one of several.
+"""Membership of a process in the work on a store: its row in the list of processes, and the schema that it knows.
 
-Alone, it holds the lock of the worker. Several share that lock, which keeps one that works alone out. Their transactions run one at a
-time, each under a lock of its own, so that units find the store as with one process. And each checks that the other processes have not
-removed this one from the list, since then its turns and queues are theirs.
+Each transaction checks both. A process that the others have taken for dead writes nothing of what it had begun, and enters anew.
 """
 
 from __future__ import annotations
 
-import os
-from typing import Protocol
-
 from chatsvc.domain.nodes import ServiceNode
 from chatsvc.store import nodes
-from chatsvc.store.database import StoreInUse, StoreUnavailable
+from chatsvc.store.database import StoreUnavailable
 from chatsvc.store.postgres.connection import PostgresConnection, PostgresTarget
-from chatsvc.store.postgres.lock import BEGIN_IN_TURN, Replaced, leave_to_several, note_worker, retake, try_lock, try_shared_lock
-from chatsvc.store.postgres.migrations import is_current, migrate
+from chatsvc.store.postgres.lock import BEGIN_IN_TURN
+from chatsvc.store.postgres.migrations import VERSION, check_schema, migrate
+from chatsvc.store.sqlite.migrations import MIGRATIONS
 
-_TRANSACTION = "pg_current_xact_id()::text"
-
-
-class Membership(Protocol):
-    """Part of a process in the work on a store.
-
-    begin: statements that begin a transaction; the last one returns its number, and whether the process may still write.
-    """
-
-    begin: str
-
-    def enter(self, connection: PostgresConnection, place: PostgresTarget) -> None:
-        """Take up the work, once; raises StoreInUse, and what migrations raise."""
-        ...
-
-    def enter_again(self, connection: PostgresConnection, place: PostgresTarget, before: int) -> None:
-        """Go on after the session with the backend `before` broke. Raises Replaced and StoreUnavailable."""
-        ...
+_BEGIN = f"""
+    {BEGIN_IN_TURN};
+    SELECT pg_current_xact_id()::text, EXISTS (SELECT 1 FROM nodes WHERE id = current_setting('chatsvc.node')), version FROM {VERSION}
+"""
 
 
-class SoleWorker:
-    """Membership of a process that works alone."""
-
-    begin = f"BEGIN; SELECT {_TRANSACTION}, true"
-
-    def __init__(self) -> None:
-        self._token = os.urandom(16)
-
-    def enter(self, connection: PostgresConnection, place: PostgresTarget) -> None:
-        """See Membership.enter."""
-        if not try_lock(connection):
-            raise StoreInUse(f"another process works on {place.name}")
-        migrate(connection, place)
-        note_worker(connection, self._token)
-
-    def enter_again(self, connection: PostgresConnection, place: PostgresTarget, before: int) -> None:
-        """See Membership.enter_again."""
-        retake(connection, self._token, before, place)
+class Replaced(StoreUnavailable):
+    """A newer version works on the store: this process can only end."""
 
 
-class SharedWorker:
-    """Membership of one of several processes. It is in the list of processes before its first transaction."""
+class Membership:
+    """Membership of one process."""
 
-    begin = f"{BEGIN_IN_TURN}; SELECT {_TRANSACTION}, EXISTS (SELECT 1 FROM nodes WHERE id = current_setting('chatsvc.node'))"
+    def __init__(self, node: ServiceNode, place: PostgresTarget) -> None:
+        self.node = node
+        self.leaves = False  # a process that ends does not enter anew
+        self._place = place
 
-    def __init__(self, node: ServiceNode) -> None:
-        self._node = node
-
-    def enter(self, connection: PostgresConnection, place: PostgresTarget) -> None:
-        """See Membership.enter. The first of a newer version migrates, once those of the older one have ended."""
-        if not is_current(connection, place):
-            if not try_lock(connection):
-                raise StoreInUse(f"another process works on {place.name}")
-            migrate(connection, place)
-            leave_to_several(connection)
-        elif not try_shared_lock(connection):
-            raise StoreInUse(f"a process without coordination works on {place.name}")
+    def enter(self, connection: PostgresConnection) -> None:
+        """Take up the work. The first process of a newer version migrates. Raises SchemaTooNew and StoreUnavailable."""
+        migrate(connection, self._place)
         self._name(connection)
-        connection.run_script(BEGIN_IN_TURN)
-        nodes.note(connection, self._node)
-        connection.driver.execute("COMMIT")
+        self._note(connection)
 
-    def enter_again(self, connection: PostgresConnection, place: PostgresTarget, before: int) -> None:
-        """See Membership.enter_again. Whether the process is still in the list, each transaction checks."""
-        del before
-        if not is_current(connection, place):
-            raise Replaced(f"a newer version has taken over {place.name}")
-        if not try_shared_lock(connection):
-            raise StoreUnavailable(f"{place.name}: a process without coordination holds the lock")
+    def enter_again(self, connection: PostgresConnection) -> None:
+        """Go on after the session broke. Raises Replaced and StoreUnavailable."""
+        if check_schema(connection, self._place) != len(MIGRATIONS):
+            raise self._replaced()
         self._name(connection)
+
+    def begin(self, connection: PostgresConnection) -> str:
+        """Begin a transaction and return its number. Raises Replaced, and StoreUnavailable where the process was taken for dead."""
+        transaction, is_listed, version = connection.run_script(_BEGIN)
+        if version == len(MIGRATIONS) and is_listed:
+            return str(transaction)
+        # The other processes wait for this transaction.
+        connection.driver.execute("ROLLBACK")
+        if version != len(MIGRATIONS):
+            raise self._replaced()
+        if not self.leaves:
+            self._note(connection)
+        raise StoreUnavailable(f"{self._place.name}: the other processes had taken this one for dead")
+
+    def _replaced(self) -> Replaced:
+        return Replaced(f"a newer version has taken over {self._place.name}")
 
     def _name(self, connection: PostgresConnection) -> None:
         """Name the process of a session, for its transactions."""
-        connection.execute("SELECT set_config('chatsvc.node', ?, false)", (self._node.id,))
+        connection.execute("SELECT set_config('chatsvc.node', ?, false)", (self.node.id,))
+
+    def _note(self, connection: PostgresConnection) -> None:
+        connection.run_script(BEGIN_IN_TURN)
+        nodes.note(connection, self.node)
+        connection.driver.execute("COMMIT")

@@ -7,6 +7,7 @@ from chatsvc.store.database import SchemaTooNew, StoreUnavailable
 from chatsvc.store.master_key import MasterKey
 from chatsvc.store.postgres.connection import PostgresConnection, PostgresTarget
 from chatsvc.store.postgres.dialect import FUNCTIONS, translate_schema
+from chatsvc.store.postgres.lock import BEGIN_IN_TURN
 from chatsvc.store.sqlite.migrations import MIGRATIONS
 
 VERSION = "chatsvc_schema"
@@ -57,21 +58,17 @@ def check_key(connection: PostgresConnection, key: MasterKey) -> None:
         key.of(check)
 
 
-def is_current(connection: PostgresConnection, place: PostgresTarget) -> bool:
-    """Report whether no step is missing; raises SchemaTooNew and StoreUnavailable."""
-    return check_schema(connection, place) == len(MIGRATIONS)
-
-
 def migrate(connection: PostgresConnection, place: PostgresTarget) -> None:
     """Apply all missing steps in one transaction, which a fault rolls back. Raises SchemaTooNew and StoreUnavailable.
 
-    The caller holds the lock of the worker.
+    Transactions of other processes wait meanwhile, and those of an older version find the newer schema.
     """
-    version = check_schema(connection, place)
-    if version == len(MIGRATIONS):
+    if check_schema(connection, place) == len(MIGRATIONS):
         return
-    connection.driver.execute("BEGIN")
+    connection.run_script(BEGIN_IN_TURN)
     try:
+        # Another process may have migrated before this one came to its turn.
+        version = check_schema(connection, place)
         if version == 0:
             connection.driver.execute(FUNCTIONS)
             connection.driver.execute(f"CREATE TABLE {VERSION} (version bigint NOT NULL, worker bytea)")

@@ -8,6 +8,7 @@ import logging
 import os
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -64,7 +65,7 @@ class PostgresNotices:
             self._listening = background.run("notices of other processes", self._listen, PAUSE_S, expected=(StoreUnavailable,))
 
     async def _listen(self) -> None:
-        connection = await asyncio.to_thread(_listen_to, self._place)
+        connection = await self._open()
         loop, readable = asyncio.get_running_loop(), asyncio.Event()
         # A copy of the descriptor: libpq closes its own when the connection breaks.
         copy = os.dup(connection.driver.fileno())
@@ -84,6 +85,16 @@ class PostgresNotices:
             loop.remove_reader(copy)
             os.close(copy)
             connection.close()
+
+    async def _open(self) -> PostgresConnection:
+        opening = asyncio.create_task(asyncio.to_thread(_listen_to, self._place))
+        try:
+            return await asyncio.shield(opening)
+        except asyncio.CancelledError:
+            # The thread cannot be cancelled: what it opens is closed.
+            with suppress(StoreUnavailable):
+                (await opening).close()
+            raise
 
     async def close(self) -> None:
         """Send what is queued, and hear no more."""

@@ -95,6 +95,7 @@ class GroupCommitDatabase:
 
     # Nobody else writes.
     lost: str | None = None
+    node: str | None = None
 
     def __init__(self, writer: BatchThread, readers: list[BatchThread], path: Path) -> None:
         self.writer = writer

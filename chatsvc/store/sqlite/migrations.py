@@ -738,6 +738,14 @@ MIGRATIONS: tuple[str, ...] = (
     ) STRICT;
     CREATE INDEX bot_test_runs_of_bot ON bot_test_runs (bot_id, number);
     """,
+    # 38: all processes over one store work, and commands write to it themselves.
+    """
+    DROP TABLE remote_commands;
+    DROP TABLE remote_files;
+    ALTER TABLE nodes DROP COLUMN state;
+    """,
+    # 39: versions of accounts, in PostgreSQL alone.
+    "",
 )
 
 
