@@ -167,7 +167,7 @@ class App:
         lock = await self._lock(folder)
         self._undo.append(lambda: os.close(lock))
         secret = stores.master_key_of(self.config, folder)
-        db = await self._store.open(folder, secret, node)
+        db = await self._store.open(folder, secret, node, serves=True)
         self._undo.append(db.close)
         self.replaced = db.replaced
         await facts.belongs_to(db, secret)

@@ -21,6 +21,7 @@ from typing import Any, Self
 import psycopg
 import pytest
 
+from chatsvc.config.model import DEFAULT_CONNECTIONS
 from chatsvc.domain.nodes import ServiceNode
 from chatsvc.store.batches import READERS, StoreDatabase
 from chatsvc.store.folder import Folder
@@ -243,18 +244,19 @@ def new_node() -> ServiceNode:
 
 
 class _InFile(OneProcess):
-    async def open(self, folder: Folder, key: MasterKey, node: ServiceNode, *, readers: int = READERS) -> StoreDatabase:
+    async def open(self, folder: Folder, key: MasterKey, node: ServiceNode, *, serves: bool) -> StoreDatabase:
         _copy_empty_store(folder.database)
-        return await super().open(folder, key, node, readers=readers)
+        return await super().open(folder, key, node, serves=serves)
 
 
 class _InDatabase(SeveralProcesses):
     def __init__(self) -> None:
         """Leave the place to the folder."""
+        self._connections = DEFAULT_CONNECTIONS
 
-    async def open(self, folder: Folder, key: MasterKey, node: ServiceNode, *, readers: int = READERS) -> StoreDatabase:
+    async def open(self, folder: Folder, key: MasterKey, node: ServiceNode, *, serves: bool) -> StoreDatabase:
         self._place = RUNNING[0].database_of(folder.database)
-        return await super().open(folder, key, node, readers=readers)
+        return await super().open(folder, key, node, serves=serves)
 
 
 def store_of_test() -> StoreChoice:

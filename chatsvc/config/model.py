@@ -195,13 +195,20 @@ class Metrics:
     listen: tuple[str, int] | None
 
 
+DEFAULT_CONNECTIONS = 10
+
+
 @dataclass(frozen=True)
 class PostgresSettings:
-    """PostgreSQL as the store: its URL, which holds no password, the same as parameters of libpq, and the password."""
+    """PostgreSQL as the store: its URL, which holds no password, the same as parameters of libpq, and the password.
+
+    `connections` is the most that a process opens to serve.
+    """
 
     url: str
     parameters: Mapping[str, str]
     password: Secret | None
+    connections: int = DEFAULT_CONNECTIONS
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from chatsvc.config.model import Acme, Config, Server, Smtp, TelegramNotices
+from chatsvc.config.model import DEFAULT_CONNECTIONS, Acme, Config, Server, Smtp, TelegramNotices
 from chatsvc.config.notices import STARTTLS
 from chatsvc.config.server import LETS_ENCRYPT
 from chatsvc.domain.pricing import Tier
@@ -26,6 +26,7 @@ def as_document(config: Config) -> dict[str, Any]:
         "store": {
             "url": config.store.url if config.store else None,
             "password": MASK if config.store and config.store.password else None,
+            "connections": config.store.connections if config.store else DEFAULT_CONNECTIONS,
         },
         "limits": {
             "requests_per_minute": limits.requests_per_minute,

@@ -9,16 +9,20 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from chatsvc.config import values
-from chatsvc.config.model import PostgresSettings, Secret
+from chatsvc.config.model import DEFAULT_CONNECTIONS, PostgresSettings, Secret
 from chatsvc.config.secret_files import secret
 from chatsvc.config.section import Section
 
-KEYS = ("url", "password", "password_file")
+KEYS = ("url", "password", "password_file", "connections")
+# A process writes with one connection, counts requests with another, hears notices with a third, and reads with at least two.
+LEAST_CONNECTIONS = 5
 _URL = re.compile(r"postgresql://([^:@/?#\s]+)(:[^@/?#]*)?@([^@/?#\s]*)/([^:@/?#\s]+)(?:\?([^?#\s]+))?")
 _HOST = re.compile(r"(?:\[([^\[\]]+)\]|([^:\[\]]*))(?::([0-9]{1,5}))?")
 _MODES = ("disable", "require", "verify-ca", "verify-full")
 _FILES = ("sslrootcert", "sslcert", "sslkey")
-_PARAMETERS = ("host", "sslmode", *_FILES)
+_PARAMETERS = ("host", "sslmode", "target_session_attrs", *_FILES)
+# The service writes: no other kind of host can serve it.
+_TARGETS = ("primary", "read-write")
 _PORT = "5432"
 
 
@@ -38,6 +42,7 @@ def read(section: Section) -> PostgresSettings | None:
     """Read the section; None without a URL."""
     address = section.optional("url", _address)
     password = secret(section, "password", values.login)
+    connections = section.plain("connections", values.whole(LEAST_CONNECTIONS, 1000), DEFAULT_CONNECTIONS)
     if not section.gives("url"):
         for key in ("password", "password_file"):
             if section.gives(key):
@@ -46,7 +51,7 @@ def read(section: Section) -> PostgresSettings | None:
         return None
     folder = section.source.folder
     files = {name: str(folder / Path(value)) for name, value in address.parameters.items() if name in _FILES}
-    return PostgresSettings(address.url, MappingProxyType({**address.parameters, **files}), password)
+    return PostgresSettings(address.url, MappingProxyType({**address.parameters, **files}), password, connections)
 
 
 def _address(text: str) -> _Address:
@@ -95,6 +100,8 @@ def _parameters(query: str | None) -> dict[str, str]:
         found[name] = unquote(value)
     if found.get("sslmode", _MODES[0]) not in _MODES:
         raise ValueError(f"expected sslmode to be {', '.join(_MODES[:-1])} or {_MODES[-1]}")
+    if found.get("target_session_attrs", _TARGETS[0]) not in _TARGETS:
+        raise ValueError(f"expected target_session_attrs to be {' or '.join(_TARGETS)}")
     if not found.get("host", "/").startswith("/"):
         raise ValueError("expected the folder of a Unix socket in host=, such as /run/postgresql")
     if ("sslcert" in found) != ("sslkey" in found):

@@ -56,7 +56,7 @@ def detached_file(result: Any) -> IO[bytes] | None:
 async def _perform(store: StoreChoice, config: Config, folder: Folder, secret: MasterKey, operation: str, arguments: dict[str, Any]) -> Any:
     """Perform the operation. Pending webhook events stay pending: the service sends them."""
     node = new_node(now_ms())
-    db = await store.open(folder, secret, node, readers=0)
+    db = await store.open(folder, secret, node, serves=False)
     try:
         await facts.belongs_to(db, secret)
         # Attempts whose process has ended were cut off.

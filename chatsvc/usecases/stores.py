@@ -51,8 +51,8 @@ def master_key_of(config: Config, folder: Folder) -> MasterKey:
 class StoreChoice(Protocol):
     """All that differs between the stores, for the service and for commands."""
 
-    async def open(self, folder: Folder, key: MasterKey, node: ServiceNode, *, readers: int = READERS) -> StoreDatabase:
-        """Open the store for a process; without readers for a command. Raises StoreUnavailable and SchemaTooNew."""
+    async def open(self, folder: Folder, key: MasterKey, node: ServiceNode, *, serves: bool) -> StoreDatabase:
+        """Open the store for a process that serves, or with one connection for a command. Raises StoreUnavailable and SchemaTooNew."""
         ...
 
     def services(self, config: Config, db: StoreDatabase, secret: MasterKey, clock: Callable[[], int] = now_ms) -> Services:
@@ -71,10 +71,10 @@ class StoreChoice(Protocol):
 class OneProcess:
     """SQLite: one process works, and its caches and locks are in memory."""
 
-    async def open(self, folder: Folder, key: MasterKey, node: ServiceNode, *, readers: int = READERS) -> StoreDatabase:
+    async def open(self, folder: Folder, key: MasterKey, node: ServiceNode, *, serves: bool) -> StoreDatabase:
         """See StoreChoice.open."""
         del node
-        return await GroupCommitDatabase.open(folder.database, key, readers=readers)
+        return await GroupCommitDatabase.open(folder.database, key, readers=READERS if serves else 0)
 
     def services(self, config: Config, db: StoreDatabase, secret: MasterKey, clock: Callable[[], int] = now_ms) -> Services:
         """See StoreChoice.services."""
@@ -98,15 +98,15 @@ class OneProcess:
 class SeveralProcesses:
     """PostgreSQL: any number of processes work, and leases and locks are in the store."""
 
-    def __init__(self, place: PostgresTarget) -> None:
-        self._place = place
+    def __init__(self, place: PostgresTarget, connections: int) -> None:
+        self._place, self._connections = place, connections
 
-    async def open(self, folder: Folder, key: MasterKey, node: ServiceNode, *, readers: int = READERS) -> StoreDatabase:
+    async def open(self, folder: Folder, key: MasterKey, node: ServiceNode, *, serves: bool) -> StoreDatabase:
         """See StoreChoice.open."""
-        from chatsvc.store.postgres.group_commit import PostgresDatabase
+        from chatsvc.store.postgres.group_commit import FOR_OTHERS, PostgresDatabase
 
         del folder
-        return await PostgresDatabase.open(self._place, key, readers=readers, node=node)
+        return await PostgresDatabase.open(self._place, key, readers=self._connections - FOR_OTHERS if serves else 0, node=node)
 
     def services(self, config: Config, db: StoreDatabase, secret: MasterKey, clock: Callable[[], int] = now_ms) -> Services:
         """See StoreChoice.services."""
@@ -136,7 +136,7 @@ class SeveralProcesses:
 
 def chosen(config: Config) -> StoreChoice:
     """Choose the store."""
-    return OneProcess() if config.store is None else SeveralProcesses(postgres_target(config.store))
+    return OneProcess() if config.store is None else SeveralProcesses(postgres_target(config.store), config.store.connections)
 
 
 def postgres_target(settings: PostgresSettings) -> PostgresTarget:

@@ -15,7 +15,7 @@ from aiohttp import ClientSession
 
 from chatsvc.app import App
 from chatsvc.config import Config
-from chatsvc.config.model import Secret
+from chatsvc.config.model import DEFAULT_CONNECTIONS, Secret
 from chatsvc.domain.nodes import ServiceNode
 from chatsvc.store import nodes
 from chatsvc.usecases import accounts, bots, keys
@@ -47,7 +47,7 @@ class Service:
 @pytest.fixture
 async def service(postgres: Postgres, config: Config, clock: FakeClock, session: ClientSession, tmp_path: Path) -> AsyncIterator[Service]:
     """Three services with a customer."""
-    store = SeveralProcesses(postgres.target(postgres.new_database()))
+    store = SeveralProcesses(postgres.target(postgres.new_database()), DEFAULT_CONNECTIONS)
     async with AsyncExitStack() as stack:
         apps, engines = [], []
         for name in ("one", "two", "three"):

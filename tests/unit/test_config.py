@@ -84,6 +84,7 @@ STORE = "postgresql://chatsvc@db.example.com/chat"
             {"host": "::1,db2", "port": "5433,5432", "user": "a@b", "sslmode": "disable"},
         ),
         ("postgresql://a@/c?host=/run/postgresql", {"host": "/run/postgresql", "user": "a", "dbname": "c"}),
+        (f"{STORE}?target_session_attrs=read-write", {"host": "db.example.com", "target_session_attrs": "read-write"}),
     ],
 )
 def test_the_address_of_postgresql_is_read_into_its_parts(folder: Folder, url: str, expected: dict[str, str]) -> None:
@@ -92,6 +93,11 @@ def test_the_address_of_postgresql_is_read_into_its_parts(folder: Folder, url: s
     assert store.parameters.items() >= expected.items()
     assert (store.url, store.password) == (url, Secret(SECRET))
     assert SECRET not in repr(store)
+
+
+def test_connections_to_postgresql_are_ten_unless_the_file_says_else(folder: Folder) -> None:
+    chosen = [folder.load(f"store: {{url: '{STORE}'{more}}}").store for more in ("", ", connections: 20")]
+    assert [one.connections for one in chosen if one] == [10, 20]
 
 
 def test_files_of_the_address_of_postgresql_start_at_the_configuration(folder: Folder) -> None:
@@ -114,6 +120,8 @@ def test_files_of_the_address_of_postgresql_start_at_the_configuration(folder: F
         ("url: 'postgresql://a@b/c?host=/run'", "store.url: expected one host"),
         ("url: 'postgresql://a@/c?host=run'", "store.url: expected the folder of a Unix socket"),
         ("url: 'postgresql://a@b/c?sslcert=x'", "store.url: expected sslcert and sslkey together"),
+        ("url: 'postgresql://a@b/c?target_session_attrs=any'", "store.url: expected target_session_attrs to be primary or read-write"),
+        (f"url: '{STORE}', connections: 4", "store.connections: expected"),
         (f"password: {SECRET}", "store.password: expected url beside it"),
     ],
 )

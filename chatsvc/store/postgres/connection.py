@@ -40,6 +40,10 @@ _LOCAL = ("localhost", "127.0.0.1", "::1")
 _FIXED = {"passfile": "/nonexistent/pgpass", "gssencmode": "disable", "sslcertmode": "disable", "target_session_attrs": "primary"}
 
 
+# After this a statement of a process that serves is ended: its caller has been refused long before.
+STATEMENT_S = 60
+
+
 class PostgresTarget(NamedTuple):
     """Address of a database: parameters of a connection, and a text for messages without secrets."""
 
@@ -144,6 +148,10 @@ class PostgresConnection:
         while results.nextset():
             pass
         return (results.fetchone() if results.description else None) or ()
+
+    def set_statement_timeout(self, seconds: int) -> None:
+        """Have statements of this session end after this time; 0: never."""
+        self.driver.execute(f"SET statement_timeout = '{seconds}s'".encode())
 
     @property
     def is_usable(self) -> bool:

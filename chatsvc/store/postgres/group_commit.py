@@ -22,7 +22,7 @@ from chatsvc.store.batches import READERS, BatchThread, Failed, Work, all_of_the
 from chatsvc.store.database import Connection, StoreUnavailable, Unit, Versioned
 from chatsvc.store.master_key import MasterKey
 from chatsvc.store.postgres.aside import AsideConnection
-from chatsvc.store.postgres.connection import PostgresConnection, PostgresTarget, connect, outage, translated
+from chatsvc.store.postgres.connection import STATEMENT_S, PostgresConnection, PostgresTarget, connect, outage, translated
 from chatsvc.store.postgres.membership import Membership, Replaced
 from chatsvc.store.postgres.migrations import check_key, check_schema
 from chatsvc.store.postgres.notices import PostgresNotices
@@ -30,6 +30,7 @@ from chatsvc.store.postgres.thread import PostgresThread
 
 T = TypeVar("T")
 BEAT_S = 1.0
+FOR_OTHERS = 3  # connections beside those that read: the one that writes, the one aside, and the one that hears notices
 HUNG_S = 5.0  # after this, a session that does nothing for this process is taken for cut off
 LOST_S = 10.0  # after this without a beat the others have taken this process for dead
 SLOW_S = 3.0  # after this, a server that does not answer a new connection either is taken for gone
@@ -204,6 +205,18 @@ def _status(connection: PostgresConnection, transaction: str) -> str | None:
     return str(status) if status else None
 
 
+def _connect_reader(place: PostgresTarget, name: str) -> PostgresConnection:
+    connection = connect(place, writes=False, name=name)
+    connection.set_statement_timeout(STATEMENT_S)
+    return connection
+
+
+def _vacuum(connection: PostgresConnection) -> None:
+    connection.set_statement_timeout(0)
+    connection.driver.execute("VACUUM")
+    connection.set_statement_timeout(STATEMENT_S)
+
+
 class PostgresDatabase:
     """The Database of one of any number of processes; made by `open`. `writer` and `readers` are public for the metrics.
 
@@ -252,7 +265,7 @@ class PostgresDatabase:
         try:
             await writer.run(lambda _: None)
             while len(threads) <= readers:
-                threads.append(await PostgresThread.open(partial(connect, place, writes=False, name=name)))
+                threads.append(await PostgresThread.open(partial(_connect_reader, place, name)))
         except BaseException as fault:
             for thread in reversed(threads):
                 await thread.close()
@@ -362,7 +375,7 @@ class PostgresDatabase:
     async def purge(self) -> None:
         """See Database.purge."""
         self._check_usable()
-        await self.writer.apart(lambda connection: connection.driver.execute("VACUUM"))
+        await self.writer.apart(_vacuum)
 
     async def close(self) -> None:
         """See Database.close. The process leaves the list."""

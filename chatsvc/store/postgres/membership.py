@@ -8,7 +8,7 @@ from __future__ import annotations
 from chatsvc.domain.nodes import ServiceNode
 from chatsvc.store import nodes
 from chatsvc.store.database import StoreUnavailable
-from chatsvc.store.postgres.connection import PostgresConnection, PostgresTarget
+from chatsvc.store.postgres.connection import STATEMENT_S, PostgresConnection, PostgresTarget
 from chatsvc.store.postgres.lock import BEGIN_IN_TURN
 from chatsvc.store.postgres.migrations import VERSION, check_schema, migrate
 from chatsvc.store.sqlite.migrations import MIGRATIONS
@@ -60,7 +60,8 @@ class Membership:
         return Replaced(f"a newer version has taken over {self._place.name}")
 
     def _name(self, connection: PostgresConnection) -> None:
-        """Name the process of a session, for its transactions."""
+        """Name the process of a session, for its transactions, whose statements end in time. Migrations may take longer."""
+        connection.set_statement_timeout(STATEMENT_S)
         connection.execute("SELECT set_config('chatsvc.node', ?, false)", (self.node.id,))
 
     def _note(self, connection: PostgresConnection) -> None:
