@@ -37,6 +37,7 @@ SLOW_S = 3.0  # after this, a server that does not answer a new connection eithe
 # Requests under way are refused within 10 s: these follow one after the other where the server is reached and does not answer.
 PROBE_S = 2  # the least that libpq takes
 RESOLVE_S = 2.0
+CLOSE_S = 5.0  # the longest that one piece of work holds up the end of a process
 
 
 _WAITING_SESSIONS = """
@@ -340,7 +341,7 @@ class PostgresDatabase:
             raise StoreUnavailable(fault)
 
     async def read(self, unit: Unit[T]) -> T:
-        """See Database.read. A process that may have lost the lock does not read either: others may have written."""
+        """See Database.read."""
         self._check_usable()
         if not self.readers:
             return await self.writer.run(unit)
@@ -378,15 +379,22 @@ class PostgresDatabase:
         await self.writer.apart(_vacuum)
 
     async def close(self) -> None:
-        """See Database.close. The process leaves the list."""
+        """See Database.close. The process leaves the list. Work that takes longer than CLOSE_S is cut off."""
         if self._closed:
             return
+        cutting = background.run("sessions that end late", self._cut_late, CLOSE_S / 2)
         self._membership.leaves = True
         with suppress(StoreUnavailable):
             await nodes.remove(self, self._membership.node.id)
         self._closed = True
         await background.cancel(self._beating)
         await self.notices.close()
-        for thread in (*self.readers, self.writer):
-            await thread.close()
+        await asyncio.gather(*(thread.close() for thread in (*self.readers, self.writer)))
         await self.aside.close()
+        await background.cancel(cutting)
+
+    async def _cut_late(self) -> None:
+        """Cut the sessions whose work takes longer than a process that ends may take: most wait for an answer that does not come."""
+        for one in self._threads:
+            if one.busy_since is not None and time.monotonic() - one.busy_since > CLOSE_S:
+                one.interrupt()
