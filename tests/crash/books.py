@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -46,13 +48,17 @@ def disagreements(database: Path) -> list[str]:
         result = query(database, f"PRAGMA {check}")
         if result != good:
             found.append(f"{check}: {result}")
+    return found + disagreements_in(partial(query, database))
+
+
+def disagreements_in(rows: Callable[[str], Rows]) -> list[str]:
+    """Everything that does not agree in the store that `rows` reads."""
+    found: list[str] = []
     for name, (one, other) in AGREEMENTS.items():
-        kept, counted = query(database, one), query(database, other)
+        kept, counted = rows(one), rows(other)
         if kept != counted:
             found.append(f"{name}: {set(kept) ^ set(counted)}")
-    for number, roles in query(
-        database, "SELECT conversation, group_concat(role) FROM (SELECT * FROM messages ORDER BY number) GROUP BY 1"
-    ):
+    for number, roles in rows("SELECT conversation, group_concat(role) FROM (SELECT * FROM messages ORDER BY number) AS said GROUP BY 1"):
         spoken = roles.split(",")
         if spoken != ["user", "assistant"] * (len(spoken) // 2):
             found.append(f"the messages of conversation {number} do not alternate: {roles}")

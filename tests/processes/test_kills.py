@@ -1,183 +1,243 @@
-"""Three processes over one PostgreSQL, killed at random moments: the store is compared with what callers were told."""
+"""Three processes over one PostgreSQL, disturbed at random moments: the store is compared with what callers and a webhook were told."""
 
 from __future__ import annotations
 
-import http.client
+import asyncio
+import itertools
 import json
 import random
 import signal
-import threading
-import time
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
-from typing import Any, NamedTuple
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Any
 
 import pytest
+from aiohttp import ClientSession, ClientTimeout, web
 
+from chatsvc.webhooks.slots import SLOTS_PER_BOT
 from tests.cli.support import Serving
-from tests.processes.conftest import NewSite
+from tests.crash.books import disagreements_in
+from tests.crash.test_kill import GONE, Customer, post
+from tests.engines.model_server import ModelServer, says
+from tests.postgres import Postgres
 from tests.processes.support import PostgresSite
-from tests.processes.test_serving import begin, fixed_port, restart
+from tests.processes.test_serving import fixed_port, restart, run_as_admin
+from tests.proxy import Proxy, hangs
+from tests.webhooks.certificates import Authority
+from tests.webhooks.receiver import Receiver
 
-LIMIT = 40  # messages of the account that many want to use up
-SETTINGS = "limits: {requests_per_minute: 1000000, connections_per_address: 1000}\nmaster_key:"
+_OUTSTANDING = "SELECT 1 FROM webhook_events WHERE state = 0 UNION ALL SELECT 1 FROM webhook_attempts WHERE success IS NULL LIMIT 1"
+OF_A_CONVERSATION = 4  # messages, fewer than the requests that one conversation may make
+LIMIT = 40  # messages of the account that two visitors want to use up
+# The store counts messages of a month by the name that SQLite has for it.
+STRFTIME = """
+    CREATE FUNCTION strftime(text, bigint, text) RETURNS text LANGUAGE sql AS
+        $$ SELECT to_char(to_timestamp($2) AT TIME ZONE 'UTC', 'YYYY-MM') $$
+"""
+
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("unmeasured_processes")]
 
 
-class Answer(NamedTuple):
-    """The answer that ended a caller's attempts with one message."""
+async def notes_and_replies(server: ModelServer, request: web.Request) -> web.StreamResponse:
+    """A model that notes each message as a request, and repeats it in its reply."""
+    said = server.seen[-1].body["messages"]
+    server.seen.clear()
+    if isinstance(said[-1]["content"], list):
+        return await says(f"Noted: {said[-3]['content']}")(server, request)
+    noted = {"request_type": "quote", "message": said[-1]["content"], "visitor_email": said[-1]["content"].split()[-1]}
+    used = {"type": "tool_use", "id": f"toolu_{random.getrandbits(60)}", "name": "capture_request", "input": noted}
+    body = {"id": "m", "type": "message", "role": "assistant", "model": "m", "stop_reason": "tool_use", "stop_sequence": None}
+    return web.json_response({**body, "content": [used], "usage": {"input_tokens": 1, "output_tokens": 1}})
 
-    user_id: str
-    message: str
-    status: int
-    reply: str | None
 
+class Visitor:
+    """Sends one message after the other, each with an Idempotency-Key until it is answered: every attempt that fails is made again."""
 
-class Caller(threading.Thread):
-    """Sends messages of one visitor, each with an Idempotency-Key until it is answered: every refused attempt is tried again."""
-
-    def __init__(self, name: str, key: str, bot: str, ports: list[int]) -> None:
-        super().__init__(name=name, daemon=True)
-        self._key, self._bot, self._ports = key, bot, ports
-        self.ended = threading.Event()
-        self.answers: list[Answer] = []
+    def __init__(self, name: str, of: Customer, ports: list[int]) -> None:
+        self.name = name
+        self._of, self._ports = of, itertools.cycle(ports)
+        self.ending = False
+        self.answered: list[tuple[str, str]] = []  # roles and texts, as the store has them
+        self.refused = 0  # no message of the allowance was left
         self.statuses: Counter[int | str] = Counter()
 
-    def run(self) -> None:
+    async def talk(self) -> None:
         """Send until told to end."""
-        number = 0
-        while not self.ended.is_set():
-            number += 1
-            self.answers.append(self._send(f"message {number}"))
-            time.sleep(0.01)
+        async with ClientSession(timeout=ClientTimeout(20)) as session:
+            for number in itertools.count():
+                if self.ending:
+                    break
+                await self._send(
+                    session, f"{self.name}-{number // OF_A_CONVERSATION}", f"{self.name} {number} {self.name}-{number}@example.com"
+                )
+                await asyncio.sleep(0.01)
 
-    def _send(self, message: str) -> Answer:
-        body = json.dumps({"chatbot_id": self._bot, "message": message, "user_id": self.name})
-        key = f"{self.name} {message}".replace(" ", "-")
-        headers = {"Authorization": f"Bearer {self._key}", "Content-Type": "application/json", "Idempotency-Key": key}
-        for attempt in range(100_000):
-            connection = http.client.HTTPConnection("127.0.0.1", self._ports[(attempt + len(message)) % len(self._ports)], timeout=40)
+    async def _send(self, session: ClientSession, user_id: str, message: str) -> None:
+        body, once = {"chatbot_id": self._of.bot, "message": message, "user_id": user_id}, message.replace(" ", "_")
+        while True:
             try:
-                connection.request("POST", "/api/v2/messages", body, headers)
-                response = connection.getresponse()
-                told = json.loads(response.read())
-            except (OSError, http.client.HTTPException) as fault:
-                self.statuses[type(fault).__name__] += 1
-                time.sleep(0.02)
+                status, told = await post(session, f"http://127.0.0.1:{next(self._ports)}", self._of.key, body, once)
+            except GONE:
+                self.statuses["gone"] += 1
+                await asyncio.sleep(0.02)
                 continue
-            finally:
-                connection.close()
-            self.statuses[response.status] += 1
-            if response.status in (200, 402):
-                return Answer(self.name, message, response.status, told["data"]["reply"] if response.status == 200 else None)
-            time.sleep(0.05)
-        raise TimeoutError(message)
+            self.statuses[status] += 1
+            if status == 200:
+                self.answered += [("user", message), ("assistant", told["data"]["reply"])]
+                return
+            if status == 402:
+                self.refused += 1
+                return
+            assert status == 503, (told["error"], told.get("reason"))
+            await asyncio.sleep(0.05)
 
 
 class Service:
-    """Three processes with callers of two accounts, one of which may send LIMIT messages."""
+    """Three processes, the first of which reaches PostgreSQL by a proxy; a webhook's receiver; visitors of two accounts."""
 
-    def __init__(self, sites: list[PostgresSite], stack: ExitStack) -> None:
-        self.sites, self._stack = sites, stack
-        for site in sites:
-            site.change("master_key:", SETTINGS)
-        self.ports = [fixed_port(site) for site in sites]
-        self.made = begin(sites[0])
-        self.account = self.made["account"]["id"]
-        self.small = sites[0].account("Small")
-        sites[0].json("account", "set", self.small, "--messages-limit", str(LIMIT))
-        small = sites[0].bot(self.small, model="offline"), sites[0].key(self.small)
-        self.processes: list[Serving] = [stack.enter_context(site.serve()) for site in sites]
-        wanted = [(f"v{number}", self.made["key"]["key"], self.made["bot"]["id"]) for number in range(4)]
-        wanted += [(f"s{number}", small[1], small[0]) for number in range(2)]
-        self.callers = [Caller(name, key, bot, self.ports) for name, key, bot in wanted]
+    def __init__(self, sites: list[PostgresSite], proxy: Proxy, receiver: Receiver) -> None:
+        self.sites, self.proxy, self.receiver = sites, proxy, receiver
+        self.processes: list[Serving] = []
+        self.visitors: list[Visitor] = []
+        self._talks: list[asyncio.Task[None]] = []
 
-    def kill(self, place: int) -> None:
-        """Kill a process and start it again."""
-        self.processes[place].end(signal.SIGKILL)
-        site = self.sites[place]
-        self.processes[place] = self._stack.enter_context(Serving(site.config, site.log, site.folder))
-
-    def stop(self) -> None:
-        """Let the callers end with what they have begun."""
-        for caller in self.callers:
-            caller.ended.set()
-        for caller in self.callers:
-            caller.join(60)
-            assert not caller.is_alive(), caller.statuses
+    async def start(self) -> None:
+        """Make two accounts, one of which may send LIMIT messages, and start all processes and visitors."""
+        first = self.sites[0]
+        ports = [fixed_port(site) for site in self.sites]
+        customers = []
+        for name, limit in (("Large", 1_000_000), ("Small", LIMIT)):
+            account = await asyncio.to_thread(first.account, name)
+            await asyncio.to_thread(first.json, "account", "set", account, "--messages-limit", str(limit))
+            customers.append(Customer(account, await asyncio.to_thread(first.bot, account), await asyncio.to_thread(first.key, account)))
+        large, small = customers
+        url = f"https://127.0.0.1:{self.receiver.port}/"
+        await asyncio.to_thread(first.json, "webhook", "set", large.bot, url, "--event", "request.created")
+        await asyncio.to_thread(run_as_admin, first, STRFTIME)
+        for site in self.sites:
+            self.processes.append(await asyncio.to_thread(site.serve))
+        self.visitors = [Visitor(name, of, ports) for of, names in ((large, "abcd"), (small, "xy")) for name in names]
+        self._talks = [asyncio.create_task(visitor.talk()) for visitor in self.visitors]
 
     @property
     def statuses(self) -> Counter[int | str]:
-        """All attempts of all callers by their outcome."""
-        return sum((caller.statuses for caller in self.callers), Counter())
+        """All attempts of all visitors by their outcome."""
+        return sum((visitor.statuses for visitor in self.visitors), Counter())
 
-    def check(self) -> None:
-        """Compare the store with the answers: nothing lost, nothing doubled, nothing over the limit."""
-        answers = [answer for caller in self.callers for answer in caller.answers]
-        assert set(self.statuses) & {400, 401, 403, 404, 409, 429, 500} == set(), self.statuses
-        told = {
-            caller.name: [
-                part
-                for answer in caller.answers
-                if answer.status == 200
-                for part in (("user", answer.message), ("assistant", answer.reply))
-            ]
-            for caller in self.callers
-        }
-        stored: dict[str, list[Any]] = {caller.name: [] for caller in self.callers}
-        for user_id, role, content in self.sites[0].rows(
+    async def kill(self, place: int) -> None:
+        """Kill a process and start it again."""
+        await asyncio.to_thread(self.processes[place].end, signal.SIGKILL)
+        self.processes[place] = await asyncio.to_thread(self.sites[place].serve)
+
+    async def stop(self) -> None:
+        """Let the visitors end with what they have begun, and the processes with the webhooks."""
+        for visitor in self.visitors:
+            visitor.ending = True
+        async with asyncio.timeout(60):
+            await asyncio.gather(*self._talks)
+            # Those in flight of a process that died are taken over, too.
+            while self.rows(_OUTSTANDING):  # noqa: ASYNC110  # what is waited for happens in another process
+                await asyncio.sleep(0.2)
+
+    def rows(self, statement: str) -> list[tuple[Any, ...]]:
+        """Read from the store."""
+        return self.sites[0].rows(statement)
+
+    def check(self, *, interrupted: int) -> None:
+        """Compare the store with what was told: nothing lost, nothing doubled, nothing over the limit.
+
+        interrupted: how many processes may have left webhooks in flight.
+        """
+        stored: dict[str, list[tuple[str, str]]] = {visitor.name: [] for visitor in self.visitors}
+        for user_id, role, content in self.rows(
             "SELECT c.user_id, m.role, m.content FROM messages m JOIN conversations c ON c.number = m.conversation ORDER BY m.number"
         ):
-            stored[user_id].append((role, content))
-        assert stored == told
-        used = dict(self.sites[0].rows("SELECT account_id, sum(messages_used)::bigint FROM allowances GROUP BY account_id"))
-        records = dict(self.sites[0].rows("SELECT account_id, count(*) FROM usage_records GROUP BY account_id"))
-        small = sum(answer.status == 200 for answer in answers if answer.user_id.startswith("s"))
-        assert used == records == {self.account: sum(answer.status == 200 for answer in answers) - small, self.small: small}
-        assert small <= LIMIT
-        if any(answer.status == 402 for answer in answers):
-            assert small == LIMIT
+            stored[user_id.split("-")[0]].append((role, content))
+        assert stored == {visitor.name: visitor.answered for visitor in self.visitors}
+        assert disagreements_in(self.rows) == []
+        assert self.rows("SELECT * FROM open_turns WHERE ended_at IS NULL") == []
+        small = sum(len(visitor.answered) // 2 for visitor in self.visitors[4:])
+        assert small == LIMIT if any(visitor.refused for visitor in self.visitors) else small <= LIMIT
+        assert not any(visitor.refused for visitor in self.visitors[:4])
+        # Each answered message of the large account made one record with its event, which was attempted once.
+        asked = sorted(text for visitor in self.visitors[:4] for role, text in visitor.answered if role == "user")
+        of_large = "FROM requests r JOIN webhook_events e ON e.record_id = r.id"
+        assert sorted(text for (text,) in self.rows(f"SELECT r.message {of_large}")) == asked
+        attempts = dict(self.rows(f"SELECT r.id, coalesce(a.error, '') {of_large} JOIN webhook_attempts a ON a.event_number = e.number"))
+        assert len(attempts) == self.rows("SELECT count(*) FROM webhook_attempts")[0][0] == len(asked)
+        received = Counter(json.loads(body)["data"]["id"] for body in self.receiver.bodies)
+        assert set(received.values()) <= {1}
+        missing = attempts.keys() - received
+        assert {attempts[record] for record in missing} <= {"interrupted"}
+        assert set(attempts.values()) <= {"", "interrupted"}
+        assert len(missing) <= SLOTS_PER_BOT * interrupted
+        assert received.keys() <= attempts.keys()
 
 
 @pytest.fixture
-def service(new_site: NewSite) -> Iterator[Service]:
-    """Three processes, with callers that send."""
-    with running(new_site) as made:
-        yield made
-
-
-@contextmanager
-def running(new_site: NewSite) -> Iterator[Service]:
-    """Start the processes and the callers."""
-    with ExitStack() as stack:
-        made = Service([new_site(name) for name in ("one", "two", "three")], stack)
-        for caller in made.callers:
-            caller.start()
+async def service(server: Postgres, tmp_path: Path) -> AsyncIterator[Service]:
+    """Three processes that serve, with visitors that send."""
+    authority, database = Authority(tmp_path), server.new_database()
+    async with AsyncExitStack() as stack:
+        model = await stack.enter_async_context(ModelServer(always=notes_and_replies))
+        receiver = await stack.enter_async_context(Receiver(authority.server("127.0.0.1")))
+        proxy = await stack.enter_async_context(Proxy(server.port))
+        sites = [PostgresSite(tmp_path / str(place), server, database, proxy.port if place == 0 else None) for place in range(3)]
+        for site in sites:
+            site.change(
+                "models: {offline: {engine: knowledge}}",
+                "limits: {requests_per_minute: 1000000, connections_per_address: 1000}\n"
+                f"webhooks: {{ca_file: {authority.file}, allowed_networks: [127.0.0.0/8]}}\n"
+                f'engines: {{anthropic: {{base_url: "{model.url}", api_key: none-needed, timeout_s: 10}}}}\n'
+                "models: {m: {engine: anthropic, model: m, input_usd_per_mtok: 1, output_usd_per_mtok: 2}}",
+            )
+        made = Service(sites, proxy, receiver)
         try:
+            await made.start()
             yield made
         finally:
-            for caller in made.callers:
-                caller.ended.set()
+            for visitor in made.visitors:
+                visitor.ending = True
+            for process in made.processes:
+                await asyncio.to_thread(process.end, signal.SIGKILL)
 
 
-def test_processes_that_are_killed_at_random_moments_lose_and_double_nothing(service: Service, pytestconfig: pytest.Config) -> None:
-    chance = random.Random(30)
-    for _ in range(pytestconfig.getoption("--kills")):
-        time.sleep(chance.uniform(0, 1))
-        service.kill(chance.randrange(3))
-    service.stop()
-    service.check()
-    assert service.statuses[200] > pytestconfig.getoption("--kills")
+async def test_processes_that_are_killed_at_random_moments_lose_and_double_nothing(service: Service, pytestconfig: pytest.Config) -> None:
+    chance, kills = random.Random(30), pytestconfig.getoption("--kills")
+    for _ in range(kills):
+        await asyncio.sleep(chance.uniform(0, 1))
+        await service.kill(chance.randrange(3))
+    await service.stop()
+    service.check(interrupted=kills)
+    assert service.statuses[200] > kills
 
 
-def test_postgresql_that_is_restarted_loses_and_doubles_nothing(service: Service) -> None:
+async def test_a_process_that_is_stopped_or_cut_off_for_a_while_loses_and_doubles_nothing(service: Service) -> None:
+    # Shorter than its lease, and longer.
+    for place, seconds in ((1, 3), (2, 12)):
+        service.processes[place].process.send_signal(signal.SIGSTOP)
+        await asyncio.sleep(seconds)
+        service.processes[place].process.send_signal(signal.SIGCONT)
+    for seconds in (3, 12):
+        with service.proxy.broken(hangs()):
+            await asyncio.sleep(seconds)
+    answered = service.statuses[200]
+    await asyncio.sleep(2)
+    assert service.statuses[200] > answered
+    await service.stop()
+    service.check(interrupted=4)
+    assert [process.process.poll() for process in service.processes] == [None] * 3
+
+
+async def test_postgresql_that_is_restarted_loses_and_doubles_nothing(service: Service) -> None:
     for _ in range(2):
-        time.sleep(1)
-        restart(service.sites[0])
+        await asyncio.sleep(1)
+        await asyncio.to_thread(restart, service.sites[0])
         answered = service.statuses[200]
-        deadline = time.monotonic() + 20
-        while service.statuses[200] < answered + 20:
-            assert time.monotonic() < deadline, service.statuses
-            time.sleep(0.1)
-    service.stop()
-    service.check()
+        async with asyncio.timeout(20):
+            while service.statuses[200] < answered + 20:  # noqa: ASYNC110  # what is waited for happens in another process
+                await asyncio.sleep(0.1)
+    await service.stop()
+    service.check(interrupted=3)
