@@ -25,6 +25,7 @@ async def _pass_gates(context: RequestContext) -> None:
     """Pass all gates, again where another process has changed meanwhile what they took from memory."""
     while True:
         refusal: ProblemError | None = None
+        context.key = context.account = None
         try:
             for gate in GATES:
                 await gate(context)

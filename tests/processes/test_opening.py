@@ -27,7 +27,7 @@ def test_a_message_is_answered_from_postgresql_and_no_file_holds_data(site: Post
     with psycopg.connect(f"host={site.server.folder} port={site.server.port} user=admin dbname={site.database}") as connection:
         assert connection.execute("SELECT count(*) FROM messages").fetchall() == [(2,)]
     shown = site.json("config", "show")
-    assert shown["store"] == {"url": site.url, "password": "***"}
+    assert shown["store"] == {"url": site.url, "password": "***", "connections": 10}
 
 
 def test_variables_and_files_of_libpq_fill_no_gap(site: PostgresSite) -> None:
