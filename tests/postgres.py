@@ -70,8 +70,11 @@ def free_port() -> int:
 class Postgres:
     """A running server; its superuser owns nothing of the service's."""
 
-    def __init__(self, *, listens: bool = False, is_durable: bool = False) -> None:
-        """Start it. With `listens` it takes connections at `port` too, with the password of the user."""
+    def __init__(self, *, listens: bool = False, is_durable: bool = False, standby_of: Postgres | None = None) -> None:
+        """Start it. With `listens` it takes connections at `port` too, with the password of the user.
+
+        standby_of: a server whose commits wait from now on for this one, which takes no writes until it is promoted.
+        """
         self._databases: dict[Path, str] = {}
         self.port = free_port() if listens else 5432
         self._options = [f"-cport={self.port}", f"-clisten_addresses={'127.0.0.1' if listens else ''}"]
@@ -85,23 +88,20 @@ class Postgres:
             os.chown(self.folder, nobody.pw_uid, nobody.pw_gid)
         self.folder.chmod(0o755)
         try:
-            self._run(
-                "initdb",
-                "-D",
-                str(self.data),
-                "-U",
-                "admin",
-                "--auth-local=trust",
-                "--auth-host=scram-sha-256",
-                "-E",
-                "UTF8",
-                "--locale=C.UTF-8",
-                "--no-sync",
-            )
+            if standby_of is None:
+                access = ("--auth-local=trust", "--auth-host=scram-sha-256")
+                self._run("initdb", "-D", str(self.data), "-U", "admin", *access, "-E", "UTF8", "--locale=C.UTF-8", "--no-sync")
+            else:
+                place = ("-h", str(standby_of.folder), "-p", str(standby_of.port), "-U", "admin")
+                self._run("pg_basebackup", "-D", str(self.data), *place, "--write-recovery-conf", "--checkpoint=fast", "--no-sync")
             self.process = self.start()
         except BaseException:
             shutil.rmtree(self.folder, ignore_errors=True)
             raise
+        if standby_of is not None:
+            standby_of.administer("ALTER SYSTEM SET synchronous_standby_names = '*'")
+            standby_of.administer("SELECT pg_reload_conf()")
+            return
         self.administer(f"CREATE ROLE {USER} LOGIN PASSWORD '{PASSWORD}'")
 
     @property

@@ -42,7 +42,7 @@ COMMANDS = {
     "saved-reply": ("chatsvc.cli.saved_reply:saved_reply", "Manage the texts that operators insert into their messages."),
     "parse": ("chatsvc.cli.parse:parse", "Show the date, time and contact data found in a sentence."),
     "config": ("chatsvc.cli.config:config", "Show the configuration in force."),
-    "nodes": ("chatsvc.cli.nodes:nodes", "List the processes: who works, who stands by."),
+    "nodes": ("chatsvc.cli.nodes:nodes", "List the processes of this service."),
     "doctor": ("chatsvc.cli.doctor:doctor", "List the faults of this installation with their remedies."),
     "healthcheck": ("chatsvc.cli.healthcheck:healthcheck", "Check whether the service is ready."),
     "licenses": ("chatsvc.cli.licenses:licenses", "List third-party software with its licences."),

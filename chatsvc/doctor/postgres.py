@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from chatsvc.store.examination import Examined, ServerState
 
 APART_MS = 2_000
-# Of a process, one that stands by, a command and a backup.
+# Of a process by default, a command and a backup.
 CONNECTIONS = 12
 _SAFE = {"fsync": ("on",), "full_page_writes": ("on",), "synchronous_commit": ("on", "remote_apply", "remote_write", "local")}
 

@@ -9,7 +9,7 @@ import random
 import signal
 from collections import Counter
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from tests.cli.support import Serving
 from tests.crash.books import disagreements_in
 from tests.crash.test_kill import GONE, Customer, post
 from tests.engines.model_server import ModelServer, says
-from tests.postgres import Postgres
+from tests.postgres import Postgres, require_programs
 from tests.processes.support import PostgresSite
 from tests.processes.test_serving import fixed_port, restart, run_as_admin
 from tests.proxy import Proxy, hangs
@@ -131,6 +131,13 @@ class Service:
         await asyncio.to_thread(self.processes[place].end, signal.SIGKILL)
         self.processes[place] = await asyncio.to_thread(self.sites[place].serve)
 
+    async def answers_again(self, within_s: float) -> None:
+        """Wait until messages are answered."""
+        answered = self.statuses[200]
+        async with asyncio.timeout(within_s):
+            while self.statuses[200] < answered + 20:  # noqa: ASYNC110  # what is waited for happens in another process
+                await asyncio.sleep(0.1)
+
     async def stop(self) -> None:
         """Let the visitors end with what they have begun, and the processes with the webhooks."""
         for visitor in self.visitors:
@@ -179,13 +186,21 @@ class Service:
 @pytest.fixture
 async def service(server: Postgres, tmp_path: Path) -> AsyncIterator[Service]:
     """Three processes that serve, with visitors that send."""
+    async with running(server, tmp_path) as made:
+        yield made
+
+
+@asynccontextmanager
+async def running(server: Postgres, tmp_path: Path, *others: Postgres) -> AsyncIterator[Service]:
+    """Run three processes with visitors. `others`: servers that the processes know beside the first one."""
     authority, database = Authority(tmp_path), server.new_database()
     async with AsyncExitStack() as stack:
         model = await stack.enter_async_context(ModelServer(always=notes_and_replies))
         receiver = await stack.enter_async_context(Receiver(authority.server("127.0.0.1")))
         proxy = await stack.enter_async_context(Proxy(server.port))
-        sites = [PostgresSite(tmp_path / str(place), server, database, proxy.port if place == 0 else None) for place in range(3)]
+        sites = [PostgresSite(tmp_path / str(place), server, database) for place in range(3)]
         for site in sites:
+            site.change(f"127.0.0.1:{server.port}/", ",".join(f"127.0.0.1:{one.port}" for one in (server, *others)) + "/")
             site.change(
                 "models: {offline: {engine: knowledge}}",
                 "limits: {requests_per_minute: 1000000, connections_per_address: 1000}\n"
@@ -193,6 +208,8 @@ async def service(server: Postgres, tmp_path: Path) -> AsyncIterator[Service]:
                 f'engines: {{anthropic: {{base_url: "{model.url}", api_key: none-needed, timeout_s: 10}}}}\n'
                 "models: {m: {engine: anthropic, model: m, input_usd_per_mtok: 1, output_usd_per_mtok: 2}}",
             )
+        if not others:
+            sites[0].change(f"127.0.0.1:{server.port}/", f"127.0.0.1:{proxy.port}/")
         made = Service(sites, proxy, receiver)
         try:
             await made.start()
@@ -223,9 +240,7 @@ async def test_a_process_that_is_stopped_or_cut_off_for_a_while_loses_and_double
     for seconds in (3, 12):
         with service.proxy.broken(hangs()):
             await asyncio.sleep(seconds)
-    answered = service.statuses[200]
-    await asyncio.sleep(2)
-    assert service.statuses[200] > answered
+    await service.answers_again(20)
     await service.stop()
     service.check(interrupted=4)
     assert [process.process.poll() for process in service.processes] == [None] * 3
@@ -235,9 +250,22 @@ async def test_postgresql_that_is_restarted_loses_and_doubles_nothing(service: S
     for _ in range(2):
         await asyncio.sleep(1)
         await asyncio.to_thread(restart, service.sites[0])
-        answered = service.statuses[200]
-        async with asyncio.timeout(20):
-            while service.statuses[200] < answered + 20:  # noqa: ASYNC110  # what is waited for happens in another process
-                await asyncio.sleep(0.1)
+        await service.answers_again(20)
     await service.stop()
     service.check(interrupted=3)
+
+
+async def test_a_standby_that_is_promoted_has_all_that_was_answered(tmp_path: Path) -> None:
+    require_programs()
+    with Postgres(listens=True) as first, Postgres(listens=True, standby_of=first) as second:
+        async with running(first, tmp_path, second) as service:
+            await asyncio.sleep(2)
+            first.process.send_signal(signal.SIGQUIT)
+            await asyncio.to_thread(first.process.wait, 20)
+            await asyncio.to_thread(second.administer, "SELECT pg_promote()")
+            for site in service.sites:
+                site.server = second
+            await service.answers_again(30)
+            await service.stop()
+            service.check(interrupted=3)
+            assert [process.process.poll() for process in service.processes] == [None] * 3

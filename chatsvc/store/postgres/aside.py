@@ -19,7 +19,7 @@ class AsideConnection(PostgresThread):
     """A connection that commits each statement; opened when first used."""
 
     def __init__(self, place: PostgresTarget, name: str) -> None:
-        super().__init__(partial(connect, place, writes=True, name=name, may_rest=True))
+        super().__init__(partial(connect, place, writes=True, name=name))
         self._place = place
         # Why the store cannot be used; the database that owns the connection sets it.
         self.fault: Callable[[], str | None] = lambda: None

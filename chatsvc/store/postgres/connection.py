@@ -20,7 +20,7 @@ from chatsvc.store.postgres.dialect import translate
 
 CONNECT_S = 3
 OLDEST = 15
-# A peer that is cut off is noticed on both sides within about 8 seconds, the worker's lock is free then.
+# A peer that is cut off is noticed on both sides within about 8 seconds.
 _CLIENT = {"keepalives": 1, "keepalives_idle": 3, "keepalives_interval": 1, "keepalives_count": 3, "tcp_user_timeout": 6000}
 _SESSION = {
     "client_encoding": "UTF8",
@@ -32,8 +32,8 @@ _SESSION = {
     "standard_conforming_strings": "on",
     "TimeZone": "UTC",
 }
-# A worker that hangs says nothing, and its session ends with the lock.
-_WRITER = {"idle_session_timeout": "10s", "idle_in_transaction_session_timeout": "10s"}
+# The transactions of the other processes wait for that of one that hangs.
+_WRITER = {"idle_in_transaction_session_timeout": "10s"}
 _READER = {"default_transaction_read_only": "on", "idle_in_transaction_session_timeout": "60s"}
 _LOCAL = ("localhost", "127.0.0.1", "::1")
 # The address alone says where the store is and who asks: libpq reads no file of the user's, and writes to no standby server.
@@ -168,16 +168,12 @@ class PostgresConnection:
         self.driver.close()
 
 
-def connect(
-    place: PostgresTarget, *, writes: bool, name: str = "", within_s: int = CONNECT_S, may_rest: bool = False
-) -> PostgresConnection:
-    """Open a connection; raises StoreUnavailable. `may_rest`: one that writes and may say nothing for long."""
+def connect(place: PostgresTarget, *, writes: bool, name: str = "", within_s: int = CONNECT_S) -> PostgresConnection:
+    """Open a connection; raises StoreUnavailable."""
     for variable in [one for one in os.environ if one.startswith("PG")]:
         # The address alone says where the store is: libpq would fill its gaps from these.
         del os.environ[variable]
     settings = {**_SESSION, **(_WRITER if writes else _READER)}
-    if may_rest:
-        settings["idle_session_timeout"] = "0"
     options = " ".join(f"-c {setting}={value}" for setting, value in settings.items())
     try:
         driver = psycopg.connect(

@@ -60,8 +60,6 @@ class CopyTarget:
         """
         connection = connect(place, writes=True, name="chatsvc copy")
         try:
-            # Reading the source may take longer than a session that writes may be silent.
-            connection.driver.execute("SET idle_session_timeout = 0")
             if not try_copy_lock(connection):
                 raise StoreInUse(place.name)
             target = cls(connection)

@@ -109,7 +109,7 @@ def _notify(connection: PostgresConnection, texts: list[str]) -> None:
 
 
 def _listen_to(place: PostgresTarget) -> PostgresConnection:
-    connection = connect(place, writes=True, name="chatsvc notices", may_rest=True)
+    connection = connect(place, writes=True, name="chatsvc notices")
     connection.driver.execute(f"LISTEN {_CHANNEL}")
     return connection
 
