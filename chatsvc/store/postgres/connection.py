@@ -151,7 +151,7 @@ class PostgresConnection:
 
     def set_statement_timeout(self, seconds: int) -> None:
         """Have statements of this session end after this time; 0: never."""
-        self.driver.execute(f"SET statement_timeout = '{seconds}s'".encode())
+        self.execute("SELECT set_config('statement_timeout', ?, false)", (f"{seconds}s",))
 
     @property
     def is_usable(self) -> bool:

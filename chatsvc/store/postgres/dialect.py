@@ -69,11 +69,11 @@ ADDITIONS = {
         END IF;
         RETURN NULL;
     END $$;
-    CREATE TRIGGER chatsvc_settings AFTER INSERT OR UPDATE OR DELETE ON accounts
+    CREATE TRIGGER chatsvc_settings AFTER UPDATE OR DELETE OR INSERT ON accounts
         FOR EACH ROW EXECUTE FUNCTION chatsvc_note_settings('id', 'message_credits');
-    CREATE TRIGGER chatsvc_settings AFTER INSERT OR UPDATE OR DELETE ON api_keys
+    CREATE TRIGGER chatsvc_settings AFTER UPDATE OR DELETE OR INSERT ON api_keys
         FOR EACH ROW EXECUTE FUNCTION chatsvc_note_settings('account_id', 'last_used_at');
-    CREATE TRIGGER chatsvc_settings AFTER INSERT OR UPDATE OR DELETE ON bots
+    CREATE TRIGGER chatsvc_settings AFTER UPDATE OR DELETE OR INSERT ON bots
         FOR EACH ROW EXECUTE FUNCTION chatsvc_note_settings('account_id', 'messages_used');
     CREATE FUNCTION chatsvc_note_activity() RETURNS trigger LANGUAGE plpgsql AS $$
     BEGIN

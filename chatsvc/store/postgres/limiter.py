@@ -118,13 +118,13 @@ class SharedLimiter:
         self._behind_ms = behind if abs(behind) > APART_MS else 0
 
 
-class _Counted(NamedTuple):
+class _MinuteCount(NamedTuple):
     taken: int
     version: AccountVersion
 
 
 class _Used(NamedTuple):
-    rows: dict[_Place, _Counted]
+    rows: dict[_Place, _MinuteCount]
     clock_ms: int
 
 
@@ -134,5 +134,5 @@ def _count(connection: PostgresConnection, takes: dict[_Place, int], accounts: d
         connection.execute("DELETE FROM chatsvc_requests WHERE minute < ?", (forget,))
     keys, minutes = [key for key, _ in takes], [minute for _, minute in takes]
     rows = connection.execute(_COUNT, (keys, minutes, list(takes.values()), list(accounts.values()))).fetchall()
-    found = {(key, minute): _Counted(taken, AccountVersion(*version)) for key, minute, taken, *version, _ in rows}
+    found = {(key, minute): _MinuteCount(taken, AccountVersion(*version)) for key, minute, taken, *version, _ in rows}
     return _Used(found, rows[0][-1])
