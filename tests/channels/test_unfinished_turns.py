@@ -15,7 +15,7 @@ from aiohttp import ClientSession
 from chatsvc.engines import Reply, Turn
 from chatsvc.store import channel_messages as stored
 from chatsvc.store.channel_messages import UnfinishedTurn
-from chatsvc.store.database import Database, StoreUnavailable
+from chatsvc.store.database import StoreUnavailable
 from chatsvc.usecases import channel_messages, turns, unfinished_turns
 from chatsvc.usecases.administration import perform
 from chatsvc.usecases.channel_messages import ArrivedMessage
@@ -124,7 +124,7 @@ async def test_nothing_is_begun_while_the_service_stops_and_an_erased_message_is
 ) -> None:
     services = caller.app.services
 
-    async def gone(_: Database) -> list[UnfinishedTurn]:
+    async def gone(*_: object) -> list[UnfinishedTurn]:
         return [UnfinishedTurn(caller.account, caller.bot, 12345)]
 
     with monkeypatch.context() as patched:

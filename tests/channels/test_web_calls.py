@@ -14,7 +14,7 @@ from aiohttp import ClientResponse, ClientSession
 
 from chatsvc.app import App
 from chatsvc.config import Config
-from chatsvc.domain.limiter import Limiter, Slot
+from chatsvc.domain.limiter import Slot
 from chatsvc.engines import Reply
 from chatsvc.usecases import web_visits
 from chatsvc.usecases.administration import perform
@@ -492,7 +492,7 @@ class TestLimits:
             return Slot(True, 1000, 1000, 0)
 
         # The slots of a minute are of no interest here.
-        monkeypatch.setattr(Limiter, "take", take)
+        monkeypatch.setattr(type(app.services.new_limiter("any", 1)), "take", take)
         assert (await calls[0].send())[0] == 200
         statuses = [
             status for status, _ in await asyncio.gather(*(one.send(key=f"one-of-many-at-once-{place}") for place, one in enumerate(calls)))

@@ -56,13 +56,13 @@ OTHERS = {
     "answer",
     "answer to a button",
     "closing of webhook connections",
-    "commands of other processes",
     "connection to PostgreSQL",
     "end of a turn",
     "notices of other processes",
     "notices to other processes",
     "examination of the installation",
     "list of processes",
+    "master key of the store",
     "new connection",
     "notices of the team",
     "outbox queue",
@@ -70,6 +70,7 @@ OTHERS = {
     "rate limit",
     "read receipt",
     "sending of a message",
+    "sessions that end late",
     "sign of life of PostgreSQL",
     "telegram poller",
     "turns in line",
@@ -77,6 +78,7 @@ OTHERS = {
     "watchdog",
     "webhook delivery",
     "webhook queue",
+    "work of other processes",
 }
 
 
@@ -138,18 +140,18 @@ def test_every_loop_is_among_them() -> None:
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Call) and ast.unparse(node.func).endswith((".create_task", ".ensure_future")):
                 started.add(path.relative_to(Path(chatsvc.__file__).parent).as_posix())
-            if isinstance(node, ast.Call) and ast.unparse(node.func) in {"background.run", "background.start"}:
+            if isinstance(node, ast.Call) and ast.unparse(node.func) in {"background.run", "background.start", "of_one"}:
                 named.add(ast.literal_eval(node.args[0]) if isinstance(node.args[0], ast.Constant) else ast.unparse(node.args[0]))
     # Their tasks are awaited by a caller, who gets the fault.
     assert started - {"background.py"} <= AWAITED
-    assert named == {*LOOPS, *OTHERS, "name", "f'knowledge {computation.kind}'", "f'command {command}'"}
+    assert named == {*LOOPS, *OTHERS, "name", "f'knowledge {computation.kind}'"}
 
 
 AWAITED = {
     "http/connection.py",
     "app.py",
     "outbound/dialler.py",
-    "store/postgres/session.py",
+    "store/postgres/notices.py",
     "usecases/conversation_locks.py",
     "usecases/knowledge_cache.py",
     "usecases/web_visits.py",
