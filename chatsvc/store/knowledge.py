@@ -87,7 +87,8 @@ async def version(db: Database, bot_id: str) -> int:
 
 def _versions(connection: Connection, bot_ids: list[str]) -> list[int]:
     sql = "SELECT coalesce(max(number), 0) FROM knowledge_changes WHERE bot_id = ?"
-    return [connection.execute(sql, (bot_id,)).fetchone()[0] for bot_id in bot_ids]
+    found = {bot_id: connection.execute(sql, (bot_id,)).fetchone()[0] for bot_id in set(bot_ids)}
+    return [found[bot_id] for bot_id in bot_ids]
 
 
 async def whole(db: Database, bot_id: str) -> Whole:

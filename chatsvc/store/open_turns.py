@@ -88,10 +88,21 @@ def _open(connection: Connection, turns: list[NewTurn]) -> list[Opening]:
     """Open turns in order; the result is that of opening them one by one."""
     accounts = {turn.account_id for turn in turns if turn.account_id is not None}
     allowances = {account_id: _allowance(connection, account_id) for account_id in accounts}
-    return [_open_one(connection, turn, allowances) for turn in turns]
+    keys = {(turn.account_id, turn.key) for turn in turns if turn.key is not None}
+    if len(keys) < sum(turn.key is not None for turn in turns):
+        # A later one joins an earlier one, which has to be there.
+        return [opening for turn in turns for opening in _open_new(connection, [turn], allowances)]
+    return _open_new(connection, turns, allowances)
 
 
-def _open_one(connection: Connection, turn: NewTurn, allowances: Mapping[str, Allowance | None]) -> Opening:
+def _open_new(connection: Connection, turns: list[NewTurn], allowances: Mapping[str, Allowance | None]) -> list[Opening]:
+    """Open turns whose keys differ."""
+    refused = [_refusal(connection, turn, allowances) for turn in turns]
+    opened = iter(_insert(connection, [turn for turn, refusal in zip(turns, refused, strict=True) if refusal is None]))
+    return [next(opened) if refusal is None else refusal for refusal in refused]
+
+
+def _refusal(connection: Connection, turn: NewTurn, allowances: Mapping[str, Allowance | None]) -> Opening | None:
     allowance = allowances[turn.account_id] if turn.account_id is not None else None
     if allowance is None and turn.account_id is not None:
         return AccountGone()
@@ -100,16 +111,20 @@ def _open_one(connection: Connection, turn: NewTurn, allowances: Mapping[str, Al
         return known
     if turn.month is not None and (allowance is None or allowance.reserve(turn.month) is None):
         return AllowanceSpent()
-    if turn.place is not None:
-        connection.execute("UPDATE open_turns SET awaited = 1 WHERE place = ? AND awaited = 0", (turn.place,))
-    number, earlier = connection.execute(
-        """
-        INSERT INTO open_turns (node, account_id, month, place, key, fingerprint) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
-        RETURNING number, EXISTS (SELECT 1 FROM open_turns e WHERE e.place = ?4 AND e.number < open_turns.number)
-        """,
-        (turn.node, turn.account_id, turn.month, turn.place, turn.key, turn.fingerprint),
-    ).fetchone()
-    return OpenedTurn(number, not earlier)
+    return None
+
+
+def _insert(connection: Connection, turns: list[NewTurn]) -> list[OpenedTurn]:
+    values = [value for turn in turns for value in (turn.node, turn.account_id, turn.month, turn.place, turn.key, turn.fingerprint)]
+    begin = "INSERT INTO open_turns (node, account_id, month, place, key, fingerprint) VALUES "
+    numbers = sorted(number for (number,) in at_once(connection, begin, "(?, ?, ?, ?, ?, ?)", values, " RETURNING number"))
+    places: list[Any] = list({turn.place for turn in turns if turn.place is not None})
+    rows = at_once(connection, "SELECT place, min(number) FROM open_turns WHERE place IN (", "?", places, ") GROUP BY place")
+    first = {bytes(place): number for place, number in rows}
+    opened = [OpenedTurn(number, turn.place is None or first[turn.place] == number) for number, turn in zip(numbers, turns, strict=True)]
+    waited_for: list[Any] = list({turn.place for turn, one in zip(turns, opened, strict=True) if not one.is_first})
+    at_once(connection, "UPDATE open_turns SET awaited = 1 WHERE awaited = 0 AND place IN (", "?", waited_for, ")")
+    return opened
 
 
 def _known(connection: Connection, turn: NewTurn) -> KnownKey | None:
