@@ -246,7 +246,7 @@ async def test_what_was_in_flight_when_the_process_ended_is_unknown_and_never_se
     await chat.say("hello")
     await chat.until("queued")
     await api.until(lambda: len(api.of("sendMessage")) == 1)
-    await execute(chat.caller.app, "UPDATE messages SET in_flight = 1 WHERE outbox IS NOT NULL")
+    await execute(chat.caller.app, "UPDATE messages SET in_flight = 1, node = NULL WHERE outbox IS NOT NULL")
     # As the next process does.
     later = outbox.Outbox(chat.services, {})
     await later.start()

@@ -324,6 +324,7 @@ async def test_doctor_names_a_refused_token_and_a_group_without_the_bot(config: 
     assert await asyncio.to_thread(lambda: list(team.group(replace(config, notices=Notices())))) == []
 
 
+@pytest.mark.sqlite  # doctor reads the file
 async def test_doctor_names_a_token_that_another_program_polls(
     bot: Caller, api: BotApi, config: Config, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -214,6 +214,7 @@ async def test_a_removed_channel_is_not_polled_any_more(bot: Caller, api: BotApi
     assert len(api.calls) == asked
 
 
+@pytest.mark.sqlite  # doctor reads the file
 async def test_a_token_that_is_refused_or_used_elsewhere_is_told_until_it_works(
     bot: Caller, api: BotApi, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -240,6 +241,7 @@ async def channel_findings(bot: Caller) -> list[tuple[str, Any]]:
     return [(one.code, one.facts) for one in examined.findings if one.name == "channels"]
 
 
+@pytest.mark.sqlite  # doctor reads the file
 async def test_doctor_asks_about_the_token_before_a_poll_has_told(bot: Caller, api: BotApi) -> None:
     await api.until(lambda: bool(api.of("getUpdates")))
     assert await channel_findings(bot) == []
@@ -249,6 +251,7 @@ async def test_doctor_asks_about_the_token_before_a_poll_has_told(bot: Caller, a
     assert await channel_findings(bot) == []
 
 
+@pytest.mark.sqlite  # doctor reads the file
 async def test_doctor_names_a_platform_that_cannot_be_reached(bot: Caller, api: BotApi, monkeypatch: pytest.MonkeyPatch) -> None:
     await api.until(lambda: bool(api.of("getUpdates")))
     api.fail("getMe", Fault(502, "Bad Gateway"))

@@ -761,6 +761,7 @@ async def test_usage_shows_what_was_sent_this_month(phone: Phone, caller: Caller
     assert await usage() == [(1201, 201, None)]
 
 
+@pytest.mark.sqlite  # doctor reads the file
 async def test_doctor_names_a_callback_that_is_not_called(phone: Phone, api: GraphApi, caller: Caller) -> None:
     async def codes() -> list[tuple[str, Any]]:
         examined = await perform(phone.services, ADMIN, "doctor.run", {})

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
 import pytest
 from aiohttp import ClientSession, CookieJar
@@ -18,7 +19,7 @@ from chatsvc.domain.actors import ANONYMOUS
 from chatsvc.metrics.collector import Exposition
 from chatsvc.outbound.egress import Egress
 from chatsvc.outbound.smtp import client_name
-from chatsvc.store.sqlite.group_commit import GroupCommitDatabase
+from chatsvc.store.batches import StoreDatabase
 from chatsvc.usecases.administration import perform
 from tests.conftest import Caller
 from tests.dashboard.client import Client
@@ -81,8 +82,7 @@ async def test_my_settings_say_where_notices_go(administrator: Client, app: App)
 
 
 async def test_metrics_count_outcomes_and_what_waits(app: App, caller: Caller, mailbox: Mailbox) -> None:
-    assert isinstance(app.services.db, GroupCommitDatabase)
-    exposition = Exposition(app.services, app.services.db)
+    exposition = Exposition(app.services, cast("StoreDatabase", app.services.db))
     await perform(app.services, ADMIN, "mail.test", {"email": "ada@example.com"})
     mailbox.replies["RCPT"] = "550 no"
     await perform(app.services, ADMIN, "mail.test", {"email": "ada@example.com"})

@@ -239,6 +239,7 @@ async def test_after_a_crash_what_was_being_sent_is_unknown(desk: Desk, post: Po
     desk.clock.advance(2)
     ((number, _),) = await stored.due(desk.services.db, desk.clock(), 10)
     await stored.begin(desk.services.db, number, desk.clock())
+    await desk.services.db.write(lambda connection: connection.execute("UPDATE mails SET node = NULL"))
     assert await stored.resume(desk.services.db, desk.clock()) == 1
     assert await post.states() == [("waiting", "unknown", 1, "interrupted")]
     assert await stored.resume(desk.services.db, desk.clock()) == 0

@@ -76,6 +76,7 @@ def test_the_first_command_makes_a_master_key_of_256_bits(folder: Folder) -> Non
     assert (key_of(folder), files(folder)) == (key, ["master.key"])
 
 
+@pytest.mark.sqlite
 def test_a_database_without_its_key_is_refused_and_gets_no_new_one(folder: Folder) -> None:
     key = key_of(folder)
     in_database(folder.database, furnish)
@@ -229,6 +230,7 @@ def test_a_given_key_is_rotated_to_one_that_is_given_too(folder: Folder, setting
     assert opens(replace(settings, master_key=Secret("c3" * 32)), bot)
 
 
+@pytest.mark.sqlite
 def test_a_signing_key_that_cannot_be_opened_is_counted_and_left(folder: Folder, settings: Config, bot: str) -> None:
     keep(settings, bot)
     broken = "UPDATE webhooks SET signing_key = x'0102'"

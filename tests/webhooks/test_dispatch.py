@@ -268,8 +268,8 @@ async def test_a_receiver_that_never_answers_delays_no_other(
 
 async def more_bots(caller: Caller, count: int) -> list[str]:
     """Further bots of the account with a webhook and a pending event, by id."""
-    columns = {row[1] for row in await execute(caller.app, "PRAGMA table_info(bots)")}
-    rest = ", ".join(columns - {"id", "number"})
+    cursor: Any = await caller.app.services.db.read(lambda connection: connection.execute("SELECT * FROM bots LIMIT 1"))
+    rest = ", ".join({column[0] for column in cursor.description} - {"id", "number"})
     ids = [f"bot {number}" for number in range(count)]
 
     for bot in ids:
