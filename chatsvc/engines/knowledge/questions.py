@@ -16,6 +16,7 @@ _NO_QUESTION = (*smalltalk.ACTS, "insult", "give", "person")
 _TELLING = 2  # letters of a word that tells what a question is about
 _FEWEST_WORDS = 3  # of a question that names no thing
 _CALLS = 0.8  # probability from which a person is called
+_LIKELY = 0.4  # least probability of one act where it is to be told from all others
 _SURELY = 0.9  # probability of small talk, an insult or an answer to the bot, which is no entry to be
 
 
@@ -31,7 +32,7 @@ def asks(text: str, language: str) -> bool:
 def needs_answer(text: str, language: str) -> bool:
     """Return whether a text may become an entry. No small talk, insult or answer to the bot, and nothing that names no thing."""
     read = _read(text, language)
-    if all(clause.may_be(*_NO_QUESTION) >= _SURELY for clause in read):
+    if all(clause.may_be(*_NO_QUESTION) >= _SURELY and clause.acts[clause.act] >= _LIKELY for clause in read):
         return False
     if any(clause.matter for clause in read):
         return True
