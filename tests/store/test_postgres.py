@@ -7,6 +7,7 @@ import os
 import signal
 import time
 from collections.abc import AsyncIterator, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from chatsvc.store.database import ConstraintViolated, SchemaTooNew, StoreFault,
 from chatsvc.store.postgres import connection
 from chatsvc.store.postgres.connection import PostgresTarget, target
 from chatsvc.store.postgres.dialect import translate, translate_schema
-from chatsvc.store.postgres.group_commit import PostgresDatabase
+from chatsvc.store.postgres.group_commit import PostgresDatabase, transaction_status
 from tests.postgres import Postgres, new_node, require_programs
 from tests.store.support import chat, furnish
 
@@ -179,6 +180,11 @@ async def test_a_commit_whose_answer_is_lost_is_asked_for(db: PostgresDatabase, 
     assert applied == (["done"] if took_place else [])
     [(name,)] = await db.read(lambda connection: connection.execute("SELECT name FROM accounts").fetchall())
     assert (name == "changed") is took_place
+
+
+def test_a_commit_that_the_server_has_not_had_did_not_take_place(place: PostgresTarget) -> None:
+    with closing(connection.connect(place, writes=False)) as session:
+        assert transaction_status(session, str(2**40)) is None  # as after a failover
 
 
 async def test_a_read_that_fails_fails_alone_and_a_closed_store_refuses(db: PostgresDatabase) -> None:

@@ -151,7 +151,7 @@ class _Writer(PostgresThread):
                 self._membership.enter_again(connection)
                 while self._doubts:
                     transaction, settle = self._doubts[0]
-                    if _status(connection, transaction) == "committed":
+                    if transaction_status(connection, transaction) == "committed":
                         self._loop.call_soon_threadsafe(settle)
                     self._doubts.pop(0)
         except BaseException as fault:
@@ -181,7 +181,7 @@ class _Writer(PostgresThread):
                     time.sleep(0.2)
                     continue
                 try:
-                    status = _status(again, doubt.transaction)
+                    status = transaction_status(again, doubt.transaction)
                     if status != "in progress":
                         self._doubts.pop()
                         if status == "committed":
@@ -200,9 +200,12 @@ def _apply(batch: list[Work], results: list[Any]) -> None:
             work.applied(result)
 
 
-def _status(connection: PostgresConnection, transaction: str) -> str | None:
-    """Return `committed`, `aborted` or `in progress`."""
-    (status,) = connection.execute("SELECT pg_xact_status(?::xid8)", (transaction,)).fetchone()
+def transaction_status(connection: PostgresConnection, transaction: str) -> str | None:
+    """Return `committed`, `aborted` or `in progress`. None for one that the server has not had, as after a failover."""
+    try:
+        (status,) = connection.execute("SELECT pg_xact_status(?::xid8)", (transaction,)).fetchone()
+    except psycopg.errors.InvalidParameterValue:
+        return None
     return str(status) if status else None
 
 
