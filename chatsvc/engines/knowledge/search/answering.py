@@ -331,9 +331,11 @@ class FactIndex:
 
     def _of_last_words(self, question: Question) -> Judged | None:
         """Judge a bare question for a fact by the things that the visitor named in the message before."""
+        if question.kind not in amounts.PROPER:
+            return None
         found = self.judged(question, f"{question.before} {question.text}")
         best = found.entries[0] if found.entries else None
-        if best is None or question.kind not in amounts.PROPER or not best.fits or found.confidence < HEDGE:
+        if best is None or not best.fits or found.confidence < HEDGE:
             return None
         return found if best.is_titled(following.own_things(found, question.kind)) else None
 
