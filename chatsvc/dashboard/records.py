@@ -10,9 +10,9 @@ from chatsvc.dashboard.page import Page
 from chatsvc.domain.captures import APPOINTMENT_STATUSES, REQUEST_STATUSES
 from chatsvc.domain.hand_off import WAITING
 from chatsvc.domain.models import CHANNELS, Bot, Conversation
+from chatsvc.usecases.conversation_list import MOST_WAITING
 
 MOST_BOTS = 1000
-MOST_WAITING = 20
 KEPT = ("status", "note", "assignee")
 TONES = {
     "new": "info",

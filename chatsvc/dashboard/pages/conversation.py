@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+from collections.abc import Mapping
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -79,44 +80,26 @@ async def erase(page: Page) -> HttpResponse:
 async def take(page: Page) -> HttpResponse:
     """Take the conversation over; that of another operator only with `yes`."""
     fields = await page.form()
-    try:
-        await page.perform("conversation.take", conversation=page.params["conversation"], yes=fields.checked("yes"))
-    except Refused as fault:
-        return await _show(page, fault)
-    return page.redirect(f"{_here(page)}#write")
+    return await _act(page, "conversation.take", {"yes": fields.checked("yes")}, to="#write")
 
 
 async def reply(page: Page) -> HttpResponse:
     """Write to the visitor, which takes the conversation."""
     fields = await page.form()
-    try:
-        await page.perform(
-            "conversation.reply", conversation=page.params["conversation"], text=fields.raw("text"), yes=fields.checked("yes")
-        )
-    except Refused as fault:
-        return await _show(page, fault, reply=fields)
-    return page.redirect(f"{_here(page)}#write")
+    written = {"text": fields.raw("text"), "yes": fields.checked("yes")}
+    return await _act(page, "conversation.reply", written, to="#write", reply=fields)
 
 
 async def note(page: Page) -> HttpResponse:
     """Write a private note."""
-    fields = await page.form()
-    text = fields.raw("text")
-    try:
-        await page.perform("conversation.note", conversation=page.params["conversation"], text=text)
-    except Refused as fault:
-        return await _show(page, fault, note=text)
-    return page.redirect(_here(page))
+    text = (await page.form()).raw("text")
+    return await _act(page, "conversation.note", {"text": text}, note=text)
 
 
 async def assign(page: Page) -> HttpResponse:
     """Assign the conversation to an operator, or to nobody."""
     fields = await page.form()
-    try:
-        await page.perform("conversation.assign", conversation=page.params["conversation"], email=fields.text("email"))
-    except Refused as fault:
-        return await _show(page, fault)
-    return page.redirect(_here(page), done="saved")
+    return await _act(page, "conversation.assign", {"email": fields.text("email")}, done="saved")
 
 
 async def show_typing(page: Page) -> HttpResponse:
@@ -128,11 +111,18 @@ async def show_typing(page: Page) -> HttpResponse:
 async def release(page: Page) -> HttpResponse:
     """Give the conversation back to the bot; that of another operator only with `yes`."""
     fields = await page.form()
+    return await _act(page, "conversation.release", {"yes": fields.checked("yes")}, done="released")
+
+
+async def _act(
+    page: Page, operation: str, arguments: Mapping[str, object], *, to: str = "", done: str | None = None, **typed: Any
+) -> HttpResponse:
+    """Perform an operation on the conversation and lead to its part `to`. A refusal is shown there, with what was typed."""
     try:
-        await page.perform("conversation.release", conversation=page.params["conversation"], yes=fields.checked("yes"))
+        await page.perform(operation, conversation=page.params["conversation"], **arguments)
     except Refused as fault:
-        return await _show(page, fault)
-    return page.redirect(_here(page), done="released")
+        return await _show(page, fault, **typed)
+    return page.redirect(f"{_here(page)}{to}", done=done)
 
 
 def _here(page: Page) -> str:
