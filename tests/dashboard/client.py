@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass
 from html import escape
 from typing import Any
@@ -106,6 +107,15 @@ class Client:
     async def post(self, path: str, fields: dict[str, Any] | list[tuple[str, Any]] | None = None, **options: Any) -> Shown:
         """POST fields as a form."""
         return await self.request("POST", path, data=fields or {}, **options)
+
+    async def settled(self, page: Shown) -> Shown:
+        """Follow a computation in the background until it is done."""
+        for _ in range(200):
+            if "data-refresh" not in page.body:
+                return page
+            await asyncio.sleep(0.1)
+            page = await self.get(page.path)
+        raise AssertionError(page.text)
 
     async def submit(self, path: str, action: str, *, where: dict[str, str] | None = None, follow: bool = True, **typed: Any) -> Shown:
         """Open a page, fill in an operation's form, and send it like a browser.

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
-
 import pytest_asyncio
 
 from chatsvc.engines import Evidence
 from chatsvc.store import exchanges
-from tests.dashboard.client import Client, Shown
+from tests.dashboard.client import Client
 from tests.dashboard.site import Site
 from tests.store.support import ignore, new_exchange
 
@@ -25,16 +23,6 @@ async def path(site: Site) -> str:
 async def cleared(site: Site) -> None:
     for test in (await site.do("test.show", bot=site.mine.bot)).tests:
         await site.do("test.remove", bot=site.mine.bot, test=test.id)
-
-
-async def settled(client: Client, page: Shown) -> Shown:
-    """Follow a preview until it is done."""
-    for _ in range(200):
-        if "data-refresh" not in page.body:
-            return page
-        await asyncio.sleep(0.1)
-        page = await client.get(page.path)
-    raise AssertionError(page.text)
 
 
 async def test_tests_are_added_run_and_removed(site: Site, path: str, editor: Client, reader: Client) -> None:
@@ -104,12 +92,12 @@ async def test_a_preview_names_the_tests_that_a_change_would_let_fail(site: Site
     await site.do("test.add", bot=site.mine.bot, ask="are you open on saturday?", contains="never")
     (entry,) = [one for one in await site.do("knowledge.list", bot=site.mine.bot) if one.question == RENTAL]
     editing = path.replace("/tests", f"/knowledge/{entry.id}")
-    page = await settled(editor, await editor.submit(editing, "knowledge.preview", question=RENTAL, answer="Yes, for 20 euros a day."))
+    page = await editor.settled(await editor.submit(editing, "knowledge.preview", question=RENTAL, answer="Yes, for 20 euros a day."))
     assert "1 test of the bot would fail:" in page.text
     assert "can I rent bicycles?" in page.alert
     assert "the reply lacks '15 euros'" in page.alert
     assert "never" not in page.alert
     assert (await site.do("knowledge.show", bot=site.mine.bot, entry=entry.id)).answer == entry.answer
-    page = await settled(editor, await editor.submit(editing, "knowledge.preview", question=RENTAL, answer="Yes, for 15 euros an hour."))
+    page = await editor.settled(await editor.submit(editing, "knowledge.preview", question=RENTAL, answer="Yes, for 15 euros an hour."))
     assert "would fail" not in page.text
     await cleared(site)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
-
 import pytest_asyncio
 from aiohttp import FormData
 
 from chatsvc.domain.models import SendMessage
 from chatsvc.usecases import bots, unanswered
-from tests.dashboard.client import Client, Shown
+from tests.dashboard.client import Client
 from tests.dashboard.site import Site
 from tests.fakes import ADMIN
 
@@ -26,16 +24,6 @@ async def base(site: Site) -> str:
 async def entry_of(site: Site, question: str) -> str:
     (found,) = [one.id for one in await site.do("knowledge.list", bot=site.mine.bot) if one.question == question]
     return str(found)
-
-
-async def settled(client: Client, page: Shown) -> Shown:
-    """Follow a preview until it is done."""
-    for _ in range(200):
-        if "data-refresh" not in page.body:
-            return page
-        await asyncio.sleep(0.1)
-        page = await client.get(page.path)
-    raise AssertionError(page.text)
 
 
 async def test_the_list_shows_entries_by_source_and_finds_them(site: Site, base: str, reader: Client, editor: Client) -> None:
@@ -73,7 +61,7 @@ async def test_an_entry_is_written_previewed_changed_and_removed(site: Site, bas
         "answer": "Only for children.",
         "language": "en",
     }
-    preview = await settled(editor, await editor.post(f"{base}/knowledge/new/preview", fields))
+    preview = await editor.settled(await editor.post(f"{base}/knowledge/new/preview", fields))
     assert "Answers that change: 1. Lost: 0. Gained: 0." in preview.text
     assert "Only for children." in preview.text
     assert "Yes, at the desk." in (await editor.get(f"{preview.path}?kind=changed")).text
@@ -84,9 +72,9 @@ async def test_an_entry_is_written_previewed_changed_and_removed(site: Site, bas
     assert "typed and kept" in beside.body
     assert "Do you rent bicycles?" in beside.text
     assert "Do you rent bicycles?" in (await editor.get(f"{base}/knowledge/search?q=rent+bicycles")).text
-    removal = await settled(editor, await editor.submit(f"{base}/knowledge/{entry}", "knowledge.preview"))
+    removal = await editor.settled(await editor.submit(f"{base}/knowledge/{entry}", "knowledge.preview"))
     assert "Lost: 1" in removal.text
-    edited = await settled(editor, await editor.submit(f"{base}/knowledge/{entry}", "knowledge.preview", question="Helmets?", answer="No."))
+    edited = await editor.settled(await editor.submit(f"{base}/knowledge/{entry}", "knowledge.preview", question="Helmets?", answer="No."))
     assert "If you save “Helmets?”" in edited.text
     page = await editor.submit(removal.path, "knowledge.remove")
     assert "Removed." in page.text
@@ -111,7 +99,7 @@ async def test_files_are_added_previewed_and_their_faults_shown_at_their_lines(s
     page = await editor.submit(f"{base}/knowledge", "knowledge.add", where={"name": ""}, text=" ")
     assert page.alert == "Choose a file, or paste a text."
     fields = {"bot": site.mine.bot, "text": "## Do you repair brakes?\n\nYes.", "name": "repairs.md"}
-    preview = await settled(editor, await editor.post(f"{base}/knowledge/previews", fields))
+    preview = await editor.settled(await editor.post(f"{base}/knowledge/previews", fields))
     assert "repairs.md" in preview.text
     assert "Do you repair chains?" in preview.text
     page = await editor.submit(preview.path, "knowledge.add")
@@ -120,7 +108,7 @@ async def test_files_are_added_previewed_and_their_faults_shown_at_their_lines(s
     twice = FormData(default_to_multipart=True)
     for _ in range(2):
         twice.add_field("file", good, filename="twice.md")
-    preview = await settled(editor, await editor.request("POST", f"{base}/knowledge/previews", data=twice))
+    preview = await editor.settled(await editor.request("POST", f"{base}/knowledge/previews", data=twice))
     page = await editor.submit(preview.path, "knowledge.add")
     assert (page.status, "twice.md" in page.alert, page.path) == (422, True, preview.path)
     assert page.forms("knowledge.add")
@@ -147,7 +135,7 @@ async def test_a_change_is_shown_with_its_author_and_taken_back(site: Site, base
 
 async def test_weak_spots_are_listed_with_links(site: Site, base: str, editor: Client, reader: Client) -> None:
     await editor.submit(f"{base}/knowledge/new", "knowledge.set", question="do you rent bicycles", answer="Yes, for 15 euros a day.")
-    page = await settled(reader, await reader.submit(f"{base}/knowledge", "knowledge.lint"))
+    page = await reader.settled(await reader.submit(f"{base}/knowledge", "knowledge.lint"))
     assert "same phrasing" in page.text
     entry = await entry_of(site, "do you rent bicycles")
     assert f"{base}/knowledge/{entry}" in page.links()
