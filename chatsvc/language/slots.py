@@ -182,6 +182,7 @@ def _language(text: str, line: TokenLine, language: str | None, country: str) ->
     return most if count > second else language_of_country(country)
 
 
+_ANSWER = 6  # tokens of a bare answer
 _CLOCK_DIGITS = 6  # more are a telephone number
 _COUNTS = LanguageWords("counts.txt")
 _SOON_COUNTS = {phrase: float(count) for count, phrases in _COUNTS.group("soon_count ").items() for phrase in phrases}
@@ -229,8 +230,10 @@ def _bare(symbol: str, text: str, now: datetime, kind: str) -> tuple[object, Spa
     message = fold_with_places(text)
     line = line_of(message, (), text)
     numbers = [token for token in line.tokens if token.kind is Kind.NUMBER or token.symbol in {"on", "yarim"}]
-    if not numbers or len(line.tokens) > 6:
+    if not numbers or len(line.tokens) > _ANSWER:
         return None, None
+    if numbers[0].symbol.endswith("?") and any(token.kind is Kind.UNKNOWN for token in line.tokens[line.tokens.index(numbers[0]) :]):
+        return None, None  # "bir de fön olsun", "one more thing"
     start = message.place[numbers[0].start]
     again = examine(text[:start] + cue + text[start:], now=now, language="en")
     span = again.spans.get(kind)
