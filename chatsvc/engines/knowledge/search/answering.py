@@ -7,6 +7,7 @@ holds an amount, a time, a place or a person where the question asks for one.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import mul
@@ -34,6 +35,7 @@ _FOREIGN = 6.0  # the same for an entry in another language than the caller chos
 _UNFIT = 1.5  # taken from the score of an entry without a fact of the kind that is asked for
 _OF_KIND = 0.6  # share of a kind of question from which an entry's own are of it
 HELD_ALONE = 0.7  # confidence in an entry that alone has all the words of the question
+_PARENTHESES = re.compile(r"\([^()]*\)")
 _AGE = frozenset({"age"})
 _OF_BUSINESS = frozenset({"where", "open"})  # kinds of questions that need no subject
 LIKELY = 0.4  # probability from which a kind of question counts
@@ -43,6 +45,7 @@ _NEAR = 2.0  # distance from the first one's score up to which an entry may be o
 _HEAD, _ELSEWHERE = 0.7, 0.35  # strength of a word that the heading explains, or only the rest of the entry
 _PROPER, _FITS = 0.3, 0.2  # weight of an amount that is asked for, and of one that may stand for it
 _CANDIDATES = 10
+_SUBJECTS = 2  # things talked about with which a question is looked for
 _TOPIC = 0.35  # weight of the nearness of topics in the choice of a fact
 _PHRASINGS = 16  # of an entry whose topics count
 _PHRASINGS_READ = 3  # phrasings of an entry whose kinds of question count, beside its question
@@ -243,7 +246,7 @@ class FactIndex:
         unled = (judged.lacks or not judged.follows) and not (question.subjects and following.points(question.text))
         if question.kind in _OF_BUSINESS and unled and self._is_of_business(question, judged.things):
             business = self.judged(question, _of_business(question))
-            judged = business if business.confidence >= min(ANSWER, judged.confidence) else judged
+            judged = business if business.confidence > judged.confidence else judged
         if not judged.entries or judged.is_apart:
             return Answer("abstain", min(judged.confidence, ASK / 2), "", (), "")
         first, best = judged.entries[0].score, judged.entries[0]
@@ -318,26 +321,33 @@ class FactIndex:
         """Judge a question by itself, or by the entries spoken of before where it leaves its subject out."""
         alone = self.judged(question, question.text)
         told = [one for words_of, entry in question.subjects if (one := self._spoken_of(question, alone, words_of, entry)) is not None]
-        if not told or alone.repeats or question.kind == "why":
+        if alone.repeats or question.kind == "why":
             return alone
         for one in told:
             if following.stays(question, alone, one):
                 return following.judged(alone, one)
-        if (implied := self._of_age(question, alone)) is not None:
+        if (question.subjects or alone.confidence < ANSWER) and (implied := self._of_age(question, alone)) is not None:
             return implied
-        if not following.is_bare(question, alone, told[0]):
-            return alone
-        return self._of_last_words(question) or following.judged(alone, told[0], near=True)
+        if alone.confidence < ANSWER and (found := self._with_subject(question, alone)) is not None:
+            if all(found.entries[0].prepared is not one.prepared for one in told):
+                return found
+        return following.judged(alone, told[0], near=True) if told and following.is_bare(question, alone, told[0]) else alone
 
-    def _of_last_words(self, question: Question) -> Judged | None:
-        """Judge a bare question for a fact by the things that the visitor named in the message before."""
-        if question.kind not in amounts.PROPER:
-            return None
-        found = self.judged(question, f"{question.before} {question.text}")
-        best = found.entries[0] if found.entries else None
-        if best is None or not best.fits or found.confidence < HEDGE:
-            return None
-        return found if best.is_titled(following.own_things(found, question.kind)) else None
+    def _with_subject(self, question: Question, alone: Judged) -> Judged | None:
+        """Judge a question by what the visitor named in the message before, or was told about last, over all entries."""
+        own = following.own_things(alone, question.kind)
+        before = question.before if question.kind in amounts.PROPER else ""
+        for words_of in (before, *(self._subject_words(one) for one, _ in question.subjects[:_SUBJECTS])):
+            found = self.judged(question, f"{words_of} {question.text}") if words_of else alone
+            best = found.entries[0] if found.entries else None
+            if best is None or not best.fits or following.strange_to(best, own, question.kind):
+                continue
+            proper = not best.prepared.kinds[best.best].isdisjoint(amounts.PROPER.get(question.kind, ()))
+            subject = [term for term in following.own_things(found, question.kind) if term not in own]
+            about = best.is_titled(subject) or (subject and following.owning(question.kind, best, subject) is not None)
+            if about and (proper or found.confidence >= HEDGE):
+                return replace(found, confidence=max(found.confidence, following.NEAR))
+        return None
 
     def _of_age(self, question: Question, alone: Judged) -> Judged | None:
         """Judge a question that tells no more than an age by the entry for people of such an age: "and for my 7 year old?"."""
@@ -464,7 +474,8 @@ class FactIndex:
     def _called(self, text: str) -> tuple[str, TextVocabulary, int]:
         """Return a phrasing folded, its vocabulary, and the number of its words that name a thing."""
         said = words(text)
-        naming = naming_words(said, amounts.LABELS.marked(said))
+        bare = words(_PARENTHESES.sub(" ", text)) or said
+        naming = naming_words(bare, amounts.LABELS.marked(bare))
         return " ".join(said), matching.vocabulary((" ".join(naming),), self._lexicon), len(set(map(stem, naming)))
 
     def _mean(self, texts: Sequence[str]) -> topics.Vector:
@@ -488,13 +499,15 @@ class FactIndex:
             proper = _AGE
         total = sum([term.weight for term in asked]) or 1.0
         weights = [term.weight / total for term in asked]
-        titled = [matching.strength(term, prepared.title) for term in asked]
+        titled = [0.0 if term.is_age else matching.strength(term, prepared.title) for term in asked]
         owned = [
             [
-                max(matching.strength(term, own), _HEAD * matching.strength(term, head)) if head.words else matching.strength(term, own)
+                float("age" in kinds)  # whose age is told is no amount of 15 %
+                if term.is_age
+                else max(matching.strength(term, own), _HEAD * matching.strength(term, head) if head.words else 0.0)
                 for term in asked
             ]
-            for own, head in zip(prepared.own, prepared.heads, strict=True)
+            for own, head, kinds in zip(prepared.own, prepared.heads, prepared.kinds, strict=True)
         ]
         anywhere = [max(column) for column in zip(*owned, titled, strict=True)]
         base = [max(_HEAD * title, _ELSEWHERE * more) for title, more in zip(titled, anywhere, strict=True)]

@@ -107,6 +107,8 @@ def _chosen(judged: JudgedEntry, asked: Sequence[QuestionTerm], kind: str, *, he
     alike = [at for at, one in enumerate(stated) if one.block == best.block and scores[at] >= scores[judged.best] - _ALIKE]
     if not best.is_item and len(alike) > FEW:
         alike = [judged.best]
+    if any(fact.cells for fact in stated) and _asks_for_all(judged, asked):
+        alike = _of_kind(judged, kind) or alike
     if (holding := _holding(judged, kind)) is not None:
         alike.append(holding)
     kept: list[int] = []
@@ -116,12 +118,23 @@ def _chosen(judged: JudgedEntry, asked: Sequence[QuestionTerm], kind: str, *, he
             first -= 1
         kept.extend(number for number in range(first, at + 1) if number not in kept)
     told = [_row(stated[at], asked, kind) if stated[at].cells else stated[at].text for at in sorted(kept)]
-    if best.is_item and len(told) > 1:
+    if len(told) > 1 and any(stated[at].is_item for at in kept):
         return "\n".join([*([best.head] if best.head and not best.cells else []), *(f"- {text}" for text in told)])
     text = " ".join(told)
     if best.head and not best.cells:
         return f"{best.head} {text}"
     return _headed(text, judged, asked) if headed else text
+
+
+def _asks_for_all(judged: JudgedEntry, asked: Sequence[QuestionTerm]) -> bool:
+    """Return whether a question names nothing but what the entry is called."""
+    return all(matching.strength(term, judged.prepared.title) >= matching.EXPLAINED for term in asked if term.names)
+
+
+def _of_kind(judged: JudgedEntry, kind: str) -> list[int]:
+    """Return the facts that hold what is asked for."""
+    wanted = amounts.PROPER.get(kind, frozenset())
+    return [at for at, kinds in enumerate(judged.prepared.kinds) if not kinds.isdisjoint(wanted)]
 
 
 def _holding(judged: JudgedEntry, kind: str) -> int | None:
