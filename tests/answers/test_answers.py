@@ -7,7 +7,7 @@ import pytest
 from tests.answers import judging
 from tests.answers.judging import Tally
 
-LEAST = {"dentist.tr": 0.84, "guesthouse.en": 0.88, "gym.en": 0.70}  # share of right replies
+LEAST = {"dentist.tr": 0.84, "guesthouse.en": 0.85, "gym.en": 0.70}  # share of right replies
 
 
 @pytest.fixture(scope="module")

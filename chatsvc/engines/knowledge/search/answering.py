@@ -323,30 +323,33 @@ class FactIndex:
         told = [one for words_of, entry in question.subjects if (one := self._spoken_of(question, alone, words_of, entry)) is not None]
         if alone.repeats or question.kind == "why":
             return alone
-        for one in told:
-            if following.stays(question, alone, one):
-                return following.judged(alone, one)
-        if (question.subjects or alone.confidence < ANSWER) and (implied := self._of_age(question, alone)) is not None:
+        staying = next((one for one in told if following.stays(question, alone, one)), None)
+        if staying and (following.holds_kind(question.kind, staying.prepared.kinds) or staying.prepared.asks_for(question.kind)):
+            return following.judged(alone, staying)
+        unsure = alone.confidence < ANSWER
+        if staying is None and (unsure or question.subjects) and (implied := self._of_age(question, alone)) is not None:
             return implied
-        if alone.confidence < ANSWER and (found := self._with_subject(question, alone)) is not None:
-            if all(found.entries[0].prepared is not one.prepared for one in told):
-                return found
+        if (staying is not None or unsure) and (found := self._with_subject(question, alone, told)) is not None:
+            return found
+        if staying is not None:
+            return following.judged(alone, staying)
         return following.judged(alone, told[0], near=True) if told and following.is_bare(question, alone, told[0]) else alone
 
-    def _with_subject(self, question: Question, alone: Judged) -> Judged | None:
-        """Judge a question by what the visitor named in the message before, or was told about last, over all entries."""
+    def _with_subject(self, question: Question, alone: Judged, told: Sequence[JudgedEntry]) -> Judged | None:
+        """Judge a question by what was spoken of, over all entries but those that were told."""
         own = following.own_things(alone, question.kind)
         before = question.before if question.kind in amounts.PROPER else ""
         for words_of in (before, *(self._subject_words(one) for one, _ in question.subjects[:_SUBJECTS])):
             found = self.judged(question, f"{words_of} {question.text}") if words_of else alone
-            best = found.entries[0] if found.entries else None
-            if best is None or not best.fits or following.strange_to(best, own, question.kind):
-                continue
-            proper = not best.prepared.kinds[best.best].isdisjoint(amounts.PROPER.get(question.kind, ()))
             subject = [term for term in following.own_things(found, question.kind) if term not in own]
-            about = best.is_titled(subject) or (subject and following.owning(question.kind, best, subject) is not None)
-            if about and (proper or found.confidence >= HEDGE):
-                return replace(found, confidence=max(found.confidence, following.NEAR))
+            for one in found.entries[:following.RIVALS] if subject else ():
+                if not one.fits or following.strange_to(one, own, question.kind) or any(one.prepared is other.prepared for other in told):
+                    continue
+                holds = following.holds_kind(question.kind, one.prepared.kinds[one.best : one.best + 1], at_all=False)
+                sure = found.confidence >= HEDGE and one is found.entries[0]
+                if (holds or sure) and not following.strange_to(one, subject, question.kind):
+                    others = [other for other in found.entries if other is not one]
+                    return replace(found, entries=[one, *others], confidence=max(found.confidence, following.NEAR))
         return None
 
     def _of_age(self, question: Question, alone: Judged) -> Judged | None:

@@ -11,7 +11,7 @@ from chatsvc.engines.knowledge.search import amounts
 from chatsvc.engines.knowledge.search.sentence_splitting import SentenceSplitter
 
 MOST = 60  # facts of an entry
-_ITEM = re.compile(r"^\s*(?:[-*+•–·]|\d{1,2}[.)])\s+")
+_ITEM = re.compile(r"^\s*(?:[-*+•–·]\s+|\d{1,2}[.)]\s+(?![a-zçğıöşü]))")  # "14. haftadan" begins with an ordinal
 _RULE = re.compile(r"[\s|:\-]+")
 _PIECE = re.compile(r"(?:[,;](?!\d)|\.(?=\s))\s*(?![^()]*\))")
 TITLE = 40  # characters of a title that may stand in front of a fact

@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from chatsvc.engines.knowledge.search.answering import Judged, JudgedEntry, Question
 
 _OF_THINGS = frozenset({"whether", "what", ""})  # kinds of questions that are not answered by a thing of the same group
-_RIVALS = 4  # entries that a question may name instead
+RIVALS = 4  # entries that a question may name instead
 _EACH = 2  # things explained for each one that is not
 FOLLOWED, NEAR = 0.8, 0.65  # confidence in a fact of the entry spoken of, and in the entry where it lacks what is asked for
 
 
 def stays(question: Question, alone: Judged, one: JudgedEntry) -> bool:
     """Return whether a question is about an entry spoken of before, which has a fact for it."""
-    rivals = [other for other in alone.entries[:_RIVALS] if other.prepared is not one.prepared]
+    rivals = [other for other in alone.entries[:RIVALS] if other.prepared is not one.prepared]
     things = own_things(alone, question.kind)
     if not fits(question, one):
         return False
@@ -63,7 +63,7 @@ def _alone_has(kind: str, one: JudgedEntry, rivals: Sequence[JudgedEntry], thing
 def is_bare(question: Question, alone: Judged, one: JudgedEntry) -> bool:
     """Return whether a question names nothing, so that it can only be about an entry spoken of."""
     things = own_things(alone, question.kind)
-    return not strange_to(one, things, question.kind) and not any(_names_more(other, one, things) for other in alone.entries[:_RIVALS])
+    return not strange_to(one, things, question.kind) and not any(_names_more(other, one, things) for other in alone.entries[:RIVALS])
 
 
 def own_things(alone: Judged, kind: str) -> list[QuestionTerm]:
@@ -83,6 +83,12 @@ def fits(question: Question, one: JudgedEntry) -> bool:
     """Return whether an entry has a fact of the kind that is asked for."""
     wanted = amounts.HELD.get(question.kind, frozenset())
     return not wanted or one.prepared.asks_for(question.kind) or any(not kinds.isdisjoint(wanted) for kinds in one.prepared.kinds)
+
+
+def holds_kind(kind: str, held: Sequence[frozenset[str]], *, at_all: bool = True) -> bool:
+    """Return whether one of some facts holds just the kind of amount that is asked for; `at_all` if none is."""
+    proper = amounts.PROPER.get(kind)
+    return at_all if proper is None else any(not kinds.isdisjoint(proper) for kinds in held)
 
 
 def strange_to(one: JudgedEntry, things: Sequence[QuestionTerm], kind: str) -> list[QuestionTerm]:

@@ -14,11 +14,12 @@ from chatsvc.engines.knowledge.search import amounts
 from chatsvc.engines.knowledge.search.lexicon import shared
 from chatsvc.language import sentences
 from chatsvc.language.folding import words
+from chatsvc.language.name_words import GIVEN_NAMES
 
 _LETTERS = 5  # of a word without its suffixes
 _FEWEST = 2  # sentences with it
 _OFTEN, _MEANT_OFTEN = 0.02, 0.06  # share of the sentences of a kind with a word, or a concept, that only belongs to the asking
-_ANYWHERE = 8  # questions of any kind with such a word that means no thing
+_ANYWHERE = 8  # training sentences with a word that means no thing
 _ALL = "."  # counts the sentences
 _COURTESIES = ("greet", "thank")
 _OF_FACTS = ("price", "duration", "when", "where", "who", "how_many", "how", "open")  # kinds that ask for a fact; others ask for a thing
@@ -31,14 +32,20 @@ def is_ordinary(word: str, kind: str) -> bool:
         return True
     if kind == "contact":
         return "asked contact" in amounts.LABELS.of_word(word)
+    if is_filler(word):
+        return True
+    concepts = shared().of_word(word)
     if kind not in _OF_FACTS:
         return False
-    concepts, all_of_kind = shared().of_word(word), counts[kind][_ALL]
+    all_of_kind = counts[kind][_ALL]
     if counts[kind].get(beginning, 0) >= _OFTEN * all_of_kind:
         return True
-    if any(counts[kind].get(f"({concept})", 0) >= _MEANT_OFTEN * all_of_kind for concept in concepts):
-        return True
-    return counts[""].get(beginning, 0) >= _ANYWHERE and not concepts
+    return any(counts[kind].get(f"({concept})", 0) >= _MEANT_OFTEN * all_of_kind for concept in concepts)
+
+
+def is_filler(word: str) -> bool:
+    """Return whether a folded word stands in sentences about anything, and means no thing."""
+    return _counts()[""].get(word[:_LETTERS], 0) >= _ANYWHERE and word not in GIVEN_NAMES and not shared().of_word(word)
 
 
 @cache
@@ -50,14 +57,13 @@ def _counts() -> Mapping[str, Mapping[str, int]]:
     found: dict[str, Counter[str]] = {"": Counter()}
     for path in sorted(sentences.FOLDER.glob("*/sentences")):
         for one in sentences.read(path.parent.name):
+            said = words(one.text)
+            held = {_ALL, *(word[:_LETTERS] for word in said)}
+            found[""].update(held)
             if one.act not in ("ask", "person", *_COURTESIES):
                 continue
             kind = one.kind or ("who" if one.act == "person" else one.act)  # who is asked for is asked about in the same words
-            said = words(one.text)
-            held = {_ALL, *(word[:_LETTERS] for word in said)}
             found.setdefault(kind, Counter()).update(held)
-            if one.act == "ask":
-                found[""].update(held)
             if one.act not in _COURTESIES:
                 found[kind].update({f"({concept})" for word in said for concept in shared().of_word(word)})
     return found

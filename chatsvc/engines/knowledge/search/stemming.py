@@ -9,6 +9,8 @@ from chatsvc.language.wordlists import WordFile
 _FILE = WordFile("engines/knowledge/search/suffixes.txt")
 _TURKISH_SUFFIXES = _FILE.words("turkish")
 _LONGEST = max(map(len, _TURKISH_SUFFIXES))
+_VOWELS = frozenset("aeiou")
+_HARD = {"g": "k", "b": "p"}  # what a Turkish word ends in without a suffix
 _ENGLISH_SUFFIXES = [(ending, instead) for ending, _, instead in (item.partition("=") for item in _FILE.items("english"))]
 
 
@@ -17,6 +19,7 @@ def stem(word: str) -> str:
     """Return the approximate stem of a folded word by the rules of both languages."""
     if len(word) <= 4 or word.isdigit():
         return word[:-1] if len(word) == 4 and word.endswith("s") and not word.endswith("ss") else word
+    whole = word
     for _ in range(2):  # evlerinizde: -de, then -leriniz
         cut = next((at for at in range(max(4, len(word) - _LONGEST), len(word)) if word[at:] in _TURKISH_SUFFIXES), None)
         if cut is None:
@@ -30,6 +33,8 @@ def stem(word: str) -> str:
         word = word[:-1]
     if len(word) > 4 and word[-1] == word[-2]:  # shipp(ing) -> ship
         word = word[:-1]
+    if whole[len(word) :][:1] in _VOWELS and word[-2] in _VOWELS:  # köpeğ(im) -> köpek
+        word = word[:-1] + _HARD.get(word[-1], word[-1])
     return word
 
 
