@@ -10,14 +10,14 @@ from chatsvc.engines.knowledge.fields.form import is_of_person
 from chatsvc.engines.knowledge.policy import naming
 from chatsvc.engines.knowledge.policy import state as states
 from chatsvc.engines.knowledge.policy.context import Context, ReplyStep
-from chatsvc.engines.knowledge.policy.forms import ask, is_spent, proceed, without
+from chatsvc.engines.knowledge.policy.forms import ask, is_spent, proceed, repeat, without
 from chatsvc.engines.knowledge.policy.state import RequestDraft
 from chatsvc.engines.knowledge.policy.taking import WHEN
 from chatsvc.language.folding import words
 
 _GIVES_UP = 4  # misunderstood answers to the confirmation after which the form is left
 _NAME_WORDS = 4
-_TOLD = 3  # words of a message that may tell something for the team
+_TOLD, _ADDED = 3, 2  # words of a message that may tell something for the team, and beside a summary
 
 
 def refused(c: Context) -> ReplyStep | None:
@@ -54,8 +54,12 @@ def misunderstood(c: Context) -> ReplyStep | None:
     draft = c.state.draft
     if draft is None:
         return None
-    if c.said.content and len(words(c.turn.message)) >= _TOLD and not c.said.says("nonsense", "insult"):
-        draft = draft.quote(c.turn.message)
+    if c.said.content and not c.said.says("nonsense", "insult"):
+        confirms, count = c.state.pending == states.CONFIRM, len(words(c.turn.message))
+        draft = draft.quote(c.turn.message) if count >= (_ADDED if confirms else _TOLD) else draft
+        remarks = c.state.asked in WHEN and not any(map(str.isdigit, c.turn.message))
+        if (remarks or confirms) and draft != c.state.draft:
+            return repeat(c, draft, c.say("noted"))
     if c.state.asked:
         return missed_answer(c, draft, c.form(draft).by_key[c.state.asked], "")
     draft = draft.miss("confirm")

@@ -17,6 +17,7 @@ WHEN = ("date", "time", NIGHTS)
 """Keys of the fields that say when an appointment is."""
 _WISH = 0.3  # probability of a wish in a question whether something is possible, from which its day is told
 _RECENT = 3  # messages before a wish of which a day is taken
+_OF_THING = ("price", "duration")
 _NO_MATTER = frozenset({"greet", "thank", "part", "insult", "affirm", "deny", "give", "praise", "identity"})
 
 
@@ -27,11 +28,17 @@ def with_matter(c: Context, draft: RequestDraft) -> RequestDraft:
     """
     own = any(clause.matter and clause.act not in _NO_MATTER for clause in c.said.clauses)
     told = [*(quote for act, quote in c.state.matter if act != "ask"), *c.unanswered]
-    if not (own or told or draft.quotes or c.said.says("book")):
-        told = [quote for _, quote in c.state.matter[-1:] or _unanswered(c)]
+    if not (own or told or draft.quotes):
+        wishes = c.said.says("book")  # the price of a thing was asked before it is booked
+        told = [quote for _, quote in c.state.matter[-1:] or _unanswered(c) if not wishes or _asks_of_thing(c, quote)]
     draft = draft.quote(*told)
     tells = own or names_when(c) or _counts(c) or (draft.is_appointment and (c.said.says("book") or not draft.quotes))
     return draft.quote(c.turn.message) if tells else draft
+
+
+def _asks_of_thing(c: Context, text: str) -> bool:
+    """Return whether a question was about price or length of something."""
+    return any(one.kind in _OF_THING and one.matter for one in read_clauses(text, c.said.language))
 
 
 def _counts(c: Context) -> bool:

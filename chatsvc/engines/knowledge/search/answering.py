@@ -342,7 +342,7 @@ class FactIndex:
         for words_of in (before, *(self._subject_words(one) for one, _ in question.subjects[:_SUBJECTS])):
             found = self.judged(question, f"{words_of} {question.text}") if words_of else alone
             subject = [term for term in following.own_things(found, question.kind) if term not in own]
-            for one in found.entries[:following.RIVALS] if subject else ():
+            for one in found.entries[: following.RIVALS] if subject else ():
                 if not one.fits or following.strange_to(one, own, question.kind) or any(one.prepared is other.prepared for other in told):
                     continue
                 holds = following.holds_kind(question.kind, one.prepared.kinds[one.best : one.best + 1], at_all=False)
