@@ -13,8 +13,10 @@ from chatsvc.engines.knowledge.policy import fallbacks, openings
 from chatsvc.engines.knowledge.policy import state as states
 from chatsvc.engines.knowledge.policy.context import Context, ReplyStep
 from chatsvc.engines.knowledge.policy.state import Subject
+from chatsvc.engines.knowledge.search import facts
 from chatsvc.engines.knowledge.search.answering import ANSWER, Answer, Question
 from chatsvc.engines.knowledge.search.index import KnowledgeIndex
+from chatsvc.engines.knowledge.search.stopwords import STOPWORDS
 from chatsvc.engines.knowledge.understand import ReadClause
 from chatsvc.language import ordinals
 from chatsvc.language.folding import words
@@ -139,7 +141,7 @@ def _several(c: Context, asked: Sequence[ReadClause]) -> ReplyStep | None:
             state, evidence = state.about(Subject(found.subject, found.entry or "")), _evidence(found)
         elif one.asks:
             missed.append(one.text)
-    said = list(dict.fromkeys(said))
+    said = _each_once(said)
     if not said or (len(said) == 1 and not missed):
         return None
     if missed:
@@ -147,6 +149,16 @@ def _several(c: Context, asked: Sequence[ReadClause]) -> ReplyStep | None:
         person = f" {c.say('unknown.person')}" if c.turn.bot.hand_off else ""
         said.append(f"{c.say('back.missed', questions=named)}{person}")
     return c.step("\n\n".join(said), state, evidence=evidence)
+
+
+def _each_once(told: Sequence[str]) -> list[str]:
+    """Return the texts without those whose sentences another one has."""
+    held = [frozenset(facts.sentences(text)) for text in told]
+    return [
+        text
+        for at, text in enumerate(told)
+        if not any(held[at] < other or (held[at] == other and number < at) for number, other in enumerate(held) if number != at)
+    ]
 
 
 class Beside(NamedTuple):
@@ -171,7 +183,7 @@ def beside(c: Context, asked: Sequence[ReadClause]) -> Beside:
             told.append((f"{c.say('back.near', question=found.question.rstrip(' ?!.:'))}\n\n{found.text}", found))
     known = [found for _, found in told if found]
     subjects = tuple(Subject(found.subject, found.entry or "") for found in known)
-    return Beside(tuple(dict.fromkeys(text for text, _ in told)), _evidence(known[0]) if known else None, subjects)
+    return Beside(tuple(_each_once([text for text, _ in told])), _evidence(known[0]) if known else None, subjects)
 
 
 def choice(c: Context) -> ReplyStep | None:
@@ -179,7 +191,10 @@ def choice(c: Context) -> ReplyStep | None:
     said, shown = words(c.turn.message), [option for _, option in c.state.options]
     if not said or len(said) > _CHOICE_WORDS + max((len(words(one)) for one in shown), default=0):
         return None
-    picked = chosen(shown, c.turn.message, c.said.language) if len(said) <= _CHOICE_WORDS or c.turn.message in shown else None
+    offered = words(" ".join(shown))
+    asks = bool(c.said.questions) and any(word not in STOPWORDS and word not in offered for word in said)
+    able = c.turn.message in shown or (len(said) <= _CHOICE_WORDS and not asks)
+    picked = chosen(shown, c.turn.message, c.said.language) if able else None
     nods = c.said.says_only("affirm") and not any(one.matter for one in c.said.clauses)
     if picked is None and len(shown) == 1 and nods:
         picked = shown[0]

@@ -323,17 +323,20 @@ class FactIndex:
         told = [one for words_of, entry in question.subjects if (one := self._spoken_of(question, alone, words_of, entry)) is not None]
         if alone.repeats or question.kind == "why":
             return alone
+        unsure = alone.confidence < ANSWER
         staying = next((one for one in told if following.stays(question, alone, one)), None)
+        if not unsure and staying is not None and following.leaves(question, alone, staying):
+            return alone
         if staying and (following.holds_kind(question.kind, staying.prepared.kinds) or staying.prepared.asks_for(question.kind)):
             return following.judged(alone, staying)
-        unsure = alone.confidence < ANSWER
         if staying is None and (unsure or question.subjects) and (implied := self._of_age(question, alone)) is not None:
             return implied
-        if (staying is not None or unsure) and (found := self._with_subject(question, alone, told)) is not None:
+        bare = bool(told) and following.is_bare(question, alone, told[0]) and (unsure or question.kind in amounts.PROPER)
+        if (staying or unsure or bare) and (found := self._with_subject(question, alone, told)) is not None:
             return found
         if staying is not None:
             return following.judged(alone, staying)
-        return following.judged(alone, told[0], near=True) if told and following.is_bare(question, alone, told[0]) else alone
+        return following.judged(alone, told[0], near=True) if bare else alone
 
     def _with_subject(self, question: Question, alone: Judged, told: Sequence[JudgedEntry]) -> Judged | None:
         """Judge a question by what was spoken of, over all entries but those that were told."""

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 _OF_THINGS = frozenset({"whether", "what", ""})  # kinds of questions that are not answered by a thing of the same group
 RIVALS = 4  # entries that a question may name instead
+_CLEARLY = 3.0  # score by which another entry is ahead of the one spoken of, where the question is about it
 _EACH = 2  # things explained for each one that is not
 FOLLOWED, NEAR = 0.8, 0.65  # confidence in a fact of the entry spoken of, and in the entry where it lacks what is asked for
 
@@ -32,7 +33,8 @@ def stays(question: Question, alone: Judged, one: JudgedEntry) -> bool:
     if not things:
         # neither an age nor a price says how often
         counts = question.kind != "how_many" or any("count" in kinds for kinds in one.prepared.kinds)
-        return counts and not _lacks_age(one, alone)
+        other = question.kind not in amounts.PROPER and _says_nothing_of(one, alone, rivals)
+        return counts and not other and not _lacks_age(one, alone)
     if named:
         return False
     strange = strange_to(one, things, question.kind)
@@ -48,6 +50,24 @@ def stays(question: Question, alone: Judged, one: JudgedEntry) -> bool:
         return holds and len(strange) == 1 and all(owning(question.kind, other, things) is None for other in rivals)
     held = _explained(one, things)
     return 0 < len(strange) <= held and (first is None or _explained(first, things) <= held)
+
+
+def _says_nothing_of(one: JudgedEntry, alone: Judged, rivals: Sequence[JudgedEntry]) -> bool:
+    """Return whether an entry has none of the words of a question, ordinary ones too, where another has one."""
+    said = [term for term in alone.asked if not term.is_value]
+    return bool(said) and not any(map(one.explains, said)) and any(other.explains(term) for other in rivals for term in said)
+
+
+def leaves(question: Question, alone: Judged, one: JudgedEntry) -> bool:
+    """Return whether a question that is answered by another entry is clearly not about the one spoken of."""
+    best, things = alone.entries[0], own_things(alone, question.kind)
+    held = holds_kind(question.kind, one.prepared.kinds, at_all=False)
+    if best.prepared is one.prepared or (held and not holds_kind(question.kind, best.prepared.kinds)):
+        return False
+    if things:
+        return owning(question.kind, one, things, matching.SAME_WORD) is None and best.score >= one.score + _CLEARLY
+    asks = question.kind in amounts.PROPER and one.prepared.asks_for(question.kind)
+    return not (held or asks or any(term.is_value for term in alone.asked))
 
 
 def _alone_has(kind: str, one: JudgedEntry, rivals: Sequence[JudgedEntry], things: Sequence[QuestionTerm]) -> bool:
