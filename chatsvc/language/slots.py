@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta
 
@@ -206,9 +207,10 @@ def answered(kind: str, text: str, reading: SlotReading, *, now: datetime, count
     if kind in {"date", "time"} and (soon := next(filter(None, (one.search(folded(text)) for one in _SOON)), None)):
         return _from_now(reading, soon, now)
     if kind == "time":
-        return _with(reading, kind, *_bare("saat", text, now, kind))
-    if kind == "date":
-        return _with(reading, kind, *_bare("ayin", text, now, kind))
+        return _with(reading, kind, *_bare("saat", text, now, kind, ()))
+    if kind == "date":  # "half 11" is no day, but "4-6" may be some
+        taken = [span for span in reading.spans.values() if len(re.findall(r"\d+", text[slice(*span)])) == 1]
+        return _with(reading, kind, *_bare("ayin", text, now, kind, taken))
     if kind == "phone":
         digits = re.search(r"\+?\d[\d\s().\-/]{5,24}\d", text)
         number = digits and contacts.is_number_of_any_plan(digits[0], country)
@@ -224,12 +226,13 @@ def _from_now(reading: SlotReading, soon: re.Match[str], now: datetime) -> SlotR
     return replace(reading, slots=slots, spans=reading.spans | {"date": soon.span(), "time": soon.span()})
 
 
-def _bare(symbol: str, text: str, now: datetime, kind: str) -> tuple[object, Span | None]:
-    """Read an answer with a word of this symbol inserted before its first number."""
+def _bare(symbol: str, text: str, now: datetime, kind: str, taken: Collection[Span]) -> tuple[object, Span | None]:
+    """Read an answer with a word of this symbol inserted before its first number that belongs to no other value."""
     cue = next(word for word, meant in symbols.SYMBOL_OF.items() if meant == symbol) + " "
     message = fold_with_places(text)
     line = line_of(message, (), text)
-    numbers = [token for token in line.tokens if token.kind is Kind.NUMBER or token.symbol in {"on", "yarim"}]
+    counted = (token for token in line.tokens if token.kind is Kind.NUMBER or token.symbol in {"on", "yarim"})
+    numbers = [token for token in counted if not any(start <= message.place[token.start] < end for start, end in taken)]
     if not numbers or len(line.tokens) > _ANSWER:
         return None, None
     if numbers[0].symbol.endswith("?") and any(token.kind is Kind.UNKNOWN for token in line.tokens[line.tokens.index(numbers[0]) :]):

@@ -21,6 +21,7 @@ from chatsvc.language.folding import words
 from chatsvc.language.values import Values
 
 _LOOKED_AHEAD = 60  # days in which the next opening is looked for
+_BARE = 2  # words of a question with a number that is a day
 _MOST_DAYS = 2  # weekdays that are answered one by one
 
 
@@ -66,7 +67,8 @@ def _days(c: Context, text: str) -> list[date]:
     """Return the days that a question names, by date, holiday or weekday: a weekend is two."""
     if named := holidays.named(text, c.said.language, c.now.date()):
         return [named]
-    if found := _read(c, text).date:
+    found = _read(c, text).date
+    if found and (found.explicit or len(words(text)) <= _BARE):  # "and the 5th?", but not "3 hours maybe?"
         return [found.value]
     today, weekdays = c.now.date(), sorted(amounts.read(text).days)
     ahead = (today + timedelta(days=(one - today.weekday()) % 7) for one in weekdays)

@@ -93,7 +93,7 @@ def answered(c: Context) -> ReplyStep | None:
     if step is None or not c.told or step.text != c.told[0] or step.choices or not c.turn.may_capture:
         return step
     again = words(c.turn.message) == words(c.spoken[-2]) if len(c.spoken) > 1 else True
-    if not again and step.evidence is not None and step.evidence.confidence > FOLLOWED:
+    if not again and step.evidence is not None and (step.evidence.confidence or 0.0) > FOLLOWED:
         return step  # another question with the same answer
     return _beside(step, offers.offer(c, "contact", step.text, "offer.again"))
 

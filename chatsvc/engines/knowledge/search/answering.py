@@ -419,7 +419,7 @@ class FactIndex:
         owners = [
             one for one in found.entries if one.has(things) and following.owning(found.kind, one, things, matching.SAME_WORD) is not None
         ]
-        if len(owners) == 1 and not best.has(things):
+        if len(owners) == 1 and not (best.fits and best.has(things)):
             best = replace(owners[0], score=best.score)
             found = replace(found, entries=[best, *(one for one in found.entries if one is not owners[0])])
         if owners and best.prepared is owners[0].prepared:

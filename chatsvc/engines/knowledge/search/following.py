@@ -27,14 +27,15 @@ def stays(question: Question, alone: Judged, one: JudgedEntry) -> bool:
     things = own_things(alone, question.kind)
     if not fits(question, one):
         return False
+    if question.kind not in amounts.PROPER and _says_nothing_of(one, alone, rivals):
+        return False
     named = any(_names_more(other, one, things) for other in rivals)
     if things and owning(question.kind, one, things, matching.SAME_WORD if named else matching.EXPLAINED) is not None:
         return True
     if not things:
         # neither an age nor a price says how often
         counts = question.kind != "how_many" or any("count" in kinds for kinds in one.prepared.kinds)
-        other = question.kind not in amounts.PROPER and _says_nothing_of(one, alone, rivals)
-        return counts and not other and not _lacks_age(one, alone)
+        return counts and not _lacks_age(one, alone)
     if named:
         return False
     strange = strange_to(one, things, question.kind)
