@@ -47,7 +47,7 @@ async def said(message: str, *history: str, **rest: Any) -> str:
     ("spoken", "message", "lead"),
     [
         ("Parking", "price?", "There is a pay and display on Quay Street, £7"),
-        ("Parking", "how far is it", "No car park of our own. There is a pay and display"),
+        ("Parking", "how far is it", "There is a pay and display on Quay Street, £7"),
         ("Boat trip", "how much is that?", "£35 per person"),
         ("Boat trip", "is that per person?", "£35 per person"),
         ("Boat trip", "what time?", "Every day at 14:00"),

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 from chatsvc.engines.knowledge.fields.base import Field
 from chatsvc.engines.knowledge.understand import Understanding
+from chatsvc.language.folding import folded
+from chatsvc.language.name_words import GIVEN_NAMES
 
 _NO_NAMES = (
     "ask",
@@ -46,7 +48,9 @@ class NameField(Field):
         # "Ali Kaya" and "evet, Ali", but not "hepsi doğru"
         behind_yes = found.start > clause.start and clause.end - found.end <= _LONGEST
         several = " " in found.value or behind_yes
-        if " " in found.value and clause.text.strip(" .!,") == found.value:
+        if (" " in found.value or (said.asked == self.key and folded(found.value) in GIVEN_NAMES)) and clause.text.strip(
+            " .!,"
+        ) == found.value:
             return found.value
         gives = clause.may_be("give", "correct", *(("affirm",) if several else ()))
         doubt = clause.may_be(*_NO_NAMES, *(() if several else ("affirm", "deny")))

@@ -33,7 +33,8 @@ _CHOICE_WORDS = 6  # a longer message is a new question
 
 def find(c: Context, text: str, kind: str) -> Answer:
     """Look for the answer to a question. A follow-up is about the things talked about before."""
-    subjects = tuple((one.words, one.entry) for one in c.state.subjects if one.entry not in (states.HOURS, states.REQUEST))
+    told = (one for one in c.state.subjects if one.entry != states.HOURS)
+    subjects = tuple((one.words, "" if one.entry == states.REQUEST else one.entry) for one in told)
     before = c.spoken[-2] if len(c.spoken) > 1 else ""
     question = Question(text, kind, primary(c.turn.language or c.said.language), subjects, bool(c.turn.language), before)
     return cast(KnowledgeIndex, c.turn.knowledge).facts.answer(question, c.told)

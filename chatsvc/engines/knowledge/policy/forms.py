@@ -253,4 +253,5 @@ def finish(c: Context, draft: RequestDraft) -> ReplyStep:
     )
     caught = checked(caught, in_figures(c.spoken, c.turn.bot.country), c.now, c.turn.bot.country)
     said = c.say("done.appointment" if draft.is_appointment else "done")
-    return c.step(said, replace(c.state.settled(), matter=()).about(Subject("", states.REQUEST)), captured=caught)
+    named = Subject(about(c, draft), states.REQUEST)
+    return c.step(said, replace(c.state.settled(), matter=()).about(named), captured=caught)

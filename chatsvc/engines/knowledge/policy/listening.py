@@ -17,7 +17,9 @@ from chatsvc.engines.knowledge.understand import ReadClause
 
 _REACHED = ("phone", "email")
 _DOUBT = 0.22  # probability that a yes is a question or an objection, from which on nothing is captured
-_YES = 0.6  # least probability of a yes to the summary
+_YES, _SURE_YES = 0.6, 0.8  # least probability of a yes to the summary, alone and before a question
+_ANSWERED = 2  # clauses of a yes with a question
+_PERSON = 0.8  # probability of a wish for a person, from which an appointment with its day is given up
 _ANY = {"date": "any.date"}  # the sentence about free days and hours, by the field that was asked for
 _BARE = 2  # words of a question that is no more than "what?"
 _TOLD = 2  # words of a matter that is told where something else was asked for
@@ -33,11 +35,18 @@ def choose(c: Context) -> ReplyStep | None:
 
 
 def confirm(c: Context) -> ReplyStep | None:
-    """Capture after a yes that changes nothing."""
-    draft = c.state.draft
-    if draft is None or c.said.may_be("affirm") < _YES or c.said.may_be("deny", "correct", "ask", "status") > _DOUBT:
+    """Capture after a yes that changes nothing, and answer the questions behind it: "yes. and who was looking after him?"."""
+    draft, clauses = c.state.draft, c.said.clauses
+    if draft is None or c.said.may_be("affirm") < _YES or take(c, draft)[1]:
         return None
-    return None if take(c, draft)[1] else finish(c, draft)
+    if c.said.may_be("deny", "correct", "ask", "status") <= _DOUBT:
+        return finish(c, draft)
+    nods = clauses[0].may_be("affirm") >= _SURE_YES and not clauses[0].matter and clauses[0].text[-1:] in ".!"
+    if not nods or len(clauses) < _ANSWERED or not all(one.asks for one in clauses[1:]):
+        return None
+    beside = answers.beside(c, clauses[1:])
+    step = finish(c, draft)
+    return with_answers(replace(step, text="\n\n".join([step.text, *(beside.said or (c.say("unknown"),))])), beside)
 
 
 def listen(c: Context) -> ReplyStep | None:
@@ -132,6 +141,8 @@ def other_wish(c: Context) -> ReplyStep | None:
     if c.said.says("person", "message"):
         if draft.kind == "contact":
             return repeat(c, with_rest(c, draft), c.say("noted"))
+        if draft.get("date") and c.said.may_be("person", "message") < _PERSON:
+            return repeat(c, draft.quote(c.turn.message), c.say("noted"))
         return proceed(c, replace(draft, kind="contact").quote(c.turn.message), c.say("open.person"))
     if not c.said.says("book"):
         return None

@@ -88,7 +88,7 @@ def answered(c: Context) -> ReplyStep | None:
     """Answer a message; where nothing but the last reply can be said again, offer a note beside it."""
     step = _near(c) if c.said.says("state") else None
     step = step or answers.answer(c)
-    if step is not None and not step.state.pending and c.turn.may_capture and _wishes(c):
+    if step is not None and not step.state.pending and c.turn.may_capture and wishes(c):
         return _beside(step, offers.offer(c, "appointment", step.text, "offer.appointment"))
     if step is None or not c.told or step.text != c.told[0] or step.choices or not c.turn.may_capture:
         return step
@@ -103,7 +103,7 @@ def _beside(step: ReplyStep, offered: ReplyStep) -> ReplyStep:
     return replace(offered, state=replace(offered.state, subjects=step.state.subjects), evidence=step.evidence)
 
 
-def _wishes(c: Context) -> bool:
+def wishes(c: Context) -> bool:
     """A wish put as a question whether something is possible: "can I book the sauna?"."""
     least = _WISH_FOR_DAY if c.said.values.date else _WISH
     return any(one.kind == "may" and one.may_be("book") > least for one in c.said.questions)

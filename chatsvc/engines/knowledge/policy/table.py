@@ -21,6 +21,7 @@ _MATTERS = ("complain", "state", "cancel", "change", "status", "book", "message"
 _NO_MATTER = ("open", "tongue", "free")  # kinds of questions that say nothing of what a request is about
 _SURE_TALK, _TALK_WORDS = 0.7, 3  # probability and words of small talk that may name a thing too
 _MAY_MOVE = 0.2  # probability of a change, for a day named right after a capture
+_MAY_BOOK = 0.15  # probability of a wish, in a question without an answer
 _TELLS = 0.5  # probability of a situation
 _BESIDE_DAY = 2  # words beside a day that is proposed, or named alone
 _OFFER_TURNS = 2  # messages about something else after which an offer is forgotten
@@ -123,7 +124,7 @@ def _new_time(c: Context) -> bool:
 def _asks_of_request(c: Context) -> bool:
     """A bare question of when, how long or who, with nothing else spoken of since the capture."""
     bare = [one for one in c.said.questions if one.kind in ("when", "duration", "who") and one.matter <= 1]
-    return bool(bare) and len(bare) == len(c.said.clauses) and c.state.subject in (Subject(""), Subject("", states.REQUEST))
+    return bool(bare) and len(bare) == len(c.said.clauses) and (c.state.subject == Subject("") or c.state.subject.entry == states.REQUEST)
 
 
 def _only_talks(c: Context) -> bool:
@@ -143,6 +144,11 @@ def _is_foreign(c: Context) -> bool:
 
 def _is_nonsense(c: Context) -> bool:
     return bool(words(c.turn.message)) and all(clause.may_be("nonsense") > _SURE_TALK for clause in c.said.clauses)
+
+
+def _asks_of_request_form(c: Context) -> bool:
+    """A question that may be a wish: "how do I book?", "is tomorrow all right?"."""
+    return bool(c.said.questions) and (c.said.may_be("book") > _MAY_BOOK or people.wishes(c))
 
 
 def _tells_situation(c: Context) -> bool:
@@ -204,7 +210,7 @@ RULES = (
     Rule("what to do, beside an offer", _asks_what_to_do, people.asked_again),
     Rule("questions", _always, people.answered),
     Rule("an introduction", _all(_says("give"), lambda c: c.said.values.name is not None), people.introduced),
-    Rule("a question about what the bot does itself", lambda c: c.said.may_be("book") > 0.15 and bool(c.said.questions), people.booking),
+    Rule("a question about what the bot does itself", _asks_of_request_form, people.booking),
     Rule("insults beside what has no answer", _says("insult"), smalltalk.insult),
     Rule("a situation", _tells_situation, people.situation),
     Rule("small talk", lambda c: c.said.says(*smalltalk.ACTS) and not c.said.questions, smalltalk.reply),
