@@ -47,6 +47,7 @@ class TimeForm(Enum):
     MIDNIGHT = auto()  # gece yarısı
     HALF_TWELVE = auto()  # saat yarım, half past noon
     TOGETHER = auto()  # saat 0930, 1430 hrs
+    BARE = auto()  # salı 11 gelsem
 
 
 # only beside another time that is rejected or corrected: not at 3, make it 4; 3 yerine 5
@@ -109,6 +110,7 @@ _RULES: list[tuple[str, TimeForm]] = [
     (rf"{_HS} or #{_HOUR} (?=(?:on )?{_DATE})", TimeForm.PLAIN),
     (rf"(?:saat |{_PART} |{_DATE}){_H}'(?:loc|dat|abl) ", TimeForm.PLAIN),
     (rf"(?:{_DATE}|{_PART} )(?:, )?maybe {_HS} {_NO_NOUN}{_FREE}", TimeForm.PLAIN),
+    (rf"{_DATE}#(?P<h>9|1\d) (?=x )", TimeForm.BARE),
     # names of hours
     (r"half past_ noon ", TimeForm.HALF_TWELVE),
     (rf"{_PRE}(?:#12 )?midnight(?:'\w+)? ", TimeForm.MIDNIGHT),

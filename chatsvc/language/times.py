@@ -55,6 +55,8 @@ def _minutes(line: TokenLine, match: re.Match[str], form: TimeForm, first: int, 
     if form == TimeForm.TO and _is_span(line, match, first, end):
         bare = line.tokens[first].kind is Kind.NUMBER and end < len(line.tokens) and line.tokens[end].symbol == "x"
         return None if bare else _hour(match["m"], None, match) * 60  # a 9 to 5 job
+    if form == TimeForm.BARE and line.tokens[end].text.endswith("s"):
+        return None  # "Saturday 10 pupils"
     if form == TimeForm.PAST_HALF and not match["trigger"] and _counts_halves(line, match, end):
         return None
     said = _group(match, "h") or "10"

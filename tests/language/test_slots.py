@@ -135,6 +135,7 @@ def test_29_february_is_looked_for_in_a_leap_year() -> None:
         ("phone", "bilmiyorum", None),
         ("email", "ayse@example.com", "ayse@example.com"),
         ("date", "fark etmez", None),
+        ("date", "half 11, same day", None),
     ],
 )
 def test_a_bare_answer_is_enough_for_a_question(kind: str, text: str, value: object) -> None:

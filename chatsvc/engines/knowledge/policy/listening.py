@@ -60,7 +60,7 @@ def listen(c: Context) -> ReplyStep | None:
     asked = free_questions(c, taken)
     if other := _other_way(c, draft, asked):
         return other
-    if c.said.values.rejected_date and "date" not in changed and draft.get("date"):
+    if c.said.values.rejected_date and not changed and draft.get("date"):
         taken, changed = taken.without("date", "time"), changed | {"date"}
     if changed:
         return _taken(c, draft, taken, changed, asked)

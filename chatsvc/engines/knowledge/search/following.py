@@ -67,8 +67,7 @@ def leaves(question: Question, alone: Judged, one: JudgedEntry) -> bool:
         return False
     if things:
         return owning(question.kind, one, things, matching.SAME_WORD) is None and best.score >= one.score + _CLEARLY
-    asks = question.kind in amounts.PROPER and one.prepared.asks_for(question.kind)
-    return not (held or asks or any(term.is_value for term in alone.asked))
+    return question.kind not in amounts.PROPER and not any(term.is_value for term in alone.asked)
 
 
 def _alone_has(kind: str, one: JudgedEntry, rivals: Sequence[JudgedEntry], things: Sequence[QuestionTerm]) -> bool:
