@@ -28,9 +28,10 @@ def with_matter(c: Context, draft: RequestDraft) -> RequestDraft:
     """
     own = any(clause.matter and clause.act not in _NO_MATTER for clause in c.said.clauses)
     told = [*(quote for act, quote in c.state.matter if act != "ask"), *c.unanswered]
-    if not (own or told or draft.quotes):
-        wishes = c.said.says("book")  # the price of a thing was asked before it is booked
-        told = [quote for _, quote in c.state.matter[-1:] or _unanswered(c) if not wishes or _asks_of_thing(c, quote)]
+    if draft.is_appointment and not told:  # the price of a thing was asked before it is booked
+        told = [quote for _, quote in c.state.matter if _asks_of_thing(c, quote)][-1:]
+    if not (own or told or draft.quotes or c.said.says("book")):
+        told = [quote for _, quote in c.state.matter[-1:] or _unanswered(c)]
     draft = draft.quote(*told)
     tells = own or names_when(c) or _counts(c) or (draft.is_appointment and (c.said.says("book") or not draft.quotes))
     return draft.quote(c.turn.message) if tells else draft
