@@ -65,7 +65,7 @@ async def test_the_question_of_a_long_story_is_answered() -> None:
         ("en", "Custom cakes", "who do i talk to", "Ask for Lena."),
         ("tr", "Tıraş ve banyo", "hangi günler geliyo", "Kuaförümüz Melis, salı ve cuma."),
         ("tr", "Gezdirme", "kaç dakika", "Günde 3 kez bahçeye çıkıyorlar, her biri 40 dakika."),
-        ("tr", "Konaklama ücreti", "kedim için kaç para olur acaba", "Küçük ırk köpek gecelik 450 TL"),
+        ("tr", "Konaklama ücreti", "kedim için kaç para olur acaba", "kedi 350 TL"),
     ],
 )
 async def test_a_fact_of_the_entry_spoken_of_is_found_without_its_subject(tongue: str, spoken: str, message: str, lead: str) -> None:

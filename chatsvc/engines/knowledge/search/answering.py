@@ -134,7 +134,7 @@ class JudgedEntry:
 
     def explains(self, term: QuestionTerm, least: float = matching.EXPLAINED) -> bool:
         """Return whether the entry has a term, in its title or in a fact."""
-        return any(matching.strength(term, held) >= least for held in (self.prepared.title, *self.prepared.own))
+        return any(matching.strength(term, held) >= least for held in (self.prepared.title, *self.prepared.own, *self.prepared.heads))
 
     def has(self, things: Sequence[QuestionTerm]) -> bool:
         """Return whether the entry has all the things in their own words."""

@@ -15,6 +15,7 @@ _ITEM = re.compile(r"^\s*(?:[-*+•–·]\s+|\d{1,2}[.)]\s+(?![a-zçğıöşü])
 _RULE = re.compile(r"[\s|:\-]+")
 _PIECE = re.compile(r"(?:[,;](?!\d)|\.(?=\s))\s*(?![^()]*\))")
 TITLE = 40  # characters of a title that may stand in front of a fact
+_FEWEST_LISTED = 3  # prices in a sentence that lists them
 _LABEL = 60  # characters of the name of an item in a list within a sentence
 
 
@@ -95,7 +96,18 @@ def _facts(lines: Sequence[str], block: int) -> Iterator[Fact]:
             head = line.strip()
             continue
         for sentence in _SENTENCES.split(line.strip()):
-            yield Fact(sentence, head, block)
+            yield from _listed(sentence, head, block)
+
+
+def _listed(sentence: str, head: str, block: int) -> Iterator[Fact]:
+    """Yield the parts of a sentence that lists things with their prices, else the sentence: "Nail trim £10, teeth £12, flea bath £8."."""
+    parts = [part for part in _PIECE.split(sentence) if part.strip()]
+    named = [part for part in parts if any(value.kind == "money" and _bare(part[: value.start]) for value in amounts.read(part).values)]
+    if ": " in sentence or len(parts) < _FEWEST_LISTED or len(named) < len(parts):
+        yield Fact(sentence, head, block)
+        return
+    for part in parts:
+        yield Fact(_bare(part), head, block, is_item=True)
 
 
 def _rows(lines: Sequence[str], block: int) -> Iterator[Fact]:
