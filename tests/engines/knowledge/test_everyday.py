@@ -96,6 +96,7 @@ def test_a_question_is_answered_by_the_entry_that_has_it(messages: tuple[str, ..
         (("hamileyken pilates yapabilir miyim", "hangi gün"), "perşembe 11:00"),
         (("hamileyken pilates olur mu",), "14. haftadan sonra"),
         (("erkekler geliyor mu",), "bütün derslerimiz karma"),
+        (("hamileyken pilates olur mu", "hamile değilim ben erkeğim, gelebilir miyim"), "bütün derslerimiz karma"),
     ],
 )
 def test_a_question_is_answered_by_the_entry_that_has_it_in_turkish(messages: tuple[str, ...], holds: str) -> None:

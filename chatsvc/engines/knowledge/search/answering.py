@@ -57,7 +57,8 @@ class Question(NamedTuple):
     """A question. `kind` is one of `sentences.KINDS` or "".
 
     `subjects` are the things talked about before, newest first: the words of each, and the id of its entry where that is known. `chosen`
-    means that the caller chose the language. `before` is the visitor's message before this one.
+    means that the caller chose the language. `before` is the visitor's message before this one, `refused` the id of an entry that is not
+    meant.
     """
 
     text: str
@@ -66,6 +67,7 @@ class Question(NamedTuple):
     subjects: tuple[tuple[str, str], ...] = ()
     chosen: bool = False
     before: str = ""
+    refused: str = ""
 
 
 class Answer(NamedTuple):
@@ -241,7 +243,7 @@ class FactIndex:
 
     def answer(self, question: Question, said: Collection[str] = ()) -> Answer:
         """Return what to say. No text of `said` is said again where there is more to say."""
-        question = question._replace(kind=amounts.asked_for(question.kind, words(question.text)))
+        question = self._without_refused(question._replace(kind=amounts.asked_for(question.kind, words(question.text))))
         judged = self.followed(question)
         unled = (judged.lacks or not judged.follows) and not (question.subjects and following.points(question.text))
         if question.kind in _OF_BUSINESS and unled and self._is_of_business(question, judged.things):
@@ -265,6 +267,25 @@ class FactIndex:
         close = self._options(judged)
         options = close if decision == "ask" else ()
         return Answer(decision, round(sure, 4), text, evidence, self._subject(entry), options, entry.id, entry.question, near)
+
+    def _without_refused(self, question: Question) -> Question:
+        """Leave out the thing told last, where the visitor means another: "not the car park, the valet"."""
+        number = self._knowledge.number_of(question.subjects[0][1]) if question.subjects else None
+        if number is None:
+            return question
+        said, title = words(question.text), self._prepare(number).title
+        marks = amounts.LABELS.marked(said)
+        left, refuses = [], False
+        for at, word in enumerate(said):
+            before = any("refused_behind" in mark for mark in marks[max(0, at - 2) : at])  # "not the car park"
+            refused = before or (at + 1 < len(said) and "refused_before" in marks[at + 1])
+            if refused and any(other.startswith(word) for other in title.words):
+                refuses = True
+            else:
+                left.append(word)
+        if not refuses:
+            return question
+        return question._replace(text=" ".join(left), subjects=question.subjects[1:], before="", refused=question.subjects[0][1])
 
     def _is_of_business(self, question: Question, things: Sequence[QuestionTerm]) -> bool:
         """Return whether a question names nothing but the address or the hours themselves."""
@@ -397,14 +418,15 @@ class FactIndex:
         spoken = question.language or None
         ranking = self._knowledge.rank(text, spoken) if question.chosen else self._knowledge.rank(text, spoken=spoken)
         asked = matching.terms(ranking.query, ranking.asked, self._lexicon)
-        if not ranking.entries:
+        if not any(self._knowledge.entries[one.entry].id != question.refused for one in ranking.entries):
             return Judged(asked, [], 0.0, ranking, question.kind, {}, ())
         first = ranking.entries[0].score or 1.0
         lies = topics.shared().direction(topics.features_of([word.read for word in ranking.query.words], self._lexicon))
         wanted = question.language or ranking.language
         kinds = _kinds((question.text,), wanted)
         languages = (wanted, guess(text) or wanted)
-        entries = [self._judge(one, first, asked, question.kind, kinds, lies, languages) for one in ranking.entries[:_CANDIDATES]]
+        ranked = [one for one in ranking.entries[:_CANDIDATES] if self._knowledge.entries[one.entry].id != question.refused]
+        entries = [self._judge(one, first, asked, question.kind, kinds, lies, languages) for one in ranked]
         entries = [replace(one, score=one.score - _penalty(one, question)) for one in entries]
         entries.sort(key=lambda one: -one.score)
         sure = probability(signs(asked, entries, ranking.confidence))
