@@ -43,6 +43,7 @@ class Visitor:
 
     knowledge: dict[str, str]
     language: str
+    hours: str | None = None
     dialogue: str | None = None
     history: list[HistoryMessage] = field(default_factory=list)
 
@@ -50,6 +51,7 @@ class Visitor:
         entries = [Entry(str(at), question, (), answer, self.language) for at, (question, answer) in enumerate(self.knowledge.items())]
         zone, country = ("Europe/Istanbul", "TR") if self.language == "tr" else ("Europe/London", "GB")
         bot = Bot("b", "a", "Bot", None, "offline", True, 0, 0, 0, language=self.language, country=country, timezone=zone)
+        bot = bot._replace(opening_hours=self.hours)
         reply = Reply("")
         for message in messages:
             turn = Turn(
@@ -135,3 +137,13 @@ def test_an_appointment_stays_one_where_the_visitor_asks_to_be_collected() -> No
 def test_somebody_to_be_booked_with_is_not_the_visitor() -> None:
     reply = groomer().says("i want to book a groom", "friday at 10 with Becky", "Hannah Briggs")
     assert "Becky" not in reply.text.partition("Name")[2]
+
+
+def test_an_hour_named_again_is_noted_for_the_team_though_it_is_outside_of_the_opening_hours() -> None:
+    visitor = Visitor(STUDIO, "tr", hours="mon-sat 09:00-18:00")
+    assert "çalışma saatlerimizin dışında" in visitor.says("27 kasım 19:30 için randevu istiyorum").text
+    assert "çalışma saatlerimizin dışında" in visitor.says("20:00").text
+    assert "ekibimiz uygun olup olmadığını" in visitor.says("20:00 olsun").text
+    reply = visitor.says("Ali Kaya 0532 123 45 67", "evet")
+    assert reply.captured is not None
+    assert f"{reply.captured.time:%H:%M}" == "20:00"

@@ -31,6 +31,8 @@ class Clock(Field):
         """Say that the time is past or outside of the opening hours."""
         clock = clock_of(draft)
         reason = hours.refused_time(clock, day_of(draft), place.now, place.week) if clock else None
+        if reason == "closed" and draft.insists:
+            return ""
         return place.say(f"{reason}.time", hours=hours.in_words(place.week, place.say.days), time=f"{clock:%H:%M}") if reason else ""
 
 

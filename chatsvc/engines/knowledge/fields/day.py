@@ -28,7 +28,7 @@ class Day(Field):
             return ""
         closed = place.say.profile.is_closed(day)
         reason = hours.refused_day(day, place.now, place.week, closed=closed)
-        if reason is None:
+        if reason is None or (reason == "closed" and draft.insists and not closed):
             return ""
         return place.say(
             f"{reason}.date" if place.week or reason != "closed" else "closed.day", hours=hours.in_words(place.week, place.say.days)

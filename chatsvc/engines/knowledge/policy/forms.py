@@ -87,11 +87,8 @@ def availability(c: Context) -> ReplyStep | None:
 def proceed(c: Context, draft: RequestDraft, lead: str = "") -> ReplyStep:
     """Ask for the next thing missing, or show the summary."""
     form = c.form(draft)
-    problems: list[str] = []
-    for key in ("date", "time"):
-        if draft.get(key) is not None and not problems and (reason := form.by_key[key].refused(draft, c.place)):
-            problems.append(reason)
-            draft = draft.without(key)
+    draft, problems, noted = _possible(c, draft)
+    lead = " ".join(filter(None, (lead, noted)))
     if form.missing(draft) is None:
         typed = _typed(c, draft)
         if form.missing(typed) is not None:
@@ -109,6 +106,19 @@ def proceed(c: Context, draft: RequestDraft, lead: str = "") -> ReplyStep:
     if asked.key == "contact" and c.state.asked != "contact":
         problems.append(c.say("privacy"))
     return ask(c, draft, asked, " ".join(filter(None, (lead, *problems))))
+
+
+def _possible(c: Context, draft: RequestDraft) -> tuple[RequestDraft, list[str], str]:
+    """Return the draft without a day or hour that is refused, the reason, and what is said where the visitor insists on it."""
+    form = c.form(draft)
+    for key in ("date", "time"):
+        if draft.get(key) is None or not (reason := form.by_key[key].refused(draft, c.place)):
+            continue
+        draft = draft.insisting(key)
+        if draft.get(key) is None or form.by_key[key].refused(draft, c.place):
+            return draft.without(key), [reason], ""
+        return draft, [], c.say("insists")
+    return draft, [], ""
 
 
 def _last_wish(c: Context) -> str:

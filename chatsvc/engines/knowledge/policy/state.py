@@ -35,6 +35,9 @@ REQUEST = "request"
 _PENDING = frozenset({"", OFFER, OFFER_CONTACT, RESUME, DROPPED, CONFIRM, CHANGE, OPTIONS, CANCEL, MOVE, WHICH_CANCEL, WHICH_MOVE})
 
 
+_INSISTS = "insists"  # key of the day or hour that was refused last; skipped where it is named again
+
+
 class Stored(NamedTuple):
     """A value of a form. `source` is "said" by the visitor, or "record" for one that an earlier record holds."""
 
@@ -61,6 +64,16 @@ class RequestDraft:
     def is_appointment(self) -> bool:
         """True if a day is needed."""
         return self.kind == "appointment"
+
+    @property
+    def insists(self) -> bool:
+        """True if a time outside of the opening hours was named again, which the team has to decide."""
+        return _INSISTS in self.skipped
+
+    def insisting(self, key: str) -> RequestDraft:
+        """Return the draft after a value was refused or, where it was named before, taken for the team to decide."""
+        value = self.get(key) or ""
+        return self.skip(_INSISTS) if self.get(_INSISTS) == value else self.put(_INSISTS, value).without(key)
 
     def get(self, key: str) -> str | None:
         """Return the value of a field."""
