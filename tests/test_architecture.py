@@ -538,8 +538,8 @@ class Sql(ast.NodeVisitor):
             self.seen += 1
             if not self.fixed(node.args[0]):
                 self.wrong.append(f"{self.path.name}:{node.lineno}: {ast.unparse(node.args[0])}")
-        if isinstance(node.func, ast.Name) and node.func.id == "at_once":
-            begin, each, _, *end = node.args[1:]
+        if isinstance(node.func, ast.Attribute) and node.func.attr == "at_once":
+            begin, each, _, *end = node.args
             self.wrong += [f"{self.path.name}:{node.lineno}: {ast.unparse(part)}" for part in (begin, each, *end) if not self.fixed(part)]
         self.generic_visit(node)
 
@@ -594,7 +594,7 @@ def of_target(target: ast.expr, value: ast.expr | None, name: str) -> Iterator[a
 
 
 # The connection to PostgreSQL is called like SQLite's, translates what it is given and passes it on.
-PASSED_ON = {"text", "arranged[0][0]", "script.encode()"}
+PASSED_ON = {"text", "arranged[0][0]", "script.encode()", "_of_arrays(begin, each, end, types)"}
 
 
 def test_no_sql_is_made_of_data() -> None:

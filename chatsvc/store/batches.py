@@ -80,6 +80,39 @@ def result_of(connection: Connection, unit: Unit[Any]) -> Any:
         return Failed(fault)
 
 
+def each_by_itself(connection: Connection, batch: list[Work], is_open: Callable[[], bool]) -> list[Any]:
+    """Run units within one transaction, each with a savepoint: a fault rolls back one unit only, and is its result.
+
+    is_open: whether the transaction still stands, which an error such as a full disk ends.
+    """
+    results: list[Any] = []
+    for work in batch:
+        connection.execute("SAVEPOINT unit")
+        try:
+            results.append(work.unit(connection))
+        except Exception as fault:
+            if not is_open():
+                raise
+            connection.execute("ROLLBACK TO unit")
+            results.append(Failed(fault))
+        connection.execute("RELEASE unit")
+    return results
+
+
+def read_batch(connection: Any, batch: list[Work], on_one_snapshot: Callable[[Any, list[Unit[Any]]], list[Any]]) -> list[Any]:
+    """Run reading units, each on one snapshot. Return results and Failed in the order of the units."""
+    results: list[Any] = []
+    for run, units in by_kind(batch):
+        if run is None:
+            results += on_one_snapshot(connection, units)
+            continue
+        try:
+            results += together(connection, run, units)
+        except Exception:  # noqa: BLE001  # reported below, to the caller of the unit that raised it
+            results += [result_of(connection, unit) for unit in units]
+    return results
+
+
 class BatchThread:
     """Queue of units for one connection. `translate` makes an error of the driver one of the store's."""
 

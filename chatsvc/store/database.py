@@ -7,7 +7,6 @@ store/postgres/ implement the protocols.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from chatsvc.domain.limiter import AccountVersion
@@ -39,6 +38,13 @@ class Connection(Protocol):
 
     def execute(self, statement: str, values: Sequence[Any] | Mapping[str, Any] = (), /) -> Cursor: ...
     def executemany(self, statement: str, rows: Iterable[Sequence[Any]], /) -> Cursor: ...
+
+    def at_once(self, begin: str, each: str, values: list[Any], end: str = "") -> Iterable[Any]:
+        """Run `begin each, each, each end` with the parameters of all rows in sequence. Return the rows of the result.
+
+        One statement a row would release the interpreter lock and wait for it each time. `begin` ends with a list in parentheses or VALUES.
+        """
+        ...
 
 
 Unit = Callable[[Connection], T]
@@ -143,26 +149,3 @@ def assign(changes: Mapping[str, object], changeable: frozenset[str]) -> str:
     if not changes.keys() <= changeable:
         raise ValueError(f"these cannot be changed: {', '.join(sorted(changes.keys() - changeable))}")
     return ", ".join(f"{name} = ?" for name in changes)
-
-
-@lru_cache(maxsize=128)
-def _repeated(begin: str, each: str, end: str, times: int) -> str:
-    return begin + ", ".join([each] * times) + end
-
-
-def at_once(connection: Connection, begin: str, each: str, values: list[Any], end: str = "") -> list[Any]:
-    """Run `begin each, each, each end` with the parameters of all rows in sequence. Return the rows of the result.
-
-    One statement a row would release the interpreter lock and wait for it each time. The rows are divided into powers of two, so that
-    few different statements are compiled.
-    """
-    width = each.count("?")
-    found: list[Any] = []
-    at, left = 0, len(values) // width
-    while left:
-        times = 1 << left.bit_length() - 1
-        some = values[at : at + times * width]
-        found += connection.execute(_repeated(begin, each, end, times), some).fetchall()
-        at += len(some)
-        left -= times
-    return found

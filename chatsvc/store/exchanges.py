@@ -9,12 +9,13 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from itertools import chain
 from typing import Any, NamedTuple
 
 from chatsvc.domain.captures import Appointment, Request
 from chatsvc.domain.channels import outbox_of
 from chatsvc.store import captures, open_turns, search
-from chatsvc.store.database import Connection, Database, StoreUnavailable, Together, at_once
+from chatsvc.store.database import Connection, Database, StoreUnavailable, Together
 from chatsvc.store.open_turns import IDEMPOTENCY_MS, TurnLost
 
 
@@ -106,15 +107,15 @@ def _conversations(connection: Connection, exchanges: list[NewExchange]) -> list
     ids = [id_by_time(row[5]) for row in merged.values()]
     rows = [value for conversation_id, row in zip(ids, merged.values(), strict=True) for value in (conversation_id, *row)]
     # The time of the last message never decreases: a list must not show a conversation on two pages.
-    written = at_once(
-        connection,
-        """
+    written = list(
+        connection.at_once(
+            """
         INSERT INTO conversations (id, account_id, bot_id, channel, user_id,
             last_message_at, created_at, updated_at, dialogue, message_count) VALUES
         """,
-        "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        rows,
-        """
+            "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            rows,
+            """
         ON CONFLICT (bot_id, channel, user_id) DO UPDATE SET
             last_message_at = max(conversations.last_message_at, excluded.last_message_at),
             updated_at = max(conversations.updated_at, excluded.updated_at),
@@ -122,6 +123,7 @@ def _conversations(connection: Connection, exchanges: list[NewExchange]) -> list
             dialogue = excluded.dialogue
         RETURNING id, number, bot_id, channel, user_id
         """,
+        )
     )
     numbers = {(bot_id, channel, user_id): number for _, number, bot_id, channel, user_id in written}
     # An existing conversation keeps its id.
@@ -148,7 +150,7 @@ def _messages(connection: Connection, exchanges: list[NewExchange], numbers: lis
         rows += number, next(ids), "assistant", x.reply, x.replied_at, x.evidence, x.delivery
         rows += outbox_of(x.channel, x.bot_id, x.delivery), x.choices
     begin = "INSERT INTO messages (conversation, id, role, content, created_at, evidence, delivery, outbox, choices) VALUES "
-    at_once(connection, begin, "(?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
+    connection.at_once(begin, "(?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
 
 
 def _settled(connection: Connection, exchanges: list[NewExchange]) -> set[int]:
@@ -157,8 +159,7 @@ def _settled(connection: Connection, exchanges: list[NewExchange]) -> set[int]:
     Not among them: a turn that was settled before, or in a conversation that an operator took over meanwhile.
     """
     numbers = [x.stored for x in exchanges if x.stored is not None]
-    rows = at_once(
-        connection,
+    rows = connection.at_once(
         "UPDATE messages SET pending = NULL WHERE pending = 1 AND number IN (",
         "?",
         numbers,
@@ -172,7 +173,7 @@ def _usage(connection: Connection, exchanges: list[NewExchange]) -> None:
     for x in exchanges:
         rows += x.account_id, x.bot_id, x.channel, x.accepted_at, x.tokens, x.cost_micro_usd
     begin = "INSERT INTO usage_records (account_id, bot_id, channel, created_at, tokens, cost_micro_usd) VALUES "
-    at_once(connection, begin, "(?, ?, ?, ?, ?, ?)", rows)
+    connection.at_once(begin, "(?, ?, ?, ?, ?, ?)", rows)
 
 
 def _keys(connection: Connection, exchanges: list[NewExchange]) -> None:
@@ -189,8 +190,7 @@ def _keys(connection: Connection, exchanges: list[NewExchange]) -> None:
     # The last one of a key counts.
     latest = {(x.account_id, x.idempotency.key): (*x.idempotency[1:], x.accepted_at) for x in keyed if x.idempotency}
     rows = [value for key, record in latest.items() for value in (*key, *record)]
-    at_once(
-        connection,
+    connection.at_once(
         "INSERT INTO idempotency_keys (account_id, key, fingerprint, exchange, created_at) VALUES ",
         "(?, ?, ?, ?, ?)",
         rows,
@@ -201,30 +201,30 @@ def _keys(connection: Connection, exchanges: list[NewExchange]) -> None:
     )
 
 
-def _used(connection: Connection, exchanges: list[NewExchange]) -> Counter[tuple[str, ...]]:
-    """Increase the counters of bots and months, each once; return their values from before."""
-    before: Counter[tuple[str, ...]] = Counter()
-    for bot_id, count in Counter(x.bot_id for x in exchanges).items():
-        (used,) = connection.execute(
-            "UPDATE bots SET messages_used = messages_used + ? WHERE id = ? RETURNING messages_used", (count, bot_id)
-        ).fetchone()
-        before[bot_id,] = used - count
-    for month, count in Counter((x.account_id, x.month) for x in exchanges).items():
-        (used,) = connection.execute(
-            """
-            INSERT INTO allowances (account_id, month, messages_used) VALUES (?, ?, ?)
-            ON CONFLICT (account_id, month) DO UPDATE SET messages_used = allowances.messages_used + excluded.messages_used
-            RETURNING messages_used
-            """,
-            (*month, count),
-        ).fetchone()
-        before[month] = used - count
-    return before
+def _increase(connection: Connection, exchanges: list[NewExchange]) -> Iterable[Any]:
+    """Increase the counters of bots and of months, each once; return their new values, to be read later."""
+    bots = connection.at_once(
+        "UPDATE bots SET messages_used = messages_used + given.column2 FROM (VALUES ",
+        "(CAST(? AS TEXT), CAST(? AS BIGINT))",
+        list(chain(*Counter(x.bot_id for x in exchanges).items())),
+        ") AS given WHERE id = given.column1 RETURNING id, messages_used",
+    )
+    months = connection.at_once(
+        "INSERT INTO allowances (account_id, month, messages_used) VALUES ",
+        "(?, ?, ?)",
+        [value for month, count in Counter((x.account_id, x.month) for x in exchanges).items() for value in (*month, count)],
+        """
+        ON CONFLICT (account_id, month) DO UPDATE SET messages_used = allowances.messages_used + excluded.messages_used
+        RETURNING account_id, month, messages_used
+        """,
+    )
+    return chain(bots, months)
 
 
-def _counts(connection: Connection, exchanges: list[NewExchange], accounts: dict[str, _Balance]) -> list[Counts]:
-    """Write the used allowance and credits; return the counts after each exchange."""
-    used = _used(connection, exchanges)
+def _counts(connection: Connection, exchanges: list[NewExchange], accounts: dict[str, _Balance], increased: Iterable[Any]) -> list[Counts]:
+    """Write the credits; return the counts after each exchange."""
+    used = Counter({tuple(place): count for *place, count in increased})
+    used.subtract(place for x in exchanges for place in ((x.bot_id,), (x.account_id, x.month)))
     spent: dict[str, int] = {}
     counts = []
     for x in exchanges:
@@ -242,37 +242,38 @@ def _counts(connection: Connection, exchanges: list[NewExchange], accounts: dict
     return counts
 
 
-def _accounts(connection: Connection, ids: Iterable[str]) -> dict[str, _Balance]:
-    sql = "SELECT messages_limit, message_credits FROM accounts WHERE id = ? AND deleted_at IS NULL"
-    found = {account_id: connection.execute(sql, (account_id,)).fetchone() for account_id in ids}
-    return {account_id: row for account_id, row in found.items() if row}
-
-
 def _write(connection: Connection, exchanges: list[NewExchange]) -> list[Counts | TurnLost | None]:
-    """Write exchanges in order; the result is that of writing them one by one."""
+    """Write exchanges in order; the result is that of writing them one by one.
+
+    What does not depend on a result is executed before that is read: PostgreSQL takes it in one round trip.
+    """
+    begin = "SELECT id, messages_limit, message_credits FROM accounts WHERE deleted_at IS NULL AND id IN ("
+    balances = connection.at_once(begin, "?", list({x.account_id for x in exchanges}), ")")
     open_turn = open_turns.delete(connection, [x.turn for x in exchanges if x.turn is not None])
+    accounts = {account_id: (limit, credits) for account_id, limit, credits in balances}
     lost = [x.turn is not None and x.turn not in open_turn for x in exchanges]
-    if any(lost):
-        rest = iter(_write_all(connection, [x for x, is_lost in zip(exchanges, lost, strict=True) if not is_lost], open_turn))
-        return [TurnLost() if is_lost else next(rest) for is_lost in lost]
-    return [*_write_all(connection, exchanges, open_turn)]
+    rest = [x for x, is_lost in zip(exchanges, lost, strict=True) if not is_lost]
+    written = iter(_write_all(connection, rest, open_turn, accounts))
+    return [TurnLost() if is_lost else next(written) for is_lost in lost]
 
 
-def _write_all(connection: Connection, exchanges: list[NewExchange], awaited: Mapping[int, bool]) -> list[Counts | None]:
-    accounts = _accounts(connection, {x.account_id for x in exchanges})
+def _write_all(
+    connection: Connection, exchanges: list[NewExchange], awaited: Mapping[int, bool], accounts: dict[str, _Balance]
+) -> list[Counts | None]:
     settled = _settled(connection, [x for x in exchanges if x.account_id in accounts])
     wanted = [x.account_id in accounts and (x.stored is None or x.stored in settled) for x in exchanges]
     kept = [x for x, is_wanted in zip(exchanges, wanted, strict=True) if is_wanted]
+    _usage(connection, kept)
+    increased = _increase(connection, kept)
     numbers = _conversations(connection, kept)
     search.queue(connection, numbers)
     _messages(connection, kept, numbers)
-    _usage(connection, kept)
     for x, number in zip(kept, numbers, strict=True):
         if x.captured:
             c = x.captured
             captures.write(connection, x.bot_id, number, c.request, c.appointment, tell=c.tell, sends_mail=c.sends_mail)
     _keys(connection, kept)
-    counts = iter(_counts(connection, kept, accounts))
+    counts = iter(_counts(connection, kept, accounts, increased))
     return [_told(next(counts), awaited, x.turn) if is_wanted else None for x, is_wanted in zip(exchanges, wanted, strict=True)]
 
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from chatsvc.domain.channels import TooManyConversations
 from chatsvc.domain.times import DAY_MS
 from chatsvc.store import search
-from chatsvc.store.database import Connection, Database, Together, at_once
+from chatsvc.store.database import Connection, Database, Together
 from chatsvc.store.exchanges import id_by_time, new_ids
 
 # Platforms deliver again for up to seven days.
@@ -131,7 +131,7 @@ def _keep_keys(connection: Connection, messages: list[NewMessage]) -> list[NewMe
     for m in messages:
         rows += m.digest, m.bot_id, m.at
     begin = "INSERT INTO incoming_keys (digest, bot_id, created_at) VALUES "
-    kept = {digest for (digest,) in at_once(connection, begin, "(?, ?, ?)", rows, " ON CONFLICT (digest) DO NOTHING RETURNING digest")}
+    kept = {digest for (digest,) in connection.at_once(begin, "(?, ?, ?)", rows, " ON CONFLICT (digest) DO NOTHING RETURNING digest")}
     return [m for m in messages if m.digest in kept]
 
 
@@ -180,7 +180,7 @@ def _insert(connection: Connection, messages: list[NewMessage]) -> dict[bytes, S
     for m, message_id in zip(messages, new_ids(len(messages)), strict=True):
         rows += of[m.digest].number, message_id, m.text, m.at, m.digest, m.kind
     begin = "INSERT INTO messages (conversation, id, role, content, created_at, incoming, kind, pending) VALUES "
-    written = at_once(connection, begin, "(?, ?, 'user', ?, ?, ?, ?, 1)", rows, " RETURNING incoming, number")
+    written = connection.at_once(begin, "(?, ?, 'user', ?, ?, ?, ?, 1)", rows, " RETURNING incoming, number")
     numbers = dict(written)
     waiting = _first_pending(connection, messages, of, set(ids))
     made = {}
@@ -220,15 +220,15 @@ def addressed(connection: Connection, messages: list[NewMessage], ids: list[str]
         place = m.bot_id, m.channel, m.user_id
         row = merged.setdefault(place, [conversation_id, m.account_id, *place, m.at, m.at, m.at, 0, ""])
         row[5:] = max(row[5], m.at), row[6], max(row[7], m.at), row[8] + 1, m.source_page_host or row[9]
-    written = at_once(
-        connection,
-        """
+    written = list(
+        connection.at_once(
+            """
         INSERT INTO conversations (id, account_id, bot_id, channel, user_id, last_message_at, created_at, updated_at, message_count,
             source_page_host) VALUES
         """,
-        "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        [value for row in merged.values() for value in row],
-        """
+            "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            [value for row in merged.values() for value in row],
+            """
         ON CONFLICT (bot_id, channel, user_id) DO UPDATE SET
             message_count = conversations.message_count + excluded.message_count,
             last_message_at = max(conversations.last_message_at, excluded.last_message_at),
@@ -237,6 +237,7 @@ def addressed(connection: Connection, messages: list[NewMessage], ids: list[str]
                 ELSE excluded.source_page_host END
         RETURNING id, number, handling, source_page_host, bot_id, channel, user_id
         """,
+        )
     )
     begun = {row[0] for row in written} & set(ids)
     new = Counter(
@@ -265,4 +266,4 @@ def _first_pending(
     times = Counter(of[m.digest].number for m in messages)
     asked = [one.number for one in set(of.values()) if one.id not in new or times[one.number] > 1]
     sql = "SELECT conversation, min(number) FROM messages WHERE pending = 1 AND conversation IN ("
-    return dict(at_once(connection, sql, "?", asked, ") GROUP BY conversation"))
+    return dict(connection.at_once(sql, "?", asked, ") GROUP BY conversation"))

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from chatsvc.domain.allowance import Allowance
 from chatsvc.domain.times import DAY_MS
-from chatsvc.store.database import Connection, Database, Together, at_once
+from chatsvc.store.database import Connection, Database, Together
 
 IDEMPOTENCY_MS = DAY_MS
 # How long the outcome of a failed turn is kept for those who have joined it.
@@ -116,14 +116,20 @@ def _refusal(connection: Connection, turn: NewTurn, allowances: Mapping[str, All
 
 def _insert(connection: Connection, turns: list[NewTurn]) -> list[OpenedTurn]:
     values = [value for turn in turns for value in (turn.node, turn.account_id, turn.month, turn.place, turn.key, turn.fingerprint)]
-    begin = "INSERT INTO open_turns (node, account_id, month, place, key, fingerprint) VALUES "
-    numbers = sorted(number for (number,) in at_once(connection, begin, "(?, ?, ?, ?, ?, ?)", values, " RETURNING number"))
-    places: list[Any] = list({turn.place for turn in turns if turn.place is not None})
-    rows = at_once(connection, "SELECT place, min(number) FROM open_turns WHERE place IN (", "?", places, ") GROUP BY place")
-    first = {bytes(place): number for place, number in rows}
-    opened = [OpenedTurn(number, turn.place is None or first[turn.place] == number) for number, turn in zip(numbers, turns, strict=True)]
+    rows = connection.at_once(
+        "INSERT INTO open_turns (node, account_id, month, place, key, fingerprint) VALUES ",
+        "(?, ?, ?, ?, ?, ?)",
+        values,
+        " RETURNING number, NOT EXISTS (SELECT 1 FROM open_turns e WHERE e.place = open_turns.place AND e.number < open_turns.number)",
+    )
+    opened: list[OpenedTurn] = []
+    taken: set[bytes] = set()
+    for (number, is_first), turn in zip(sorted(rows), turns, strict=True):
+        # PostgreSQL does not see the turns of the same statement.
+        opened.append(OpenedTurn(number, bool(is_first) and turn.place not in taken))
+        taken |= {turn.place} if turn.place is not None else set()
     waited_for: list[Any] = list({turn.place for turn, one in zip(turns, opened, strict=True) if not one.is_first})
-    at_once(connection, "UPDATE open_turns SET awaited = 1 WHERE awaited = 0 AND place IN (", "?", waited_for, ")")
+    connection.at_once("UPDATE open_turns SET awaited = 1 WHERE awaited = 0 AND place IN (", "?", waited_for, ")")
     return opened
 
 
@@ -143,15 +149,15 @@ def _known(connection: Connection, turn: NewTurn) -> KnownKey | None:
 
 def _allowance(connection: Connection, account_id: str) -> Allowance | None:
     """Read the account's counts, with what its open turns hold."""
-    row = connection.execute(
-        "SELECT messages_limit, message_credits FROM accounts WHERE id = ? AND deleted_at IS NULL", (account_id,)
-    ).fetchone()
+    account = connection.execute("SELECT messages_limit, message_credits FROM accounts WHERE id = ? AND deleted_at IS NULL", (account_id,))
+    used = connection.execute("SELECT month, messages_used FROM allowances WHERE account_id = ?", (account_id,))
+    reserved = held(connection, account_id)
+    row = account.fetchone()
     if row is None:
         return None
-    used = connection.execute("SELECT month, messages_used FROM allowances WHERE account_id = ?", (account_id,))
     limit, credits = row
     found = Allowance(limit, credits, dict(used.fetchall()))
-    found.reserved = held(connection, account_id)
+    found.reserved = reserved
     return found
 
 
@@ -226,7 +232,7 @@ def _end(connection: Connection, ends: list[TurnEnd]) -> list[bool]:
 def delete(connection: Connection, numbers: list[int]) -> dict[int, bool]:
     """Delete turns within a unit. Return those that were open, and whether somebody has awaited their end."""
     values: list[Any] = numbers
-    rows = at_once(connection, "DELETE FROM open_turns WHERE number IN (", "?", values, ") RETURNING number, awaited")
+    rows = connection.at_once("DELETE FROM open_turns WHERE number IN (", "?", values, ") RETURNING number, awaited")
     return {number: bool(awaited) for number, awaited in rows}
 
 

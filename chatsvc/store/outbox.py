@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from chatsvc.domain.times import DAY_MS
-from chatsvc.store.database import Connection, Database, Together, at_once
+from chatsvc.store.database import Connection, Database, Together
 from chatsvc.store.nodes import orphaned
 
 GIVE_UP_MS = 600_000
@@ -119,8 +119,7 @@ def _take_steps(connection: Connection, steps: list[_DeliveryStep]) -> list[bool
     outcomes: list[object] = []
     for step in steps:
         outcomes += (step.number, *step[2:]) if step.delivery is not None else ()
-    at_once(
-        connection,
+    connection.at_once(
         """
         UPDATE messages SET delivery = CASE delivery WHEN 'queued' THEN outcome.column2 ELSE delivery END,
             error = CASE delivery WHEN 'queued' THEN outcome.column3 ELSE error END, platform_id = coalesce(outcome.column4, platform_id),
@@ -130,8 +129,7 @@ def _take_steps(connection: Connection, steps: list[_DeliveryStep]) -> list[bool
         outcomes,
         ") AS outcome WHERE number = outcome.column1 RETURNING number",
     )
-    marked = at_once(
-        connection,
+    marked = connection.at_once(
         "UPDATE messages SET in_flight = 1, node = outcome.column2 FROM (VALUES ",
         "(CAST(? AS BIGINT), CAST(? AS TEXT))",
         [value for step in steps if step.delivery is None for value in step[:2]],

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from itertools import chain
 from typing import Any, NamedTuple
 
-from chatsvc.store.database import Connection, Database, at_once
+from chatsvc.store.database import Connection, Database
 from chatsvc.store.tables import IMPORTING
 
 BATCH = 25  # conversations
@@ -82,7 +82,7 @@ _PUT_DOCUMENTS = """
 
 def queue(connection: Connection, conversations: Iterable[int]) -> None:
     """Queue conversations that have changed, within the unit that changes them."""
-    at_once(connection, "INSERT INTO search_queue (conversation) VALUES ", "(?)", list(set(conversations)), " ON CONFLICT DO NOTHING")
+    connection.at_once("INSERT INTO search_queue (conversation) VALUES ", "(?)", list(set(conversations)), " ON CONFLICT DO NOTHING")
 
 
 async def is_complete(db: Database) -> bool:
@@ -123,7 +123,7 @@ def _index(connection: Connection, words_of: WordsOf) -> int:
             done.append(one.conversation)
     # In the order of the table, so that neighbours are written together.
     begin = "INSERT INTO search_words (bot, word, conversation) VALUES "
-    at_once(connection, begin, "(?, ?, ?)", list(chain(*sorted(rows))), " ON CONFLICT DO NOTHING")
+    connection.at_once(begin, "(?, ?, ?)", list(chain(*sorted(rows))), " ON CONFLICT DO NOTHING")
     connection.execute(_PUT_DOCUMENTS, (json.dumps(documents),))
     connection.execute(
         "DELETE FROM search_queue WHERE conversation IN (SELECT CAST(value AS BIGINT) FROM json_each(?))", (json.dumps(done),)

@@ -9,7 +9,7 @@ import uuid
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from chatsvc.store.database import Connection, Database, Together, at_once
+from chatsvc.store.database import Connection, Database, Together
 from chatsvc.store.incoming_messages import StoredMessage, store_all
 from chatsvc.store.whatsapp import AddressedMessage, ReceivedCallback, StoredCallback, receive_one
 
@@ -60,14 +60,13 @@ def _independent(callbacks: Sequence[ReceivedCallback]) -> list[AddressedMessage
 def _receive_together(connection: Connection, messages: Sequence[AddressedMessage], now: int) -> dict[bytes, StoredMessage] | None:
     """Store independent messages with few statements; return the new ones. None, and nothing written, where conversations are linked."""
     digests = [one.message.digest for one in messages]
-    known = {digest for (digest,) in at_once(connection, "SELECT digest FROM incoming_keys WHERE digest IN (", "?", digests, ")")}
+    known = {digest for (digest,) in connection.at_once("SELECT digest FROM incoming_keys WHERE digest IN (", "?", digests, ")")}
     new = [one for one in messages if one.message.digest not in known]
     places: list[object] = []
     for one in new:
         for address in one.addresses:
             places += one.message.bot_id, *address
-    found = at_once(
-        connection,
+    found = connection.at_once(
         """
         SELECT a.bot_id, a.kind, a.value, c.user_id FROM whatsapp_addresses a JOIN conversations c ON c.number = a.conversation
         WHERE a.is_current = 1 AND (a.bot_id, a.kind, a.value) IN (VALUES
@@ -83,7 +82,7 @@ def _receive_together(connection: Connection, messages: Sequence[AddressedMessag
     addressed_ones = [one.message._replace(user_id=next(iter(of[one.message.digest]), None) or uuid.uuid4().hex) for one in new]
     stored = [one if isinstance(one, StoredMessage) else None for one in store_all(connection, addressed_ones)]
     numbers = [one.number for one in stored if one is not None]
-    conversations = dict(at_once(connection, "SELECT number, conversation FROM messages WHERE number IN (", "?", numbers, ")"))
+    conversations = dict(connection.at_once("SELECT number, conversation FROM messages WHERE number IN (", "?", numbers, ")"))
     made = {one.message.digest: message for one, message in zip(new, stored, strict=True) if message is not None}
     rows: list[object] = []
     for one in new:
@@ -94,5 +93,5 @@ def _receive_together(connection: Connection, messages: Sequence[AddressedMessag
             if (one.message.bot_id, *address) not in users:
                 rows += one.message.bot_id, conversations[message.number], *address, now
     begin = "INSERT INTO whatsapp_addresses (bot_id, conversation, kind, value, is_current, created_at) VALUES "
-    at_once(connection, begin, "(?, ?, ?, ?, 1, ?)", rows)
+    connection.at_once(begin, "(?, ?, ?, ?, 1, ?)", rows)
     return made

@@ -15,6 +15,7 @@ from typing import Any
 from chatsvc.app import App
 from chatsvc.store import exchanges, webhook_events
 from chatsvc.store.database import Connection, Database
+from chatsvc.store.sqlite.connection import SqliteConnection
 from chatsvc.store.webhook_events import Event
 from tests import postgres
 from tests.postgres import RUNNING, USER
@@ -35,7 +36,7 @@ def query(database: Path, statement: str, *values: object) -> Rows:
     """Run one statement on a database, in a transaction of its own."""
     if RUNNING:
         return postgres.query(database, _numbered(statement), values)
-    with closing(sqlite3.connect(database)) as connection, connection:
+    with closing(SqliteConnection(database)) as connection, connection:
         return _run(connection, statement, values)
 
 

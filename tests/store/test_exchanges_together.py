@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -15,10 +14,10 @@ from hypothesis import strategies as st
 from chatsvc.domain.captures import Appointment, Request
 from chatsvc.domain.times import DAY_MS
 from chatsvc.store import accounts, exchanges, webhooks
-from chatsvc.store.database import Database, StoreFault, at_once
+from chatsvc.store.database import Database, StoreFault
 from chatsvc.store.exchanges import Counts, NewCapture, NewExchange
 from chatsvc.store.open_turns import TurnLost
-from chatsvc.store.sqlite.connection import connect
+from chatsvc.store.sqlite.connection import SqliteConnection, connect
 from chatsvc.store.sqlite.group_commit import GroupCommitDatabase
 from tests.fakes import START
 from tests.store.support import after, chat, furnish, ignore, in_database, new_exchange, rows
@@ -89,7 +88,7 @@ async def fill(db: Database) -> None:
 
 
 @pytest.fixture(scope="module")
-def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sqlite3.Connection]:
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SqliteConnection]:
     """A connection to such a store. An example's changes are rolled back."""
     path = tmp_path_factory.mktemp("together") / "chatsvc.db"
     in_database(path, fill)
@@ -98,7 +97,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sqlite3.Connect
 
 
 def written(
-    connection: sqlite3.Connection, batches: list[list[NewExchange]]
+    connection: SqliteConnection, batches: list[list[NewExchange]]
 ) -> tuple[list[Counts | TurnLost | None], dict[str, list[object]]]:
     """The results of the exchanges, and the rows of the tables afterwards."""
     return after(connection, TABLES, lambda: [counts for batch in batches for counts in exchanges._write(connection, batch)])
@@ -106,19 +105,19 @@ def written(
 
 @given(batch=st.lists(exchanges_of_anybody(), min_size=1, max_size=12, unique_by=lambda x: (x.captured and x.captured.request.id) or id(x)))
 @pytest.mark.sqlite
-def test_a_batch_leaves_and_tells_what_one_after_another_would_have(filled: sqlite3.Connection, batch: list[NewExchange]) -> None:
+def test_a_batch_leaves_and_tells_what_one_after_another_would_have(filled: SqliteConnection, batch: list[NewExchange]) -> None:
     assert written(filled, [batch]) == written(filled, [[exchange] for exchange in batch])
 
 
 @given(st.lists(st.tuples(st.integers(-(2**63), 2**63 - 1), texts), max_size=70))
 def test_many_rows_at_once_are_written_in_their_order_and_returned(values: list[tuple[int, str]]) -> None:
-    with closing(sqlite3.connect(":memory:")) as connection:
+    with closing(SqliteConnection(":memory:")) as connection:
         connection.execute("CREATE TABLE t (number INTEGER PRIMARY KEY, value INTEGER, text TEXT)")
-        at_once(connection, "INSERT INTO t (value, text) VALUES ", "(?, ?)", [value for row in values for value in row])
+        connection.at_once("INSERT INTO t (value, text) VALUES ", "(?, ?)", [value for row in values for value in row])
         assert connection.execute("SELECT value, text FROM t ORDER BY number").fetchall() == values
         changed = [value for number, (_, text) in enumerate(values, 1) for value in (number, f"{text}!")]
         end = "ON CONFLICT DO UPDATE SET text = excluded.text RETURNING number, value, text"
-        found = at_once(connection, "INSERT INTO t (number, text) VALUES ", "(?, ?)", changed, end)
+        found = connection.at_once("INSERT INTO t (number, text) VALUES ", "(?, ?)", changed, end)
         assert sorted(found) == [(number, value, f"{text}!") for number, (value, text) in enumerate(values, 1)]
 
 

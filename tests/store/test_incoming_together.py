@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -16,7 +15,7 @@ from chatsvc.domain.times import DAY_MS
 from chatsvc.store import accounts, incoming_messages
 from chatsvc.store.database import Database
 from chatsvc.store.incoming_messages import NewMessage, StoredMessage
-from chatsvc.store.sqlite.connection import connect
+from chatsvc.store.sqlite.connection import SqliteConnection, connect
 from tests.fakes import START
 from tests.store.support import after, furnish, ignore, in_database, rows
 
@@ -56,7 +55,7 @@ async def fill(db: Database) -> None:
 
 
 @pytest.fixture(scope="module")
-def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sqlite3.Connection]:
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SqliteConnection]:
     """A connection to such a store, whose examples are rolled back."""
     path = tmp_path_factory.mktemp("together") / "chatsvc.db"
     in_database(path, fill)
@@ -71,7 +70,7 @@ def told(result: object) -> object:
     return type(result)
 
 
-def written(connection: sqlite3.Connection, batches: list[list[NewMessage]]) -> tuple[list[object], dict[str, list[object]]]:
+def written(connection: SqliteConnection, batches: list[list[NewMessage]]) -> tuple[list[object], dict[str, list[object]]]:
     """Results of the messages, and the rows of the tables after them."""
     return after(connection, TABLES, lambda: [told(one) for batch in batches for one in incoming_messages.store_all(connection, batch)])
 
@@ -84,7 +83,7 @@ def same_limit(batch: list[NewMessage]) -> list[NewMessage]:
 
 @given(batch=st.lists(messages(), min_size=1, max_size=12).map(same_limit))
 @pytest.mark.sqlite
-def test_a_batch_leaves_and_tells_what_one_after_another_would_have(filled: sqlite3.Connection, batch: list[NewMessage]) -> None:
+def test_a_batch_leaves_and_tells_what_one_after_another_would_have(filled: SqliteConnection, batch: list[NewMessage]) -> None:
     assert written(filled, [batch]) == written(filled, [[one] for one in batch])
 
 

@@ -54,6 +54,7 @@ from chatsvc.store.conversation_view import Window
 from chatsvc.store.database import Database
 from chatsvc.store.inbox import InboxFilter
 from chatsvc.store.search_queries import ConversationFilter
+from chatsvc.store.sqlite.connection import SqliteConnection
 from tests.fakes import START
 from tests.store.support import furnish, ignore, in_database, new_exchange, origin
 
@@ -203,7 +204,7 @@ def furnished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-class Watching(sqlite3.Connection):
+class Watching(SqliteConnection):
     """A connection that keeps what it is asked, as it was asked: with parameters, which SQLite plans differently from values."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
@@ -225,6 +226,7 @@ def statements_of(path: Path, question: Callable[[Database], Awaitable[object]])
     opened: list[Watching] = []
 
     def connect(*arguments: Any, **options: Any) -> Watching:
+        options.pop("factory")
         opened.append(Watching(*arguments, **options))
         return opened[-1]
 
@@ -234,7 +236,7 @@ def statements_of(path: Path, question: Callable[[Database], Awaitable[object]])
 
     with patch.object(sqlite3, "connect", connect):
         in_database(path, ask)
-    return [(sql, values) for sql, values in opened[0].seen if sql.strip().startswith(("SELECT", "INSERT", "UPDATE", "DELETE"))]
+    return [(sql, values) for sql, values in opened[0].seen if sql.strip().startswith(("WITH", "SELECT", "INSERT", "UPDATE", "DELETE"))]
 
 
 def plan_of(connection: sqlite3.Connection, sql: str, values: Any = ()) -> list[str]:
@@ -248,7 +250,9 @@ def walks(plan: list[str]) -> list[str]:
     A subquery is bounded by its own LIMIT, and is planned by itself.
     """
     scans = [
-        step for step in plan if re.match(r"SCAN (?!\(subquery-|(total|page|outcome|s|w|channel)\b|(\d+ )?CONSTANT ROW|json_each )", step)
+        step
+        for step in plan
+        if re.match(r"SCAN (?!\(subquery-|(total|page|outcome|given|asked|s|w|channel)\b|(\d+ )?CONSTANT ROW|json_each )", step)
     ]
     return scans + [step for step in plan if re.search(r"\(\w+[<>]\?", step) and step not in BOUNDED]
 

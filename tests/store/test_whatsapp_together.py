@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 
@@ -14,7 +13,7 @@ from chatsvc.domain.whatsapp import WhatsAppAddress
 from chatsvc.store import whatsapp_arrivals
 from chatsvc.store.database import Database
 from chatsvc.store.incoming_messages import NewMessage
-from chatsvc.store.sqlite.connection import connect
+from chatsvc.store.sqlite.connection import SqliteConnection, connect
 from chatsvc.store.whatsapp import AddressedMessage, ReceivedCallback
 from chatsvc.store.whatsapp_arrivals import Arrival
 from tests.fakes import START
@@ -57,7 +56,7 @@ async def fill(db: Database) -> None:
 
 
 @pytest.fixture(scope="module")
-def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sqlite3.Connection]:
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SqliteConnection]:
     """A connection to such a store, whose examples are rolled back."""
     path = tmp_path_factory.mktemp("together") / "chatsvc.db"
     in_database(path, fill)
@@ -65,7 +64,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sqlite3.Connect
         yield connection
 
 
-def written(connection: sqlite3.Connection, batches: list[list[Arrival]]) -> tuple[list[object], dict[str, list[object]]]:
+def written(connection: SqliteConnection, batches: list[list[Arrival]]) -> tuple[list[object], dict[str, list[object]]]:
     """Results of the callbacks, and the rows of the tables after them. Users are named by their conversations' numbers."""
     connection.execute("BEGIN")
     try:
@@ -92,13 +91,13 @@ def written(connection: sqlite3.Connection, batches: list[list[Arrival]]) -> tup
 
 @given(before=st.lists(callbacks(), max_size=3), batch=st.lists(callbacks(), min_size=2, max_size=4))
 def test_a_batch_leaves_and_tells_what_one_after_another_would_have(
-    filled: sqlite3.Connection, before: list[Arrival], batch: list[Arrival]
+    filled: SqliteConnection, before: list[Arrival], batch: list[Arrival]
 ) -> None:
     earlier = [[one] for one in before]
     assert written(filled, [*earlier, batch]) == written(filled, [*earlier, *([one] for one in batch)])
 
 
-def test_a_crowd_is_stored_with_few_statements(filled: sqlite3.Connection) -> None:
+def test_a_crowd_is_stored_with_few_statements(filled: SqliteConnection) -> None:
     def crowd(size: int) -> list[Arrival]:
         return [
             Arrival(

@@ -156,6 +156,8 @@ class CopyTarget:
                 if last:
                     self._connection.execute(_SET_NUMBER, (name, last))
             record(self._connection)
+            # Without statistics PostgreSQL reads a bot's conversations to find one of them.
+            self._connection.execute("ANALYZE")
             self._connection.execute(f"DROP TABLE {_NOTE}")
             self._connection.execute(f"UPDATE {VERSION} SET version = ?", (len(MIGRATIONS),))
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import closing, nullcontext, suppress
 from functools import partial
 from typing import Any, TypeVar
 
@@ -18,12 +18,12 @@ from chatsvc import background
 from chatsvc.domain.limiter import AccountVersion
 from chatsvc.domain.nodes import ServiceNode
 from chatsvc.store import nodes
-from chatsvc.store.batches import READERS, BatchThread, Failed, Work, all_of_them, by_kind, least_busy, result_of, together
+from chatsvc.store.batches import READERS, BatchThread, Failed, Work, all_of_them, each_by_itself, least_busy, read_batch
 from chatsvc.store.database import Connection, StoreUnavailable, Unit, Versioned
 from chatsvc.store.master_key import MasterKey
 from chatsvc.store.postgres.aside import AsideConnection
 from chatsvc.store.postgres.connection import STATEMENT_S, PostgresConnection, PostgresTarget, connect, outage, translated
-from chatsvc.store.postgres.membership import Membership, Replaced
+from chatsvc.store.postgres.membership import Membership, Replaced, TakenForDead
 from chatsvc.store.postgres.migrations import check_key, check_schema
 from chatsvc.store.postgres.notices import PostgresNotices
 from chatsvc.store.postgres.thread import PostgresThread
@@ -32,6 +32,7 @@ T = TypeVar("T")
 BEAT_S = 1.0
 FOR_OTHERS = 3  # connections beside those that read: the one that writes, the one aside, and the one that hears notices
 HUNG_S = 5.0  # after this, a session that does nothing for this process is taken for cut off
+BLOCKS_S = 8.0  # after this, another process whose transaction waits for it, and for which this one waits, is taken for hung
 LOST_S = 10.0  # after this without a beat the others have taken this process for dead
 SLOW_S = 3.0  # after this, a server that does not answer a new connection either is taken for gone
 # Requests under way are refused within 10 s: these follow one after the other where the server is reached and does not answer.
@@ -46,114 +47,85 @@ _WAITING_SESSIONS = """
 """
 
 
+# Ends sessions that hold up another one while they wait for their process, which hangs.
+_END_BLOCKING = """
+    SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+    WHERE pid = ANY (pg_blocking_pids(?::int))
+        AND wait_event_type = 'Client' AND state_change < clock_timestamp() - make_interval(secs => ?)
+"""
+
+
 class _Doubt(Exception):
-    """The connection broke during a commit: `transaction` tells whether it took place."""
+    """The connection broke during a commit, which has these results if it took place."""
 
-    def __init__(self, transaction: str, results: list[Any], cause: psycopg.Error) -> None:
-        super().__init__(transaction)
-        self.transaction, self.results, self.cause = transaction, results, cause
+    def __init__(self, results: list[Any], cause: BaseException) -> None:
+        super().__init__()
+        self.results, self.cause = results, cause
 
 
-def _in_transaction(connection: PostgresConnection, membership: Membership, run: Callable[[PostgresConnection], list[Any]]) -> list[Any]:
-    """Run units in a transaction. Raises _Doubt if its outcome is unknown, and what Membership.begin raises."""
-    transaction = membership.begin(connection)
+def _in_transaction(
+    connection: PostgresConnection, membership: Membership, run: Callable[[Any], list[Any]], *, pipelined: bool = True
+) -> list[Any]:
+    """Run units in a transaction. Raises _Doubt if its outcome is unknown, and what Membership.check raises.
+
+    pipelined: a round trip is made where the result of a statement is needed, not for each statement. A fault may be that of another unit.
+    """
+    commits = False
+    results: list[Any] = []
     try:
-        results = run(connection)
-    except BaseException:
+        with connection.driver.pipeline() if pipelined else nullcontext():
+            begun = membership.begin(connection)
+            results = run(connection)
+            membership.check(begun)
+            commits = True
+            connection.execute("COMMIT")
+    except BaseException as fault:
         if connection.is_usable:
             connection.driver.execute("ROLLBACK")
+        elif commits:
+            raise _Doubt(results, fault) from fault
         raise
-    try:
-        connection.driver.execute("COMMIT")
-    except psycopg.OperationalError as fault:
-        raise _Doubt(transaction, results, fault) from fault
     return results
 
 
-def _write_batch(connection: PostgresConnection, membership: Membership, batch: list[Work]) -> list[Any]:
-    """Run all units in one transaction. Return results and Failed in the order of the units."""
-
-    def each_by_itself(connection: PostgresConnection) -> list[Any]:
-        results: list[Any] = []
-        for work in batch:
-            connection.driver.execute("SAVEPOINT unit")
-            try:
-                results.append(work.unit(connection))
-            except Exception as fault:
-                if not connection.is_usable:
-                    raise
-                connection.driver.execute("ROLLBACK TO unit")
-                results.append(Failed(fault))
-            connection.driver.execute("RELEASE unit")
-        return results
-
-    try:
-        return _in_transaction(connection, membership, partial(all_of_them, batch=batch))
-    except (_Doubt, StoreUnavailable):
-        raise
-    except Exception:
-        if not connection.is_usable:
-            raise
-        # Nothing of the batch was written. Again, with a savepoint for each unit, so that a fault rolls back one unit only.
-        return _in_transaction(connection, membership, each_by_itself)
-
-
 def _on_one_snapshot(connection: PostgresConnection, units: list[Unit[Any]]) -> list[Any]:
-    connection.driver.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
     try:
-        results = [result_of(connection, unit) for unit in units]
-    finally:
-        failed = not connection.is_usable or connection.in_failed_transaction
+        with connection.driver.pipeline():
+            connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+            results = [unit(connection) for unit in units]
+            connection.execute("COMMIT")
+    except Exception as fault:  # noqa: BLE001  # reported to the caller of the unit
         if connection.is_usable:
-            connection.driver.execute("ROLLBACK" if failed else "COMMIT")
-    if failed and len(units) > 1 and connection.is_usable:
-        # One of them failed, and with it all behind it.
+            connection.driver.execute("ROLLBACK")
+        if len(units) == 1 or not connection.is_usable:
+            return [Failed(fault)] * len(units)
         return [result for unit in units for result in _on_one_snapshot(connection, [unit])]
     return results
 
 
-def _read_batch(connection: PostgresConnection, batch: list[Work]) -> list[Any]:
-    """Run all units, each on one snapshot. Return results and Failed in the order of the units."""
-    results: list[Any] = []
-    for run, units in by_kind(batch):
-        if run is None:
-            results += _on_one_snapshot(connection, units)
-            continue
-        try:
-            results += together(connection, run, units)
-        except Exception:  # noqa: BLE001  # reported below, to the caller of the unit that raised it
-            results += [result_of(connection, unit) for unit in units]
-    return results
-
-
 class _Writer(PostgresThread):
-    """The session that writes. After it broke, it finds out what became of its last commit."""
+    """The session that writes. After the answer to a commit was lost, it finds out what became of it."""
 
     def __init__(self, place: PostgresTarget, key: MasterKey | None, name: str, membership: Membership) -> None:
         super().__init__(self._open)
         self._place, self._key, self._name = place, key, name
         self._membership = membership
         self._has_entered = False
-        self._doubts: list[tuple[str, Callable[[], None]]] = []
+        self.leaves = False  # a process that ends does not enter anew
         self.replaced = asyncio.Event()
         self._loop = asyncio.get_running_loop()
 
     def _open(self) -> PostgresConnection:
         connection = connect(self._place, writes=True, name=self._name)
         try:
-            if not self._has_entered:
+            if self._has_entered:
+                self._membership.enter_again(connection)
+            else:
                 check_schema(connection, self._place)
                 if self._key is not None:
                     check_key(connection, self._key)
                 self._membership.enter(connection)
                 self._has_entered = True
-            else:
-                self._membership.enter_again(connection)
-                while self._doubts:
-                    transaction, settle = self._doubts[0]
-                    if transaction_status(connection, transaction) == "committed":
-                        self._loop.call_soon_threadsafe(settle)
-                    self._doubts.pop(0)
         except BaseException as fault:
             connection.close()
             self._note(fault)
@@ -165,48 +137,39 @@ class _Writer(PostgresThread):
             self._loop.call_soon_threadsafe(self.replaced.set)
 
     def write(self, connection: PostgresConnection, batch: list[Work]) -> list[Any]:
-        """Run a batch. A commit in doubt is resolved as soon as the server answers again."""
+        """Run all units in one transaction. Return results and Failed in the order of the units."""
         try:
-            return _write_batch(connection, self._membership, batch)
+            try:
+                return _in_transaction(connection, self._membership, partial(all_of_them, batch=batch))
+            except (_Doubt, StoreUnavailable):
+                raise
+            except Exception:
+                if not connection.is_usable:
+                    raise
+                # Nothing of the batch was written.
+                alone = partial(each_by_itself, batch=batch, is_open=lambda: connection.is_usable)
+                return _in_transaction(connection, self._membership, alone, pipelined=False)
+        except TakenForDead:
+            if not self.leaves:
+                self._membership.note(connection)
+            raise
         except Replaced as fault:
             self._note(fault)
             raise
         except _Doubt as doubt:
-            results, deadline = doubt.results, time.monotonic() + RESOLVE_S
-            self._doubts.append((doubt.transaction, partial(_apply, list(batch), results)))
-            while time.monotonic() < deadline:
-                try:
-                    again = connect(self._place, writes=False, name=self._name, within_s=PROBE_S)
-                except StoreUnavailable:
-                    time.sleep(0.2)
-                    continue
-                try:
-                    status = transaction_status(again, doubt.transaction)
-                    if status != "in progress":
-                        self._doubts.pop()
-                        if status == "committed":
-                            return results
-                        break
-                finally:
-                    again.close()
-                time.sleep(0.2)
-            raise outage(doubt.cause, self._place) from None
+            if self._took_place():
+                return doubt.results
+            raise doubt.cause from None
 
-
-def _apply(batch: list[Work], results: list[Any]) -> None:
-    """Call `applied` for units whose commit was found late; their callers have been refused."""
-    for work, result in zip(batch, results, strict=True):
-        if work.applied and not isinstance(result, Failed):
-            work.applied(result)
-
-
-def transaction_status(connection: PostgresConnection, transaction: str) -> str | None:
-    """Return `committed`, `aborted` or `in progress`. None for one that the server has not had, as after a failover."""
-    try:
-        (status,) = connection.execute("SELECT pg_xact_status(?::xid8)", (transaction,)).fetchone()
-    except psycopg.errors.InvalidParameterValue:
-        return None
-    return str(status) if status else None
+    def _took_place(self) -> bool:
+        """Ask for a commit in doubt. False where the server does not answer in time: the callers are refused."""
+        deadline = time.monotonic() + RESOLVE_S
+        while time.monotonic() < deadline:
+            with suppress(StoreUnavailable, psycopg.Error), closing(connect(self._place, writes=False, within_s=PROBE_S)) as again:
+                again.set_statement_timeout(PROBE_S)
+                return self._membership.has_written(again)
+            time.sleep(0.2)
+        return False
 
 
 def _connect_reader(place: PostgresTarget, name: str) -> PostgresConnection:
@@ -244,7 +207,7 @@ class PostgresDatabase:
         writer = threads[0]
         if not isinstance(writer, _Writer):
             raise TypeError("the first thread writes")
-        self.replaced = writer.replaced
+        self._writer, self.replaced = writer, writer.replaced
         self._beating = background.run("connection to PostgreSQL", self._beat, BEAT_S)
 
     @classmethod
@@ -277,7 +240,9 @@ class PostgresDatabase:
                 raise translate(fault) from None
             raise
         batches = [BatchThread("writer", writer, writer.write, translate)]
-        batches += [BatchThread("reader", thread, _read_batch, translate) for thread in threads[1:]]
+        batches += [
+            BatchThread("reader", thread, partial(read_batch, on_one_snapshot=_on_one_snapshot), translate) for thread in threads[1:]
+        ]
         return cls(place, threads, batches, membership, name)
 
     async def _beat(self) -> None:
@@ -329,6 +294,7 @@ class PostgresDatabase:
         """Return those whose session waits, while they wait for it. Raises StoreUnavailable if the server does not answer."""
         connection = connect(self._place, writes=False, within_s=PROBE_S)
         try:
+            connection.execute(_END_BLOCKING, (self._writer.backend, BLOCKS_S))
             waiting = connection.execute(_WAITING_SESSIONS, (HUNG_S,)).fetchall()
             return [one for one in late if (one.backend,) in waiting]
         except psycopg.Error as fault:
@@ -386,7 +352,7 @@ class PostgresDatabase:
         if self._closed:
             return
         cutting = background.run("sessions that end late", self._cut_late, CLOSE_S / 2)
-        self._membership.leaves = True
+        self._writer.leaves = True
         with suppress(StoreUnavailable):
             await nodes.remove(self, self._membership.node.id)
         self._closed = True

@@ -6,8 +6,9 @@ from chatsvc.store.postgres.connection import PostgresConnection
 
 _COPY, _TRANSACTIONS = 0x63686174, 0x63686175  # "chat"
 _SCHEMA = "hashtext(coalesce(current_schema(), ''))"
-# Begins a transaction that waits for those of the other processes, so that units find the store as with one process.
-BEGIN_IN_TURN = f"BEGIN; SELECT pg_advisory_xact_lock({_TRANSACTIONS}, {_SCHEMA})"
+# The first statement of a transaction: it waits for those of the other processes, so that units find the store as with one process.
+WAIT_TURN = f"SELECT pg_advisory_xact_lock({_TRANSACTIONS}, {_SCHEMA})"
+BEGIN_IN_TURN = f"BEGIN; {WAIT_TURN}"
 
 
 def try_copy_lock(connection: PostgresConnection) -> bool:

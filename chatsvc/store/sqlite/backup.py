@@ -22,7 +22,7 @@ from chatsvc.store.master_key import MasterKey
 from chatsvc.store.sessions import end_all
 from chatsvc.store.sqlite import backup_trailer, copying
 from chatsvc.store.sqlite.backup_trailer import Trailer
-from chatsvc.store.sqlite.connection import connect
+from chatsvc.store.sqlite.connection import SqliteConnection, connect
 from chatsvc.store.sqlite.migrations import is_newer, migrate, schema_fault, schema_version
 from chatsvc.store.tables import TABLES
 from chatsvc.store.webhook_events import interrupt_all
@@ -53,13 +53,13 @@ class Backup:
     faults: list[str] = field(default_factory=list)
 
 
-Write = Callable[[sqlite3.Connection], None]
+Write = Callable[[SqliteConnection], None]
 
 
 def of_file(database: Path) -> Write:
     """Return the function that copies a SQLite database, while others write."""
 
-    def write(copy: sqlite3.Connection) -> None:
+    def write(copy: SqliteConnection) -> None:
         with closing(connect(database, writes=False)) as source:
             # In one step: writes in between would make it start again.
             source.backup(copy)
@@ -70,7 +70,7 @@ def of_file(database: Path) -> Write:
 def of_rows(read: Callable[[Connection], Mapping[str, int]]) -> Write:
     """Return the function that makes a database of rows. `read` inserts them, and returns the last number of each table."""
 
-    def write(copy: sqlite3.Connection) -> None:
+    def write(copy: SqliteConnection) -> None:
         copying.prepare(copy)
         copy.execute("BEGIN")
         copying.set_numbers(copy, read(copy))
@@ -90,7 +90,7 @@ def create(write: Write, target: Path, key: MasterKey, *, made_at: int, version:
         draft.unlink(missing_ok=True)
         os.close(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
         made = Backup(made_at, version, authenticated=True)
-        with closing(sqlite3.connect(draft, isolation_level=None)) as copy:
+        with closing(sqlite3.connect(draft, isolation_level=None, factory=SqliteConnection)) as copy:
             write(copy)
             copy.execute("PRAGMA journal_mode=DELETE")
             made.schema_version, made.counts = schema_version(copy), _counts(copy)
@@ -137,7 +137,7 @@ def examine(file: Path, scratch: Path, keys: list[bytes], *, contained: bool = T
         _authenticate(scratch, trailer, keys, found, contained=contained)
         if not found.faults:
             os.truncate(scratch, trailer.size)
-            with closing(sqlite3.connect(scratch, isolation_level=None)) as copy:
+            with closing(sqlite3.connect(scratch, isolation_level=None, factory=SqliteConnection)) as copy:
                 _check(copy, found)
     except OSError as fault:
         raise StoreUnavailable(f"{file} cannot be examined: {_why(fault)}") from fault
@@ -162,7 +162,7 @@ def _authenticate(file: Path, trailer: Trailer, keys: list[bytes], found: Backup
     found.schema_version, found.master_key = int(about["schema_version"]), carried
 
 
-def _check(copy: sqlite3.Connection, found: Backup) -> None:
+def _check(copy: SqliteConnection, found: Backup) -> None:
     # No function that a changed schema names is called.
     copy.execute("PRAGMA trusted_schema=OFF")
     if is_newer(copy):
@@ -189,7 +189,7 @@ def settle(scratch: Path, now: int) -> None:
     set-up links that the backup contains are not valid any more.
     """
     try:
-        with closing(sqlite3.connect(scratch, isolation_level=None)) as copy:
+        with closing(sqlite3.connect(scratch, isolation_level=None, factory=SqliteConnection)) as copy:
             copy.execute("BEGIN")
             interrupt_all(copy, now)
             channel_messages.interrupt_all(copy)
@@ -216,7 +216,7 @@ def install(scratch: Path, target: Path) -> None:
 def last_change(database: Path) -> int:
     """Read the time of the last change of a database. Unix milliseconds, 0 if it is empty. Raises StoreUnavailable."""
     try:
-        with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True)) as connection:
+        with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True, factory=SqliteConnection)) as connection:
             if is_newer(connection):
                 raise StoreUnavailable(f"{database} was written by a newer chatsvc")
             there = {row[0] for row in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
@@ -226,7 +226,7 @@ def last_change(database: Path) -> int:
     return max((moment or 0 for moment in moments), default=0)
 
 
-def _counts(connection: sqlite3.Connection) -> dict[str, int]:
+def _counts(connection: SqliteConnection) -> dict[str, int]:
     there = {row[0] for row in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
     return {name: connection.execute(COUNTS[name]).fetchone()[0] for name in COUNTS if name in there}
 
@@ -244,7 +244,7 @@ def _why(fault: Exception) -> str:
 def close_up(database: Path) -> None:
     """Checkpoint the write-ahead log, so that the database is one file; raises StoreUnavailable."""
     try:
-        with closing(sqlite3.connect(database, isolation_level=None)) as connection:
+        with closing(sqlite3.connect(database, isolation_level=None, factory=SqliteConnection)) as connection:
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
             connection.execute("PRAGMA journal_mode=DELETE")
     except sqlite3.Error as fault:

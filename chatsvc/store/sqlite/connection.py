@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable
+from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from chatsvc.domain.times import now_ms
 from chatsvc.store.database import ConstraintViolated, StoreFault, StoreUnavailable
@@ -62,12 +63,34 @@ def _check_is_ours(connection: sqlite3.Connection, path: Path) -> None:
         raise StoreUnavailable(f"{path} is another program's database: move it away, or put a backup of chatsvc's in its place")
 
 
-def connect(path: Path, *, writes: bool, key: MasterKey | None = None) -> sqlite3.Connection:
+@lru_cache(maxsize=128)
+def _repeated(begin: str, each: str, end: str, times: int) -> str:
+    return begin + ", ".join([each] * times) + end
+
+
+class SqliteConnection(sqlite3.Connection):
+    """A connection of the store."""
+
+    def at_once(self, begin: str, each: str, values: list[Any], end: str = "") -> list[Any]:
+        """See Connection.at_once. The rows are divided into powers of two, so that few different statements are compiled."""
+        width = each.count("?")
+        found: list[Any] = []
+        at, left = 0, len(values) // width
+        while left:
+            times = 1 << left.bit_length() - 1
+            some = values[at : at + times * width]
+            found += self.execute(_repeated(begin, each, end, times), some).fetchall()
+            at += len(some)
+            left -= times
+        return found
+
+
+def connect(path: Path, *, writes: bool, key: MasterKey | None = None) -> SqliteConnection:
     """Open a connection with the settings that durability depends on. The writing one migrates the schema first.
 
     key: authenticates the backup that is made before a migration; without it such a database is refused. Raises StoreUnavailable.
     """
-    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, cached_statements=256)
+    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, cached_statements=256, factory=SqliteConnection)
     try:
         connection.execute("PRAGMA busy_timeout=5000")
         connection.execute("PRAGMA foreign_keys=ON")

@@ -14,10 +14,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from chatsvc.store.batches import READERS, BatchThread, Failed, Work, all_of_them, by_kind, least_busy, result_of, together
+from chatsvc.store.batches import READERS, BatchThread, Work, all_of_them, each_by_itself, least_busy, read_batch, result_of
 from chatsvc.store.database import StoreUnavailable, Unit
 from chatsvc.store.master_key import MasterKey
-from chatsvc.store.sqlite.connection import connect, empty_log, in_transaction, outage, purge, translated
+from chatsvc.store.sqlite.connection import SqliteConnection, connect, empty_log, in_transaction, outage, purge, translated
 from chatsvc.store.sqlite.thread import SqliteThread
 
 T = TypeVar("T")
@@ -25,32 +25,16 @@ EMPTY_LOG_TRIES = 60
 EMPTY_LOG_PAUSE_S = 1.0
 
 
-def _write_batch(connection: sqlite3.Connection, batch: list[Work]) -> list[Any]:
+def _write_batch(connection: SqliteConnection, batch: list[Work]) -> list[Any]:
     """Run all units in one transaction. Return results and Failed in the order of the units."""
-
-    def each_by_itself(connection: sqlite3.Connection) -> list[Any]:
-        results: list[Any] = []
-        for work in batch:
-            connection.execute("SAVEPOINT unit")
-            try:
-                results.append(work.unit(connection))
-            except Exception as fault:
-                # An error such as a full disk rolls back the whole transaction.
-                if not connection.in_transaction:
-                    raise
-                connection.execute("ROLLBACK TO unit")
-                results.append(Failed(fault))
-            connection.execute("RELEASE unit")
-        return results
-
     try:
         return in_transaction(connection, partial(all_of_them, batch=batch))
     except Exception:  # noqa: BLE001  # reported below, to the caller of the unit that raised it
-        # Nothing of the batch was written. Again, with a savepoint for each unit, so that a fault rolls back one unit only.
-        return in_transaction(connection, each_by_itself)
+        # Nothing of the batch was written.
+        return in_transaction(connection, partial(each_by_itself, batch=batch, is_open=lambda: connection.in_transaction))
 
 
-def _on_one_snapshot(connection: sqlite3.Connection, units: list[Unit[Any]]) -> list[Any]:
+def _on_one_snapshot(connection: SqliteConnection, units: list[Unit[Any]]) -> list[Any]:
     connection.execute("BEGIN")
     try:
         return [result_of(connection, unit) for unit in units]
@@ -58,23 +42,9 @@ def _on_one_snapshot(connection: sqlite3.Connection, units: list[Unit[Any]]) -> 
         connection.execute("COMMIT")
 
 
-def _read_batch(connection: sqlite3.Connection, batch: list[Work]) -> list[Any]:
-    """Run all units, each on one snapshot. Return results and Failed in the order of the units."""
-    results: list[Any] = []
-    for run, units in by_kind(batch):
-        if run is None:
-            results += _on_one_snapshot(connection, units)
-            continue
-        try:
-            results += together(connection, run, units)
-        except Exception:  # noqa: BLE001  # reported below, to the caller of the unit that raised it
-            results += [result_of(connection, unit) for unit in units]
-    return results
-
-
 async def _open_thread(path: Path, *, writes: bool, key: MasterKey | None = None) -> BatchThread:
     thread = await SqliteThread.open(partial(connect, path, writes=writes, key=key))
-    name, run_batch = ("writer", _write_batch) if writes else ("reader", _read_batch)
+    name, run_batch = ("writer", _write_batch) if writes else ("reader", partial(read_batch, on_one_snapshot=_on_one_snapshot))
     return BatchThread(name, thread, run_batch, partial(translated, path=path))
 
 

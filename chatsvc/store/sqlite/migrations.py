@@ -746,6 +746,8 @@ MIGRATIONS: tuple[str, ...] = (
     """,
     # 39: versions of accounts, in PostgreSQL alone.
     "",
+    # 40: number of a process's latest transaction.
+    "ALTER TABLE nodes ADD COLUMN written INTEGER NOT NULL DEFAULT 0",
 )
 
 
