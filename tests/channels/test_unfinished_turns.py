@@ -136,6 +136,7 @@ async def test_nothing_is_begun_while_the_service_stops_and_an_erased_message_is
     assert engine.turns == []
 
 
+@pytest.mark.sqlite  # tests/processes kills processes over PostgreSQL
 async def test_after_a_kill_the_reply_is_there_without_a_call_of_the_visitor(tmp_path: Path) -> None:
     async with ModelServer(always=hangs()) as model:
         site = Site(

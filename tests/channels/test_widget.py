@@ -20,6 +20,7 @@ from tests.channels.browsing import HostSite, frame_of, log_of, opened, say, see
 from tests.channels.conftest import begun, offer_rooms
 from tests.conftest import Caller
 from tests.fakes import ADMIN, FakeClock, ScriptedEngine, failing
+from tests.postgres import store_of_test
 
 LISTEN = "window.heard = []; chatsvc.on('message', (message) => { heard.push(message) })"
 
@@ -288,7 +289,7 @@ async def test_a_restarted_service_goes_on_with_the_conversation(
     await app.stop()
     await say(chat, "meanwhile")
     await chat.locator("[data-action=retry]").wait_for()
-    async with App(replace(config, server=replace(config.server, port=port)), clock) as again:
+    async with App(replace(config, server=replace(config.server, port=port)), clock, store=store_of_test()) as again:
         again.services.engines["anthropic"] = engine
         await sees(chat, "echo: meanwhile", 40)
         assert (await log_of(chat))[1:] == ["before", "echo: before", "meanwhile", "echo: meanwhile"]

@@ -14,6 +14,8 @@ from tests.crash.channel_torture import rows
 from tests.crash.whatsapp_torture import WhatsAppTorture, torture
 from tests.engines.model_server import ModelServer, hangs, says
 
+# The service of these tests has its store in a file.
+pytestmark = pytest.mark.sqlite
 KILLS = int(os.environ.get("CHATSVC_CRASH", "2"))
 
 
