@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from chatsvc.store import facts
 from chatsvc.store.database import Connection, Database
+from chatsvc.store.master_key import MasterKey
 from chatsvc.store.tables import TABLES
 
 
@@ -38,13 +39,15 @@ def row_name(table: str, key: str) -> str:
     return f"{table}/{key}"
 
 
-async def reseal(db: Database, check: bytes, change: Callable[[str, str, bytes], bytes | None]) -> tuple[int, int]:
-    """Seal all secrets for the master key with this check value, in one transaction.
+async def reseal(db: Database, keys: MasterKey, check: bytes, change: Callable[[str, str, bytes], bytes | None]) -> tuple[int, int]:
+    """Seal all secrets for the master key with this check value, in one transaction. Raises OtherMasterKey.
 
+    keys: those that `change` opens secrets with. Another process may have changed the store's key since it was read.
     `change` gets purpose, row and sealed secret and returns it sealed anew, or None. Returns how many it sealed and how many not.
     """
 
     def unit(connection: Connection) -> tuple[int, int]:
+        keys.of(facts.check_in(connection))
         sealed, unusable = 0, 0
         for purpose, table, select, update in _STATEMENTS:
             held = connection.execute(select).fetchall()

@@ -62,7 +62,7 @@ async def _change(services: Services, new: bytes) -> tuple[int, int]:
         return sealing.seal(next_(purpose), secret, row)
 
     try:
-        return await sealed.reseal(db, next_.check, change)
+        return await sealed.reseal(db, held, next_.check, change)
     finally:
         # Also after a fault: only the store can tell which key is in force.
         check = await facts.check(db)

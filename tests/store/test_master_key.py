@@ -19,8 +19,8 @@ from chatsvc import config
 from chatsvc.config import Config, Secret
 from chatsvc.control.alone import run
 from chatsvc.domain.refusals import Refused
-from chatsvc.store import facts
-from chatsvc.store.database import StoreUnavailable
+from chatsvc.store import facts, sealed
+from chatsvc.store.database import OtherMasterKey, StoreUnavailable
 from chatsvc.store.folder import Folder
 from chatsvc.store.master_key import MasterKey, open_master_key
 from tests.store.conftest import Open
@@ -228,6 +228,17 @@ def test_a_given_key_is_rotated_to_one_that_is_given_too(folder: Folder, setting
     with pytest.raises(StoreUnavailable, match="not the one"):
         run(given, "account.list", {})
     assert opens(replace(settings, master_key=Secret("c3" * 32)), bot)
+
+
+async def test_a_key_that_another_process_has_changed_meanwhile_is_not_changed_again(open_db: Open, tmp_path: Path) -> None:
+    first, second, third = (MasterKey(bytes([place]) * 32) for place in range(3))
+    db = await open_db(tmp_path / "chatsvc.db")
+    await facts.belongs_to(db, first)
+    assert await sealed.reseal(db, first, second.check, lambda *_: None) == (0, 0)
+    with pytest.raises(OtherMasterKey):
+        await sealed.reseal(db, first, third.check, lambda *_: None)
+    assert await facts.check(db) == second.check
+    await db.close()
 
 
 @pytest.mark.sqlite
