@@ -59,6 +59,15 @@ def by_kind(batch: list[Work]) -> Iterator[tuple[Callable[..., list[Any]] | None
         yield run, list(works)
 
 
+def take_waiting(queue: deque[Work], batch: list[Work]) -> None:
+    """Add the units that wait to a batch, and put those of one kind together: none of them has been answered, so any order will do."""
+    with suppress(IndexError):
+        while len(batch) < MAX_BATCH:
+            batch.append(queue.popleft())
+    places: dict[object, int] = {}
+    batch.sort(key=lambda work: places.setdefault(getattr(work.unit, "run", None), len(places)))
+
+
 def together(connection: Connection, run: Callable[..., list[Any]], units: list[Any]) -> list[Any]:
     """Run units of one kind."""
     return run(connection, [unit.item for unit in units])

@@ -7,6 +7,7 @@ that process, and then its exchange is not recorded any more. With one process a
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -86,8 +87,7 @@ async def begin(db: Database, turn: NewTurn) -> Opening:
 
 def _open(connection: Connection, turns: list[NewTurn]) -> list[Opening]:
     """Open turns in order; the result is that of opening them one by one."""
-    accounts = {turn.account_id for turn in turns if turn.account_id is not None}
-    allowances = {account_id: _allowance(connection, account_id) for account_id in accounts}
+    allowances = _allowances(connection, list({turn.account_id for turn in turns if turn.account_id is not None}))
     keys = {(turn.account_id, turn.key) for turn in turns if turn.key is not None}
     if len(keys) < sum(turn.key is not None for turn in turns):
         # A later one joins an earlier one, which has to be there.
@@ -95,15 +95,15 @@ def _open(connection: Connection, turns: list[NewTurn]) -> list[Opening]:
     return _open_new(connection, turns, allowances)
 
 
-def _open_new(connection: Connection, turns: list[NewTurn], allowances: Mapping[str, Allowance | None]) -> list[Opening]:
+def _open_new(connection: Connection, turns: list[NewTurn], allowances: Mapping[str, Allowance]) -> list[Opening]:
     """Open turns whose keys differ."""
     refused = [_refusal(connection, turn, allowances) for turn in turns]
     opened = iter(_insert(connection, [turn for turn, refusal in zip(turns, refused, strict=True) if refusal is None]))
     return [next(opened) if refusal is None else refusal for refusal in refused]
 
 
-def _refusal(connection: Connection, turn: NewTurn, allowances: Mapping[str, Allowance | None]) -> Opening | None:
-    allowance = allowances[turn.account_id] if turn.account_id is not None else None
+def _refusal(connection: Connection, turn: NewTurn, allowances: Mapping[str, Allowance]) -> Opening | None:
+    allowance = allowances.get(turn.account_id or "")
     if allowance is None and turn.account_id is not None:
         return AccountGone()
     known = _known(connection, turn) if turn.key is not None else None
@@ -147,17 +147,23 @@ def _known(connection: Connection, turn: NewTurn) -> KnownKey | None:
     return KnownKey(*row) if row else None
 
 
-def _allowance(connection: Connection, account_id: str) -> Allowance | None:
-    """Read the account's counts, with what its open turns hold."""
-    account = connection.execute("SELECT messages_limit, message_credits FROM accounts WHERE id = ? AND deleted_at IS NULL", (account_id,))
-    used = connection.execute("SELECT month, messages_used FROM allowances WHERE account_id = ?", (account_id,))
-    reserved = held(connection, account_id)
-    row = account.fetchone()
-    if row is None:
-        return None
-    limit, credits = row
-    found = Allowance(limit, credits, dict(used.fetchall()))
-    found.reserved = reserved
+def _allowances(connection: Connection, account_ids: list[str]) -> dict[str, Allowance]:
+    """Read the counts of accounts, with what their open turns hold. Without those that are gone."""
+    rows = connection.at_once(
+        """
+        SELECT a.id, a.messages_limit, a.message_credits,
+            (SELECT json_group_object(u.month, u.messages_used) FROM allowances u WHERE u.account_id = a.id),
+            (SELECT json_group_array(t.month) FROM open_turns t WHERE t.account_id = a.id AND t.month IS NOT NULL)
+        FROM accounts a WHERE a.deleted_at IS NULL AND a.id IN (
+        """,
+        "?",
+        account_ids,
+        ")",
+    )
+    found = {}
+    for account_id, limit, credits, used, months in rows:
+        found[account_id] = Allowance(limit, credits, json.loads(used))
+        found[account_id].reserved = Counter(json.loads(months))
     return found
 
 

@@ -24,8 +24,9 @@ class KnowledgeCache:
         self._db = db
         self._builds: dict[tuple[str, str], asyncio.Task[Knowledge]] = {}
 
-    async def of(self, bot: Bot) -> Knowledge:
-        """Load a bot's knowledge; raises StoreUnavailable."""
+    async def of(self, bot: Bot, settings: int | None = None) -> Knowledge:
+        """Load a bot's knowledge; raises StoreUnavailable. `settings`: the version of its account, where the caller has that of now."""
+        del settings
         key = (bot.id, bot.language)
         build = self._builds.pop(key, None)
         if build is None or (build.done() and (build.cancelled() or build.exception())):

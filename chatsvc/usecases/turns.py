@@ -135,7 +135,7 @@ async def _turn(request: MessageRequest, accepted: AcceptedMessage, history: Con
         message=message.message,
         history=history.messages,
         language=message.language,
-        knowledge=await request.services.knowledge.of(accepted.bot),
+        knowledge=await request.services.knowledge.of(accepted.bot, request.state.version.settings),
         model=tier.model,
         timeout_s=accepted.deadline - spare_s - request.locks.deadlines.loop.time(),
         now_ms=accepted.at,

@@ -155,7 +155,7 @@ def _element(value: str | int | bytes | None) -> str:
 def _of_arrays(begin: str, each: str, end: str, types: tuple[str | None, ...]) -> str:
     """Make a statement that takes an array for each column which is not all NULL."""
     if each == "?":
-        return f"{begin.removesuffix('IN (')}= ANY (?::{types[0]}[]{end}"
+        return f"{begin.rstrip().removesuffix('IN (')}= ANY (?::{types[0]}[]{end}"
     names = iter("NULL" if kind is None else f"given.c{place}" for place, kind in enumerate(types))
     row = ", ".join(
         f"{value} AS column{place}" for place, value in enumerate(re.sub(r"\?", lambda _: next(names), each)[1:-1].split(", "), 1)

@@ -88,6 +88,18 @@ ADDITIONS = {
     CREATE TRIGGER chatsvc_removed AFTER DELETE ON conversations
         REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION chatsvc_note_activity();
     """,
+    # Knowledge is kept with the settings of its account.
+    40: """
+    CREATE FUNCTION chatsvc_note_knowledge() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN
+        INSERT INTO chatsvc_versions AS v
+        SELECT b.account_id, 1, 0 FROM changed JOIN bots b ON b.id = changed.bot_id GROUP BY b.account_id ORDER BY b.account_id
+        ON CONFLICT (account_id) DO UPDATE SET settings = v.settings + 1;
+        RETURN NULL;
+    END $$;
+    CREATE TRIGGER chatsvc_learned AFTER INSERT ON knowledge_changes
+        REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION chatsvc_note_knowledge();
+    """,
 }
 _TYPES = (
     (re.compile(r" AUTOINCREMENT\b"), ""),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections import deque
 from collections.abc import Callable
 from contextlib import closing, nullcontext, suppress
 from functools import partial
@@ -18,7 +19,7 @@ from chatsvc import background
 from chatsvc.domain.limiter import AccountVersion
 from chatsvc.domain.nodes import ServiceNode
 from chatsvc.store import nodes
-from chatsvc.store.batches import READERS, BatchThread, Failed, Work, all_of_them, each_by_itself, least_busy, read_batch
+from chatsvc.store.batches import READERS, BatchThread, Failed, Work, all_of_them, each_by_itself, least_busy, read_batch, take_waiting
 from chatsvc.store.database import Connection, StoreUnavailable, Unit, Versioned
 from chatsvc.store.master_key import MasterKey
 from chatsvc.store.postgres.aside import AsideConnection
@@ -66,7 +67,7 @@ class _Doubt(Exception):
 def _in_transaction(
     connection: PostgresConnection, membership: Membership, run: Callable[[Any], list[Any]], *, pipelined: bool = True
 ) -> list[Any]:
-    """Run units in a transaction. Raises _Doubt if its outcome is unknown, and what Membership.check raises.
+    """Run units in a transaction. Raises _Doubt if its outcome is unknown, and what Membership.begin raises.
 
     pipelined: a round trip is made where the result of a statement is needed, not for each statement. A fault may be that of another unit.
     """
@@ -74,9 +75,8 @@ def _in_transaction(
     results: list[Any] = []
     try:
         with connection.driver.pipeline() if pipelined else nullcontext():
-            begun = membership.begin(connection)
+            membership.begin(connection)
             results = run(connection)
-            membership.check(begun)
             commits = True
             connection.execute("COMMIT")
     except BaseException as fault:
@@ -113,6 +113,7 @@ class _Writer(PostgresThread):
         self._has_entered = False
         self.leaves = False  # a process that ends does not enter anew
         self.replaced = asyncio.Event()
+        self.queue: deque[Work] = deque()  # that of its BatchThread
         self._loop = asyncio.get_running_loop()
 
     def _open(self) -> PostgresConnection:
@@ -137,10 +138,15 @@ class _Writer(PostgresThread):
             self._loop.call_soon_threadsafe(self.replaced.set)
 
     def write(self, connection: PostgresConnection, batch: list[Work]) -> list[Any]:
-        """Run all units in one transaction. Return results and Failed in the order of the units."""
+        """Run all units in one transaction, with those that came while it waited for its turn. Return results and Failed in their order."""
+
+        def run(connection: PostgresConnection) -> list[Any]:
+            take_waiting(self.queue, batch)
+            return all_of_them(connection, batch)
+
         try:
             try:
-                return _in_transaction(connection, self._membership, partial(all_of_them, batch=batch))
+                return _in_transaction(connection, self._membership, run)
             except (_Doubt, StoreUnavailable):
                 raise
             except Exception:
@@ -240,6 +246,7 @@ class PostgresDatabase:
                 raise translate(fault) from None
             raise
         batches = [BatchThread("writer", writer, writer.write, translate)]
+        writer.queue = batches[0].queue
         batches += [
             BatchThread("reader", thread, partial(read_batch, on_one_snapshot=_on_one_snapshot), translate) for thread in threads[1:]
         ]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from chatsvc.domain.nodes import ServiceNode
 from chatsvc.store import nodes
-from chatsvc.store.database import Cursor, StoreUnavailable
+from chatsvc.store.database import StoreUnavailable
 from chatsvc.store.postgres.connection import STATEMENT_S, PostgresConnection, PostgresTarget
 from chatsvc.store.postgres.lock import BEGIN_IN_TURN, WAIT_TURN
 from chatsvc.store.postgres.migrations import VERSION, check_schema, migrate
@@ -45,17 +45,12 @@ class Membership:
             raise self._replaced()
         connection.set_statement_timeout(STATEMENT_S)
 
-    def begin(self, connection: PostgresConnection) -> Cursor:
-        """Begin a transaction; `check` takes the cursor before its end."""
+    def begin(self, connection: PostgresConnection) -> None:
+        """Begin a transaction when it comes to its turn. Raises Replaced and TakenForDead."""
         self._written += 1
         connection.execute("BEGIN")
         connection.execute(WAIT_TURN)
-        found: Cursor = connection.execute(_NUMBER, (self._written, self.node.id))
-        return found
-
-    def check(self, begun: Cursor) -> None:
-        """Raise Replaced and TakenForDead."""
-        row = begun.fetchone()
+        row = connection.execute(_NUMBER, (self._written, self.node.id)).fetchone()
         if row is None:
             raise TakenForDead(f"{self._place.name}: the other processes had taken this one for dead")
         if row != (len(MIGRATIONS),):
