@@ -1,8 +1,9 @@
 """Cost of PostgreSQL for one process: the same service over either store. And the cost of a message where three processes share the work.
 
 Both have the same 10,000 conversations. POST /messages at least 0.5 of SQLite's, GET /conversations and GET /chatbots at least 0.8.
-With three processes a message takes at most 1.2 times the processor time of one's, PostgreSQL not counted. PostgreSQL is started
-here with its own defaults, fsync among them, and runs on all cores. Its store is a copy that `chatsvc store copy` made.
+With three processes a message takes at most 1.2 times the processor time of one's, PostgreSQL not counted: where they share its callers,
+and where each has as many. (Fewer callers make smaller batches, with one process too.) PostgreSQL is started here with its own defaults,
+fsync among them, and runs on all cores. Its store is a copy that `chatsvc store copy` made.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from dataclasses import replace
 from itertools import cycle
 from pathlib import Path
 
-from harness import CORES, LOAD_CORE, Bar, Load, Report, ServerProcess, Wrong, interleave, main, ratio, the_same
+from harness import CONNECTIONS, CORES, LOAD_CORE, Bar, Load, Report, ServerProcess, Wrong, interleave, main, ratio, the_same
 from instance import Instance, instances
 from messages import start, visitors
 from reads import gets
@@ -92,11 +93,16 @@ async def bench() -> Report:
             report.bars.append(ratio(f"{name}: PostgreSQL / SQLite", loads[1], loads[0], bar))
             report.loads += loads
         several = Several(services[1], *(start(stack, "product", beside(there, name)) for name in ("second", "third")))
-        loads = [Load(f"POST /messages, {what}", one, visitors(there)) for what, one in (("one", services[1]), ("three", several))]
+        loads = [
+            Load("POST /messages, one", services[1], visitors(there)),
+            Load("POST /messages, three", several, visitors(there)),
+            Load("POST /messages, three with as many callers each", several, visitors(there), connections=3 * CONNECTIONS),
+        ]
         await interleave(loads, ROUNDS, SECONDS)
         report.loads += loads
-        costs = [three.cpu_us / one.cpu_us for one, three in zip(loads[0].rounds, loads[1].rounds, strict=True)]
-        report.bars.append(Bar("processor time a message: three processes / one", statistics.median(costs), 1.2, least=False))
+        for what, load in zip(("three processes / one", "three with as many callers each / one"), loads[1:], strict=True):
+            costs = [three.cpu_us / one.cpu_us for one, three in zip(loads[0].rounds, load.rounds, strict=True)]
+            report.bars.append(Bar(f"processor time a message: {what}", statistics.median(costs), 1.2, least=False))
         report.notes.append(f"Memory: SQLite {services[0].rss_mb():.0f} MB, PostgreSQL {services[1].rss_mb():.0f} MB.")
     return report
 
