@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AsyncExitStack, suppress
+from contextlib import AsyncExitStack, closing, suppress
 from pathlib import Path
 
 import pytest
@@ -20,6 +20,7 @@ from chatsvc.store.database import Connection, Database, StoreUnavailable
 from chatsvc.store.postgres import membership, migrations
 from chatsvc.store.postgres.connection import PostgresTarget, connect
 from chatsvc.store.postgres.group_commit import PostgresDatabase
+from chatsvc.store.postgres.lock import BEGIN_IN_TURN
 from chatsvc.store.sqlite.migrations import MIGRATIONS
 from chatsvc.usecases.conversation_locks import HoldRequest
 from chatsvc.usecases.shared_turns import SharedTurns
@@ -69,6 +70,23 @@ async def test_units_find_the_store_as_with_one_process(join: Open) -> None:
     await furnish(processes[0])
     before = await asyncio.gather(*(processes[number % 3].write(add_one) for number in range(300)))
     assert sorted(before) == list(range(1000, 1300))
+
+
+async def test_units_that_come_while_a_process_waits_for_its_turn_join_its_transaction(join: Open, place: PostgresTarget) -> None:
+    one = await join("one")
+
+    def number(connection: Connection) -> int:
+        return int(connection.execute("SELECT written FROM nodes WHERE id = 'one'").fetchone()[0])
+
+    with closing(connect(place, writes=True)) as other:
+        other.run_script(BEGIN_IN_TURN)
+        first = asyncio.create_task(one.write(number))
+        await asyncio.sleep(0.3)
+        later = [asyncio.create_task(one.write(number)) for _ in range(3)]
+        await asyncio.sleep(0.3)
+        assert not first.done()
+        other.run_script("COMMIT")
+        assert len({*await asyncio.gather(first, *later)}) == 1
 
 
 async def test_exchanges_of_several_processes_are_all_counted(join: Open) -> None:

@@ -127,6 +127,13 @@ async def test_each_change_of_settings_makes_a_new_version_and_no_count_does(
     assert (after.settings > before.settings, after.activity) == (grows, before.activity)
 
 
+async def test_a_change_of_knowledge_makes_a_new_version(on_postgres: PostgresDatabase) -> None:
+    before = await version(on_postgres)
+    entry = Entry("another", "another question", (), "another answer", "en", "")
+    await knowledge.replace(on_postgres, "bot", [knowledge.FromFile("another.md", [entry], [])], origin(), ignore)
+    assert (await version(on_postgres)).settings > before.settings
+
+
 async def version(db: PostgresDatabase) -> AccountVersion:
     """The present version of the account."""
     return (await db.versioned("account", lambda _: None)).version
@@ -154,6 +161,11 @@ async def test_an_index_is_kept_until_the_knowledge_changes(db: Database) -> Non
     assert second is not first
     assert "another question" in questions(second)
     assert await cache.of(bot) is second
+    # With the version of the account nothing is read until that grows.
+    assert await cache.of(bot, 1) is second
+    await knowledge.replace(db, "bot", [knowledge.FromFile("another.md", [], [])], origin(), ignore)
+    assert await cache.of(bot, 1) is second
+    assert "another question" not in questions(await cache.of(bot, 2))
     # A bot without any change has an index too.
     await bots.create(db, new_bot("new"), 10, ignore)
     assert questions(await cache.of(new_bot("new"))) == set()

@@ -51,7 +51,7 @@ _WAITING_SESSIONS = """
 # Ends sessions that hold up another one while they wait for their process, which hangs.
 _END_BLOCKING = """
     SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-    WHERE pid = ANY (pg_blocking_pids(?::int))
+    WHERE usename = current_user AND pid = ANY (pg_blocking_pids(?::int))
         AND wait_event_type = 'Client' AND state_change < clock_timestamp() - make_interval(secs => ?)
 """
 
