@@ -102,6 +102,7 @@ class Service:
         self.processes: list[Serving] = []
         self.visitors: list[Visitor] = []
         self._talks: list[asyncio.Task[None]] = []
+        self._starts: dict[int, asyncio.Task[None]] = {}
 
     async def start(self) -> None:
         """Make two accounts, one of which may send LIMIT messages, and start all processes and visitors."""
@@ -127,9 +128,18 @@ class Service:
         return sum((visitor.statuses for visitor in self.visitors), Counter())
 
     async def kill(self, place: int) -> None:
-        """Kill a process and start it again."""
+        """Kill a process, and start it again while others are killed."""
+        if place in self._starts:
+            await self._starts[place]
         await asyncio.to_thread(self.processes[place].end, signal.SIGKILL)
+        self._starts[place] = asyncio.create_task(self._start_again(place))
+
+    async def _start_again(self, place: int) -> None:
         self.processes[place] = await asyncio.to_thread(self.sites[place].serve)
+
+    async def started(self) -> None:
+        """Wait until all processes that were killed work again."""
+        await asyncio.gather(*self._starts.values())
 
     async def answers_again(self, within_s: float) -> None:
         """Wait until messages are answered."""
@@ -217,6 +227,7 @@ async def running(server: Postgres, tmp_path: Path, *others: Postgres) -> AsyncI
         finally:
             for visitor in made.visitors:
                 visitor.ending = True
+            await made.started()
             for process in made.processes:
                 await asyncio.to_thread(process.end, signal.SIGKILL)
 
@@ -226,6 +237,7 @@ async def test_processes_that_are_killed_at_random_moments_lose_and_double_nothi
     for _ in range(kills):
         await asyncio.sleep(chance.uniform(0, 1))
         await service.kill(chance.randrange(3))
+    await service.started()
     await service.stop()
     service.check(interrupted=kills)
     assert service.statuses[200] > kills
