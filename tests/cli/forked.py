@@ -12,21 +12,26 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
+
+from chatsvc.cli.serve import LATE
 
 if TYPE_CHECKING:
     from coverage import Coverage
 
-_SIZE = 4  # bytes that tell how long a request is
+_SIZE = 4  # bytes that tell how long a request is, and which process runs it
 # Loaded for all commands: `doctor` takes a second for the library of the model, `knowledge lint` one for the engine.
 LOADED = (
+    *LATE,
     "anthropic",
+    "chatsvc.channels.telegram.pollers",
     "chatsvc.control.alone",
     "chatsvc.control.identity",
+    "chatsvc.dashboard",
     "chatsvc.engines.knowledge.engine",
     "chatsvc.store.sqlite.backup",
     "chatsvc.usecases.knowledge_lint",
@@ -53,36 +58,81 @@ class Forks:
 
     def run(self, arguments: list[str], cwd: Path | None, env: dict[str, str], timeout_s: float) -> tuple[int, bytes, bytes]:
         """Run a command. Returns its exit status, its output and its errors; raises subprocess.TimeoutExpired."""
-        request = json.dumps({"arguments": arguments, "cwd": str(cwd or Path.cwd()), "env": env}).encode()
         pipes = [os.pipe(), os.pipe()]
-        with socket.socket(socket.AF_UNIX) as connection:
-            connection.connect(self._address)
-            socket.send_fds(connection, [len(request).to_bytes(_SIZE, "big")], [write for _, write in pipes])
-            connection.sendall(request)
-            for _, write in pipes:
-                os.close(write)
-            texts = {read: b"" for read, _ in pipes}
-            try:
-                left = set(texts)
-                while left:
-                    ready, _, _ = select.select(left, [], [], timeout_s)
-                    if not ready:
-                        raise subprocess.TimeoutExpired(arguments, timeout_s)
-                    for read in ready:
-                        piece = os.read(read, 1 << 16)
-                        texts[read] += piece
-                        if not piece:
-                            left.remove(read)
-                status = int(connection.recv(_SIZE))
-            finally:
-                for read in texts:
-                    os.close(read)
+        command = self.start(arguments, cwd, env, [write for _, write in pipes])
+        texts = {read: b"" for read, _ in pipes}
+        try:
+            left = set(texts)
+            while left:
+                ready, _, _ = select.select(left, [], [], timeout_s)
+                if not ready:
+                    raise subprocess.TimeoutExpired(arguments, timeout_s)
+                for read in ready:
+                    piece = os.read(read, 1 << 16)
+                    texts[read] += piece
+                    if not piece:
+                        left.remove(read)
+            status = command.wait(timeout_s)
+        finally:
+            command.close()
+            for read in texts:
+                os.close(read)
         out, err = texts.values()
         return status, out, err
+
+    def start(self, arguments: list[str], cwd: Path | None, env: dict[str, str], outputs: list[int]) -> Command:
+        """Start a command with these descriptors for output and errors, which are closed here."""
+        request = json.dumps({"arguments": arguments, "cwd": str(cwd or Path.cwd()), "env": env}).encode()
+        connection = socket.socket(socket.AF_UNIX)
+        connection.connect(self._address)
+        socket.send_fds(connection, [len(request).to_bytes(_SIZE, "big")], outputs)
+        connection.sendall(request)
+        for output in outputs:
+            os.close(output)
+        return Command(connection)
 
     def close(self) -> None:
         """End the process."""
         self._process.communicate()
+
+
+class Command:
+    """A command that runs, with the methods of subprocess.Popen."""
+
+    stdout: IO[bytes] | None = None
+
+    def __init__(self, connection: socket.socket) -> None:
+        self._connection = connection
+        self.pid = int.from_bytes(connection.recv(_SIZE, socket.MSG_WAITALL), "big")
+        self.returncode: int | None = None
+
+    def poll(self) -> int | None:
+        """Return the exit status, None while it runs."""
+        with suppress(subprocess.TimeoutExpired):
+            return self.wait(0)
+        return None
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Wait for the exit status; raises subprocess.TimeoutExpired."""
+        if self.returncode is None:
+            if not select.select([self._connection], [], [], timeout)[0]:
+                raise subprocess.TimeoutExpired("chatsvc", timeout or 0)
+            self.returncode = int(self._connection.recv(_SIZE))
+            self.close()
+        return self.returncode
+
+    def send_signal(self, number: int) -> None:
+        """Send a signal while it runs."""
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        """Kill it."""
+        self.send_signal(signal.SIGKILL)
+
+    def close(self) -> None:
+        """Kill it if it runs, and wait no longer."""
+        self._connection.close()
 
 
 @cache
@@ -98,6 +148,7 @@ def serve(descriptor: int) -> None:
     from chatsvc.__main__ import main
     from chatsvc.cli.main import COMMANDS
     from chatsvc.engines.knowledge.search import lexicon, topics
+    from chatsvc.language import values
     from chatsvc.usecases.administration import OPERATIONS
 
     for where, _ in COMMANDS.values():
@@ -108,6 +159,7 @@ def serve(descriptor: int) -> None:
         import_module(module)
     lexicon.shared()
     topics.shared()
+    values.load()
     # That of `python -c`: the folder of this moment, which a command changes.
     sys.path.remove("")
     listener = socket.socket(fileno=descriptor)
@@ -140,6 +192,7 @@ def _is_command(connection: socket.socket) -> bool:
         return True
     for output in outputs:
         os.close(output)
+    connection.sendall(command.to_bytes(_SIZE, "big"))
     ended = os.pidfd_open(command)
     ready, _, _ = select.select([ended, connection.fileno()], [], [])
     if ended not in ready:

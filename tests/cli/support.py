@@ -22,7 +22,7 @@ import click
 
 from chatsvc.config import load
 from chatsvc.control import client
-from tests.cli.forked import forks
+from tests.cli.forked import Command, forks
 
 CHATSVC = (sys.executable, "-m", "chatsvc")
 PATIENCE_S = 30
@@ -117,18 +117,27 @@ def ask(url: str, key: str, method: str, path: str, body: object = None, tls: ss
 class Serving:
     """A `chatsvc serve` of its own process; its log goes to a file."""
 
-    def __init__(self, config: Path, log: Path, cwd: Path, *, ready: bool = True, before: Preparation | None = None) -> None:
+    def __init__(
+        self, config: Path, log: Path, cwd: Path, *, ready: bool = True, before: Preparation | None = None, forked: bool = False
+    ) -> None:
         self.log = log
+        self.process: subprocess.Popen[bytes] | Command
         with log.open("ab") as stream:
-            self.process = subprocess.Popen(
-                [*CHATSVC, "-c", config, "serve", "--json"],
-                cwd=cwd,
-                env=environment(),
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=stream,
-                preexec_fn=before,  # noqa: PLW1509  # no other thread holds a lock here
-            )
+            if forked:
+                read, write = os.pipe()
+                arguments = ["-c", str(config), "serve", "--json"]
+                self.process = forks().start(arguments, cwd, environment(), [write, os.dup(stream.fileno())])
+                self.process.stdout = os.fdopen(read, "rb")
+            else:
+                self.process = subprocess.Popen(
+                    [*CHATSVC, "-c", config, "serve", "--json"],
+                    cwd=cwd,
+                    env=environment(),
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.PIPE,
+                    stderr=stream,
+                    preexec_fn=before,  # noqa: PLW1509  # no other thread holds a lock here
+                )
         self.url = self.base_url = ""
         if ready:
             self.wait_until_ready()
@@ -176,6 +185,8 @@ class Serving:
 class Site:
     """An installation: a configuration and a data folder, and perhaps a service on it."""
 
+    forks = True  # of a process that has loaded the program
+
     def __init__(self, folder: Path, settings: str = "") -> None:
         self.folder = folder
         self.config = folder / "config.yaml"
@@ -210,7 +221,7 @@ class Site:
 
     def serve(self, **options: Any) -> Serving:
         """Start a service on it."""
-        self.serving = Serving(self.config, self.log, self.folder, **options)
+        self.serving = Serving(self.config, self.log, self.folder, forked=self.forks, **options)
         return self.serving
 
     def account(self, name: str = "Acme", **settings: object) -> str:
@@ -238,6 +249,8 @@ class Site:
 
 class SiteOfAnother(Site):
     """An installation whose data folder is another user's: root's commands become that user."""
+
+    forks = False
 
     def run(self, *arguments: str | Path | bytes) -> Done:
         """Run one command on this installation."""

@@ -205,11 +205,11 @@ def test_commands_while_a_service_starts_and_stops_succeed_and_are_done_once(fre
     account = fresh.account()
     made = 0
     for _ in range(2):
-        with fresh.serve(ready=False) as serving:
+        with Serving(fresh.config, fresh.log, fresh.folder, ready=False) as serving:
             wave = [("-c", fresh.config, "key", "create", "--account", account, "--json")] * 4
             starting = together(wave, fresh.folder)
             serving.wait_until_ready()
-            killer = threading.Timer(0.12, serving.process.terminate)
+            killer = threading.Timer(0.12, serving.process.send_signal, [signal.SIGTERM])
             killer.start()
             stopping = together(wave, fresh.folder)
             killer.join()

@@ -128,7 +128,7 @@ def test_a_service_with_idle_connections_stops_at_once(fresh: Site) -> None:
 def test_a_service_that_is_told_to_stop_while_it_starts_ends_cleanly(fresh: Site) -> None:
     account = fresh.account()
     for delay in (0.0, 0.15, 0.3, 0.4, 0.5):
-        with fresh.serve(ready=False) as serving:
+        with Serving(fresh.config, fresh.log, fresh.folder, ready=False) as serving:
             time.sleep(delay)
             status = serving.end()
             # Before Python has come to set its handler the signal ends the process as it would any other.
@@ -139,8 +139,10 @@ def test_a_service_that_is_told_to_stop_while_it_starts_ends_cleanly(fresh: Site
 
 SLOW = """
 import time
+from pathlib import Path
 from chatsvc.usecases import analytics
 async def slow(services, caller, **_):
+    Path("asked").touch()
     return await services.offload(lambda: time.sleep(60))
 analytics.show = slow
 from chatsvc.cli.main import main
@@ -154,11 +156,12 @@ def test_work_that_takes_long_does_not_keep_the_service_from_stopping(fresh: Sit
     account = fresh.account()
     with monkeypatch.context() as patched:
         patched.setattr(support, "CHATSVC", (sys.executable, str(program)))
-        serving = fresh.serve()
+        serving = Serving(fresh.config, fresh.log, fresh.folder)
     with serving, ThreadPoolExecutor() as executor:
         asking = executor.submit(fresh.run, "usage", account)
-        time.sleep(2)
-        assert not asking.done()
+        while not (fresh.folder / "asked").exists():
+            assert not asking.done()
+            time.sleep(0.01)
         began = time.monotonic()
         assert serving.end() == 0
         assert time.monotonic() - began < 20
