@@ -30,8 +30,21 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--store", choices=["sqlite", "postgres"], default="sqlite", help="the store of the service that is tested")
 
 
+# The files that take longest, which begin first: else one core waits for them at the end.
+LONGEST = (
+    *("processes/test_kills.py", "dashboard/test_browser.py", "processes/test_half_open.py", "language/test_acts.py", "answers/"),
+    *("processes/", "crash/", "channels/test_widget", "cli/", "dashboard/", "store/test_master_key.py", "channels/", "engines/"),
+)
+
+
+def _place(item: pytest.Item) -> int:
+    file = item.nodeid.removeprefix("tests/")
+    return next((place for place, long in enumerate(LONGEST) if file.startswith(long)), len(LONGEST))
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out the tests of SQLite's own files where the store is PostgreSQL."""
+    """Put the longest files first; leave out the tests of SQLite's own files where the store is PostgreSQL."""
+    items.sort(key=_place)
     if config.getoption("--store") == "postgres":
         left_out = pytest.mark.skip(reason="a test of SQLite's files")
         for item in items:

@@ -3,50 +3,46 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import os
 import signal
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import psycopg
-import pytest
 
 from tests.cli.support import Serving
 from tests.postgres import Postgres
 from tests.processes.support import PostgresSite
-from tests.processes.test_serving import chat
+from tests.processes.test_serving import begin, chat
 from tests.proxy import Fault, Proxy, hangs, swallows
 
 
-@pytest.fixture
-async def proxy(server: Postgres) -> AsyncIterator[Proxy]:
-    """A proxy before PostgreSQL."""
-    async with Proxy(server.port) as made:
-        yield made
+async def test_a_server_that_does_not_answer_costs_ten_seconds_and_no_restart(server: Postgres, tmp_path: Path) -> None:
+    # A message finds the fault out, or the beat does. All at once, because all that they do is wait.
+    cases = list(itertools.product((swallows, hangs), (0, 2.5)))
+    await asyncio.gather(*(_outlives(server, tmp_path / str(at), *case) for at, case in enumerate(cases)))
 
 
-@pytest.mark.parametrize("pause_s", [0, 2.5])  # a message finds the fault out, or the beat does
-@pytest.mark.parametrize("fault", [swallows, hangs])
-async def test_a_server_that_does_not_answer_costs_ten_seconds_and_no_restart(
-    proxy: Proxy, server: Postgres, tmp_path: Path, fault: Callable[[], Fault], pause_s: float
-) -> None:
-    site = PostgresSite(tmp_path / "one", server, server.new_database(), proxy.port)
-    made = await asyncio.to_thread(site.json, "init")
-    await asyncio.to_thread(site.json, "bot", "set", made["bot"]["id"], "--model", "offline")
-    serving: Serving = await asyncio.to_thread(site.serve)
-    try:
-        assert await asyncio.to_thread(chat, serving, made, "v") == 200
-        with proxy.broken(fault()):
-            await asyncio.sleep(pause_s)
-            started = time.monotonic()
-            assert await asyncio.to_thread(chat, serving, made, "v") == 503
-            assert time.monotonic() - started < 10
-            assert (await asyncio.to_thread(serving.ask, made["key"]["key"], "GET", "/chatbots")).status == 503
-        await answered(lambda: asyncio.to_thread(chat, serving, made, "v"), 20)
-        assert await asyncio.to_thread(serving.end) == 0
-    finally:
-        await asyncio.to_thread(serving.end, signal.SIGKILL)
+async def _outlives(server: Postgres, folder: Path, fault: Callable[[], Fault], pause_s: float) -> None:
+    """Begin a fault, which a service notices in time and outlives."""
+    async with Proxy(server.port) as proxy:
+        site = PostgresSite(folder, server, server.new_database(), proxy.port)
+        made = await asyncio.to_thread(begin, site)
+        serving: Serving = await asyncio.to_thread(site.serve)
+        try:
+            assert await asyncio.to_thread(chat, serving, made, "v") == 200
+            with proxy.broken(fault()):
+                await asyncio.sleep(pause_s)
+                started = time.monotonic()
+                assert await asyncio.to_thread(chat, serving, made, "v") == 503
+                assert time.monotonic() - started < 10
+                assert (await asyncio.to_thread(serving.ask, made["key"]["key"], "GET", "/chatbots")).status == 503
+            await answered(lambda: asyncio.to_thread(chat, serving, made, "v"), 20)
+            assert await asyncio.to_thread(serving.end) == 0
+        finally:
+            await asyncio.to_thread(serving.end, signal.SIGKILL)
 
 
 async def answered(ask: Callable[[], Awaitable[int]], within_s: float) -> None:
@@ -57,8 +53,7 @@ async def answered(ask: Callable[[], Awaitable[int]], within_s: float) -> None:
 
 
 def test_a_session_that_hangs_alone_is_refused_and_opened_again(site: PostgresSite) -> None:
-    made = site.json("init")
-    site.json("bot", "set", made["bot"]["id"], "--model", "offline")
+    made = begin(site)
     with site.serve() as serving:
         assert chat(serving, made, "v") == 200
         with psycopg.connect(f"host={site.server.folder} port={site.server.port} user=admin dbname={site.database}") as admin:
