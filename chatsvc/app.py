@@ -27,7 +27,6 @@ from chatsvc.domain.errors import CommandError
 from chatsvc.domain.nodes import ServiceNode
 from chatsvc.domain.times import now_ms
 from chatsvc.engines import Engine, EngineError
-from chatsvc.engines.anthropic import AnthropicEngine
 from chatsvc.engines.knowledge.engine import KnowledgeEngine
 from chatsvc.http.parser import check_parser
 from chatsvc.http.skin import Mounts, Skin
@@ -54,6 +53,8 @@ MAX_FILES = 65_536
 
 
 def _anthropic(config: Config, egress: Egress) -> Engine:
+    from chatsvc.engines.anthropic import AnthropicEngine
+
     settings = config.anthropic
     return AnthropicEngine(
         base_url=settings.base_url,

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from chatsvc.app import App
 
 LATE = (
-    *("uvloop", "chatsvc.app", "chatsvc.log", "chatsvc.engines.anthropic.client"),
+    *("uvloop", "chatsvc.app", "chatsvc.log", "chatsvc.engines.anthropic.client", "chatsvc.engines.knowledge.policy.table"),
     *("chatsvc.acme.manager", "chatsvc.metrics.collector", "chatsvc.metrics.listener"),
 )
 

@@ -1,6 +1,6 @@
 """A crowd: 2,000 messages at once on a model that takes 2 s, each from a visitor of its own, through the whole service.
 
-None fails, p99 at most 2.5 s, at most 210 MB of memory in all. A service without a model behind the network, idle, has at most 70 MB.
+None fails, p99 at most 2.5 s, at most 210 MB of memory in all. A service without a model behind the network, idle, has at most 60 MB.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ async def bench() -> Report:
         (made,) = stack.enter_context(instances(1, models=tier(url)))
         with ServerProcess("-m", "chatsvc", "-c", str(offline.config), "serve", "--json", log=Path("/dev/null")) as idle:
             await asyncio.sleep(2.0)
-            report.bars.append(Bar("memory of an idle service without a model, MB", idle.rss_mb(), 70, least=False))
+            report.bars.append(Bar("memory of an idle service without a model, MB", idle.rss_mb(), 60, least=False))
         server = stack.enter_context(
             ServerProcess("-m", "chatsvc", "-c", str(made.config), "serve", "--json", log=made.config.with_name("log"))
         )
