@@ -160,6 +160,7 @@ def serve(descriptor: int) -> None:
     lexicon.shared()
     topics.shared()
     values.load()
+    os.umask(0o022)  # that of the tests may have been narrowed by a service in their own process
     # That of `python -c`: the folder of this moment, which a command changes.
     sys.path.remove("")
     listener = socket.socket(fileno=descriptor)

@@ -185,8 +185,6 @@ class Serving:
 class Site:
     """An installation: a configuration and a data folder, and perhaps a service on it."""
 
-    forks = True  # of a process that has loaded the program
-
     def __init__(self, folder: Path, settings: str = "") -> None:
         self.folder = folder
         self.config = folder / "config.yaml"
@@ -219,9 +217,9 @@ class Site:
         one_line(done.err)
         return json.loads(done.out)
 
-    def serve(self, **options: Any) -> Serving:
+    def serve(self, *, forked: bool = True, **options: Any) -> Serving:
         """Start a service on it."""
-        self.serving = Serving(self.config, self.log, self.folder, forked=self.forks, **options)
+        self.serving = Serving(self.config, self.log, self.folder, forked=forked, **options)
         return self.serving
 
     def account(self, name: str = "Acme", **settings: object) -> str:
@@ -249,12 +247,6 @@ class Site:
 
 class SiteOfAnother(Site):
     """An installation whose data folder is another user's: root's commands become that user."""
-
-    forks = False
-
-    def run(self, *arguments: str | Path | bytes) -> Done:
-        """Run one command on this installation."""
-        return run_anew("-c", self.config, *arguments, cwd=self.folder)
 
     def _made(self, operation: str, **arguments: object) -> Any:
         name = [str(arguments.pop("name"))] if "name" in arguments else []

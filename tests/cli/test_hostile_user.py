@@ -1,6 +1,6 @@
 """Root works in the folders of a hostile service user: nothing of root's is read, changed, made or removed for that user.
 
-Real processes as root, and a second user of the system who owns the data folder and plants links, sockets and configurations.
+Processes of root, and a second user of the system who owns the data folder and plants links, sockets and configurations.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from typing import Any, Self
 
 import pytest
 
-from tests.cli.support import Done, Serving, Site, SiteOfAnother, one_line, run_anew
+from tests.cli.support import Done, Site, SiteOfAnother, one_line, run
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root has privileges that a hostile user could gain")
 
@@ -185,7 +185,7 @@ def test_root_opens_and_removes_no_path_that_the_peer_on_the_socket_names(place:
     public.write_text("for everybody to read")
     for named in (place.precious, public):
         with FakeService(place, {"result": {"draft": str(named), "bytes": 1}, **extra}):
-            done = run_anew("-c", site.config, "backup", "create", target, cwd=place.folder)
+            done = run("-c", site.config, "backup", "create", target, cwd=place.folder)
         (place.theirs / "control.sock").unlink()
         assert SECRET not in done.out + done.err
         if target.exists():
@@ -204,7 +204,7 @@ def test_a_link_in_the_place_of_the_socket_is_not_followed(place: Place) -> None
         (place.folder / "roots.sock").chmod(0o600)
         listener.listen()
         place.link(place.theirs / "control.sock", place.folder / "roots.sock")
-        command = threading.Thread(target=run_anew, args=("-c", site.config, "account", "list"), kwargs={"cwd": place.folder}, daemon=True)
+        command = threading.Thread(target=run, args=("-c", site.config, "account", "list"), kwargs={"cwd": place.folder}, daemon=True)
         command.start()
         listener.settimeout(3)
         with pytest.raises(TimeoutError):
@@ -216,7 +216,7 @@ def test_a_link_in_the_place_of_the_socket_is_not_followed(place: Place) -> None
 def test_every_command_of_root_is_the_service_user_for_good_before_it_asks(place: Place, command: list[str]) -> None:
     site = place.site()
     with FakeService(place, {"refused": "no"}) as fake:
-        run_anew("-c", site.config, *command, cwd=place.folder)
+        run("-c", site.config, *command, cwd=place.folder)
     asked = [status for status in fake.asked_by if status]
     assert asked
     for status in asked:
@@ -232,7 +232,7 @@ def test_a_link_in_the_way_of_a_backup_is_not_written_through(place: Place, name
     site = place.site()
     site.account()
     place.link(place.theirs / name, place.precious)
-    run_anew("-c", site.config, "backup", "create", place.theirs / "one.backup", cwd=place.folder)
+    run("-c", site.config, "backup", "create", place.theirs / "one.backup", cwd=place.folder)
     place.intact()
 
 
@@ -247,7 +247,7 @@ def test_a_folder_of_roots_is_not_taken_for_the_data_folder_of_another_user(plac
         place.link(place.theirs / "up", place.folder)
         config.write_text(f"{OFFLINE}data_dir: up/private\n")
     for command in (["account", "list"], ["serve"], ["init"]):
-        assert str(place.theirs) in refused(run_anew("-c", config, *command, cwd=place.folder)) + f" {config}"
+        assert str(place.theirs) in refused(run("-c", config, *command, cwd=place.folder)) + f" {config}"
         place.intact()
 
 
@@ -255,7 +255,7 @@ def test_a_link_planted_for_the_data_folder_of_roots_configuration_is_refused(pl
     site = place.site()
     site.config.write_text(f"{OFFLINE}data_dir: {place.theirs}/data\n")
     place.link(place.theirs / "data", place.private)
-    assert "is a link" in refused(run_anew("-c", site.config, "account", "list", cwd=place.folder))
+    assert "is a link" in refused(run("-c", site.config, "account", "list", cwd=place.folder))
     place.intact()
 
 
@@ -264,7 +264,7 @@ def test_a_folder_that_holds_something_else_is_neither_used_nor_closed(place: Pl
     other.mkdir(mode=0o755)
     (other / "letters").write_text("dear")
     site.config.write_text(f"{OFFLINE}data_dir: {other}\n")
-    assert "it holds something else" in refused(run_anew("-c", site.config, "account", "list", cwd=place.folder))
+    assert "it holds something else" in refused(run("-c", site.config, "account", "list", cwd=place.folder))
     assert (other.stat().st_mode & 0o777, [file.name for file in other.iterdir()]) == (0o755, ["letters"])
 
 
@@ -273,18 +273,18 @@ def test_root_makes_no_data_folder_where_everybody_may_write(place: Place) -> No
     open_to_all.mkdir()
     open_to_all.chmod(0o1777)
     site.config.write_text(f"{OFFLINE}data_dir: {open_to_all}/data\n")
-    assert "where others may write" in refused(run_anew("-c", site.config, "account", "list", cwd=place.folder))
+    assert "where others may write" in refused(run("-c", site.config, "account", "list", cwd=place.folder))
     assert not list(open_to_all.iterdir())
 
 
 def test_init_makes_nothing_at_the_end_of_a_dangling_link(place: Place) -> None:
     place.link(place.theirs / "config.yaml", place.private / "new.yaml")
-    refused(run_anew("init", place.theirs, cwd=place.folder))
+    refused(run("init", place.theirs, cwd=place.folder))
     place.intact()
 
 
 def test_init_in_a_folder_of_another_user_makes_everything_as_that_user(place: Place) -> None:
-    assert run_anew("init", place.theirs, cwd=place.folder).status == 0
+    assert run("init", place.theirs, cwd=place.folder).status == 0
     assert {path.lstat().st_uid for path in place.theirs.rglob("*")} == {place.user.pw_uid}
     assert (place.theirs / "config.yaml").stat().st_mode & 0o777 == 0o600
 
@@ -294,11 +294,11 @@ def test_init_lets_the_services_group_read_a_configuration_of_roots(place: Place
     installation.mkdir()
     (installation / "data").mkdir(mode=0o700)
     place.give(installation / "data")
-    assert run_anew("init", installation, cwd=place.folder).status == 0
+    assert run("init", installation, cwd=place.folder).status == 0
     status = (installation / "config.yaml").stat()
     assert (status.st_uid, status.st_gid, status.st_mode & 0o777) == (0, place.user.pw_gid, 0o640)
     assert {path.stat().st_uid for path in (installation / "data").iterdir()} == {place.user.pw_uid}
-    assert run_anew("init", place.private / "own", cwd=place.folder).status == 0
+    assert run("init", place.private / "own", cwd=place.folder).status == 0
     alone = (place.private / "own" / "config.yaml").stat()
     assert (alone.st_uid, alone.st_mode & 0o777) == (0, 0o600)
 
@@ -308,19 +308,19 @@ def test_init_lets_the_services_group_read_a_configuration_of_roots(place: Place
 
 def test_root_takes_no_configuration_that_lies_in_the_current_folder_of_another_user(place: Place) -> None:
     place.their_config(f"{OFFLINE}data_dir: {place.private}\n")
-    assert "name it with -c" in refused(run_anew("account", "list", cwd=place.theirs))
+    assert "name it with -c" in refused(run("account", "list", cwd=place.theirs))
     place.intact()
 
 
 def test_a_configuration_that_others_may_write_is_not_read_as_root(place: Place) -> None:
     site = place.site()
     site.config.chmod(0o666)
-    assert "everybody may write" in refused(run_anew("-c", site.config, "account", "list", cwd=place.folder))
+    assert "everybody may write" in refused(run("-c", site.config, "account", "list", cwd=place.folder))
 
 
 def test_a_link_to_a_file_of_roots_is_no_configuration(place: Place) -> None:
     place.link(place.theirs / "config.yaml", place.precious)
-    told = refused(run_anew("-c", place.theirs / "config.yaml", "account", "list", cwd=place.folder))
+    told = refused(run("-c", place.theirs / "config.yaml", "account", "list", cwd=place.folder))
     assert "is not opened as root" in told
     assert SECRET not in told
 
@@ -347,7 +347,7 @@ class Model(BaseHTTPRequestHandler):
 def test_a_configuration_of_another_user_gets_nothing_else_of_roots_environment(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SECRET_OF_ROOT", SECRET)
     config = place.their_config("engines: {anthropic: {base_url: 'http://127.0.0.1:9/${SECRET_OF_ROOT}'}}\n")
-    told = refused(run_anew("-c", config, "config", "show", cwd=place.folder))
+    told = refused(run("-c", config, "config", "show", cwd=place.folder))
     assert "SECRET_OF_ROOT" in told
     assert SECRET not in told
 
@@ -365,7 +365,7 @@ def test_doctor_reads_no_file_of_roots_and_sends_it_nowhere(place: Place, way: s
         f"engines: {{anthropic: {{base_url: 'http://127.0.0.1:{server.server_port}', api_key_file: {file}}}}}\n"
     )
     try:
-        done = run_anew("-c", config, "doctor", cwd=place.folder)
+        done = run("-c", config, "doctor", cwd=place.folder)
     finally:
         server.shutdown()
         server.server_close()
@@ -408,7 +408,7 @@ def test_a_service_that_root_starts_keeps_nothing_of_root(place: Place, whose: s
     if whose == "a port below 1024":
         site.config.write_text(site.config.read_text().replace("127.0.0.1:0", f"127.0.0.1:{low_port()}"))
     account = site.account()
-    with Serving(site.config, site.log, place.folder) as serving:
+    with site.serve() as serving:
         is_dropped(status_of(serving.process.pid), place.user, 1 << 10 if whose == "a port below 1024" else 0)
         assert serving.ask(site.key(account), "GET", "/chatbots").status == 200
         assert serving.end() == 0

@@ -9,12 +9,13 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.cli import support
 from tests.cli.model_thread import ModelThread, settings
-from tests.cli.support import NOBODY, Serving, SiteOfAnother, become_nobody, environment, one_line, python_for_everybody, run_anew
+from tests.cli.support import NOBODY, Done, Serving, SiteOfAnother, become_nobody, environment, one_line, python_for_everybody, run_anew
 from tests.engines.model_server import says
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root can act as somebody else")
@@ -41,10 +42,22 @@ def site() -> Iterator[SiteOfAnother]:
     before = os.umask(0o022)
     folder = Path(tempfile.mkdtemp(prefix="chatsvc-test-"))
     folder.chmod(0o755)
-    made = SiteOfAnother(folder)
+    made = NewProcesses(folder)
     yield made
     shutil.rmtree(folder)
     os.umask(before)
+
+
+class NewProcesses(SiteOfAnother):
+    """An installation where each command is a new interpreter: it loads the program, first as root and then as another user."""
+
+    def run(self, *arguments: str | Path | bytes) -> Done:
+        """Run one command in a new interpreter."""
+        return run_anew("-c", self.config, *arguments, cwd=self.folder)
+
+    def serve(self, *, forked: bool = False, **options: Any) -> Serving:
+        """Start a service in a new interpreter."""
+        return super().serve(forked=forked, **options)
 
 
 def give(site: SiteOfAnother) -> None:
