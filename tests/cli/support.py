@@ -123,7 +123,7 @@ class Serving:
         self.log = log
         self.process: subprocess.Popen[bytes] | Command
         with log.open("ab") as stream:
-            if forked:
+            if forked and before is None:
                 read, write = os.pipe()
                 arguments = ["-c", str(config), "serve", "--json"]
                 self.process = forks().start(arguments, cwd, environment(), [write, os.dup(stream.fileno())])

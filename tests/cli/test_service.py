@@ -12,6 +12,7 @@ import ssl
 import subprocess
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -248,20 +249,13 @@ def test_a_command_whose_service_is_killed_says_that_it_does_not_know(fresh: Sit
     fresh.account()
     with fresh.serve() as serving:
         serving.process.send_signal(signal.SIGSTOP)
-        command = subprocess.Popen(
-            [*CHATSVC, "-c", fresh.config, "account", "list"],
-            cwd=fresh.folder,
-            env=environment(),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        time.sleep(0.5)
-        serving.process.kill()
-        out, err = command.communicate(timeout=20)
-        assert (command.returncode, out) == (1, "")
-        assert one_line(err).startswith("the service went away before it answered")
+        with ThreadPoolExecutor() as executor:
+            asking = executor.submit(fresh.run, "account", "list")
+            time.sleep(0.5)
+            serving.process.kill()
+            done = asking.result()
+        assert (done.status, done.out) == (1, "")
+        assert one_line(done.err).startswith("the service went away before it answered")
 
 
 def test_whoever_only_looks_whether_the_service_runs_is_no_fault(fresh: Site) -> None:
