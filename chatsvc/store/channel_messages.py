@@ -9,6 +9,7 @@ has the conversation. A reply with the delivery state `queued` waits to be sent.
 from __future__ import annotations
 
 import json
+import uuid
 from typing import NamedTuple
 
 from chatsvc.domain.channels import START, outbox_of
@@ -17,7 +18,6 @@ from chatsvc.domain.models import Conversation, Message
 from chatsvc.store import mail_notices, search
 from chatsvc.store.conversations import COLUMNS, MESSAGE_COLUMNS
 from chatsvc.store.database import Connection, Database, Together
-from chatsvc.store.exchanges import new_ids
 from chatsvc.store.incoming_messages import FIELDS, FROM, STORED, StoredMessage
 
 _MOST_NUMBER = 2**63 - 1
@@ -111,7 +111,7 @@ def say(connection: Connection, conversation: int, sentence: NoticeSentence, rol
         INSERT INTO messages (conversation, id, role, content, created_at, author, delivery, outbox, choices)
         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING number
         """,
-        (conversation, *new_ids(1), role, s.text, s.at, author, s.delivery, outbox, choices),
+        (conversation, str(uuid.uuid4()), role, s.text, s.at, author, s.delivery, outbox, choices),
     ).fetchone()
     connection.execute(
         """

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
+import uuid
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from chatsvc.domain.models import Conversation, Note
 from chatsvc.store.conversations import COLUMNS, FIND
 from chatsvc.store.database import Connection, Database
-from chatsvc.store.exchanges import new_ids
 from chatsvc.store.owners import ACCOUNT_IN_SCOPE, Accounts, listed
 
 NOTES = ", ".join(f"n.{name}" for name in Note._fields)
@@ -29,7 +29,7 @@ async def add_note(db: Database, accounts: Accounts, conversation_id: str, autho
         row = connection.execute(FIND, (listed(accounts), conversation_id)).fetchone()
         if row is None:
             return None
-        note = Note(new_ids(1)[0], author, text, at)
+        note = Note(str(uuid.uuid4()), author, text, at)
         connection.execute(
             "INSERT INTO conversation_notes (conversation, id, author, text, created_at) VALUES (?, ?, ?, ?, ?)", (row[-1], *note)
         )

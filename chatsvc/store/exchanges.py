@@ -7,6 +7,7 @@ The exchanges of one batch are written table by table, with few statements and e
 from __future__ import annotations
 
 import os
+import uuid
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from itertools import chain
@@ -77,15 +78,6 @@ _Balance = tuple[int, int]  # an account's messages in a month, and its credits
 _VARIANT = {digit: "89ab"[int(digit, 16) % 4] for digit in "0123456789abcdef"}
 
 
-def new_ids(count: int) -> list[str]:
-    """Make random UUIDs (version 4) from one call of urandom. Uuid.uuid4() takes five times as long."""
-    h = os.urandom(16 * count).hex()
-    return [
-        f"{h[i : i + 8]}-{h[i + 8 : i + 12]}-4{h[i + 13 : i + 16]}-{_VARIANT[h[i + 16]]}{h[i + 17 : i + 20]}-{h[i + 20 : i + 32]}"
-        for i in range(0, 32 * count, 32)
-    ]
-
-
 def id_by_time(instant: int) -> str:
     """Make a UUID of version 7, which begins with the time. New ones are neighbours in an index, so few pages are written."""
     time, h = f"{instant:012x}", os.urandom(10).hex()
@@ -142,12 +134,11 @@ def _conversations(connection: Connection, exchanges: list[NewExchange]) -> list
 
 
 def _messages(connection: Connection, exchanges: list[NewExchange], numbers: list[int]) -> None:
-    ids = iter(new_ids(2 * len(exchanges)))
     rows: list[object] = []
     for x, number in zip(exchanges, numbers, strict=True):
         if x.stored is None:
-            rows += number, next(ids), "user", x.message, x.accepted_at, None, None, None, None
-        rows += number, next(ids), "assistant", x.reply, x.replied_at, x.evidence, x.delivery
+            rows += number, str(uuid.uuid4()), "user", x.message, x.accepted_at, None, None, None, None
+        rows += number, str(uuid.uuid4()), "assistant", x.reply, x.replied_at, x.evidence, x.delivery
         rows += outbox_of(x.channel, x.bot_id, x.delivery), x.choices
     begin = "INSERT INTO messages (conversation, id, role, content, created_at, evidence, delivery, outbox, choices) VALUES "
     connection.at_once(begin, "(?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)

@@ -5,6 +5,7 @@ Those of one batch are stored together. A limit on new conversations in a day ma
 
 from __future__ import annotations
 
+import uuid
 from collections import Counter
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -13,7 +14,7 @@ from chatsvc.domain.channels import TooManyConversations
 from chatsvc.domain.times import DAY_MS
 from chatsvc.store import search
 from chatsvc.store.database import Connection, Database, Together
-from chatsvc.store.exchanges import id_by_time, new_ids
+from chatsvc.store.exchanges import id_by_time
 
 # Platforms deliver again for up to seven days.
 KEYS_MS = 8 * DAY_MS
@@ -177,8 +178,8 @@ def _insert(connection: Connection, messages: list[NewMessage]) -> dict[bytes, S
     of = {m.digest: conversations[m.bot_id, m.channel, m.user_id] for m in messages}
     search.queue(connection, [one.number for one in conversations.values()])
     rows: list[object] = []
-    for m, message_id in zip(messages, new_ids(len(messages)), strict=True):
-        rows += of[m.digest].number, message_id, m.text, m.at, m.digest, m.kind
+    for m in messages:
+        rows += of[m.digest].number, str(uuid.uuid4()), m.text, m.at, m.digest, m.kind
     begin = "INSERT INTO messages (conversation, id, role, content, created_at, incoming, kind, pending) VALUES "
     written = connection.at_once(begin, "(?, ?, 'user', ?, ?, ?, ?, 1)", rows, " RETURNING incoming, number")
     numbers = dict(written)

@@ -17,7 +17,7 @@ from chatsvc.domain.channels import WHATSAPP
 from chatsvc.domain.whatsapp import PHONE, WhatsAppAddress, WhatsAppMove, precedes
 from chatsvc.store import search
 from chatsvc.store.database import Connection, Database, Together
-from chatsvc.store.exchanges import id_by_time, new_ids
+from chatsvc.store.exchanges import id_by_time
 from chatsvc.store.incoming_messages import NewMessage, StoredMessage, addressed, store_all
 
 PHONE_OPERATOR = "phone"  # who has a conversation that the owner answers in the app
@@ -170,7 +170,7 @@ def _echo(connection: Connection, one: AddressedMessage, sent: bytes, now: int) 
         INSERT INTO messages (conversation, id, role, content, created_at, author, delivery, incoming, kind)
         VALUES (?, ?, 'operator', ?, ?, ?, 'sent', ?, ?)
         """,
-        (conversation, *new_ids(1), m.text, m.at, PHONE_OPERATOR, m.digest, m.kind),
+        (conversation, str(uuid.uuid4()), m.text, m.at, PHONE_OPERATOR, m.digest, m.kind),
     )
     search.queue(connection, [conversation])
     _take(connection, conversation, m.at, now)
