@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import fields
 from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
@@ -40,9 +41,28 @@ _DEFAULT_MASTER_KEY = "${CHATSVC_MASTER_KEY}"
 MOST_DAYS = 36_500
 TELEGRAM_API = "https://api.telegram.org"
 WHATSAPP_GRAPH = "https://graph.facebook.com/v26.0"
+# The usual value, and the bounds.
+_LIMITS = {
+    "requests_per_minute": (120, 1, 1_000_000),
+    "max_in_flight": (512, 1, 100_000),
+    "connections": (1000, 1, 100_000),
+    "connections_per_address": (100, 1, 100_000),
+    "web_per_minute": (20, 1, 1_000_000),
+    "web_daily": (1000, 0, 100_000_000),
+}
+# The fewest days. GET /analytics looks back as far as 90 days.
+_RETENTION = {"conversations_days": 1, "webhooks_days": 1, "usage_days": 90}
+_ROOT = (
+    *("server", "data_dir", "master_key", "master_key_file", "store", "limits", "engines", "models", "plans", "webhooks", "channels"),
+    *("notices", "backup", "retention", "egress", "log", "metrics"),
+)
 USUAL = "config.yaml"
 DATA_DIR = "data"
 LOW_PORTS = 1024
+
+
+def _names(section: type) -> list[str]:
+    return [field.name for field in fields(section)]
 
 
 class ConfigDocument(NamedTuple):
@@ -105,53 +125,23 @@ def build(document: ConfigDocument) -> Config:
 
 
 def _config(path: Path | None, source: Source, node: Node | None) -> Config:
-    root = Section(
-        source,
-        node,
-        "",
-        "server",
-        "data_dir",
-        "master_key",
-        "master_key_file",
-        "store",
-        "limits",
-        "engines",
-        "models",
-        "plans",
-        "webhooks",
-        "channels",
-        "notices",
-        "backup",
-        "retention",
-        "egress",
-        "log",
-        "metrics",
-    )
-    limits = root.section(
-        "limits", "requests_per_minute", "max_in_flight", "connections", "connections_per_address", "web_per_minute", "web_daily"
-    )
+    root = Section(source, node, "", *_ROOT)
+    limits = root.section("limits", *_LIMITS)
     place = root.section("store", *store.KEYS)
     channels = root.section("channels", "telegram", "whatsapp")
     told = root.section("notices", *notices.KEYS)
     smtp, team = told.section("smtp", *notices.SMTP_KEYS), told.section("telegram", *notices.TELEGRAM_KEYS)
     backup = root.section("backup", "every", "folder", "keep")
-    retention = root.section("retention", "conversations_days", "webhooks_days", "usage_days")
-    webhooks = root.section("webhooks", "timeout_s", "allowed_networks", "ca_file")
-    log = root.section("log", "format", "level", "access")
+    retention = root.section("retention", *_RETENTION)
+    webhooks = root.section("webhooks", *_names(Webhooks))
+    log = root.section("log", *_names(Log))
     anthropic = root.section("engines", "anthropic").section("anthropic", "base_url", "api_key", "api_key_file", "timeout_s", "max_retries")
     return Config(
         path=path,
         server=server.read(root.section("server", *server.KEYS)),
         data_dir=root.folder("data_dir", DATA_DIR),
         master_key=secret(root, "master_key", values.master_key, _DEFAULT_MASTER_KEY),
-        limits=Limits(
-            requests_per_minute=limits.plain("requests_per_minute", values.whole(1, 1_000_000), 120),
-            max_in_flight=limits.plain("max_in_flight", values.whole(1, 100_000), 512),
-            connections=limits.plain("connections", values.whole(1, 100_000), 1000),
-            connections_per_address=limits.plain("connections_per_address", values.whole(1, 100_000), 100),
-            web_per_minute=limits.plain("web_per_minute", values.whole(1, 1_000_000), 20),
-            web_daily=limits.plain("web_daily", values.whole(0, 100_000_000), 1000),
-        ),
+        limits=Limits(**{name: limits.plain(name, values.whole(*bounds), usual) for name, (usual, *bounds) in _LIMITS.items()}),
         anthropic=_anthropic(anthropic),
         models=_models(root),
         plans=_plans(root),
@@ -170,12 +160,7 @@ def _config(path: Path | None, source: Source, node: Node | None) -> Config:
             folder=backup.folder("folder", "backups"),
             keep=backup.plain("keep", values.whole(1, 1000), 7),
         ),
-        retention=Retention(
-            conversations_days=retention.optional("conversations_days", values.whole(1, MOST_DAYS)),
-            webhooks_days=retention.optional("webhooks_days", values.whole(1, MOST_DAYS)),
-            # GET /analytics looks back as far as 90 days.
-            usage_days=retention.optional("usage_days", values.whole(90, MOST_DAYS)),
-        ),
+        retention=Retention(**{name: retention.optional(name, values.whole(least, MOST_DAYS)) for name, least in _RETENTION.items()}),
         egress=root.text("egress", values.one_of("all", "none"), "all"),
         log=Log(
             format=log.text("format", values.one_of("auto", "text", "json"), "auto"),
