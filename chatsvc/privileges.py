@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pwd
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -48,6 +49,7 @@ def become(uid: int, gid: int, *, keep_low_ports: bool = False) -> None:
     """
     import ctypes
 
+    _let_read_program()
     libc = ctypes.CDLL(None, use_errno=True)
     primary, groups = groups_of(uid, gid)
     kept = {NET_BIND_SERVICE} if keep_low_ports else set()
@@ -67,6 +69,14 @@ def become(uid: int, gid: int, *, keep_low_ports: bool = False) -> None:
     except OSError as fault:
         raise CommandError(f"root's privileges cannot be given up for those of {user_name(uid)}: {fault.strerror}") from None
     _verify(uid, primary, kept)
+
+
+def _let_read_program() -> None:
+    """Let all users read the folder into which the single-file program unpacks itself for root alone."""
+    unpacked = getattr(sys, "_MEIPASS", None)
+    if unpacked and not Path(unpacked).stat().st_mode & 0o077:
+        for path in (Path(unpacked), *Path(unpacked).rglob("*")):
+            path.chmod(0o755)
 
 
 def _set_capabilities(libc: ctypes.CDLL, kept: set[int]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -166,6 +167,20 @@ def test_an_owner_who_may_not_read_the_program_is_no_obstacle(site: SiteOfAnothe
             assert serving.end() == 0
         assert owners(site.data) == set()
         assert "Traceback" not in site.log.read_text()
+
+
+def test_an_owner_may_read_what_the_single_file_program_unpacks_for_root(site: SiteOfAnother) -> None:
+    unpacked = site.folder / "_MEI1"
+    (unpacked / "chatsvc").mkdir(parents=True)
+    data = unpacked / "chatsvc" / "words.txt"
+    data.write_text("hello")
+    for path in (unpacked, data.parent, data):
+        path.chmod(0o700)
+    reads = f"from chatsvc.privileges import become; sys._MEIPASS = {str(unpacked)!r}; become({NOBODY}, {NOBODY})"
+    program = f"import sys, encodings.ascii; from pathlib import Path; {reads}; print(Path({str(data)!r}).read_text())"
+    done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
+    assert done.stdout == "hello\n"
+    assert {(path.stat().st_uid, path.stat().st_mode & 0o777) for path in (unpacked, data.parent, data)} == {(0, 0o755)}
 
 
 def test_root_backs_up_to_a_folder_of_its_own_and_what_is_restored_belongs_to_the_folders_owner(site: SiteOfAnother) -> None:
