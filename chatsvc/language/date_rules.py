@@ -230,6 +230,7 @@ _WEEKDAYS: list[tuple[str, Resolve]] = [
     (rf"{_D}{_GUN}(?=(?:{_LINK}+(?:on )?{_ANY_D}{_GUN})+(?:of )?nextweek (?!D))", _in_week(1)),
     (rf"nextweek {_LOOSE}{_D}{_GUN}", _in_week(1)),
     (rf"D(?P<wd>\d) week ", _coming_week),  # noqa: F541
+    (rf"obur(?:'\w+)? {_D}{_GUN}", _coming_week),
     (rf"this {_D}{_GUN}coming ", _coming),
     (rf"(?:this )?(?:next )?coming {_D}{_GUN}", _coming),
     (rf"next {_D}{_GUN}", _in_week(1)),

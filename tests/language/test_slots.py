@@ -102,6 +102,11 @@ def test_a_day_on_which_the_clocks_change_is_a_day_like_any_other() -> None:
     assert read("tomorrow at 02:30", now=eve).time == time(2, 30)
 
 
+def test_the_other_weekday_is_that_of_the_week_after() -> None:
+    assert read("öbür cuma", now=FRIDAY).date == date(2026, 12, 4)
+    assert read("bu cumartesi değil öbür cumartesi", now=FRIDAY).date == date(2026, 11, 28)
+
+
 def test_29_february_is_looked_for_in_a_leap_year() -> None:
     assert read("29 Şubat", now=FRIDAY).date == date(2028, 2, 29)
     assert read("29.02.2027", now=FRIDAY).date is None
