@@ -109,7 +109,7 @@ def proceed(c: Context, draft: RequestDraft, lead: str = "") -> ReplyStep:
 
 
 def _possible(c: Context, draft: RequestDraft) -> tuple[RequestDraft, list[str], str]:
-    """Return the draft without a day or hour that is refused, the reason, and what is said where the visitor insists on it."""
+    """Return the draft without what is refused, the reasons, and a word on what is taken all the same."""
     form = c.form(draft)
     for key in ("date", "time"):
         if draft.get(key) is None or not (reason := form.by_key[key].refused(draft, c.place)):
