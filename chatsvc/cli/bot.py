@@ -1,4 +1,4 @@
-"""`chatsvc bot`: create, list, show, set, export, apply, sync, activate, deactivate."""
+"""`chatsvc bot`: create, list, show, set, export, apply, sync, activate, deactivate, delete."""
 
 from __future__ import annotations
 
@@ -206,3 +206,23 @@ def deactivate(ctx: click.Context, bot_id: str, as_json: bool) -> None:
       chatsvc bot deactivate 6f1c...
     """
     show(call(ctx, "bot.deactivate", bot=bot_id), as_json)
+
+
+@bot.command()
+@click.argument("bot_id", type=BOT, metavar="ID")
+@click.option("--yes", is_flag=True, help="Confirm the deletion.")
+@json_option
+@click.pass_context
+def delete(ctx: click.Context, bot_id: str, yes: bool, as_json: bool) -> None:
+    """Delete a bot with everything that belongs to it.
+
+    Its knowledge, conversations, requests, appointments, channels, webhook and usage records are deleted permanently. The messages that it
+    has answered this month stay counted in the account's allowance. `bot deactivate` keeps it all.
+
+    \b
+    Examples:
+      chatsvc bot delete 6f1c... --yes
+    """
+    if not yes:
+        raise click.UsageError("this deletes the bot's knowledge, conversations, requests and usage for good: add --yes")
+    show(call(ctx, "bot.delete", bot=bot_id), as_json)

@@ -1,4 +1,4 @@
-"""Queries of chatbots: list, create and change; nothing deletes a single bot.
+"""Queries of chatbots: list, create, change and delete.
 
 Every query names the owner, so that another account's bot is not found.
 """
@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from chatsvc.domain.models import Bot
 from chatsvc.store.database import Connection, Database, assign
 from chatsvc.store.owners import ALL_BOTS, SOME_BOTS, Accounts, listed
+from chatsvc.store.tables import ACCOUNT, CHILDREN_FIRST, deletion_of_bot
 
 _COLUMNS = ", ".join(Bot._fields)
 _OF_BOT = ", ".join(f"b.{name}" for name in Bot._fields)
@@ -83,3 +84,19 @@ def change(connection: Connection, bot: Bot, changes: Mapping[str, object]) -> B
         (*changes.values(), bot.id, bot.account_id),
     ).fetchone()
     return _bot(row)
+
+
+_DELETIONS = tuple(deletion_of_bot(table) for table in CHILDREN_FIRST if table.of_bot or table.owner not in (None, ACCOUNT, "id"))
+_BATCH = 1000  # rows: small enough not to delay other writers
+
+
+async def delete(db: Database, bot: Bot, applied: Callable[[], None]) -> bool:
+    """Delete one batch of what belongs to a bot, itself at last. False once it is gone; a crash in between leaves the rest of it.
+
+    `applied` is called when the bot itself is deleted.
+    """
+
+    def unit(connection: Connection) -> bool:
+        return any(connection.execute(statement, (bot.id, _BATCH)).rowcount >= _BATCH for statement in _DELETIONS)
+
+    return await db.write(unit, lambda more: None if more else applied())

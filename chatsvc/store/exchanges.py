@@ -238,21 +238,26 @@ def _write(connection: Connection, exchanges: list[NewExchange]) -> list[Counts 
 
     What does not depend on a result is executed before that is read: PostgreSQL takes it in one round trip.
     """
-    begin = "SELECT id, messages_limit, message_credits FROM accounts WHERE deleted_at IS NULL AND id IN ("
-    balances = connection.at_once(begin, "?", list({x.account_id for x in exchanges}), ")")
+    begin = """
+        SELECT b.id, a.id, a.messages_limit, a.message_credits FROM bots b JOIN accounts a ON a.id = b.account_id
+        WHERE a.deleted_at IS NULL AND b.id IN (
+    """
+    balances = connection.at_once(begin, "?", list({x.bot_id for x in exchanges}), ")")
     open_turn = open_turns.delete(connection, [x.turn for x in exchanges if x.turn is not None])
-    accounts = {account_id: (limit, credits) for account_id, limit, credits in balances}
+    found = list(balances)
+    bots, accounts = {bot_id for bot_id, *_ in found}, {account_id: (limit, credits) for _, account_id, limit, credits in found}
     lost = [x.turn is not None and x.turn not in open_turn for x in exchanges]
     rest = [x for x, is_lost in zip(exchanges, lost, strict=True) if not is_lost]
-    written = iter(_write_all(connection, rest, open_turn, accounts))
+    done = iter(_write_all(connection, [x for x in rest if x.bot_id in bots], open_turn, accounts))
+    written = iter([next(done) if x.bot_id in bots else None for x in rest])
     return [TurnLost() if is_lost else next(written) for is_lost in lost]
 
 
 def _write_all(
     connection: Connection, exchanges: list[NewExchange], awaited: Mapping[int, bool], accounts: dict[str, _Balance]
 ) -> list[Counts | None]:
-    settled = _settled(connection, [x for x in exchanges if x.account_id in accounts])
-    wanted = [x.account_id in accounts and (x.stored is None or x.stored in settled) for x in exchanges]
+    settled = _settled(connection, exchanges)
+    wanted = [x.stored is None or x.stored in settled for x in exchanges]
     kept = [x for x, is_wanted in zip(exchanges, wanted, strict=True) if is_wanted]
     _usage(connection, kept)
     increased = _increase(connection, kept)
@@ -273,7 +278,7 @@ def _told(counts: Counts, awaited: Mapping[int, bool], turn: int | None) -> Coun
 
 
 async def record(db: Database, exchange: NewExchange, applied: Callable[[Counts | None], None]) -> Counts | None:
-    """Write an exchange. Return None and write nothing if its account has been deleted or its turn needs no reply any more.
+    """Write an exchange. Return None and write nothing if its account or bot has been deleted or its turn needs no reply any more.
 
     Raises StoreUnavailable where another process has taken over its turn.
     """

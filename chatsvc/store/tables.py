@@ -80,6 +80,7 @@ class Table(NamedTuple):
     retention: the rule for old rows; None for rows that stay.
     changed: SQL expression for the time of a row's last change; None where a change shows in another table.
     anonymous: SET clause that an account's deletion applies instead of deleting the rows.
+    of_bot: SQL condition for the rows of the bot ?1, where the owner is the account; in it `t` is the table. None where none are a bot's.
     sealed: the columns that a new master key has sealed again.
     """
 
@@ -93,6 +94,7 @@ class Table(NamedTuple):
     retention: RetentionRule | None = None
     changed: str | None = None
     anonymous: str | None = None
+    of_bot: str | None = None
     sealed: Sealed | None = None
 
 
@@ -112,6 +114,8 @@ _IN_USE = "t.state = 0 OR EXISTS (SELECT 1 FROM webhook_attempts a WHERE a.event
 # The first two fields of the exchange are the bot and the visitor. The search in the text spares most rows the parsing.
 _EXCHANGES = "instr(exchange, ?3) > 0 AND json_extract(exchange, '$[0]') = ?1 AND json_extract(exchange, '$[1]') = ?2"
 
+_OF_BOT = "t.account_id = (SELECT account_id FROM bots WHERE id = ?1) AND t.bot_id = ?1"
+_ANSWERS_OF_BOT = "t.account_id = (SELECT account_id FROM bots WHERE id = ?1) AND json_extract(t.exchange, '$[0]') = ?1"
 _ANY_CHANNEL = f"t.channel IN ({', '.join(repr(channel) for channel in CHANNELS)})"
 _CONVERSATION = Reference("conversation", "conversations", {"conversation_id": "id"})
 
@@ -147,10 +151,10 @@ TABLES = (
         # The digests stay: they tell a caller that the account is gone.
         anonymous="account_id = NULL, label = NULL, prefix = '', last_used_at = NULL",
     ),
-    Table("bots", ACCOUNT, record="bot", changed="max(created_at, updated_at)"),
+    Table("bots", ACCOUNT, record="bot", changed="max(created_at, updated_at)", of_bot="t.id = ?1"),
     # Rows of some seconds, without a visitor: a conversation is its digest.
     Table("open_turns", None),
-    Table("conversation_counts", ACCOUNT, (ACCOUNT, BOT, "channel")),
+    Table("conversation_counts", ACCOUNT, (ACCOUNT, BOT, "channel"), of_bot=_OF_BOT),
     Table(
         "idempotency_keys",
         ACCOUNT,
@@ -158,8 +162,16 @@ TABLES = (
         "answer",
         visitor=Erasure("user", _EXCHANGES, ""),
         retention=RetentionRule("conversations_days", "created_at", by_age=True),
+        of_bot=_ANSWERS_OF_BOT,
     ),
-    Table("usage_records", ACCOUNT, record="usage", retention=RetentionRule("usage_days", "created_at"), changed="created_at"),
+    Table(
+        "usage_records",
+        ACCOUNT,
+        record="usage",
+        retention=RetentionRule("usage_days", "created_at"),
+        changed="created_at",
+        of_bot=_OF_BOT,
+    ),
     Table("knowledge_entries", BOT, record="knowledge", changed="created_at"),
     Table("knowledge_synonyms", BOT, record="synonyms"),
     # Names operators, as the audit log does, and is bounded by its size: neither exported nor aged.
@@ -207,6 +219,7 @@ TABLES = (
         visitor=Erasure("conversation", "number = ?1", "conversations"),
         retention=RetentionRule("conversations_days", "last_message_at", prefix=_ANY_CHANNEL),
         changed="updated_at",
+        of_bot="t.bot_id = ?1",
     ),
     Table(
         "messages",
@@ -265,7 +278,13 @@ TABLES = (
     # No visitor's: who does not want mails may never have written.
     Table("mail_stops", ACCOUNT, record="mail_stop", changed="created_at"),
     # Names operators: not exported. Settled mails are deleted after 30 days, whatever the configuration says.
-    Table("mails", ACCOUNT, visitor=Erasure("conversation", "conversation = ?1", ""), changed="max(created_at, coalesce(settled_at, 0))"),
+    Table(
+        "mails",
+        ACCOUNT,
+        visitor=Erasure("conversation", "conversation = ?1", ""),
+        changed="max(created_at, coalesce(settled_at, 0))",
+        of_bot=_OF_BOT,
+    ),
     Table(
         "requests",
         BOT,
@@ -318,6 +337,17 @@ def deletion(table: Table) -> str:
     """Statement that deletes (or makes anonymous) some of an account's rows. ?1 is the account, ?2 how many."""
     verb = f"UPDATE {table.name} SET {table.anonymous}" if table.anonymous else f"DELETE FROM {table.name}"
     return f"{verb} WHERE ({', '.join(table.key)}) IN ({_rows_of_account(table)})"
+
+
+def deletion_of_bot(table: Table) -> str:
+    """Statement that deletes some of a bot's rows. ?1 is the bot, ?2 how many."""
+    key = ", ".join(f"t.{column}" for column in table.key)
+    if table.of_bot:
+        rows = f"{table.name} t WHERE {table.of_bot}"
+    else:
+        parent = "p.bot_id" if table.owner == CONVERSATION else "p.id"
+        rows = f"{_PARENTS[table.owner or CONVERSATION].format(table.name)} WHERE {parent} = ?1"
+    return f"DELETE FROM {table.name} WHERE ({', '.join(table.key)}) IN (SELECT {key} FROM {rows} LIMIT ?2)"
 
 
 def old_rows(table: Table) -> str:

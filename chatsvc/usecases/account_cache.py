@@ -61,6 +61,11 @@ class AccountState:
             self.bots[bot.id] = bot
             self.pages = {}
 
+    def remove_bot(self, bot_id: str) -> None:
+        """Drop a deleted bot and invalidate the cached pages."""
+        self.bots.pop(bot_id, None)
+        self.pages = {}
+
     def apply_exchange(self, bot_id: str, reservation: HeldMessage, counts: Counts | None) -> None:
         """Take over the counts of a committed exchange. None, if its account was deleted, changes nothing."""
         if counts is None:

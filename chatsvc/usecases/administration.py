@@ -92,6 +92,7 @@ OPERATIONS: Mapping[str, Operation] = {
     "bot.try": Operation("trials.say", LOOK, READER, ("bot",)),
     "bot.activate": Operation("bots.activate", CHANGE, OWNER, ("bot",)),
     "bot.deactivate": Operation("bots.deactivate", CHANGE, OWNER, ("bot",)),
+    "bot.delete": Operation("bots.delete", CHANGE, OWNER, ("bot",)),
     "channel.set": Operation("channels.put", CHANGE, OWNER, ("bot",)),
     "channel.list": Operation("channels.list_all", LOOK, READER, ("bot",)),
     "channel.pause": Operation("channels.pause", CHANGE, OWNER, ("bot",)),

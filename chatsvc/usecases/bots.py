@@ -1,4 +1,4 @@
-"""Chatbots: create, list, show, change and switch them, and `resolve` one (SPEC.md section 3).
+"""Chatbots: create, list, show, change, switch and delete them, and `resolve` one (SPEC.md section 3).
 
 `checked` checks settings. The message interface reads bots by usecases/chatbots.py.
 """
@@ -168,3 +168,15 @@ async def activate(services: Services, caller: Caller, *, bot: str) -> Bot:
 async def deactivate(services: Services, caller: Caller, *, bot: str) -> Bot:
     """Make the bot reject messages with 409 `chatbot_inactive`."""
     return await change(services, caller, bot=bot, active=False)
+
+
+async def delete(services: Services, caller: Caller, *, bot: str) -> Bot:
+    """Delete a bot with all its records; raises `bot_not_found`. The account's used messages stay counted."""
+    state, found = await resolve(services, caller, bot)
+    await stored.update(services.db, found, {"active": False, "updated_at": services.clock()}, state.update_bot)
+    while await stored.delete(services.db, found, lambda: state.remove_bot(bot)):
+        pass
+    services.account_cache.invalidate(state.account.id)
+    services.knowledge.invalidate(bot)
+    services.channels.drop(bot)
+    return found

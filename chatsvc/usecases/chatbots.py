@@ -25,10 +25,13 @@ def page(services: Services, state: AccountState, limit: int, cursor: str | None
     """A page of the account's bots, newest first; raises `invalid_cursor` and `cursor_out_of_range`."""
     walk = ("chatbots", state.account.id)
     after = services.cursors.read(cursor, walk)
-    # A bot's place from the oldest on never changes, since none is ever removed from an account that lives.
-    end = after.number if after else len(state.bots)
+    bots = list(state.bots.values())
+    end = after.number if after else len(bots)
+    if after and (end >= len(bots) or bots[end].created_at != after.instant):
+        # Bots that were deleted meanwhile have changed the places of the others.
+        end = sum(bot.created_at < after.instant for bot in bots)
     start = max(0, end - limit)
-    items = list(state.bots.values())[start:end][::-1]
+    items = bots[start:end][::-1]
     depth = (after.depth if after else 0) + len(items)
     next_cursor = services.cursors.write(Position(items[-1].created_at, start, depth), walk) if start else None
     return Listing(items, limit, len(state.bots), next_cursor)

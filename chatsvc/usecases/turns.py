@@ -241,7 +241,7 @@ async def record(
     if written is None and request.stored is not None:
         return False
     if written is None:
-        raise errors.account_not_found()
+        raise errors.account_not_found() if await services.account_cache.account(state.account.id) is None else errors.chatbot_not_found()
     services.tallies.spent(tier.name, state.account.plan or "none", reply.usage, cost)
     if captured and captured.tell:
         services.dispatcher.wake(exchange.chatbot_id)

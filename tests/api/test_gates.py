@@ -15,10 +15,13 @@ from aiohttp import ClientSession
 
 from chatsvc.app import App
 from chatsvc.domain import keys as key_shapes
+from chatsvc.domain.captures import Captured
 from chatsvc.domain.plans import Plan
+from chatsvc.engines import Reply
 from chatsvc.store import keys as stored_keys
 from chatsvc.store.database import Database
-from chatsvc.usecases import accounts, bots, keys
+from chatsvc.store.tables import CONVERSATION, TABLES
+from chatsvc.usecases import accounts, bots, keys, webhooks
 from tests.api.conftest import Connect
 from tests.api.support import MINUTE_END, REMAINING, assert_headers, envelope, execute, fetch, request, standing, until
 from tests.conftest import Caller, MakeCaller
@@ -416,6 +419,51 @@ async def test_an_account_deleted_while_its_message_is_answered_gets_no_reply(ap
     assert answer.status == 401
     assert answer.json == envelope("account_not_found")
     assert await execute(app, "SELECT count(*) FROM messages") == [(0,)]
+
+
+async def test_a_bot_deleted_while_its_message_is_answered_goes_with_all_its_rows_and_no_other(
+    app: App, caller: Caller, engine: ScriptedEngine, clock: FakeClock
+) -> None:
+    added = []
+    for name in ("Other", "Third"):
+        clock.advance(1)
+        added.append((await bots.create(app.services, ADMIN, name=name, account=caller.account, model="scripted")).id)
+    other, third = added
+    page = (await caller.get("/chatbots?limit=1")).json["pagination"]
+    engine.script = lambda _: Reply("Noted.", captured=Captured("contact", "x", "Selin", "selin@example.com", None))
+    for bot in (caller.bot, other):
+        await webhooks.put(app.services, ADMIN, bot=bot, events=["request.created"])
+        said = await caller.send("Selin, selin@example.com", "v", headers={"Idempotency-Key": bot}, chatbot_id=bot)
+        assert said.status == 200
+    before = await rows_of(app, other)
+    engine.gate = asyncio.Event()
+    under_way = asyncio.create_task(caller.send(user_id="v"))
+    await until(lambda: len(engine.turns) == 3)
+    await bots.delete(app.services, ADMIN, bot=caller.bot)
+    engine.gate.set()
+    assert (await under_way).error == "chatbot_not_found"
+    assert (await caller.send(user_id="v")).error == "chatbot_not_found"
+    assert await rows_of(app, caller.bot) == {}
+    assert await rows_of(app, other) == before
+    assert {"conversations", "requests", "usage_records", "conversation_counts", "webhooks", "idempotency_keys"} <= before.keys()
+    assert await execute(app, "SELECT messages_used FROM allowances") == [(2,)]
+    # A walk that began before goes on with the bots that are left.
+    assert [one["id"] for one in (await caller.get(f"/chatbots?cursor={page['next_cursor']}")).json["data"]] == [other]
+    assert [one["id"] for one in (await caller.get("/chatbots")).json["data"]] == [third, other]
+
+
+async def rows_of(app: App, bot: str) -> dict[str, int]:
+    """Count the rows of each table that name a bot or hang on one of its conversations; none with 0."""
+    counted = {}
+    for table in TABLES:
+        found = await execute(app, f"SELECT * FROM {table.name}")  # noqa: S608  # the registry's names
+        if table.owner and (count := sum(bot in map(str, row) or f'["{bot}"' in str(row) for row in found)):
+            counted[table.name] = count
+        elif table.owner == CONVERSATION and found:
+            parents = f"SELECT count(*) FROM {table.name} t JOIN conversations c ON c.number = t.conversation WHERE c.bot_id = '{bot}'"  # noqa: S608
+            ((count,),) = await execute(app, parents)
+            counted |= {table.name: count} if count else {}
+    return counted
 
 
 async def test_a_changed_plan_holds_from_the_next_request_on(app: App, caller: Caller) -> None:

@@ -125,7 +125,7 @@ def test_deleting_an_account_has_to_be_confirmed(site: Site) -> None:
     assert site.json("account", "show", account)["id"] == account
 
 
-def test_a_bot_is_created_listed_shown_changed_and_switched_off_and_on(site: Site) -> None:
+def test_a_bot_is_created_listed_shown_changed_switched_off_and_on_and_deleted(site: Site) -> None:
     account = site.account()
     made = site.json("bot", "create", "Front desk", "--account", account)
     assert set(made) == BOT | {"closed", "address", "texts", "forms", "suggestions", "tests"}
@@ -179,6 +179,10 @@ def test_a_bot_is_created_listed_shown_changed_and_switched_off_and_on(site: Sit
     assert site.json("bot", "deactivate", made["id"])["active"] is False
     assert site.json("bot", "show", made["id"])["active"] is False
     assert site.json("bot", "activate", made["id"])["active"] is True
+    usage_error(site.run("bot", "delete", made["id"]), "add --yes")
+    assert site.json("bot", "delete", made["id"], "--yes") == {"id": made["id"], "deleted": True}
+    assert site.refused("bot", "show", made["id"]) == f"there is no bot {made['id']}"
+    assert site.json("bot", "list", "--account", account) == []
 
 
 @WITHOUT_A_SERVICE

@@ -150,6 +150,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Site, Be
             "bot sync": [str(bots), "--account", account, "--check"],
             "bot activate": [bot],
             "bot deactivate": [bot],
+            "bot delete": ["x", "--yes"],
             "key create": ["--account", account],
             "key list": ["--account", account],
             "key revoke": ["x"],

@@ -31,7 +31,7 @@ LEAST = {
     " knowledge.set knowledge.preview knowledge.undo unanswered.answer unanswered.add test.add test.remove"
     " request.set appointment.set conversation.take conversation.reply conversation.release conversation.type"
     " conversation.note conversation.assign saved_reply.set saved_reply.remove closed.add closed.remove",
-    Role.OWNER: "account.list account.show bot.create bot.set bot.apply bot.sync bot.compare bot.activate bot.deactivate"
+    Role.OWNER: "account.list account.show bot.create bot.set bot.apply bot.sync bot.compare bot.activate bot.deactivate bot.delete"
     " key.create key.list key.revoke"
     " webhook.set"
     " webhook.show webhook.rotate webhook.remove webhook.test webhook.attempts webhook.attempt"

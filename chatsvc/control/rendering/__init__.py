@@ -50,6 +50,7 @@ RENDERERS: dict[str, Renderer] = {
     "bot.export": str,
     "bot.activate": accounts.bot_with_profile,
     "bot.deactivate": accounts.bot_with_profile,
+    "bot.delete": accounts.deleted,
     "channel.set": delivery.set_channel,
     "channel.list": list_of(delivery.channel),
     "channel.pause": delivery.channel,

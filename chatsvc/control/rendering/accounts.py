@@ -124,5 +124,5 @@ def operator_session(result: OperatorSession) -> Json:
 
 
 def deleted(result: Any) -> Json:
-    """Write the id of a deleted account."""
+    """Write the id of a deleted account or bot."""
     return {"id": result.id, "deleted": True}
