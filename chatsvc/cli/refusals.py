@@ -35,6 +35,10 @@ def _faults_of_bot_file(facts: Mapping[str, Any]) -> str:
     return "\n".join(map(line, facts["faults"]))
 
 
+def _several(facts: Mapping[str, Any]) -> str:
+    return "\n".join(sentence(Refused(one["code"], **one["facts"])) for one in facts["faults"])
+
+
 def _failed_tests(facts: Mapping[str, Any]) -> str:
     return "\n".join(["tests fail:", *(f"{one['ask']}: {one['why']}" for one in facts["outcomes"])])
 
@@ -83,6 +87,7 @@ SENTENCES: dict[str, str | Callable[[Mapping[str, Any]], str]] = {
     "webhook_not_found": "the bot {bot} has no webhook: set one with `chatsvc webhook set`",
     "no_accounts": "there is no account yet: make one with `chatsvc account create NAME`",
     "account_needed": "there are {count} accounts: say which one with --account ID (`chatsvc account list` shows them)",
+    "several": _several,
     "text_empty": "{field} must not be empty",
     "text_too_long": "{field} may have {most} characters at most, this one has {length}",
     "text_unprintable": "{field} must not hold control characters",

@@ -29,14 +29,16 @@ class Fields:
         """Return a field, None where it is empty."""
         return self.text(name) or None
 
-    def number(self, name: str, most: int) -> int | None:
-        """Return a whole number, None where the field is empty; raises `number_out_of_range`."""
+    def number(self, name: str) -> int | None:
+        """Return a whole number. None for an empty field, -1 for anything else: operations refuse it with their range."""
         text = self.text(name)
         if not text:
             return None
-        if not (text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS and int(text) <= most):
-            raise refusals.number_out_of_range(field=name, most=most)
-        return int(text)
+        return int(text) if text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS else -1
+
+    def address(self, name: str) -> str:
+        """Return a web address; one that was typed without a scheme is taken for https."""
+        return with_https(self.text(name))
 
     def all(self, name: str) -> list[str]:
         """Return the values of a field that may come several times, such as check boxes."""
@@ -61,3 +63,8 @@ class Fields:
     def close(self) -> None:
         """Delete the uploads."""
         self._form.__exit__()
+
+
+def with_https(address: str) -> str:
+    """Put https:// before an address without a scheme."""
+    return f"https://{address}" if address and "://" not in address else address

@@ -11,7 +11,7 @@ from chatsvc.dashboard.fields import Fields
 from chatsvc.dashboard.local_paths import local, with_query
 from chatsvc.dashboard.route import ACCOUNT_ACCESS, Access, Route
 from chatsvc.dashboard.templating import environment
-from chatsvc.dashboard.wording import sentence
+from chatsvc.dashboard.wording import faults_of, sentence
 from chatsvc.domain import refusals
 from chatsvc.domain.actors import ANONYMOUS, Caller, Role, Scope
 from chatsvc.domain.hand_off import MINUTE_MS
@@ -54,6 +54,8 @@ class Page:
         self.has_times = False
         self._templates = templates
         self._fields: Fields | None = None
+        self._faults: Mapping[str, str] = {}
+        self._is_refused_form = False
 
     @property
     def operator(self) -> Operator:
@@ -242,7 +244,16 @@ class Page:
         status = status_of(fault)
         if status not in (422, 429):
             raise fault
+        self._faults = faults_of(self.language, fault)
         return self.render(template, status=status, more=_retry(fault), fault=self.refusal(fault), **values)
+
+    def begin_form(self, path: str, is_refused: bool | None = None) -> None:
+        """Begin a form of the template. The refused one shows the faults of its fields: by default the one with the request's path."""
+        self._is_refused_form = path == self.request.path if is_refused is None else is_refused
+
+    def fault_of(self, name: str) -> str | None:
+        """Return the fault of a field of the form that the template has begun last."""
+        return self._faults.get(name) if self._is_refused_form else None
 
     def start_session(self, made: NewSession, path: str, done: str | None = None) -> HttpResponse:
         """Redirect with the cookie of a new session. A session that waits for the second factor goes there first."""

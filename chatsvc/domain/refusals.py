@@ -5,6 +5,7 @@ A refusal has a code and facts. Each front end words it for its own users.
 
 from __future__ import annotations
 
+from types import TracebackType
 from typing import NamedTuple
 
 
@@ -34,6 +35,29 @@ class RefusalCode(NamedTuple):
         return Refused(self.code, **facts)
 
 
+class Faults:
+    """Collects the refusals of several values, so that all are told at once. It is the context of each check."""
+
+    def __init__(self) -> None:
+        self._found: list[Refused] = []
+
+    def __enter__(self) -> None:
+        """Begin a check."""
+
+    def __exit__(self, kind: type[BaseException] | None, fault: BaseException | None, traceback: TracebackType | None) -> bool:
+        """Keep a refusal, and go on after the check."""
+        if isinstance(fault, Refused):
+            self._found.append(fault)
+        return isinstance(fault, Refused)
+
+    def refuse(self) -> None:
+        """Raise what was found: one refusal as it is, several as `several`."""
+        if len(self._found) > 1:
+            raise several(faults=[{"code": one.code, "facts": one.facts} for one in self._found])
+        if self._found:
+            raise self._found[0]
+
+
 CODES: dict[str, RefusalCode] = {}
 
 
@@ -59,6 +83,8 @@ webhook_not_found = _code("webhook_not_found", "bot")
 no_accounts = _code("no_accounts")
 account_needed = _code("account_needed", "count")
 
+# Several values. Each fault has the code and the facts of its refusal.
+several = _code("several", "faults")
 # Values. `field` is the name of an argument, or of the record and the argument, such as "bot.name".
 text_empty = _code("text_empty", "field")
 text_too_long = _code("text_too_long", "field", "most", "length")

@@ -169,19 +169,17 @@ async def add_link(db: Database, operator_id: str, link: SetupLink) -> bool:
     return await db.write(unit)
 
 
-async def of_link(db: Database, digest: bytes, now: int) -> Operator | None:
-    """Find the operator of a set-up link that is neither used nor expired."""
-
-    def unit(connection: Connection) -> Operator | None:
-        return link_in(connection, digest, now)
-
-    return await db.read(unit)
+async def of_link(db: Database, digest: bytes, now: int) -> tuple[Operator, int] | None:
+    """Find the operator of a set-up link that is neither used nor expired, and when it expires."""
+    return await db.read(lambda connection: link_in(connection, digest, now))
 
 
-def link_in(connection: Connection, digest: bytes, now: int) -> Operator | None:
-    """Find the operator of a valid set-up link within a unit."""
-    row = connection.execute("SELECT operator_id FROM operator_links WHERE digest = ? AND expires_at > ?", (digest, now)).fetchone()
-    return find_in(connection, row[0]) if row else None
+def link_in(connection: Connection, digest: bytes, now: int) -> tuple[Operator, int] | None:
+    """Find the operator of a valid set-up link within a unit, and when the link expires."""
+    sql = "SELECT operator_id, expires_at FROM operator_links WHERE digest = ? AND expires_at > ?"
+    row = connection.execute(sql, (digest, now)).fetchone()
+    operator = find_in(connection, row[0]) if row else None
+    return (operator, row[1]) if operator else None
 
 
 async def remove(db: Database, operator_id: str) -> bool:

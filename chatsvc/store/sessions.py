@@ -153,9 +153,10 @@ async def use_link(db: Database, link: bytes, password: str, name: str | None, s
     now = session.created_at
 
     def unit(connection: Connection) -> Operator | None:
-        operator = link_in(connection, link, now)
-        if operator is None or operator.id != session.operator_id:
+        found = link_in(connection, link, now)
+        if found is None or found[0].id != session.operator_id:
             return None
+        operator, _ = found
         connection.execute(
             "UPDATE operators SET password = ?, name = ?, totp = NULL, totp_offered = NULL, totp_used = 0, updated_at = ? WHERE id = ?",
             (password, name, now, operator.id),

@@ -133,21 +133,27 @@ async def change(
     """Change the given fields. A new plan sets the limit to its own unless `messages_limit` is given."""
     state = await resolve(services, caller, account)
     changes: dict[str, object] = {}
+    faults = refusals.Faults()
     if name is not None:
-        changes["name"] = plain_text(name, "account.name")
+        with faults:
+            changes["name"] = plain_text(name, "account.name")
     if plan is not None:
-        chosen = _plan(services, plan)
-        changes["plan"] = chosen.name if chosen else None
-        changes["messages_limit"] = chosen.messages if chosen else 0
+        with faults:
+            chosen = _plan(services, plan)
+            changes["plan"] = chosen.name if chosen else None
+            changes["messages_limit"] = chosen.messages if chosen else 0
     if status is not None:
-        if status not in SUBSCRIPTION_STATUSES:
-            raise refusals.status_unknown(status=status, known=list(SUBSCRIPTION_STATUSES))
-        changes["subscription_status"] = status
+        with faults:
+            if status not in SUBSCRIPTION_STATUSES:
+                raise refusals.status_unknown(status=status, known=list(SUBSCRIPTION_STATUSES))
+            changes["subscription_status"] = status
     for column, value in (("messages_limit", messages_limit), ("message_credits", credits)):
         if value is not None:
-            if not 0 <= value <= MOST:
-                raise refusals.number_out_of_range(field=column, most=MOST)
-            changes[column] = value
+            with faults:
+                if not 0 <= value <= MOST:
+                    raise refusals.number_out_of_range(field=column, most=MOST)
+                changes[column] = value
+    faults.refuse()
     if not changes:
         raise refusals.nothing_to_change()
     changes["updated_at"] = services.clock()

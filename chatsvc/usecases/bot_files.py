@@ -14,7 +14,7 @@ from chatsvc.domain import opening_hours, profiles, refusals
 from chatsvc.domain.actors import Caller
 from chatsvc.domain.bot_tests import reasons
 from chatsvc.domain.models import Bot
-from chatsvc.domain.profiles import values_of_form
+from chatsvc.domain.profiles import Profile, values_of_form
 from chatsvc.language import catalogue
 from chatsvc.store import bots as stored
 from chatsvc.usecases import bots
@@ -143,16 +143,28 @@ async def change(
 
     `hours` are those of single days ("mon": "9-12, 13-18:30") in place of `opening_hours`; days that are not given stay as they are.
     Each form and each sentence given replaces the one of its name; an empty sentence or form restores the default. Raises
-    `bot_settings_invalid` with all faults, each with the path of its value.
+    `bot_settings_invalid` with the path of each value, and `several` where other settings have faults too.
     """
     owned = {"closed": closed, "address": address, "texts": texts, "forms": forms, "suggestions": suggestions, "tests": tests}
     given = {name: value for name, value in owned.items() if value is not None}
     _, found = await bots.resolve(services, caller, bot)
+    faults, profile = refusals.Faults(), None
+    with faults:
+        bots.checked(services.config.models, settings)
     if hours is not None:
-        settings["opening_hours"] = _week(found, hours)
-    if not given:
-        return await bots.change(services, caller, bot=bot, profile=None, **settings)
+        with faults:
+            settings["opening_hours"] = _week(found, hours)
+    if given:
+        with faults:
+            profile = _profile(services, found, given)
+    faults.refuse()
+    return await bots.change(services, caller, bot=bot, profile=profile, **settings)
+
+
+def _profile(services: Services, found: Bot, given: dict[str, Any]) -> Profile:
+    """Return a bot's profile with the given parts; raises `bot_settings_invalid`."""
     before = profiles.load(found.profile)
+    texts, forms = given.get("texts"), given.get("forms")
     if texts is not None:
         given["texts"] = _merged(before.texts, texts)
     if forms is not None:
@@ -164,7 +176,7 @@ async def change(
     if reader.faults:
         faults = [{"field": paths[one.line], "code": one.code, "facts": one.facts} for one in reader.in_order()]
         raise refusals.bot_settings_invalid(faults=faults)
-    return await bots.change(services, caller, bot=bot, profile=profiles.load(changes["profile"]), **settings)
+    return profiles.load(changes["profile"])
 
 
 def _week(bot: Bot, hours: Mapping[str, str]) -> str:

@@ -36,20 +36,24 @@ async def resolve(services: Services, caller: Caller, bot_id: str) -> tuple[Acco
 
 
 def checked(tiers: Collection[str] | None, given: Mapping[str, object]) -> dict[str, object]:
-    """Check each given setting by its name; "" removes an optional text. Without `tiers` any name of a tier is accepted."""
+    """Check all given settings by their names; "" removes an optional text. Without `tiers` any name of a tier is accepted."""
     settings = {name: value for name, value in given.items() if value is not None}
+    faults = refusals.Faults()
     for name, value in settings.items():
-        if name in _MINUTES and (not isinstance(value, int) or not 1 <= value <= MOST_MINUTES):
-            raise refusals.minutes_out_of_range(field=name, most=MOST_MINUTES)
-        if not isinstance(value, str):
-            continue
-        if name == "name":
-            settings[name] = plain_text(value, "bot.name")
-        elif name in _TEXTS:
-            settings[name] = _text(name, value)
-        else:
-            settings[name] = _CHECKS[name](tiers, value.strip())
+        with faults:
+            settings[name] = _checked(tiers, name, value)
+    faults.refuse()
     return settings
+
+
+def _checked(tiers: Collection[str] | None, name: str, value: object) -> object:
+    if name in _MINUTES and (not isinstance(value, int) or not 1 <= value <= MOST_MINUTES):
+        raise refusals.minutes_out_of_range(field=name, most=MOST_MINUTES)
+    if not isinstance(value, str):
+        return value
+    if name == "name":
+        return plain_text(value, "bot.name")
+    return _text(name, value) if name in _TEXTS else _CHECKS[name](tiers, value.strip())
 
 
 def _text(name: str, value: str) -> str | None:

@@ -206,7 +206,7 @@ async def _greet(turn: _ChannelTurn) -> None:
     services, bot = turn.services, turn.bot
     # "/start" shows no language.
     tongue = await spoken(services, bot, turn.conversation, "")
-    greeting = bot.greeting or say.of(bot, tongue)("smalltalk.greeting", name=bot.name)
+    greeting = say.own_greeting(bot, tongue) or say.of(bot, tongue)(say.GREETING, name=bot.name)
     choices = profiles.load(bot.profile).suggestions
     await _write(turn, NoticeSentence(greeting, services.clock(), first_delivery(turn.message.channel, "assistant"), choices=choices))
 

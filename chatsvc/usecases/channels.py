@@ -96,11 +96,14 @@ def _merged(
     """Merge checked settings into a channel's, or a new one's; return it with its secrets."""
     kept = dict(before.secrets) if before else {}
     settings = dict(before.channel.settings) if before else {}
+    faults = refusals.Faults()
     for name, value in given.items():
-        if name in _SECRETS[channel]:
-            kept[name] = _secret(channel, str(value))
-        else:
-            settings[name] = _checked(name, value)
+        with faults:
+            if name in _SECRETS[channel]:
+                kept[name] = _secret(channel, str(value))
+            else:
+                settings[name] = _checked(name, value)
+    faults.refuse()
     settings = {name: value for name, value in settings.items() if value is not None}
     missing = [name for name in _SECRETS[channel] if name not in kept]
     missing += ["phone_number_id"] if channel == WHATSAPP and "phone_number_id" not in settings else []

@@ -21,13 +21,19 @@ async def create(
     state = await accounts.resolve(services, caller, account)
     now = services.clock()
     secret = keys.generate()
+    faults, label, expires_at = refusals.Faults(), None, None
+    with faults:
+        label = accounts.plain_text(name, "key.name") if name is not None else None
+    with faults:
+        expires_at = _expiry(expires, now) if expires is not None else None
+    faults.refuse()
     key = ApiKey(
         id=str(uuid.uuid4()),
         account_id=state.account.id,
-        label=accounts.plain_text(name, "key.name") if name is not None else None,
+        label=label,
         prefix=keys.shown_prefix(secret),
         created_at=now,
-        expires_at=_expiry(expires, now) if expires is not None else None,
+        expires_at=expires_at,
         revoked_at=None,
         last_used_at=None,
     )

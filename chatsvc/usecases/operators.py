@@ -38,10 +38,18 @@ async def add(
 
     Raises `operator_exists`, `role_missing`, and `operator_shared` for one of other accounts: an administrator gives the role.
     """
-    email = operators.normalised_email(email)
     _check_administers(caller, "operator.add", needed=admin)
+    faults = refusals.Faults()
+    with faults:
+        email = operators.normalised_email(email)
+    with faults:
+        name = accounts.plain_text(name, "operator.name") if name is not None else None
+    with faults:
+        language = operators.known_language(language) if language is not None else None
     if role is not None:
-        operators.role_named(role)
+        with faults:
+            operators.role_named(role)
+    faults.refuse()
     roles = await _roles(services, caller, account, role)
     if not admin and not roles:
         raise refusals.role_missing(roles=list(operators.ROLES))
@@ -49,8 +57,8 @@ async def add(
     operator = Operator(
         id=str(uuid.uuid4()),
         email=email,
-        name=accounts.plain_text(name, "operator.name") if name is not None else None,
-        language=operators.known_language(language) if language is not None else None,
+        name=name,
+        language=language,
         timezone=None,
         admin=admin,
         notices=(),

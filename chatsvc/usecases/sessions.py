@@ -120,11 +120,18 @@ async def set_password(
 
 
 async def _set_up(services: Services, token: str, password: str, name: str, browser: str, address: str) -> NewSession:
-    operator = await operator_of_link(services, token)
-    if operator is None:
+    found = await operator_of_link(services, token)
+    if found is None:
         raise refusals.link_invalid()
-    chosen = accounts.plain_text(name, "operator.name") if name or not operator.name else operator.name
-    hashed = await password_hashing.hashed(services, passwords.check(password, operator.email, _common()))
+    operator, chosen = found[0], found[0].name or ""
+    faults = refusals.Faults()
+    with faults:
+        if name or not chosen:
+            chosen = accounts.plain_text(name, "operator.name")
+    with faults:
+        password = passwords.check(password, operator.email, _common())
+    faults.refuse()
+    hashed = await password_hashing.hashed(services, password)
     made, digest = _new(services, operator, browser, address, verified=True)
     changed = await stored.use_link(services.db, operators.digest(token), hashed, chosen, made.session, digest)
     if changed is None:
@@ -132,8 +139,8 @@ async def _set_up(services: Services, token: str, password: str, name: str, brow
     return made._replace(operator=changed)
 
 
-async def operator_of_link(services: Services, token: str) -> Operator | None:
-    """Find the operator of a set-up link. None for one that is wrong, used or expired."""
+async def operator_of_link(services: Services, token: str) -> tuple[Operator, int] | None:
+    """Find the operator of a set-up link, and when it expires. None for one that is wrong, used or expired."""
     return await stored_operators.of_link(services.db, operators.digest(token), services.clock())
 
 

@@ -153,7 +153,7 @@ class WebVisits:
         from chatsvc.engines.knowledge import say
 
         bot = widget.bot
-        greeting = bot.greeting or say.of(bot, language)("smalltalk.greeting", name=bot.name)
+        greeting = say.own_greeting(bot, language) or say.of(bot, language)(say.GREETING, name=bot.name)
         return Opening(greeting, list(profiles.load(bot.profile).suggestions))
 
     def seconds_until(self, slot: Slot) -> int:

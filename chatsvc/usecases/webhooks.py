@@ -70,13 +70,17 @@ async def put(services: Services, caller: Caller, *, bot: str, events: Sequence[
     unknown = sorted(set(events) - set(SUBSCRIBED))
     if unknown:
         raise refusals.event_unknown(event=unknown[0], events=list(SUBSCRIBED))
-    if not wanted:
-        raise refusals.events_missing(events=list(SUBSCRIBED))
+    faults = refusals.Faults()
+    with faults:
+        if not wanted:
+            raise refusals.events_missing(events=list(SUBSCRIBED))
     if url is not None:
-        try:
-            await services.courier.check(url)
-        except TargetRefused as refusal:
-            raise refusals.target_refused(fault=str(refusal), rule=refusal.rule) from None
+        with faults:
+            try:
+                await services.courier.check(url)
+            except TargetRefused as refusal:
+                raise refusals.target_refused(fault=str(refusal), rule=refusal.rule) from None
+    faults.refuse()
     key, now = signing.generate_signing_key(), services.clock()
     new = Webhook(chatbot.id, url, wanted, b"", now, now)
     webhook, is_new = await stored.put(services.db, new, _seal(services, key, chatbot.id))

@@ -55,6 +55,12 @@ class Shown:
         """The forms, of one operation or all."""
         return [one for one in self.tree.iter("form") if one.get("data-action") and action in (None, one.get("data-action"))]
 
+    def faults(self) -> dict[str, str]:
+        """The faults beside fields, by the fields' names."""
+        texts = {one.get("id"): " ".join("".join(one.itertext()).split()) for one in self.tree.iter() if one.get("id")}
+        marked = [one for one in self.tree.iter() if one.get("aria-invalid") == "true"]
+        return {one.get("name", ""): texts[one.get("aria-describedby")] for one in marked}
+
     def values(self, form: Element) -> list[tuple[str, str]]:
         """The fields of a form as a browser would send them untouched; without files."""
         found = []

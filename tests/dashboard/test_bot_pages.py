@@ -10,6 +10,7 @@ from chatsvc.domain import profiles, times
 from chatsvc.domain.models import Bot
 from chatsvc.domain.opening_hours import DAYS
 from chatsvc.domain.profiles import Profile
+from chatsvc.engines.knowledge.say import own_greeting
 from chatsvc.store import channels as stored_channels
 from chatsvc.store import whatsapp_sends
 from chatsvc.usecases import channel_states
@@ -42,36 +43,55 @@ async def test_an_owner_creates_a_bot_and_teaches_it_next(site: Site, owner: Cli
     assert (await site.do("bot.show", bot=made)).model == "offline"
 
 
-async def test_settings_are_changed_and_what_was_typed_is_kept(site: Site, owner: Client) -> None:
-    here = f"/bots/{site.mine.bot}"
-    page = await owner.submit(here, "bot.set", greeting="Welcome!", hours_mon="9-18", hours_sat="10-12, 13-15.30")
+async def set_piece(page: Client, site: Site, piece: str, **typed: Any) -> Any:
+    """Fill in the form of one piece of the settings."""
+    return await page.submit(f"/bots/{site.mine.bot}", "bot.set", where={"piece": piece}, **typed)
+
+
+async def test_settings_are_changed_in_pieces_and_what_was_typed_is_kept(site: Site, owner: Client) -> None:
+    page = await set_piece(owner, site, "hours", hours_mon="9-18", hours_sat="10-12, 13-15.30")
     assert "Saved." in page.text
     bot = await bot_of(site)
-    assert (bot.greeting, bot.opening_hours) == ("Welcome!", "mon 09:00-18:00; sat 10:00-12:00; sat 13:00-15:30")
-    shown = dict(page.values(page.forms("bot.set")[0]))
+    assert bot.opening_hours == "mon 09:00-18:00; sat 10:00-12:00; sat 13:00-15:30"
+    shown = dict(page.values(page.forms("bot.set")[1]))
     assert [shown[f"hours_{day}"] for day in ("mon", "tue", "sat")] == ["09:00-18:00", "", "10:00-12:00, 13:00-15:30"]
     assert "Times are in Europe/Istanbul." in page.text
-    await owner.submit(here, "bot.set", suggestion=["Where are you?", "", " How much is it? ", ""])
-    assert (await profile_of(site)).suggestions == ("Where are you?", "How much is it?")
-    page = await owner.submit(here, "bot.set", suggestion=["x" * 81])
-    assert "Suggested questions › 1: expected at most 80 characters" in page.alert
+    greetings = {"greeting": "Hoş geldiniz!", "en": "Welcome to {name}!", "address": "familiar"}
+    await set_piece(owner, site, "voice", suggestion=["Where are you?", "", " How much is it? ", ""], **greetings)
+    profile = await profile_of(site)
+    assert (profile.suggestions, profile.address) == (("Where are you?", "How much is it?"), "familiar")
+    bot = await bot_of(site)
+    assert [own_greeting(bot, language) for language in ("tr", "en", "de")] == [
+        "Hoş geldiniz!",
+        f"Welcome to {bot.name}!",
+        "Hoş geldiniz!",
+    ]
+    page = await set_piece(owner, site, "voice", suggestion=["", "x" * 81], en="Ahoy {nobody}", greeting="x" * 1001)
+    assert page.faults().keys() == {"", "en", "greeting"}
+    assert "Suggested questions › 1: expected at most 80 characters" in page.faults()[""]
     assert "x" * 81 in page.body
-    page = await owner.submit(here, "bot.set", name="", greeting="kept")
+    page = await set_piece(owner, site, "general", name="", timezone="Mars", country="XX", description="kept")
     assert (page.status, "kept" in page.body) == (422, True)
-    page = await owner.submit(here, "bot.set", hours_mon="9-12", hours_tue="9 to never", hours_sun="18-17:30", greeting="kept")
+    assert page.faults() == {
+        "name": "Name of the bot: please fill in this field.",
+        "timezone": "“Mars” is not a time zone. Example: Europe/Istanbul.",
+        "country": "“XX” is not a country. Write two letters, such as TR.",
+    }
+    assert all(text in page.alert for text in page.faults().values())
+    page = await set_piece(owner, site, "hours", hours_mon="9-12", hours_tue="9 to never", hours_sun="18-17:30")
     assert "The opening hours cannot be read: write the hours of Tuesday, Sunday like" in page.alert
-    shown = dict(page.values(page.forms("bot.set")[0]))
-    assert [shown[name] for name in ("hours_mon", "hours_tue", "hours_sun", "greeting")] == ["9-12", "9 to never", "18-17:30", "kept"]
+    assert page.faults().keys() == {"hours_tue", "hours_sun"}
+    shown = dict(page.values(page.forms("bot.set")[1]))
+    assert [shown[name] for name in ("hours_mon", "hours_tue", "hours_sun")] == ["9-12", "9 to never", "18-17:30"]
     assert (await bot_of(site)).opening_hours == bot.opening_hours
-    await owner.post(here, {"hours_sat": ""})
+    await owner.post(f"/bots/{bot.id}", {"hours_sat": ""})
     assert (await bot_of(site)).opening_hours == "mon 09:00-18:00"
-    page = await owner.submit(here, "bot.set", ask_back="off", fallback="knowledge", address="familiar")
+    page = await set_piece(owner, site, "model", ask_back="off", fallback="knowledge")
     assert ((await bot_of(site)).ask_back, (await bot_of(site)).fallback) == (False, "knowledge")
-    assert (await profile_of(site)).address == "familiar"
-    page = await owner.submit(here, "bot.set", hand_off="on", hand_off_wait="15", hand_off_return="")
+    page = await set_piece(owner, site, "hand_off", hand_off="on", hand_off_wait="15", hand_off_return="")
     assert ((await bot_of(site)).hand_off, (await bot_of(site)).hand_off_wait, (await bot_of(site)).hand_off_return) == (True, 15, 30)
-    page = await owner.submit(here, "bot.set", hand_off_wait="0")
-    assert page.status == 422
+    page = await set_piece(owner, site, "hand_off", hand_off_wait="0", hand_off_return="many")
+    assert (page.status, page.faults().keys()) == (422, {"hand_off_wait", "hand_off_return"})
 
 
 def days(first: str, last: str = "", note: str = "") -> dict[str, Any]:
@@ -106,10 +126,10 @@ async def test_closed_days_have_a_name_and_are_added_and_removed_one_by_one(site
 
 async def test_an_editor_changes_words_and_hours_alone_and_a_reader_nothing(site: Site, editor: Client, reader: Client) -> None:
     here = f"/bots/{site.mine.bot}"
-    (form,) = (await editor.get(here)).forms("bot.set")
-    names = {name for name, _ in (await editor.get(here)).values(form)}
+    page = await editor.get(here)
+    names = {name for form in page.forms("bot.set") for name, _ in page.values(form)}
     hours = {f"hours_{day}" for day in DAYS}
-    assert names == {"id", "greeting", "description", "instructions", "address", "suggestion"} | hours
+    assert names == {"id", "piece", "greeting", "en", "description", "instructions", "address", "suggestion"} | hours
     assert "Saved." in (await editor.submit(here, "bot.set", description="By the sea")).text
     assert (await editor.post(here, {"name": "mine now"})).status == 403
     page = await reader.get(here)
@@ -131,6 +151,14 @@ async def test_a_bot_is_switched_off_and_on(site: Site, owner: Client) -> None:
     assert "visitors get no answer at the moment" in (await owner.get(f"{here}/try")).text
     await owner.submit(here, "bot.activate")
     assert (await bot_of(site)).active
+
+
+async def test_an_owner_deletes_a_bot_after_confirming(site: Site, owner: Client, editor: Client) -> None:
+    gone = (await site.do("bot.create", name="Second desk", account=site.mine.account)).id
+    assert (await editor.get(f"/bots/{gone}")).forms("bot.delete") == []
+    assert (await owner.submit(f"/bots/{gone}", "bot.delete")).alert == "This cannot be undone. Please confirm it."
+    page = await owner.submit(f"/bots/{gone}", "bot.delete", yes="1")
+    assert (page.path, page.records()) == ("/bots?done=removed", [site.mine.bot])
 
 
 async def test_sentences_are_found_reworded_and_restored(site: Site, editor: Client, reader: Client) -> None:
@@ -188,7 +216,7 @@ async def test_a_bots_file_is_downloaded_and_applied(site: Site, owner: Client, 
     assert "bot.yaml: the file is not UTF-8" in page.alert
 
 
-@pytest.mark.parametrize("path", ["", "/texts", "/forms", "/knowledge", "/unanswered", "/try"])
+@pytest.mark.parametrize("path", ["", "/texts", "/knowledge", "/unanswered", "/try"])
 async def test_every_page_of_a_bot_has_its_tabs(site: Site, reader: Client, path: str) -> None:
     page = await reader.get(f"/bots/{site.mine.bot}{path}")
     assert page.status == 200
@@ -198,9 +226,10 @@ async def test_every_page_of_a_bot_has_its_tabs(site: Site, reader: Client, path
 async def test_an_owner_sets_pauses_and_removes_the_widget(site: Site, owner: Client, editor: Client) -> None:
     path = f"/bots/{site.mine.bot}/channels"
     assert (await editor.get(path)).status == 403
-    refused = await owner.submit(path, "channel.set", site=["ftp://shop.example.com"], title="Ask us")
+    refused = await owner.submit(path, "channel.set", site=["ftp://shop.example.com"], title="Ask us", color="red", privacy_url="x.test")
     assert (refused.status, "Ask us" in refused.body, "ftp://shop.example.com" in refused.alert) == (422, True, True)
-    page = await owner.submit(path, "channel.set", site=["https://shop.example.com\nhttp://localhost:8080"], color="#336699")
+    assert refused.faults().keys() == {"site", "color"}
+    page = await owner.submit(path, "channel.set", site=["shop.example.com\nhttp://localhost:8080"], color="#336699")
     assert "&lt;script src=" in page.body
     assert "data-color=&#34;#336699&#34;" in page.body
     (web,) = await site.do("channel.list", bot=site.mine.bot)

@@ -225,7 +225,7 @@ async def test_readers_change_nothing_and_strangers_see_nothing(site: Site, base
     theirs = f"/bots/{site.other.bot}"
     for path in (
         "", "/knowledge", "/knowledge/new", f"/knowledge/{site.other.ids['entry']}", "/knowledge/history", "/knowledge/search?q=x",
-        "/unanswered", "/try", "/texts", "/texts/done", "/forms", "/forms/quote", "/bot.yaml", "/knowledge/export",
+        "/unanswered", "/try", "/texts", "/texts/done", "/forms/quote", "/bot.yaml", "/knowledge/export",
     ):  # fmt: skip
         assert (await editor.get(theirs + path)).status == 404, path
         assert (await editor.get(f"/bots/{UNKNOWN}{path}")).status == 404, path
@@ -253,7 +253,8 @@ async def test_the_pages_are_turkish_for_operators_who_want_it(site: Site, base:
     await ask(site, "otoparkta yer ayırtabilir miyim")
     expected = {
         "/knowledge": "Yeni kayıt", "/knowledge/new": "Başka söylenişler", "/knowledge/history": "Her değişiklik",
-        "/unanswered": "yanıt alamadığı", "/try": "ziyaretçi gibi", "": "Çalışma saatleri", "/texts": "Cümleler", "/forms": "Randevu",
+        "/unanswered": "yanıt alamadığı", "/try": "ziyaretçi gibi", "": "Çalışma saatleri", "/texts": "Cümleler",
+        "/forms/appointment": "Randevu",
     }  # fmt: skip
     for path, words in expected.items():
         page = await owner.get(base + path)

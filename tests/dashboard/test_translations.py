@@ -11,7 +11,7 @@ import pytest
 
 import chatsvc.dashboard
 from chatsvc.dashboard import catalogue, formats
-from chatsvc.dashboard.wording import sentence
+from chatsvc.dashboard.wording import faults_of, sentence
 from chatsvc.domain import refusals
 from chatsvc.domain.operators import LANGUAGES
 from chatsvc.domain.refusals import CODES, Refused
@@ -20,6 +20,7 @@ from chatsvc.usecases.administration import OPERATIONS, Effect
 ROOT = Path(chatsvc.dashboard.__file__).parent
 SOURCES = {path: path.read_text("utf-8") for pattern in ("**/*.py", "**/*.html") for path in ROOT.glob(pattern)}
 # Keys that code makes of codes and names: refusals, names of fields, notices.
+HOLLOW = {"field": "forms.quote.fields.1.name", "code": "field_without_name", "facts": {}}
 MADE = ("acts.", "targets.", "refusals.", "fields.", "roles.", "errors.title_", "errors.text_")
 
 
@@ -90,6 +91,15 @@ def test_refusals_name_fields_and_roles_in_the_readers_language() -> None:
     assert sentence("tr", refusals.text_empty(field="bot.name")) == "Bot adı: bu alanı doldurun."
     assert sentence("en", refusals.forbidden(operation="key.create", role="owner")).endswith("It takes the role owner.")
     assert sentence("tr", refusals.role_missing(roles=["reader", "owner"])) == "Bir rol seçin: izleyici, sahip."
+    several = refusals.Faults()
+    for wrong in (refusals.text_empty(field="bot.name"), refusals.bot_settings_invalid(faults=[HOLLOW])):
+        with several:
+            raise wrong
+    with pytest.raises(Refused) as refused:
+        several.refuse()
+    hollow = "Formlar › quote › fields › 2 › name: her alanın bir adı olmalı"
+    assert faults_of("tr", refused.value) == {"name": "Bot adı: bu alanı doldurun.", "name_1": hollow}
+    assert sentence("tr", refused.value) == f"Bot adı: bu alanı doldurun.\nBazı alanlar doğru değil:\n{hollow}"
     assert sentence("en", Refused("of_a_newer_version")) == catalogue.text("en", "refusals.unexpected_fault")
 
 

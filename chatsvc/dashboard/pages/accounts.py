@@ -10,7 +10,7 @@ from chatsvc.domain.models import SUBSCRIPTION_STATUSES
 from chatsvc.domain.refusals import Refused
 from chatsvc.http.response import HttpResponse
 from chatsvc.usecases import administration
-from chatsvc.usecases.accounts import MOST, NO_PLAN
+from chatsvc.usecases.accounts import NO_PLAN
 
 PATH = "/accounts"
 LIMIT = 50
@@ -27,12 +27,12 @@ async def _list(page: Page, name: str = "", plan: str | None = None) -> dict[str
     # Over all accounts, not in the chosen one.
     wanted = {"q": q, "limit": LIMIT, "after": page.query.get("after")}
     listed = await administration.perform(page.services, page.caller, "account.list", wanted)
-    chosen = plan or (DEFAULT_PLAN if DEFAULT_PLAN in plans else plans[-1])
+    chosen = plan or (DEFAULT_PLAN if DEFAULT_PLAN in page.services.config.plans else plans[-1][0])
     return {"accounts": listed.items, "next": listed.next, "q": q, "plans": plans, "name": name, "plan": chosen}
 
 
-def _plans(page: Page) -> list[str]:
-    return [NO_PLAN, *page.services.config.plans]
+def _plans(page: Page) -> list[tuple[str, str]]:
+    return [(NO_PLAN, page.text("accounts.no_plan")), *((plan, plan) for plan in page.services.config.plans)]
 
 
 async def create(page: Page) -> HttpResponse:
@@ -65,7 +65,7 @@ async def _detail(page: Page, typed: dict[str, Any] | None = None) -> dict[str, 
         "account": account,
         "used": found.messages_used,
         "plans": _plans(page),
-        "statuses": SUBSCRIPTION_STATUSES,
+        "statuses": [(status, page.text(f"accounts.status_{status}")) for status in SUBSCRIPTION_STATUSES],
         "typed": typed or kept,
     }
 
@@ -80,8 +80,8 @@ async def change(page: Page) -> HttpResponse:
             "name": typed["name"] if "name" in fields else None,
             "plan": typed["plan"] or None,
             "status": typed["status"] or None,
-            "messages_limit": fields.number("messages_limit", MOST),
-            "credits": fields.number("credits", MOST),
+            "messages_limit": fields.number("messages_limit"),
+            "credits": fields.number("credits"),
         }
         changes = {name: value for name, value in given.items() if value is not None and value != before[name]}
         await page.perform("account.set", account=page.params["account"], **changes)

@@ -17,13 +17,6 @@ BLANK = 2  # empty rows behind the fields
 MOST = 12
 
 
-async def show(page: Page) -> HttpResponse:
-    """List the forms."""
-    bot = await page.perform("bot.show", bot=page.params["bot"])
-    profile = profiles.load(bot.profile)
-    return page.render("bot_forms.html", bot=bot, forms={kind: profile.form(kind) for kind in REQUEST_TYPES})
-
-
 def _kind(page: Page) -> str:
     kind = page.params["kind"]
     if kind not in REQUEST_TYPES:
@@ -79,11 +72,10 @@ async def submit(page: Page) -> HttpResponse:
     except Refused as fault:
         bot = await page.perform("bot.show", bot=bot_id)
         return page.refused("bot_form.html", fault, bot=bot, kind=kind, **_options(appointment, rows))
-    return page.redirect(f"/bots/{bot_id}/forms", done="saved")
+    return page.redirect(f"/bots/{bot_id}#forms", done="saved")
 
 
 ROUTES = (
-    Route("GET", "/bots/{bot}/forms", show, Access.READER),
     Route("GET", "/bots/{bot}/forms/{kind}", show_one, Access.EDITOR),
     Route("POST", "/bots/{bot}/forms/{kind}", submit, Access.EDITOR),
 )

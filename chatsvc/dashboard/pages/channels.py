@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from chatsvc.dashboard.fields import Fields
+from chatsvc.dashboard.fields import Fields, with_https
 from chatsvc.dashboard.page import Page
 from chatsvc.dashboard.route import Access, Route
 from chatsvc.domain.channels import ANY_LINK, DEFAULT_COLOR, TELEGRAM, WEB, WHATSAPP, Channel
@@ -38,6 +38,7 @@ async def _values(page: Page, channel: str = "", typed: Typed | None = None, war
         "sent": await _sent(page, bot.id) if WHATSAPP in channels else 0,
         "any_link": ANY_LINK,
         "typed": kept | ({channel: typed} if typed is not None else {}),
+        "refused": channel,
         "warning": warning,
         "now": page.services.clock(),
     }
@@ -78,7 +79,9 @@ def _read_web(fields: Fields) -> tuple[dict[str, object], Typed]:
     sites = [line.strip() for text in fields.all("site") for line in text.splitlines() if line.strip()]
     looks = {name: fields.text(name) for name in ("title", "color", "privacy_url")}
     shown = "\n".join(site for site in sites if site != ANY_LINK)
-    return {"sites": sites, **looks}, {**looks, "site": shown, "any_link": ANY_LINK in sites}
+    links = [site if site == ANY_LINK else with_https(site) for site in sites]
+    given: dict[str, object] = {**looks, "sites": links, "privacy_url": fields.address("privacy_url")}
+    return given, {**looks, "site": shown, "any_link": ANY_LINK in sites}
 
 
 def _read_telegram(fields: Fields) -> tuple[dict[str, object], Typed]:

@@ -17,14 +17,14 @@ PATH = "/setup/{token}"
 
 async def show(page: Page) -> HttpResponse:
     """Show the form for the operator of the link."""
-    operator = await sessions.operator_of_link(page.services, page.params["token"])
-    return page.render("setup.html", **_values(page, operator)) if operator else page.fail(404)
+    found = await sessions.operator_of_link(page.services, page.params["token"])
+    return page.render("setup.html", **_values(page, *found)) if found else page.fail(404)
 
 
 async def submit(page: Page) -> HttpResponse:
     """Choose the password and begin a session."""
-    operator = await sessions.operator_of_link(page.services, page.params["token"])
-    if operator is None:
+    found = await sessions.operator_of_link(page.services, page.params["token"])
+    if found is None:
         return page.fail(404)
     fields = await page.form()
     try:
@@ -39,13 +39,14 @@ async def submit(page: Page) -> HttpResponse:
     except Refused as fault:
         if fault.code == "link_invalid":
             return page.fail(404)
-        return page.refused("setup.html", fault, **_values(page, operator, fields.text("name")))
+        return page.refused("setup.html", fault, **_values(page, *found, fields.text("name")))
     return page.start_session(made, HOME_PATH)
 
 
-def _values(page: Page, operator: Operator, typed: str | None = None) -> dict[str, Any]:
-    name = operator.name if typed is None else typed
-    return {"path": page.request.path, "email": operator.email, "name": name, "least": passwords.LEAST, "most": passwords.MOST}
+def _values(page: Page, operator: Operator, expires_at: int, typed: str | None = None) -> dict[str, Any]:
+    page.timezone = operator.timezone or page.timezone
+    shown = {"email": operator.email, "expires_at": expires_at, "name": operator.name if typed is None else typed}
+    return {"path": page.request.path, "least": passwords.LEAST, "most": passwords.MOST, **shown}
 
 
 ROUTES = (Route("GET", PATH, show, Access.PUBLIC), Route("POST", PATH, submit, Access.PUBLIC))

@@ -47,7 +47,7 @@ async def put(page: Page) -> HttpResponse:
     typed = {"url": fields.text("url"), "events": fields.all("event"), "pull": fields.checked("pull")}
     try:
         made = await page.perform(
-            "webhook.set", bot=page.params["bot"], url=None if typed["pull"] else typed["url"], events=typed["events"]
+            "webhook.set", bot=page.params["bot"], url=None if typed["pull"] else fields.address("url"), events=typed["events"]
         )
     except Refused as fault:
         return page.refused(TEMPLATE, fault, **await _values(page, typed))

@@ -74,7 +74,7 @@ async def resend_failed(page: Page) -> HttpResponse:
     fields = await page.form()
     bot, since = fields.optional("bot"), fields.text("failed_since")
     try:
-        behind = fields.number("behind", 10**14) or 0
+        behind = max(0, fields.number("behind") or 0)
         made = await page.perform("webhook.resend_failed", **({"bot": bot} if bot else {}), since=since, after=behind, limit=RESENT)
     except Refused as fault:
         return page.refused("webhooks.html", fault, **{**await _values(page), "since": since})

@@ -51,3 +51,14 @@ class Say:
 def of(bot: Bot, language: str) -> Say:
     """Return the sentences of a bot in a language. English for languages that it does not speak."""
     return Say(profiles.load(bot.profile), language if language in catalogue.languages() else catalogue.FALLBACK)
+
+
+GREETING = "smalltalk.greeting"
+
+
+def own_greeting(bot: Bot, language: str) -> str:
+    """Return the owner's greeting: the sentence of a language that is not the bot's, else the bot's greeting; "" without one."""
+    own = profiles.load(bot.profile).texts.get(GREETING, {}).get(language)
+    if own is not None and language != bot.language.partition("-")[0]:
+        return catalogue.filled(own, {"name": bot.name})
+    return (bot.greeting or "").strip()

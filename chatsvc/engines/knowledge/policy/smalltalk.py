@@ -7,6 +7,7 @@ from unicodedata import category
 
 from chatsvc.engines.knowledge.policy import answers, offers
 from chatsvc.engines.knowledge.policy.context import Context, ReplyStep
+from chatsvc.engines.knowledge.say import own_greeting
 
 _LINES = {
     "greet": "smalltalk.greeting",
@@ -39,7 +40,7 @@ def reply(c: Context) -> ReplyStep | None:
 
 def greet(c: Context) -> ReplyStep:
     """Greet, the first time with the owner's own greeting where there is one."""
-    step, own = c.line(_LINES["greet"], name=c.turn.bot.name), (c.turn.bot.greeting or "").strip()
+    step, own = c.line(_LINES["greet"], name=c.turn.bot.name), own_greeting(c.turn.bot, c.say.language)
     return replace(step, text=own) if own and _LINES["greet"] not in c.state.told else step
 
 
