@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from difflib import unified_diff
 from typing import Any, NamedTuple
 
@@ -14,7 +15,7 @@ from chatsvc.domain import opening_hours, profiles, refusals
 from chatsvc.domain.actors import Caller
 from chatsvc.domain.bot_tests import reasons
 from chatsvc.domain.models import Bot
-from chatsvc.domain.profiles import Profile, values_of_form
+from chatsvc.domain.profiles import Form, Profile, values_of_form
 from chatsvc.language import catalogue
 from chatsvc.store import bots as stored
 from chatsvc.usecases import bots
@@ -69,6 +70,27 @@ class DefaultSentence(NamedTuple):
 def default_sentences() -> list[DefaultSentence]:
     """List the sentences of the dialogue, in the order of their file."""
     return [DefaultSentence(name, catalogue.sentences(name), sorted(catalogue.placeholders(name) or ())) for name in catalogue.names()]
+
+
+class SampleQuestion(NamedTuple):
+    """A sentence of the bot in a form, with the choices that it offers."""
+
+    text: str
+    choices: Sequence[str] = ()
+
+
+def sample_questions(bot: Bot, kind: str, form: Form, language: str, now: datetime) -> list[SampleQuestion]:
+    """Return what the bot says in a language until a form of a kind is filled in."""
+    from chatsvc.engines.knowledge import hours, say
+    from chatsvc.engines.knowledge.fields.base import Place
+    from chatsvc.engines.knowledge.fields.form import form_of
+    from chatsvc.engines.knowledge.policy.state import RequestDraft
+
+    draft, words = RequestDraft(kind), say.of(bot, language)
+    place = Place(bot, hours.week_of(bot.opening_hours), now, words)
+    asked = [SampleQuestion(field.ask(draft, place), field.choices()) for field in form_of(draft, form).in_order]
+    done = words.first(f"done.{kind}", "done")
+    return [SampleQuestion(words(f"open.{kind}")), *asked, SampleQuestion(done)]
 
 
 async def apply(services: Services, caller: Caller, *, bot: str, file: str, text: str, test: bool = False) -> Bot:

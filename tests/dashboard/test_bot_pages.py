@@ -169,8 +169,12 @@ async def test_sentences_are_found_reworded_and_restored(site: Site, editor: Cli
     page = await editor.submit(f"{here}/smalltalk.greeting", "bot.set", en="Ahoy, {name} here!")
     assert "Saved." in page.text
     assert (await profile_of(site)).texts["smalltalk.greeting"] == {"en": "Ahoy, {name} here!"}
-    assert (await editor.get(f"{here}?status=own")).records() == ["smalltalk.greeting"]
+    page = await editor.get(f"{here}?status=own")
+    assert page.records() == ["smalltalk.greeting"]
+    assert "Hello! Ahoy, {name} here! my own wording" in page.text
+    assert 'placeholder="Hello, I&#39;m {name}. How can I help you?"' in (await editor.get(f"{here}/smalltalk.greeting")).body
     page = await editor.submit(f"{here}/smalltalk.greeting", "bot.set", en="Ahoy, {nobody}!")
+    assert page.faults().keys() == {"en"}
     assert "the placeholders of this sentence are {name}" in page.alert
     assert "Ahoy, {nobody}!" in page.body
     await editor.submit(f"{here}/smalltalk.greeting", "bot.set", en="")
@@ -180,14 +184,26 @@ async def test_sentences_are_found_reworded_and_restored(site: Site, editor: Cli
 
 async def test_a_form_gets_fields_and_an_appointment_its_kind(site: Site, editor: Client) -> None:
     here = f"/bots/{site.mine.bot}/forms"
-    room: dict[str, Any] = {"is": "nights", "name_0": "Room", "kind_0": "choice", "choices_0": "sea\ngarden", "ask_en_0": "Which room?"}
+    room: dict[str, Any] = {"is": "nights", "name_0": "Room", "kind_0": "choice", "choices_0": "sea, garden", "ask_en_0": "Which room?"}
     page = await editor.submit(f"{here}/appointment", "bot.set", **room)
-    assert "Also asks for: Room" in page.text
+    assert "Saved." in page.text
+    assert "How many nights would you like to stay? … Could you briefly" in page.text
+    assert ("Which room? (sea / garden)" in page.text, page.body.count('class="chip"')) == (True, 2)
+    assert "Also asks for: Room" in (await editor.get(f"/bots/{site.mine.bot}")).text
     form = (await profile_of(site)).form("appointment")
     assert (form.appointment, form.fields[0].choices, form.fields[0].required) == ("nights", ("sea", "garden"), True)
     page = await editor.submit(f"{here}/quote", "bot.set", name_0="Colour", kind_0="choice")
     assert "Forms › quote › fields › 1: choices belong to a field of kind choice" in page.alert
+    assert page.faults().keys() == {"name_0"}
     assert "Colour" in page.body
+    # The buttons of rows change what is shown, and save nothing.
+    page = await editor.submit(f"{here}/appointment", "bot.set", do="add")
+    assert "Not saved yet." in page.text
+    rows = {"name_0": "Room", "name_1": "Guests", "kind_1": "number", "choices_1": "", "ask_tr_1": "", "ask_en_1": "", "name_2": "Dog"}
+    for act, names in (("down-0", ["Guests", "Room", "Dog"]), ("up-2", ["Room", "Dog", "Guests"]), ("remove-1", ["Room", "Dog"])):
+        page = await editor.post(f"{here}/appointment", {"account": site.mine.account, **rows, "do": act})
+        assert [value for name, value in page.values(page.forms("bot.set")[0]) if name.startswith("name_")] == names
+    assert len((await profile_of(site)).form("appointment").fields) == 1
     await editor.submit(f"{here}/appointment", "bot.set", name_0="")
     assert (await profile_of(site)).form("appointment").fields == ()
     assert (await editor.get(f"{here}/nothing")).status == 404

@@ -1,9 +1,11 @@
-"""Sentences of a bot's dialogue: list, reword one, restore its default."""
+"""Sentences of a bot's dialogue, by situation: list, reword one, restore its default."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
+from chatsvc.dashboard import catalogue
 from chatsvc.dashboard.page import Page
 from chatsvc.dashboard.route import Access, Route
 from chatsvc.domain import profiles, refusals
@@ -13,6 +15,21 @@ from chatsvc.domain.refusals import Refused
 from chatsvc.http.response import HttpResponse
 from chatsvc.usecases import bot_files
 from chatsvc.usecases.bot_files import DefaultSentence
+
+# Situations with the beginnings of their sentences' names; the longest beginning counts.
+SITUATIONS: Mapping[str, tuple[str, ...]] = {
+    "talk": ("smalltalk", "hello", "kind", "noted", "sorry", "insult", "nonsense", "speaks", "foreign", "language"),
+    "answers": ("back", "unknown", "offer", "not_text"),
+    "hours": ("hours", "day"),
+    "requests": (
+        *("open", "ask", "field", "kind.", "any", "why", "need", "no", "without", "way.without", "privacy"),
+        *("summary", "done", "cancelled", "given_up", "not_sent", "lost", "kept", "resume", "postponed"),
+    ),
+    "mistakes": ("hint", "way", "phone", "past", "far", "over", "never", "closed."),
+    "booked": ("status", "change", "own"),
+    "team": ("handoff", "person", "open.person", "open.nobody", "unavailable", "closed"),
+}
+_BEGINNINGS = sorted(((one, name) for name, all_of in SITUATIONS.items() for one in all_of), key=lambda pair: -len(pair[0]))
 
 
 class Wording(NamedTuple):
@@ -26,6 +43,18 @@ class Wording(NamedTuple):
         """The texts in force by language."""
         return {language: self.own.get(language) or text for language, text in self.default.texts.items()}
 
+    @property
+    def situation(self) -> str:
+        """The situation in which the bot says it; `talk` where none is known."""
+        return next((name for one, name in _BEGINNINGS if self.default.name.startswith(one)), "talk")
+
+    @property
+    def said(self) -> str | None:
+        """The key of what a visitor says before, None where the bot begins."""
+        parts = self.default.name.replace("?", "").split(".")
+        keys = ("bot_texts.said_" + "_".join(parts[:length]) for length in range(len(parts), 0, -1))
+        return next(filter(catalogue.has, keys), None)
+
 
 def _wordings(bot: Bot) -> list[Wording]:
     own = profiles.load(bot.profile).texts
@@ -33,13 +62,19 @@ def _wordings(bot: Bot) -> list[Wording]:
 
 
 async def show(page: Page) -> HttpResponse:
-    """List the sentences, or those with the words searched for."""
+    """List the sentences by situation, or those with the words searched for."""
     bot = await page.perform("bot.show", bot=page.params["bot"])
-    wanted = fold(page.query.get("q", "").strip())
-    found = [one for one in _wordings(bot) if not wanted or wanted in fold(" ".join([one.default.name, *one.current.values()]))]
-    if page.query.get("status") == "own":
+    wanted, state = fold(page.query.get("q", "").strip()), page.query.get("status", "")
+    found = [
+        one
+        for one in _wordings(bot)
+        if wanted in fold(" ".join([one.default.name, *one.current.values(), page.text(one.said) if one.said else ""]))
+    ]
+    if state == "own":
         found = [one for one in found if one.own]
-    return page.render("bot_texts.html", bot=bot, wordings=found, q=page.query.get("q", ""), state=page.query.get("status", ""))
+    groups = {name: [one for one in found if one.situation == name] for name in SITUATIONS}
+    is_open = bool(wanted or state)
+    return page.render("bot_texts.html", bot=bot, groups=groups, is_open=is_open, q=page.query.get("q", ""), state=state)
 
 
 async def _one(page: Page) -> tuple[Bot, Wording]:
