@@ -414,6 +414,7 @@ BY_THE_DASHBOARD_ALONE = {name for name, operation in OPERATIONS.items() if oper
     "bot.try",
     "closed.add",
     "closed.remove",
+    "inbox.appointments",
     "knowledge.lint",
     "knowledge.preview",
     "knowledge.preview_show",

@@ -55,7 +55,7 @@ class Page:
         self._templates = templates
         self._fields: Fields | None = None
         self._faults: Mapping[str, str] = {}
-        self._is_refused_form = False
+        self._is_refused_form = self._has_focus = False
 
     @property
     def operator(self) -> Operator:
@@ -254,6 +254,11 @@ class Page:
     def fault_of(self, name: str) -> str | None:
         """Return the fault of a field of the form that the template has begun last."""
         return self._faults.get(name) if self._is_refused_form else None
+
+    def take_focus(self) -> bool:
+        """Report whether this is the first field with a fault on the page."""
+        is_first, self._has_focus = not self._has_focus, True
+        return is_first
 
     def start_session(self, made: NewSession, path: str, done: str | None = None) -> HttpResponse:
         """Redirect with the cookie of a new session. A session that waits for the second factor goes there first."""

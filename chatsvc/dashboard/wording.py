@@ -69,7 +69,7 @@ def faults_of(language: str, refusal: Refused) -> dict[str, str]:
         case "bot_settings_invalid":
             return {_field(one["field"]): fault_line(language, one) for one in facts["faults"]}
         case "opening_hours_invalid" if "days" in facts["facts"]:
-            return {f"hours_{day}": sentence(language, refusal) for day in facts["facts"]["days"].split(", ")}
+            return {f"hours_{day}": catalogue.text(language, "bot.hours_wrong") for day in facts["facts"]["days"].split(", ")}
     name = facts["field"].rpartition(".")[2] if "field" in facts else _FIELDS.get(refusal.code)
     return {_NAMES.get(name, name): sentence(language, refusal)} if name else {}
 

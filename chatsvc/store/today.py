@@ -10,6 +10,7 @@ from chatsvc.store.database import Connection, Database
 from chatsvc.store.unanswered import Asked
 
 MOST_FAILED = 20  # attempts read of each bot
+_FOREVER = 2**62
 
 
 class BotQuestion(NamedTuple):
@@ -59,7 +60,8 @@ class TodayRecords(NamedTuple):
 
 _APPOINTMENTS = f"""
     SELECT {APPOINTMENT}, {REQUEST}, a.bot_id, c.id FROM bots b CROSS JOIN appointments a ON a.number IN (
-        SELECT n.number FROM appointments n WHERE n.bot_id = b.id AND n.appointment_at >= ?2 AND n.status IN ('pending', 'confirmed')
+        SELECT n.number FROM appointments n
+        WHERE n.bot_id = b.id AND n.appointment_at >= ?2 AND n.appointment_at < ?4 AND n.status <> 'canceled'
         ORDER BY n.appointment_at LIMIT ?3)
     CROSS JOIN requests r ON r.number = a.request CROSS JOIN conversations c ON c.number = r.conversation
     WHERE b.account_id = ?1 ORDER BY a.appointment_at LIMIT ?3
@@ -93,16 +95,24 @@ async def read(db: Database, account_id: str, now: int, since: int, limit: int) 
     """Read an account's next appointments, frequent questions, failed deliveries since `since`, and first steps."""
 
     def unit(connection: Connection) -> TodayRecords:
-        coming = connection.execute(_APPOINTMENTS, (account_id, now, limit)).fetchall()
-        appointments = appointments_of([row[:-2] for row in coming])
         return TodayRecords(
-            [BotAppointment(one, *row[-2:]) for one, row in zip(appointments, coming, strict=True)],
+            _appointments(connection, account_id, now, _FOREVER, limit),
             [BotQuestion(row[0], Asked(*row[1:])) for row in connection.execute(_QUESTIONS, (account_id, limit))],
             [FailedDelivery(*row) for row in connection.execute(_FAILED, (account_id, since, limit))],
             FirstSteps(*map(bool, connection.execute(_STEPS, (account_id, now)).fetchone())),
         )
 
     return await db.read(unit)
+
+
+def _appointments(connection: Connection, account_id: str, first: int, end: int, limit: int) -> list[BotAppointment]:
+    rows = connection.execute(_APPOINTMENTS, (account_id, first, limit, end)).fetchall()
+    return [BotAppointment(one, *row[-2:]) for one, row in zip(appointments_of([row[:-2] for row in rows]), rows, strict=True)]
+
+
+async def appointments(db: Database, account_id: str, first: int, end: int, limit: int) -> list[BotAppointment]:
+    """Read an account's appointments from `first` until before `end` that are not canceled, in the order of their times."""
+    return await db.read(lambda connection: _appointments(connection, account_id, first, end, limit))
 
 
 async def set_tried(db: Database, account_id: str, now: int) -> None:

@@ -145,6 +145,7 @@ OPERATIONS: Mapping[str, Operation] = {
     "appointment.list": Operation("captures.list_appointments", LOOK, READER, ("bot",)),
     "appointment.set": Operation("captures.set_appointment", CHANGE, EDITOR, ("appointment",)),
     "inbox.list": Operation("inbox.list_all", LOOK, READER, ("bot",)),
+    "inbox.appointments": Operation("inbox.appointments", LOOK, READER, ("account",)),
     "inbox.assignees": Operation("inbox.assignees", LOOK, READER, ("account",)),
     "today": Operation("today.show", LOOK, READER, ("account",)),
     "conversation.find": Operation("conversation_view.find", LOOK, READER, ("conversation",)),

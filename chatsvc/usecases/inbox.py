@@ -13,13 +13,15 @@ from chatsvc.domain.captures import APPOINTMENT_STATUSES, REQUEST_STATUSES
 from chatsvc.domain.inbox import KINDS, UNASSIGNED, InboxItem
 from chatsvc.domain.paging import ResultPage
 from chatsvc.store import inbox as stored
-from chatsvc.store import operators
+from chatsvc.store import operators, today
 from chatsvc.store.inbox import InboxFilter
+from chatsvc.store.today import BotAppointment
 from chatsvc.usecases import accounts, bots, search
 from chatsvc.usecases.services import Services
 
 STATUSES = tuple(dict.fromkeys((*REQUEST_STATUSES, *APPOINTMENT_STATUSES)))
 MOST_ASSIGNEES = 100
+MOST_APPOINTMENTS = 500
 
 
 class Assignee(NamedTuple):
@@ -76,3 +78,9 @@ async def assignees(services: Services, caller: Caller, *, account: str | None =
     state = await accounts.resolve(services, caller, account)
     found = await operators.page(services.db, [state.account.id], MOST_ASSIGNEES)
     return [Assignee(operator.email, operator.name) for operator in found]
+
+
+async def appointments(services: Services, caller: Caller, *, first: int, end: int, account: str | None = None) -> list[BotAppointment]:
+    """List an account's appointments between two instants, in the order of their times; at most MOST_APPOINTMENTS."""
+    state = await accounts.resolve(services, caller, account)
+    return await today.appointments(services.db, state.account.id, first, end, MOST_APPOINTMENTS)

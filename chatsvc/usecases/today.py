@@ -14,6 +14,7 @@ from chatsvc.store.today import BotAppointment, BotQuestion, FailedDelivery
 from chatsvc.usecases import accounts, unanswered
 from chatsvc.usecases.account_cache import AccountState
 from chatsvc.usecases.services import Services
+from chatsvc.usecases.unanswered import UnansweredGroup
 
 SHOWN = 5
 _QUESTIONS = 50  # read, before those that need no entry are left out
@@ -38,6 +39,13 @@ class Step(NamedTuple):
     done: bool
 
 
+class OpenQuestion(NamedTuple):
+    """A group of questions without an answer, with its bot."""
+
+    bot_id: str
+    group: UnansweredGroup
+
+
 class Today(NamedTuple):
     """Open work. Each list has SHOWN records at most, `more` names the lists that were cut.
 
@@ -46,7 +54,7 @@ class Today(NamedTuple):
 
     requests: list[InboxItem]
     appointments: list[BotAppointment]
-    questions: list[BotQuestion]
+    questions: list[OpenQuestion]
     failed: list[FailedDelivery]
     allowance: AllowanceState | None
     steps: list[Step]
@@ -74,13 +82,14 @@ async def show(services: Services, caller: Caller, *, account: str | None = None
     )
 
 
-async def _open(services: Services, state: AccountState, questions: list[BotQuestion]) -> list[BotQuestion]:
-    """Leave out the questions that need no entry, or whose bot has one by now."""
-    found: set[int] = set()
+async def _open(services: Services, state: AccountState, questions: list[BotQuestion]) -> list[OpenQuestion]:
+    """Group the questions of each bot that still need an entry, the most frequent ones first."""
+    found: list[OpenQuestion] = []
     for bot_id in {one.bot_id for one in questions} & state.bots.keys():
         asked = [one.asked for one in questions if one.bot_id == bot_id]
-        found |= {one.number for one in await unanswered.still_open(services, state.bots[bot_id], asked)}
-    return [one for one in questions if one.asked.number in found]
+        groups = await unanswered.open_groups(services, state.bots[bot_id], asked, SHOWN + 1)
+        found += [OpenQuestion(bot_id, group) for group in groups]
+    return sorted(found, key=lambda one: -one.group.times)
 
 
 def _allowance(services: Services, caller: Caller, state: AccountState) -> AllowanceState | None:

@@ -304,10 +304,11 @@ async def _known(services: Services, bot: Bot) -> _CurrentKnowledge:
     return _CurrentKnowledge(bot, await services.knowledge.of(bot), await knowledge_changes.last_at(services.db, bot.id))
 
 
-async def still_open(services: Services, bot: Bot, asked: Sequence[stored.Asked]) -> list[stored.Asked]:
-    """Leave out what needs no entry: no question, and those that the bot's knowledge answers by now."""
+async def open_groups(services: Services, bot: Bot, asked: Sequence[stored.Asked], limit: int) -> list[UnansweredGroup]:
+    """Group questions as `groups` does, without those that need no entry or that the bot's knowledge answers by now."""
     known = await _known(services, bot)
-    return await services.offload(lambda: [one for one in asked if is_question(one.question, one.language) and not known.answers(one)])
+    questions = [one for one in asked if is_question(one.question, one.language)]
+    return await services.offload(lambda: _shown(questions, known, limit, answered=False))
 
 
 def _shown(

@@ -12,6 +12,7 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, BrowserContext, Page
 
+from chatsvc.domain import profiles
 from tests.dashboard.filled import fill
 from tests.dashboard.site import Site
 from tests.dashboard.walk import crawl, ids_of
@@ -77,7 +78,7 @@ async def test_every_page_is_accessible_fits_and_keeps_to_the_policy(
     visit = await visits(locale=language, color_scheme=scheme, viewport={"width": width, "height": 800})
     page = await visit.sign_in("administrator")
     problems = []
-    for path in ["/login", *await paths(site)]:
+    for path in ["/login", *await paths(site), "/inbox?week=2026-11-27"]:
         if path == "/login":
             stranger = await visits(locale=language, color_scheme=scheme, viewport={"width": width, "height": 800})
             tab = await stranger.open()
@@ -88,6 +89,7 @@ async def test_every_page_is_accessible_fits_and_keeps_to_the_policy(
         assert answer.status == 200, path
         if not await tab.evaluate("document.documentElement.scrollWidth <= window.innerWidth"):
             problems.append(f"{path} is wider than the window")
+        await tab.evaluate("document.querySelectorAll('.record details, .situation').forEach((one) => { one.open = true; })")
         await tab.evaluate(axe)
         found = await tab.evaluate("rules => axe.run(document, rules)", AXE_RULES)
         problems += [f"{path}: {one['id']}: {[node['html'][:120] for node in one['nodes'][:3]]}" for one in found["violations"]]
@@ -174,6 +176,30 @@ async def test_an_account_is_chosen_with_one_key_or_with_the_button(site: Site, 
     await page.select_option("header select[name=account]", site.mine.account)
     await page.click("header form.chooser button")
     assert page.url.endswith(f"account={site.mine.account}")
+
+
+async def test_a_form_is_built_row_by_row_without_a_script_and_by_keys(site: Site, visits: Any) -> None:
+    plain = await visits(java_script_enabled=False)
+    page = await plain.sign_in("editor")
+    await page.goto(f"{site.app.url}/bots/{site.mine.bot}/forms/quote")
+    await page.fill("[name=name_0]", "Room")
+    await page.press("[name=name_0]", "Enter")
+    await page.wait_for_url("**/forms/quote?done=saved")
+    await page.focus("button[value=add]")
+    await page.keyboard.press("Enter")
+    await page.fill("[name=name_1]", "Guests")
+    assert await page.locator("[name=choices_1]").is_hidden()
+    await page.select_option("[name=kind_1]", "choice")
+    await page.fill("[name=choices_1]", "two, four")
+    await page.focus("button[value=up-1]")
+    await page.keyboard.press("Enter")
+    assert [await page.input_value(f"[name=name_{place}]") for place in (0, 1)] == ["Guests", "Room"]
+    assert await page.locator(".sample .chip").all_inner_texts() == ["two", "four"]
+    await page.click("form[data-action='bot.set'] button >> nth=0")
+    await page.wait_for_url("**/forms/quote?done=saved")
+    form = profiles.load((await site.do("bot.show", bot=site.mine.bot)).profile).form("quote")
+    assert [(one.name, one.choices) for one in form.fields] == [("Guests", ("two", "four")), ("Room", ())]
+    await site.do("bot.set", bot=site.mine.bot, forms={"quote": {}})
 
 
 async def test_a_text_is_copied(site: Site, visits: Any) -> None:

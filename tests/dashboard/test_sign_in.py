@@ -80,7 +80,7 @@ async def test_a_new_session_token_comes_with_every_step_of_the_sign_in(site: Si
     page = await client.get("/shown")
     assert page.status == 410
     wrong = await client.submit("/me", "totp.enable", password="wrong")
-    assert (wrong.status, wrong.alert) == (422, "Your present password is not right.")
+    assert (wrong.status, wrong.alert) == (422, "Your current password is not right.")
     offered = await client.submit("/me", "totp.enable", password=PASSWORD, follow=False)
     assert offered.headers["Location"] == "/shown"
     shown = await client.get("/shown")
@@ -113,7 +113,7 @@ async def test_a_new_session_token_comes_with_every_step_of_the_sign_in(site: Si
     assert (await with_code.submit("/login/code", "session.verify", code=codes[0].upper())).status == 200
     assert "9 recovery codes" in (await with_code.get("/me")).text
     off = await with_code.submit("/me", "totp.disable", password="wrong")
-    assert (off.status, off.alert) == (422, "Your present password is not right.")
+    assert (off.status, off.alert) == (422, "Your current password is not right.")
     await with_code.submit("/me", "totp.disable", password=PASSWORD)
     assert "Off." in (await with_code.get("/me")).text
 
@@ -154,7 +154,7 @@ async def test_a_changed_password_ends_the_other_sessions(site: Site) -> None:
     await sign_in(other, "change@example.com", PASSWORD)
     assert (await other.get("/me")).status == 200
     wrong = await client.submit("/me", "password.set", current="not this one", password=NEW)
-    assert (wrong.status, wrong.alert, NEW in wrong.body) == (422, "Your present password is not right.", False)
+    assert (wrong.status, wrong.alert, NEW in wrong.body) == (422, "Your current password is not right.", False)
     done = await client.submit("/me", "password.set", current=PASSWORD, password=NEW)
     assert (done.status, "your other sessions have ended" in done.text) == (200, True)
     assert (await other.get("/me", follow=False)).status == 303

@@ -52,12 +52,15 @@ async def test_the_list_goes_on_at_the_record_that_was_saved(site: Site, tab: Pa
     assert await records.count() >= 2
     appointment = site.mine.ids["appointment"]
     at = await records.evaluate_all("(rows, id) => rows.findIndex((row) => row.querySelector(`[data-id='${id}']`))", appointment)
+    await records.nth(at).locator("summary").first.click()
     await records.nth(at).locator("form[data-action='appointment.set'] textarea").first.fill("call first")
     await records.nth(at).locator("form[data-action='appointment.set'] button").first.click()
     await tab.wait_for_url(f"**#{appointment}")
+    # The link opens the record.
+    assert await records.nth(at).locator("details").first.evaluate("(record) => record.open")
     await tab.keyboard.press("k" if at else "j")
-    there = await records.nth(at - 1 if at else 1).locator("a[href^='/conversations/']").first.get_attribute("href")
-    assert await tab.evaluate("document.activeElement.getAttribute('href')") == there
+    there = await records.nth(at - 1 if at else 1).get_attribute("data-id")
+    assert await tab.evaluate("document.activeElement.closest('.record').dataset.id") == there
 
 
 async def test_a_new_message_appears_in_an_open_conversation(site: Site, tab: Page) -> None:

@@ -46,9 +46,9 @@ async def test_today_shows_what_waits_and_the_first_steps(site: Site, owner: Cli
     assert {ids["request"], ids["appointment"]} <= set(page.records())
     assert "27 November 2026 14:30" in row(page, ids["appointment"])
     (asked,) = await unanswered.most_asked(services.db, site.mine.bot)
-    assert row(page, str(asked.number)) == "Do you sell helmets? asked 1 time"
+    assert row(page, str(asked.number)) == "Do you sell helmets? asked 1 time Answer"
     assert "of 100,000" in page.text
-    assert "None has failed." in page.text
+    assert "No webhook has failed." in page.text
     # Knowledge, a conversation, a key, a webhook and the widget are there.
     assert "First steps" not in page.text
     page = await reader.get("/")
@@ -379,3 +379,21 @@ async def test_a_page_names_the_zones_of_its_times(site: Site, owner: Client) ->
         assert any("(America/New_York)" in one for one in times) is is_far, path
     turkish = await site.client("owner", "tr")
     assert "Saatler Europe/Istanbul saatine göredir." in (await turkish.get("/conversations")).text
+
+
+async def test_appointments_stand_in_a_week_and_each_line_of_today_ends_in_the_act(site: Site, editor: Client, reader: Client) -> None:
+    ids = site.mine.ids
+    week = await editor.get("/inbox?week=2026-11-24")
+    assert ids["appointment"] in week.records()
+    assert "Friday 27 November 2026" in week.text
+    assert all(part in row(week, ids["appointment"]) for part in ("14:30", "To be confirmed", "Confirm"))
+    assert ids["appointment"] not in (await editor.get("/inbox?week")).records()
+    assert [(await editor.get(f"/inbox?week={wrong}")).status for wrong in ("soon", "0001-01-01", "9999-12-31")] == [404] * 3
+    assert (await reader.get("/inbox?week=2026-11-24")).forms("appointment.set") == []
+    turkish = await site.client("editor", "tr")
+    assert "Cuma 27 Kasım 2026" in (await turkish.get("/inbox?week=2026-11-24")).text
+    page = await editor.submit("/", "appointment.set", where={"id": ids["appointment"]})
+    assert (page.path, "Confirmed" in row(page, ids["appointment"])) == ("/?done=saved", True)
+    page = await editor.submit("/", "request.set", where={"id": ids["request"]})
+    assert ids["request"] not in page.records()
+    assert (await site.do("request.list", bot=site.mine.bot, status="in_progress")).items[0].id == ids["request"]

@@ -24,7 +24,8 @@ from tests.fakes import ADMIN, ScriptedEngine
 LEAST = {
     Role.READER: "bot.list bot.show bot.export bot.try knowledge.list knowledge.search knowledge.unanswered unanswered.list"
     " knowledge.lint knowledge.show knowledge.preview_show knowledge.history knowledge.show_change request.list appointment.list"
-    " conversation.list conversation.show conversation.find conversation.view inbox.list inbox.assignees today usage usage.whatsapp"
+    " conversation.list conversation.show conversation.find conversation.view inbox.list inbox.appointments inbox.assignees today"
+    " usage usage.whatsapp"
     " channel.list channel.snippet test.run test.show"
     " conversation.rows conversation.see saved_reply.list",
     Role.EDITOR: "knowledge.add knowledge.remove knowledge.export knowledge.kept knowledge.past_questions knowledge.forget_unanswered"
@@ -117,6 +118,7 @@ def arguments(name: str, ids: dict[str, str]) -> dict[str, Any]:
         "conversation.erase": {"user_id": "nobody"},
         "conversation.find": {"q": "x"},
         "conversation.see": {"message": 1},
+        "inbox.appointments": {"first": 0, "end": 1},
         "conversation.note": {"text": "Call back."},
         "conversation.assign": {"email": ""},
         "saved_reply.set": {"name": "x", "text": "x"},

@@ -1,8 +1,12 @@
-"""Inbox: requests and appointments of all bots. With filters, and forms for status, note and the person in charge."""
+"""Inbox: requests and appointments of all bots, with filters and a form in each record; appointments also as a week."""
 
 from __future__ import annotations
 
-from chatsvc.dashboard import records
+from datetime import date, datetime, time, timedelta
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from chatsvc.dashboard import formats, records
 from chatsvc.dashboard.fields import Fields
 from chatsvc.dashboard.page import Page
 from chatsvc.dashboard.route import Access, Route
@@ -21,7 +25,25 @@ async def show(page: Page) -> HttpResponse:
     """Show a page of the inbox; without an account, "Today" explains what to do first."""
     if page.account_id is None:
         return page.redirect("/")
-    return await _list(page)
+    return await _week(page) if "week" in page.query else await _list(page)
+
+
+async def _week(page: Page) -> HttpResponse:
+    """Show the appointments of the week of a day, by default of today."""
+    zone = ZoneInfo(page.timezone)
+    today = formats.moment(page.services.clock(), page.timezone).date()
+    try:
+        day = date.fromisoformat(page.query["week"] or str(today))
+        monday = day - timedelta(days=day.weekday())
+        days = [monday + timedelta(days=place) for place in range(8)]
+        midnights = [int(datetime.combine(one, time(), zone).timestamp() * 1000) for one in (days[0], days[-1])]
+        before = monday - timedelta(days=7)
+    except (ValueError, OverflowError):
+        return page.fail(404)
+    found = await page.perform("inbox.appointments", account=page.account_id, first=midnights[0], end=midnights[1])
+    by_day = {one: [a for a in found if formats.moment(a.appointment.at, page.timezone).date() == one] for one in days[:-1]}
+    week: dict[str, Any] = {"by_day": by_day, "before": before, "after": days[-1], "today": today, "weekdays": formats.DAYS[page.language]}
+    return page.render("inbox_week.html", waiting=await records.waiting(page), **week, **await records.values(page))
 
 
 async def change(page: Page) -> HttpResponse:
@@ -31,6 +53,8 @@ async def change(page: Page) -> HttpResponse:
         await records.change(page, fields)
     except Refused as fault:
         return await _list(page, fault, fields)
+    if fields.text("next"):
+        return page.redirect(fields.text("next"), done="saved")
     return page.redirect(f"{page.url()}#{fields.text('id')}", done="saved")
 
 

@@ -311,7 +311,7 @@
     switchOf(hint, "shortcuts");
     document.addEventListener("keydown", (event) => {
       if (setting("shortcuts") === "off" || event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, select, textarea")) return;
-      const links = [...(hint.closest(".talks") ?? document).querySelectorAll("main [data-id]")].flatMap((row) => row.querySelector("a[href^='/conversations/']") ?? []);
+      const links = [...(hint.closest(".talks") ?? document).querySelectorAll("main [data-id]")].flatMap((row) => row.querySelector("summary, a[href^='/conversations/']") ?? []);
       // After a form was sent, the list goes on at its record.
       const here = document.activeElement === document.body ? document.querySelector(":target") : document.activeElement;
       const at = links.findIndex((link) => link.closest("[data-id]").contains(here));
