@@ -36,7 +36,7 @@ def _faults_of_bot_file(facts: Mapping[str, Any]) -> str:
 
 
 def _several(facts: Mapping[str, Any]) -> str:
-    return "\n".join(sentence(Refused(one["code"], **one["facts"])) for one in facts["faults"])
+    return "; ".join(sentence(Refused(one["code"], **one["facts"])) for one in facts["faults"])
 
 
 def _failed_tests(facts: Mapping[str, Any]) -> str:

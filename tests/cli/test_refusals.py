@@ -28,6 +28,15 @@ def test_a_sentence_uses_facts_that_its_code_has(code: str) -> None:
         (refusals.bot_not_found(bot="b"), "there is no bot b"),
         (refusals.text_empty(field="bot.name"), "the bot's name must not be empty"),
         (refusals.text_too_long(field="greeting", most=5, length=6), "greeting may have 5 characters at most, this one has 6"),
+        (
+            refusals.several(
+                faults=[
+                    {"code": "text_empty", "facts": {"field": "bot.name"}},
+                    {"code": "country_unknown", "facts": {"country": "XX"}},
+                ]
+            ),
+            "the bot's name must not be empty; 'XX' is no country; one is written with two letters, like TR",
+        ),
         (refusals.bots_exhausted(plan=None, most=0), "no more bots: the account has no plan"),
         (refusals.bots_exhausted(plan="free", most=1), "no more bots: the plan free has 1 bot, and the account has as many"),
         (refusals.bots_exhausted(plan="starter", most=3), "no more bots: the plan starter has 3 bots, and the account has as many"),

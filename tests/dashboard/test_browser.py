@@ -192,7 +192,8 @@ async def test_a_form_is_built_row_by_row_without_a_script_and_by_keys(site: Sit
     await page.select_option("[name=kind_1]", "choice")
     await page.fill("[name=choices_1]", "two, four")
     await page.focus("button[value=up-1]")
-    await page.keyboard.press("Enter")
+    async with page.expect_navigation():
+        await page.keyboard.press("Enter")
     assert [await page.input_value(f"[name=name_{place}]") for place in (0, 1)] == ["Guests", "Room"]
     assert await page.locator(".sample .chip").all_inner_texts() == ["two", "four"]
     await page.click("form[data-action='bot.set'] button >> nth=0")

@@ -99,12 +99,16 @@ def least_of(found: Found) -> Role | None:
         return Role.EDITOR  # its fields are parts of one argument
     if found.action in OTHER_FORMS:
         return OTHER_FORMS[found.action]
-    names = dict.fromkeys((ARGUMENTS.get(name, name) for name, _ in found.values() if name not in ("id", "bot", "yes", "email")), "x")
+    names = dict.fromkeys(
+        (ARGUMENTS.get(name, name) for name, _ in found.values() if name not in ("id", "bot", "yes", "email", "piece")), "x"
+    )
     editable = OPERATIONS[found.action].editable
     return least_role(found.action, names) if editable and names.keys() <= editable else EXPECTED[found.action]
 
 
-ARGUMENTS = {"suggestion": "suggestions"} | {f"hours_{day}": "hours" for day in DAYS}  # of operations, by the fields that have another name
+ARGUMENTS = {"suggestion": "suggestions", "tr": "texts", "en": "texts"} | {
+    f"hours_{day}": "hours" for day in DAYS
+}  # of operations, by the fields that have another name
 
 
 async def test_every_form_names_an_operation(all_forms: list[Found]) -> None:

@@ -383,6 +383,8 @@ async def test_a_page_names_the_zones_of_its_times(site: Site, owner: Client) ->
 
 async def test_appointments_stand_in_a_week_and_each_line_of_today_ends_in_the_act(site: Site, editor: Client, reader: Client) -> None:
     ids = site.mine.ids
+    await site.do("appointment.set", appointment=ids["appointment"], status="pending")
+    await site.do("request.set", request=ids["request"], status="new")
     week = await editor.get("/inbox?week=2026-11-24")
     assert ids["appointment"] in week.records()
     assert "Friday 27 November 2026" in week.text

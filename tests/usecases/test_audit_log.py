@@ -35,6 +35,7 @@ async def outcomes(app: App) -> list[tuple[str, str | None]]:
 def test_operations_without_a_record_only_look() -> None:
     words = {name.rpartition(".")[2] for name, operation in OPERATIONS.items() if operation.effect is Effect.LOOK}
     assert words == {
+        "appointments",
         "assignees",
         "attempt",
         "attempts",
