@@ -418,15 +418,15 @@ class FactIndex:
         spoken = question.language or None
         ranking = self._knowledge.rank(text, spoken) if question.chosen else self._knowledge.rank(text, spoken=spoken)
         asked = matching.terms(ranking.query, ranking.asked, self._lexicon)
-        if not any(self._knowledge.entries[one.entry].id != question.refused for one in ranking.entries):
+        ranked = [one for one in ranking.entries if not question.refused or self._knowledge.entries[one.entry].id != question.refused]
+        if not ranked:
             return Judged(asked, [], 0.0, ranking, question.kind, {}, ())
         first = ranking.entries[0].score or 1.0
         lies = topics.shared().direction(topics.features_of([word.read for word in ranking.query.words], self._lexicon))
         wanted = question.language or ranking.language
         kinds = _kinds((question.text,), wanted)
         languages = (wanted, guess(text) or wanted)
-        ranked = [one for one in ranking.entries[:_CANDIDATES] if self._knowledge.entries[one.entry].id != question.refused]
-        entries = [self._judge(one, first, asked, question.kind, kinds, lies, languages) for one in ranked]
+        entries = [self._judge(one, first, asked, question.kind, kinds, lies, languages) for one in ranked[:_CANDIDATES]]
         entries = [replace(one, score=one.score - _penalty(one, question)) for one in entries]
         entries.sort(key=lambda one: -one.score)
         sure = probability(signs(asked, entries, ranking.confidence))
