@@ -16,6 +16,7 @@ from chatsvc.config.model import (
     Server,
     Tls,
     Webhooks,
+    Websites,
 )
 
 __all__ = [
@@ -35,6 +36,7 @@ __all__ = [
     "Server",
     "Tls",
     "Webhooks",
+    "Websites",
     "build",
     "load",
     "locate",

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from chatsvc.config import notices, server, store, values
 from chatsvc.config.document import Node, parse, read_text, why
 from chatsvc.config.faults import ConfigError, ConfigFault
-from chatsvc.config.model import Anthropic, Backups, Channels, Config, Limits, Log, Metrics, Retention, Webhooks
+from chatsvc.config.model import Anthropic, Backups, Channels, Config, Limits, Log, Metrics, Retention, Webhooks, Websites
 from chatsvc.config.secret_files import secret
 from chatsvc.config.section import Section, Source
 from chatsvc.domain.plans import Plan
@@ -53,8 +53,8 @@ _LIMITS = {
 # The fewest days. GET /analytics looks back as far as 90 days.
 _RETENTION = {"conversations_days": 1, "webhooks_days": 1, "usage_days": 90}
 _ROOT = (
-    *("server", "data_dir", "master_key", "master_key_file", "store", "limits", "engines", "models", "plans", "webhooks", "channels"),
-    *("notices", "backup", "retention", "egress", "log", "metrics"),
+    *("server", "data_dir", "master_key", "master_key_file", "store", "limits", "engines", "models", "plans", "webhooks"),
+    *("website", "channels", "notices", "backup", "retention", "egress", "log", "metrics"),
 )
 USUAL = "config.yaml"
 DATA_DIR = "data"
@@ -134,6 +134,7 @@ def _config(path: Path | None, source: Source, node: Node | None) -> Config:
     backup = root.section("backup", "every", "folder", "keep")
     retention = root.section("retention", *_RETENTION)
     webhooks = root.section("webhooks", *_names(Webhooks))
+    website = root.section("website", *_names(Websites))
     log = root.section("log", *_names(Log))
     anthropic = root.section("engines", "anthropic").section("anthropic", "base_url", "api_key", "api_key_file", "timeout_s", "max_retries")
     return Config(
@@ -150,6 +151,7 @@ def _config(path: Path | None, source: Source, node: Node | None) -> Config:
             allowed_networks=webhooks.texts("allowed_networks", values.network),
             ca_file=webhooks.file("ca_file"),
         ),
+        website=Websites(website.texts("allowed_networks", values.network), website.file("ca_file")),
         channels=Channels(
             telegram_api_url=channels.section("telegram", "api_url").text("api_url", values.base_url, TELEGRAM_API),
             whatsapp_graph_url=channels.section("whatsapp", "graph_url").text("graph_url", values.base_url, WHATSAPP_GRAPH),

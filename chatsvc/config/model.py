@@ -121,6 +121,14 @@ class Webhooks:
 
 
 @dataclass(frozen=True)
+class Websites:
+    """Reading of websites. `allowed_networks` may be private, `ca_file` adds roots."""
+
+    allowed_networks: tuple[IPv4Network | IPv6Network, ...]
+    ca_file: Path | None
+
+
+@dataclass(frozen=True)
 class Channels:
     """Addresses of the messaging platforms."""
 
@@ -228,6 +236,7 @@ class Config:
     models: Mapping[str, Tier]
     plans: Mapping[str, Plan]
     webhooks: Webhooks
+    website: Websites
     channels: Channels
     notices: Notices
     backup: Backups

@@ -51,6 +51,10 @@ def as_document(config: Config) -> dict[str, Any]:
             "allowed_networks": [str(network) for network in webhooks.allowed_networks],
             "ca_file": str(webhooks.ca_file) if webhooks.ca_file else None,
         },
+        "website": {
+            "allowed_networks": [str(network) for network in config.website.allowed_networks],
+            "ca_file": str(config.website.ca_file) if config.website.ca_file else None,
+        },
         "channels": {
             "telegram": {"api_url": config.channels.telegram_api_url},
             "whatsapp": {"graph_url": config.channels.whatsapp_graph_url},

@@ -134,7 +134,7 @@ def check_address(address: IPAddress, port: int, own: Own, allowed: Networks) ->
     """
     what = "with a zone" if isinstance(address, IPv6Address) and address.scope_id is not None else _found(address, _NEVER)
     if what is not None:
-        raise TargetRefused(f"the address {address} cannot receive webhooks: {what}", NOT_PUBLIC)
+        raise TargetRefused(f"the address {address} cannot be reached: {what}", NOT_PUBLIC)
     if is_inside(address, allowed):
         if _is_listener(address, port, own):
             raise TargetRefused(f"{address} at port {port} is this service itself", OWN)
@@ -157,7 +157,7 @@ def check_answers(
     answers = tuple(dict.fromkeys(addresses))
     inside = allowed if all(is_inside(address, allowed) for address in answers) else ()
     if inside_only and not inside:
-        raise TargetRefused(f"the name {host} leads to addresses that are not all in webhooks.allowed_networks", NOT_PUBLIC)
+        raise TargetRefused(f"the name {host} leads to addresses that are not all in allowed_networks", NOT_PUBLIC)
     for address in answers:
         try:
             check_address(address, port, own, inside)

@@ -1,4 +1,4 @@
-"""The target address of a webhook, parsed once and strictly. See SPEC.md 6.4 and DECISIONS.md section 2, "target".
+"""The target address of a webhook or website, parsed once and strictly. See SPEC.md 6.4 and DECISIONS.md section 2, "target".
 
 What is dialled later is built from this parse and from nothing else, so that no second reading of the same text can lead elsewhere.
 """
@@ -18,7 +18,8 @@ __all__ = ["Networks", "Own", "Target", "TargetRefused", "check_url"]
 
 MAX_CHARS = 2048
 MAX_HOST_CHARS = 253
-_SCHEME = "https://"
+_HTTP, _HTTPS = "http", "https"
+_USUAL = {_HTTP: 80, _HTTPS: 443}
 _LABEL = re.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")
 _NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*")
 _PORT = re.compile(r"[1-9][0-9]{0,4}")
@@ -61,7 +62,7 @@ _INNER_SUFFIXES = (
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Target address of a webhook.
+    """Target address of a webhook or website.
 
     `host`: an ASCII name in lower case without a trailing dot, or an address in its shortest spelling, without brackets.
     `address`: the same where it is one; None for a name, whose addresses are looked up and checked at each delivery.
@@ -74,12 +75,13 @@ class Target:
     path: str
     address: IPAddress | None = None
     inside_only: bool = False
+    scheme: str = _HTTPS
 
     @property
     def origin(self) -> str:
         """Scheme, host and port, as a URL has them."""
         host = f"[{self.host}]" if ":" in self.host else self.host
-        return _SCHEME + host + ("" if self.port == 443 else f":{self.port}")
+        return f"{self.scheme}://{host}" + ("" if self.port == _USUAL[self.scheme] else f":{self.port}")
 
     @property
     def url(self) -> str:
@@ -87,41 +89,45 @@ class Target:
         return self.origin + self.path
 
 
-def check_url(url: str, own: Own, allowed: Networks) -> Target:
-    """The target that `url` means, if a webhook may have it; raises TargetRefused. The addresses of a name are another check."""
-    authority, path = _split(url)
-    host, port = _port(authority)
+def check_url(url: str, own: Own, allowed: Networks, *, plain: bool = False) -> Target:
+    """The target that `url` means, if it may be reached; raises TargetRefused. The addresses of a name are another check.
+
+    `plain`: http is accepted as well.
+    """
+    scheme, authority, path = _split(url, plain=plain)
+    host, port = _port(authority, scheme)
     address = _literal(host)
     if address is not None:
         check_address(address, port, own, allowed)
-        return Target(str(address), port, path, address)
+        return Target(str(address), port, path, address, scheme=scheme)
     name = _name(host)
-    return Target(name, port, path, inside_only=_is_inner(name, own, allowed))
+    return Target(name, port, path, inside_only=_is_inner(name, own, allowed), scheme=scheme)
 
 
-def _split(url: str) -> tuple[str, str]:
-    """Authority and path of an https URL. The path has its query and is ready to be sent."""
+def _split(url: str, *, plain: bool) -> tuple[str, str, str]:
+    """Scheme, authority and path of a URL. The path has its query and is ready to be sent."""
     if not url:
         raise TargetRefused("the address is empty")
     if len(url) > MAX_CHARS:
         raise TargetRefused(f"the address is longer than {MAX_CHARS} characters")
     if not url.isprintable() or " " in url or "\\" in url:
         raise TargetRefused("the address holds a space, a backslash or an invisible character")
-    if url[: len(_SCHEME)].lower() != _SCHEME:
-        raise TargetRefused("the address must begin with https://", NOT_HTTPS)
+    scheme, _, rest = url.partition("://")
+    scheme = scheme.lower()
+    if not rest or (scheme != _HTTPS and not (plain and scheme == _HTTP)):
+        raise TargetRefused(f"the address must begin with https://{' or http://' if plain else ''}", NOT_HTTPS)
     if "#" in url:
         raise TargetRefused("the address must not hold a “#”: what follows it is never sent")
-    rest = url[len(_SCHEME) :]
     end = next((i for i, character in enumerate(rest) if character in "/?"), len(rest))
     authority, path = rest[:end], rest[end:]
     if "@" in authority:
         raise TargetRefused("the address must not hold a user name or a password", WITH_LOGIN)
     if path.find("?") == len(path) - 1:
         path = path[:-1]  # an empty query is sent by some clients and dropped by others
-    return authority, quote(path if path.startswith("/") else f"/{path}", safe=_AS_IT_IS)
+    return scheme, authority, quote(path if path.startswith("/") else f"/{path}", safe=_AS_IT_IS)
 
 
-def _port(authority: str) -> tuple[str, int]:
+def _port(authority: str, scheme: str) -> tuple[str, int]:
     """Host and port of an authority; an IPv6 address keeps its brackets."""
     host, rest = authority, ""
     if authority.startswith("["):
@@ -130,14 +136,15 @@ def _port(authority: str) -> tuple[str, int]:
     elif ":" in authority:
         host, _, rest = authority.partition(":")
         rest = f":{rest}"
+    usual = _USUAL[scheme]
     if not rest:
-        return host, 443
+        return host, usual
     digits = rest[1:]
     if not rest.startswith(":") or not _PORT.fullmatch(digits):
         raise TargetRefused("what follows the host must be a port number such as :8443 (an IPv6 address stands in brackets)", PORT)
     port = int(digits)
-    if port != 443 and not 1024 <= port <= 65535:
-        raise TargetRefused(f"port {digits} is not allowed: use 443, or one from 1024 to 65535", PORT)
+    if port != usual and not 1024 <= port <= 65535:
+        raise TargetRefused(f"port {digits} is not allowed: use {usual}, or one from 1024 to 65535", PORT)
     return host, port
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 from collections import Counter
 
-PURPOSES = ("model", "webhook", "acme", "telegram", "whatsapp", "mail")
+PURPOSES = ("model", "webhook", "acme", "telegram", "whatsapp", "mail", "website")
 
 
 class EgressRefused(OSError):

@@ -63,16 +63,17 @@ class KeepAliveHistory:
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """Rules for the addresses of guarded connections, their name resolver, and the history of keep-alive."""
+    """Rules for the addresses of guarded connections, their name resolver, and the history of keep-alive. `plain`: http is accepted."""
 
     own: Own
     allowed: Networks
     resolve: Resolve = field(default_factory=SystemResolver)
     keep_alive: KeepAliveHistory = field(default_factory=KeepAliveHistory)
+    plain: bool = False
 
     def target(self, url: str) -> Target:
         """Check a URL without a name lookup; raises TargetRefused."""
-        return check_url(url, self.own, self.allowed)
+        return check_url(url, self.own, self.allowed, plain=self.plain)
 
 
 @dataclass(slots=True)
@@ -102,7 +103,8 @@ class _GuardedResolver(AbstractResolver):
         """See AbstractResolver; raises EgressRefused, TargetRefused and LookupFailed."""
         self._egress.check(self._purpose)
         guard = self._guard
-        addresses = await lookup(guard.target(f"https://{host}:{port}/"), guard.own, guard.allowed, guard.resolve)
+        scheme = "http" if guard.plain and port == 80 else "https"
+        addresses = await lookup(guard.target(f"{scheme}://{host}:{port}/"), guard.own, guard.allowed, guard.resolve)
         return [
             ResolveResult(
                 hostname=host,

@@ -103,9 +103,11 @@ async def lookup(target: Target, own: Own, allowed: Networks, resolve: Resolve, 
     return check_answers(target.host, addresses, target.port, own, allowed, inside_only=target.inside_only)
 
 
-async def check_target(url: str, own: Own, allowed: Networks, resolve: Resolve, *, timeout_s: float = LOOKUP_S) -> Target:
-    """Check a webhook's URL and every address of its host, for when it is set. Raises TargetRefused."""
-    target = check_url(url, own, allowed)
+async def check_target(
+    url: str, own: Own, allowed: Networks, resolve: Resolve, *, timeout_s: float = LOOKUP_S, plain: bool = False
+) -> Target:
+    """Check the URL of a webhook or website and every address of its host, for when it is set. Raises TargetRefused."""
+    target = check_url(url, own, allowed, plain=plain)
     try:
         await lookup(target, own, allowed, resolve, timeout_s=timeout_s)
     except LookupFailed as fault:

@@ -6,14 +6,24 @@ import socket
 import ssl
 from typing import TYPE_CHECKING, Any
 
+import aiohttp
 from aiohttp import ClientSession, ClientTimeout, DummyCookieJar, TCPConnector, ThreadedResolver
+from aiohttp.http_exceptions import HttpProcessingError
+from yarl import URL
 
+from chatsvc.domain.addresses import TargetRefused
+from chatsvc.domain.targets import Target
 from chatsvc.outbound.egress import Egress
 from chatsvc.outbound.guarded import Guard, GuardedConnector, open_socket
+from chatsvc.outbound.resolver import LookupFailed
 
 if TYPE_CHECKING:
     from aiohttp import AddrInfoType
     from aiohttp.abc import ResolveResult
+
+
+# Expected exceptions of a guarded request. uvloop raises RuntimeError for operations on a lost connection.
+FAULTS = (TimeoutError, aiohttp.ClientError, HttpProcessingError, TargetRefused, LookupFailed, OSError, ValueError, RuntimeError)
 
 
 class _LedgerResolver(ThreadedResolver):
@@ -61,3 +71,31 @@ def open_session(
     options: dict[str, Any] = {"auto_decompress": False, "cookie_jar": DummyCookieJar(), "trust_env": False}
     given = {"Accept": "*/*", "Accept-Encoding": "identity", **(headers or {})}
     return ClientSession(connector=connector, timeout=ClientTimeout(total=timeout_s, sock_connect=None), headers=given, **options)
+
+
+def url_of(target: Target) -> URL:
+    """Return the address to dial. Built from the parts that were checked, already encoded; raises TargetRefused."""
+    url = URL(target.url, encoded=True)
+    if (url.scheme, url.raw_host, url.port, url.raw_path_qs) != (target.scheme, target.host, target.port, target.path):
+        raise TargetRefused(f"the address at {target.host} could be read in two ways")
+    return url
+
+
+def reason_of(fault: Exception) -> str:
+    """Return the code of a request without an answer. The exception's text is not used: it may quote the receiver."""
+    match fault:
+        case TargetRefused():
+            return "refused_address"
+        case LookupFailed():
+            return "dns_failed"
+        case ssl.SSLError() | aiohttp.ClientSSLError() | aiohttp.ClientConnectorCertificateError():
+            return "tls_failed"
+        case aiohttp.ClientConnectorError():
+            return "connect_failed"
+        case TimeoutError():
+            return "timeout"
+        case aiohttp.ClientOSError() if isinstance(fault.__cause__, ssl.SSLError):
+            return "tls_failed"
+        case aiohttp.ClientConnectionError() | ConnectionError() | RuntimeError():
+            return "connection_lost"
+    return "bad_response"

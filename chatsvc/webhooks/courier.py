@@ -11,7 +11,7 @@ import logging
 import orjson
 
 from chatsvc.config import Config
-from chatsvc.domain.addresses import TargetRefused
+from chatsvc.domain.addresses import Own, TargetRefused
 from chatsvc.domain.errors import CommandError
 from chatsvc.domain.signing import sign
 from chatsvc.domain.targets import Target
@@ -107,12 +107,18 @@ def make_courier(config: Config, secret: MasterKey, port: int, egress: Egress) -
 
     Raises CommandError where `webhooks.ca_file` cannot be used.
     """
-    settings, server = config.webhooks, config.server
+    settings = config.webhooks
     try:
         tls = client_context(settings.ca_file)
     except OSError as fault:
         raise CommandError(f"webhooks.ca_file {settings.ca_file} cannot be used: {fault.strerror or fault}") from None
+    guard = Guard(own_of(config, port), settings.allowed_networks)
+    return Courier(Sender(guard, egress, timeout_s=settings.timeout_s, tls=tls), guard, secret, egress)
+
+
+def own_of(config: Config, port: int) -> Own:
+    """Return the addresses of the service itself, which nothing that customers name may reach."""
+    server = config.server
     listeners = ([(server.host, port)] if server.socket is None else []) + ([server.http] if server.http else [])
     listeners += [config.metrics.listen] if config.metrics.listen else []
-    guard = Guard(own_addresses(listeners, server.public_url), settings.allowed_networks)
-    return Courier(Sender(guard, egress, timeout_s=settings.timeout_s, tls=tls), guard, secret, egress)
+    return own_addresses(listeners, server.public_url)

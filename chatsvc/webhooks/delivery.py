@@ -13,16 +13,12 @@ from functools import partial
 from time import perf_counter
 
 import aiohttp
-from aiohttp.http_exceptions import HttpProcessingError
-from yarl import URL
 
 from chatsvc import background
-from chatsvc.domain.addresses import TargetRefused
 from chatsvc.domain.targets import Target
 from chatsvc.outbound.egress import Egress
 from chatsvc.outbound.guarded import DIAL, KEEP_S, Dial, Guard, GuardedConnector
-from chatsvc.outbound.resolver import LookupFailed
-from chatsvc.outbound.session import open_session
+from chatsvc.outbound.session import FAULTS, open_session, reason_of, url_of
 
 MAX_ANSWER_BYTES = 64 * 1024
 KEPT_BYTES = 4096  # of an answer, kept with the attempt
@@ -43,9 +39,6 @@ ERRORS = frozenset(
         "http_status",  # any other status but 2xx
     }
 )
-
-# Expected exceptions of a delivery. uvloop raises RuntimeError for operations on a lost connection.
-FAULTS = (TimeoutError, aiohttp.ClientError, HttpProcessingError, TargetRefused, LookupFailed, OSError, ValueError, RuntimeError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +64,7 @@ class _WebhookSession:
         self.in_flight = 0
         self.idle_since = 0.0
         self.retired = not kept
-        # Built from the parts that were checked, already encoded: nothing parses an address a second time.
-        self._url = URL(target.url, encoded=True)
-        parts = (self._url.scheme, self._url.raw_host, self._url.port, self._url.raw_path_qs)
-        if parts != ("https", target.host, target.port, target.path):
-            raise TargetRefused(f"the address at {target.host} could be read in two ways")
+        self._url = url_of(target)
         self.session = open_one(keep_alive=kept)
 
     async def post(self, body: bytes, headers: Mapping[str, str]) -> aiohttp.ClientResponse:
@@ -148,7 +137,7 @@ class Sender:
             duration_s = perf_counter() - started
             body_read = await _read(answer, min(BODY_S, self._timeout_s - duration_s))
         except FAULTS as fault:
-            error = "refused_address" if dial.refused else _reason(fault)
+            error = "refused_address" if dial.refused else reason_of(fault)
             duration_s = perf_counter() - started
             if dial.reused and error == "connection_lost":
                 self._guard.keep_alive.note((target.host, target.port), keeps=False)
@@ -214,23 +203,3 @@ def _reason_of_status(status: int) -> str | None:
     if 200 <= status <= 299:
         return None
     return "redirect" if 300 <= status <= 399 else "http_status"
-
-
-def _reason(fault: Exception) -> str:
-    """Return the error of a delivery without an answer. The exception's text is not used: it may quote the receiver."""
-    match fault:
-        case TargetRefused():
-            return "refused_address"
-        case LookupFailed():
-            return "dns_failed"
-        case ssl.SSLError() | aiohttp.ClientSSLError() | aiohttp.ClientConnectorCertificateError():
-            return "tls_failed"
-        case aiohttp.ClientConnectorError():
-            return "connect_failed"
-        case TimeoutError():
-            return "timeout"
-        case aiohttp.ClientOSError() if isinstance(fault.__cause__, ssl.SSLError):
-            return "tls_failed"
-        case aiohttp.ClientConnectionError() | ConnectionError() | RuntimeError():
-            return "connection_lost"
-    return "bad_response"

@@ -25,8 +25,8 @@ from chatsvc.domain.plans import Plan
 from chatsvc.domain.pricing import Tier
 
 SETTINGS = (
-    "server, data_dir, master_key, master_key_file, store, limits, engines, models, plans, webhooks, channels, notices, backup, retention,"
-    " egress, log, metrics"
+    "server, data_dir, master_key, master_key_file, store, limits, engines, models, plans, webhooks, website, channels, notices, backup,"
+    " retention, egress, log, metrics"
 )
 LIMITS = "requests_per_minute, max_in_flight, connections, connections_per_address, web_per_minute, web_daily"
 REPOSITORY = Path(__file__).resolve().parents[2]
