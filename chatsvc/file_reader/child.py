@@ -1,8 +1,9 @@
 """Child process that reads knowledge files. Bytes on standard input, entries or faults as JSON on standard output.
 
 Parsers of foreign files run here, with limits of memory and processor time, and without the service's rights, secrets and descriptors.
-The parent writes one line of JSON (`language`, `user`, `group`, `files` with `name` and `size`), then the files' bytes one after the
-other, and gets a line of JSON for each file as soon as it is read. A file that takes too long ends the process by SIGPROF.
+The parent writes one line of JSON (`language`, `user`, `group`, `files` with `name`, `size` and, for pages of a website, `charset`), then
+the files' bytes one after the other, and gets a line of JSON for each file as soon as it is read. A file that takes too long ends the
+process by SIGPROF.
 """
 
 from __future__ import annotations
@@ -62,8 +63,14 @@ def seconds(name: str, size: int) -> float:
 def main() -> None:
     """Read all files of one request."""
     request = json.loads(sys.stdin.buffer.readline())
-    _load([file["name"] for file in request["files"]])
-    for codec in ("utf-8-sig", "utf-16", "utf-16-be", "latin-1", "cp437", "ascii"):
+    _load(["" if "charset" in file else file["name"] for file in request["files"]])
+    codecs_needed: tuple[str, ...] = ("utf-8-sig", "utf-16", "utf-16-be", "latin-1", "cp437", "ascii")
+    if any("charset" in file for file in request["files"]):
+        from chatsvc.file_reader import website
+
+        codecs_needed += website.CODECS
+        website.read(b"<p>a", "")
+    for codec in codecs_needed:
         codecs.lookup(codec)  # its module is imported now: the other user may not be allowed to read the program
     _drop_privileges(request["user"], request["group"])
     _limit(max((file["size"] for file in request["files"]), default=0))
@@ -76,14 +83,19 @@ def answer(request: Any, source: IO[bytes], target: IO[bytes]) -> None:
         data = source.read(file["size"])
         # Processor time, not the clock: a busy machine must not make a good file fail.
         signal.setitimer(signal.ITIMER_PROF, seconds(file["name"], len(data)))
-        line = json.dumps(_read(file["name"], data, request["language"])).encode()
+        line = json.dumps(_read(file, data, request["language"])).encode()
         signal.setitimer(signal.ITIMER_PROF, 0)
         target.write(line + b"\n")
         target.flush()
 
 
-def _read(name: str, data: bytes, language: str) -> dict[str, Any]:
+def _read(file: dict[str, Any], data: bytes, language: str) -> dict[str, Any]:
+    name = file["name"]
     try:
+        if "charset" in file:
+            from chatsvc.file_reader import website
+
+            return website.read(data, file["charset"])
         parsed = knowledge_files.reader_of(name, READERS)(name, data, language)
     except knowledge_files.KnowledgeFileError as fault:
         return {"unit": fault.unit, "faults": [(one.line, one.code, one.facts) for one in fault.faults]}

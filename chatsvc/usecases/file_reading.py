@@ -10,7 +10,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
@@ -48,6 +48,12 @@ class FileReader:
             raise refusals.files_invalid(faults=faults)
         return [one for one in results if isinstance(one, dict)]
 
+    def read_pages(self, pages: Sequence[tuple[str, bytes, str]]) -> list[dict[str, Any] | None]:
+        """Return the content of each page of a website (address, bytes, charset); None for one that cannot be read."""
+        charsets = {url: charset for url, _, charset in pages}
+        results = self._results([(url, data) for url, data, _ in pages], "", charsets)
+        return [one if isinstance(one, dict) else None for one in results]
+
     def close(self) -> None:
         """Kill the process; called from another thread, it ends `read` with a refusal."""
         self._closed = True
@@ -60,11 +66,13 @@ class FileReader:
         self.close()
         self._process.communicate()
 
-    def _results(self, files: Sequence[tuple[str, bytes]], language: str) -> list[dict[str, Any] | KnowledgeFileError]:
+    def _results(
+        self, files: Sequence[tuple[str, bytes]], language: str, charsets: Mapping[str, str] | None = None
+    ) -> list[dict[str, Any] | KnowledgeFileError]:
         results: list[dict[str, Any] | KnowledgeFileError] = []
         while len(results) < len(files):
             rest = files[len(results) :]
-            lines, why = self._ask(rest, language)
+            lines, why = self._ask(rest, language, charsets)
             if self._closed:
                 raise refusals.reader_closed()
             results += [_result(name, json.loads(line)) for (name, _), line in zip(rest, lines, strict=False)]
@@ -79,9 +87,9 @@ class FileReader:
                     results += [KnowledgeFileError(name, [FileFault(1, "not_read")]) for name, _ in files[len(results) :]]
         return results
 
-    def _ask(self, files: Sequence[tuple[str, bytes]], language: str) -> tuple[list[bytes], str]:
+    def _ask(self, files: Sequence[tuple[str, bytes]], language: str, charsets: Mapping[str, str] | None) -> tuple[list[bytes], str]:
         """Give the process these files. Return its lines, and why there are fewer of them than files."""
-        named = [{"name": name, "size": len(data)} for name, data in files]
+        named = [{"name": name, "size": len(data), **({"charset": charsets[name]} if charsets else {})} for name, data in files]
         user, group = (os.geteuid(), os.getegid()) if os.geteuid() else (NOBODY, NOBODY)
         request = json.dumps({"language": language, "user": user, "group": group, "files": named}).encode()
         patience = _START_S + _SLOWDOWN * sum(seconds(name, len(data)) for name, data in files)
@@ -127,6 +135,8 @@ def _lines(answer: bytes) -> list[bytes]:
 def _result(name: str, found: dict[str, Any]) -> dict[str, Any] | KnowledgeFileError:
     if "faults" in found:
         return KnowledgeFileError(name, [FileFault(line, code, facts) for line, code, facts in found["faults"]], found["unit"])
+    if "lines" in found:
+        return found
     if found["assumed"]:
         _guess_languages([found["entries"][place] for place in found["assumed"]])
     return {"name": name, "entries": found["entries"], "synonyms": found["synonyms"]}

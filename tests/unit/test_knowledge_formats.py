@@ -358,7 +358,7 @@ def test_what_is_exported_is_read_back_as_it_was(raw: list[tuple[str, list[str],
         group.synonyms(1, pair)
         if not group.faults:
             gathered.synonyms(1, pair, "faq.md")
-    entries = list({(one.source, one.language, one.question.casefold()): one for one in gathered._entries}.values())
+    entries = list({(one.source, one.language, one.question.casefold()): one for one in gathered.entries}.values())
     known = [Entry("id", one.question, one.alt, one.answer, one.language, one.source) for one in entries]
     synonyms = [Synonyms(*one) for one in gathered._synonyms]
     if not known and not synonyms:

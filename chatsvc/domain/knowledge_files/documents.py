@@ -7,9 +7,10 @@ document aside); where a section makes several passages, each but the first adds
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import Any, NamedTuple
 
 from chatsvc.domain.knowledge_files.parsed import MAX_PHRASING, Gathering, Parsed, lines_of, one_line
 from chatsvc.domain.knowledge_files.prices import Price, heads_of, price_of, take_prices
@@ -44,6 +45,15 @@ class _DocumentSection:
     def unlabelled(self) -> _DocumentSection:
         """Return the section as text, its questions included."""
         return _DocumentSection(self.path, [*((line, [text]) for line, text in self.asked), *self.blocks])
+
+
+class Passage(NamedTuple):
+    """A passage with its line and its question. `key` is its heading and its place below it."""
+
+    line: int
+    question: str
+    text: str
+    key: str
 
 
 class Sections:
@@ -134,14 +144,14 @@ class Sections:
                     if priced := price_of(text, heads):
                         yield Price(line + nth * self._step, *priced, section.path[-1] if section.path else "")
 
-    def passages(self) -> Iterator[tuple[int, str, str]]:
-        """Yield line, question and text of each passage."""
+    def passages(self) -> Iterator[Passage]:
+        """Yield the passages in order."""
         questions = list(self.questions())
         for section in self._list if not questions else [one for one in self._list if not one.asked]:
             # one heading above all others is the document's name, and says nothing about where in it we are
             path = section.path[1:] if self._titles == 1 and section.path[1:] and section.path[0] == self._title else section.path
             for nth, (line, text) in enumerate(_packed(_pieces(section.unlabelled(), self._step))):
-                yield line, _question(path, text, alone=nth == 0), text
+                yield Passage(line, _question(path, text, alone=nth == 0), text, f"{': '.join(path)}#{nth}")
 
 
 def take(found: Gathering, sections: Sections, language: str | None) -> None:
@@ -149,13 +159,59 @@ def take(found: Gathering, sections: Sections, language: str | None) -> None:
 
     `language` is the one that the file names.
     """
+    take_labelled(found, sections, language)
+    take_prices(found, list(sections.prices()), language or found.default_language)
+    for one in sections.passages():
+        found.entry(one.line, one.question, (), one.text, language, once=False)
+
+
+def take_labelled(found: Gathering, sections: Sections, language: str | None) -> None:
+    """Make entries of labelled questions."""
     for section in sections.questions():
         (line, question), *others = section.asked
         answer = "\n\n".join("\n".join(lines) for _, lines in section.blocks)
         found.entry(line, question, others, answer, language)
-    take_prices(found, list(sections.prices()), language or found.default_language)
-    for line, question, text in sections.passages():
-        found.entry(line, question, (), text, language, once=False)
+
+
+class RecordedSections(Sections):
+    """Records headings and lines as plain data, for `replay`."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.calls: list[tuple[str, Any]] = []
+
+    def heading(self, level: int, text: str) -> None:
+        """See Sections.heading."""
+        self.calls.append(("heading", [level, text]))
+
+    def asked(self, *, closes: bool) -> None:
+        """See Sections.asked."""
+        self.calls.append(("asked", closes))
+
+    def question(self, text: str) -> None:
+        """See Sections.question."""
+        self.calls.append(("question", text))
+
+    def labelled(self, number: int, text: str) -> bool:  # noqa: ARG002  # `replay` looks at it
+        """See Sections.labelled."""
+        return False
+
+    def line(self, number: int, text: str, *, joined: bool = False) -> None:  # noqa: ARG002  # a page has no code to keep
+        """See Sections.line."""
+        self.calls.append(("line", text))
+
+
+def replay(calls: Sequence[Sequence[Any]], sections: Sections, left_out: Container[str]) -> None:
+    """Pass recorded headings and lines on, without some lines."""
+    for kind, value in calls:
+        if kind == "heading":
+            sections.heading(*value)
+        elif kind == "asked":
+            sections.asked(closes=value)
+        elif kind == "question":
+            sections.question(value)
+        elif value not in left_out and not (value and sections.labelled(1, value)):
+            sections.line(1, value)
 
 
 def parse_text(text: str, default_language: str, source: str) -> Parsed:

@@ -57,7 +57,7 @@ class Gathering:
     unit: str = "line"  # what the numbers of its faults count
     default_language: str = ""
     faults: list[FileFault] = field(default_factory=list)
-    _entries: list[ParsedEntry] = field(default_factory=list)
+    entries: list[ParsedEntry] = field(default_factory=list)  # those with faults too
     _assumed: list[int] = field(default_factory=list)
     _synonyms: dict[ParsedSynonyms, None] = field(default_factory=dict)
     _asked: dict[tuple[str, str, str], int] = field(default_factory=dict)  # (source, language, question) -> line
@@ -97,7 +97,7 @@ class Gathering:
         Without `language` it gets the default, which is noted.
         """
         if language is None:
-            self._assumed.append(len(self._entries))
+            self._assumed.append(len(self.entries))
             language = self.default_language
         question, source = one_line(question), source or self.source
         if not question:
@@ -113,10 +113,10 @@ class Gathering:
         first = self._asked.setdefault((source, language.lower(), question.casefold()), line)
         if once and question and first != line:
             self.fault(line, "question_twice", unit=self.unit, first=first)
-        if len(self._entries) == MAX_ENTRIES:
+        if len(self.entries) == MAX_ENTRIES:
             self.fault(line, "too_many_entries", most=MAX_ENTRIES)
             raise self._error()
-        self._entries.append(ParsedEntry(question, phrasings, answer, language, source, line))
+        self.entries.append(ParsedEntry(question, phrasings, answer, language, source, line))
 
     def _phrasings(self, alt: Iterable[tuple[int, str]], question: str) -> tuple[str, ...]:
         phrasings: dict[str, None] = {}
@@ -146,11 +146,11 @@ class Gathering:
 
     def done(self, nothing: str) -> Parsed:
         """Return the contents. Raises KnowledgeFileError for faults, and with the code `nothing` for an empty file."""
-        if not self._entries and not self._synonyms and not self.faults:
+        if not self.entries and not self._synonyms and not self.faults:
             self.fault(1, nothing)
         if self.faults:
             raise self._error()
-        return Parsed(self._entries, list(self._synonyms), tuple(self._assumed))
+        return Parsed(self.entries, list(self._synonyms), tuple(self._assumed))
 
     def _error(self) -> KnowledgeFileError:
         return KnowledgeFileError(self.source, sorted(self.faults, key=lambda fault: fault.line)[:_MAX_FAULTS], self.unit)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from html import unescape as unescape_references
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from chatsvc.domain.knowledge_files import documents
 from chatsvc.domain.knowledge_files.faults import FileFault
@@ -47,6 +47,13 @@ def parse_html(text: str, default_language: str, source: str, unit: str = "line"
     """Read a page in its declared language, else the default; raises KnowledgeFileError."""
     page = _PageParser(text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n"), Gathering(source, unit, default_language))
     return page.read()
+
+
+def lines_of_page(text: str) -> list[tuple[str, Any]]:
+    """Return the headings and lines of a page that is well formed, for `documents.replay`."""
+    sections = documents.RecordedSections()
+    _PageParser(text, Gathering(""), sections).walk()
+    return sections.calls
 
 
 def unescape(text: str) -> str:
@@ -89,10 +96,10 @@ def _tokens(text: str) -> Iterator[_TagToken]:
 class _PageParser:
     """Parser of a page's tokens, in order."""
 
-    def __init__(self, text: str, found: Gathering) -> None:
+    def __init__(self, text: str, found: Gathering, sections: documents.Sections | None = None) -> None:
         self._text, self._found = text, found
         self._language: str | None = None
-        self._sections = documents.Sections(found.unit)
+        self._sections = sections or documents.Sections(found.unit)
         self._place, self._line = 0, 1  # the line of the place up to which lines have been counted
         self._skipped, self._depth = "", 0  # the element that is left out, and how deep in it we are
         self._words: list[str] = []  # of the line or heading that is coming
@@ -109,6 +116,12 @@ class _PageParser:
             return self._found.done("no_text_page")
         if bad := NO_TEXT.search(self._text):
             self._found.text(self._text.count("\n", 0, bad.start()) + 1, bad.group())
+        self.walk()
+        documents.take(self._found, self._sections, self._language)
+        return self._found.done("no_text_page")
+
+    def walk(self) -> None:
+        """Pass headings and lines on to the sections."""
         for token in _tokens(self._text):
             self._line += self._text.count("\n", self._place, token.at)
             self._place = token.at
@@ -121,8 +134,6 @@ class _PageParser:
             else:
                 self._say(unescape(token.text))
         self._end_line()
-        documents.take(self._found, self._sections, self._language)
-        return self._found.done("no_text_page")
 
     def _skip(self, token: _TagToken) -> None:
         if token.tag == self._skipped:

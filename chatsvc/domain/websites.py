@@ -1,0 +1,359 @@
+"""Websites that are read as knowledge: their records, robots.txt, sitemaps, links, and the entries that their pages make. No I/O."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from fnmatch import fnmatchcase
+from html import unescape
+from typing import Any, NamedTuple
+from urllib.parse import unquote, urljoin, urlsplit, urlunsplit
+
+from chatsvc.domain.knowledge_files import KnowledgeFileError, documents
+from chatsvc.domain.knowledge_files.parsed import MAX_ANSWER, MAX_PHRASING, Gathering, is_language
+from chatsvc.domain.knowledge_files.prices import take_prices
+from chatsvc.domain.language import primary
+from chatsvc.domain.models import Entry
+
+STATES = ("idle", "reading", "review", "failed")
+PAGE_STATES = ("read", "unchanged", "skipped", "failed")
+MOST_PAGES = 200  # of a site, unless its owner says otherwise
+EVERY_DAYS = 7
+AGENT = "chatsvc"
+MOST_LINKS = 50_000  # addresses that are kept of one sitemap or site
+_LONGEST_URL = 500  # as that of an entry's source
+_MOST_DELAY_S = 10.0
+
+_OTHER_KIND = re.compile(
+    r"\.(?:jpe?g|png|gif|webp|svg|ico|css|js|mjs|json|xml|rss|atom|pdf|docx?|xlsx?|pptx?|zip|gz|rar|mp[34]|avi|mov|webm|woff2?|ttf|exe|ics)$",
+    re.IGNORECASE,
+)
+_LOCATION = re.compile(r"<(?:\w+:)?loc>\s*(?:<!\[CDATA\[)?\s*([^<\]\s]+)", re.IGNORECASE)
+_WORDS = {
+    "en": {
+        "hours": "Opening hours",
+        "contact": "Contact",
+        "telephone": "Telephone",
+        "email": "E-mail",
+        "address": "Address",
+        "closed": "closed",
+        "days": ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday", "Public holidays"),
+    },
+    "tr": {
+        "hours": "Çalışma saatleri",
+        "contact": "İletişim",
+        "telephone": "Telefon",
+        "email": "E-posta",
+        "address": "Adres",
+        "closed": "kapalı",
+        "days": ("Pazartesi", "Salı", "Çarşamba", "Perşembe", "Cuma", "Cumartesi", "Pazar", "Resmî tatiller"),
+    },
+}
+_DAYS = ("Mo", "Tu", "We", "Th", "Fr", "Sa", "Su", "Pu")  # of schema.org; "Pu" is PublicHolidays
+_SHORT_HOURS = re.compile(r"((?:Mo|Tu|We|Th|Fr|Sa|Su)(?:[-,](?:Mo|Tu|We|Th|Fr|Sa|Su))*)\s+(\d\d?:\d\d)(?::\d\d)?\s*-\s*(\d\d?:\d\d)")
+
+
+class Site(NamedTuple):
+    """A website of a bot. `read_at` is the end of the last reading, `changes` count those of its draft or of what was applied last."""
+
+    id: str
+    bot_id: str
+    url: str
+    include: Sequence[str]
+    exclude: Sequence[str]
+    max_pages: int
+    every_days: int
+    review: bool
+    state: str = "reading"
+    reason: str | None = None
+    started_at: int = 0
+    read_at: int | None = None
+    done: int = 0
+    of: int = 0
+    changes: Mapping[str, int] = {}
+
+
+class SitePage(NamedTuple):
+    """A page of a site. `content` is what `file_reader.website` returned, None where there is nothing to keep."""
+
+    url: str
+    state: str
+    reason: str | None = None
+    entries: int = 0
+    read_at: int = 0
+    etag: str | None = None
+    modified: str | None = None
+    digest: bytes = b""
+    content: Mapping[str, Any] | None = None
+
+
+class SiteEntry(NamedTuple):
+    """An entry that a site makes, identified by page and key. `entry_id` is that of the stored entry, "" for a new one."""
+
+    page: str
+    key: str
+    question: str
+    answer: str
+    language: str
+    alt: Sequence[str] = ()
+    entry_id: str = ""
+
+
+class SiteDifference(NamedTuple):
+    """Difference between a bot's knowledge and what its site says. `kept` are entries that a person has edited, with the site's text."""
+
+    added: Sequence[SiteEntry]
+    changed: Sequence[tuple[Entry, SiteEntry]]
+    removed: Sequence[Entry]
+    kept: Sequence[tuple[Entry, SiteEntry | None]]
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Count the changes by kind."""
+        return {name: len(getattr(self, name)) for name in self._fields}
+
+
+class Robots(NamedTuple):
+    """Rules of a robots.txt for this program (RFC 9309): each with whether it allows, and its pattern."""
+
+    rules: Sequence[tuple[bool, str]] = ()
+    sitemaps: Sequence[str] = ()
+    delay_s: float = 0.0
+
+    def allows(self, url: str) -> bool:
+        """Report whether a page may be read. The longest pattern that fits decides; of two of one length, the one that allows."""
+        parts = urlsplit(url)
+        path = unquote(parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+        fitting = [(len(pattern), allowed) for allowed, pattern in self.rules if _fits(path, unquote(pattern))]
+        return max(fitting)[1] if fitting else True
+
+
+def _fits(path: str, pattern: str) -> bool:
+    """Match a pattern with `*` and a final `$`, without backtracking over more than one star."""
+    first, *others = pattern.removesuffix("$").split("*")
+    if not path.startswith(first):
+        return False
+    at = len(first)
+    for nth, part in enumerate(others):
+        if pattern.endswith("$") and nth == len(others) - 1:
+            return len(path) - at >= len(part) and path.endswith(part)
+        at = path.find(part, at)
+        if at < 0:
+            return False
+        at += len(part)
+    return not pattern.endswith("$") or at == len(path)
+
+
+def parse_robots(text: str) -> Robots:
+    """Read a robots.txt: the groups that name this program, else those for all."""
+    groups: dict[str, list[tuple[bool, str]]] = {}
+    delays: dict[str, float] = {}
+    agents: list[str] = []
+    sitemaps, in_rules = [], False
+    for line in text.splitlines()[:MOST_LINKS]:
+        name, _, value = (part.strip() for part in line.partition("#")[0].partition(":"))
+        name = name.lower()
+        if name == "user-agent":
+            agents = [*([] if in_rules else agents), value.lower()]
+            groups.setdefault(value.lower(), [])
+            in_rules = False
+        elif name in {"allow", "disallow", "crawl-delay"}:
+            in_rules = True
+            for agent in agents:
+                if name == "crawl-delay":
+                    delays[agent] = min(float(value), _MOST_DELAY_S) if re.fullmatch(r"\d{1,4}(\.\d+)?", value) else 0.0
+                elif value:
+                    groups[agent].append((name == "allow", value))
+        elif name == "sitemap":
+            sitemaps.append(value)
+    own = AGENT if AGENT in groups else "*"
+    return Robots(groups.get(own, ()), sitemaps, delays.get(own, 0.0))
+
+
+def parse_sitemap(text: str) -> tuple[bool, list[str]]:
+    """Return whether a sitemap is an index of others, and its addresses. A list of lines is a sitemap too."""
+    if "<" not in text[:1000]:
+        return False, [line.strip() for line in text.splitlines() if line.strip()][:MOST_LINKS]
+    return "<sitemapindex" in text[:5000].lower(), [unescape(found) for found in _LOCATION.findall(text)][:MOST_LINKS]
+
+
+def page_address(base: str, link: str) -> str | None:
+    """Return the address of a linked page of the same host, in one spelling. None for other hosts, and for what is no page."""
+    try:
+        parts, own = urlsplit(urljoin(base, link.strip())), urlsplit(base)
+        if parts.scheme not in {"http", "https"} or parts.netloc.lower() != own.netloc.lower() or _OTHER_KIND.search(parts.path):
+            return None
+    except ValueError:
+        return None
+    query = "&".join(one for one in parts.query.split("&") if one and not one.startswith(("utm_", "fbclid=", "gclid=")))
+    # A sitemap that still has http addresses means the pages of the site's own scheme.
+    found = urlunsplit((own.scheme, own.netloc.lower(), parts.path or "/", query, ""))
+    return found if len(found) <= _LONGEST_URL and found.isprintable() and " " not in found else None
+
+
+def is_wanted(site: Site, url: str) -> bool:
+    """Report whether a page's path fits the site's patterns."""
+    path = unquote(urlsplit(url).path)
+    included = not site.include or any(fnmatchcase(path, one) for one in site.include)
+    return included and not any(fnmatchcase(path, one) for one in site.exclude)
+
+
+def entries_of(pages: Sequence[tuple[str, Mapping[str, Any]]], language: str) -> list[SiteEntry]:
+    """Make the entries of all pages, without what repeats on most of them. Each page is its address and its content."""
+    repeated = _repeated([content["lines"] for _, content in pages])
+    found: list[SiteEntry] = []
+    said: set[tuple[str, str]] = set()  # a text that two pages have is one entry
+    for url, content in pages:
+        keys: Counter[str] = Counter()
+        for one in _entries_of_page(url, content, repeated, language):
+            if (one.question, one.answer) in said:
+                continue
+            said.add((one.question, one.answer))
+            keys[one.key] += 1
+            found.append(one if keys[one.key] == 1 else one._replace(key=f"{one.key}#{keys[one.key]}"))
+    return found
+
+
+def _repeated(pages: Iterable[Sequence[Sequence[Any]]]) -> set[str]:
+    """Return the lines of text that more than half of the pages have, where there are enough to tell."""
+    counts: Counter[str] = Counter()
+    total = 0
+    for lines in pages:
+        total += 1
+        counts.update({text for kind, text in lines if kind == "line"})
+    return {text for text, count in counts.items() if text and total > 3 and count * 2 > total}
+
+
+def _entries_of_page(url: str, content: Mapping[str, Any], repeated: set[str], default: str) -> Iterable[SiteEntry]:
+    said = content["language"] or ""
+    language = primary(said) if is_language(said) else default
+    found, sections = Gathering("", default_language=language), documents.Sections()
+    documents.replay(content["lines"], sections, repeated)
+    for question, answer in content["questions"]:
+        found.entry(1, question, (), answer, language, once=False)
+    for question, answer in _facts(content["facts"], language):
+        found.entry(1, question, (), answer, language, once=False)
+    keys: list[str] = []
+    with suppress(KnowledgeFileError):  # too many faults or entries: the rest of the page is left out
+        documents.take_labelled(found, sections, language)
+        take_prices(found, list(sections.prices()), language)
+        keys = [one.question for one in found.entries]
+        for passage in sections.passages():
+            keys.append(passage.key)
+            found.entry(1, passage.question or content["title"], (), passage.text, language, once=False)
+    for key, one in zip(keys, found.entries, strict=False):
+        if one.question and one.answer and len(one.question) <= MAX_PHRASING and len(one.answer) <= MAX_ANSWER:
+            yield SiteEntry(url, key, one.question, one.answer, language, one.alt)
+
+
+def _facts(businesses: Sequence[Mapping[str, Any]], language: str) -> Iterable[tuple[str, str]]:
+    """Yield questions and answers of the opening hours and contact data that a page names."""
+    words: Mapping[str, Any] = _WORDS.get(language, _WORDS["en"])
+    for one in businesses:
+        name = f"{one['name']}: " if one.get("name") else ""
+        if lines := [f"{words['days'][day]}: {hours or words['closed']}" for day, hours in _hours(one.get("hours", ()))]:
+            yield f"{name}{words['hours']}", "\n".join(lines)
+        if lines := [f"{words[kind]}: {one[kind]}" for kind in ("telephone", "email", "address") if one.get(kind)]:
+            yield f"{name}{words['contact']}", "\n".join(lines)
+
+
+def _hours(given: Sequence[Any]) -> list[tuple[int, str]]:
+    """Return the hours of each day, from texts ("Mo-Fr 09:00-18:00") and from lists of days with the times."""
+    hours: dict[int, list[str]] = {}
+    for one in given:
+        if isinstance(one, str):
+            found = [(_span(days), opens, closes) for days, opens, closes in _SHORT_HOURS.findall(one)]
+        else:
+            days, opens, closes = one
+            found = [([_DAYS.index(day[:2]) for day in days if day[:2] in _DAYS], opens[:5], closes[:5])]
+        for numbers, opens, closes in found:
+            for day in numbers:
+                hours.setdefault(day, []).extend([f"{opens}-{closes}"] if opens and opens != closes else [])
+    return [(day, ", ".join(times)) for day, times in sorted(hours.items())]
+
+
+def _span(days: str) -> list[int]:
+    numbers: list[int] = []
+    for part in days.split(","):
+        first, _, last = part.partition("-")
+        start, end = _DAYS.index(first), _DAYS.index(last or first)
+        numbers += range(start, end + 1) if end >= start else [*range(start, 7), *range(end + 1)]
+    return numbers
+
+
+def adopted(new: Sequence[SiteEntry], applied: Sequence[SiteEntry], current: Mapping[str, Entry]) -> list[SiteEntry]:
+    """Return what was applied, with the entries that already stand for a page and question: those of an account that was imported."""
+    known, taken = {(one.page, one.key) for one in applied}, {one.entry_id for one in applied}
+    there = {(entry.source, entry.question): entry for entry in current.values() if entry.source and entry.id not in taken}
+    twins = [(one, there.pop((one.page, one.question), None)) for one in new if (one.page, one.key) not in known] if there else []
+    return [*applied, *(one._replace(entry_id=twin.id, answer=twin.answer) for one, twin in twins if twin)]
+
+
+def difference(new: Sequence[SiteEntry], applied: Sequence[SiteEntry], current: Mapping[str, Entry]) -> SiteDifference:
+    """Compare what a site says with what it said when it was applied. `current` are the stored entries, by id.
+
+    An entry that a person has removed stays removed.
+    """
+    added: list[SiteEntry] = []
+    changed: list[tuple[Entry, SiteEntry]] = []
+    removed: list[Entry] = []
+    kept: list[tuple[Entry, SiteEntry | None]] = []
+    before = {(one.page, one.key): one for one in adopted(new, applied, current)}
+    for one in new:
+        row = before.pop((one.page, one.key), None)
+        if row is None:
+            added.append(one)
+        elif (entry := current.get(row.entry_id)) and (row.question, row.answer) != (one.question, one.answer):
+            if _is_edited(entry, row):
+                kept.append((entry, one))
+            else:
+                changed.append((entry, one))
+    for row in before.values():
+        if entry := current.get(row.entry_id):
+            if _is_edited(entry, row):
+                kept.append((entry, None))
+            else:
+                removed.append(entry)
+    return SiteDifference(added, changed, removed, kept)
+
+
+def changed_entries(entries: Sequence[Entry], found: SiteDifference) -> list[Entry]:
+    """Return a bot's entries as they will be."""
+    changed = {entry.id: entry._replace(question=one.question, answer=one.answer) for entry, one in found.changed}
+    removed = {entry.id for entry in found.removed}
+    kept = [changed.get(entry.id, entry) for entry in entries if entry.id not in removed]
+    return [*kept, *(Entry(f"new {nth}", one.question, tuple(one.alt), one.answer, one.language) for nth, one in enumerate(found.added))]
+
+
+def edited(applied: Sequence[SiteEntry], current: Mapping[str, Entry]) -> list[tuple[Entry, SiteEntry]]:
+    """Return the entries that a person has edited, with the site's texts."""
+    found = [(current[row.entry_id], row) for row in applied if row.entry_id in current]
+    return [(entry, row) for entry, row in found if _is_edited(entry, row)]
+
+
+def _is_edited(entry: Entry, row: SiteEntry) -> bool:
+    return (entry.question, entry.answer) != (row.question, row.answer)
+
+
+def lost_pages(new: Sequence[SiteEntry], applied: Sequence[SiteEntry], failed: Iterable[str]) -> bool:
+    """Report whether more than a third of the pages with entries are gone: a site that is half empty has a fault."""
+    before = {one.page for one in applied}
+    gone = before - ({one.page for one in new} - set(failed))
+    return len(gone) * 3 > len(before)
+
+
+def pack(value: Any) -> bytes:
+    """Serialise what is kept of a page or a draft."""
+    import zlib
+
+    return zlib.compress(json.dumps(value, ensure_ascii=False).encode(), 1)
+
+
+def unpack(packed: bytes) -> Any:
+    """Read what `pack` made."""
+    import zlib
+
+    return json.loads(zlib.decompress(packed))
