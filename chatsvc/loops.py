@@ -22,7 +22,7 @@ COLLECT_EVERY_S = SWEEP_EVERY_S = FLUSH_EVERY_S = MASK_EVERY_S = 10.0
 FILES_EVERY_S = 3.0
 BACKUP_CHECK_S = 60.0
 RETENTION_EVERY_S = 600.0
-RETURN_EVERY_S = 5.0
+RETURN_EVERY_S = SITES_EVERY_S = 5.0
 WARM_RETRY_S = 60.0
 MANY_OBJECTS = 20_000  # are collected in some 10 ms
 
@@ -69,6 +69,7 @@ def run_loops(services: Services, db: StoreDatabase) -> list[Loop]:
         of_one("search of conversations", lambda: search.work_off(services), SEARCH_EVERY_S),
         of_one("retention", lambda: retention.once(services), RETENTION_EVERY_S),
         of_one("return of conversations", lambda: handling.return_overdue(services), RETURN_EVERY_S),
+        background.run("websites", services.site_readings.look, SITES_EVERY_S, expected=store),
         background.run("search indexes", lambda: services.knowledge.warm(services.account_cache), WARM_RETRY_S, expected=store, once=True),
     ]
 

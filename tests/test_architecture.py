@@ -146,11 +146,12 @@ LIBRARIES = {
     "prometheus_client": {"metrics"},
     "psycopg": {"store/postgres"},
     "pypdf": {"file_reader/pdf.py"},
+    "selectolax": {"file_reader/website.py"},
     "segno": {"dashboard/qr.py"},
     "sqlite3": {"store/sqlite"},
     "uvloop": {"cli/serve.py", "cli/demo.py"},
     "yaml": {"config", "dashboard/catalogue.py"},
-    "yarl": {"http/parser.py", "webhooks"},
+    "yarl": {"http/parser.py", "outbound/session.py"},
 }
 # What skins may know of the store: how it tells that it cannot be used.
 FAULTS_OF_THE_STORE = {"StoreUnavailable", "StoreInUse", "SchemaTooNew"}
@@ -420,6 +421,7 @@ BY_THE_DASHBOARD_ALONE = {name for name, operation in OPERATIONS.items() if oper
     "knowledge.preview_show",
     "knowledge.set",
     "knowledge.show",
+    "site.preview",
     "test.add",
     "test.show",
     "test.remove",

@@ -1,4 +1,4 @@
-"""`chatsvc knowledge`: add, list, remove, history, undo, search, test, lint, unanswered, export."""
+"""`chatsvc knowledge`: add, list, remove, history, undo, search, test, lint, unanswered, site, export."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from chatsvc.cli import progress
 from chatsvc.cli.files import InputFile, InputPath, OutputFile, OutputPath
 from chatsvc.cli.knowledge_questions import lint, search, unanswered
 from chatsvc.cli.knowledge_reading import parsed_knowledge, read_files, read_knowledge
+from chatsvc.cli.knowledge_sites import site
 from chatsvc.cli.knowledge_tests import test
 from chatsvc.cli.output import call, call_all, counted, echo, json_option, show, written
 from chatsvc.cli.words import BOT
@@ -24,10 +25,11 @@ FILE = InputPath()
 
 @click.group()
 def knowledge() -> None:
-    """Manage a bot's knowledge: add files, list, search, remove, test, check, export.
+    """Manage a bot's knowledge: add files, read a website, list, search, remove, test, check, export.
 
     \b
     chatsvc knowledge add BOT faq.md prices.csv delivery.html
+    chatsvc knowledge site add BOT https://www.example.com
     chatsvc knowledge search BOT "are you open on sundays?"
     chatsvc knowledge test BOT
     chatsvc knowledge lint BOT
@@ -36,7 +38,7 @@ def knowledge() -> None:
     """
 
 
-for command in (search, test, lint, unanswered):
+for command in (search, test, lint, unanswered, site):
     knowledge.add_command(command)
 
 

@@ -12,6 +12,9 @@ from chatsvc.domain.terminal import one_line
 _FIELDS = {
     "account.name": "the account's name",
     "bot.name": "the bot's name",
+    "site.max_pages": "--max-pages",
+    "site.every": "--every",
+    "site.pattern": "a pattern of --include or --exclude",
     "key.name": "the key's name",
     "operator.name": "the operator's name",
 }
@@ -148,6 +151,9 @@ SENTENCES: dict[str, str | Callable[[Mapping[str, Any]], str]] = {
     "reader_unavailable": "the process that reads files cannot be started: {fault}",
     "event_unknown": "the event {event!r} cannot be chosen; there are {events}",
     "events_missing": "choose an event: {events}",
+    "site_not_found": "there is no website {site}",
+    "site_not_added": "the bot has the website {url} already, or {most} others",
+    "site_without_draft": "no draft waits for the website {site}",
     "target_refused": "the address is refused: {fault}",
     "mail_not_set_up": "mail is not set up: give the server under `notices.smtp` in the configuration",
     "webhook_pulled": "this webhook only keeps its events (--pull): there is no address to send a test to",

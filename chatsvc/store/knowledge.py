@@ -138,7 +138,7 @@ def replace_within(connection: Connection, bot_id: str, files: Sequence[FromFile
         entries += before.entries
         synonyms += before.synonyms
     after = _rows(files, origin.at)
-    after = after._replace(entries=_numbered(connection, after.entries))
+    after = after._replace(entries=numbered(connection, after.entries))
     changes.insert(connection, bot_id, after)
     changes.record(connection, bot_id, origin, "add", Rows(entries, synonyms), after, files=[file.name for file in files])
     return gone
@@ -193,7 +193,7 @@ def _rows_of_file(connection: Connection, bot_id: str, file: FromFile) -> Rows:
     )
 
 
-def _numbered(connection: Connection, rows: Iterable[StoredEntry]) -> list[StoredEntry]:
+def numbered(connection: Connection, rows: Iterable[StoredEntry]) -> list[StoredEntry]:
     """Number new rows behind all others."""
     (last,) = connection.execute("SELECT coalesce(max(number), 0) FROM knowledge_entries").fetchone()
     return [row._replace(number=number) for number, row in enumerate(rows, start=last + 1)]
@@ -217,7 +217,7 @@ async def create(db: Database, bot_id: str, entry: Entry, origin: ChangeOrigin, 
     """Insert one entry that comes from no file, and record the change."""
 
     def unit(connection: Connection) -> Entry:
-        after = Rows(_numbered(connection, [StoredEntry(0, entry, None, origin.at)]))
+        after = Rows(numbered(connection, [StoredEntry(0, entry, None, origin.at)]))
         changes.insert(connection, bot_id, after)
         changes.record(connection, bot_id, origin, "create", Rows(), after)
         return entry

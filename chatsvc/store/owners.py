@@ -31,6 +31,7 @@ _OWNER = {
     "conversation": f"SELECT o.id FROM conversations r {_OWNED}",
     "request": f"SELECT o.id FROM requests r {_OF_BOT}",
     "appointment": f"SELECT o.id FROM appointments r {_OF_BOT}",
+    "site": f"SELECT o.id FROM sites r {_OF_BOT}",
     "attempt": f"SELECT o.id FROM webhook_attempts r {_OF_BOT}",
 }
 KINDS = frozenset(_OWNER)

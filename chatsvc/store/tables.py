@@ -178,6 +178,10 @@ TABLES = (
     Table("knowledge_changes", BOT, changed="at"),
     # Names operators, and is bounded: not exported.
     Table("bot_test_runs", BOT, changed="at"),
+    # A site's entries are exported as knowledge; where the site is added again, its reading finds them by page and question.
+    Table("sites", BOT, changed="max(started_at, coalesce(read_at, 0))"),
+    Table("site_pages", BOT, changed="read_at"),
+    Table("site_entries", BOT),
     Table(
         "unanswered_questions",
         BOT,

@@ -19,6 +19,7 @@ from chatsvc.domain.knowledge_changes import ChangeContent
 from chatsvc.domain.models import AccountUsage, Bot, Entry, FirstRecords, NewKey
 from chatsvc.domain.operators import NewOperator, Operator, OperatorSession, actor_of
 from chatsvc.domain.refusals import Refused
+from chatsvc.domain.websites import Site
 from chatsvc.store import audit, owners
 from chatsvc.store.database import StoreUnavailable
 from chatsvc.usecases.services import Services
@@ -105,6 +106,15 @@ OPERATIONS: Mapping[str, Operation] = {
     "knowledge.add": Operation("knowledge.add", CHANGE, EDITOR, ("bot",)),
     "knowledge.list": Operation("knowledge.list_all", LOOK, READER, ("bot",)),
     "knowledge.set": Operation("knowledge.put", CHANGE, EDITOR, ("bot", "entry")),
+    "site.add": Operation("sites.add", CHANGE, EDITOR, ("bot",)),
+    "site.list": Operation("sites.list_all", LOOK, READER, ("bot",)),
+    "site.state": Operation("sites.state", LOOK, READER, ("site",)),
+    "site.show": Operation("sites.show", LOOK, READER, ("site",)),
+    "site.sync": Operation("sites.sync", CHANGE, EDITOR, ("site",)),
+    "site.preview": Operation("sites.preview", EXPORT, EDITOR, ("site",)),
+    "site.apply": Operation("sites.apply", CHANGE, EDITOR, ("site",)),
+    "site.discard": Operation("sites.discard", CHANGE, EDITOR, ("site",)),
+    "site.remove": Operation("sites.remove", CHANGE, EDITOR, ("site",)),
     "knowledge.preview": Operation("previews.begin", EXPORT, EDITOR, ("bot", "entry")),
     "knowledge.preview_show": Operation("previews.show", LOOK, READER, ("bot",)),
     "knowledge.lint": Operation("previews.lint", LOOK, READER, ("bot",)),
@@ -344,6 +354,8 @@ def _made(result: Any) -> tuple[str | None, dict[str, str]]:
             return None, {"session": session_id}
         case FirstRecords(account=AccountUsage(account=account), bot=Bot(id=bot_id), key=NewKey(key=key)):
             return account.id, {"account": account.id, "bot": bot_id, "key": key.id}
+        case Site(id=site_id):
+            return None, {"site": site_id}
         case Entry(id=entry_id):
             return None, {"entry": entry_id}
         case ChangeContent(change=change):

@@ -71,16 +71,24 @@ async def kept(services: Services, caller: Caller, *, bot: str, files: Sequence[
 
 
 def changes(
-    bot: Bot, before: KnowledgeContent, after: KnowledgeContent, questions: Iterable[PastQuestion], progress: Progress
+    bot: Bot,
+    before: KnowledgeContent,
+    after: KnowledgeContent,
+    questions: Iterable[PastQuestion],
+    progress: Progress,
+    *,
+    phrasings: bool = True,
 ) -> list[AnswerChange]:
-    """Compare two versions of a bot's knowledge by their answers; worst first. Past questions and all phrasings are asked."""
+    """Compare two versions of a bot's knowledge by their answers; worst first. Past questions are asked, and `phrasings` of all entries."""
     from chatsvc.engines.knowledge import questions as judged
     from chatsvc.engines.knowledge.search.index import KnowledgeIndex
 
+    asked = _distinct([*questions, *(_phrasings(before) + _phrasings(after) if phrasings else ())])
+    if not asked:
+        return []
     progress("indexing", 0, 0)
     groups = [[group.words for group in one.synonyms] for one in (before, after)]
     indexes = [KnowledgeIndex(one.entries, bot.language, own, cached=_CACHED) for one, own in zip((before, after), groups, strict=True)]
-    asked = _distinct([*questions, *_phrasings(before), *_phrasings(after)])
 
     found: list[AnswerChange] = []
     for done, one in enumerate(asked, start=1):

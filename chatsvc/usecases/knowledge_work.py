@@ -80,6 +80,8 @@ def plain(entries: Any, synonyms: Any) -> dict[str, Any]:
 
 def main() -> None:
     """Do the work of one request: the child's entry point."""
+    from chatsvc.domain import websites
+    from chatsvc.language.language_detection import guess
     from chatsvc.usecases import knowledge_lint, knowledge_preview
     from chatsvc.usecases.knowledge_preview import KnowledgeContent, PastQuestion
 
@@ -91,10 +93,13 @@ def main() -> None:
     if work["kind"] == "preview":
         questions = [PastQuestion(*one) for one in work["questions"]]
         before, after = versions
-        for change in knowledge_preview.changes(bot, before, after, questions, _progress()):
+        for change in knowledge_preview.changes(bot, before, after, questions, _progress(), phrasings=work["phrasings"]):
             _tell("item", change._asdict())
         for outcome in knowledge_preview.broken_tests(bot, before, after, work["now_ms"]):
             _tell("item", outcome._asdict())
+    elif work["kind"] == "site":
+        for one in websites.entries_of(work["pages"], bot.language):
+            _tell("item", one._replace(language=guess(f"{one.question} {one.answer}") or one.language)._asdict())
     else:
         (version,) = versions
         groups = [group.words for group in version.synonyms]

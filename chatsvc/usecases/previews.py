@@ -22,6 +22,7 @@ from chatsvc.domain.actors import Caller
 from chatsvc.domain.bot_tests import BotTestOutcome
 from chatsvc.domain.knowledge_findings import LintFinding
 from chatsvc.domain.models import Bot, Entry
+from chatsvc.domain.websites import Site
 from chatsvc.store import knowledge as stored
 from chatsvc.usecases import bots, knowledge, knowledge_preview, knowledge_work
 from chatsvc.usecases.knowledge_preview import AnswerChange
@@ -39,10 +40,11 @@ _PATIENCE_S = 3.0  # that the caller waits for a short computation
 
 @dataclass
 class PreviewDraft:
-    """Change that a preview is about. An entry to write, an entry to remove, or files as `file_reading` read them."""
+    """Change that a preview is about. An entry to write, an entry to remove, the draft of a website, or files as they were read."""
 
     entry: Entry | None = None
     removed: Entry | None = None
+    site: Site | None = None
     files: Sequence[dict[str, Any]] = ()
 
 
@@ -142,10 +144,24 @@ async def begin(
     else:
         written = None if question is None else knowledge.draft(chatbot, question, answer, alt, language)
         draft, after = await services.offload(lambda: _with_entry(before, written, entry))
-    past = await knowledge_preview.past_questions(services, caller, bot=bot)
+    return await compare(services, caller, chatbot, draft, before, after)
+
+
+async def compare(
+    services: Services, caller: Caller, bot: Bot, draft: PreviewDraft, before: Version, after: Version, *, phrasings: bool = True
+) -> Computation:
+    """Begin to compare two versions of a bot's knowledge by its past questions and, with `phrasings`, those of all entries."""
+    past = await knowledge_preview.past_questions(services, caller, bot=bot.id)
     versions = await services.offload(lambda: [knowledge_work.plain(*before), knowledge_work.plain(*after)])
-    work = {"kind": "preview", "bot": _asker(chatbot), "versions": versions, "questions": past, "now_ms": services.clock()}
-    made = Computation(str(uuid.uuid4()), chatbot.id, "preview", draft, questions=len(past))
+    work = {
+        "kind": "preview",
+        "bot": asker(bot),
+        "versions": versions,
+        "questions": past,
+        "now_ms": services.clock(),
+        "phrasings": phrasings,
+    }
+    made = Computation(str(uuid.uuid4()), bot.id, "preview", draft, questions=len(past))
 
     def take(items: list[dict[str, Any]]) -> None:
         made.broken = [BotTestOutcome(**item) for item in items if "passed" in item]
@@ -180,7 +196,8 @@ def _with_entry(before: Version, written: Entry | None, entry_id: str | None) ->
     return PreviewDraft(entry=changed), before._replace(entries=in_place)
 
 
-def _asker(bot: Bot) -> dict[str, Any]:
+def asker(bot: Bot) -> dict[str, Any]:
+    """Return the settings of a bot on which its answers depend, as plain data."""
     return bot._replace(instructions=None, description=None)._asdict()
 
 
@@ -198,7 +215,7 @@ async def lint(services: Services, caller: Caller, *, bot: str) -> Computation:
     _, chatbot = await bots.resolve(services, caller, bot)
     version = await stored.whole(services.db, chatbot.id)
     versions = await services.offload(lambda: [knowledge_work.plain(*version)])
-    work = {"kind": "lint", "bot": _asker(chatbot), "versions": versions}
+    work = {"kind": "lint", "bot": asker(chatbot), "versions": versions}
     made = Computation(str(uuid.uuid4()), chatbot.id, "lint")
 
     def take(items: list[dict[str, Any]]) -> None:

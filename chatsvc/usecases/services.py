@@ -12,6 +12,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, TypeVar
 
 from chatsvc import background
+from chatsvc.domain.errors import CommandError
 from chatsvc.domain.limiter import Limiter, RateLimiter
 from chatsvc.domain.plans import with_webhooks
 from chatsvc.domain.tallies import Tallies
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from chatsvc.domain.cursors import Cursors
     from chatsvc.domain.nodes import ServiceNode
     from chatsvc.engines import Engine
+    from chatsvc.outbound.website import WebsiteClient
     from chatsvc.store.database import Database
     from chatsvc.store.master_key import MasterKey
     from chatsvc.usecases.account_cache import AccountCache
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
     from chatsvc.usecases.mailer import Mailer
     from chatsvc.usecases.outbox import Outbox
     from chatsvc.usecases.previews import Computations
+    from chatsvc.usecases.site_reading import SiteReadings
     from chatsvc.usecases.trials import Trials
     from chatsvc.usecases.whatsapp import WhatsAppInbox
     from chatsvc.webhooks.courier import Courier
@@ -188,6 +191,29 @@ class Services:
         return make_courier(self.config, self.secret, self.own_port() or self.config.server.port, self.egress)
 
     @cached_property
+    def website(self) -> WebsiteClient:
+        """Client that reads websites. Built at first use as well; raises CommandError where `website.ca_file` cannot be used."""
+        from chatsvc.outbound.guarded import Guard
+        from chatsvc.outbound.tls import client_context
+        from chatsvc.outbound.website import WebsiteClient
+        from chatsvc.webhooks.courier import own_of
+
+        settings = self.config.website
+        try:
+            tls = client_context(settings.ca_file)
+        except OSError as fault:
+            raise CommandError(f"website.ca_file {settings.ca_file} cannot be used: {fault.strerror or fault}") from None
+        own = own_of(self.config, self.own_port() or self.config.server.port)
+        return WebsiteClient(Guard(own, settings.allowed_networks, plain=True), self.egress, tls)
+
+    @cached_property
+    def site_readings(self) -> SiteReadings:
+        """Readings of websites in the background."""
+        from chatsvc.usecases.site_reading import SiteReadings
+
+        return SiteReadings(self)
+
+    @cached_property
     def dispatcher(self) -> Dispatcher:
         """Dispatcher of webhook deliveries, built at first use as well."""
         from chatsvc.webhooks.dispatcher import Dispatcher
@@ -205,6 +231,10 @@ class Services:
             await self.computations.close()
         if "examinations" in vars(self) and self.examinations.task:
             await background.cancel(self.examinations.task)
+        if "site_readings" in vars(self):
+            await self.site_readings.close()
+        if "website" in vars(self):
+            await self.website.close()
         if "whatsapp" in vars(self):
             await self.whatsapp.close()
         if "outbox" in vars(self):

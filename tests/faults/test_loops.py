@@ -25,7 +25,7 @@ from chatsvc.store.deliveries import Outcome
 from chatsvc.store.sqlite.group_commit import GroupCommitDatabase
 from chatsvc.tls import files
 from chatsvc.tls.certificates import self_signed
-from chatsvc.usecases import backups, handling, mailer, outbox, retention, search, unanswered, unfinished_turns, webhooks
+from chatsvc.usecases import backups, handling, mailer, outbox, retention, search, site_reading, unanswered, unfinished_turns, webhooks
 from chatsvc.usecases.account_cache import AccountCache
 from chatsvc.usecases.knowledge_cache import KnowledgeCache
 from chatsvc.webhooks import dispatcher
@@ -44,6 +44,7 @@ LOOPS: dict[str, tuple[Any, str]] = {
     "retention": (retention, "once"),
     "search of conversations": (search, "work_off"),
     "return of conversations": (handling, "return_overdue"),
+    "websites": (site_reading.SiteReadings, "look"),
     "search indexes": (KnowledgeCache, "warm"),
     "certificate": (files.CertificateFiles, "look"),
     "interrupted turns": (unfinished_turns, "settle_all"),
@@ -68,6 +69,7 @@ OTHERS = {
     "outbox queue",
     "poller of the team's group",
     "rate limit",
+    "reading of a website",
     "read receipt",
     "sending of a message",
     "sessions that end late",

@@ -74,6 +74,9 @@ def test_every_column_is_exported_or_declared_as_local(database: Path, table: Ta
             "mails",
             "conversation_views",
             "bot_test_runs",
+            "sites",
+            "site_pages",
+            "site_entries",
         }
         processes = {"nodes", "leases", "open_turns"}
         own = {"store_facts", "audit_records", "conversation_counts", "incoming_keys"}

@@ -321,7 +321,7 @@ def test_the_process_answers_with_lines_of_progress_items_and_an_end(monkeypatch
     bot = Bot("b", "a", "Inn", None, "offline", True, 0, 0, 0, language="en")._asdict()
     version = knowledge_work.plain([Entry("1", "Parking?", (), "Behind the house.", "en"), Entry("2", "parking", (), "Yes.", "en")], [])
     versions = [version, {**version, "entries": []}]
-    preview = {"kind": "preview", "bot": bot, "versions": versions, "questions": [["parking", "asked", 3]], "now_ms": 0}
+    preview = {"kind": "preview", "bot": bot, "versions": versions, "questions": [["parking", "asked", 3]], "now_ms": 0, "phrasings": True}
     monkeypatch.setattr("os.nice", lambda _: 0)
     monkeypatch.setattr(knowledge_work, "_EVERY_S", 0.0)
     for work, kinds in ((preview, {"lost"}), ({"kind": "lint", "bot": bot, "versions": [version]}, {"duplicate_phrasing"})):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from functools import cache
 from typing import Any
+from uuid import uuid4
 
 import pytest
 
@@ -13,7 +14,9 @@ from chatsvc.domain import refusals
 from chatsvc.domain.actors import ANONYMOUS, Actor, Caller, Role, Scope
 from chatsvc.domain.captures import Captured
 from chatsvc.domain.refusals import Refused
+from chatsvc.domain.websites import Site
 from chatsvc.engines import Reply
+from chatsvc.store import sites
 from chatsvc.usecases import accounts, bots, captures, conversations, keys, knowledge, operators, webhooks
 from chatsvc.usecases.administration import OPERATIONS, Effect, perform
 from chatsvc.usecases.file_reading import read_files
@@ -26,10 +29,11 @@ LEAST = {
     " knowledge.lint knowledge.show knowledge.preview_show knowledge.history knowledge.show_change request.list appointment.list"
     " conversation.list conversation.show conversation.find conversation.view inbox.list inbox.appointments inbox.assignees today"
     " usage usage.whatsapp"
-    " channel.list channel.snippet test.run test.show"
+    " channel.list channel.snippet test.run test.show site.list site.state site.show"
     " conversation.rows conversation.see saved_reply.list",
     Role.EDITOR: "knowledge.add knowledge.remove knowledge.export knowledge.kept knowledge.past_questions knowledge.forget_unanswered"
     " knowledge.set knowledge.preview knowledge.undo unanswered.answer unanswered.add test.add test.remove"
+    " site.add site.sync site.preview site.apply site.discard site.remove"
     " request.set appointment.set conversation.take conversation.reply conversation.release conversation.type"
     " conversation.note conversation.assign saved_reply.set saved_reply.remove closed.add closed.remove",
     Role.OWNER: "account.list account.show bot.create bot.set bot.apply bot.sync bot.compare bot.activate bot.deactivate bot.delete"
@@ -76,6 +80,8 @@ async def furnished(caller: conftest.Caller, engine: ScriptedEngine) -> dict[str
     (conversation,) = (await conversations.list_all(services, ADMIN, bot=caller.bot)).items
     key = (await keys.list_all(services, ADMIN, account=caller.account)).items[0].key
     await operators.add(services, ADMIN, email=f"{caller.account}@example.com", account=caller.account, role="reader")
+    site = Site(str(uuid4()), caller.bot, "https://127.0.0.1/", [], [], 1, 0, review=True, state="idle")
+    await sites.create(services.db, site)
     return {
         "account": caller.account,
         "bot": caller.bot,
@@ -83,6 +89,7 @@ async def furnished(caller: conftest.Caller, engine: ScriptedEngine) -> dict[str
         "entry": entry.id,
         "request": request.id,
         "conversation": conversation.id,
+        "site": site.id,
     }
 
 
@@ -99,6 +106,7 @@ def arguments(name: str, ids: dict[str, str]) -> dict[str, Any]:
         "closed.remove": {"first": "2026-12-31"},
         "bot.apply": {"file": "bot.yaml", "text": "name: x"},
         "bot.sync": {"files": []},
+        "site.add": {"url": "https://127.0.0.2/"},
         "test.add": {"ask": "open?", "decision": "answer"},
         "test.remove": {"test": "x"},
         "bot.compare": {"file": "bot.yaml", "text": "name: x"},
@@ -215,6 +223,7 @@ async def test_a_list_without_a_filter_shows_the_scope_alone(name: str, make_cal
         "mail.list",
         "node.list",
         "saved_reply.list",
+        "site.list",
     ):
         pytest.skip("has no list over accounts")
     mine, other, third = [await make_caller() for _ in range(3)]

@@ -6,14 +6,17 @@ from typing import TYPE_CHECKING
 
 from chatsvc.domain import bot_tests, times
 from chatsvc.domain.shapes import Json
+from chatsvc.domain.websites import SiteDifference
 
 if TYPE_CHECKING:
     from chatsvc.domain.bot_tests import BotTestOutcome
     from chatsvc.domain.knowledge_changes import ChangeContent, KnowledgeChange
     from chatsvc.domain.models import Entry
+    from chatsvc.domain.websites import Site, SiteEntry
     from chatsvc.usecases.bot_sync import SyncResult
     from chatsvc.usecases.knowledge import Addition, QuestionResult, WholeKnowledge
     from chatsvc.usecases.knowledge_preview import KnowledgeContent
+    from chatsvc.usecases.sites import ShownSite
     from chatsvc.usecases.unanswered import Cleared, UnansweredGroup
 
 
@@ -69,6 +72,42 @@ def sync_result(result: SyncResult) -> Json:
         for step in result.plan
     ]
     return {"plan": plan, "failed": [{"bot": bot, **test_outcome(outcome)} for bot, outcome in result.failed]}
+
+
+def site(result: Site) -> Json:
+    """Write a website of a bot."""
+    return {
+        "id": result.id,
+        "url": result.url,
+        "state": result.state,
+        "reason": result.reason,
+        "read_at": times.with_millis(result.read_at) if result.read_at else None,
+        "progress": {"done": result.done, "of": result.of},
+        "changes": {kind: result.changes.get(kind, 0) for kind in SiteDifference._fields},
+        "include": list(result.include),
+        "exclude": list(result.exclude),
+        "max_pages": result.max_pages,
+        "every_days": result.every_days,
+        "review": result.review,
+    }
+
+
+def shown_site(result: ShownSite) -> Json:
+    """Write a website with its pages, its draft and the entries that a person has edited."""
+    draft = result.difference and {
+        "added": [{"source": one.page, "question": one.question, "answer": one.answer} for one in result.difference.added],
+        "changed": [_both(entry, one) for entry, one in result.difference.changed],
+        "removed": [_both(one, None) for one in result.difference.removed],
+        "kept": [_both(entry, one) for entry, one in result.difference.kept],
+    }
+    pages = [{"url": one.url, "state": one.state, "reason": one.reason, "entries": one.entries} for one in result.pages]
+    edited = [_both(entry, one) for entry, one in result.edited]
+    return {**site(result.site), "pages": pages, "draft": draft, "edited": edited, "unanswered": list(result.unanswered)}
+
+
+def _both(entry: Entry, one: SiteEntry | None) -> Json:
+    texts = {"question": one.question, "answer": one.answer} if one else None
+    return {"id": entry.id, "source": entry.source, "question": entry.question, "answer": entry.answer, "site": texts}
 
 
 def knowledge_change(result: KnowledgeChange) -> Json:

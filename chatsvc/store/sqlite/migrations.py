@@ -748,6 +748,61 @@ MIGRATIONS: tuple[str, ...] = (
     "",
     # 40: number of a process's latest transaction.
     "ALTER TABLE nodes ADD COLUMN written INTEGER NOT NULL DEFAULT 0",
+    # 41: websites that bots read. `draft` holds what a reading made and nobody has applied yet; `site_entries` is what was applied.
+    """
+    CREATE TABLE sites (
+        number INTEGER PRIMARY KEY,
+        bot_id TEXT NOT NULL REFERENCES bots (id),
+        id TEXT NOT NULL UNIQUE,
+        url TEXT NOT NULL,
+        include TEXT NOT NULL,
+        exclude TEXT NOT NULL,
+        max_pages INTEGER NOT NULL,
+        every_days INTEGER NOT NULL,
+        review INTEGER NOT NULL,
+        state TEXT NOT NULL,
+        reason TEXT,
+        started_at INTEGER NOT NULL,
+        read_at INTEGER,
+        due_at INTEGER,
+        done INTEGER NOT NULL,
+        pages INTEGER NOT NULL,
+        changes TEXT NOT NULL,
+        draft BLOB
+    ) STRICT;
+    CREATE UNIQUE INDEX sites_of_bot ON sites (bot_id, url);
+    CREATE INDEX sites_reading ON sites (state);
+    CREATE INDEX sites_due ON sites (due_at);
+    CREATE TABLE site_pages (
+        number INTEGER PRIMARY KEY,
+        bot_id TEXT NOT NULL REFERENCES bots (id),
+        site INTEGER NOT NULL REFERENCES sites (number),
+        url TEXT NOT NULL,
+        state TEXT NOT NULL,
+        reason TEXT,
+        entries INTEGER NOT NULL,
+        read_at INTEGER NOT NULL,
+        etag TEXT,
+        modified TEXT,
+        digest BLOB NOT NULL,
+        parsed BLOB
+    ) STRICT;
+    CREATE UNIQUE INDEX site_pages_of_site ON site_pages (site, url);
+    CREATE INDEX site_pages_of_bot ON site_pages (bot_id);
+    CREATE TABLE site_entries (
+        number INTEGER PRIMARY KEY,
+        bot_id TEXT NOT NULL REFERENCES bots (id),
+        site INTEGER NOT NULL REFERENCES sites (number),
+        page TEXT NOT NULL,
+        key TEXT NOT NULL,
+        question TEXT NOT NULL,
+        answer TEXT NOT NULL,
+        language TEXT NOT NULL,
+        entry_id TEXT NOT NULL
+    ) STRICT;
+    CREATE UNIQUE INDEX site_entries_of_site ON site_entries (site, page, key);
+    CREATE INDEX site_entries_of_bot ON site_entries (bot_id);
+    """,
 )
 
 

@@ -1,0 +1,177 @@
+"""`chatsvc knowledge site`: add, list, show, sync, apply, discard, remove."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import click
+
+from chatsvc.cli import progress
+from chatsvc.cli.output import call, json_option, show
+from chatsvc.cli.words import BOT
+from chatsvc.domain.errors import CommandError
+
+COLUMNS = ("id", "url", "state", "reason", "read_at", "changes")
+PAGES = ("url", "state", "reason", "entries")
+_EVERY_S = 0.5
+
+
+@click.group()
+def site() -> None:
+    """Read websites as knowledge, and read them again when they change.
+
+    What a reading would change waits as a draft: `show`, then `apply` or `discard`. Entries that a person has edited stay.
+
+    \b
+    chatsvc knowledge site add BOT https://www.example.com
+    chatsvc knowledge site sync ID
+    chatsvc knowledge site show ID
+    chatsvc knowledge site apply ID
+    """
+
+
+@site.command()
+@click.argument("bot", type=BOT)
+@click.argument("url")
+@click.option("--include", metavar="GLOB", multiple=True, help="Read only pages whose path fits, such as '/help/*'; may be repeated.")
+@click.option("--exclude", metavar="GLOB", multiple=True, help="Leave out pages whose path fits; may be repeated.")
+@click.option("--max-pages", type=int, default=200, show_default=True, help="Maximum number of pages.")
+@click.option("--every", "every_days", type=int, metavar="DAYS", default=7, show_default=True, help="Read again; 0 is only by hand.")
+@click.option("--review", type=click.Choice(["on", "off"]), default="on", show_default=True, help="Whether a draft waits for `apply`.")
+@json_option
+@click.pass_context
+def add(ctx: click.Context, /, bot: str, url: str, as_json: bool, **given: Any) -> None:
+    """Add a website to a bot's knowledge; the service reads it in the background.
+
+    Pages come from the sitemap, else from links of the same host. robots.txt is kept, and a page a second is read. Sites on private
+    addresses are refused unless `website.allowed_networks` has them.
+
+    \b
+    Examples:
+      chatsvc knowledge site add 6f1c... https://www.example.com
+      chatsvc knowledge site add 6f1c... https://www.example.com/tr/ --include '/tr/*' --exclude '/tr/blog/*' --review off
+    """
+    review = given.pop("review") == "on"
+    include, exclude = list(given.pop("include")), list(given.pop("exclude"))
+    show(call(ctx, "site.add", bot=bot, url=url, include=include, exclude=exclude, review=review, **given), as_json)
+
+
+@site.command("list")
+@click.argument("bot", type=BOT)
+@json_option
+@click.pass_context
+def list_(ctx: click.Context, bot: str, as_json: bool) -> None:
+    """List the websites of a bot.
+
+    Shows the state of each (idle, reading, review, failed) with the reason of a failure.
+
+    \b
+    Examples:
+      chatsvc knowledge site list 6f1c...
+    """
+    show(call(ctx, "site.list", bot=bot), as_json, COLUMNS)
+
+
+@site.command("show")
+@click.argument("id_", metavar="ID")
+@json_option
+@click.pass_context
+def show_(ctx: click.Context, id_: str, as_json: bool) -> None:
+    """Show a website: its pages with what became of them, and the draft that waits.
+
+    The draft has the entries that would be added, changed and removed, those that a person has edited and that stay (kept), the past
+    questions whose answers would change, and the tests that would fail.
+
+    \b
+    Examples:
+      chatsvc knowledge site show 90be... --json
+    """
+    found = call(ctx, "site.show", site=id_)
+    if as_json:
+        show(found, True)
+        return
+    draft, pages, edited = found.pop("draft"), found.pop("pages"), found.pop("edited")
+    show(found, False)
+    for kind in ("added", "changed", "removed", "kept") if draft else ():
+        for one in draft[kind]:
+            show({kind: f"{one['question']} ({one['source']})"}, False)
+    for one in draft["answers"] if draft else ():
+        show({one["kind"]: f"{one['question']}: {one['before'] or '-'} -> {one['after'] or '-'}"}, False)
+    show({"edited": [one["question"] for one in edited], "test would fail": draft["broken_tests"] if draft else []}, False)
+    show(pages, False, PAGES)
+
+
+@site.command()
+@click.argument("id_", metavar="ID")
+@json_option
+@click.pass_context
+def sync(ctx: click.Context, id_: str, as_json: bool) -> None:
+    """Read a website again, and return when it is read.
+
+    Exit status 1 if the reading fails; the knowledge is then as before.
+
+    \b
+    Examples:
+      chatsvc knowledge site sync 90be...
+    """
+    with progress.shown("reading") as told:
+        found = call(ctx, "site.sync", site=id_)
+        while found["state"] == "reading":
+            told("reading", found["progress"]["done"], found["progress"]["of"])
+            time.sleep(_EVERY_S)
+            found = call(ctx, "site.state", site=id_)
+    show(found, as_json)
+    if found["state"] == "failed":
+        raise CommandError(f"the website could not be read: {found['reason']}")
+
+
+@site.command()
+@click.argument("id_", metavar="ID")
+@json_option
+@click.pass_context
+def apply(ctx: click.Context, id_: str, as_json: bool) -> None:
+    """Apply the draft that waits for a website.
+
+    The change stands in `knowledge history` and can be taken back.
+
+    \b
+    Examples:
+      chatsvc knowledge site apply 90be...
+    """
+    show(call(ctx, "site.apply", site=id_), as_json)
+
+
+@site.command()
+@click.argument("id_", metavar="ID")
+@json_option
+@click.pass_context
+def discard(ctx: click.Context, id_: str, as_json: bool) -> None:
+    """Discard the draft that waits for a website.
+
+    The next reading makes another one.
+
+    \b
+    Examples:
+      chatsvc knowledge site discard 90be...
+    """
+    show(call(ctx, "site.discard", site=id_), as_json)
+
+
+@site.command()
+@click.argument("id_", metavar="ID")
+@click.option("--yes", is_flag=True, help="Confirm the removal.")
+@json_option
+@click.pass_context
+def remove(ctx: click.Context, id_: str, yes: bool, as_json: bool) -> None:
+    """Remove a website with its entries.
+
+    The removal of the entries stands in `knowledge history` and can be taken back.
+
+    \b
+    Examples:
+      chatsvc knowledge site remove 90be... --yes
+    """
+    if not yes:
+        raise click.UsageError("this removes the website and its entries: add --yes")
+    show(call(ctx, "site.remove", site=id_), as_json)

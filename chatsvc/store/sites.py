@@ -1,0 +1,220 @@
+"""Queries of the websites that bots read: the sites, their pages, and which entries of the knowledge are theirs."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from chatsvc.domain import websites
+from chatsvc.domain.knowledge_changes import ChangeOrigin
+from chatsvc.domain.models import Entry
+from chatsvc.domain.websites import Site, SiteEntry, SitePage
+from chatsvc.store import knowledge, knowledge_changes
+from chatsvc.store.database import Connection, Database
+from chatsvc.store.knowledge_changes import Rows, StoredEntry
+
+MOST_SITES = 20  # of a bot
+_SITE = "id, bot_id, url, include, exclude, max_pages, every_days, review, state, reason, started_at, read_at, done, pages, changes"
+_PAGE = "url, state, reason, entries, read_at, etag, modified, digest"
+_ALL_ENTRIES = f"{knowledge_changes.SELECT_ENTRIES} WHERE bot_id = ? ORDER BY number"
+_NUMBER = "(SELECT number FROM sites WHERE id = ?1)"
+
+
+class SiteOutcome(NamedTuple):
+    """End of a reading. `draft` waits for a person; None where there is none."""
+
+    state: str
+    reason: str | None
+    changes: Mapping[str, int]
+    draft: Sequence[SiteEntry] | None = None
+
+
+def _site(row: Sequence[Any]) -> Site:
+    values = dict(zip(Site._fields, row, strict=True))
+    lists = {name: json.loads(values[name]) for name in ("include", "exclude", "changes")}
+    return Site(**{**values, **lists, "review": bool(values["review"])})
+
+
+async def create(db: Database, site: Site) -> bool:
+    """Insert a site, to be read at once. False where the bot has it, or MOST_SITES, already."""
+
+    def unit(connection: Connection) -> bool:
+        (others,) = connection.execute("SELECT count(*) FROM sites WHERE bot_id = ?", (site.bot_id,)).fetchone()
+        if others >= MOST_SITES:
+            return False
+        made = connection.execute(
+            f"INSERT INTO sites ({_SITE}) VALUES ({', '.join('?' * 15)}) ON CONFLICT (bot_id, url) DO NOTHING",
+            (*site[:3], json.dumps(site.include), json.dumps(site.exclude), *site[5:7], int(site.review), *site[8:14], "{}"),
+        )
+        return bool(made.rowcount)
+
+    return await db.write(unit)
+
+
+async def of_bot(db: Database, bot_id: str) -> list[Site]:
+    """List the sites of a bot in the order of their addition."""
+    sql = f"SELECT {_SITE} FROM sites WHERE bot_id = ? ORDER BY number"
+    return await db.read(lambda connection: list(map(_site, connection.execute(sql, (bot_id,)))))
+
+
+async def find(db: Database, site_id: str) -> Site | None:
+    """Look up a site."""
+
+    def unit(connection: Connection) -> Site | None:
+        row = connection.execute(f"SELECT {_SITE} FROM sites WHERE id = ?", (site_id,)).fetchone()
+        return _site(row) if row else None
+
+    return await db.read(unit)
+
+
+async def begin(db: Database, site_id: str, at: int) -> None:
+    """Begin a reading, unless one is under way. A draft that waits is dropped: the reading makes a new one."""
+    sql = """
+        UPDATE sites SET state = 'reading', reason = NULL, started_at = ?2, done = 0, pages = 0, draft = NULL, due_at = NULL
+        WHERE id = ?1 AND state <> 'reading'
+    """
+    await db.write(lambda connection: connection.execute(sql, (site_id, at)).rowcount)
+
+
+async def wanted(db: Database, now: int) -> list[tuple[str, str]]:
+    """List the ids and states of sites whose reading is due or was interrupted."""
+    sql = """
+        SELECT s.id, s.state FROM sites s JOIN bots b ON b.id = s.bot_id JOIN accounts o ON o.id = b.account_id
+        WHERE s.number IN (SELECT number FROM sites WHERE state = 'reading' UNION SELECT number FROM sites WHERE due_at <= ?)
+            AND o.deleted_at IS NULL ORDER BY s.started_at
+    """
+    return await db.read(lambda connection: [(site_id, state) for site_id, state in connection.execute(sql, (now,))])
+
+
+async def pages(db: Database, site_id: str, *, contents: bool = False) -> list[SitePage]:
+    """List the pages of a site, with or without their contents."""
+
+    def unit(connection: Connection) -> list[SitePage]:
+        content = "parsed" if contents else "NULL"
+        rows = connection.execute(f"SELECT {_PAGE}, {content} FROM site_pages WHERE site = {_NUMBER} ORDER BY url", (site_id,))
+        return [SitePage._make((*row[:-2], bytes(row[-2]), websites.unpack(row[-1]) if row[-1] else None)) for row in rows]
+
+    return await db.read(unit)
+
+
+async def save_pages(db: Database, site: Site, found: Sequence[SitePage], done: int, of: int) -> None:
+    """Write pages that were read, and the progress. A page without new content keeps its old one unless it is gone."""
+    rows = [(site.id, site.bot_id, *one[:-1], websites.pack(one.content) if one.content is not None else None) for one in found]
+
+    def unit(connection: Connection) -> None:
+        connection.execute("UPDATE sites SET done = ?2, pages = ?3 WHERE id = ?1", (site.id, done, of))
+        connection.executemany(
+            f"""
+            INSERT INTO site_pages (site, bot_id, {_PAGE}, parsed)
+            SELECT number, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11 FROM sites WHERE id = ?1
+            ON CONFLICT (site, url) DO UPDATE SET state = excluded.state, reason = excluded.reason, read_at = excluded.read_at,
+                etag = excluded.etag, modified = excluded.modified, digest = excluded.digest, parsed = excluded.parsed
+            """,
+            rows,
+        )
+
+    await db.write(unit)
+
+
+async def finish(db: Database, site: Site, outcome: SiteOutcome, at: int, due_at: int | None, counts: Mapping[str, int] | None) -> None:
+    """End a reading. `counts` are the entries of the pages that the site has now, None where nothing is known of them."""
+    draft = websites.pack(outcome.draft) if outcome.draft is not None else None
+
+    def unit(connection: Connection) -> None:
+        connection.execute(
+            """
+            UPDATE sites SET state = ?2, reason = ?3, changes = ?4, draft = ?5, due_at = ?6, read_at = coalesce(?7, read_at) WHERE id = ?1
+            """,
+            (site.id, outcome.state, outcome.reason, json.dumps(dict(outcome.changes)), draft, due_at, None if outcome.reason else at),
+        )
+        if counts is not None:
+            gone = f"DELETE FROM site_pages WHERE site = {_NUMBER} AND url NOT IN (SELECT value FROM json_each(?2))"
+            connection.execute(gone, (site.id, json.dumps(list(counts))))
+            entries = f"UPDATE site_pages SET entries = ?2 WHERE site = {_NUMBER} AND url = ?3"
+            connection.executemany(entries, [(site.id, count, url) for url, count in counts.items()])
+
+    await db.write(unit)
+
+
+async def draft(db: Database, site_id: str) -> list[SiteEntry] | None:
+    """Read the draft that waits for a person."""
+
+    def unit(connection: Connection) -> list[SiteEntry] | None:
+        row = connection.execute("SELECT draft FROM sites WHERE id = ?", (site_id,)).fetchone()
+        return [SiteEntry(*one) for one in websites.unpack(row[0])] if row and row[0] else None
+
+    return await db.read(unit)
+
+
+async def applied(db: Database, site_id: str) -> list[SiteEntry]:
+    """List what a site said as it was applied."""
+    return await db.read(lambda connection: _applied(connection, site_id))
+
+
+def _applied(connection: Connection, site_id: str) -> list[SiteEntry]:
+    sql = f"SELECT page, key, question, answer, language, entry_id FROM site_entries WHERE site = {_NUMBER} ORDER BY number"
+    return [SiteEntry._make((*row[:5], (), row[5])) for row in connection.execute(sql, (site_id,))]
+
+
+def _stored(connection: Connection, bot_id: str) -> dict[str, StoredEntry]:
+    rows = connection.execute(_ALL_ENTRIES, (bot_id,))
+    return {row.entry.id: row for row in knowledge_changes.entries_of(rows)}
+
+
+async def apply(db: Database, site: Site, new: Sequence[SiteEntry], origin: ChangeOrigin, done: Callable[[object], None]) -> dict[str, int]:
+    """Bring the knowledge to what a site says, except for entries that a person has edited; record the change. Returns its counts."""
+
+    def unit(connection: Connection) -> dict[str, int]:
+        stored = _stored(connection, site.bot_id)
+        current = {entry_id: row.entry for entry_id, row in stored.items()}
+        rows = websites.adopted(new, _applied(connection, site.id), current)
+        found = websites.difference(new, rows, current)
+        ids = {(one.page, one.key): one.entry_id for one in rows}
+        added = [one._replace(entry_id=str(uuid.uuid4())) for one in found.added]
+        ids |= {(one.page, one.key): one.entry_id for one in added}
+        made = [Entry(one.entry_id, one.question, tuple(one.alt), one.answer, one.language, one.page) for one in added]
+        before = Rows([stored[one.id] for one in (*(entry for entry, _ in found.changed), *found.removed)])
+        edited = [stored[e.id]._replace(entry=e._replace(question=one.question, answer=one.answer)) for e, one in found.changed]
+        fresh = knowledge.numbered(connection, [StoredEntry(0, entry, None, origin.at) for entry in made])
+        after = Rows([*edited, *fresh])
+        if before.entries or after.entries:
+            knowledge_changes.delete(connection, site.bot_id, before)
+            knowledge_changes.insert(connection, site.bot_id, after)
+            knowledge_changes.record(connection, site.bot_id, origin, "add", before, after, files=[site.url])
+        connection.execute(f"DELETE FROM site_entries WHERE site = {_NUMBER}", (site.id,))
+        connection.executemany(
+            f"""
+            INSERT INTO site_entries (site, bot_id, page, key, question, answer, language, entry_id)
+            VALUES ({_NUMBER}, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+            """,
+            [(site.id, site.bot_id, *one[:5], ids[one.page, one.key]) for one in new],
+        )
+        settle = "UPDATE sites SET state = 'idle', draft = NULL, changes = ?2 WHERE id = ?1"
+        connection.execute(settle, (site.id, json.dumps(found.counts)))
+        return found.counts
+
+    return await db.write(unit, done)
+
+
+async def discard(db: Database, site_id: str) -> None:
+    """Drop the draft of a site."""
+    sql = "UPDATE sites SET state = 'idle', draft = NULL, changes = '{}' WHERE id = ? AND state = 'review'"
+    await db.write(lambda connection: connection.execute(sql, (site_id,)).rowcount)
+
+
+async def remove(db: Database, site: Site, origin: ChangeOrigin, done: Callable[[object], None]) -> None:
+    """Delete a site with its pages and its entries; the change of the knowledge is recorded."""
+
+    def unit(connection: Connection) -> None:
+        stored, ids = _stored(connection, site.bot_id), {one.entry_id for one in _applied(connection, site.id)}
+        before = Rows([row for entry_id, row in stored.items() if entry_id in ids])
+        if before.entries:
+            knowledge_changes.delete(connection, site.bot_id, before)
+            knowledge_changes.record(connection, site.bot_id, origin, "remove", before, Rows(), files=[site.url])
+        for table in ("site_entries", "site_pages"):
+            connection.execute(f"DELETE FROM {table} WHERE site = {_NUMBER}", (site.id,))
+        connection.execute("DELETE FROM sites WHERE id = ?", (site.id,))
+
+    await db.write(unit, done)
