@@ -200,8 +200,8 @@ class _Reading:
                 url, known = address, self._known.get(address)
             else:
                 return SitePage(url, "skipped", "redirect", read_at=at), None
-        if answer.status == 304 and known:
-            return known._replace(state="unchanged", reason=None, read_at=at), None
+        if answer.status == 304 and known and known.content:
+            return _unchanged(known, at), None
         if answer.status in {404, 410}:
             return self._failed(url, None, "not_found"), None
         if answer.status != 200:
@@ -209,8 +209,8 @@ class _Reading:
         if answer.kind not in _PAGES:
             return SitePage(url, "skipped", "no_page", read_at=at), None
         digest = hashlib.sha256(answer.body).digest()
-        if known and known.content is not None and known.digest == digest:
-            return known._replace(state="unchanged", reason=known.content["reason"], read_at=at), None
+        if known and known.content and known.digest == digest:
+            return _unchanged(known, at), None
         page = SitePage(url, "read", None, 0, at, answer.etag, answer.modified, digest)
         return page, (answer.body, answer.charset)
 
@@ -274,6 +274,11 @@ class _Reading:
         if not any(difference.counts.values()):
             return SiteOutcome("idle", None, difference.counts), counts
         return SiteOutcome("review" if site.review else "idle", None, difference.counts, entries), counts
+
+
+def _unchanged(page: SitePage, at: int) -> SitePage:
+    reason = page.content["reason"] if page.content else None
+    return page._replace(state="skipped" if reason else "unchanged", reason=reason, read_at=at)
 
 
 async def _bot_of(services: Services, site: Site) -> Bot:

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
-import pytest
+import asyncio
+import gzip
+from collections.abc import Callable
 
+import pytest
+from aiohttp.web import Request, Response
+
+from chatsvc.usecases import site_reading
 from tests.websites.conftest import Reader
 from tests.websites.server import WebsiteServer
 from tests.websites.shapes import SHAPES, facts, page_of
@@ -14,6 +20,10 @@ pytestmark = pytest.mark.postgres
 def sitemap(server: WebsiteServer, paths: list[str]) -> str:
     places = "".join(f"<url><loc>{server.url}{path.lstrip('/')}</loc></url>" for path in paths)
     return f'<?xml version="1.0"?><urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{places}</urlset>'
+
+
+def redirect(place: str) -> Callable[[Request], Response]:
+    return lambda _: Response(status=302, headers={"Location": place})
 
 
 def fill(server: WebsiteServer, count: int, version: int = 0) -> None:
@@ -56,3 +66,132 @@ async def test_a_site_of_300_pages_changes_between_two_readings(reader: Reader, 
     assert after[price].alt == entries[price].alt
     assert (entries[price].answer, after[price].answer) == ("Adult ticket 14: 54 EUR", "Adult ticket 14: 55 EUR")
     assert "How long does workshop 20 take?" not in after
+
+
+def page(*sections: tuple[str, str], head: str = "") -> str:
+    """A page with a text under each heading."""
+    return f"<html lang=en><head>{head}</head><body>{''.join(f'<h2>{name}</h2><p>{text}</p>' for name, text in sections)}</body></html>"
+
+
+async def test_an_entry_that_a_person_has_edited_or_removed_stays_so(reader: Reader, server: WebsiteServer) -> None:
+    server.pages = {"/": page(("Open?", "From 9."), ("Parking?", "Behind."), ("Dogs?", "No."), ("Pay?", "Cash."))}
+    site = await reader.add(server.url, review=False)
+    assert (site.state, site.changes["added"]) == ("idle", 4)
+    bot, first = reader.caller.bot, await reader.entries()
+    await reader.do("knowledge.set", bot=bot, entry=first["Open?"].id, question="Open?", answer="From 10.", alt=["hours?"])
+    await reader.do("knowledge.set", bot=bot, entry=first["Dogs?"].id, question="Dogs?", answer="No.", alt=["my dog?"])
+    await reader.do("knowledge.remove", bot=bot, entry=first["Parking?"].id)
+    server.pages["/"] = page(("Open?", "From 8."), ("Parking?", "In front."), ("Dogs?", "Small ones."))
+    site = await reader.sync(site.id)
+    assert site.changes == {"added": 0, "changed": 1, "removed": 1, "kept": 1}
+    after = await reader.entries()
+    assert {name: one.answer for name, one in after.items()} == {"Open?": "From 10.", "Dogs?": "Small ones."}
+    assert (after["Dogs?"].id, after["Dogs?"].alt) == (first["Dogs?"].id, ("my dog?",))
+    ((entry, own),) = (await reader.do("site.show", site=site.id)).edited
+    assert (entry.answer, own.answer) == ("From 10.", "From 8.")
+    (change, *_) = (await reader.do("knowledge.history", bot=bot)).items
+    assert (change.title, change.origin.actor.name) == (server.url, "website")
+    await reader.do("knowledge.undo", bot=bot, change=change.origin.id)
+    assert {name: one.answer for name, one in (await reader.entries()).items()} == {"Open?": "From 10.", "Dogs?": "No.", "Pay?": "Cash."}
+    await reader.do("site.remove", site=site.id)
+    assert (await reader.do("site.list", bot=bot), list(await reader.entries())) == ([], ["Pay?"])  # it was not the site's any more
+
+
+async def test_a_site_that_is_down_or_half_empty_changes_nothing(reader: Reader, server: WebsiteServer) -> None:
+    paths = ["/", *(f"/{number}" for number in range(8))]
+    server.pages = {path: page((f"Question {path}", f"Answer of {path}.")) for path in paths}
+    server.pages["/sitemap.xml"] = sitemap(server, paths)
+    site = await reader.add(server.url, review=False)
+    before = await reader.entries()
+    assert len(before) == 9
+    server.down = True
+    site = await reader.sync(site.id)
+    assert (site.state, site.reason) == ("failed", "robots_unavailable")
+    server.down = False
+    kept = dict(server.pages)
+    for path in ("/1", "/2", "/3", "/4"):
+        del server.pages[path]
+    site = await reader.sync(site.id)
+    assert (site.state, site.reason) == ("failed", "half_empty")
+    del server.pages["/"]
+    assert (await reader.sync(site.id)).reason == "not_found"
+    assert await reader.entries() == before
+    server.pages = kept
+    del server.pages["/1"]
+    site = await reader.sync(site.id)
+    assert (site.state, site.reason, site.changes["removed"]) == ("idle", None, 1)
+    server.pages["/2"] = lambda _: Response(status=500)
+    assert (await reader.sync(site.id)).state == "idle"
+    assert len(await reader.entries()) == 8  # a page that fails once keeps its entries
+
+
+async def test_robots_links_and_odd_pages_are_named(reader: Reader, server: WebsiteServer) -> None:
+    links = "".join(
+        f'<a href="{one}">x</a>' for one in ("private/a", "/js", "/old", "/deep/1", "/far", "/file", "/quiet", "/photo.jpg", "//x")
+    )
+    server.pages = {
+        "/robots.txt": "User-agent: *\nDisallow: /private\nDisallow: /*.php$\nAllow: /private/open\nSitemap: /map-index.xml\n",
+        "/": page(("Welcome", "Hello there."), head=f"<base href='/'>{links}"),
+        "/js": '<html><body><div id="root"></div><script src="app.js"></script></body></html>',
+        "/old": redirect("/new"),
+        "/new": page(("Moved", "Here.")).encode(),
+        "/deep/1": lambda _: Response(text=page(("Trap", "x")) + '<a href="/deep/1?n=1">on</a>', content_type="text/html"),
+        "/far": redirect("http://127.0.0.9/"),
+        "/file": lambda _: Response(body=b"%PDF-1.4", content_type="application/pdf"),
+        "/quiet": page(("Quiet", "Text."), head='<meta name="robots" content="noindex">'),
+        "/private/a": page(("Secret", "Text.")),
+    }
+    site = await reader.add(server.url, include=["/*"], exclude=["/excluded/*"], max_pages=50)
+    assert await reader.pages(site.id) == {
+        "/": ("read", None),
+        "/js": ("skipped", "needs_javascript"),
+        "/new": ("read", None),
+        "/deep/1": ("read", None),
+        "/deep/1?n=1": ("read", None),
+        "/far": ("failed", "other_host"),
+        "/file": ("skipped", "no_page"),
+        "/quiet": ("skipped", "noindex"),
+        "/private/a": ("skipped", "robots"),
+    }
+    assert "/private/a" not in server.asked
+
+
+async def test_an_index_of_packed_sitemaps_is_read(reader: Reader, server: WebsiteServer) -> None:
+    server.pages = {
+        "/robots.txt": f"Sitemap: {server.url}sitemap-index.xml",
+        "/sitemap-index.xml": f"<sitemapindex><sitemap><loc>{server.url}sitemap.gz</loc></sitemap></sitemapindex>",
+        "/sitemap.gz": gzip.compress(sitemap(server, ["/a", "/b?x=1&amp;y=2"]).encode()),
+        "/": page(("Home", "Text.")) + '<a href="/not-in-the-map">x</a>',
+        "/a": page(("Şube saatleri", "09:00 ile 18:00 arası açığız, ğüşiöç."))
+        .replace("<head>", "<head><meta charset=iso-8859-9>")
+        .encode("cp1254"),
+        "/b": page(("B", "Text of b.")),
+    }
+    site = await reader.add(server.url, review=False, max_pages=2)
+    assert await reader.pages(site.id) == {"/": ("read", None), "/a": ("read", None), "/b?x=1&y=2": ("skipped", "too_many_pages")}
+    assert (await reader.entries())["Şube saatleri"].answer == "09:00 ile 18:00 arası açığız, ğüşiöç."
+
+
+async def test_a_reading_that_was_interrupted_goes_on_where_it_was(
+    reader: Reader, server: WebsiteServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server.pages = {f"/{number}": page((f"Question {number}", f"Answer {number}.")) for number in range(6)}
+    server.pages |= {"/": page(("Home", "Text.")), "/sitemap.xml": sitemap(server, ["/", *(f"/{number}" for number in range(6))])}
+    monkeypatch.setattr(site_reading, "BATCH", 2)
+    reached = asyncio.Event()
+
+    def stop(_: Request) -> Response:
+        reached.set()
+        return Response(status=200, text="late")
+
+    server.pages["/4"] = stop
+    site_id = (await reader.do("site.add", bot=reader.caller.bot, url=server.url)).id
+    await reached.wait()
+    await reader.caller.app.services.site_readings.close()
+    assert (await reader.do("site.state", site=site_id)).state == "reading"
+    server.pages["/4"] = page(("Question 4", "Answer 4."))
+    server.asked.clear()
+    await reader.caller.app.services.site_readings.look()
+    site = await reader.read(site_id)
+    assert (site.state, site.changes["added"]) == ("review", 7)
+    assert [path for path in server.asked if path[1:].isdigit()] == ["/3", "/4", "/5"]

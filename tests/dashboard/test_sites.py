@@ -1,0 +1,107 @@
+"""The pages of a bot's websites."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from ipaddress import ip_network
+
+import pytest
+import pytest_asyncio
+
+from chatsvc.usecases import site_reading
+from tests.dashboard.client import Client
+from tests.dashboard.site import Site
+from tests.websites.server import WebsiteServer
+from tests.websites.shapes import page_of
+
+OPEN = "<html lang=en><body><h1>Atelier</h1><h2>Are you open on Saturday?</h2><p>No, never.</p></body></html>"
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def website(site: Site) -> AsyncIterator[WebsiteServer]:
+    """A website of three pages."""
+    services = site.app.services
+    services.config = replace(services.config, website=replace(services.config.website, allowed_networks=(ip_network("127.0.0.0/8"),)))
+    async with WebsiteServer({"/": page_of(2, 0, ["/a", "/b", "/gone"]), "/a": page_of(10), "/b": OPEN}) as running:
+        yield running
+
+
+@pytest.fixture(autouse=True)
+def no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Read without the pause between two pages."""
+    monkeypatch.setattr(site_reading, "PAUSE_S", 0.0)
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def path(site: Site) -> str:
+    """The page of the websites of the bot of `site.mine`, which speaks English."""
+    await site.do("bot.set", bot=site.mine.bot, language="en")
+    return f"/bots/{site.mine.bot}/knowledge/sites"
+
+
+async def test_a_website_is_added_read_applied_and_removed(
+    site: Site, website: WebsiteServer, path: str, editor: Client, reader: Client
+) -> None:
+    assert "The bot reads no website yet." in (await reader.get(path)).text
+    assert (await reader.get(path)).forms("site.add") == []
+    page = await editor.settled(await editor.submit(path, "site.add", url=website.url))
+    one = page.path
+    assert "waits for you" in page.text
+    assert "What this reading changes" in page.text
+    assert "How long does workshop 2 take?" in page.text
+    assert "The page is not there." in page.text
+    assert 'data-state="failed"' in page.body
+    assert (await reader.get(one)).forms("site.apply") == []
+    turkish = await (await site.client("editor", "tr")).get(one)
+    assert "onayınızı bekliyor" in turkish.text
+
+    site.clock.advance(1)
+    preview = await editor.settled(await editor.submit(one, "site.preview"))
+    assert f"If you apply the draft of {website.url}:" in preview.text
+    assert "Are you open on Saturday?" in preview.text
+    page = await editor.submit(preview.path, "site.apply")
+    assert page.path == f"{one}?done=saved"
+    assert "up to date" in page.text
+    assert f'href="{website.url}a"' in (await reader.get(path.removesuffix("/sites"))).body
+
+    (entry,) = [one for one in await site.do("knowledge.list", bot=site.mine.bot) if one.answer == "No, never."]
+    await site.do("knowledge.set", bot=site.mine.bot, entry=entry.id, question=entry.question, answer="No, <b>closed</b>.")
+    page = await reader.get(one)
+    assert "1 edited entry" in page.text
+    assert ("No, &lt;b&gt;closed&lt;/b&gt;." in page.body, "No, never." in page.body) == (True, True)
+    website.pages["/b"] = OPEN.replace("never", "not yet")
+    site.clock.advance(1)
+    page = await editor.settled(await editor.submit(one, "site.sync"))
+    assert "1 entry that you have edited stays" in page.text
+    assert "No, not yet." in page.text
+    page = await editor.submit(one, "site.discard")
+    assert "up to date" in page.text
+    page = await editor.submit(one, "site.remove", yes="1")
+    assert page.path == f"{path}?done=removed"
+    assert "No, <b>closed</b>." not in [one.answer for one in await site.do("knowledge.list", bot=site.mine.bot)]
+
+
+async def test_what_is_typed_is_kept_and_faults_are_named(site: Site, path: str, editor: Client) -> None:
+    page = await editor.submit(path, "site.add", url="https://127.0.0.1:99/", include="/a/*")
+    assert page.status == 422
+    assert 'value="/a/*"' in page.body
+    page = await editor.submit(path, "site.add", url="https://example.com", every_days="9999")
+    assert page.status == 422
+    assert "Read again every" in page.alert
+
+
+async def test_a_website_of_another_bot_is_not_there(site: Site, website: WebsiteServer, path: str, editor: Client) -> None:
+    theirs = await site.do("site.add", bot=site.other.bot, url=website.url)
+    assert (await editor.get(f"{path}/{theirs.id}")).status == 404
+    administrator = await site.client("administrator")
+    assert (await administrator.get(f"{path}/{theirs.id}")).status == 404
+    assert (await administrator.get(f"/bots/{site.other.bot}/knowledge/sites/{theirs.id}")).status == 200
+
+
+async def test_a_website_that_is_down_says_so(site: Site, website: WebsiteServer, path: str, editor: Client) -> None:
+    website.down = True
+    page = await editor.settled(await editor.submit(path, "site.add", url=website.url + "a"))
+    website.down = False
+    assert "The website could not be read; the knowledge is as before." in page.alert
+    assert "robots.txt cannot be read" in page.alert
