@@ -8,9 +8,10 @@ from typing import Any
 import click
 
 from chatsvc.cli import progress
-from chatsvc.cli.output import call, json_option, show
+from chatsvc.cli.output import call, echo, json_option, show
 from chatsvc.cli.words import BOT
 from chatsvc.domain.errors import CommandError
+from chatsvc.domain.terminal import one_line
 
 COLUMNS = ("id", "url", "state", "reason", "read_at", "changes")
 PAGES = ("url", "state", "reason", "entries")
@@ -80,8 +81,8 @@ def list_(ctx: click.Context, bot: str, as_json: bool) -> None:
 def show_(ctx: click.Context, id_: str, as_json: bool) -> None:
     """Show a website: its pages with what became of them, and the draft that waits.
 
-    The draft has the entries that would be added, changed and removed, those that a person has edited and that stay (kept), the past
-    questions whose answers would change, and the tests that would fail.
+    The draft (`difference`) has the entries that would be added, changed and removed, and those that a person has edited and that stay
+    (`kept`). Its page in the dashboard compares answers to past questions.
 
     \b
     Examples:
@@ -91,14 +92,11 @@ def show_(ctx: click.Context, id_: str, as_json: bool) -> None:
     if as_json:
         show(found, True)
         return
-    draft, pages, edited = found.pop("draft"), found.pop("pages"), found.pop("edited")
+    difference, pages, edited = found.pop("difference"), found.pop("pages"), found.pop("edited")
     show(found, False)
-    for kind in ("added", "changed", "removed", "kept") if draft else ():
-        for one in draft[kind]:
-            show({kind: f"{one['question']} ({one['source']})"}, False)
-    for one in draft["answers"] if draft else ():
-        show({one["kind"]: f"{one['question']}: {one['before'] or '-'} -> {one['after'] or '-'}"}, False)
-    show({"edited": [one["question"] for one in edited], "test would fail": draft["broken_tests"] if draft else []}, False)
+    for kind, entries in {**(difference or {}), "edited": edited}.items():
+        for one in entries:
+            echo(one_line(f"{kind:<8} {one['question']} ({one['source']})"))
     show(pages, False, PAGES)
 
 

@@ -245,7 +245,8 @@ def _entries_of_page(url: str, content: Mapping[str, Any], repeated: set[str], d
             keys.append(passage.key)
             found.entry(1, passage.question or content["title"], (), passage.text, language, once=False)
     for key, one in zip(keys, found.entries, strict=False):
-        if one.question and one.answer and len(one.question) <= MAX_PHRASING and len(one.answer) <= MAX_ANSWER:
+        says = any(map(str.isalnum, one.answer)) and any(map(str.isalnum, one.question))
+        if says and len(one.question) <= MAX_PHRASING and len(one.answer) <= MAX_ANSWER:
             yield SiteEntry(url, key, one.question, one.answer, language, one.alt)
 
 

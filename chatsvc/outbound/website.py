@@ -110,13 +110,15 @@ async def _body(answer: aiohttp.ClientResponse) -> bytes:
 def unpacked(packed: bytes) -> bytes:
     """Unpack gzip or deflate to at most MOST_BYTES; raises FetchFailed."""
     for window in (zlib.MAX_WBITS | 32, -zlib.MAX_WBITS):  # gzip or zlib; deflate without a header
+        stream = zlib.decompressobj(window)
         try:
-            body = zlib.decompressobj(window).decompress(packed, MOST_BYTES + 1)
+            body = stream.decompress(packed, MOST_BYTES + 1)
         except zlib.error:
             continue
         if len(body) > MOST_BYTES:
             raise FetchFailed("too_large")
-        return body
+        if stream.eof:
+            return body
     raise FetchFailed("unknown_encoding")
 
 

@@ -80,14 +80,30 @@ def plain(entries: Any, synonyms: Any) -> dict[str, Any]:
 
 def main() -> None:
     """Do the work of one request: the child's entry point."""
-    from chatsvc.domain import websites
-    from chatsvc.language.language_detection import guess
-    from chatsvc.usecases import knowledge_lint, knowledge_preview
-    from chatsvc.usecases.knowledge_preview import KnowledgeContent, PastQuestion
-
     gc.enable()
     os.nice(_NICER)
     work = json.load(sys.stdin.buffer)
+    if work["kind"] == "site":
+        _make_entries(work)
+    else:
+        _search(work)
+    _tell("end")
+
+
+def _make_entries(work: Mapping[str, Any]) -> None:
+    """Make the entries of a website's pages, each in the language of its text where that shows one."""
+    from chatsvc.domain import websites
+    from chatsvc.language.language_detection import guess
+
+    for one in websites.entries_of(work["pages"], work["language"]):
+        _tell("item", one._replace(language=guess(f"{one.question} {one.answer}") or one.language)._asdict())
+
+
+def _search(work: Mapping[str, Any]) -> None:
+    """Preview a change, or check the knowledge."""
+    from chatsvc.usecases import knowledge_lint, knowledge_preview
+    from chatsvc.usecases.knowledge_preview import KnowledgeContent, PastQuestion
+
     bot = Bot(**work["bot"])
     versions = [KnowledgeContent(*_knowledge(one)) for one in work["versions"]]
     if work["kind"] == "preview":
@@ -97,15 +113,11 @@ def main() -> None:
             _tell("item", change._asdict())
         for outcome in knowledge_preview.broken_tests(bot, before, after, work["now_ms"]):
             _tell("item", outcome._asdict())
-    elif work["kind"] == "site":
-        for one in websites.entries_of(work["pages"], bot.language):
-            _tell("item", one._replace(language=guess(f"{one.question} {one.answer}") or one.language)._asdict())
     else:
         (version,) = versions
         groups = [group.words for group in version.synonyms]
         for finding in knowledge_lint.findings(version.entries, bot.language, groups, progress=_progress()):
             _tell("item", finding._asdict())
-    _tell("end")
 
 
 def _knowledge(value: Mapping[str, Any]) -> tuple[list[Entry], list[Synonyms]]:

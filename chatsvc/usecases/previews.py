@@ -155,7 +155,7 @@ async def compare(
     versions = await services.offload(lambda: [knowledge_work.plain(*before), knowledge_work.plain(*after)])
     work = {
         "kind": "preview",
-        "bot": asker(bot),
+        "bot": _asker(bot),
         "versions": versions,
         "questions": past,
         "now_ms": services.clock(),
@@ -196,8 +196,7 @@ def _with_entry(before: Version, written: Entry | None, entry_id: str | None) ->
     return PreviewDraft(entry=changed), before._replace(entries=in_place)
 
 
-def asker(bot: Bot) -> dict[str, Any]:
-    """Return the settings of a bot on which its answers depend, as plain data."""
+def _asker(bot: Bot) -> dict[str, Any]:
     return bot._replace(instructions=None, description=None)._asdict()
 
 
@@ -215,7 +214,7 @@ async def lint(services: Services, caller: Caller, *, bot: str) -> Computation:
     _, chatbot = await bots.resolve(services, caller, bot)
     version = await stored.whole(services.db, chatbot.id)
     versions = await services.offload(lambda: [knowledge_work.plain(*version)])
-    work = {"kind": "lint", "bot": asker(chatbot), "versions": versions}
+    work = {"kind": "lint", "bot": _asker(chatbot), "versions": versions}
     made = Computation(str(uuid.uuid4()), chatbot.id, "lint")
 
     def take(items: list[dict[str, Any]]) -> None:

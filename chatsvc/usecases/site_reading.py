@@ -25,7 +25,7 @@ from chatsvc.store import knowledge
 from chatsvc.store import sites as stored
 from chatsvc.store.database import StoreUnavailable
 from chatsvc.store.sites import SiteOutcome
-from chatsvc.usecases import file_reading, knowledge_work, previews
+from chatsvc.usecases import file_reading, knowledge_work
 from chatsvc.usecases.services import Services
 
 log = logging.getLogger(__name__)
@@ -256,10 +256,9 @@ class _Reading:
         services, site = self._services, self._site
         applied = await stored.applied(services.db, site.id)
         pages = {url: page for url, page in self._known.items() if page.read_at >= site.started_at}
-        bot = await _bot_of(services, site)
         # In one order each time: of a text that several pages have, the first one is the source.
         contents = [(url, page.content) for url, page in sorted(pages.items()) if page.content and not page.content["reason"]]
-        work: dict[str, Any] = {"kind": "site", "bot": previews.asker(bot), "versions": [], "pages": contents}
+        work = {"kind": "site", "language": (await _bot_of(services, site)).language, "pages": contents}
         entries = [SiteEntry(**item) for item in await knowledge_work.run(work, _silent)]
         counts = dict.fromkeys(pages, 0)
         for one in entries:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Self
 
 from aiohttp import web
 from aiohttp.web import Request, Response, StreamResponse
 
-Page = str | bytes | Callable[[Request], Response | StreamResponse]
+Page = str | bytes | Callable[[Request], StreamResponse | Awaitable[StreamResponse]]
 
 
 @dataclass
@@ -22,13 +22,14 @@ class WebsiteServer:
     asked: list[str] = field(default_factory=list)
     sent: int = 0
     down: bool = False
+    when_asked: Callable[[str], None] = lambda _: None
     port: int = 0
     _runner: web.AppRunner | None = None
 
     async def __aenter__(self) -> Self:
         app = web.Application()
         app.router.add_route("*", "/{path:.*}", self._answer)
-        self._runner = web.AppRunner(app, access_log=None)
+        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
         await self._runner.setup()
         site = web.TCPSite(self._runner, "127.0.0.1", self.port)
         await site.start()
@@ -46,13 +47,15 @@ class WebsiteServer:
 
     async def _answer(self, request: Request) -> StreamResponse:
         self.asked.append(request.path)
+        self.when_asked(request.path)
         if self.down:
             return Response(status=503)
         page = self.pages.get(request.path)
         if page is None:
             return Response(status=404)
         if callable(page):
-            return page(request)
+            answer = page(request)
+            return answer if isinstance(answer, StreamResponse) else await answer
         body = page.encode() if isinstance(page, str) else page
         tag = f'"{hashlib.md5(body, usedforsecurity=False).hexdigest()}"'
         if self.validators and request.headers.get("If-None-Match") == tag:

@@ -94,7 +94,7 @@ def site(result: Site) -> Json:
 
 def shown_site(result: ShownSite) -> Json:
     """Write a website with its pages, its draft and the entries that a person has edited."""
-    draft = result.difference and {
+    difference = result.difference and {
         "added": [{"source": one.page, "question": one.question, "answer": one.answer} for one in result.difference.added],
         "changed": [_both(entry, one) for entry, one in result.difference.changed],
         "removed": [_both(one, None) for one in result.difference.removed],
@@ -102,7 +102,7 @@ def shown_site(result: ShownSite) -> Json:
     }
     pages = [{"url": one.url, "state": one.state, "reason": one.reason, "entries": one.entries} for one in result.pages]
     edited = [_both(entry, one) for entry, one in result.edited]
-    return {**site(result.site), "pages": pages, "draft": draft, "edited": edited, "unanswered": list(result.unanswered)}
+    return {**site(result.site), "pages": pages, "difference": difference, "edited": edited, "unanswered": list(result.unanswered)}
 
 
 def _both(entry: Entry, one: SiteEntry | None) -> Json:

@@ -1,0 +1,154 @@
+"""What the pages of websites become: a site of 300 pages in ten shapes, and pages with data, odd bytes and traps."""
+
+from __future__ import annotations
+
+from chatsvc.domain import websites
+from chatsvc.domain.websites import Site
+from chatsvc.file_reader import website
+from tests.websites.conftest import Reader
+from tests.websites.server import WebsiteServer
+from tests.websites.shapes import CHROME, SHAPES, facts, page_of
+from tests.websites.test_reading import sitemap
+
+
+def fill(server: WebsiteServer, count: int, version: int = 0) -> None:
+    for number in range(count):
+        server.pages[f"/workshop/{number}"] = page_of(number, version)
+    server.pages["/"] = page_of(7, 0, ["/", "/workshop/0"])
+    server.pages["/sitemap.xml"] = sitemap(server, ["/", *(f"/workshop/{number}" for number in range(count))])
+
+
+async def test_a_site_of_300_pages_changes_between_two_readings(reader: Reader, server: WebsiteServer) -> None:
+    fill(server, 299)
+    site = await reader.add(server.url, max_pages=300)
+    assert (site.state, site.done, site.of) == ("review", 300, 300)
+    assert await reader.entries() == {}
+    await reader.do("site.apply", site=site.id)
+    entries = await reader.entries()
+    texts = " ".join(f"{one.question} {one.answer}" for one in entries.values())
+    for number in range(299):
+        page = facts(number)
+        for text in [text for pair in (*page.sections, *page.questions) for text in pair] + [row[0] for row in page.rows]:
+            assert text in texts, (SHAPES[number % 10].__name__, text)
+    assert entries["How long does workshop 10 take?"].source == f"{server.url}workshop/10"
+    server.sent = 0
+    site = await reader.sync(site.id)
+    assert (site.state, server.sent, sum(site.changes.values())) == ("idle", 1, 0)  # the sitemap alone
+
+    for number in (3, 14):
+        server.pages[f"/workshop/{number}"] = page_of(number, 1)
+    del server.pages["/workshop/20"]
+    site = await reader.sync(site.id)
+    assert site.state == "review"
+    assert (site.changes["added"], site.changes["kept"]) == (0, 0)
+    assert site.changes["changed"] > 1
+    assert site.changes["removed"] > 2
+    assert await reader.entries() == entries
+    await reader.do("site.apply", site=site.id)
+    after = await reader.entries()
+    price = "How much is Adult ticket 14?"
+    assert after[price].id == entries[price].id
+    assert after[price].alt == entries[price].alt
+    assert (entries[price].answer, after[price].answer) == ("Adult ticket 14: 54 EUR", "Adult ticket 14: 55 EUR")
+    assert "How long does workshop 20 take?" not in after
+
+
+def entries(*pages: bytes | str, charset: str = "", language: str = "en") -> list[tuple[str, str]]:
+    """Questions and answers of a site with these pages."""
+    read = [website.read(one.encode() if isinstance(one, str) else one, charset) for one in pages]
+    found = websites.entries_of([(f"https://a.example/{nth}", one) for nth, one in enumerate(read)], language)
+    return [(one.question, one.answer) for one in found]
+
+
+def test_a_site_in_each_shape_makes_no_entry_of_navigation_and_banners() -> None:
+    for shape in SHAPES:
+        links = ["/"] * 5
+        made = entries(*(shape(facts(number), links) for number in range(6)))
+        texts = " ".join(f"{question} {answer}" for question, answer in made)
+        assert len(made) >= 6 * 3, shape.__name__
+        assert [one for one in (*CHROME, "Basket (0)") if one in texts] == [], shape.__name__
+        for number in range(6):
+            page = facts(number)
+            for text in [text for pair in (*page.sections, *page.questions, *page.rows) for text in pair]:
+                assert text in texts, (shape.__name__, text)
+
+
+def test_data_of_schema_org_become_questions_and_facts() -> None:
+    hours = """{"@graph": [{"@type": "Restaurant", "name": "Kaya", "telephone": "0212 555 01 02", "address": "Kaya Sok. 5",
+        "openingHours": ["Mo-Fr 09:00-18:00", "Sa,Su 10:00-14:00"]}]}"""
+    specified = """[{"@type": "Store", "openingHoursSpecification": [
+        {"dayOfWeek": ["https://schema.org/Monday"], "opens": "09:00:00", "closes": "12:00"},
+        {"dayOfWeek": "Monday", "opens": "13:00", "closes": "17:00"}, {"dayOfWeek": "Sunday", "opens": "00:00", "closes": "00:00"}]}]"""
+    asked = """{"@type": "QAPage", "mainEntity": {"@type": "Question", "name": "Dogs &amp; cats?",
+        "acceptedAnswer": {"text": "<p>Yes.</p><ul><li>small</li></ul>"}}}"""
+    page = "<html lang={}><script type='application/ld+json'>{}</script><p>.".format
+    days = ("Pazartesi", "Salı", "Çarşamba", "Perşembe", "Cuma")
+    assert entries(page("tr", hours))[:2] == [
+        ("Kaya: Çalışma saatleri", "\n".join([*(f"{day}: 09:00-18:00" for day in days), "Cumartesi: 10:00-14:00", "Pazar: 10:00-14:00"])),
+        ("Kaya: İletişim", "Telefon: 0212 555 01 02\nAdres: Kaya Sok. 5"),
+    ]
+    assert entries(page("en", specified))[0] == ("Opening hours", "Monday: 09:00-12:00, 13:00-17:00\nSunday: closed")
+    assert entries(page("en", asked))[0] == ("Dogs & cats?", "Yes.\n- small")
+    for broken in ("{", "[" * 100_000, '{"@type": "FAQPage", "mainEntity": 7}', '{"@type": ["Store"], "openingHours": 5, "address": {}}'):
+        assert entries(page("en", broken)) == []
+    linked = "<html lang=en><p><a href='tel:+90%20212'>Call</a> <a href='mailto:a@b.example?subject=x'>Write</a></p>"
+    assert entries(linked)[0] == ("Contact", "Telephone: +90 212\nE-mail: a@b.example")
+
+
+def test_old_encodings_are_read() -> None:
+    text = "<h2>Şube</h2><p>ğüşiöçİ ĞÜŞÖÇ ı, açığız</p>"
+    expected = [("Şube", "ğüşiöçİ ĞÜŞÖÇ ı, açığız")]
+    for page, charset in (
+        (text.encode("cp1254"), "windows-1254"),
+        (text.encode("iso8859-9"), "ISO-8859-9"),
+        (b"<meta charset=windows-1254>" + text.encode("cp1254"), ""),
+        (b'<meta http-equiv=content-type content="text/html; charset=iso-8859-9">' + text.encode("cp1254"), ""),
+        (text.encode("cp1254"), "utf-8"),
+        (text.encode("cp1254"), "no-such-charset"),
+        (text.encode(), "utf-8"),
+        (text.encode("utf-8-sig"), ""),
+        (text.encode("utf-16"), "iso-8859-9"),
+    ):
+        assert entries(page, charset=charset) == expected, (charset, page[:40])
+
+
+def test_traps_end_and_say_so() -> None:
+    assert entries("<div>" * 5_000 + "<p>text") == [("text", "text")]
+    ((question, answer),) = entries(f"<h2>{'x' * 10_000_000}</h2><p>a")
+    assert (len(question), answer) == (500, "a")
+    assert website.read(b"", "")["reason"] == "no_text"
+    assert website.read(b"<p>\0\x01<script>", "")["reason"] in {None, "no_text"}
+    assert website.read(b"<body><noscript>Please enable JavaScript</noscript><script></script>", "")["reason"] == "needs_javascript"
+    assert len(website.read(b"<a href=/a>x</a>" * 20_000, "")["links"]) == 5_000
+
+
+def test_robots_rules_of_this_program_go_before_those_for_all() -> None:
+    robots = websites.parse_robots(
+        "User-agent: other\nDisallow: /\n\nUser-agent: chatsvc # us\nUser-agent: more\nDisallow: /a\nAllow: /a/b\nDisallow: /*.php$\n"
+        "Disallow: /ş\nCrawl-delay: 99\nUser-agent: *\nDisallow: /\nSitemap: https://a.example/map.xml"
+    )
+    allowed = {path: robots.allows(f"https://a.example{path}") for path in ("/", "/a", "/a/b/c", "/x.php", "/x.php?1", "/%C5%9F1", "/a?b")}
+    assert allowed == {"/": True, "/a": False, "/a/b/c": True, "/x.php": False, "/x.php?1": True, "/%C5%9F1": False, "/a?b": False}
+    assert (robots.delay_s, robots.sitemaps) == (10.0, ["https://a.example/map.xml"])
+    assert not websites.parse_robots("User-agent: *\nDisallow: /").allows("https://a.example/x")
+    assert websites.parse_robots("<html>").allows("https://a.example/x")
+    stars = websites.parse_robots("User-agent: *\nDisallow: /" + "*a" * 2_000 + "$")
+    assert stars.allows("https://a.example/" + "a" * 1_000)
+
+
+def test_addresses_have_one_spelling_and_one_host() -> None:
+    base = "https://a.example/shop/"
+    for link, expected in {
+        "x": "https://a.example/shop/x",
+        "/y?utm_source=z&b=1#top": "https://a.example/y?b=1",
+        "HTTP://A.example/z": "https://a.example/z",
+        "https://b.example/": None,
+        "mailto:a@a.example": None,
+        "/photo.JPG": None,
+        "//[": None,
+        "/" + "x" * 600: None,
+    }.items():
+        assert websites.page_address(base, link) == expected
+    site = Site("", "", base, ["/shop/*"], ["*/old/*"], 1, 0, review=True)
+    assert [websites.is_wanted(site, base + path) for path in ("x", "old/y")] == [True, False]
+    assert not websites.is_wanted(site, "https://a.example/y")
