@@ -34,7 +34,7 @@ def no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def path(site: Site) -> str:
+async def path(site: Site, website: WebsiteServer) -> str:
     """The page of the websites of the bot of `site.mine`, which speaks English."""
     await site.do("bot.set", bot=site.mine.bot, language="en")
     return f"/bots/{site.mine.bot}/knowledge/sites"

@@ -1,4 +1,4 @@
-"""What the pages of websites become: a site of 300 pages in ten shapes, and pages with data, odd bytes and traps."""
+"""Entries of the pages of websites: 300 pages in ten shapes, and pages with data, odd bytes and traps."""
 
 from __future__ import annotations
 
