@@ -1,9 +1,9 @@
 """Child process that reads knowledge files. Bytes on standard input, entries or faults as JSON on standard output.
 
 Parsers of foreign files run here, with limits of memory and processor time, and without the service's rights, secrets and descriptors.
-The parent writes one line of JSON (`language`, `user`, `group`, `files` with `name`, `size` and, for pages of a website, `charset`), then
-the files' bytes one after the other, and gets a line of JSON for each file as soon as it is read. A file that takes too long ends the
-process by SIGPROF.
+The parent writes one line of JSON (`language`, `user`, `group`, `files` with `name`, `kind`, `size` and, for pages of a website,
+`charset`), then the files' bytes one after the other, and gets a line of JSON for each file as soon as it is read. A file that takes too
+long ends the process by SIGPROF.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ _MEMORY, _MEMORY_PER_BYTE = 384 * MEGABYTE, 24  # of address space
 
 
 def _text(name: str, data: bytes, language: str) -> Parsed:
-    return knowledge_files.read(name, knowledge_files.decode(name, data), language)
+    reader = knowledge_files.reader_of(knowledge_files.kind_of(name, data), knowledge_files.READERS)
+    return reader(knowledge_files.decode(name, data), language, name)
 
 
 def _pdf(name: str, data: bytes, language: str) -> Parsed:
@@ -48,22 +49,22 @@ READERS: dict[str, Callable[[str, bytes, str], Parsed]] = {**dict.fromkeys(knowl
 _LIBRARIES = {".pdf": "chatsvc.file_reader.pdf", ".docx": "chatsvc.file_reader.word"}  # modules that import one
 
 
-def _load(names: Sequence[str]) -> None:
+def _load(kinds: Sequence[str]) -> None:
     """Import the libraries that these files need, before the limits are set."""
-    for ending in {knowledge_files.ending_of(name) for name in names} & _LIBRARIES.keys():
+    for ending in set(kinds) & _LIBRARIES.keys():
         import_module(_LIBRARIES[ending]).warm_up()
 
 
-def seconds(name: str, size: int) -> float:
-    """Return the processor time that reading a file of `size` bytes may take."""
-    packed = knowledge_files.ending_of(name) in _LIBRARIES
+def seconds(kind: str, size: int) -> float:
+    """Return the processor time that reading a file of `size` bytes may take. `kind` is its ending, as `knowledge_files.kind_of` tells."""
+    packed = kind in _LIBRARIES
     return SECONDS_PER_MEGABYTE * max(1.0, size / MEGABYTE) * (_PACKED if packed else 1)
 
 
 def main() -> None:
     """Read all files of one request."""
     request = json.loads(sys.stdin.buffer.readline())
-    _load(["" if "charset" in file else file["name"] for file in request["files"]])
+    _load([file["kind"] for file in request["files"]])
     codecs_needed: tuple[str, ...] = ("utf-8-sig", "utf-16", "utf-16-be", "latin-1", "cp437", "ascii")
     if any("charset" in file for file in request["files"]):
         from chatsvc.file_reader import website
@@ -82,7 +83,7 @@ def answer(request: Any, source: IO[bytes], target: IO[bytes]) -> None:
     for file in request["files"]:
         data = source.read(file["size"])
         # Processor time, not the clock: a busy machine must not make a good file fail.
-        signal.setitimer(signal.ITIMER_PROF, seconds(file["name"], len(data)))
+        signal.setitimer(signal.ITIMER_PROF, seconds(file["kind"], len(data)))
         line = json.dumps(_read(file, data, request["language"])).encode()
         signal.setitimer(signal.ITIMER_PROF, 0)
         target.write(line + b"\n")
@@ -96,7 +97,7 @@ def _read(file: dict[str, Any], data: bytes, language: str) -> dict[str, Any]:
             from chatsvc.file_reader import website
 
             return website.read(data, file["charset"])
-        parsed = knowledge_files.reader_of(name, READERS)(name, data, language)
+        parsed = knowledge_files.reader_of(file["kind"] or name, READERS)(name, data, language)
     except knowledge_files.KnowledgeFileError as fault:
         return {"unit": fault.unit, "faults": [(one.line, one.code, one.facts) for one in fault.faults]}
     except MemoryError:

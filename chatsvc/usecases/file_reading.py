@@ -17,7 +17,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from chatsvc.domain import refusals
-from chatsvc.domain.knowledge_files import FileFault, KnowledgeFileError
+from chatsvc.domain.knowledge_files import FileFault, KnowledgeFileError, kind_of
 from chatsvc.domain.refusals import Refused
 from chatsvc.file_reader.child import seconds
 
@@ -89,10 +89,13 @@ class FileReader:
 
     def _ask(self, files: Sequence[tuple[str, bytes]], language: str, charsets: Mapping[str, str] | None) -> tuple[list[bytes], str]:
         """Give the process these files. Return its lines, and why there are fewer of them than files."""
-        named = [{"name": name, "size": len(data), **({"charset": charsets[name]} if charsets else {})} for name, data in files]
+        kinds = [".html" if charsets else kind_of(name, data) for name, data in files]
+        named = [{"name": name, "kind": kind, "size": len(data)} for kind, (name, data) in zip(kinds, files, strict=True)]
+        for one in named if charsets else ():
+            one["charset"] = (charsets or {})[str(one["name"])]
         user, group = (os.geteuid(), os.getegid()) if os.geteuid() else (NOBODY, NOBODY)
         request = json.dumps({"language": language, "user": user, "group": group, "files": named}).encode()
-        patience = _START_S + _SLOWDOWN * sum(seconds(name, len(data)) for name, data in files)
+        patience = _START_S + _SLOWDOWN * sum(seconds(kind, len(data)) for kind, (_, data) in zip(kinds, files, strict=True))
         try:
             answer, _ = self._process.communicate(b"".join([request, b"\n", *(data for _, data in files)]), timeout=patience)
         except subprocess.TimeoutExpired:

@@ -201,3 +201,13 @@ def test_a_pdf_file_has_a_limit_of_pages(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(pdf, "MOST_PAGES", 1)
     with pytest.raises(KnowledgeFileError, match="page 2: at most 1 pages are read"):
         pdf.read("a.pdf", pdf_of(["a"], ["b"]), "en")
+
+
+def test_a_file_is_told_by_its_content() -> None:
+    page = b"\n<!DOCTYPE HTML><h2>Parking?</h2><p>Behind the house."
+    files = [("menu", pdf_of(["Soup is 5 EUR."])), ("hours.txt", docx(paragraph("Open from 9."))), ("page.md", page)]
+    answers = [entry[2] for file in read_files(files, "en") for entry in file["entries"]]
+    assert answers == ["Soup is 5 EUR.", "Open from 9.", "Behind the house."]
+    with pytest.raises(Refused) as caught:
+        read_files([("notes", b"text"), ("scan.pdf", b"text")], "en")
+    assert [fault["code"] for fault in caught.value.facts["faults"]] == ["ending_missing", "no_pdf"]  # type: ignore[attr-defined]

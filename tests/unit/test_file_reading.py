@@ -217,7 +217,8 @@ def timer_off() -> Iterator[None]:
 
 
 def test_the_child_answers_a_line_a_file(timer_off: None) -> None:
-    request = {"language": "en", "files": [{"name": "faq.md", "size": len(FAQ)}, {"name": "x.csv", "size": 6}]}
+    files = [{"name": "faq.md", "kind": ".md", "size": len(FAQ)}, {"name": "x.csv", "kind": ".csv", "size": 6}]
+    request = {"language": "en", "files": files}
     written = io.BytesIO()
     child.answer(request, io.BytesIO(FAQ + b"alt: x"), written)
     first, second = map(json.loads, written.getvalue().splitlines())

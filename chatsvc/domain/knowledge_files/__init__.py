@@ -6,6 +6,7 @@ shared limits.
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Callable, Mapping
 from typing import TypeVar
 
@@ -37,6 +38,7 @@ __all__ = [
     "ParsedEntry",
     "ParsedSynonyms",
     "decode",
+    "kind_of",
     "parse_csv",
     "parse_file",
     "parse_html",
@@ -71,6 +73,16 @@ def ending_of(name: str) -> str:
     """Return a file name's ending, in lower case and with its dot. Nothing where it has none."""
     dot = name.rfind(".")
     return name[dot:].lower() if dot > max(name.rfind("/"), name.rfind("\\")) else ""
+
+
+def kind_of(name: str, data: bytes) -> str:
+    """Return the ending of the format that a file's content shows, whatever its name says; else that of its name."""
+    if data.startswith(b"%PDF-"):
+        return ".pdf"
+    if data.startswith(b"PK\x03\x04") and b"word/document.xml" in data:
+        return ".docx"
+    begins = data[:200].removeprefix(codecs.BOM_UTF8).lstrip().lower()
+    return ".html" if begins.startswith((b"<!doctype html", b"<html")) else ending_of(name)
 
 
 def reader_of(name: str, readers: Mapping[str, R]) -> R:
