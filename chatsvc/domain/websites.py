@@ -194,6 +194,11 @@ def page_address(base: str, link: str) -> str | None:
     return found if len(found) <= _LONGEST_URL and found.isprintable() and " " not in found else None
 
 
+def page_of(entry: Entry) -> str | None:
+    """Return the web page that an entry comes from; None for one of a file or of a person."""
+    return entry.source if entry.source and entry.source.startswith(("https://", "http://")) else None
+
+
 def is_wanted(site: Site, url: str) -> bool:
     """Report whether a page's path fits the site's patterns."""
     path = unquote(urlsplit(url).path)

@@ -182,13 +182,12 @@ class _NewsQuery(NamedTuple):
     limit: int
 
 
-# The messages as one text: fetching a row releases the interpreter lock and acquires it again. The origin of a reply is nobody's here.
-_ITS_MESSAGE = ", ".join("NULL" if name == "evidence" else name for name in Message._fields)
+# The messages as one text: fetching a row releases the interpreter lock and acquires it again.
 # Searched from the newest message on, which is nearly always the one that was seen last.
 _NUMBER_OF = "SELECT number FROM messages WHERE conversation = c.number AND id = ? ORDER BY number DESC LIMIT 1"
 _NEWS = (
     f"""
-    SELECT {COLUMNS}, (SELECT json_group_array(json_array({_ITS_MESSAGE})) FROM (
+    SELECT {COLUMNS}, (SELECT json_group_array(json_array({MESSAGE_COLUMNS})) FROM (
         SELECT {MESSAGE_COLUMNS} FROM messages WHERE conversation = c.number AND number > coalesce(({_NUMBER_OF}), 0)
             AND number < CASE ?2 WHEN '' THEN {_MOST_NUMBER} ELSE ({_NUMBER_OF}) END ORDER BY number DESC LIMIT ?3) page),
         (SELECT json_group_array(number) FROM messages WHERE conversation = c.number AND role = 'operator' AND delivery = 'queued'

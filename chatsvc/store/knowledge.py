@@ -250,14 +250,14 @@ async def update(
     return await db.write(unit, applied)
 
 
-async def questions(db: Database, bot_id: str, entries: Sequence[str]) -> dict[str, str]:
-    """Read the questions of some entries of a bot, by the entries' ids."""
+async def some(db: Database, bot_id: str, entries: Sequence[str]) -> dict[str, Entry]:
+    """Read some entries of a bot, by their ids."""
 
-    def unit(connection: Connection) -> dict[str, str]:
+    def unit(connection: Connection) -> dict[str, Entry]:
         rows = connection.execute(
-            "SELECT id, question FROM knowledge_entries WHERE id IN (SELECT value FROM json_each(?)) AND +bot_id = ?",
+            f"SELECT {_COLUMNS} FROM knowledge_entries WHERE id IN (SELECT value FROM json_each(?)) AND +bot_id = ?",
             (json.dumps(list(entries)), bot_id),
         )
-        return dict(rows.fetchall())
+        return {entry.id: entry for entry in map(_entry, rows)}
 
     return await db.read(unit)

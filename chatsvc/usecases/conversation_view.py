@@ -9,12 +9,12 @@ import json
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from chatsvc.domain import refusals, search_words
+from chatsvc.domain import refusals, search_words, websites
 from chatsvc.domain.actors import Caller
 from chatsvc.domain.channels import WHATSAPP
 from chatsvc.domain.inbox import InboxItem
 from chatsvc.domain.mails import MailState
-from chatsvc.domain.models import Conversation, HistoryMessage, Message
+from chatsvc.domain.models import Conversation, Entry, HistoryMessage, Message
 from chatsvc.domain.whatsapp import WhatsAppAddress
 from chatsvc.store import conversation_view as stored
 from chatsvc.store import knowledge, mail_lists, whatsapp
@@ -31,11 +31,12 @@ SEARCHED = 500  # newest messages among which the one of a search is looked for
 
 
 class Origin(NamedTuple):
-    """An entry behind a reply with its score. `question` is None where the entry was deleted."""
+    """An entry behind a reply with its score. `question` is None where the entry was deleted, `page` is the web page that it comes from."""
 
     entry: str
     question: str | None
     score: float
+    page: str | None
 
 
 class ShownMessage(NamedTuple):
@@ -96,10 +97,10 @@ async def show(
         raise refusals.conversation_not_found(conversation=conversation)
     evidence = [json.loads(message.evidence) if message.evidence else {} for message in view.messages]
     ids = {entry["id"] for one in evidence for entry in one.get("entries", ())}
-    questions = await knowledge.questions(services.db, view.conversation.chatbot_id, sorted(ids)) if ids else {}
+    known = await knowledge.some(services.db, view.conversation.chatbot_id, sorted(ids)) if ids else {}
     mailed = await mail_lists.of_messages(services.db, conversation) if services.sends_mail else {}
     pairs = zip(view.messages, evidence, strict=True)
-    shown = [_shown(message, mailed.get(message.number), origin, questions) for message, origin in pairs]
+    shown = [_shown(message, mailed.get(message.number), origin, known) for message, origin in pairs]
     typing = services.events.is_typing(handling.key_of(view.conversation), VISITOR)
     bot_id, channel, user_id = handling.key_of(view.conversation)
     until = await handling.writable_until(services, channel, conversation)
@@ -132,9 +133,9 @@ def last_question(messages: Sequence[Message], country: str, language: str) -> s
     return next(asked, said[0] if said else "")[: unanswered.MOST_CHARACTERS]
 
 
-def _shown(message: Message, mail: MailState | None, evidence: dict[str, object], questions: dict[str, str]) -> ShownMessage:
+def _shown(message: Message, mail: MailState | None, evidence: dict[str, object], known: dict[str, Entry]) -> ShownMessage:
     entries = evidence.get("entries")
-    origins = tuple(Origin(one["id"], questions.get(one["id"]), one["score"]) for one in entries) if isinstance(entries, list) else ()
+    origins = tuple(_origin(one["id"], known.get(one["id"]), one["score"]) for one in entries) if isinstance(entries, list) else ()
     decision, confidence = evidence.get("decision"), evidence.get("confidence")
     return ShownMessage(
         message,
@@ -143,3 +144,7 @@ def _shown(message: Message, mail: MailState | None, evidence: dict[str, object]
         confidence if isinstance(confidence, float | int) else None,
         origins,
     )
+
+
+def _origin(entry_id: str, entry: Entry | None, score: float) -> Origin:
+    return Origin(entry_id, entry.question, score, websites.page_of(entry)) if entry else Origin(entry_id, None, score, None)

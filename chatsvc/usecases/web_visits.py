@@ -5,19 +5,20 @@ It checks the tokens of sites and visitors. Also stops mails to a visitor.
 
 from __future__ import annotations
 
+import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from chatsvc.domain import profiles, times, visitor_tokens
+from chatsvc.domain import profiles, times, visitor_tokens, websites
 from chatsvc.domain.channels import ACTIVE, ANY_LINK, FEEDBACK, Channel, host_of
 from chatsvc.domain.limiter import Slot
 from chatsvc.domain.mails import address_digest
 from chatsvc.domain.models import Bot, Message
 from chatsvc.domain.visitor_tokens import MAIL, SITE, VISITOR
 from chatsvc.store import channel_messages as stored
-from chatsvc.store import mail_stops
+from chatsvc.store import knowledge, mail_stops
 from chatsvc.usecases import channel_messages
 from chatsvc.usecases.channel_messages import ArrivedMessage
 from chatsvc.usecases.channel_secrets import VISITORS
@@ -216,7 +217,15 @@ class WebVisits:
         if types:
             services.events.type(key, "visitor")
         typing = services.events.is_typing(key, "operator")
-        return WidgetNews(found.messages, found.conversation.handling, found.conversation.operator_name, typing)
+        pages = await self._pages(widget.bot.id, found.messages)
+        return WidgetNews(found.messages, found.conversation.handling, found.conversation.operator_name, typing, pages)
+
+    async def _pages(self, bot_id: str, messages: Sequence[Message]) -> dict[str, str]:
+        """Return the web pages that answers come from, by the messages' ids."""
+        entries = {one.id: entry for one in messages if one.evidence and (entry := _answering(json.loads(one.evidence)))}
+        known = await knowledge.some(self._services.db, bot_id, sorted(set(entries.values()))) if entries else {}
+        pages = {message_id: websites.page_of(known[entry]) for message_id, entry in entries.items() if entry in known}
+        return {message_id: page for message_id, page in pages.items() if page}
 
     def may_hold(self, widget: Widget, user_id: str, place: str) -> bool:
         """Report whether one more read of a visitor at an address may be held."""
@@ -262,14 +271,20 @@ class WebVisits:
 
 
 class WidgetNews(NamedTuple):
-    """A widget's new messages, who handles the conversation, and whether an operator is typing."""
+    """A widget's new messages, who handles the conversation, whether an operator is typing, and the web pages that answers come from."""
 
     messages: list[Message]
     handling: str
     operator: str | None
     typing: bool
+    pages: Mapping[str, str] = {}
 
     @property
     def state(self) -> str:
         """State that a widget shows beside the messages. It sends it back when it asks again."""
         return f"{self.handling}-{int(self.typing)}"
+
+
+def _answering(evidence: Mapping[str, Any]) -> str | None:
+    """Return the entry that a reply answers from."""
+    return evidence["entries"][0]["id"] if evidence.get("decision") == "answer" and evidence.get("entries") else None

@@ -8,6 +8,7 @@ import json
 import re
 from dataclasses import replace
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from aiohttp import ClientResponse, ClientSession
@@ -15,12 +16,15 @@ from aiohttp import ClientResponse, ClientSession
 from chatsvc.app import App
 from chatsvc.config import Config
 from chatsvc.domain.limiter import Slot
-from chatsvc.engines import Reply
+from chatsvc.domain.models import Entry
+from chatsvc.engines import Evidence, Reply
+from chatsvc.store import knowledge
 from chatsvc.usecases import web_visits
 from chatsvc.usecases.administration import perform
 from tests.channels.conftest import WISHES, begun, leave_a_request_outside_of_the_hours
 from tests.conftest import Caller
 from tests.fakes import ADMIN, FakeClock, ScriptedEngine
+from tests.store import support
 from tests.store.inspection import execute
 
 pytestmark = pytest.mark.postgres
@@ -182,6 +186,17 @@ async def test_a_conversation_goes_on_by_its_token_and_tells_what_is_new(frame: 
     assert texts((await frame.read(f"after={last}"))[1]) == [("user", "again"), ("assistant", "echo: again")]
     (conversation,) = (await perform(caller.app.services, ADMIN, "conversation.list", {"bot": caller.bot})).items
     assert (conversation.channel, conversation.source_page_host, conversation.message_count) == ("web", "shop.example.com", 4)
+
+
+async def test_an_answer_from_a_website_has_its_page(frame: Frame, caller: Caller, engine: ScriptedEngine) -> None:
+    entries = [Entry(str(uuid4()), "Open?", (), "From 9.", "en", source) for source in ("https://a.example/hours", "faq.md")]
+    for entry in entries:
+        await knowledge.create(caller.app.services.db, caller.bot, entry, support.origin(), support.ignore)
+    for nth, decision, page in ((0, "answer", entries[0].source), (0, "ask", None), (1, "answer", None)):
+        evidence = Evidence(((entries[nth].id, 0.9),), decision, 0.9)
+        engine.script = lambda _, evidence=evidence: Reply("From 9.", evidence=evidence)  # type: ignore[misc]
+        _, answer = await frame.send("open?")
+        assert answer["messages"][-1].get("source") == page
 
 
 async def test_a_retry_of_the_first_message_is_the_same_visitor(frame: Frame, caller: Caller, engine: ScriptedEngine) -> None:

@@ -7,13 +7,16 @@ import re
 import time
 from dataclasses import replace
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from playwright.async_api import Browser, BrowserContext, Page, Route
 
 from chatsvc.app import App
 from chatsvc.config import Config
-from chatsvc.engines import Reply
+from chatsvc.domain.models import Entry
+from chatsvc.engines import Evidence, Reply
+from chatsvc.store import knowledge
 from chatsvc.usecases import web_visits
 from chatsvc.usecases.administration import perform
 from tests.channels.browsing import HostSite, frame_of, log_of, opened, say, sees, until
@@ -21,6 +24,7 @@ from tests.channels.conftest import begun, offer_rooms
 from tests.conftest import Caller
 from tests.fakes import ADMIN, FakeClock, ScriptedEngine, failing
 from tests.postgres import store_of_test
+from tests.store import support
 
 LISTEN = "window.heard = []; chatsvc.on('message', (message) => { heard.push(message) })"
 
@@ -322,14 +326,18 @@ async def test_faults_and_limits_are_told_in_words(chat: Page, caller: Caller, e
 async def test_replies_are_rated_a_choice_is_a_button_and_links_are_links(chat: Page, caller: Caller, engine: ScriptedEngine) -> None:
     asked = "Did you mean one of these?\n\n- Prices of tours\n- Prices of rooms"
     offered = ("Prices of tours", "Prices of rooms")
+    entry = Entry(str(uuid4()), "Rooms?", (), "80 euros.", "en", "https://a.example/rooms")
+    await knowledge.create(caller.app.services.db, caller.bot, entry, support.origin(), support.ignore)
+    evidence = Evidence(((entry.id, 0.9),), "answer", 0.9)
     engine.script = lambda turn: Reply(asked, choices=offered) if turn.message == "prices" else Reply(
-                                       f"<i>{turn.message}</i> https://example.com/a?b=1.")  # fmt: skip
+                                       f"<i>{turn.message}</i> https://example.com/a?b=1.", evidence=evidence)  # fmt: skip
     await say(chat, "prices")
     await chat.get_by_role("group", name="Choices").wait_for()
     await chat.reload()
     await chat.get_by_role("button", name="Prices of rooms").click()
     await sees(chat, "<i>Prices of rooms</i>")
     assert await chat.get_by_role("group", name="Choices").count() == 0
+    assert await chat.get_by_role("link", name="Source").get_attribute("href") == entry.source
     link = chat.locator(".said a")
     assert (await link.get_attribute("href"), await link.get_attribute("rel")) == (
         "https://example.com/a?b=1",

@@ -147,7 +147,7 @@ QUESTIONS: dict[str, Callable[[Database], Awaitable[object]]] = {
     "a conversation with its requests": lambda db: seen(db, Window()),
     "a conversation around a message": lambda db: seen(db, Window(around="id")),
     "the messages of a conversation": lambda db: conversation_view.contents(db, ["account"], "id", 20),
-    "the questions of entries": lambda db: knowledge.questions(db, "bot", ["id"]),
+    "some entries": lambda db: knowledge.some(db, "bot", ["id"]),
     "a page of the attempts of a bot": lambda db: attempts.attempts(db, None, "bot", 20),
     "a page of the attempts of an account": lambda db: attempts.attempts(db, ["account"], None, 20, 100),
     "a page of the failed attempts of a bot": lambda db: attempts.attempts(db, None, "bot", 20, status="failed"),

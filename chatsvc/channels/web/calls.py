@@ -143,7 +143,7 @@ def _answer(widget: Widget, user_id: str, news: WidgetNews | None) -> HttpRespon
     return _json(
         {
             "token": widget.visitor_token(user_id),
-            "messages": [_message(widget, message) for message in news.messages],
+            "messages": [_message(widget, message, news.pages.get(message.id)) for message in news.messages],
             "handling": news.handling,
             "operator": widget.shown_name(news.operator) if news.operator else news.operator,
             "typing": news.typing,
@@ -152,12 +152,13 @@ def _answer(widget: Widget, user_id: str, news: WidgetNews | None) -> HttpRespon
     )
 
 
-def _message(widget: Widget, m: Message) -> dict[str, object]:
+def _message(widget: Widget, m: Message, page: str | None) -> dict[str, object]:
     made: dict[str, object] = {"id": m.id, "role": m.role, "text": m.content, "created_at": times.with_millis(m.created_at)}
     more = {
         "author": widget.shown_name(m.author) if m.author else None,
         "feedback": m.feedback,
         "choices": json.loads(m.choices) if m.choices else None,
+        "source": page,
     }
     return {**made, **{name: value for name, value in more.items() if value is not None}}
 

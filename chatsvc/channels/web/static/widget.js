@@ -234,6 +234,7 @@
     const who = { user: texts.you, assistant: texts.bot, operator: message.author || texts.team }[message.role];
     const node = bubble(message.role, message.text, who);
     node.dataset.id = message.id;
+    if (message.source) node.append(make("a", { className: "source", href: message.source, target: "_blank", rel: "noopener noreferrer nofollow" }, texts.source));
     if (message.role === "assistant") node.append(thumbs(message));
     const first = queue.find((one) => !one.shown);
     first ? log.insertBefore(node, first.node.isConnected ? first.node : null) : log.append(node);
