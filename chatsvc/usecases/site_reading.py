@@ -114,6 +114,12 @@ class _Reading:
         except knowledge_work.WorkFailed as fault:
             log.error("the website %s could not be compared: %s", site.url, fault)
             outcome = SiteOutcome("failed", "unreadable", site.changes)
+        except (StoreUnavailable, asyncio.CancelledError):
+            raise
+        except Exception:
+            # Else the site would be read again and again.
+            log.exception("unexpected fault while the website %s was read", site.url)
+            outcome = SiteOutcome("failed", "unreadable", site.changes)
         now = services.clock()
         wait_ms = _DAY_MS * (1 if outcome.reason else site.every_days)
         await stored.finish(services.db, site, outcome, now, now + wait_ms if site.every_days else None, counts)
@@ -134,10 +140,10 @@ class _Reading:
             self._robots = websites.parse_robots(robots.body.decode("utf-8", "replace"))
             self._pause_s = max(PAUSE_S, self._robots.delay_s if PAUSE_S else 0.0)
         self._add(self._site.url)
-        maps, seen = deque([*self._robots.sitemaps, urljoin(origin, "/sitemap.xml")]), set[str]()
+        maps, seen = deque([*self._robots.sitemaps, "/sitemap.xml"]), set[str]()
         while maps and len(seen) < _MOST_SITEMAPS:
-            address = urljoin(origin, maps.popleft())
-            if address in seen or (seen and not maps and len(self._waiting) > 1):
+            address = _joined(origin, maps.popleft())
+            if address in seen or not address.startswith(origin) or (seen and not maps and len(self._waiting) > 1):
                 continue
             seen.add(address)
             try:
@@ -240,7 +246,7 @@ class _Reading:
 
     def _follow(self, page: SitePage) -> None:
         if page.content and self._follows_links:
-            base = urljoin(page.url, page.content.get("base") or "")
+            base = _joined(page.url, page.content.get("base") or "")
             for link in page.content["links"]:
                 self._add(_joined(base, link))
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 import pytest
 from aiohttp.web import Request, Response
 
+from chatsvc.domain import websites
 from chatsvc.usecases import site_reading
 from tests.websites.conftest import Reader
 from tests.websites.server import WebsiteServer
@@ -87,7 +88,8 @@ async def test_robots_links_and_odd_pages_are_named(reader: Reader, server: Webs
         f'<a href="{one}">x</a>' for one in ("private/a", "/js", "/old", "/deep/1", "/far", "/file", "/quiet", "/photo.jpg", "//x")
     )
     server.pages = {
-        "/robots.txt": "User-agent: *\nDisallow: /private\nDisallow: /*.php$\nAllow: /private/open\nSitemap: /map-index.xml\n",
+        "/robots.txt": "User-agent: *\nDisallow: /private\nDisallow: /*.php$\nAllow: /private/open\nSitemap: /map-index.xml\nSitemap: http://[\n"
+        "Sitemap: http://127.0.0.9/map.xml\n",
         "/": page(("Welcome", "Hello there."), head=f"<base href='/'>{links}"),
         "/js": '<html><body><div id="root"></div><script src="app.js"></script></body></html>',
         "/old": redirect("/new"),
@@ -152,3 +154,11 @@ async def test_a_reading_that_was_interrupted_goes_on_where_it_was(
     site = await reader.read(site_id)
     assert (site.state, site.changes["added"]) == ("review", 7)
     assert [path for path in server.asked if path[1:].isdigit()] == ["/3", "/4", "/5"]
+
+
+async def test_an_unexpected_fault_ends_a_reading(reader: Reader, server: WebsiteServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    server.pages = {"/": page(("Open?", "From 9."))}
+    monkeypatch.setattr(websites, "parse_sitemap", lambda _: 1 / 0)
+    server.pages["/sitemap.xml"] = "<urlset/>"
+    site = await reader.add(server.url)
+    assert (site.state, site.reason) == ("failed", "unreadable")
