@@ -401,11 +401,9 @@ def test_the_model_server_is_asked_for_its_models_with_the_key(site: Site, answe
 
 
 def test_to_whom_the_running_service_has_connected_is_told_by_purpose(site: Site) -> None:
+    others = "webhook 0, acme 0, telegram 0, whatsapp 0, mail 0, website 0"
     with site.serve():
-        assert (
-            found(site, "ok")["egress"]["found"]
-            == "connections opened since the service started: model 0, webhook 0, acme 0, telegram 0, whatsapp 0, mail 0"
-        )
+        assert found(site, "ok")["egress"]["found"] == f"connections opened since the service started: model 0, {others}"
     _model_away(site)
     _add(site, "egress: none\n")
     account = site.account()
@@ -413,9 +411,7 @@ def test_to_whom_the_running_service_has_connected_is_told_by_purpose(site: Site
     with site.serve() as serving:
         assert serving.ask(key, "POST", "/messages", {"chatbot_id": bot, "message": "hello"}).json["reason"] == "unreachable"
         told = found(site, "ok")["egress"]["found"]
-    assert (
-        told == "connections refused (egress: none) since the service started: model 1, webhook 0, acme 0, telegram 0, whatsapp 0, mail 0"
-    )
+    assert told == f"connections refused (egress: none) since the service started: model 1, {others}"
 
 
 def test_a_service_that_hangs_is_told(site: Site) -> None:

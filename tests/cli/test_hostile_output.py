@@ -110,7 +110,8 @@ class Between:
 @pytest.fixture(scope="module")
 def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Site, Between, dict[str, list[str]]]]:
     """A service with a record of each kind and poisoned answers. With the arguments of each command."""
-    site = Site(tmp_path_factory.mktemp("hostile"))
+    settings = "models: {offline: {engine: knowledge}}\nwebsite: {allowed_networks: [127.0.0.0/8]}"
+    site = Site(tmp_path_factory.mktemp("hostile"), settings)
     folder = site.folder / NAME[:40]
     folder.mkdir()
     faq, bad, key = folder / "faq.md", folder / "bad.md", folder / "key"
@@ -133,6 +134,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Site, Be
         site.json("operator", "add", "a@example.com", "--admin", "--name", "Ada")
         site.json("webhook", "set", bot, "--pull", "--event", "request.created")
         entry = site.json("knowledge", "list", bot)[0]["id"]
+        website = site.json("knowledge", "site", "add", bot, "http://127.0.0.1:9999/")["id"]
         given = {
             "init": [str(site.folder / "made")],
             "account create": ["A"],
@@ -159,6 +161,10 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Site, Be
             "knowledge remove": [bot, entry],
             "knowledge history": [bot],
             "knowledge undo": [bot, "x"],
+            "knowledge site add": [bot, "http://127.0.0.1:9998/", "--exclude", NAME],
+            "knowledge site list": [bot],
+            **{f"knowledge site {name}": [website] for name in ("show", "sync", "apply", "discard")},
+            "knowledge site remove": [website, "--yes"],
             "knowledge search": [bot, "opening hours" + NAME],
             "knowledge test": [bot],
             "knowledge lint": [bot],

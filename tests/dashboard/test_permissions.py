@@ -29,7 +29,7 @@ OTHER_FORMS = {
 }
 RANK = {"reader": Role.READER, "editor": Role.EDITOR, "owner": Role.OWNER, "administrator": Role.ADMINISTRATOR}
 # Parameters that name records of one account, and ids that nobody has where they are no UUIDs.
-OWNED = {"account", "bot", "conversation", "request", "appointment", "attempt", "key", "entry", "change", "preview", "email"}
+OWNED = {"account", "bot", "site", "conversation", "request", "appointment", "attempt", "key", "entry", "change", "preview", "email"}
 MISSING = {"email": "nobody@example.com"}
 # An operator may change these of himself or herself.
 OWN_PATHS = ("/me/",)

@@ -11,6 +11,8 @@ from xml.etree.ElementTree import Element
 
 from chatsvc.dashboard.route import Access, Route
 from chatsvc.dashboard.routes import ROUTES
+from chatsvc.domain.websites import Site as Website
+from chatsvc.store import sites
 from chatsvc.usecases import bot_files
 from tests.dashboard.client import Client, Shown
 from tests.dashboard.site import Business, Site
@@ -92,10 +94,18 @@ async def ids_of(site: Site, business: Business) -> dict[str, str]:
             "email": email,
             "kind": "appointment",
             "preview": preview.id,
+            "site": await _website(site, business),
             "sentence": bot_files.default_sentences()[0].name,
             "token": "never-made",
         }
     return business.ids
+
+
+async def _website(site: Site, business: Business) -> str:
+    """Insert a website that waits to be read by hand."""
+    made = Website(str(uuid.uuid4()), business.bot, "https://127.0.0.1/", [], [], 1, 0, review=True, state="idle")
+    await sites.create(site.app.services.db, made)
+    return made.id
 
 
 async def _attempt(site: Site, business: Business) -> str:
