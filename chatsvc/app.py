@@ -147,6 +147,8 @@ class App:
         self._undo.append(lambda: background.cancel(settling))
         self._undo.append(await self._listen(interface))
         services.node = node._replace(listen=address(self.config.server, self.port))
+        if self.config.website.ca_file is not None:
+            _ = services.website  # a file that cannot be used ends the start, as that of webhooks does
         # After the listener, whose port webhooks must not reach. Events captured in the meantime are pending and are found.
         await services.dispatcher.start()
         self._undo.append(partial(setattr, services.dispatcher, "stopping", True))

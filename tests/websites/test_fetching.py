@@ -6,12 +6,17 @@ import asyncio
 import gzip
 import zlib
 from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
 from ipaddress import ip_network
+from pathlib import Path
 
 import pytest
 from aiohttp.web import Request, Response, StreamResponse
 
+from chatsvc.app import App
+from chatsvc.config import Config
 from chatsvc.domain.addresses import IPAddress, Own, TargetRefused
+from chatsvc.domain.errors import CommandError
 from chatsvc.outbound import website
 from chatsvc.outbound.egress import Egress
 from chatsvc.outbound.guarded import Guard
@@ -131,3 +136,11 @@ async def test_only_public_addresses_are_dialled_whatever_a_name_says(server: We
     assert await fault(offline, server.url) == "egress_refused"
     await offline.close()
     assert server.asked == []
+
+
+async def test_a_file_of_authorities_that_cannot_be_used_ends_the_start(config: Config, tmp_path: Path) -> None:
+    broken = tmp_path / "ca.pem"
+    broken.write_text("no certificate")
+    with pytest.raises(CommandError, match=r"website\.ca_file .*ca\.pem cannot be used"):
+        async with App(replace(config, website=replace(config.website, ca_file=broken))):
+            pass
