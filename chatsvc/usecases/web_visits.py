@@ -271,7 +271,10 @@ class WebVisits:
 
 
 class WidgetNews(NamedTuple):
-    """A widget's new messages, who handles the conversation, whether an operator is typing, and the web pages that answers come from."""
+    """A widget's new messages, who handles the conversation, and whether an operator is typing.
+
+    `pages` are the web pages that answers come from, by the messages' ids.
+    """
 
     messages: list[Message]
     handling: str

@@ -55,6 +55,7 @@ def test_operations_without_a_record_only_look() -> None:
         "show",
         "show_change",
         "snippet",
+        "state",
         "today",
         "try",
         "type",
