@@ -105,8 +105,8 @@ async def show(services: Services, caller: Caller, *, site: str) -> ShownSite:
     current = {entry.id: entry for entry in await knowledge.entries(services.db, chatbot.id)}
     draft = await stored.draft(services.db, found.id)
     difference = websites.difference(draft, applied, current) if draft is not None else None
-    often = (await asked_questions.most_asked(services.db, chatbot.id))[:_MOST_QUESTIONS]
-    asked = [one.question for one in await unanswered.still_open(services, chatbot, often)]
+    often = await asked_questions.most_asked(services.db, chatbot.id)
+    asked = [one.question for one in await unanswered.open_groups(services, chatbot, often, _MOST_QUESTIONS)]
     return ShownSite(found, chatbot, pages, difference, websites.edited(applied, current), asked)
 
 

@@ -32,7 +32,7 @@ async def add(page: Page) -> HttpResponse:
     bot, fields = page.params["bot"], await page.form()
     patterns = {name: [one for one in fields.raw(name).split() if one] for name in ("include", "exclude")}
     try:
-        typed = {name: fields.number(name, 10_000) for name in ("max_pages", "every_days")}
+        typed = {name: fields.number(name) for name in ("max_pages", "every_days")}
         numbers = {name: value for name, value in typed.items() if value is not None}
         made = await page.perform("site.add", bot=bot, url=fields.text("url"), review=fields.checked("review"), **patterns, **numbers)
     except Refused as fault:
