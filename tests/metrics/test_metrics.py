@@ -6,9 +6,9 @@ import asyncio
 import re
 import subprocess
 import sys
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
+from unittest.mock import AsyncMock
 
 import pytest
 from aiohttp import ClientSession
@@ -135,11 +135,7 @@ async def test_what_is_under_way_is_seen_while_it_is(app: App, session: ClientSe
 async def test_transactions_are_counted_with_their_size_and_the_faults_of_the_store(
     app: App, session: ClientSession, caller: Caller, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def nothing(_: object) -> AsyncIterator[None]:
-        for _none in ():
-            yield _none
-
-    monkeypatch.setattr(retention, "_batches", nothing)  # it writes some seconds after the start
+    monkeypatch.setattr(retention, "once", AsyncMock())  # it writes some seconds after the start
     before = await scrape(app, session)
     await caller.send()
     after = await scrape(app, session)
