@@ -111,6 +111,11 @@ class Prepared:
         """Return whether the entry's own questions are of a kind."""
         return self.is_question and self.asked.get(kind, 0.0) >= _OF_KIND
 
+    def holding(self, kind: str) -> list[int]:
+        """Return the facts that hold just the kind of amount that is asked for."""
+        proper = amounts.PROPER.get(kind, frozenset())
+        return [at for at, kinds in enumerate(self.kinds) if not kinds.isdisjoint(proper)]
+
     def is_called(self, things: Sequence[QuestionTerm]) -> bool:
         """Return whether a question names the same things as one of the entry's own, and none besides."""
         count = len({term.stem for term in things})
@@ -165,6 +170,11 @@ class Judged:
     follows: bool = False
     lacks: bool = False
     repeats: bool = False
+
+    def led_by(self, one: JudgedEntry, confidence: float = 0.0) -> Judged:
+        """Return the judgement with an entry first, and at least this confidence in it."""
+        others = [other for other in self.entries if other.prepared is not one.prepared]
+        return replace(self, entries=[one, *others], confidence=max(self.confidence, confidence))
 
     @property
     def things(self) -> list[QuestionTerm]:
@@ -348,11 +358,12 @@ class FactIndex:
         staying = next((one for one in told if following.stays(question, alone, one)), None)
         if not unsure and staying is not None and following.leaves(question, alone, staying):
             return alone
-        if staying and (following.holds_kind(question.kind, staying.prepared.kinds) or staying.prepared.asks_for(question.kind)):
+        measures = question.kind in amounts.PROPER
+        if staying and (not measures or staying.prepared.holding(question.kind) or staying.prepared.asks_for(question.kind)):
             return following.judged(alone, staying)
         if staying is None and (unsure or question.subjects) and (implied := self._of_age(question, alone)) is not None:
             return implied
-        bare = bool(told) and following.is_bare(question, alone, told[0]) and (unsure or question.kind in amounts.PROPER)
+        bare = bool(told) and following.is_bare(question, alone, told[0]) and (unsure or measures)
         if (staying or unsure or bare) and (found := self._with_subject(question, alone, told)) is not None:
             return found
         if staying is not None:
@@ -363,17 +374,15 @@ class FactIndex:
         """Judge a question by what was spoken of, over all entries but those that were told."""
         own = following.own_things(alone, question.kind)
         before = question.before if question.kind in amounts.PROPER else ""
-        for words_of in (before, *(self._subject_words(one) for one, _ in question.subjects[:_SUBJECTS])):
-            found = self.judged(question, f"{words_of} {question.text}") if words_of else alone
+        for words_of in filter(None, (before, *(self._subject_words(one) for one, _ in question.subjects[:_SUBJECTS]))):
+            found = self.judged(question, f"{words_of} {question.text}")
             subject = [term for term in following.own_things(found, question.kind) if term not in own]
             for one in found.entries[: following.RIVALS] if subject else ():
                 if not one.fits or following.strange_to(one, own, question.kind) or any(one.prepared is other.prepared for other in told):
                     continue
-                holds = following.holds_kind(question.kind, one.prepared.kinds[one.best : one.best + 1], at_all=False)
                 sure = found.confidence >= HEDGE and one is found.entries[0]
-                if (holds or sure) and not following.strange_to(one, subject, question.kind):
-                    others = [other for other in found.entries if other is not one]
-                    return replace(found, entries=[one, *others], confidence=max(found.confidence, following.NEAR))
+                if (sure or one.best in one.prepared.holding(question.kind)) and not following.strange_to(one, subject, question.kind):
+                    return found.led_by(one, following.NEAR)
         return None
 
     def _of_age(self, question: Question, alone: Judged) -> Judged | None:
@@ -443,7 +452,7 @@ class FactIndex:
         ]
         if len(owners) == 1 and not (best.fits and best.has(things)):
             best = replace(owners[0], score=best.score)
-            found = replace(found, entries=[best, *(one for one in found.entries if one is not owners[0])])
+            found = found.led_by(best)
         if owners and best.prepared is owners[0].prepared:
             rivals = owners[1:] if best.fits else [best]
         elif best.fits and all(map(best.explains, things)) and best.is_titled(things):
@@ -463,9 +472,8 @@ class FactIndex:
         named = own or next((one for one in able if one.prepared.is_called(things)), None)
         if named is None:
             return found
-        entries = sorted(found.entries, key=lambda one: one is not named)
         top = replace(named, score=max(named.score, found.entries[0].score))
-        return replace(found, entries=[top, *entries[1:]], confidence=max(found.confidence, CALLED), repeats=own is not None)
+        return replace(found.led_by(top, CALLED), repeats=own is not None)
 
     def _subject_words(self, subject: str) -> str:
         """Return the words of a subject that name it."""

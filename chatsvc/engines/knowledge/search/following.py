@@ -62,8 +62,8 @@ def _says_nothing_of(one: JudgedEntry, alone: Judged, rivals: Sequence[JudgedEnt
 def leaves(question: Question, alone: Judged, one: JudgedEntry) -> bool:
     """Return whether a question that is answered by another entry is clearly not about the one spoken of."""
     best, things = alone.entries[0], own_things(alone, question.kind)
-    held = holds_kind(question.kind, one.prepared.kinds, at_all=False)
-    if best.prepared is one.prepared or (held and not holds_kind(question.kind, best.prepared.kinds)):
+    alone_holds = one.prepared.holding(question.kind) and not best.prepared.holding(question.kind)
+    if best.prepared is one.prepared or alone_holds:
         return False
     if things:
         return owning(question.kind, one, things, matching.SAME_WORD) is None and best.score >= one.score + _CLEARLY
@@ -72,12 +72,9 @@ def leaves(question: Question, alone: Judged, one: JudgedEntry) -> bool:
 
 def _alone_has(kind: str, one: JudgedEntry, rivals: Sequence[JudgedEntry], things: Sequence[QuestionTerm]) -> bool:
     """Return whether only the entry spoken of has what is asked for. Others may have the strange word."""
-    proper = amounts.PROPER.get(kind, frozenset())
-    if not any(not kinds.isdisjoint(proper) for kinds in one.prepared.kinds) or not any(_explained(other, things) for other in rivals):
+    if not one.prepared.holding(kind) or not any(_explained(other, things) for other in rivals):
         return False
-    return not any(
-        at is not None and not other.prepared.kinds[at].isdisjoint(proper) for other in rivals for at in (owning(kind, other, things),)
-    )
+    return not any(owning(kind, other, things) in other.prepared.holding(kind) for other in rivals)
 
 
 def is_bare(question: Question, alone: Judged, one: JudgedEntry) -> bool:
@@ -103,12 +100,6 @@ def fits(question: Question, one: JudgedEntry) -> bool:
     """Return whether an entry has a fact of the kind that is asked for."""
     wanted = amounts.HELD.get(question.kind, frozenset())
     return not wanted or one.prepared.asks_for(question.kind) or any(not kinds.isdisjoint(wanted) for kinds in one.prepared.kinds)
-
-
-def holds_kind(kind: str, held: Sequence[frozenset[str]], *, at_all: bool = True) -> bool:
-    """Return whether one of some facts holds just the kind of amount that is asked for; `at_all` if none is."""
-    proper = amounts.PROPER.get(kind)
-    return at_all if proper is None else any(not kinds.isdisjoint(proper) for kinds in held)
 
 
 def strange_to(one: JudgedEntry, things: Sequence[QuestionTerm], kind: str) -> list[QuestionTerm]:

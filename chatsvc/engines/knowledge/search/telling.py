@@ -108,7 +108,7 @@ def _chosen(judged: JudgedEntry, asked: Sequence[QuestionTerm], kind: str, *, he
     if not best.is_item and len(alike) > FEW:
         alike = [judged.best]
     if any(fact.cells for fact in stated) and _asks_for_all(judged, asked):
-        alike = _of_kind(judged, kind) or alike
+        alike = judged.prepared.holding(kind) or alike
     if (holding := _holding(judged, kind)) is not None:
         alike.append(holding)
     kept: list[int] = []
@@ -131,19 +131,12 @@ def _asks_for_all(judged: JudgedEntry, asked: Sequence[QuestionTerm]) -> bool:
     return all(matching.strength(term, judged.prepared.title) >= matching.EXPLAINED for term in asked if term.names)
 
 
-def _of_kind(judged: JudgedEntry, kind: str) -> list[int]:
-    """Return the facts that hold what is asked for."""
-    wanted = amounts.PROPER.get(kind, frozenset())
-    return [at for at, kinds in enumerate(judged.prepared.kinds) if not kinds.isdisjoint(wanted)]
-
-
 def _holding(judged: JudgedEntry, kind: str) -> int | None:
     """Return the nearest sentence with the amount asked for where the best one has none: "Yoga and spin. Members take them for free."."""
-    stated, proper = judged.prepared.facts, amounts.PROPER.get(kind, frozenset())
-    if not proper or stated[judged.best].is_item or not judged.prepared.kinds[judged.best].isdisjoint(proper):
+    stated, holding = judged.prepared.facts, judged.prepared.holding(kind)
+    if stated[judged.best].is_item or judged.best in holding:
         return None
-    block = stated[judged.best].block
-    able = [at for at, one in enumerate(stated) if one.block == block and not judged.prepared.kinds[at].isdisjoint(proper)]
+    able = [at for at in holding if stated[at].block == stated[judged.best].block]
     return min(able, key=lambda at: (abs(at - judged.best), -at), default=None)
 
 
