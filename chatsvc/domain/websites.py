@@ -19,7 +19,6 @@ from chatsvc.domain.language import primary
 from chatsvc.domain.models import Entry
 
 STATES = ("idle", "reading", "review", "failed")
-PAGE_STATES = ("read", "unchanged", "skipped", "failed")
 MOST_PAGES = 200  # of a site, unless its owner says otherwise
 EVERY_DAYS = 7
 AGENT = "chatsvc"

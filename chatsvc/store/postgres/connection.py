@@ -214,11 +214,6 @@ class PostgresConnection:
         """Whether the connection still stands."""
         return not self.driver.closed
 
-    @property
-    def in_failed_transaction(self) -> bool:
-        """Whether a statement failed, so that the transaction can only be rolled back."""
-        return self.driver.info.transaction_status == psycopg.pq.TransactionStatus.INERROR
-
     def close(self) -> None:
         """Close it."""
         self.driver.close()
