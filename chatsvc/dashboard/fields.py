@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from chatsvc.domain import refusals
+from chatsvc.domain.targets import with_https
 from chatsvc.http.forms import SubmittedForm, Upload
 
 _MOST_DIGITS = 15
@@ -63,8 +64,3 @@ class Fields:
     def close(self) -> None:
         """Delete the uploads."""
         self._form.__exit__()
-
-
-def with_https(address: str) -> str:
-    """Put https:// before an address without a scheme."""
-    return f"https://{address}" if address and "://" not in address else address

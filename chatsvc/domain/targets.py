@@ -89,6 +89,11 @@ class Target:
         return self.origin + self.path
 
 
+def with_https(address: str) -> str:
+    """Put https:// before an address without a scheme."""
+    return f"https://{address}" if address and "://" not in address else address
+
+
 def check_url(url: str, own: Own, allowed: Networks, *, plain: bool = False) -> Target:
     """The target that `url` means, if it may be reached; raises TargetRefused. The addresses of a name are another check.
 

@@ -14,6 +14,7 @@ from chatsvc.domain import refusals, websites
 from chatsvc.domain.actors import Caller
 from chatsvc.domain.addresses import TargetRefused
 from chatsvc.domain.models import Bot, Entry
+from chatsvc.domain.targets import with_https
 from chatsvc.domain.websites import Site, SiteDifference, SiteEntry, SitePage
 from chatsvc.store import knowledge
 from chatsvc.store import sites as stored
@@ -67,7 +68,7 @@ async def add(
         raise refusals.text_too_long(field="site.pattern", most=_MOST_PATTERN, length=max(map(len, patterns)))
     url = url.strip()
     try:
-        address = await services.website.check(url if "://" in url else f"https://{url}")
+        address = await services.website.check(with_https(url))
     except TargetRefused as refusal:
         raise refusals.target_refused(fault=str(refusal), rule=refusal.rule) from None
     named = [one for one in include if one.strip()], [one for one in exclude if one.strip()]

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from chatsvc.dashboard.fields import Fields, with_https
+from chatsvc.dashboard.fields import Fields
 from chatsvc.dashboard.page import Page
 from chatsvc.dashboard.route import Access, Route
 from chatsvc.domain.channels import ANY_LINK, DEFAULT_COLOR, TELEGRAM, WEB, WHATSAPP, Channel
 from chatsvc.domain.refusals import Refused
+from chatsvc.domain.targets import with_https
 from chatsvc.http.response import HttpResponse
 from chatsvc.usecases.channels import callback_url
 from chatsvc.usecases.whatsapp_usage import WhatsAppUsage
