@@ -8,7 +8,6 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
-from unittest.mock import AsyncMock
 
 import pytest
 from aiohttp import ClientSession
@@ -22,7 +21,7 @@ from chatsvc.domain.models import Usage
 from chatsvc.domain.tallies import Histogram
 from chatsvc.engines import Reply
 from chatsvc.metrics.collector import _sum
-from chatsvc.usecases import retention, webhooks
+from chatsvc.usecases import webhooks
 from chatsvc.webhooks.courier import make_courier
 from tests.api.support import out_of_reach, until
 from tests.conftest import Caller, MakeCaller
@@ -132,10 +131,16 @@ async def test_what_is_under_way_is_seen_while_it_is(app: App, session: ClientSe
     assert [found.value(name) for name in names] == [0, 0, 0]
 
 
+@pytest.fixture
+def no_loops(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No background loops: the index of conversations, retention and others write at times of their own."""
+    monkeypatch.setattr("chatsvc.app.run_loops", lambda *_: [])
+
+
+@pytest.mark.usefixtures("no_loops")
 async def test_transactions_are_counted_with_their_size_and_the_faults_of_the_store(
-    app: App, session: ClientSession, caller: Caller, monkeypatch: pytest.MonkeyPatch
+    app: App, session: ClientSession, caller: Caller
 ) -> None:
-    monkeypatch.setattr(retention, "once", AsyncMock())  # it writes some seconds after the start
     before = await scrape(app, session)
     await caller.send()
     after = await scrape(app, session)
