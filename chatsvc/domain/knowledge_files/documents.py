@@ -30,6 +30,9 @@ _ANSWERED = re.compile(
     r"\A[>\s]*+(?:[-*+]\s++)?[*_]{0,3}(?:(?:answer|cevap|yan[ıi]t)\s*+\d{0,4}\s*+[:.)]|[ac]\s*+\d{0,4}\s*+:)[*_]{0,3}\s*+(.*)",
     re.IGNORECASE,
 )
+_BOLD_QUESTION = re.compile(
+    r"\A[>\s]*+(?:[-*+]\s++)?(\*\*|__)(?=\S)([^*_]{1,200}\?)\1[:\s]*+(.*)"
+)  # a question in bold, with its answer behind it or below
 _NUMBERING = re.compile(r"(?:\d{1,2}(?:\.\d{1,2}){0,2}[.)]?|[A-Za-z][.)])\s+")
 
 
@@ -100,8 +103,15 @@ class Sections:
         self._open = False
 
     def labelled(self, number: int, text: str) -> bool:
-        """Take a line that begins with Q: or A: (Soru:, Cevap:), or continues one. Return False for any other line."""
+        """Take a line that begins with Q:, A: (Soru:, Cevap:) or a question in bold, or continues one. Return False for any other line."""
         section = self._list[-1]
+        if match := _BOLD_QUESTION.match(text):
+            self._begin()
+            self._list[-1].asked.append((number, match[2].strip()))
+            self._list[-1].answered, self.empty = True, False
+            if match[3]:
+                self.line(number, match[3])
+            return True
         if match := _ASKED.match(text):
             if section.answered or not section.asked:
                 self._begin()
@@ -141,7 +151,7 @@ class Sections:
             for line, lines in section.blocks if not section.asked else ():
                 heads = heads_of(lines)
                 for nth, text in enumerate(lines):
-                    if priced := price_of(text, heads):
+                    if (nth or not heads) and (priced := price_of(text, heads)):
                         yield Price(line + nth * self._step, *priced, section.path[-1] if section.path else "")
 
     def passages(self) -> Iterator[Passage]:
