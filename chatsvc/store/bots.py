@@ -9,7 +9,7 @@ import json
 from collections.abc import Callable, Mapping
 
 from chatsvc.domain.models import Bot
-from chatsvc.store.database import Connection, Database, assign
+from chatsvc.store.database import Connection, Database, assign, reads
 from chatsvc.store.owners import ALL_BOTS, SOME_BOTS, Accounts, listed
 from chatsvc.store.tables import ACCOUNT, CHILDREN_FIRST, deletion_of_bot
 
@@ -33,21 +33,18 @@ def bots_from_json(text: str) -> list[Bot]:
     return [_bot(tuple(values)) for _, *values in sorted(json.loads(text))]
 
 
-async def page(db: Database, accounts: Accounts, limit: int, after: tuple[str, int] | None = None) -> list[tuple[Bot, int]]:
+@reads
+def page(connection: Connection, accounts: Accounts, limit: int, after: tuple[str, int] | None = None) -> list[tuple[Bot, int]]:
     """Read bots with their numbers, account by account. Those behind the account and the number `after`."""
-
-    def unit(connection: Connection) -> list[tuple[Bot, int]]:
-        bots = ALL_BOTS if accounts is None else SOME_BOTS
-        rows = connection.execute(
-            f"""
-            SELECT {_OF_BOT}, b.number FROM {bots} WHERE (b.account_id, b.number) > (?2, ?3)
-            ORDER BY b.account_id, b.number LIMIT ?4
-            """,
-            (listed(accounts), *(after or ("", 0)), limit),
-        )
-        return [(_bot(row[:-1]), row[-1]) for row in rows]
-
-    return await db.read(unit)
+    bots = ALL_BOTS if accounts is None else SOME_BOTS
+    rows = connection.execute(
+        f"""
+        SELECT {_OF_BOT}, b.number FROM {bots} WHERE (b.account_id, b.number) > (?2, ?3)
+        ORDER BY b.account_id, b.number LIMIT ?4
+        """,
+        (listed(accounts), *(after or ("", 0)), limit),
+    )
+    return [(_bot(row[:-1]), row[-1]) for row in rows]
 
 
 async def create(db: Database, bot: Bot, most: int, applied: Callable[[Bot | None], None]) -> Bot | None:

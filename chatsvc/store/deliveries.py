@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from chatsvc.store import mail_notices
-from chatsvc.store.database import Connection, Database
+from chatsvc.store.database import Connection, Database, writes
 from chatsvc.store.webhook_events import ATTEMPTED, KEPT, NEW_ATTEMPT, Event, add_event, attempt_id
 from chatsvc.store.webhooks import Webhook, find_in
 
@@ -119,9 +119,10 @@ def _settle(connection: Connection, outcomes: Iterable[Outcome]) -> None:
     )
 
 
-async def settle(db: Database, outcomes: Sequence[Outcome]) -> None:
+@writes
+def settle(connection: Connection, outcomes: Sequence[Outcome]) -> None:
     """Write the outcomes of attempts."""
-    await db.write(lambda connection: _settle(connection, outcomes))
+    _settle(connection, outcomes)
 
 
 async def advance(

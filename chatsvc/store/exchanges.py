@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from chatsvc.domain.captures import Appointment, Request
 from chatsvc.domain.channels import outbox_of
 from chatsvc.store import captures, open_turns, search
-from chatsvc.store.database import Connection, Database, StoreUnavailable, Together
+from chatsvc.store.database import Connection, Database, StoreUnavailable, Together, reads
 from chatsvc.store.open_turns import IDEMPOTENCY_MS, TurnLost
 
 
@@ -293,14 +293,11 @@ async def record(db: Database, exchange: NewExchange, applied: Callable[[Counts 
     return written
 
 
-async def answered(db: Database, account_id: str, key: str, now: int) -> Idempotency | None:
+@reads
+def answered(connection: Connection, account_id: str, key: str, now: int) -> Idempotency | None:
     """Find the idempotency record of a key within the last 24 hours."""
-
-    def unit(connection: Connection) -> Idempotency | None:
-        row = connection.execute(
-            "SELECT key, fingerprint, exchange FROM idempotency_keys WHERE account_id = ? AND key = ? AND created_at > ?",
-            (account_id, key, now - IDEMPOTENCY_MS),
-        ).fetchone()
-        return Idempotency(*row) if row else None
-
-    return await db.read(unit)
+    row = connection.execute(
+        "SELECT key, fingerprint, exchange FROM idempotency_keys WHERE account_id = ? AND key = ? AND created_at > ?",
+        (account_id, key, now - IDEMPOTENCY_MS),
+    ).fetchone()
+    return Idempotency(*row) if row else None

@@ -10,7 +10,7 @@ from chatsvc.domain.models import Conversation, Message
 from chatsvc.store import mail_notices
 from chatsvc.store.channel_messages import NoticeSentence, say
 from chatsvc.store.conversations import COLUMNS, MESSAGE_COLUMNS, OF_A_PAGE
-from chatsvc.store.database import Connection, Database
+from chatsvc.store.database import Connection, Database, reads
 from chatsvc.store.owners import ACCOUNT_IN_SCOPE, Accounts, listed
 
 _FIND = f"SELECT {COLUMNS}, number FROM conversations WHERE id = ?2 AND {ACCOUNT_IN_SCOPE}"
@@ -142,24 +142,21 @@ class Overdue(NamedTuple):
     said: str
 
 
-async def overdue(db: Database, now: int, limit: int) -> list[Overdue]:
+@reads
+def overdue(connection: Connection, now: int, limit: int) -> list[Overdue]:
     """List conversations that have waited as long as their bots' settings say. Or whose operators were silent for so long."""
-
-    def unit(connection: Connection) -> list[Overdue]:
-        rows = connection.execute(
-            f"""
-            SELECT c.account_id, coalesce((SELECT m.content FROM messages m WHERE m.conversation = c.number AND m.role = 'user'
-                ORDER BY m.number DESC LIMIT 1), ''), {OF_A_PAGE}
-            FROM conversations c INDEXED BY conversations_handed_off CROSS JOIN bots b ON b.id = c.bot_id
-            WHERE c.handling <> 'bot' AND c.handling_since <=
-                ?1 - {MINUTE_MS} * CASE c.handling WHEN '{WAITING}' THEN b.hand_off_wait ELSE b.hand_off_return END
-            LIMIT ?2
-            """,
-            (now, limit),
-        )
-        return [Overdue(row[0], Conversation(*row[2:]), row[1]) for row in rows]
-
-    return await db.read(unit)
+    rows = connection.execute(
+        f"""
+        SELECT c.account_id, coalesce((SELECT m.content FROM messages m WHERE m.conversation = c.number AND m.role = 'user'
+            ORDER BY m.number DESC LIMIT 1), ''), {OF_A_PAGE}
+        FROM conversations c INDEXED BY conversations_handed_off CROSS JOIN bots b ON b.id = c.bot_id
+        WHERE c.handling <> 'bot' AND c.handling_since <=
+            ?1 - {MINUTE_MS} * CASE c.handling WHEN '{WAITING}' THEN b.hand_off_wait ELSE b.hand_off_return END
+        LIMIT ?2
+        """,
+        (now, limit),
+    )
+    return [Overdue(row[0], Conversation(*row[2:]), row[1]) for row in rows]
 
 
 async def give_back(db: Database, overdue: Conversation, sentence: NoticeSentence, applied: Callable[[bool], None]) -> bool:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from chatsvc.domain.knowledge_changes import ChangeOrigin
 from chatsvc.domain.models import Entry, Synonyms
 from chatsvc.store import knowledge_changes as changes
-from chatsvc.store.database import Connection, Database, Together
+from chatsvc.store.database import Connection, Database, Together, reads
 from chatsvc.store.knowledge_changes import Rows, StoredEntry, StoredSynonyms
 
 _COLUMNS = "id, question, alt, answer, language, source"
@@ -59,19 +59,17 @@ def _entries(connection: Connection, bot_id: str) -> Iterator[Entry]:
     return map(_entry, rows)
 
 
-async def entries(db: Database, bot_id: str) -> list[Entry]:
+@reads
+def entries(connection: Connection, bot_id: str) -> list[Entry]:
     """List all entries of a bot."""
-    return await db.read(lambda connection: list(_entries(connection, bot_id)))
+    return list(_entries(connection, bot_id))
 
 
-async def find(db: Database, bot_id: str, entry_id: str) -> Entry | None:
+@reads
+def find(connection: Connection, bot_id: str, entry_id: str) -> Entry | None:
     """Look up one entry of a bot."""
-
-    def unit(connection: Connection) -> Entry | None:
-        rows = changes.entries_of(connection.execute(_ONE_ENTRY, (bot_id, entry_id)))
-        return rows[0].entry if rows else None
-
-    return await db.read(unit)
+    rows = changes.entries_of(connection.execute(_ONE_ENTRY, (bot_id, entry_id)))
+    return rows[0].entry if rows else None
 
 
 async def large(db: Database, least: int) -> list[str]:
@@ -91,14 +89,11 @@ def _versions(connection: Connection, bot_ids: list[str]) -> list[int]:
     return [found[bot_id] for bot_id in bot_ids]
 
 
-async def whole(db: Database, bot_id: str) -> Whole:
+@reads
+def whole(connection: Connection, bot_id: str) -> Whole:
     """Read all entries and synonyms of a bot."""
-
-    def unit(connection: Connection) -> Whole:
-        groups = connection.execute("SELECT words, source FROM knowledge_synonyms WHERE bot_id = ? ORDER BY number", (bot_id,))
-        return Whole(list(_entries(connection, bot_id)), [Synonyms(tuple(json.loads(words)), source) for words, source in groups])
-
-    return await db.read(unit)
+    groups = connection.execute("SELECT words, source FROM knowledge_synonyms WHERE bot_id = ? ORDER BY number", (bot_id,))
+    return Whole(list(_entries(connection, bot_id)), [Synonyms(tuple(json.loads(words)), source) for words, source in groups])
 
 
 async def kept(db: Database, bot_id: str, files: Sequence[str], sources: Sequence[str]) -> Whole:
@@ -250,14 +245,11 @@ async def update(
     return await db.write(unit, applied)
 
 
-async def some(db: Database, bot_id: str, entries: Sequence[str]) -> dict[str, Entry]:
+@reads
+def some(connection: Connection, bot_id: str, entries: Sequence[str]) -> dict[str, Entry]:
     """Read some entries of a bot, by their ids."""
-
-    def unit(connection: Connection) -> dict[str, Entry]:
-        rows = connection.execute(
-            f"SELECT {_COLUMNS} FROM knowledge_entries WHERE id IN (SELECT value FROM json_each(?)) AND +bot_id = ?",
-            (json.dumps(list(entries)), bot_id),
-        )
-        return {entry.id: entry for entry in map(_entry, rows)}
-
-    return await db.read(unit)
+    rows = connection.execute(
+        f"SELECT {_COLUMNS} FROM knowledge_entries WHERE id IN (SELECT value FROM json_each(?)) AND +bot_id = ?",
+        (json.dumps(list(entries)), bot_id),
+    )
+    return {entry.id: entry for entry in map(_entry, rows)}

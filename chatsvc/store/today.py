@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from chatsvc.domain.captures import Appointment
 from chatsvc.store.captures import APPOINTMENT, REQUEST, appointments_of
-from chatsvc.store.database import Connection, Database
+from chatsvc.store.database import Connection, Database, reads
 from chatsvc.store.unanswered import Asked
 
 MOST_FAILED = 20  # attempts read of each bot
@@ -91,18 +91,15 @@ _STEPS = """
 """
 
 
-async def read(db: Database, account_id: str, now: int, since: int, limit: int) -> TodayRecords:
+@reads
+def read(connection: Connection, account_id: str, now: int, since: int, limit: int) -> TodayRecords:
     """Read an account's next appointments, frequent questions, failed deliveries since `since`, and first steps."""
-
-    def unit(connection: Connection) -> TodayRecords:
-        return TodayRecords(
-            _appointments(connection, account_id, now, _FOREVER, limit),
-            [BotQuestion(row[0], Asked(*row[1:])) for row in connection.execute(_QUESTIONS, (account_id, limit))],
-            [FailedDelivery(*row) for row in connection.execute(_FAILED, (account_id, since, limit))],
-            FirstSteps(*map(bool, connection.execute(_STEPS, (account_id, now)).fetchone())),
-        )
-
-    return await db.read(unit)
+    return TodayRecords(
+        _appointments(connection, account_id, now, _FOREVER, limit),
+        [BotQuestion(row[0], Asked(*row[1:])) for row in connection.execute(_QUESTIONS, (account_id, limit))],
+        [FailedDelivery(*row) for row in connection.execute(_FAILED, (account_id, since, limit))],
+        FirstSteps(*map(bool, connection.execute(_STEPS, (account_id, now)).fetchone())),
+    )
 
 
 def _appointments(connection: Connection, account_id: str, first: int, end: int, limit: int) -> list[BotAppointment]:
@@ -110,9 +107,10 @@ def _appointments(connection: Connection, account_id: str, first: int, end: int,
     return [BotAppointment(one, *row[-2:]) for one, row in zip(appointments_of([row[:-2] for row in rows]), rows, strict=True)]
 
 
-async def appointments(db: Database, account_id: str, first: int, end: int, limit: int) -> list[BotAppointment]:
+@reads
+def appointments(connection: Connection, account_id: str, first: int, end: int, limit: int) -> list[BotAppointment]:
     """Read an account's appointments from `first` until before `end` that are not canceled, in the order of their times."""
-    return await db.read(lambda connection: _appointments(connection, account_id, first, end, limit))
+    return _appointments(connection, account_id, first, end, limit)
 
 
 async def set_tried(db: Database, account_id: str, now: int) -> None:

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from chatsvc.domain.channels import WHATSAPP
 from chatsvc.domain.whatsapp import PHONE, WhatsAppAddress, WhatsAppMove, precedes
 from chatsvc.store import search
-from chatsvc.store.database import Connection, Database, Together
+from chatsvc.store.database import Connection, Database, Together, reads
 from chatsvc.store.exchanges import id_by_time
 from chatsvc.store.incoming_messages import NewMessage, StoredMessage, addressed, store_all
 
@@ -248,53 +248,44 @@ async def address(db: Database, bot_id: str, user_id: str) -> WhatsAppAddress | 
     return await db.read(Together(_addresses, (bot_id, user_id)))
 
 
-async def linked(db: Database, bot_id: str, user_id: str) -> list[str]:
+@reads
+def linked(connection: Connection, bot_id: str, user_id: str) -> list[str]:
     """List the visitors who turned out to be the same person: a younger conversation has an address that led on to an older one."""
-
-    def unit(connection: Connection) -> list[str]:
-        rows = connection.execute(
-            """
-            SELECT DISTINCT o.user_id FROM conversations c JOIN whatsapp_addresses a ON a.conversation = c.number
-            JOIN whatsapp_addresses b ON b.bot_id = a.bot_id AND b.kind = a.kind AND b.value = a.value AND b.conversation <> c.number
-            JOIN conversations o ON o.number = b.conversation
-            WHERE c.bot_id = ?1 AND c.channel = ?2 AND c.user_id = ?3 AND (
-                (a.is_current = 1 AND b.is_current = 0 AND (o.created_at, o.number) > (c.created_at, c.number))
-                OR (a.is_current = 0 AND b.is_current = 1 AND (o.created_at, o.number) < (c.created_at, c.number)))
-            """,
-            (bot_id, WHATSAPP, user_id),
-        )
-        return [user for (user,) in rows]
-
-    return await db.read(unit)
+    rows = connection.execute(
+        """
+        SELECT DISTINCT o.user_id FROM conversations c JOIN whatsapp_addresses a ON a.conversation = c.number
+        JOIN whatsapp_addresses b ON b.bot_id = a.bot_id AND b.kind = a.kind AND b.value = a.value AND b.conversation <> c.number
+        JOIN conversations o ON o.number = b.conversation
+        WHERE c.bot_id = ?1 AND c.channel = ?2 AND c.user_id = ?3 AND (
+            (a.is_current = 1 AND b.is_current = 0 AND (o.created_at, o.number) > (c.created_at, c.number))
+            OR (a.is_current = 0 AND b.is_current = 1 AND (o.created_at, o.number) < (c.created_at, c.number)))
+        """,
+        (bot_id, WHATSAPP, user_id),
+    )
+    return [user for (user,) in rows]
 
 
-async def phones(db: Database, conversation_ids: Sequence[str]) -> dict[str, str]:
+@reads
+def phones(connection: Connection, conversation_ids: Sequence[str]) -> dict[str, str]:
     """Return the visitors' phone numbers of those conversations that have one, by the conversations' ids. The latest one counts."""
-
-    def unit(connection: Connection) -> dict[str, str]:
-        rows = connection.execute(
-            """
-            SELECT c.id, '+' || a.value FROM json_each(?) one CROSS JOIN conversations c ON c.id = one.value
-            JOIN whatsapp_addresses a ON a.conversation = c.number WHERE a.kind = ? ORDER BY a.is_current, a.number
-            """,
-            (json.dumps(conversation_ids), PHONE),
-        )
-        return dict(rows.fetchall())
-
-    return await db.read(unit)
+    rows = connection.execute(
+        """
+        SELECT c.id, '+' || a.value FROM json_each(?) one CROSS JOIN conversations c ON c.id = one.value
+        JOIN whatsapp_addresses a ON a.conversation = c.number WHERE a.kind = ? ORDER BY a.is_current, a.number
+        """,
+        (json.dumps(conversation_ids), PHONE),
+    )
+    return dict(rows.fetchall())
 
 
-async def last_word_at(db: Database, conversation_id: str) -> int | None:
+@reads
+def last_word_at(connection: Connection, conversation_id: str) -> int | None:
     """Return the time of the visitor's last message in a conversation."""
-
-    def unit(connection: Connection) -> int | None:
-        row = connection.execute(
-            """
-            SELECT max(m.created_at) FROM conversations c JOIN messages m ON m.conversation = c.number
-            WHERE c.id = ? AND m.role = 'user'
-            """,
-            (conversation_id,),
-        ).fetchone()
-        return row[0]  # type: ignore[no-any-return]
-
-    return await db.read(unit)
+    row = connection.execute(
+        """
+        SELECT max(m.created_at) FROM conversations c JOIN messages m ON m.conversation = c.number
+        WHERE c.id = ? AND m.role = 'user'
+        """,
+        (conversation_id,),
+    ).fetchone()
+    return row[0]  # type: ignore[no-any-return]

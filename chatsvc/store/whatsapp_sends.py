@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from chatsvc.store.database import Connection, Database, Together
+from chatsvc.store.database import Connection, Database, Together, reads, writes
 
 
 class _Send(NamedTuple):
@@ -36,23 +36,17 @@ async def reserve_send(db: Database, bot_id: str, month: str, limit: int | None)
     return await db.write(Together(_reserve, _Send(bot_id, month, limit)))
 
 
-async def release_send(db: Database, bot_id: str, month: str) -> None:
+@writes
+def release_send(connection: Connection, bot_id: str, month: str) -> None:
     """Take back the count of a message that was surely not sent."""
-
-    def unit(connection: Connection) -> None:
-        connection.execute("UPDATE whatsapp_sends SET sent = sent - 1 WHERE bot_id = ? AND month = ? AND sent > 0", (bot_id, month))
-
-    await db.write(unit)
+    connection.execute("UPDATE whatsapp_sends SET sent = sent - 1 WHERE bot_id = ? AND month = ? AND sent > 0", (bot_id, month))
 
 
-async def sends(db: Database, bot_ids: Sequence[str], month: str) -> dict[str, int]:
+@reads
+def sends(connection: Connection, bot_ids: Sequence[str], month: str) -> dict[str, int]:
     """Return the messages that bots have sent in a month."""
-
-    def unit(connection: Connection) -> dict[str, int]:
-        found = {}
-        for bot_id in bot_ids:
-            row = connection.execute("SELECT sent FROM whatsapp_sends WHERE bot_id = ? AND month = ?", (bot_id, month)).fetchone()
-            found[bot_id] = int(row[0]) if row else 0
-        return found
-
-    return await db.read(unit)
+    found = {}
+    for bot_id in bot_ids:
+        row = connection.execute("SELECT sent FROM whatsapp_sends WHERE bot_id = ? AND month = ?", (bot_id, month)).fetchone()
+        found[bot_id] = int(row[0]) if row else 0
+    return found
