@@ -49,17 +49,15 @@ def of_bot(connection: Connection, bot_id: str) -> list[SealedChannel]:
     return [SealedChannel(_channel(row[:-2]), *row[-2:]) for row in rows]
 
 
-@reads
-def is_taken(connection: Connection, channel: Channel) -> bool:
-    """Report whether another bot has the same account at the platform."""
-    return _is_taken(connection, channel)
-
-
 def _is_taken(connection: Connection, channel: Channel) -> bool:
+    """Report whether another bot has the same account at the platform."""
     row = connection.execute(
         "SELECT 1 FROM channels WHERE channel = ? AND identity = ? AND bot_id <> ?", (channel.channel, channel.identity, channel.bot_id)
     ).fetchone()
     return row is not None
+
+
+is_taken = reads(_is_taken)
 
 
 @writes

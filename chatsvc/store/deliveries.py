@@ -113,16 +113,14 @@ def _record(
 
 
 def _settle(connection: Connection, outcomes: Iterable[Outcome]) -> None:
+    """Write the outcomes of attempts."""
     connection.executemany(
         "UPDATE webhook_attempts SET success = ?, status_code = ?, error = ?, duration_ms = ?, answer = ? WHERE id = ? AND success IS NULL",
         [(*outcome[1:], outcome.attempt_id) for outcome in outcomes],
     )
 
 
-@writes
-def settle(connection: Connection, outcomes: Sequence[Outcome]) -> None:
-    """Write the outcomes of attempts."""
-    _settle(connection, outcomes)
+settle = writes(_settle)
 
 
 async def advance(

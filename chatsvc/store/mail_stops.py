@@ -22,12 +22,6 @@ def add(connection: Connection, account_id: str, digest: bytes, now: int) -> Non
     )
 
 
-@reads
-def find(connection: Connection, bot_id: str, recipient: str, now: int) -> str | None:
-    """Find why an address gets no answer by mail from a bot at the moment. None where it gets one."""
-    return refusal(connection, bot_id, recipient, now)
-
-
 def refusal(connection: Connection, bot_id: str, recipient: str, now: int) -> str | None:
     """Find the same within a unit: STOPPED, DAILY_LIMIT or None."""
     stopped = connection.execute(
@@ -45,3 +39,6 @@ def refusal(connection: Connection, bot_id: str, recipient: str, now: int) -> st
         (recipient, now - DAY_MS),
     ).fetchone()
     return DAILY_LIMIT if sent >= ANSWERS_A_DAY else None
+
+
+find = reads(refusal)

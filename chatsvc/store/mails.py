@@ -154,13 +154,8 @@ def _outgoing(connection: Connection, number: int) -> OutgoingMail:
     return OutgoingMail(*row[:-1])._replace(texts=tuple(content for _, content in texts))
 
 
-@writes
-def settle(connection: Connection, number: int, outcome: MailOutcome, now: int) -> None:
-    """Write the final outcome of a mail."""
-    _settle(connection, number, outcome, now)
-
-
 def _settle(connection: Connection, number: int, outcome: MailOutcome, now: int) -> None:
+    """Write the final outcome of a mail."""
     row = connection.execute("SELECT kind, conversation, state FROM mails WHERE number = ?", (number,)).fetchone()
     if row is None:
         return
@@ -179,6 +174,9 @@ def _settle(connection: Connection, number: int, outcome: MailOutcome, now: int)
         connection.execute(
             "UPDATE messages SET delivery = 'sent' WHERE conversation = ? AND mail = ? AND delivery = 'queued'", (conversation, number)
         )
+
+
+settle = writes(_settle)
 
 
 @writes

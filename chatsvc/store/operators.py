@@ -148,18 +148,15 @@ def add_link(connection: Connection, operator_id: str, link: SetupLink) -> bool:
     return True
 
 
-@reads
-def of_link(connection: Connection, digest: bytes, now: int) -> tuple[Operator, int] | None:
-    """Find the operator of a set-up link that is neither used nor expired, and when it expires."""
-    return link_in(connection, digest, now)
-
-
 def link_in(connection: Connection, digest: bytes, now: int) -> tuple[Operator, int] | None:
     """Find the operator of a valid set-up link within a unit, and when the link expires."""
     sql = "SELECT operator_id, expires_at FROM operator_links WHERE digest = ? AND expires_at > ?"
     row = connection.execute(sql, (digest, now)).fetchone()
     operator = find_in(connection, row[0]) if row else None
     return (operator, row[1]) if operator else None
+
+
+of_link = reads(link_in)
 
 
 @writes

@@ -101,10 +101,6 @@ def backlog(connection: Connection) -> int:
 @writes
 def index(connection: Connection, words_of: WordsOf) -> int:
     """Index one batch of queued conversations, the newest first; return how many were read."""
-    return _index(connection, words_of)
-
-
-def _index(connection: Connection, words_of: WordsOf) -> int:
     (found,) = connection.execute(_QUEUED, (BATCH, MESSAGES)).fetchone()
     rows: list[tuple[int, str, int]] = []
     documents: list[list[Any]] = []

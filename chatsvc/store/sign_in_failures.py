@@ -49,15 +49,13 @@ def passed(connection: Connection, attempt: SignInAttempt) -> None:
     connection.execute("DELETE FROM sign_in_failures WHERE key = ?", (attempt.keys[0],))
 
 
-@writes
-def withdraw(connection: Connection, attempt: SignInAttempt) -> None:
-    """Take back an attempt that was neither right nor wrong."""
-    _withdraw(connection, attempt)
-
-
 def _withdraw(connection: Connection, attempt: SignInAttempt) -> None:
+    """Take back an attempt that was neither right nor wrong."""
     one = "SELECT max(number) FROM sign_in_failures WHERE key = ? AND at = ?"
     connection.executemany(f"DELETE FROM sign_in_failures WHERE number = ({one})", [(key, attempt.at) for key in attempt.keys])
+
+
+withdraw = writes(_withdraw)
 
 
 async def forget_old(db: Database, now: int) -> None:

@@ -136,15 +136,13 @@ def draft(connection: Connection, site_id: str) -> list[SiteEntry] | None:
     return [SiteEntry(*one) for one in websites.unpack(row[0])] if row and row[0] else None
 
 
-@reads
-def applied(connection: Connection, site_id: str) -> list[SiteEntry]:
-    """List what a site said as it was applied."""
-    return _applied(connection, site_id)
-
-
 def _applied(connection: Connection, site_id: str) -> list[SiteEntry]:
+    """List what a site said as it was applied."""
     sql = f"SELECT page, key, question, answer, language, entry_id FROM site_entries WHERE site = {_NUMBER} ORDER BY number"
     return [SiteEntry._make((*row[:5], (), row[5])) for row in connection.execute(sql, (site_id,))]
+
+
+applied = reads(_applied)
 
 
 def _stored(connection: Connection, bot_id: str) -> dict[str, StoredEntry]:

@@ -103,14 +103,12 @@ def read(connection: Connection, account_id: str, now: int, since: int, limit: i
 
 
 def _appointments(connection: Connection, account_id: str, first: int, end: int, limit: int) -> list[BotAppointment]:
+    """Read an account's appointments from `first` until before `end` that are not canceled, in the order of their times."""
     rows = connection.execute(_APPOINTMENTS, (account_id, first, limit, end)).fetchall()
     return [BotAppointment(one, *row[-2:]) for one, row in zip(appointments_of([row[:-2] for row in rows]), rows, strict=True)]
 
 
-@reads
-def appointments(connection: Connection, account_id: str, first: int, end: int, limit: int) -> list[BotAppointment]:
-    """Read an account's appointments from `first` until before `end` that are not canceled, in the order of their times."""
-    return _appointments(connection, account_id, first, end, limit)
+appointments = reads(_appointments)
 
 
 async def set_tried(db: Database, account_id: str, now: int) -> None:

@@ -36,10 +36,7 @@ def find_in(connection: Connection, bot_id: str) -> Webhook | None:
     return _webhook(connection.execute(f"SELECT {_WEBHOOK} FROM webhooks WHERE bot_id = ?", (bot_id,)).fetchone())
 
 
-@reads
-def find(connection: Connection, bot_id: str) -> Webhook | None:
-    """Find the webhook of a bot."""
-    return find_in(connection, bot_id)
+find = reads(find_in)
 
 
 @writes
