@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Container, Iterable, Mapping, Sequenc
 from functools import cached_property, partial
 from typing import Any
 
+from chatsvc import translations
 from chatsvc.dashboard import catalogue, formats, navigation, reasons, responses, session_cookie, visitors
 from chatsvc.dashboard.fields import Fields
 from chatsvc.dashboard.local_paths import local, with_query
@@ -182,10 +183,10 @@ class Page:
             "page": self,
             "language": language,
             "t": self.text,
-            "has": catalogue.has,
+            "has": translations.has,
             "url": self.url,
             "fault": None,
-            "notice": self.text(f"done.{done}") if self.is_signed_in and catalogue.has(f"done.{done}") else None,
+            "notice": self.text(f"done.{done}") if self.is_signed_in and translations.has(f"done.{done}") else None,
             "number": partial(formats.number, language=language),
             "percent": partial(formats.percent, language=language),
             "money": partial(formats.money, language=language),

@@ -8,7 +8,8 @@ from importlib import resources
 from importlib.resources.abc import Traversable
 from typing import TYPE_CHECKING
 
-from chatsvc.dashboard import browsers, catalogue, directions, formats, qr
+from chatsvc import translations
+from chatsvc.dashboard import browsers, directions, formats, qr
 from chatsvc.http.static import StaticFiles
 
 if TYPE_CHECKING:
@@ -62,4 +63,4 @@ def load() -> None:
     """Read templates, texts and static files; takes some tenths of a second."""
     environment()
     static_files()
-    catalogue.texts()
+    translations.texts()

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from chatsvc import translations
 from chatsvc.dashboard import catalogue, charts
 from chatsvc.dashboard.findings import worded
 from chatsvc.doctor.report import CODES as FINDINGS
@@ -311,7 +312,7 @@ def test_each_finding_is_worded(language: str) -> None:
 
 
 def test_there_is_no_wording_without_its_finding() -> None:
-    written = {key.partition("_")[2] for key in catalogue.texts() if key.startswith(("doctor.found_", "doctor.remedy_"))}
+    written = {key.partition("_")[2] for key in translations.texts() if key.startswith(("doctor.found_", "doctor.remedy_"))}
     assert written == FINDINGS.keys()
 
 
@@ -328,4 +329,4 @@ async def test_each_rule_for_targets_is_worded(site: Site, owner: Client) -> Non
     for rule, url in refused.items():
         answer = await owner.submit(f"/bots/{site.mine.bot}/webhook", "webhook.set", url=url, event=["request.created"], pull=None)
         assert catalogue.text("en", f"targets.{rule}") in answer.alert, rule
-    assert {key.removeprefix("targets.") for key in catalogue.texts() if key.startswith("targets.")} == refused.keys()
+    assert {key.removeprefix("targets.") for key in translations.texts() if key.startswith("targets.")} == refused.keys()
