@@ -6,11 +6,17 @@ from typing import Any
 
 import click
 
-from chatsvc.cli.output import call, call_all, json_option, show
+from chatsvc.cli.operations import operation
 from chatsvc.cli.words import APPOINTMENT_STATUS, BOT, REQUEST_STATUS
 
 REQUEST_COLUMNS = ("id", "request_type", "status", "visitor_name", "visitor_email", "visitor_phone", "message", "created_at")
 APPOINTMENT_COLUMNS = ("id", "status", "appointment_date", "appointment_time", "visitor_name", "visitor_email", "visitor_phone", "message")
+
+
+def _given(given: dict[str, Any]) -> dict[str, Any]:
+    if not any(given[name] is not None for name in ("status", "note", "assignee")):
+        raise click.UsageError("nothing to change: give --status, --note or --assignee")
+    return given
 
 
 @click.group()
@@ -18,11 +24,8 @@ def request() -> None:
     """List captured requests and set their status."""
 
 
-@request.command("list")
-@click.argument("bot", type=BOT)
-@json_option
-@click.pass_context
-def list_requests(ctx: click.Context, bot: str, as_json: bool) -> None:
+@operation(request, "request.list", click.argument("bot", type=BOT), columns=REQUEST_COLUMNS, pages=True)
+def list_requests() -> None:
     """List a bot's requests, newest first.
 
     Shows the visitor's wish, and the name, e-mail address and telephone number that the visitor typed.
@@ -32,17 +35,18 @@ def list_requests(ctx: click.Context, bot: str, as_json: bool) -> None:
       chatsvc request list 6f1c...
       chatsvc request list 6f1c... --json
     """
-    show(call_all(ctx, "request.list", bot=bot), as_json, REQUEST_COLUMNS)
 
 
-@request.command("set")
-@click.argument("request_id", metavar="ID")
-@click.option("--status", type=REQUEST_STATUS, help="new, in_progress, done or dismissed.")
-@click.option("--note", metavar="TEXT", help='A note for the team; "" removes it.')
-@click.option("--assignee", metavar="EMAIL", help='The operator in charge; "" removes it.')
-@json_option
-@click.pass_context
-def set_request(ctx: click.Context, /, request_id: str, as_json: bool, **changes: str | None) -> None:
+@operation(
+    request,
+    "request.set",
+    click.argument("request", metavar="ID"),
+    click.option("--status", type=REQUEST_STATUS, help="new, in_progress, done or dismissed."),
+    click.option("--note", metavar="TEXT", help='A note for the team; "" removes it.'),
+    click.option("--assignee", metavar="EMAIL", help='The operator in charge; "" removes it.'),
+    arguments=_given,
+)
+def set_request() -> None:
     """Set the status of a request, a note, and the operator in charge.
 
     ID is the request's id from `request list`.
@@ -52,13 +56,6 @@ def set_request(ctx: click.Context, /, request_id: str, as_json: bool, **changes
       chatsvc request set 90be... --status in_progress
       chatsvc request set 90be... --assignee ada@example.com --note "call back on Monday"
     """
-    show(call(ctx, "request.set", request=request_id, **_given(changes)), as_json)
-
-
-def _given(changes: dict[str, str | None]) -> dict[str, Any]:
-    if all(value is None for value in changes.values()):
-        raise click.UsageError("nothing to change: give --status, --note or --assignee")
-    return changes
 
 
 @click.group()
@@ -66,11 +63,8 @@ def appointment() -> None:
     """List captured appointments and set their status."""
 
 
-@appointment.command("list")
-@click.argument("bot", type=BOT)
-@json_option
-@click.pass_context
-def list_appointments(ctx: click.Context, bot: str, as_json: bool) -> None:
+@operation(appointment, "appointment.list", click.argument("bot", type=BOT), columns=APPOINTMENT_COLUMNS, pages=True)
+def list_appointments() -> None:
     """List a bot's appointments, newest first; times are in the bot's time zone.
 
     Shows the name, e-mail address and telephone number that the visitor typed.
@@ -80,17 +74,18 @@ def list_appointments(ctx: click.Context, bot: str, as_json: bool) -> None:
       chatsvc appointment list 6f1c...
       chatsvc appointment list 6f1c... --json
     """
-    show(call_all(ctx, "appointment.list", bot=bot), as_json, APPOINTMENT_COLUMNS)
 
 
-@appointment.command("set")
-@click.argument("appointment_id", metavar="ID")
-@click.option("--status", type=APPOINTMENT_STATUS, help="pending, confirmed, canceled or done.")
-@click.option("--note", metavar="TEXT", help='A note for the team; "" removes it.')
-@click.option("--assignee", metavar="EMAIL", help='The operator in charge; "" removes it.')
-@json_option
-@click.pass_context
-def set_appointment(ctx: click.Context, /, appointment_id: str, as_json: bool, **changes: str | None) -> None:
+@operation(
+    appointment,
+    "appointment.set",
+    click.argument("appointment", metavar="ID"),
+    click.option("--status", type=APPOINTMENT_STATUS, help="pending, confirmed, canceled or done."),
+    click.option("--note", metavar="TEXT", help='A note for the team; "" removes it.'),
+    click.option("--assignee", metavar="EMAIL", help='The operator in charge; "" removes it.'),
+    arguments=_given,
+)
+def set_appointment() -> None:
     """Set the status of an appointment, a note, and the operator in charge.
 
     ID is the appointment's id from `appointment list`. The visitor is not notified. Note and operator are those of its request too.
@@ -99,4 +94,3 @@ def set_appointment(ctx: click.Context, /, appointment_id: str, as_json: bool, *
     Examples:
       chatsvc appointment set 90be... --status confirmed
     """
-    show(call(ctx, "appointment.set", appointment=appointment_id, **_given(changes)), as_json)

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from chatsvc.cli.files import InputFile, InputPath
+from chatsvc.cli.operations import Confirm, operation
 from chatsvc.cli.output import call, echo, json_option, show
 from chatsvc.cli.words import BOT, SET_CHANNEL
 from chatsvc.domain.errors import CommandError
@@ -82,11 +83,8 @@ def _secret(file: InputFile | None) -> str | None:
     return secret
 
 
-@channel.command("list")
-@click.argument("bot", type=BOT)
-@json_option
-@click.pass_context
-def list_(ctx: click.Context, bot: str, as_json: bool) -> None:
+@operation(channel, "channel.list", click.argument("bot", type=BOT), columns=COLUMNS)
+def list_() -> None:
     """List the channels of a bot.
 
     Shows whether each is active, paused, or lacks its secret after an import, whether its platform refuses it (fault), when the platform
@@ -96,15 +94,10 @@ def list_(ctx: click.Context, bot: str, as_json: bool) -> None:
     Examples:
       chatsvc channel list 6f1c...
     """
-    show(call(ctx, "channel.list", bot=bot), as_json, COLUMNS)
 
 
-@channel.command()
-@click.argument("bot", type=BOT)
-@click.argument("channel_name", type=SET_CHANNEL, metavar="CHANNEL")
-@json_option
-@click.pass_context
-def pause(ctx: click.Context, bot: str, channel_name: str, as_json: bool) -> None:
+@operation(channel, "channel.pause", click.argument("bot", type=BOT), click.argument("channel", type=SET_CHANNEL, metavar="CHANNEL"))
+def pause() -> None:
     """Pause a channel of a bot.
 
     The widget says that it is away, Telegram is not asked for messages, and WhatsApp's are stored without an answer. Messages of
@@ -114,15 +107,10 @@ def pause(ctx: click.Context, bot: str, channel_name: str, as_json: bool) -> Non
     Examples:
       chatsvc channel pause 6f1c... web
     """
-    show(call(ctx, "channel.pause", bot=bot, channel=channel_name), as_json)
 
 
-@channel.command()
-@click.argument("bot", type=BOT)
-@click.argument("channel_name", type=SET_CHANNEL, metavar="CHANNEL")
-@json_option
-@click.pass_context
-def resume(ctx: click.Context, bot: str, channel_name: str, as_json: bool) -> None:
+@operation(channel, "channel.resume", click.argument("bot", type=BOT), click.argument("channel", type=SET_CHANNEL, metavar="CHANNEL"))
+def resume() -> None:
     """Resume a paused channel of a bot.
 
     A channel that was imported without its secrets must be set first.
@@ -131,16 +119,16 @@ def resume(ctx: click.Context, bot: str, channel_name: str, as_json: bool) -> No
     Examples:
       chatsvc channel resume 6f1c... telegram
     """
-    show(call(ctx, "channel.resume", bot=bot, channel=channel_name), as_json)
 
 
-@channel.command()
-@click.argument("bot", type=BOT)
-@click.argument("channel_name", type=SET_CHANNEL, metavar="CHANNEL")
-@click.option("--yes", is_flag=True, help="Confirm the removal.")
-@json_option
-@click.pass_context
-def remove(ctx: click.Context, bot: str, channel_name: str, yes: bool, as_json: bool) -> None:
+@operation(
+    channel,
+    "channel.remove",
+    click.argument("bot", type=BOT),
+    click.argument("channel", type=SET_CHANNEL, metavar="CHANNEL"),
+    confirm=Confirm("this deletes the channel with its tokens", "removal"),
+)
+def remove() -> None:
     """Remove a channel of a bot with its tokens.
 
     Its conversations are kept. Visitors of a removed web channel cannot continue theirs.
@@ -149,9 +137,6 @@ def remove(ctx: click.Context, bot: str, channel_name: str, yes: bool, as_json: 
     Examples:
       chatsvc channel remove 6f1c... whatsapp --yes
     """
-    if not yes:
-        raise click.UsageError("this deletes the channel with its tokens: add --yes")
-    show(call(ctx, "channel.remove", bot=bot, channel=channel_name), as_json)
 
 
 @channel.command()

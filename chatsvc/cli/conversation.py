@@ -11,7 +11,8 @@ import click
 
 from chatsvc.cli import progress, transcript
 from chatsvc.cli.files import OutputFile, OutputPath
-from chatsvc.cli.output import call, call_all, counted, echo, json_option, show, written
+from chatsvc.cli.operations import operation
+from chatsvc.cli.output import call, counted, echo, json_option, show, written
 from chatsvc.cli.words import ACCOUNT, BOT, CHANNEL, HANDLING
 from chatsvc.domain.terminal import indented, one_line
 
@@ -23,16 +24,19 @@ def conversation() -> None:
     """List, show, export and erase conversations, and take them over from the bot."""
 
 
-@conversation.command("list")
-@click.option("--bot", type=BOT, metavar="ID", help="Only the conversations of this bot.")
-@click.option("--channel", type=CHANNEL, help="Only the conversations on this channel.")
-@click.option("--search", "q", metavar="WORDS", help="Only those that have all these words, by their beginnings.")
-@click.option("--captured", is_flag=True, help="Only those with a request.")
-@click.option("--handling", type=HANDLING, help="Only those that wait for a person (waiting) or have one (operator).")
-@click.option("--limit", type=click.IntRange(1, 100_000), default=100, show_default=True, help="Maximum number of records.")
-@json_option
-@click.pass_context
-def list_(ctx: click.Context, /, limit: int, as_json: bool, **chosen: Any) -> None:
+@operation(
+    conversation,
+    "conversation.list",
+    click.option("--bot", type=BOT, metavar="ID", help="Only the conversations of this bot."),
+    click.option("--channel", type=CHANNEL, help="Only the conversations on this channel."),
+    click.option("--search", "q", metavar="WORDS", help="Only those that have all these words, by their beginnings."),
+    click.option("--captured", is_flag=True, help="Only those with a request."),
+    click.option("--handling", type=HANDLING, help="Only those that wait for a person (waiting) or have one (operator)."),
+    click.option("--limit", type=click.IntRange(1, 100_000), default=100, show_default=True, help="Maximum number of records."),
+    columns=COLUMNS,
+    pages=True,
+)
+def list_() -> None:
     """List conversations, the latest message first.
 
     Shows the channel, the visitor, and the number of messages. --search looks at the visitor's name, e-mail address, telephone number and
@@ -44,7 +48,6 @@ def list_(ctx: click.Context, /, limit: int, as_json: bool, **chosen: Any) -> No
       chatsvc conversation list --bot 6f1c... --limit 20
       chatsvc conversation list --search "ayse 0532 123 45 67"
     """
-    show(call_all(ctx, "conversation.list", most=limit, **chosen), as_json, COLUMNS)
 
 
 @conversation.command("show")
@@ -81,12 +84,8 @@ def show_(ctx: click.Context, conversation_id: str, message_limit: int, as_json:
         echo(f"\n{one_line(note['created_at'])}  note ({one_line(note['author'])})\n{indented(note['text'], '  ')}")
 
 
-@conversation.command()
-@click.argument("conversation_id", metavar="ID")
-@click.argument("text")
-@json_option
-@click.pass_context
-def note(ctx: click.Context, conversation_id: str, text: str, as_json: bool) -> None:
+@operation(conversation, "conversation.note", click.argument("conversation", metavar="ID"), click.argument("text"))
+def note() -> None:
     """Write a private note on a conversation.
 
     The team alone sees it: not the visitor, the interface, webhooks or the model. It is in `conversation show`, in exports, and erased
@@ -96,15 +95,10 @@ def note(ctx: click.Context, conversation_id: str, text: str, as_json: bool) -> 
     Examples:
       chatsvc conversation note 90be... "Asked twice for an invoice; call the accountant."
     """
-    show(call(ctx, "conversation.note", conversation=conversation_id, text=text), as_json)
 
 
-@conversation.command()
-@click.argument("conversation_id", metavar="ID")
-@click.argument("email")
-@json_option
-@click.pass_context
-def assign(ctx: click.Context, conversation_id: str, email: str, as_json: bool) -> None:
+@operation(conversation, "conversation.assign", click.argument("conversation", metavar="ID"), click.argument("email"))
+def assign() -> None:
     """Assign a conversation to an operator; "" assigns it to nobody.
 
     The operator finds it in the dashboard under "Mine". The bot goes on answering until somebody takes the conversation over.
@@ -114,16 +108,16 @@ def assign(ctx: click.Context, conversation_id: str, email: str, as_json: bool) 
       chatsvc conversation assign 90be... ada@example.com
       chatsvc conversation assign 90be... ""
     """
-    show(call(ctx, "conversation.assign", conversation=conversation_id, email=email), as_json)
 
 
-@conversation.command()
-@click.argument("conversation_id", metavar="ID")
-@click.option("--as", "email", metavar="EMAIL", help="The operator who takes it; the default is you.")
-@click.option("--yes", is_flag=True, help="Take it from another operator.")
-@json_option
-@click.pass_context
-def take(ctx: click.Context, conversation_id: str, email: str | None, yes: bool, as_json: bool) -> None:
+@operation(
+    conversation,
+    "conversation.take",
+    click.argument("conversation", metavar="ID"),
+    click.option("--as", "email", metavar="EMAIL", help="The operator who takes it; the default is you."),
+    click.option("--yes", is_flag=True, help="Take it from another operator."),
+)
+def take() -> None:
     """Take a conversation over from the bot.
 
     The bot says nothing more in it until `conversation release`, or until nobody has written for the minutes of `bot set
@@ -134,16 +128,17 @@ def take(ctx: click.Context, conversation_id: str, email: str | None, yes: bool,
       chatsvc conversation take 90be...
       chatsvc conversation take 90be... --as ada@example.com --yes
     """
-    show(call(ctx, "conversation.take", conversation=conversation_id, email=email, yes=yes or None), as_json)
 
 
-@conversation.command()
-@click.argument("conversation_id", metavar="ID")
-@click.argument("text")
-@click.option("--yes", is_flag=True, help="Take it from another operator.")
-@json_option
-@click.pass_context
-def reply(ctx: click.Context, conversation_id: str, text: str, yes: bool, as_json: bool) -> None:
+@operation(
+    conversation,
+    "conversation.reply",
+    click.argument("conversation", metavar="ID"),
+    click.argument("text"),
+    click.option("--yes", is_flag=True, help="Take it from another operator."),
+    shown=lambda done: done["message"],
+)
+def reply() -> None:
     """Write a message to the visitor, which takes the conversation.
 
     Where an operator has the conversation, the message is written in that operator's name. It costs no allowance.
@@ -152,15 +147,10 @@ def reply(ctx: click.Context, conversation_id: str, text: str, yes: bool, as_jso
     Examples:
       chatsvc conversation reply 90be... "Good morning, this is Ada. How can I help?"
     """
-    done = call(ctx, "conversation.reply", conversation=conversation_id, text=text, yes=yes or None)
-    show(done if as_json else done["message"], as_json)
 
 
-@conversation.command()
-@click.argument("conversation_id", metavar="ID")
-@json_option
-@click.pass_context
-def release(ctx: click.Context, conversation_id: str, as_json: bool) -> None:
+@operation(conversation, "conversation.release", click.argument("conversation", metavar="ID"))
+def release() -> None:
     """Give a conversation back to the bot.
 
     The visitor reads one notice, and the bot answers the next message. A conversation that nobody took stays with the bot.
@@ -170,7 +160,6 @@ def release(ctx: click.Context, conversation_id: str, as_json: bool) -> None:
     Examples:
       chatsvc conversation release 90be...
     """
-    show(call(ctx, "conversation.release", conversation=conversation_id), as_json)
 
 
 def _origin(evidence: dict[str, Any]) -> str:

@@ -8,14 +8,20 @@ from typing import Any
 import click
 
 from chatsvc.cli import progress
+from chatsvc.cli.operations import Confirm, operation
 from chatsvc.cli.output import call, echo, json_option, show
 from chatsvc.cli.words import BOT
 from chatsvc.domain.errors import CommandError
 from chatsvc.domain.terminal import one_line
+from chatsvc.domain.websites import EVERY_DAYS, MOST_PAGES
 
 COLUMNS = ("id", "url", "state", "reason", "read_at", "changes")
 PAGES = ("url", "state", "reason", "entries")
 _EVERY_S = 0.5
+
+
+def _given(given: dict[str, Any]) -> dict[str, Any]:
+    return {**given, "include": list(given["include"]), "exclude": list(given["exclude"]), "review": given["review"] == "on"}
 
 
 @click.group()
@@ -32,17 +38,21 @@ def site() -> None:
     """
 
 
-@site.command()
-@click.argument("bot", type=BOT)
-@click.argument("url")
-@click.option("--include", metavar="GLOB", multiple=True, help="Read only pages whose path fits, such as '/help/*'; may be repeated.")
-@click.option("--exclude", metavar="GLOB", multiple=True, help="Leave out pages whose path fits; may be repeated.")
-@click.option("--max-pages", type=int, default=200, show_default=True, help="Maximum number of pages.")
-@click.option("--every", "every_days", type=int, metavar="DAYS", default=7, show_default=True, help="Read again; 0 is only by hand.")
-@click.option("--review", type=click.Choice(["on", "off"]), default="on", show_default=True, help="Whether a draft waits for `apply`.")
-@json_option
-@click.pass_context
-def add(ctx: click.Context, /, bot: str, url: str, as_json: bool, **given: Any) -> None:
+@operation(
+    site,
+    "site.add",
+    click.argument("bot", type=BOT),
+    click.argument("url"),
+    click.option("--include", metavar="GLOB", multiple=True, help="Read only pages whose path fits, such as '/help/*'; may be repeated."),
+    click.option("--exclude", metavar="GLOB", multiple=True, help="Leave out pages whose path fits; may be repeated."),
+    click.option("--max-pages", type=int, default=MOST_PAGES, show_default=True, help="Maximum number of pages."),
+    click.option(
+        "--every", "every_days", type=int, metavar="DAYS", default=EVERY_DAYS, show_default=True, help="Read again; 0 is only by hand."
+    ),
+    click.option("--review", type=click.Choice(["on", "off"]), default="on", show_default=True, help="Whether a draft waits for `apply`."),
+    arguments=_given,
+)
+def add() -> None:
     """Add a website to a bot's knowledge; the service reads it in the background.
 
     Pages come from the sitemap, else from links of the same host. robots.txt is kept, and a page a second is read. Sites on private
@@ -53,16 +63,10 @@ def add(ctx: click.Context, /, bot: str, url: str, as_json: bool, **given: Any) 
       chatsvc knowledge site add 6f1c... https://www.example.com
       chatsvc knowledge site add 6f1c... https://www.example.com/tr/ --include '/tr/*' --exclude '/tr/blog/*' --review off
     """
-    review = given.pop("review") == "on"
-    include, exclude = list(given.pop("include")), list(given.pop("exclude"))
-    show(call(ctx, "site.add", bot=bot, url=url, include=include, exclude=exclude, review=review, **given), as_json)
 
 
-@site.command("list")
-@click.argument("bot", type=BOT)
-@json_option
-@click.pass_context
-def list_(ctx: click.Context, bot: str, as_json: bool) -> None:
+@operation(site, "site.list", click.argument("bot", type=BOT), columns=COLUMNS)
+def list_() -> None:
     """List the websites of a bot.
 
     Shows the state of each (idle, reading, review, failed) with the reason of a failure.
@@ -71,7 +75,6 @@ def list_(ctx: click.Context, bot: str, as_json: bool) -> None:
     Examples:
       chatsvc knowledge site list 6f1c...
     """
-    show(call(ctx, "site.list", bot=bot), as_json, COLUMNS)
 
 
 @site.command("show")
@@ -124,11 +127,8 @@ def sync(ctx: click.Context, id_: str, as_json: bool) -> None:
         raise CommandError(f"the website could not be read: {found['reason']}")
 
 
-@site.command()
-@click.argument("id_", metavar="ID")
-@json_option
-@click.pass_context
-def apply(ctx: click.Context, id_: str, as_json: bool) -> None:
+@operation(site, "site.apply", click.argument("site", metavar="ID"))
+def apply() -> None:
     """Apply the draft that waits for a website.
 
     The change stands in `knowledge history` and can be taken back.
@@ -137,14 +137,10 @@ def apply(ctx: click.Context, id_: str, as_json: bool) -> None:
     Examples:
       chatsvc knowledge site apply 90be...
     """
-    show(call(ctx, "site.apply", site=id_), as_json)
 
 
-@site.command()
-@click.argument("id_", metavar="ID")
-@json_option
-@click.pass_context
-def discard(ctx: click.Context, id_: str, as_json: bool) -> None:
+@operation(site, "site.discard", click.argument("site", metavar="ID"))
+def discard() -> None:
     """Discard the draft that waits for a website.
 
     The next reading makes another one.
@@ -153,15 +149,12 @@ def discard(ctx: click.Context, id_: str, as_json: bool) -> None:
     Examples:
       chatsvc knowledge site discard 90be...
     """
-    show(call(ctx, "site.discard", site=id_), as_json)
 
 
-@site.command()
-@click.argument("id_", metavar="ID")
-@click.option("--yes", is_flag=True, help="Confirm the removal.")
-@json_option
-@click.pass_context
-def remove(ctx: click.Context, id_: str, yes: bool, as_json: bool) -> None:
+@operation(
+    site, "site.remove", click.argument("site", metavar="ID"), confirm=Confirm("this removes the website and its entries", "removal")
+)
+def remove() -> None:
     """Remove a website with its entries.
 
     The removal of the entries stands in `knowledge history` and can be taken back.
@@ -170,6 +163,3 @@ def remove(ctx: click.Context, id_: str, yes: bool, as_json: bool) -> None:
     Examples:
       chatsvc knowledge site remove 90be... --yes
     """
-    if not yes:
-        raise click.UsageError("this removes the website and its entries: add --yes")
-    show(call(ctx, "site.remove", site=id_), as_json)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import click
 
-from chatsvc.cli.output import call, call_all, json_option, show
+from chatsvc.cli.operations import operation
+from chatsvc.cli.output import call, json_option, show
 from chatsvc.cli.words import Word
 from chatsvc.domain.errors import CommandError
 from chatsvc.domain.mails import SENT, STATES
@@ -18,12 +19,15 @@ def mail() -> None:
     """Mails to operators and visitors: what was sent, what waits, and why."""
 
 
-@mail.command("list")
-@click.option("--status", type=STATE, metavar="STATE", help=f"Only mails in this state: {', '.join(STATES)}.")
-@click.option("--limit", type=click.IntRange(1, 10_000), default=20, show_default=True, help="Maximum number of records.")
-@json_option
-@click.pass_context
-def list_(ctx: click.Context, status: str | None, limit: int, as_json: bool) -> None:
+@operation(
+    mail,
+    "mail.list",
+    click.option("--status", type=STATE, metavar="STATE", help=f"Only mails in this state: {', '.join(STATES)}."),
+    click.option("--limit", type=click.IntRange(1, 10_000), default=20, show_default=True, help="Maximum number of records."),
+    columns=COLUMNS,
+    pages=True,
+)
+def list_() -> None:
     """List the mails of the last 30 days, newest first.
 
     A notice bundles what happened within some minutes: `causes` says how much. `queued` mails are tried again, for a day. `unknown`: the
@@ -36,7 +40,6 @@ def list_(ctx: click.Context, status: str | None, limit: int, as_json: bool) -> 
       chatsvc mail list
       chatsvc mail list --status failed --limit 100 --json
     """
-    show(call_all(ctx, "mail.list", status=status, most=limit), as_json, COLUMNS)
 
 
 @mail.command()

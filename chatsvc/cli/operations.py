@@ -1,0 +1,59 @@
+"""Commands that are one administrative operation: their parameters are its arguments, and its result is what they print."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import click
+
+from chatsvc.cli.output import call, call_all, echo, json_option, show
+
+Decorator = Callable[[Any], Any]
+
+
+class Confirm:
+    """The option --yes, without which a command is refused; `reason` says what would be gone."""
+
+    def __init__(self, reason: str, what: str) -> None:
+        self.reason = reason
+        self.option = click.option("--yes", is_flag=True, help=f"Confirm the {what}.")
+
+
+def operation(
+    group: click.Group | None,
+    name: str,
+    *parameters: Decorator,
+    columns: Sequence[str] = (),
+    pages: bool = False,
+    confirm: Confirm | None = None,
+    arguments: Callable[[dict[str, Any]], dict[str, Any]] | None = None,
+    shown: Callable[[Any], Any] | None = None,
+    told: Callable[[Any], str | None] | None = None,
+) -> Callable[[Callable[[], None]], click.Command]:
+    """Make a command of the operation `name`, whose last part names it in its group. The decorated function has its help.
+
+    columns: those of a list's table. pages: the operation lists page by page, at most --limit items where the command has that option.
+    arguments: makes the operation's arguments from the options. shown: makes from the result what is shown where JSON is not asked for.
+    told: a sentence on standard error beside the result.
+    """
+
+    def make(described: Callable[[], None]) -> click.Command:
+        def run(ctx: click.Context, /, as_json: bool, **given: Any) -> None:
+            if confirm is not None and not given.pop("yes"):
+                raise click.UsageError(f"{confirm.reason}: add --yes")
+            given = arguments(given) if arguments else {key: value for key, value in given.items() if value is not False}
+            result = call_all(ctx, name, most=given.pop("limit", None), **given) if pages else call(ctx, name, **given)
+            show(shown(result) if shown and not as_json else result, as_json, columns)
+            if told and not as_json and (sentence := told(result)):
+                echo(sentence, err=True)
+
+        function = json_option(click.pass_context(run))
+        for parameter in reversed((*parameters, confirm.option) if confirm else parameters):
+            function = parameter(function)
+        if group is None:
+            return click.command(described.__name__, help=inspect.getdoc(described))(function)
+        return group.command(name.rpartition(".")[2], help=inspect.getdoc(described))(function)
+
+    return make
