@@ -22,51 +22,15 @@ def account() -> None:
     """Manage accounts: plan, allowance, subscription, export and import."""
 
 
-@operation(
+operation(
     account,
     "account.create",
     click.argument("name"),
     click.option("--plan", type=PLAN, default="enterprise", show_default=True, help="A plan of the configuration, or none."),
 )
-def create() -> None:
-    """Create an account.
-
-    An account has a plan, an allowance of messages a month, bots and API keys. Its bots are made with `bot create`, its keys with
-    `key create`.
-
-    \b
-    Examples:
-      chatsvc account create "Acme Ltd"
-      chatsvc account create "Acme Ltd" --plan business --json
-    """
-
-
-@operation(account, "account.list", columns=COLUMNS, pages=True)
-def list_() -> None:
-    """List all accounts, oldest first.
-
-    Shows the plan, the subscription's status, and the used part of the allowance in this calendar month (UTC).
-
-    \b
-    Examples:
-      chatsvc account list
-      chatsvc account list --json
-    """
-
-
-@operation(account, "account.show", click.argument("account", type=ACCOUNT, metavar="ID"))
-def show_() -> None:
-    """Show one account.
-
-    Shows the plan, the subscription, the allowance with its used part in this calendar month (UTC), and the credits.
-
-    \b
-    Examples:
-      chatsvc account show 6f1c...
-    """
-
-
-@operation(
+operation(account, "account.list", columns=COLUMNS, pages=True)
+operation(account, "account.show", click.argument("account", type=ACCOUNT, metavar="ID"))
+operation(
     account,
     "account.set",
     click.argument("account", type=ACCOUNT, metavar="ID"),
@@ -76,37 +40,12 @@ def show_() -> None:
     click.option("--messages-limit", type=int, help="Messages a month; else unchanged, or the plan's."),
     click.option("--credits", type=int, help="Extra messages, which do not expire; else unchanged."),
 )
-def set_() -> None:
-    """Change an account, in force from the next request on.
-
-    Options that are not given change nothing. A plan sets its own limit, unless --messages-limit gives another. With `--plan none` the
-    limit is 0 and the interface refuses all requests.
-
-    \b
-    Examples:
-      chatsvc account set 6f1c... --plan enterprise --credits 500
-      chatsvc account set 6f1c... --messages-limit 25000
-      chatsvc account set 6f1c... --status past_due
-      chatsvc account set 6f1c... --name "Acme Group"
-    """
-
-
-@operation(
+operation(
     account,
     "account.delete",
     click.argument("account", type=ACCOUNT, metavar="ID"),
     confirm=Confirm("this deletes the account's bots, conversations, keys and usage for good", "deletion"),
 )
-def delete() -> None:
-    """Delete an account with everything that belongs to it.
-
-    Bots, conversations, requests, appointments, webhooks, knowledge and usage are deleted permanently. The digests of its keys stay, so
-    that callers get the error `account_not_found`. Make a copy first with `account export` or a backup.
-
-    \b
-    Examples:
-      chatsvc account delete 6f1c... --yes
-    """
 
 
 @account.command()

@@ -49,7 +49,7 @@ def bot() -> None:
 bot.add_command(sync)
 
 
-@operation(
+operation(
     bot,
     "bot.create",
     click.argument("name"),
@@ -57,52 +57,15 @@ bot.add_command(sync)
     *SETTINGS,
     arguments=_given,
 )
-def create() -> None:
-    """Create a bot.
-
-    It accepts messages at once. `--model` names one of the tiers under `models:` in the configuration. A tier with the engine `knowledge`
-    answers from the entries of `knowledge add`.
-
-    \b
-    Examples:
-      chatsvc bot create "Front desk" --model offline --language en
-      chatsvc bot create "Resepsiyon" --model fast --opening-hours "mon-fri 09:00-18:00; sat 10:00-14:00"
-    """
-
-
-@operation(
+operation(
     bot,
     "bot.list",
     click.option("--account", type=ACCOUNT, metavar="ID", help="Only the bots of this account."),
     columns=COLUMNS,
     pages=True,
 )
-def list_() -> None:
-    """List bots, account by account.
-
-    Shows the tier, whether the bot accepts messages, how many it has answered so far, and its account.
-
-    \b
-    Examples:
-      chatsvc bot list
-      chatsvc bot list --account 6f1c... --json
-    """
-
-
-@operation(bot, "bot.show", click.argument("bot", type=BOT, metavar="ID"))
-def show_() -> None:
-    """Show one bot with its settings.
-
-    Shows the fields of `GET /chatbots/{id}`, the settings that only an administrator can see, and the bot's closed days, texts, forms and
-    suggestions.
-
-    \b
-    Examples:
-      chatsvc bot show 6f1c...
-    """
-
-
-@operation(
+operation(bot, "bot.show", click.argument("bot", type=BOT, metavar="ID"))
+operation(
     bot,
     "bot.set",
     click.argument("bot", type=BOT, metavar="ID"),
@@ -113,17 +76,6 @@ def show_() -> None:
     ),
     arguments=_given,
 )
-def set_() -> None:
-    """Change a bot's settings, in force from the next message on.
-
-    Options that are not given change nothing; "" removes an optional text. The given suggestions replace those before.
-
-    \b
-    Examples:
-      chatsvc bot set 6f1c... --model fast --greeting "Merhaba!"
-      chatsvc bot set 6f1c... --suggestion "Where are you?" --suggestion "How much is a haircut?"
-      chatsvc bot set 6f1c... --opening-hours ""
-    """
 
 
 @bot.command()
@@ -172,43 +124,11 @@ def apply(ctx: click.Context, bot_id: str, file: InputFile, dry_run: bool, test:
     show(call(ctx, "bot.apply", bot=bot_id, file=file.name, text=read_text(file), test=test or None), as_json)
 
 
-@operation(bot, "bot.activate", click.argument("bot", type=BOT, metavar="ID"))
-def activate() -> None:
-    """Let a bot accept messages.
-
-    The opposite of `bot deactivate`. It takes effect at once.
-
-    \b
-    Examples:
-      chatsvc bot activate 6f1c...
-    """
-
-
-@operation(bot, "bot.deactivate", click.argument("bot", type=BOT, metavar="ID"))
-def deactivate() -> None:
-    """Let a bot reject messages.
-
-    Callers get 409 `chatbot_inactive` from the next message on. All data of the bot is kept.
-
-    \b
-    Examples:
-      chatsvc bot deactivate 6f1c...
-    """
-
-
-@operation(
+operation(bot, "bot.activate", click.argument("bot", type=BOT, metavar="ID"))
+operation(bot, "bot.deactivate", click.argument("bot", type=BOT, metavar="ID"))
+operation(
     bot,
     "bot.delete",
     click.argument("bot", type=BOT, metavar="ID"),
     confirm=Confirm("this deletes the bot's knowledge, conversations, requests and usage for good", "deletion"),
 )
-def delete() -> None:
-    """Delete a bot with everything that belongs to it.
-
-    Its knowledge, conversations, requests, appointments, channels, webhook and usage records are deleted permanently. The messages that it
-    has answered this month stay counted in the account's allowance. `bot deactivate` keeps it all.
-
-    \b
-    Examples:
-      chatsvc bot delete 6f1c... --yes
-    """

@@ -24,20 +24,8 @@ def request() -> None:
     """List captured requests and set their status."""
 
 
-@operation(request, "request.list", click.argument("bot", type=BOT), columns=REQUEST_COLUMNS, pages=True)
-def list_requests() -> None:
-    """List a bot's requests, newest first.
-
-    Shows the visitor's wish, and the name, e-mail address and telephone number that the visitor typed.
-
-    \b
-    Examples:
-      chatsvc request list 6f1c...
-      chatsvc request list 6f1c... --json
-    """
-
-
-@operation(
+operation(request, "request.list", click.argument("bot", type=BOT), columns=REQUEST_COLUMNS, pages=True)
+operation(
     request,
     "request.set",
     click.argument("request", metavar="ID"),
@@ -46,16 +34,6 @@ def list_requests() -> None:
     click.option("--assignee", metavar="EMAIL", help='The operator in charge; "" removes it.'),
     arguments=_given,
 )
-def set_request() -> None:
-    """Set the status of a request, a note, and the operator in charge.
-
-    ID is the request's id from `request list`.
-
-    \b
-    Examples:
-      chatsvc request set 90be... --status in_progress
-      chatsvc request set 90be... --assignee ada@example.com --note "call back on Monday"
-    """
 
 
 @click.group()
@@ -63,20 +41,8 @@ def appointment() -> None:
     """List captured appointments and set their status."""
 
 
-@operation(appointment, "appointment.list", click.argument("bot", type=BOT), columns=APPOINTMENT_COLUMNS, pages=True)
-def list_appointments() -> None:
-    """List a bot's appointments, newest first; times are in the bot's time zone.
-
-    Shows the name, e-mail address and telephone number that the visitor typed.
-
-    \b
-    Examples:
-      chatsvc appointment list 6f1c...
-      chatsvc appointment list 6f1c... --json
-    """
-
-
-@operation(
+operation(appointment, "appointment.list", click.argument("bot", type=BOT), columns=APPOINTMENT_COLUMNS, pages=True)
+operation(
     appointment,
     "appointment.set",
     click.argument("appointment", metavar="ID"),
@@ -85,12 +51,3 @@ def list_appointments() -> None:
     click.option("--assignee", metavar="EMAIL", help='The operator in charge; "" removes it.'),
     arguments=_given,
 )
-def set_appointment() -> None:
-    """Set the status of an appointment, a note, and the operator in charge.
-
-    ID is the appointment's id from `appointment list`. The visitor is not notified. Note and operator are those of its request too.
-
-    \b
-    Examples:
-      chatsvc appointment set 90be... --status confirmed
-    """

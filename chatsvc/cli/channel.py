@@ -83,60 +83,16 @@ def _secret(file: InputFile | None) -> str | None:
     return secret
 
 
-@operation(channel, "channel.list", click.argument("bot", type=BOT), columns=COLUMNS)
-def list_() -> None:
-    """List the channels of a bot.
-
-    Shows whether each is active, paused, or lacks its secret after an import, whether its platform refuses it (fault), when the platform
-    verified WhatsApp's callback, and when the last update came. Tokens are masked.
-
-    \b
-    Examples:
-      chatsvc channel list 6f1c...
-    """
-
-
-@operation(channel, "channel.pause", click.argument("bot", type=BOT), click.argument("channel", type=SET_CHANNEL, metavar="CHANNEL"))
-def pause() -> None:
-    """Pause a channel of a bot.
-
-    The widget says that it is away, Telegram is not asked for messages, and WhatsApp's are stored without an answer. Messages of
-    operators are refused.
-
-    \b
-    Examples:
-      chatsvc channel pause 6f1c... web
-    """
-
-
-@operation(channel, "channel.resume", click.argument("bot", type=BOT), click.argument("channel", type=SET_CHANNEL, metavar="CHANNEL"))
-def resume() -> None:
-    """Resume a paused channel of a bot.
-
-    A channel that was imported without its secrets must be set first.
-
-    \b
-    Examples:
-      chatsvc channel resume 6f1c... telegram
-    """
-
-
-@operation(
+operation(channel, "channel.list", click.argument("bot", type=BOT), columns=COLUMNS)
+operation(channel, "channel.pause", click.argument("bot", type=BOT), click.argument("channel", type=SET_CHANNEL, metavar="CHANNEL"))
+operation(channel, "channel.resume", click.argument("bot", type=BOT), click.argument("channel", type=SET_CHANNEL, metavar="CHANNEL"))
+operation(
     channel,
     "channel.remove",
     click.argument("bot", type=BOT),
     click.argument("channel", type=SET_CHANNEL, metavar="CHANNEL"),
     confirm=Confirm("this deletes the channel with its tokens", "removal"),
 )
-def remove() -> None:
-    """Remove a channel of a bot with its tokens.
-
-    Its conversations are kept. Visitors of a removed web channel cannot continue theirs.
-
-    \b
-    Examples:
-      chatsvc channel remove 6f1c... whatsapp --yes
-    """
 
 
 @channel.command()

@@ -24,7 +24,7 @@ def conversation() -> None:
     """List, show, export and erase conversations, and take them over from the bot."""
 
 
-@operation(
+operation(
     conversation,
     "conversation.list",
     click.option("--bot", type=BOT, metavar="ID", help="Only the conversations of this bot."),
@@ -36,18 +36,6 @@ def conversation() -> None:
     columns=COLUMNS,
     pages=True,
 )
-def list_() -> None:
-    """List conversations, the latest message first.
-
-    Shows the channel, the visitor, and the number of messages. --search looks at the visitor's name, e-mail address, telephone number and
-    user_id, and at the words of messages and requests; case, accents and Turkish letters make no difference.
-
-    \b
-    Examples:
-      chatsvc conversation list
-      chatsvc conversation list --bot 6f1c... --limit 20
-      chatsvc conversation list --search "ayse 0532 123 45 67"
-    """
 
 
 @conversation.command("show")
@@ -84,53 +72,16 @@ def show_(ctx: click.Context, conversation_id: str, message_limit: int, as_json:
         echo(f"\n{one_line(note['created_at'])}  note ({one_line(note['author'])})\n{indented(note['text'], '  ')}")
 
 
-@operation(conversation, "conversation.note", click.argument("conversation", metavar="ID"), click.argument("text"))
-def note() -> None:
-    """Write a private note on a conversation.
-
-    The team alone sees it: not the visitor, the interface, webhooks or the model. It is in `conversation show`, in exports, and erased
-    with the visitor.
-
-    \b
-    Examples:
-      chatsvc conversation note 90be... "Asked twice for an invoice; call the accountant."
-    """
-
-
-@operation(conversation, "conversation.assign", click.argument("conversation", metavar="ID"), click.argument("email"))
-def assign() -> None:
-    """Assign a conversation to an operator; "" assigns it to nobody.
-
-    The operator finds it in the dashboard under "Mine". The bot goes on answering until somebody takes the conversation over.
-
-    \b
-    Examples:
-      chatsvc conversation assign 90be... ada@example.com
-      chatsvc conversation assign 90be... ""
-    """
-
-
-@operation(
+operation(conversation, "conversation.note", click.argument("conversation", metavar="ID"), click.argument("text"))
+operation(conversation, "conversation.assign", click.argument("conversation", metavar="ID"), click.argument("email"))
+operation(
     conversation,
     "conversation.take",
     click.argument("conversation", metavar="ID"),
     click.option("--as", "email", metavar="EMAIL", help="The operator who takes it; the default is you."),
     click.option("--yes", is_flag=True, help="Take it from another operator."),
 )
-def take() -> None:
-    """Take a conversation over from the bot.
-
-    The bot says nothing more in it until `conversation release`, or until nobody has written for the minutes of `bot set
-    --hand-off-return`. On the interface the bot goes on answering, since its callers wait for a reply.
-
-    \b
-    Examples:
-      chatsvc conversation take 90be...
-      chatsvc conversation take 90be... --as ada@example.com --yes
-    """
-
-
-@operation(
+operation(
     conversation,
     "conversation.reply",
     click.argument("conversation", metavar="ID"),
@@ -138,28 +89,7 @@ def take() -> None:
     click.option("--yes", is_flag=True, help="Take it from another operator."),
     shown=lambda done: done["message"],
 )
-def reply() -> None:
-    """Write a message to the visitor, which takes the conversation.
-
-    Where an operator has the conversation, the message is written in that operator's name. It costs no allowance.
-
-    \b
-    Examples:
-      chatsvc conversation reply 90be... "Good morning, this is Ada. How can I help?"
-    """
-
-
-@operation(conversation, "conversation.release", click.argument("conversation", metavar="ID"))
-def release() -> None:
-    """Give a conversation back to the bot.
-
-    The visitor reads one notice, and the bot answers the next message. A conversation that nobody took stays with the bot.
-    Where an operator has the conversation, it is given back in that operator's name.
-
-    \b
-    Examples:
-      chatsvc conversation release 90be...
-    """
+operation(conversation, "conversation.release", click.argument("conversation", metavar="ID"))
 
 
 def _origin(evidence: dict[str, Any]) -> str:

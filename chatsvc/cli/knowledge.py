@@ -114,29 +114,8 @@ def _bot_of(shown: dict[str, Any]) -> Bot:
     return Bot(**kept, account_id="", description=None, model="", active=True, messages_used=0, created_at=0, updated_at=0)
 
 
-@operation(knowledge, "knowledge.list", click.argument("bot", type=BOT), columns=COLUMNS)
-def list_() -> None:
-    """List a bot's entries.
-
-    Shows the language, the other phrasings, and the file of each entry.
-
-    \b
-    Examples:
-      chatsvc knowledge list 6f1c...
-      chatsvc knowledge list 6f1c... --json
-    """
-
-
-@operation(knowledge, "knowledge.remove", click.argument("bot", type=BOT), click.argument("entry"))
-def remove() -> None:
-    """Remove one entry from a bot's knowledge.
-
-    ENTRY is an id from `knowledge list`. Adding its file again restores the entry.
-
-    \b
-    Examples:
-      chatsvc knowledge remove 6f1c... 90be...
-    """
+operation(knowledge, "knowledge.list", click.argument("bot", type=BOT), columns=COLUMNS)
+operation(knowledge, "knowledge.remove", click.argument("bot", type=BOT), click.argument("entry"))
 
 
 @knowledge.command()
@@ -163,23 +142,13 @@ def history(ctx: click.Context, bot: str, change: str | None, limit: int, as_jso
     show(rows, as_json, ("id", "at", "by", "kind", "title", "undone"))
 
 
-@operation(
+operation(
     knowledge,
     "knowledge.undo",
     click.argument("bot", type=BOT),
     click.argument("change"),
     shown=lambda done: {name: value for name, value in done.items() if not name.startswith("entries_")},
 )
-def undo() -> None:
-    """Take one change to a bot's knowledge back.
-
-    CHANGE is an id from `knowledge history`. It is refused where later changes touch the same entries. Taking it back is a change too,
-    which can be taken back itself.
-
-    \b
-    Examples:
-      chatsvc knowledge undo 6f1c... 51ad...
-    """
 
 
 @knowledge.command()

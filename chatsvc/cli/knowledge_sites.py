@@ -38,7 +38,7 @@ def site() -> None:
     """
 
 
-@operation(
+operation(
     site,
     "site.add",
     click.argument("bot", type=BOT),
@@ -52,29 +52,7 @@ def site() -> None:
     click.option("--review", type=click.Choice(["on", "off"]), default="on", show_default=True, help="Whether a draft waits for `apply`."),
     arguments=_given,
 )
-def add() -> None:
-    """Add a website to a bot's knowledge; the service reads it in the background.
-
-    Pages come from the sitemap, else from links of the same host. robots.txt is kept, and a page a second is read. Sites on private
-    addresses are refused unless `website.allowed_networks` has them.
-
-    \b
-    Examples:
-      chatsvc knowledge site add 6f1c... https://www.example.com
-      chatsvc knowledge site add 6f1c... https://www.example.com/tr/ --include '/tr/*' --exclude '/tr/blog/*' --review off
-    """
-
-
-@operation(site, "site.list", click.argument("bot", type=BOT), columns=COLUMNS)
-def list_() -> None:
-    """List the websites of a bot.
-
-    Shows the state of each (idle, reading, review, failed) with the reason of a failure.
-
-    \b
-    Examples:
-      chatsvc knowledge site list 6f1c...
-    """
+operation(site, "site.list", click.argument("bot", type=BOT), columns=COLUMNS)
 
 
 @site.command("show")
@@ -127,39 +105,6 @@ def sync(ctx: click.Context, id_: str, as_json: bool) -> None:
         raise CommandError(f"the website could not be read: {found['reason']}")
 
 
-@operation(site, "site.apply", click.argument("site", metavar="ID"))
-def apply() -> None:
-    """Apply the draft that waits for a website.
-
-    The change stands in `knowledge history` and can be taken back.
-
-    \b
-    Examples:
-      chatsvc knowledge site apply 90be...
-    """
-
-
-@operation(site, "site.discard", click.argument("site", metavar="ID"))
-def discard() -> None:
-    """Discard the draft that waits for a website.
-
-    The next reading makes another one.
-
-    \b
-    Examples:
-      chatsvc knowledge site discard 90be...
-    """
-
-
-@operation(
-    site, "site.remove", click.argument("site", metavar="ID"), confirm=Confirm("this removes the website and its entries", "removal")
-)
-def remove() -> None:
-    """Remove a website with its entries.
-
-    The removal of the entries stands in `knowledge history` and can be taken back.
-
-    \b
-    Examples:
-      chatsvc knowledge site remove 90be... --yes
-    """
+operation(site, "site.apply", click.argument("site", metavar="ID"))
+operation(site, "site.discard", click.argument("site", metavar="ID"))
+operation(site, "site.remove", click.argument("site", metavar="ID"), confirm=Confirm("this removes the website and its entries", "removal"))

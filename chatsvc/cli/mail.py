@@ -19,7 +19,7 @@ def mail() -> None:
     """Mails to operators and visitors: what was sent, what waits, and why."""
 
 
-@operation(
+operation(
     mail,
     "mail.list",
     click.option("--status", type=STATE, metavar="STATE", help=f"Only mails in this state: {', '.join(STATES)}."),
@@ -27,19 +27,6 @@ def mail() -> None:
     columns=COLUMNS,
     pages=True,
 )
-def list_() -> None:
-    """List the mails of the last 30 days, newest first.
-
-    A notice bundles what happened within some minutes: `causes` says how much. `queued` mails are tried again, for a day. `unknown`: the
-    connection broke after the message was written, so it may have arrived; it is not sent again. `obsolete`: it was not needed any more.
-    An answer to a visitor that is `failed` with `daily_limit` was not sent since its address got five within a day, with `stopped` since
-    the owner of the address wants no more.
-
-    \b
-    Examples:
-      chatsvc mail list
-      chatsvc mail list --status failed --limit 100 --json
-    """
 
 
 @mail.command()

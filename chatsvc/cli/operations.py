@@ -2,15 +2,30 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import click
 
 from chatsvc.cli.output import call, call_all, echo, json_option, show
+from chatsvc.translations import COMMAND_LINE, template
 
 Decorator = Callable[[Any], Any]
+
+
+class OperationCommand(click.Command):
+    """A command whose help is in `translations/commands.yaml`, which is read when it is shown."""
+
+    words = ""
+
+    def _read(self) -> str:
+        """Read the help. A line `\\b` keeps the line breaks of its paragraph."""
+        return template(COMMAND_LINE, f"commands.{self.words}").rstrip("\n").replace("\\b", "\b")
+
+    def _leave(self, _: str | None) -> None:
+        """Keep the help of the catalogue: click sets the one that its caller gave."""
+
+    help = property(_read, _leave)
 
 
 class Confirm:
@@ -22,7 +37,7 @@ class Confirm:
 
 
 def operation(
-    group: click.Group | None,
+    group: click.Group | str,
     name: str,
     *parameters: Decorator,
     columns: Sequence[str] = (),
@@ -31,29 +46,29 @@ def operation(
     arguments: Callable[[dict[str, Any]], dict[str, Any]] | None = None,
     shown: Callable[[Any], Any] | None = None,
     told: Callable[[Any], str | None] | None = None,
-) -> Callable[[Callable[[], None]], click.Command]:
-    """Make a command of the operation `name`, whose last part names it in its group. The decorated function has its help.
+) -> click.Command:
+    """Make a command of the operation `name`, whose last part names it in its group. One without a group gets its own name.
 
     columns: those of a list's table. pages: the operation lists page by page, at most --limit items where the command has that option.
     arguments: makes the operation's arguments from the options. shown: makes from the result what is shown where JSON is not asked for.
     told: a sentence on standard error beside the result.
     """
 
-    def make(described: Callable[[], None]) -> click.Command:
-        def run(ctx: click.Context, /, as_json: bool, **given: Any) -> None:
-            if confirm is not None and not given.pop("yes"):
-                raise click.UsageError(f"{confirm.reason}: add --yes")
-            given = arguments(given) if arguments else {key: value for key, value in given.items() if value is not False}
-            result = call_all(ctx, name, most=given.pop("limit", None), **given) if pages else call(ctx, name, **given)
-            show(shown(result) if shown and not as_json else result, as_json, columns)
-            if told and not as_json and (sentence := told(result)):
-                echo(sentence, err=True)
+    def run(ctx: click.Context, /, as_json: bool, **given: Any) -> None:
+        if confirm is not None and not given.pop("yes"):
+            raise click.UsageError(f"{confirm.reason}: add --yes")
+        given = arguments(given) if arguments else {key: value for key, value in given.items() if value is not False}
+        result = call_all(ctx, name, most=given.pop("limit", None), **given) if pages else call(ctx, name, **given)
+        show(shown(result) if shown and not as_json else result, as_json, columns)
+        if told and not as_json and (sentence := told(result)):
+            echo(sentence, err=True)
 
-        function = json_option(click.pass_context(run))
-        for parameter in reversed((*parameters, confirm.option) if confirm else parameters):
-            function = parameter(function)
-        if group is None:
-            return click.command(described.__name__, help=inspect.getdoc(described))(function)
-        return group.command(name.rpartition(".")[2], help=inspect.getdoc(described))(function)
-
-    return make
+    function = json_option(click.pass_context(run))
+    for parameter in reversed((*parameters, confirm.option) if confirm else parameters):
+        function = parameter(function)
+    called = group if isinstance(group, str) else name.rpartition(".")[2]
+    command = click.command(called, cls=OperationCommand)(function)
+    command.words = name.replace(".", "_")
+    if isinstance(group, click.Group):
+        group.add_command(command)
+    return command

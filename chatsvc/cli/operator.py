@@ -33,7 +33,7 @@ def operator() -> None:
     """
 
 
-@operation(
+operation(
     operator,
     "operator.add",
     click.argument("email"),
@@ -44,19 +44,7 @@ def operator() -> None:
     click.option("--language", type=LANGUAGE, metavar="L", help="Language of the pages, tr or en; else the browser's."),
     told=_keep,
 )
-def add() -> None:
-    """Add an operator; prints a link to choose a password.
-
-    The link works once, for 24 hours. Send it to nobody else: it lets its holder in. `operator link` makes a new one.
-
-    \b
-    Examples:
-      chatsvc operator add ada@example.com --admin
-      chatsvc operator add selin@example.com --account 6f1c... --role editor --language tr
-    """
-
-
-@operation(
+operation(
     operator,
     "operator.list",
     click.option("--account", type=ACCOUNT, metavar="ID", help="Only operators with a role in this account."),
@@ -64,19 +52,7 @@ def add() -> None:
     pages=True,
     shown=lambda found: [_flat(one) for one in found],
 )
-def list_() -> None:
-    """List operators with their roles, oldest first.
-
-    `set_up` tells whether the operator has chosen a password, `second_factor` whether signing in takes a code too.
-
-    \b
-    Examples:
-      chatsvc operator list
-      chatsvc operator list --account 6f1c... --json
-    """
-
-
-@operation(
+operation(
     operator,
     "operator.set",
     click.argument("email"),
@@ -91,51 +67,6 @@ def list_() -> None:
     click.option("--admin/--no-admin", default=None, help="Whether an administrator of the installation."),
     arguments=lambda given: {**given, "notices": list(given["notices"]) or None},
 )
-def set_() -> None:
-    """Change an operator's role, notices, name, language, time zone or administration.
-
-    Sessions follow at once. One --account and --role adds or changes one role; --notice may be repeated, and replaces all notices.
-    The notice webhook (deliveries that failed) is for owners and administrators.
-
-    \b
-    Examples:
-      chatsvc operator set selin@example.com --account 6f1c... --role owner
-      chatsvc operator set selin@example.com --notice waiting --notice request
-    """
-
-
-@operation(operator, "operator.link", click.argument("email"), told=_keep)
-def link() -> None:
-    """Make a new link to choose a password; earlier links end.
-
-    Its use ends all sessions and the second factor of the operator.
-
-    \b
-    Examples:
-      chatsvc operator link ada@example.com
-    """
-
-
-@operation(operator, "operator.sessions", click.argument("email"), columns=SESSION_COLUMNS)
-def sessions() -> None:
-    """List where an operator is signed in, newest first.
-
-    A session ends after 12 hours without use, after 30 days in all, and with a new password. `operator link` ends them all once its link
-    is used.
-
-    \b
-    Examples:
-      chatsvc operator sessions ada@example.com
-    """
-
-
-@operation(operator, "operator.remove", click.argument("email"))
-def remove() -> None:
-    """Remove an operator; all sessions end at once. The last administrator cannot be removed.
-
-    The audit log keeps what the operator did.
-
-    \b
-    Examples:
-      chatsvc operator remove selin@example.com
-    """
+operation(operator, "operator.link", click.argument("email"), told=_keep)
+operation(operator, "operator.sessions", click.argument("email"), columns=SESSION_COLUMNS)
+operation(operator, "operator.remove", click.argument("email"))

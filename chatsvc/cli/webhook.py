@@ -30,7 +30,7 @@ def webhook() -> None:
     """Webhooks: where a bot's requests and appointments are sent, and what became of each delivery."""
 
 
-@operation(
+operation(
     webhook,
     "webhook.set",
     click.argument("bot", type=BOT),
@@ -42,53 +42,9 @@ def webhook() -> None:
     arguments=_given,
     told=lambda made: KEEP_IT if "signing_key" in made else None,
 )
-def set_() -> None:
-    """Set a bot's webhook. A new one gets a signing key, shown only once.
-
-    URL is https, on port 443 or 1024 to 65535, on the public internet; `webhooks.allowed_networks` admits networks of your own. A bot has
-    one webhook: setting it again changes the address and events and keeps the key.
-
-    \b
-    Examples:
-      chatsvc webhook set 6f1c... https://shop.example.com/hooks/chat --event request.created
-      chatsvc webhook set 6f1c... --pull --event request.created --event appointment.created
-    """
-
-
-@operation(webhook, "webhook.show", click.argument("bot", type=BOT))
-def show_() -> None:
-    """Show a bot's webhook, without its signing key.
-
-    Shows its address (none after --pull) and its events.
-
-    \b
-    Examples:
-      chatsvc webhook show 6f1c...
-    """
-
-
-@operation(webhook, "webhook.rotate", click.argument("bot", type=BOT), told=lambda _: KEEP_IT)
-def rotate() -> None:
-    """Make a new signing key. All events sent from now on are signed with it.
-
-    It is shown only once: give it to the receiver.
-
-    \b
-    Examples:
-      chatsvc webhook rotate 6f1c...
-    """
-
-
-@operation(webhook, "webhook.remove", click.argument("bot", type=BOT))
-def remove() -> None:
-    """Remove a bot's webhook; pending events are recorded as failed.
-
-    The records of attempts are kept.
-
-    \b
-    Examples:
-      chatsvc webhook remove 6f1c...
-    """
+operation(webhook, "webhook.show", click.argument("bot", type=BOT))
+operation(webhook, "webhook.rotate", click.argument("bot", type=BOT), told=lambda _: KEEP_IT)
+operation(webhook, "webhook.remove", click.argument("bot", type=BOT))
 
 
 def _signing_key(file: InputFile) -> str:
@@ -124,7 +80,7 @@ def test(ctx: click.Context, bot: str, as_json: bool) -> None:
     _end([attempt])
 
 
-@operation(
+operation(
     webhook,
     "webhook.attempts",
     click.argument("bot", type=BOT),
@@ -132,16 +88,6 @@ def test(ctx: click.Context, bot: str, as_json: bool) -> None:
     columns=ATTEMPT_COLUMNS,
     pages=True,
 )
-def attempts() -> None:
-    """List the attempts to deliver a bot's events, newest first.
-
-    Shows the response's status or the reason of the failure, and the duration in milliseconds.
-
-    \b
-    Examples:
-      chatsvc webhook attempts 6f1c...
-      chatsvc webhook attempts 6f1c... --limit 500 --json
-    """
 
 
 def _resend_failed(ctx: click.Context, bot: str, since: str) -> list[dict[str, Any]]:
