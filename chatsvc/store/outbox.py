@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from chatsvc.domain.times import DAY_MS
-from chatsvc.store.database import Connection, Database, Together, reads, writes
+from chatsvc.store.database import Connection, Database, reads, writes
 from chatsvc.store.nodes import orphaned
 
 GIVE_UP_MS = 600_000
@@ -95,47 +95,14 @@ def upcoming(connection: Connection, queue: str, limit: int, held: Iterable[int]
     return [OutgoingMessage(*row)._replace(choices=tuple(json.loads(row[9] or "[]"))) for row in rows]
 
 
-class _DeliveryStep(NamedTuple):
-    """Mark of a message about to be sent, or its outcome where `delivery` is given.
-
-    node: the process that sends it.
-    """
-
-    number: int
-    node: str | None = None
-    delivery: str | None = None
-    error: str | None = None
-    platform_id: bytes | None = None
-
-
-def _take_steps(connection: Connection, steps: list[_DeliveryStep]) -> list[bool]:
-    """Take steps of different messages. The result is False for a message that does not wait any more."""
-    outcomes: list[object] = []
-    for step in steps:
-        outcomes += (step.number, *step[2:]) if step.delivery is not None else ()
-    connection.at_once(
-        """
-        UPDATE messages SET delivery = CASE delivery WHEN 'queued' THEN outcome.column2 ELSE delivery END,
-            error = CASE delivery WHEN 'queued' THEN outcome.column3 ELSE error END, platform_id = coalesce(outcome.column4, platform_id),
-            outbox = NULL, in_flight = NULL FROM (VALUES
-        """,
-        "(CAST(? AS BIGINT), CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS BLOB))",
-        outcomes,
-        ") AS outcome WHERE number = outcome.column1 RETURNING number",
-    )
-    marked = connection.at_once(
-        "UPDATE messages SET in_flight = 1, node = outcome.column2 FROM (VALUES ",
-        "(CAST(? AS BIGINT), CAST(? AS TEXT))",
-        [value for step in steps if step.delivery is None for value in step[:2]],
-        ") AS outcome WHERE number = outcome.column1 AND outbox IS NOT NULL AND in_flight IS NULL RETURNING number",
-    )
-    numbers = {number for (number,) in marked}
-    return [step.delivery is not None or step.number in numbers for step in steps]
-
-
 async def mark(db: Database, number: int) -> bool:
-    """Mark a message as in flight. False where it does not wait any more. Steps of one batch are written together."""
-    return await db.write(Together(_take_steps, _DeliveryStep(number, db.node)))
+    """Mark a message as in flight, by this process. False where it does not wait any more."""
+
+    def unit(connection: Connection) -> bool:
+        marked = "UPDATE messages SET in_flight = 1, node = ? WHERE number = ? AND outbox IS NOT NULL AND in_flight IS NULL"
+        return connection.execute(marked, (db.node, number)).rowcount == 1
+
+    return await db.write(unit)
 
 
 @writes
@@ -144,9 +111,17 @@ def note_part(connection: Connection, number: int, parts: int) -> None:
     connection.execute("UPDATE messages SET parts_sent = ? WHERE number = ?", (parts, number))
 
 
-async def settle(db: Database, number: int, delivery: str, error: str | None = None, platform_id: bytes | None = None) -> None:
+@writes
+def settle(connection: Connection, number: int, delivery: str, error: str | None = None, platform_id: bytes | None = None) -> None:
     """Write the outcome of a message in flight. A status of the platform that came first stays."""
-    await db.write(Together(_take_steps, _DeliveryStep(number, None, delivery, error, platform_id)))
+    connection.execute(
+        """
+        UPDATE messages SET delivery = CASE delivery WHEN 'queued' THEN ?2 ELSE delivery END,
+            error = CASE delivery WHEN 'queued' THEN ?3 ELSE error END, platform_id = coalesce(?4, platform_id),
+            outbox = NULL, in_flight = NULL WHERE number = ?1
+        """,
+        (number, delivery, error, platform_id),
+    )
 
 
 @writes

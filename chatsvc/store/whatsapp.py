@@ -1,6 +1,6 @@
 """Stores one WhatsApp callback: messages, echoes, delivery statuses and changed numbers, in one transaction.
 
-Also looks up visitors' addresses. store/whatsapp_arrivals.py stores several callbacks together.
+Also looks up visitors' addresses.
 
 An address, which is a phone number or a business-scoped id, leads to a conversation. Where two conversations turn out to be one
 person's, the older one goes on; the younger one keeps its messages and its address, which is not current any more.
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from chatsvc.domain.channels import WHATSAPP
@@ -18,10 +18,11 @@ from chatsvc.domain.whatsapp import PHONE, WhatsAppAddress, WhatsAppMove, preced
 from chatsvc.store import search
 from chatsvc.store.database import Connection, Database, Together, reads
 from chatsvc.store.exchanges import id_by_time
-from chatsvc.store.incoming_messages import NewMessage, StoredMessage, addressed, store_all
+from chatsvc.store.incoming_messages import NewMessage, StoredMessage, addressed, store_one
 
 PHONE_OPERATOR = "phone"  # who has a conversation that the owner answers in the app
 _MINUTE_MS = 60_000
+_SEEN_MS = 30_000  # between two notes of a channel's last update
 
 
 class AddressedMessage(NamedTuple):
@@ -63,8 +64,16 @@ class StoredCallback(NamedTuple):
     users: set[str]
 
 
-def receive_one(connection: Connection, callback: ReceivedCallback, now: int) -> StoredCallback:
-    """Store a callback within a unit. What came before changes nothing."""
+async def receive(db: Database, callback: ReceivedCallback, now: int, applied: Callable[[StoredCallback], None]) -> StoredCallback:
+    """Store a callback. What came before changes nothing."""
+    return await db.write(lambda connection: _store(connection, callback, now), applied)
+
+
+def _store(connection: Connection, callback: ReceivedCallback, now: int) -> StoredCallback:
+    connection.execute(
+        "UPDATE channels SET seen_at = ?1 WHERE id = ?2 AND coalesce(seen_at, 0) NOT BETWEEN ?1 - ?3 AND ?1",
+        (now, callback.channel_id, _SEEN_MS),
+    )
     received = ((one.message.digest, _receive(connection, one, now)) for one in callback.messages)
     messages = {digest: message for digest, message in received if message is not None}
     users = {message.user_id for message in messages.values()}
@@ -80,7 +89,7 @@ def _receive(connection: Connection, one: AddressedMessage, now: int) -> StoredM
     if _is_known(connection, one.message.digest):
         return None
     user_id = _user(connection, one.message.bot_id, one.addresses)
-    (stored,) = store_all(connection, [one.message._replace(user_id=user_id or uuid.uuid4().hex)])
+    stored = store_one(connection, one.message._replace(user_id=user_id or uuid.uuid4().hex))
     if not isinstance(stored, StoredMessage):
         return None
     _link(connection, stored, one.addresses, now)
@@ -162,8 +171,7 @@ def _echo(connection: Connection, one: AddressedMessage, sent: bytes, now: int) 
         return None
     connection.execute("INSERT INTO incoming_keys (digest, bot_id, created_at) VALUES (?, ?, ?)", (m.digest, m.bot_id, m.at))
     user_id = _user(connection, m.bot_id, one.addresses) or uuid.uuid4().hex
-    (found,) = addressed(connection, [m._replace(user_id=user_id)], [id_by_time(m.at)]).values()
-    conversation = found.number
+    conversation = addressed(connection, m._replace(user_id=user_id), id_by_time(m.at)).number
     _lead(connection, m.bot_id, conversation, one.addresses, now)
     connection.execute(
         """
