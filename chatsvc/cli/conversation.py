@@ -19,6 +19,20 @@ from chatsvc.domain.terminal import indented, one_line
 COLUMNS = ("id", "channel", "handling", "user_id", "visitor_name", "message_count", "last_message_at")
 
 
+def _print(found: dict[str, Any]) -> None:
+    messages, notes = found.pop("messages"), found.pop("notes")
+    show(found, False)
+    for message in messages:
+        author = f" ({one_line(message['author'])})" if message["author"] else ""
+        told = "".join(f"  {one_line(message[name])}" for name in ("delivery", "error", "feedback") if message[name])
+        told += f"  mail: {one_line(' '.join(filter(None, (message['mail'], message['mail_error']))))}" if message["mail"] else ""
+        echo(f"\n{one_line(message['created_at'])}  {one_line(message['role'])}{author}{told}\n{indented(message['content'], '  ')}")
+        if message["evidence"]:
+            echo(f"  ({one_line(_origin(message['evidence']))})")
+    for note in notes:
+        echo(f"\n{one_line(note['created_at'])}  note ({one_line(note['author'])})\n{indented(note['text'], '  ')}")
+
+
 @click.group()
 def conversation() -> None:
     """List, show, export and erase conversations, and take them over from the bot."""
@@ -36,42 +50,13 @@ operation(
     columns=COLUMNS,
     pages=True,
 )
-
-
-@conversation.command("show")
-@click.argument("conversation_id", metavar="ID")
-@click.option("--message-limit", type=click.IntRange(1, 100_000), default=100, show_default=True, help="Maximum number of messages.")
-@json_option
-@click.pass_context
-def show_(ctx: click.Context, conversation_id: str, message_limit: int, as_json: bool) -> None:
-    """Show a conversation with its newest messages.
-
-    Messages are shown oldest first, times in UTC; under a reply stand the entries that it came from, with their scores. Beside an
-    operator's message stands its delivery, and `mail` where it went to a visitor who had gone: sending, queued (tried again later), sent,
-    failed or unknown, with `mail_error` as in `mail list`. Private notes of the team come last, in JSON as `notes`.
-
-    \b
-    Examples:
-      chatsvc conversation show 90be...
-      chatsvc conversation show 90be... --message-limit 10 --json
-    """
-    found = call(ctx, "conversation.show", conversation=conversation_id, message_limit=message_limit)
-    if as_json:
-        show(found, True)
-        return
-    messages, notes = found.pop("messages"), found.pop("notes")
-    show(found, False)
-    for message in messages:
-        author = f" ({one_line(message['author'])})" if message["author"] else ""
-        told = "".join(f"  {one_line(message[name])}" for name in ("delivery", "error", "feedback") if message[name])
-        told += f"  mail: {one_line(' '.join(filter(None, (message['mail'], message['mail_error']))))}" if message["mail"] else ""
-        echo(f"\n{one_line(message['created_at'])}  {one_line(message['role'])}{author}{told}\n{indented(message['content'], '  ')}")
-        if message["evidence"]:
-            echo(f"  ({one_line(_origin(message['evidence']))})")
-    for note in notes:
-        echo(f"\n{one_line(note['created_at'])}  note ({one_line(note['author'])})\n{indented(note['text'], '  ')}")
-
-
+operation(
+    conversation,
+    "conversation.show",
+    click.argument("conversation", metavar="ID"),
+    click.option("--message-limit", type=click.IntRange(1, 100_000), default=100, show_default=True, help="Maximum number of messages."),
+    prints=_print,
+)
 operation(conversation, "conversation.note", click.argument("conversation", metavar="ID"), click.argument("text"))
 operation(conversation, "conversation.assign", click.argument("conversation", metavar="ID"), click.argument("email"))
 operation(

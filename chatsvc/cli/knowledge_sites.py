@@ -24,6 +24,15 @@ def _given(given: dict[str, Any]) -> dict[str, Any]:
     return {**given, "include": list(given["include"]), "exclude": list(given["exclude"]), "review": given["review"] == "on"}
 
 
+def _print(found: dict[str, Any]) -> None:
+    difference, pages, edited = found.pop("difference"), found.pop("pages"), found.pop("edited")
+    show(found, False)
+    for kind, entries in {**(difference or {}), "edited": edited}.items():
+        for one in entries:
+            echo(one_line(f"{kind:<8} {one['question']} ({one['source']})"))
+    show(pages, False, PAGES)
+
+
 @click.group()
 def site() -> None:
     """Read websites as knowledge, and read them again when they change.
@@ -53,32 +62,7 @@ operation(
     arguments=_given,
 )
 operation(site, "site.list", click.argument("bot", type=BOT), columns=COLUMNS)
-
-
-@site.command("show")
-@click.argument("id_", metavar="ID")
-@json_option
-@click.pass_context
-def show_(ctx: click.Context, id_: str, as_json: bool) -> None:
-    """Show a website: its pages with what became of them, and the draft that waits.
-
-    The draft (`difference`) has the entries that would be added, changed and removed, and those that a person has edited and that stay
-    (`kept`). Its page in the dashboard compares answers to past questions.
-
-    \b
-    Examples:
-      chatsvc knowledge site show 90be... --json
-    """
-    found = call(ctx, "site.show", site=id_)
-    if as_json:
-        show(found, True)
-        return
-    difference, pages, edited = found.pop("difference"), found.pop("pages"), found.pop("edited")
-    show(found, False)
-    for kind, entries in {**(difference or {}), "edited": edited}.items():
-        for one in entries:
-            echo(one_line(f"{kind:<8} {one['question']} ({one['source']})"))
-    show(pages, False, PAGES)
+operation(site, "site.show", click.argument("site", metavar="ID"), prints=_print)
 
 
 @site.command()

@@ -46,12 +46,15 @@ def operation(
     arguments: Callable[[dict[str, Any]], dict[str, Any]] | None = None,
     shown: Callable[[Any], Any] | None = None,
     told: Callable[[Any], str | None] | None = None,
+    prints: Callable[[Any], None] | None = None,
+    ends: Callable[[Any], None] | None = None,
 ) -> click.Command:
     """Make a command of the operation `name`, whose last part names it in its group. One without a group gets its own name.
 
     columns: those of a list's table. pages: the operation lists page by page, at most --limit items where the command has that option.
     arguments: makes the operation's arguments from the options. shown: makes from the result what is shown where JSON is not asked for.
-    told: a sentence on standard error beside the result.
+    told: a sentence on standard error beside the result. prints: writes the result where it is neither table nor fields. ends: raises
+    CommandError where the command has failed though the operation was done.
     """
 
     def run(ctx: click.Context, /, as_json: bool, **given: Any) -> None:
@@ -59,9 +62,14 @@ def operation(
             raise click.UsageError(f"{confirm.reason}: add --yes")
         given = arguments(given) if arguments else {key: value for key, value in given.items() if value is not False}
         result = call_all(ctx, name, most=given.pop("limit", None), **given) if pages else call(ctx, name, **given)
-        show(shown(result) if shown and not as_json else result, as_json, columns)
+        if prints and not as_json:
+            prints(result)
+        else:
+            show(shown(result) if shown and not as_json else result, as_json, columns)
         if told and not as_json and (sentence := told(result)):
             echo(sentence, err=True)
+        if ends:
+            ends(result)
 
     function = json_option(click.pass_context(run))
     for parameter in reversed((*parameters, confirm.option) if confirm else parameters):

@@ -62,24 +62,7 @@ def _end(attempts: list[dict[str, Any]]) -> None:
         raise CommandError(f"{what} failed: {', '.join(sorted({str(attempt['error']) for attempt in failed}))}")
 
 
-@webhook.command()
-@click.argument("bot", type=BOT)
-@json_option
-@click.pass_context
-def test(ctx: click.Context, bot: str, as_json: bool) -> None:
-    """Send a test event now and show the outcome; exit status 1 when it failed.
-
-    Its data contains `is_test: true`. It waits at most `webhooks.timeout_s` (10 seconds) for the receiver.
-
-    \b
-    Examples:
-      chatsvc webhook test 6f1c...
-    """
-    attempt = call(ctx, "webhook.test", bot=bot)
-    show(attempt, as_json)
-    _end([attempt])
-
-
+operation(webhook, "webhook.test", click.argument("bot", type=BOT), ends=lambda attempt: _end([attempt]))
 operation(
     webhook,
     "webhook.attempts",
