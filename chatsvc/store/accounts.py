@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from chatsvc.domain.models import Account, Bot
 from chatsvc.store.bots import BOT_OF_ACCOUNT, bots_from_json
-from chatsvc.store.database import Connection, Database, Together, assign, reads, writes
+from chatsvc.store.database import Connection, Database, Together, assign, reads, told, writes
 from chatsvc.store.owners import Accounts, listed
 from chatsvc.store.tables import CHILDREN_FIRST, IMPORTING, deletion
 
@@ -70,11 +70,6 @@ def count(connection: Connection, accounts: Accounts) -> int:
     return total
 
 
-async def hold(db: Database, account_id: str, applied: Callable[[Holding | None], None]) -> Holding | None:
-    """The account with its bots and counts. `applied` gets it in the order of the commits, so that no later count is overwritten."""
-    return await db.write(lambda connection: holding(connection, account_id), applied)
-
-
 async def read(db: Database, account_id: str) -> Holding | None:
     """Read an account with its bots, counts and held messages."""
     return await db.read(Together(_holdings, account_id))
@@ -102,28 +97,25 @@ def holding(connection: Connection, account_id: str) -> Holding | None:
     return Holding(Account(*account), bots_from_json(bots), json.loads(used), Counter(json.loads(held)))
 
 
-async def update(db: Database, account_id: str, changes: Mapping[str, object], applied: Callable[[Account | None], None]) -> Account | None:
+hold = told(holding)
+
+
+@told
+def update(connection: Connection, account_id: str, changes: Mapping[str, object]) -> Account | None:
     """Write the fields named in `changes` and give the account back as it now stands. None where there is none."""
     assignments = assign(changes, CHANGEABLE)
-
-    def unit(connection: Connection) -> Account | None:
-        row = connection.execute(
-            f"UPDATE accounts SET {assignments} WHERE id = ? AND deleted_at IS NULL RETURNING {_COLUMNS}", (*changes.values(), account_id)
-        ).fetchone()
-        return Account(*row) if row else None
-
-    return await db.write(unit, applied)
+    row = connection.execute(
+        f"UPDATE accounts SET {assignments} WHERE id = ? AND deleted_at IS NULL RETURNING {_COLUMNS}", (*changes.values(), account_id)
+    ).fetchone()
+    return Account(*row) if row else None
 
 
-async def delete(db: Database, account_id: str, now: int, applied: Callable[[bool], None]) -> bool:
+@told
+def delete(connection: Connection, account_id: str, now: int) -> bool:
     """Mark the account as deleted; `sweep` removes its records later. False where there is none."""
-
-    def unit(connection: Connection) -> bool:
-        done = connection.execute("UPDATE accounts SET deleted_at = ? WHERE id = ? AND deleted_at IS NULL", (now, account_id))
-        connection.execute("UPDATE api_keys SET label = NULL, prefix = '', last_used_at = NULL WHERE account_id = ?", (account_id,))
-        return done.rowcount == 1
-
-    return await db.write(unit, applied)
+    done = connection.execute("UPDATE accounts SET deleted_at = ? WHERE id = ? AND deleted_at IS NULL", (now, account_id))
+    connection.execute("UPDATE api_keys SET label = NULL, prefix = '', last_used_at = NULL WHERE account_id = ?", (account_id,))
+    return done.rowcount == 1
 
 
 @writes

@@ -169,6 +169,18 @@ def writes(unit: Callable[Concatenate[Connection, P], T]) -> Operation[P, T]:
     return operation
 
 
+def told(
+    unit: Callable[Concatenate[Connection, P], T],
+) -> Callable[Concatenate[Database, Callable[[T], None], P], Coroutine[Any, Any, T]]:
+    """Make an operation of a unit that writes. After the database comes a function that is told the result right after the commit."""
+
+    @wraps(unit)
+    def operation(db: Database, applied: Callable[[T], None], /, *arguments: P.args, **named: P.kwargs) -> Coroutine[Any, Any, T]:
+        return db.write(lambda connection: unit(connection, *arguments, **named), applied)
+
+    return operation
+
+
 def assign(changes: Mapping[str, object], changeable: frozenset[str]) -> str:
     """Make the SET clause for `changes`. Their names become SQL, so only the columns in `changeable` are accepted."""
     if not changes.keys() <= changeable:

@@ -5,10 +5,10 @@ Only digests of keys are stored.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from chatsvc.domain.models import ApiKey
-from chatsvc.store.database import Connection, Database, Together, reads, writes
+from chatsvc.store.database import Connection, Database, Together, reads, told, writes
 from chatsvc.store.owners import ACCOUNT_IN_SCOPE, SOME_ACCOUNTS, Accounts, listed
 
 _COLUMNS = "id, account_id, label, prefix, created_at, expires_at, revoked_at, last_used_at"
@@ -54,14 +54,11 @@ def page(connection: Connection, accounts: Accounts, limit: int, after: tuple[in
     return [ApiKey(*row) for row in rows]
 
 
-async def revoke(db: Database, key_id: str, accounts: Accounts, now: int, applied: Callable[[ApiKey | None], None]) -> ApiKey | None:
+@told
+def revoke(connection: Connection, key_id: str, accounts: Accounts, now: int) -> ApiKey | None:
     """Revoke a key of these accounts (None for all) for good, the first time counts. None where there is none."""
-
-    def unit(connection: Connection) -> ApiKey | None:
-        row = connection.execute(_REVOKE, (listed(accounts), now, key_id)).fetchone()
-        return ApiKey(*row) if row else None
-
-    return await db.write(unit, applied)
+    row = connection.execute(_REVOKE, (listed(accounts), now, key_id)).fetchone()
+    return ApiKey(*row) if row else None
 
 
 @writes

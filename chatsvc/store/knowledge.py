@@ -12,7 +12,7 @@ from typing import NamedTuple
 from chatsvc.domain.knowledge_changes import ChangeOrigin
 from chatsvc.domain.models import Entry, Synonyms
 from chatsvc.store import knowledge_changes as changes
-from chatsvc.store.database import Connection, Database, Together, reads
+from chatsvc.store.database import Connection, Database, Together, reads, told
 from chatsvc.store.knowledge_changes import Rows, StoredEntry, StoredSynonyms
 
 _COLUMNS = "id, question, alt, answer, language, source"
@@ -112,17 +112,6 @@ async def kept(db: Database, bot_id: str, files: Sequence[str], sources: Sequenc
     return await db.read(unit)
 
 
-async def replace(
-    db: Database, bot_id: str, files: Sequence[FromFile], origin: ChangeOrigin, applied: Callable[[list[int]], None]
-) -> list[int]:
-    """Replace the entries and synonyms of the given files and sources. The change is recorded.
-
-    Atomic for all files; returns the number of deleted entries for each.
-    """
-
-    return await db.write(lambda connection: replace_within(connection, bot_id, files, origin), applied)
-
-
 def replace_within(connection: Connection, bot_id: str, files: Sequence[FromFile], origin: ChangeOrigin) -> list[int]:
     """Do what `replace` does, within a unit."""
     gone, entries, synonyms = [], list[StoredEntry](), list[StoredSynonyms]()
@@ -137,6 +126,9 @@ def replace_within(connection: Connection, bot_id: str, files: Sequence[FromFile
     changes.insert(connection, bot_id, after)
     changes.record(connection, bot_id, origin, "add", Rows(entries, synonyms), after, files=[file.name for file in files])
     return gone
+
+
+replace = told(replace_within)
 
 
 def _rows(files: Sequence[FromFile], at: int) -> Rows:
@@ -194,55 +186,45 @@ def numbered(connection: Connection, rows: Iterable[StoredEntry]) -> list[Stored
     return [row._replace(number=number) for number, row in enumerate(rows, start=last + 1)]
 
 
-async def remove(db: Database, bot_id: str, entry_id: str, origin: ChangeOrigin, applied: Callable[[Entry | None], None]) -> Entry | None:
+@told
+def remove(connection: Connection, bot_id: str, entry_id: str, origin: ChangeOrigin) -> Entry | None:
     """Delete one entry, record the change and return the entry. None if the bot has none with this id."""
-
-    def unit(connection: Connection) -> Entry | None:
-        before = Rows(changes.entries_of(connection.execute(_ONE_ENTRY, (bot_id, entry_id))))
-        if not before.entries:
-            return None
-        changes.delete(connection, bot_id, before)
-        changes.record(connection, bot_id, origin, "remove", before, Rows())
-        return before.entries[0].entry
-
-    return await db.write(unit, applied)
+    before = Rows(changes.entries_of(connection.execute(_ONE_ENTRY, (bot_id, entry_id))))
+    if not before.entries:
+        return None
+    changes.delete(connection, bot_id, before)
+    changes.record(connection, bot_id, origin, "remove", before, Rows())
+    return before.entries[0].entry
 
 
-async def create(db: Database, bot_id: str, entry: Entry, origin: ChangeOrigin, applied: Callable[[Entry], None]) -> Entry:
+@told
+def create(connection: Connection, bot_id: str, entry: Entry, origin: ChangeOrigin) -> Entry:
     """Insert one entry that comes from no file, and record the change."""
-
-    def unit(connection: Connection) -> Entry:
-        after = Rows(numbered(connection, [StoredEntry(0, entry, None, origin.at)]))
-        changes.insert(connection, bot_id, after)
-        changes.record(connection, bot_id, origin, "create", Rows(), after)
-        return entry
-
-    return await db.write(unit, applied)
+    after = Rows(numbered(connection, [StoredEntry(0, entry, None, origin.at)]))
+    changes.insert(connection, bot_id, after)
+    changes.record(connection, bot_id, origin, "create", Rows(), after)
+    return entry
 
 
-async def update(
-    db: Database,
+@told
+def update(
+    connection: Connection,
     bot_id: str,
     entry_id: str,
     edit: Callable[[Entry], Entry],
     origin: ChangeOrigin,
-    applied: Callable[[Entry | None], None],
 ) -> Entry | None:
     """Change one entry in its place and record the change. None if the bot has none with this id. An equal entry is no change."""
-
-    def unit(connection: Connection) -> Entry | None:
-        before = Rows(changes.entries_of(connection.execute(_ONE_ENTRY, (bot_id, entry_id))))
-        if not before.entries:
-            return None
-        row = before.entries[0]
-        after = Rows([row._replace(entry=edit(row.entry))])
-        if after != before:
-            changes.delete(connection, bot_id, before)
-            changes.insert(connection, bot_id, after)
-            changes.record(connection, bot_id, origin, "change", before, after)
-        return after.entries[0].entry
-
-    return await db.write(unit, applied)
+    before = Rows(changes.entries_of(connection.execute(_ONE_ENTRY, (bot_id, entry_id))))
+    if not before.entries:
+        return None
+    row = before.entries[0]
+    after = Rows([row._replace(entry=edit(row.entry))])
+    if after != before:
+        changes.delete(connection, bot_id, before)
+        changes.insert(connection, bot_id, after)
+        changes.record(connection, bot_id, origin, "change", before, after)
+    return after.entries[0].entry
 
 
 @reads

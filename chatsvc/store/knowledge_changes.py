@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from chatsvc.domain.actors import Actor
 from chatsvc.domain.knowledge_changes import ChangeContent, ChangeOrigin, KnowledgeChange
 from chatsvc.domain.models import Entry
-from chatsvc.store.database import Connection, Database, reads
+from chatsvc.store.database import Connection, reads, told
 
 MOST_CHANGES = 500
 MOST_BYTES = 16 * 1024 * 1024  # compressed; the newest change is kept however large it is
@@ -189,32 +189,25 @@ def find(connection: Connection, bot_id: str, change_id: str) -> ChangeContent |
     return ChangeContent(_change(row[:-1]), [one.entry for one in before.entries], [one.entry for one in after.entries])
 
 
-async def undo(db: Database, bot_id: str, change_id: str, origin: ChangeOrigin, applied: Callable[[bool], None]) -> bool:
+@told
+def undo(connection: Connection, bot_id: str, change_id: str, origin: ChangeOrigin) -> bool:
     """Put the rows before a change back, as a change of its own. False where there is none. Raises NotUndoable."""
-
-    def unit(connection: Connection) -> bool:
-        row = connection.execute(
-            "SELECT number, kind, undone, undoes, files, replaced FROM knowledge_changes WHERE bot_id = ? AND id = ?", (bot_id, change_id)
-        ).fetchone()
-        if row is None:
-            return False
-        number, kind, undone, undoes, files, packed = row
-        before, after = _unpacked(packed)
-        if (
-            undone
-            or not _stands(connection, bot_id, before, after)
-            or _is_overwritten(connection, bot_id, number, json.loads(files), before)
-        ):
-            raise NotUndoable
-        delete(connection, bot_id, after)
-        insert(connection, bot_id, before)
-        connection.execute("UPDATE knowledge_changes SET undone = 1 WHERE number = ?", (number,))
-        if kind == "undo":
-            connection.execute("UPDATE knowledge_changes SET undone = 0 WHERE number = ?", (undoes,))
-        record(connection, bot_id, origin, "undo", after, before, files=json.loads(files), undoes=number)
-        return True
-
-    return await db.write(unit, applied)
+    row = connection.execute(
+        "SELECT number, kind, undone, undoes, files, replaced FROM knowledge_changes WHERE bot_id = ? AND id = ?", (bot_id, change_id)
+    ).fetchone()
+    if row is None:
+        return False
+    number, kind, undone, undoes, files, packed = row
+    before, after = _unpacked(packed)
+    if undone or not _stands(connection, bot_id, before, after) or _is_overwritten(connection, bot_id, number, json.loads(files), before):
+        raise NotUndoable
+    delete(connection, bot_id, after)
+    insert(connection, bot_id, before)
+    connection.execute("UPDATE knowledge_changes SET undone = 1 WHERE number = ?", (number,))
+    if kind == "undo":
+        connection.execute("UPDATE knowledge_changes SET undone = 0 WHERE number = ?", (undoes,))
+    record(connection, bot_id, origin, "undo", after, before, files=json.loads(files), undoes=number)
+    return True
 
 
 def _stands(connection: Connection, bot_id: str, before: Rows, after: Rows) -> bool:

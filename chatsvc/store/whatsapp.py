@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from chatsvc.domain.channels import WHATSAPP
 from chatsvc.domain.whatsapp import PHONE, WhatsAppAddress, WhatsAppMove, precedes
 from chatsvc.store import search
-from chatsvc.store.database import Connection, Database, Together, reads
+from chatsvc.store.database import Connection, Database, Together, reads, told
 from chatsvc.store.exchanges import id_by_time
 from chatsvc.store.incoming_messages import NewMessage, StoredMessage, addressed, store_one
 
@@ -64,11 +64,6 @@ class StoredCallback(NamedTuple):
     users: set[str]
 
 
-async def receive(db: Database, callback: ReceivedCallback, now: int, applied: Callable[[StoredCallback], None]) -> StoredCallback:
-    """Store a callback. What came before changes nothing."""
-    return await db.write(lambda connection: _store(connection, callback, now), applied)
-
-
 def _store(connection: Connection, callback: ReceivedCallback, now: int) -> StoredCallback:
     connection.execute(
         "UPDATE channels SET seen_at = ?1 WHERE id = ?2 AND coalesce(seen_at, 0) NOT BETWEEN ?1 - ?3 AND ?1",
@@ -82,6 +77,9 @@ def _store(connection: Connection, callback: ReceivedCallback, now: int) -> Stor
     users |= {user for one, sent in callback.echoes if (user := _echo(connection, one, sent, now)) is not None}
     users |= {user for one in callback.statuses if (user := _status(connection, callback.bot_id, one)) is not None}
     return StoredCallback(messages, users)
+
+
+receive = told(_store)
 
 
 def _receive(connection: Connection, one: AddressedMessage, now: int) -> StoredMessage | None:

@@ -71,7 +71,7 @@ class WhatsAppInbox:
             [_status(bot_id, one) for one in callback.statuses],
             callback.moves,
         )
-        done = await whatsapp.receive(services.db, arrived, services.clock(), partial(self._applied, channel))
+        done = await whatsapp.receive(services.db, partial(self._applied, channel), arrived, services.clock())
         keys = {digest_of(bot_id, WHATSAPP, one.key): one.key for one in callback.messages}
         messages = sorted(done.messages.items(), key=lambda item: (item[1].user_id, item[1].at, item[1].number))
         for _, of_visitor in groupby(messages, key=lambda item: item[1].user_id):
