@@ -14,10 +14,13 @@ from functools import cache
 from importlib import import_module
 from pathlib import Path
 
+import click
 import pytest
 
 import chatsvc
 from chatsvc.cli.main import COMMANDS
+from chatsvc.cli.main import chatsvc as chatsvc_command
+from chatsvc.cli.operations import OperationCommand
 from chatsvc.control.rendering import RENDERERS
 from chatsvc.domain.refusals import Refused
 from chatsvc.usecases.administration import OPERATIONS, find
@@ -483,6 +486,20 @@ def operations_called() -> Iterator[tuple[str, set[str]]]:
                 and isinstance(node.args[1], ast.Constant)
             ):
                 yield str(node.args[1].value), {keyword.arg for keyword in node.keywords if keyword.arg} - {"most"}
+    for name in COMMANDS:
+        for command in commands_of(chatsvc_command.get_command(click.Context(chatsvc_command), name)):
+            if isinstance(command, OperationCommand):
+                sent = {one.name for one in command.params if "Confirm" not in (getattr(one, "help", None) or "")}
+                yield command.operation, {one for one in sent if one} - {"as_json", "limit", "pull"}
+
+
+def commands_of(command: click.Command | None) -> Iterator[click.Command]:
+    """A command and those in it."""
+    if command is not None:
+        yield command
+    if isinstance(command, click.Group):
+        for one in command.commands.values():
+            yield from commands_of(one)
 
 
 def test_every_operation_is_called_by_a_command_and_with_arguments_that_it_has() -> None:

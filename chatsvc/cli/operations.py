@@ -16,11 +16,11 @@ Decorator = Callable[[Any], Any]
 class OperationCommand(click.Command):
     """A command whose help is in `translations/commands.yaml`, which is read when it is shown."""
 
-    words = ""
+    operation = ""
 
     def _read(self) -> str:
         """Read the help. A line `\\b` keeps the line breaks of its paragraph."""
-        return template(COMMAND_LINE, f"commands.{self.words}").rstrip("\n").replace("\\b", "\b")
+        return template(COMMAND_LINE, f"commands.{self.operation.replace('.', '_')}").rstrip("\n").replace("\\b", "\b")
 
     def _leave(self, _: str | None) -> None:
         """Keep the help of the catalogue: click sets the one that its caller gave."""
@@ -76,7 +76,7 @@ def operation(
         function = parameter(function)
     called = group if isinstance(group, str) else name.rpartition(".")[2]
     command = click.command(called, cls=OperationCommand)(function)
-    command.words = name.replace(".", "_")
+    command.operation = name
     if isinstance(group, click.Group):
         group.add_command(command)
     return command

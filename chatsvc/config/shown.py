@@ -48,7 +48,7 @@ def as_document(config: Config) -> dict[str, Any]:
 
 
 def _fields(settings: Any, *names: str) -> dict[str, Any]:
-    """Write the fields of settings, which are named as in the file; null for those of a class whose settings are not given."""
+    """Write the fields of settings under their names. Of a class, whose settings are not given, each is null."""
     return {name: _value(getattr(settings, name, None)) for name in names or [field.name for field in dataclasses.fields(settings)]}
 
 

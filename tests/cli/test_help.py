@@ -141,6 +141,6 @@ def test_help_is_told_at_once_and_changes_nothing() -> None:
 
 
 def test_every_help_of_the_catalogue_is_that_of_a_command() -> None:
-    said = [command.words for command in EVERY.values() if isinstance(command, OperationCommand)]
+    said = [command.operation.replace(".", "_") for command in EVERY.values() if isinstance(command, OperationCommand)]
     assert sorted(said) == sorted(section("commands"))
     assert set(said) <= {name.replace(".", "_") for name in OPERATIONS}
