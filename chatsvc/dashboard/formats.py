@@ -59,7 +59,6 @@ def date(instant: int, language: str, zone: str = "UTC") -> str:
 
 
 def day(there: calendar_date, language: str) -> str:
-    """Write a day as `date` does."""
     return f"{there.day} {_MONTHS[language][there.month - 1]} {there.year}"
 
 

@@ -65,7 +65,6 @@ class Page:
 
     @property
     def session(self) -> OperatorSession:
-        """The session of the operator."""
         return self._known.session
 
     @property
@@ -88,7 +87,6 @@ class Page:
 
     @cached_property
     def account(self) -> Account | None:
-        """The account of the page."""
         return next((one for one in self.accounts if one.id == self.account_id), None)
 
     def may_see(self, access: Access) -> bool:
@@ -233,7 +231,6 @@ class Page:
         return navigation.links(navigation.MENU, self.request.path, self._templates, self.may_see) if self.is_signed_in else []
 
     def bot_tabs(self, bot: str) -> list[navigation.MenuLink]:
-        """The tabs of a bot's pages."""
         return navigation.links(navigation.BOT_TABS, self.request.path, self._templates, self.may_see, bot=bot)
 
     def redirect(self, path: str, done: str | None = None) -> HttpResponse:

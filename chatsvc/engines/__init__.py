@@ -118,7 +118,6 @@ class Evidence(NamedTuple):
 
     @classmethod
     def of(cls, result: SearchResult) -> Self:
-        """Describe a search result."""
         return cls(_scores(result.hits), result.decision, round(result.confidence, 4))
 
     @classmethod

@@ -38,7 +38,6 @@ def _channel(row: tuple[object, ...]) -> Channel:
 
 @reads
 def of_bot(connection: Connection, bot_id: str) -> list[SealedChannel]:
-    """List the channels of a bot."""
     rows = connection.execute(
         f"""
         SELECT {_OF_CHANNEL}, h.secrets, b.account_id FROM channels h JOIN bots b ON b.id = h.bot_id

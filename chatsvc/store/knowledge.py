@@ -61,13 +61,11 @@ def _entries(connection: Connection, bot_id: str) -> Iterator[Entry]:
 
 @reads
 def entries(connection: Connection, bot_id: str) -> list[Entry]:
-    """List all entries of a bot."""
     return list(_entries(connection, bot_id))
 
 
 @reads
 def find(connection: Connection, bot_id: str, entry_id: str) -> Entry | None:
-    """Look up one entry of a bot."""
     rows = changes.entries_of(connection.execute(_ONE_ENTRY, (bot_id, entry_id)))
     return rows[0].entry if rows else None
 

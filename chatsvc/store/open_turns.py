@@ -203,7 +203,6 @@ def in_line(connection: Connection, places: Sequence[bytes]) -> set[bytes]:
 
 @reads
 def joined(connection: Connection, number: int) -> JoinedState:
-    """Read the state of a turn that was joined."""
     row = connection.execute("SELECT ended_at, outcome FROM open_turns WHERE number = ?", (number,)).fetchone()
     return JoinedState(row[0] is None, row[1]) if row else JoinedState(False, None)
 

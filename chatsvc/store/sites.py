@@ -58,7 +58,6 @@ async def of_bot(db: Database, bot_id: str) -> list[Site]:
 
 @reads
 def find(connection: Connection, site_id: str) -> Site | None:
-    """Look up a site."""
     row = connection.execute(f"SELECT {_SITE} FROM sites WHERE id = ?", (site_id,)).fetchone()
     return _site(row) if row else None
 

@@ -77,7 +77,6 @@ def outstanding(connection: Connection) -> Outstanding:
 
 @reads
 def bots_with_pending(connection: Connection) -> list[str]:
-    """List the bots with pending events."""
     rows = connection.execute("SELECT id FROM bots WHERE EXISTS (SELECT 1 FROM webhook_events e WHERE e.bot_id = bots.id AND state = 0)")
     return [row[0] for row in rows]
 

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 from chatsvc.domain import times
 from chatsvc.domain.channels import PLATFORMS
-from chatsvc.domain.shapes import Json
+from chatsvc.domain.shapes import Json, fields
 
 if TYPE_CHECKING:
     from chatsvc.domain.channels import Channel, SetChannel
     from chatsvc.domain.mails import Mail
-    from chatsvc.domain.webhooks import Attempt, ResentPage, SignedEvent, WebhookSettings
+    from chatsvc.domain.webhooks import Attempt, ResentPage, WebhookSettings
     from chatsvc.usecases.whatsapp_usage import WhatsAppUsage
 
 MASK = "***"
@@ -19,14 +19,8 @@ MASK = "***"
 
 def webhook(result: WebhookSettings) -> Json:
     """Write a webhook; its signing key only where it is given."""
-    shown: Json = {
-        "bot": result.bot_id,
-        "url": result.url,
-        "pull": result.url is None,
-        "events": list(result.events),
-        "created_at": times.without_fraction(result.created_at),
-        "updated_at": times.without_fraction(result.updated_at),
-    }
+    about: Json = {"bot": result.bot_id, "url": result.url, "pull": result.url is None, "events": list(result.events)}
+    shown = {**about, **fields(result, "created_at", "updated_at")}
     return shown if result.signing_key is None else {**shown, "signing_key": result.signing_key}
 
 
@@ -40,11 +34,6 @@ def attempt(result: Attempt) -> Json:
 def resent(result: ResentPage) -> Json:
     """Write the attempts that sent failed events again."""
     return {"attempts": [attempt(one) for one in result.attempts], "left": result.left, "next": result.next}
-
-
-def signed_event(result: SignedEvent) -> Json:
-    """Write a stored event as a signed delivery."""
-    return result._asdict()
 
 
 def whatsapp_usage(result: WhatsAppUsage) -> Json:
@@ -71,19 +60,14 @@ def channel(result: Channel) -> Json:
     secrets = {"telegram": ["token"], "whatsapp": ["token", "app_secret", "verify_token"]}.get(result.channel, [])
     held = None if result.state == "needs_secret" else MASK
     made = {"channel": result.channel, "state": result.state, **result.settings, **dict.fromkeys(secrets, held)}
-    return {**made, **_platform_state(result), **_channel_times(result)}
+    return {**made, **_platform_state(result), **fields(result, "created_at", "updated_at")}
 
 
 def _platform_state(result: Channel) -> Json:
     """Write what the platform shows of a channel. A widget has none."""
     if result.channel not in PLATFORMS:
         return {}
-    instants = {name: getattr(result, name) for name in ("fault_at", "seen_at", "verified_at")}
-    return {"fault": result.fault, **{name: None if at is None else times.without_fraction(at) for name, at in instants.items()}}
-
-
-def _channel_times(result: Channel) -> Json:
-    return {"created_at": times.without_fraction(result.created_at), "updated_at": times.without_fraction(result.updated_at)}
+    return fields(result, "fault", "fault_at", "seen_at", "verified_at")
 
 
 def set_channel(result: SetChannel) -> Json:
