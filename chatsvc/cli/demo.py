@@ -59,16 +59,26 @@ def demo(once: bool, as_json: bool) -> None:
         uvloop.run(_run(Path(folder), config.load(None), once, say))
 
 
+def _certificate(folder: Path, address: str) -> tuple[Path, Path]:
+    """Make a self-signed certificate for the receiver of webhooks, good for a day, and its key; both PEM files in `folder`."""
+    from chatsvc.tls.certificates import self_signed
+
+    cert_file, key_file = folder / "cert.pem", folder / "key.pem"
+    for file, pem in zip((cert_file, key_file), self_signed([address], days=1), strict=True):
+        file.write_bytes(pem)
+    return cert_file, key_file
+
+
 async def _run(folder: Path, defaults: Config, once: bool, say: Say) -> None:
     from chatsvc.app import App
-    from chatsvc.cli import certificate, demo_history
+    from chatsvc.cli import demo_history
     from chatsvc.cli.listener import Receiver
 
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     say("Starting a throw-away instance ...", {"event": "starting"})
-    pem = certificate.make(folder, "127.0.0.1")
+    pem = _certificate(folder, "127.0.0.1")
     port = _free_port()
     throw_away = replace(
         defaults,

@@ -17,6 +17,11 @@ class Because(NamedTuple):
     en: str
 
 
+def because(cause: str, **values: object) -> Because:
+    """Word a cause of `translations/causes.yaml`."""
+    return Because(*(translations.template(language, f"causes.{cause}").format(**values) for language in Because._fields))
+
+
 class Problem(NamedTuple):
     """One error code: status and names of extra fields. `translations/problems.yaml` describes it in both languages, with the remedy."""
 

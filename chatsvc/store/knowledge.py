@@ -94,20 +94,17 @@ def whole(connection: Connection, bot_id: str) -> Whole:
     return Whole(list(_entries(connection, bot_id)), [Synonyms(tuple(json.loads(words)), source) for words, source in groups])
 
 
-async def kept(db: Database, bot_id: str, files: Sequence[str], sources: Sequence[str]) -> Whole:
+@reads
+def kept(connection: Connection, bot_id: str, files: Sequence[str], sources: Sequence[str]) -> Whole:
     """Read the entries and synonyms that `replace` would keep. Given are names of files, and all sources."""
     of_bot = """
         WHERE bot_id = ? AND coalesce(file, '') NOT IN (SELECT value FROM json_each(?))
             AND coalesce(source, '') NOT IN (SELECT value FROM json_each(?)) ORDER BY number
     """
     values = bot_id, json.dumps(files), json.dumps(sources)
-
-    def unit(connection: Connection) -> Whole:
-        entries = map(_entry, connection.execute(f"SELECT {_COLUMNS} FROM knowledge_entries {of_bot}", values))
-        groups = connection.execute(f"SELECT words, source FROM knowledge_synonyms {of_bot}", values)
-        return Whole(list(entries), [Synonyms(tuple(json.loads(words)), source) for words, source in groups])
-
-    return await db.read(unit)
+    entries = map(_entry, connection.execute(f"SELECT {_COLUMNS} FROM knowledge_entries {of_bot}", values))
+    groups = connection.execute(f"SELECT words, source FROM knowledge_synonyms {of_bot}", values)
+    return Whole(list(entries), [Synonyms(tuple(json.loads(words)), source) for words, source in groups])
 
 
 def replace_within(connection: Connection, bot_id: str, files: Sequence[FromFile], origin: ChangeOrigin) -> list[int]:

@@ -175,24 +175,21 @@ def held(connection: Connection, account_id: str) -> dict[str, int]:
     return dict(rows.fetchall())
 
 
-async def in_order(db: Database, numbers: Iterable[int]) -> dict[int, bool]:
+@reads
+def in_order(connection: Connection, numbers: Iterable[int]) -> dict[int, bool]:
     """Return those of the turns that are open.
 
     The value says whether no earlier turn of the conversation holds one up.
     """
     wanted = json.dumps(list(numbers))
-
-    def unit(connection: Connection) -> dict[int, bool]:
-        rows = connection.execute(
-            """
-            SELECT t.number, NOT EXISTS (SELECT 1 FROM open_turns e WHERE e.place = t.place AND e.number < t.number)
-            FROM open_turns t WHERE t.number IN (SELECT CAST(value AS BIGINT) FROM json_each(?))
-            """,
-            (wanted,),
-        )
-        return {number: bool(is_first) for number, is_first in rows}
-
-    return await db.read(unit)
+    rows = connection.execute(
+        """
+        SELECT t.number, NOT EXISTS (SELECT 1 FROM open_turns e WHERE e.place = t.place AND e.number < t.number)
+        FROM open_turns t WHERE t.number IN (SELECT CAST(value AS BIGINT) FROM json_each(?))
+        """,
+        (wanted,),
+    )
+    return {number: bool(is_first) for number, is_first in rows}
 
 
 @reads

@@ -25,6 +25,7 @@ HOLLOW = {"field": "forms.quote.fields.1.name", "code": "field_without_name", "f
 MADE = ("acts.", "targets.", "refusals.", "fields.", "roles.", "errors.title_", "errors.text_", "file_words.")
 # Sections of other parts than pages.
 ELSEWHERE = (
+    "causes",
     "commands",
     "bot_file_faults",
     "bot_file_words",
