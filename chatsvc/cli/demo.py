@@ -114,7 +114,7 @@ def _free_port() -> int:
 
 async def _hook(app: App, bot: str, url: str) -> str:
     """Set the bot's webhook; gives the signing key."""
-    from chatsvc.control.users import caller_of
+    from chatsvc.privileges import caller_of
     from chatsvc.usecases import webhooks
 
     made = await webhooks.put(app.services, caller_of(os.getuid()), bot=bot, url=url, events=["request.created"])
@@ -124,7 +124,7 @@ async def _hook(app: App, bot: str, url: str) -> str:
 async def _furnish(app: App, say: Say) -> tuple[str, str, str]:
     """Make an account with a bot that knows the sample business. Returns the ids of both and a key."""
     from chatsvc import samples
-    from chatsvc.control.users import caller_of
+    from chatsvc.privileges import caller_of
     from chatsvc.usecases import accounts, bots, file_reading, keys, knowledge
 
     caller = caller_of(os.getuid())
