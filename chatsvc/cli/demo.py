@@ -60,7 +60,7 @@ def demo(once: bool, as_json: bool) -> None:
 
 
 def _certificate(folder: Path, address: str) -> tuple[Path, Path]:
-    """Make a self-signed certificate for the receiver of webhooks, good for a day, and its key; both PEM files in `folder`."""
+    """Make a self-signed certificate for a day, and its key. Both are PEM files in `folder`."""
     from chatsvc.tls.certificates import self_signed
 
     cert_file, key_file = folder / "cert.pem", folder / "key.pem"
