@@ -176,6 +176,7 @@ OPERATIONS: Mapping[str, Operation] = {
     "saved_reply.set": Operation("saved_replies.put", CHANGE, EDITOR, ("account",)),
     "saved_reply.remove": Operation("saved_replies.remove", CHANGE, EDITOR, ("account",)),
     "usage": Operation("analytics.show", LOOK, READER, ("account",)),
+    "usage.quality": Operation("quality.show", LOOK, READER, ("bot", "account")),
     "usage.whatsapp": Operation("whatsapp_usage.show", LOOK, READER, ("account",)),
     "audit": Operation("audit.list_all", LOOK, OWNER, ("account",)),
     "operator.add": Operation("operators.add", CHANGE, OWNER, ("account",)),

@@ -47,6 +47,7 @@ def test_operations_without_a_record_only_look() -> None:
         "lint",
         "list",
         "preview_show",
+        "quality",
         "rows",
         "run",
         "search",

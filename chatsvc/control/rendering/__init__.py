@@ -109,6 +109,7 @@ RENDERERS: dict[str, Renderer] = {
     "saved_reply.set": lambda result: result._asdict(),
     "saved_reply.remove": lambda result: {**result._asdict(), "removed": True},
     "usage": shapes.analytics,
+    "usage.quality": delivery.quality,
     "usage.whatsapp": list_of(delivery.whatsapp_usage),
     "audit": page_of(installation.audit_record),
     "operator.add": accounts.new_operator,
