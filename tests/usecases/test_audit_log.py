@@ -56,6 +56,7 @@ def test_operations_without_a_record_only_look() -> None:
         "show",
         "show_change",
         "snippet",
+        "split",
         "state",
         "today",
         "try",

@@ -190,6 +190,7 @@ SENTENCES: dict[str, Sentence] = {
 WORDS: dict[str, Sentence] = {
     "line": Sentence(en="line", tr="satır"),
     "page": Sentence(en="page", tr="sayfa"),
+    "piece": Sentence(en="piece", tr="parça"),
     "paragraph": Sentence(en="paragraph", tr="paragraf"),
     "a Word, Excel or zip file": Sentence(en="a Word, Excel or zip file", tr="bir Word, Excel ya da zip dosyası"),
     "a PDF file": Sentence(en="a PDF file", tr="bir PDF dosyası"),
