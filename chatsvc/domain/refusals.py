@@ -72,6 +72,7 @@ account_not_found = _code("account_not_found", "account")
 bot_not_found = _code("bot_not_found", "bot")
 key_not_found = _code("key_not_found", "key")
 entry_not_found = _code("entry_not_found", "entry")
+source_not_found = _code("source_not_found", "source")
 attempt_not_found = _code("attempt_not_found", "attempt")
 request_not_found = _code("request_not_found", "request")
 appointment_not_found = _code("appointment_not_found", "appointment")
@@ -146,6 +147,7 @@ plan_without_webhooks = _code("plan_without_webhooks", "plan", "plans")
 # Knowledge.
 files_same_name = _code("files_same_name", "names")
 files_missing = _code("files_missing")
+too_many_pieces = _code("too_many_pieces", "count", "most")
 files_invalid = _code("files_invalid", "faults")  # each with file, unit, line, code and facts
 entry_invalid = _code("entry_invalid", "faults")  # each with line (0, or the number of a phrasing), code and facts
 change_not_found = _code("change_not_found", "change")

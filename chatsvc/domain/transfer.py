@@ -11,6 +11,7 @@ from chatsvc.domain import refusals
 from chatsvc.domain.captures import APPOINTMENT_STATUSES, REQUEST_STATUSES, REQUEST_TYPES
 from chatsvc.domain.channels import DELIVERIES, FEEDBACK, SETTABLE, STATES
 from chatsvc.domain.models import CHANNELS, SUBSCRIPTION_STATUSES, Exchange
+from chatsvc.domain.quality import COUNTED
 from chatsvc.domain.transfer_values import is_consistent, is_possible
 from chatsvc.domain.whatsapp import ADDRESS_KINDS
 
@@ -35,6 +36,7 @@ _FIELDS = {
     "webhook": "bot_id url? events:texts signing_key? created_at:time updated_at:time",
     "channel": "bot_id id channel state settings:object secrets:object? identity? created_at:time updated_at:time",
     "whatsapp_sends": "bot_id month sent:number",
+    "day_count": "bot_id name day:time item times:number",
     "conversation": "bot_id id channel user_id visitor_name? visitor_email? last_message_at:time created_at:time updated_at:time dialogue?"
     " source_page_host",
     "message": "conversation_id id role content created_at:time evidence:object? author? delivery? error? feedback?",
@@ -57,6 +59,7 @@ _CHOICES: dict[tuple[str, str], tuple[object, ...]] = {
     ("conversation", "channel"): CHANNELS,
     ("asker", "channel"): CHANNELS,
     ("usage", "channel"): CHANNELS,
+    ("day_count", "name"): COUNTED,
     ("bot", "fallback"): (None, "knowledge"),
     ("message", "role"): ("user", "assistant", "operator"),
     ("message", "delivery"): (None, *DELIVERIES),

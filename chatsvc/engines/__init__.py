@@ -125,6 +125,11 @@ class Evidence(NamedTuple):
         """Describe entries that were given to a model."""
         return cls(_scores(sorted(hits, key=lambda hit: -hit.score)))
 
+    @property
+    def answering(self) -> str | None:
+        """Return the entry that the reply came from first, None where no entry answered."""
+        return self.entries[0][0] if self.entries and self.decision in ("answer", None) else None
+
     def to_json(self) -> str:
         """Encode for the store."""
         entries = [{"id": entry_id, "score": score} for entry_id, score in self.entries]

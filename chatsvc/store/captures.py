@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 from chatsvc.domain import shapes
 from chatsvc.domain.captures import Appointment, CapturedRecord, Request, as_captured
 from chatsvc.domain.shapes import Json
-from chatsvc.store import mail_notices, webhook_events, webhooks
+from chatsvc.store import day_counts, mail_notices, webhook_events, webhooks
 from chatsvc.store.database import Connection, reads, writes
+from chatsvc.store.day_counts import DayCount
 from chatsvc.store.owners import ALL_BOTS, BOT_IN_SCOPE, ONE_BOT, SOME_BOTS, Accounts, listed
 from chatsvc.store.webhook_events import Event
 
@@ -62,6 +63,8 @@ def write(
             """,
             (a.id, number, bot_id, a.status, a.date, a.time, a.at, a.created_at, a.created_at),
         )
+    kinds = ("requests", "appointments") if appointment else ("requests",)
+    day_counts.add(connection, [DayCount(bot_id, kind, r.created_at) for kind in kinds])
     if sends_mail:
         mail_notices.note_capture(connection, bot_id, conversation, r.created_at, has_appointment=appointment is not None)
     webhook = webhooks.find_in(connection, bot_id) if tell else None

@@ -15,9 +15,10 @@ from typing import NamedTuple
 from chatsvc.domain.channels import START, outbox_of
 from chatsvc.domain.hand_off import WAITING
 from chatsvc.domain.models import Conversation, Message
-from chatsvc.store import mail_notices, search
+from chatsvc.store import day_counts, mail_notices, search
 from chatsvc.store.conversations import COLUMNS, MESSAGE_COLUMNS
 from chatsvc.store.database import Connection, Database, Together, reads, writes
+from chatsvc.store.day_counts import DayCount
 from chatsvc.store.incoming_messages import FIELDS, FROM, STORED, StoredMessage
 
 _MOST_NUMBER = 2**63 - 1
@@ -84,9 +85,10 @@ def settle(
     say(connection, conversation, sentence)
     if handling is not None:
         (bot_id,) = connection.execute(
-            "UPDATE conversations SET handling = ?, handling_since = ? WHERE number = ? RETURNING bot_id",
+            "UPDATE conversations SET handling = ?1, handling_since = ?2, waiting_since = ?2 WHERE number = ?3 RETURNING bot_id",
             (handling, sentence.at, conversation),
         ).fetchone()
+        day_counts.add(connection, [DayCount(bot_id, "handed_over", sentence.at)])
         if handling == WAITING and sends_mail:
             mail_notices.note(connection, WAITING, bot_id, conversation, sentence.at)
     return True
@@ -211,16 +213,23 @@ def deliver(connection: Connection, numbers: list[int], delivery: str, error: st
 @writes
 def rate(connection: Connection, visitor: tuple[str, str, str], message_id: str, feedback: str | None) -> bool:
     """Write the visitor's thumb on a reply of the conversation. False where there is no such reply."""
-    return (
-        connection.execute(
-            """
-            UPDATE messages SET feedback = ?4 WHERE id = ?5 AND role = 'assistant' AND conversation =
-                (SELECT number FROM conversations WHERE bot_id = ?1 AND channel = ?2 AND user_id = ?3)
-            """,
-            (*visitor, feedback, message_id),
-        ).rowcount
-        == 1
-    )
+    row = connection.execute(
+        """
+        SELECT m.number, m.feedback, m.created_at FROM conversations c CROSS JOIN messages m ON m.conversation = c.number
+        WHERE c.bot_id = ? AND c.channel = ? AND c.user_id = ? AND m.id = ? AND m.role = 'assistant'
+        """,
+        (*visitor, message_id),
+    ).fetchone()
+    if row is None:
+        return False
+    number, before, at = row
+    connection.execute("UPDATE messages SET feedback = ? WHERE number = ?", (feedback, number))
+    # DayCount on the day of the reply, so that a thumb that turns is taken back where it was counted.
+    if before is not None:
+        day_counts.take_back(connection, DayCount(visitor[0], before, at))
+    if feedback is not None:
+        day_counts.add(connection, [DayCount(visitor[0], feedback, at)])
+    return True
 
 
 def interrupt_all(connection: Connection) -> None:

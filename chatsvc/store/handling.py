@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from chatsvc.domain.hand_off import MINUTE_MS, OPERATOR, WAITING
+from chatsvc.domain.hand_off import BOT, MINUTE_MS, OPERATOR, WAITING
 from chatsvc.domain.models import Conversation, Message
-from chatsvc.store import mail_notices
+from chatsvc.store import day_counts, mail_notices
 from chatsvc.store.channel_messages import NoticeSentence, say
 from chatsvc.store.conversations import COLUMNS, MESSAGE_COLUMNS, OF_A_PAGE
 from chatsvc.store.database import Connection, reads, told
+from chatsvc.store.day_counts import DayCount
 from chatsvc.store.owners import ACCOUNT_IN_SCOPE, Accounts, listed
 
 _FIND = f"SELECT {COLUMNS}, number FROM conversations WHERE id = ?2 AND {ACCOUNT_IN_SCOPE}"
@@ -32,17 +33,24 @@ def _found(connection: Connection, accounts: Accounts, conversation_id: str) -> 
     return (Conversation(*row[:-1]), row[-1]) if row else None
 
 
+def _take(connection: Connection, found: tuple[Conversation, int], at: int, handler: Handler) -> Conversation:
+    """Give a conversation to a person. Turns that wait for the bot's reply are settled: a late one is dropped."""
+    conversation, number = found
+    connection.execute("UPDATE messages SET pending = NULL WHERE conversation = ? AND pending = 1", (number,))
+    if conversation.handling == BOT:
+        day_counts.add(connection, [DayCount(conversation.chatbot_id, "handed_over", at)])
+    return _set(connection, number, OPERATOR, at, handler)
+
+
 def _set(connection: Connection, number: int, handling: str, at: int | None, handler: Handler | None) -> Conversation:
-    """Write the handling. Turns that wait for the bot's reply are settled: a late one is dropped."""
     who = handler or Handler(None, "")
-    if handling == OPERATOR:
-        connection.execute("UPDATE messages SET pending = NULL WHERE conversation = ? AND pending = 1", (number,))
     row = connection.execute(
         f"""
-        UPDATE conversations SET handling = ?, handling_since = ?, operator_id = ?, operator_name = ?, updated_at = max(updated_at, ?)
-        WHERE number = ? RETURNING {COLUMNS}
+        UPDATE conversations SET handling = ?1, handling_since = ?2, operator_id = ?3, operator_name = ?4,
+            updated_at = max(updated_at, ?6), waiting_since = CASE ?1 WHEN '{OPERATOR}' THEN waiting_since END
+        WHERE number = ?5 RETURNING {COLUMNS}
         """,
-        (handling, at, who.id, who.name or None, at or 0, number),
+        (handling, at, who.id, who.name or None, number, at or 0),
     ).fetchone()
     return Conversation(*row)
 
@@ -54,7 +62,7 @@ def take(connection: Connection, accounts: Accounts, conversation_id: str, handl
     if found is None:
         return None
     check(found[0])
-    return _set(connection, found[1], OPERATOR, at, handler)
+    return _take(connection, found, at, handler)
 
 
 class AlreadyWritten(Exception):
@@ -95,10 +103,11 @@ def reply(
     who = handler(found[0])
     delivery = None if found[0].channel == "api" else sentence.delivery
     number = say(connection, found[1], sentence._replace(delivery=delivery), OPERATOR, who.name)
+    day_counts.note_response(connection, found[1], sentence.at)
     if mail_to is not None:
         mail_notices.note_answer(connection, found[0].chatbot_id, found[1], mail_to, sentence.at)
     message = connection.execute(f"SELECT {MESSAGE_COLUMNS} FROM messages WHERE number = ?", (number,)).fetchone()
-    return OperatorMessage(_set(connection, found[1], OPERATOR, sentence.at, who), Message(*message))
+    return OperatorMessage(_take(connection, found, sentence.at, who), Message(*message))
 
 
 @told
@@ -113,12 +122,12 @@ def release(
     `notice` is called with the conversation as it is, and may refuse; None is no sentence, and on the interface it is not said.
     """
     found = _found(connection, accounts, conversation_id)
-    if found is None or found[0].handling == "bot":
+    if found is None or found[0].handling == BOT:
         return found[0] if found else None
     sentence = notice(found[0])
     if found[0].channel != "api" and sentence is not None:
         say(connection, found[1], sentence)
-    return _set(connection, found[1], "bot", None, None)
+    return _set(connection, found[1], BOT, None, None)
 
 
 class Overdue(NamedTuple):
@@ -151,7 +160,7 @@ def give_back(connection: Connection, overdue: Conversation, sentence: NoticeSen
     """Return an overdue conversation to the bot, on a channel with a sentence. False where its handling has changed meanwhile."""
     row = connection.execute(
         """
-        UPDATE conversations SET handling = 'bot', handling_since = NULL, operator_id = NULL, operator_name = NULL
+        UPDATE conversations SET handling = 'bot', handling_since = NULL, waiting_since = NULL, operator_id = NULL, operator_name = NULL
         WHERE id = ? AND handling = ? AND handling_since = ? RETURNING number
         """,
         (overdue.id, overdue.handling, overdue.handling_since),

@@ -167,6 +167,16 @@ def remove_files(connection: Connection, bot_id: str, names: Sequence[str], orig
     changes.record(connection, bot_id, origin, "remove", before, Rows(), files=names)
 
 
+@told
+def remove_source(connection: Connection, bot_id: str, source: str, origin: ChangeOrigin) -> int:
+    """Delete the entries and synonyms of a source, and record the change. Return the number of entries."""
+    before = _rows_of_file(connection, bot_id, FromFile(source, ()))
+    if before.entries or before.synonyms:
+        changes.delete(connection, bot_id, before)
+        changes.record(connection, bot_id, origin, "remove", before, Rows(), files=[source])
+    return len(before.entries)
+
+
 def _rows_of_file(connection: Connection, bot_id: str, file: FromFile) -> Rows:
     """Read what a file replaces: the rows of its name and of its sources."""
     values = bot_id, file.name, json.dumps(file.sources)

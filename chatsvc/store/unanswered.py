@@ -9,7 +9,9 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from chatsvc.store import day_counts
 from chatsvc.store.database import Connection, reads, writes
+from chatsvc.store.day_counts import DayCount
 
 MOST_KEPT = 10_000  # questions a bot
 _CLEAN_EVERY = 100  # new questions, over all bots: to clean up at each would cost more than to write it
@@ -24,6 +26,13 @@ class Asked(NamedTuple):
     times: int
     last_asked_at: int
     channels: tuple[str, ...] = ()
+
+
+class BotQuestion(NamedTuple):
+    """A question without an answer, with its bot."""
+
+    bot_id: str
+    asked: Asked
 
 
 class AskedQuestion(NamedTuple):
@@ -67,6 +76,7 @@ def note(connection: Connection, bot_id: str, question: AskedQuestion, now: int)
     )
     if row is None:
         return
+    day_counts.add(connection, [DayCount(bot_id, "unanswered", now)])
     if question.visitor:
         connection.execute(
             """
@@ -110,6 +120,22 @@ def most_asked(connection: Connection, bot_id: str) -> list[Asked]:
         Asked(number, question, language, times, last_asked_at, tuple(sorted(channels.split(","))) if channels else ())
         for number, question, language, times, last_asked_at, channels in rows
     ]
+
+
+_MOST_FREQUENT = """
+    SELECT q.bot_id, q.number, q.question, q.language, q.times, q.last_asked_at FROM bots b
+    CROSS JOIN unanswered_questions q ON q.number IN (
+        SELECT n.number FROM unanswered_questions n WHERE n.bot_id = b.id AND n.last_asked_at >= ?3 AND (?4 IS NULL OR b.id = ?4)
+            ORDER BY n.times DESC, n.last_asked_at DESC LIMIT ?2)
+    WHERE b.account_id = ?1 ORDER BY q.times DESC, q.last_asked_at DESC LIMIT ?2
+"""
+
+
+@reads
+def most_frequent(connection: Connection, account_id: str, limit: int, since: int = 0, bot_id: str | None = None) -> list[BotQuestion]:
+    """List an account's most frequent questions that were asked since an instant. `bot_id` selects one bot."""
+    rows = connection.execute(_MOST_FREQUENT, (account_id, limit, since, bot_id))
+    return [BotQuestion(row[0], Asked(*row[1:])) for row in rows]
 
 
 @writes

@@ -14,9 +14,11 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from chatsvc.domain.channels import WHATSAPP
+from chatsvc.domain.hand_off import BOT
 from chatsvc.domain.whatsapp import PHONE, WhatsAppAddress, WhatsAppMove, precedes
-from chatsvc.store import search
+from chatsvc.store import day_counts, search
 from chatsvc.store.database import Connection, Database, Together, reads, told
+from chatsvc.store.day_counts import DayCount
 from chatsvc.store.exchanges import id_by_time
 from chatsvc.store.incoming_messages import NewMessage, StoredMessage, addressed, store_one
 
@@ -185,6 +187,7 @@ def _echo(connection: Connection, one: AddressedMessage, sent: bytes, now: int) 
 
 def _take(connection: Connection, conversation: int, at: int, now: int) -> None:
     """Give a conversation to the owner's phone, unless the echo is too old. An operator who has it keeps it."""
+    (bot_id, before) = connection.execute("SELECT bot_id, handling FROM conversations WHERE number = ?", (conversation,)).fetchone()
     taken = connection.execute(
         """
         UPDATE conversations SET handling = 'operator', handling_since = max(coalesce(handling_since, 0), ?2),
@@ -196,6 +199,9 @@ def _take(connection: Connection, conversation: int, at: int, now: int) -> None:
     ).rowcount
     if taken:
         connection.execute("UPDATE messages SET pending = NULL WHERE conversation = ? AND pending = 1", (conversation,))
+        if before == BOT:
+            day_counts.add(connection, [DayCount(bot_id, "handed_over", at)])
+        day_counts.note_response(connection, conversation, at)
 
 
 def _status(connection: Connection, bot_id: str, status: NewStatus) -> str | None:

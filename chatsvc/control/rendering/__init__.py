@@ -118,6 +118,7 @@ RENDERERS: dict[str, Renderer] = {
     "saved_reply.set": plain,
     "saved_reply.remove": removed(plain),
     "usage": shapes.analytics,
+    "usage.quality": delivery.quality,
     "usage.whatsapp": list_of(delivery.whatsapp_usage),
     "audit": page_of(installation.audit_record),
     "operator.add": accounts.new_operator,

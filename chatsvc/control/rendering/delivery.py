@@ -1,4 +1,4 @@
-"""JSON of webhooks with their attempts and events, of channels, and of mails."""
+"""JSON of webhooks with their attempts and events, of channels, of mails, and of the work of bots."""
 
 from __future__ import annotations
 
@@ -6,15 +6,18 @@ from typing import TYPE_CHECKING
 
 from chatsvc.domain import times
 from chatsvc.domain.channels import PLATFORMS
+from chatsvc.domain.quality import Quality
 from chatsvc.domain.shapes import Json, fields
 
 if TYPE_CHECKING:
     from chatsvc.domain.channels import Channel, SetChannel
     from chatsvc.domain.mails import Mail
     from chatsvc.domain.webhooks import Attempt, ResentPage, WebhookSettings
+    from chatsvc.usecases.quality import QualityReport
     from chatsvc.usecases.whatsapp_usage import WhatsAppUsage
 
 MASK = "***"
+SHOWN = Quality._fields[:7]  # without tokens and cost, which `usage` has
 
 
 def webhook(result: WebhookSettings) -> Json:
@@ -34,6 +37,16 @@ def attempt(result: Attempt) -> Json:
 def resent(result: ResentPage) -> Json:
     """Write the attempts that sent failed events again."""
     return {"attempts": [attempt(one) for one in result.attempts], "left": result.left, "next": result.next}
+
+
+def quality(result: QualityReport) -> Json:
+    """Write the report on the work of bots."""
+    return {
+        "by_day": [{"date": times.day(day), **dict(zip(SHOWN, result.of_day(day), strict=False))} for day in result.days],
+        "first_response_s": {"median": result.responses.median, "p90": result.responses.p90},
+        "most_used": [{"bot": one.bot_id, "id": one.entry_id, "question": one.question, "times": one.times} for one in result.entries],
+        "most_missed": [{"bot": one.bot_id, "question": one.question, "times": one.times} for one in result.missed],
+    }
 
 
 def whatsapp_usage(result: WhatsAppUsage) -> Json:

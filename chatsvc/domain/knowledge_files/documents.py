@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from chatsvc.domain.knowledge_files.parsed import MAX_PHRASING, Gathering, Parsed, lines_of, one_line
-from chatsvc.domain.knowledge_files.prices import Price, heads_of, price_of, take_prices
+from chatsvc.domain.knowledge_files.prices import Price, cells_of, heads_of, names_price, price_of, take_prices
 
 LONGEST = 1_200  # characters of a passage
 _SHORTEST = 300  # what is left at the end of a section joins the passage before it where it is shorter
@@ -22,6 +22,8 @@ _SENTENCE_END = re.compile(r"""[.!?…]["'”’»)\]]*\s+""")
 _ABBREVIATIONS = "dr prof doç av sn vb vs örn bkz no tel yrd mr mrs ms st eg ie e.g i.e etc cad sok mah apt"
 _NO_END = frozenset(_ABBREVIATIONS.split())
 _HEADING, _ASKING = (60, 6), (120, 20)  # characters and words of a line of plain text that may be a heading, and of one that asks
+_CAPITALS = 4  # letters of a heading in capitals: fewer are an abbreviation
+_BOLD = re.compile(r"(\*\*|__)(?!\s)([^*_]{2,80})(?<!\s)\1:?")
 _PROSE = 5  # words of a line below it that are more than an address, a name or an item
 _ASKED = re.compile(
     r"\A[>\s]*+(?:[-*+]\s++)?[*_]{0,3}(?:(?:question|soru)\s*+\d{0,4}\s*+[:.)]|[qs]\s*+\d{0,4}\s*+:)[*_]{0,3}\s*+(.*)", re.IGNORECASE
@@ -30,6 +32,7 @@ _ANSWERED = re.compile(
     r"\A[>\s]*+(?:[-*+]\s++)?[*_]{0,3}(?:(?:answer|cevap|yan[ıi]t)\s*+\d{0,4}\s*+[:.)]|[ac]\s*+\d{0,4}\s*+:)[*_]{0,3}\s*+(.*)",
     re.IGNORECASE,
 )
+_RULE = re.compile(r"[\s|:+=-]+")  # below the heads of a table
 _NUMBERING = re.compile(r"(?:\d{1,2}(?:\.\d{1,2}){0,2}[.)]?|[A-Za-z][.)])\s+")
 
 
@@ -144,6 +147,22 @@ class Sections:
                     if priced := price_of(text, heads):
                         yield Price(line + nth * self._step, *priced, section.path[-1] if section.path else "")
 
+    def rows(self) -> Iterator[tuple[int, str, str]]:
+        """Yield the rows of tables other than price lists, with their lines. They are no text of a passage any more.
+
+        A row's question is its first cell below its heading, and its answer what the other cells say.
+        """
+        for section in self._list:
+            for place in range(len(section.blocks) - 1, -1, -1) if not section.asked else ():
+                line, lines = section.blocks[place]
+                table = [(line + nth * self._step, cells_of(text)) for nth, text in enumerate(lines) if not _RULE.fullmatch(text)]
+                if not is_table([cells for _, cells in table]) or any(price_of(text, heads_of(lines)) for text in lines):
+                    continue
+                del section.blocks[place]
+                heads = table[0][1]
+                for at, cells in table[1:]:
+                    yield at, *row_of(section.path[-1] if section.path else "", heads, cells)
+
     def passages(self) -> Iterator[Passage]:
         """Yield the passages in order."""
         questions = list(self.questions())
@@ -161,8 +180,23 @@ def take(found: Gathering, sections: Sections, language: str | None) -> None:
     """
     take_labelled(found, sections, language)
     take_prices(found, list(sections.prices()), language or found.default_language)
+    for line, question, answer in sections.rows():
+        found.entry(line, question, (), answer, language, once=False)
     for one in sections.passages():
         found.entry(one.line, one.question, (), one.text, language, once=False)
+
+
+def is_table(rows: Sequence[Sequence[str]]) -> bool:
+    """Tell whether rows of cells are a table: a head of names and at least two rows, all of one width."""
+    heads = rows[0] if rows else ()
+    named = all(head and not any(map(str.isdigit, head)) for head in heads)
+    return len(rows) > 2 and len(heads) > 1 and named and all(len(row) == len(heads) and row[0] for row in rows)
+
+
+def row_of(heading: str, heads: Sequence[str], cells: Sequence[str]) -> tuple[str, str]:
+    """Return question and answer of a table's row."""
+    question = f"{heading}: {cells[0]}" if heading else f"{heads[0]}: {cells[0]}"
+    return question, "\n".join(f"{head}: {cell}" for head, cell in zip(heads, cells, strict=True) if cell)
 
 
 def take_labelled(found: Gathering, sections: Sections, language: str | None) -> None:
@@ -228,21 +262,56 @@ def parse_lines(numbered: Sequence[tuple[int, str]], default_language: str, sour
         found.text(number, line)
         if sections.labelled(number, line):
             continue
-        if _is_heading(lines, at, first):
-            sections.heading(2, _NUMBERING.sub("", line.strip(), count=1).rstrip(" :") or line.strip())
+        if heading := plain_heading(lines, at, first):
+            sections.heading(2, heading)
         else:
             sections.line(number, line.rstrip())
     take(found, sections, None)
     return found.done("nothing")
 
 
-def _is_heading(lines: list[str], at: int, first: int) -> bool:
+def plain_heading(lines: Sequence[str], at: int, first: int) -> str | None:
+    """Return the heading that a line of plain text is, without its number and marks; None for any other line.
+
+    The lines are stripped, and `first` is the place of the first one that is not empty.
+    """
+    if not lines[at] or not (_is_marked_heading(lines, at) or _is_heading(lines, at, first)):
+        return None
+    bare = _BOLD.sub(r"\2", lines[at])
+    return _NUMBERING.sub("", bare, count=1).rstrip(" :") or bare
+
+
+def _is_marked_heading(lines: Sequence[str], at: int) -> bool:
+    """Tell whether a line is marked as a heading above text: all of it bold, or in capitals."""
+    following = next((nth for nth in range(at + 1, min(at + 3, len(lines))) if lines[nth]), None)
+    return following is not None and _is_marked(lines[at]) and not _is_marked(lines[following])
+
+
+def is_short(text: str) -> bool:
+    """Tell whether a text is as short as a heading, and no sentence."""
+    return len(text) <= _HEADING[0] and text[-1:] not in {".", ",", ";", ""} and "|" not in text and "\t" not in text
+
+
+def _is_marked(line: str) -> bool:
+    bold = _BOLD.fullmatch(line)
+    bare = _NUMBERING.sub("", bold[2] if bold else line, count=1)
+    if not is_short(bare):
+        return False
+    return bold is not None or (bare.isupper() and sum(map(str.isalpha, bare)) >= _CAPITALS and not any(map(str.isdigit, bare)))
+
+
+def _is_heading(lines: Sequence[str], at: int, first: int) -> bool:
     """Tell whether a line of plain text is a heading. Short, first of its paragraph, no sentence, above prose."""
     following = next((nth for nth in range(at + 1, min(at + 3, len(lines))) if lines[nth]), None)
     if (at and lines[at - 1]) or following is None or not _is_title(lines[at]):
         return False
     below = lines[following]
-    if lines[at][-1] in "?:" or below[-1] in ".!…" or (len(below.split()) >= _PROSE and not _is_title(below)):
+    if (
+        lines[at][-1] in "?:"
+        or below[-1] in ".!…"
+        or (names_price(below) and not names_price(lines[at]))
+        or (len(below.split()) >= _PROSE and not _is_title(below))
+    ):
         return True
     return at == first and _is_heading(lines, following, first)  # the document's own name
 

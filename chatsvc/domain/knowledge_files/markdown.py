@@ -289,7 +289,9 @@ class _MarkdownParser:
         self._sections = documents.Sections()
 
     def read(self, lines: list[str]) -> Parsed:
-        """Return the passages; raises KnowledgeFileError."""
+        """Return the passages; raises KnowledgeFileError. Without one heading of Markdown, the headings are those of plain text."""
+        bare = [] if any(map(_HEADING.fullmatch, lines)) else [line.strip() for line in lines]
+        first = next((at for at, line in enumerate(bare) if line), 0)
         for number, raw in enumerate(lines, start=1):
             if not raw and not self._comments.open:
                 self._sections.line(number, raw, joined=self._fence.open)
@@ -310,11 +312,17 @@ class _MarkdownParser:
             elif not (self._sections.empty and set(left) <= set("- ")):
                 self._fence.see(number, left)
                 if self._fence.open or not self._sections.labelled(number, left):
-                    self._sections.line(number, left)
+                    self._text(number, left, documents.plain_heading(bare, number - 1, first) if bare and not self._fence.open else None)
         self._fence.finish()
         self._comments.finish()
         documents.take(self._found, self._sections, self._language)
         return self._found.done("no_text_markdown")
+
+    def _text(self, number: int, line: str, heading: str | None) -> None:
+        if heading:
+            self._sections.heading(2, heading)
+        else:
+            self._sections.line(number, line)
 
     def _head(self, number: int, name: str, value: str) -> bool:
         """Parse a language or synonyms line before the text; False for any other line."""

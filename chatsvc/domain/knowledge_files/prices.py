@@ -42,12 +42,18 @@ def heads_of(lines: Sequence[str]) -> list[str]:
     """Return the heads of the columns of a table in lines with cells between `|`; none for other lines."""
     if len(lines) < _FEWEST_ROWS or any("|" not in line for line in lines[:_FEWEST_ROWS]) or _PRICE.search(lines[0]):
         return []
-    return _cells(lines[0])
+    return cells_of(lines[0])
 
 
-def _cells(line: str) -> list[str]:
-    line = line.strip()
+def cells_of(line: str) -> list[str]:
+    """Return the cells of a table's row, with "|" or tabs between them."""
+    line = line.strip() if "|" in line else line.replace("\t", "|")
     return [cell.strip(" *_") for cell in line.removeprefix("|").removesuffix("|").split("|")]
+
+
+def names_price(text: str) -> bool:
+    """Tell whether a price stands somewhere in a line."""
+    return len(text) <= _MOST and _PRICE.search(text) is not None
 
 
 def price_of(text: str, heads: Sequence[str] = ()) -> tuple[str, str] | None:
@@ -57,7 +63,7 @@ def price_of(text: str, heads: Sequence[str] = ()) -> tuple[str, str] | None:
     """
     if len(text) > _MOST or not _PRICE.search(text):
         return None
-    row = _cells(text)  # an empty cell in it stays one
+    row = cells_of(text)  # an empty cell in it stays one
     text = _BULLET.sub("", text).strip(" |*_")
     for separator in _SEPARATOR.finditer(text):
         name, rest = text[: separator.start()].strip(" *_"), text[separator.end() :].strip(" |*_")
