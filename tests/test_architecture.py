@@ -163,7 +163,7 @@ LIBRARIES = {
     "prometheus_client": {"metrics"},
     "psycopg": {"store/postgres"},
     "pypdf": {"file_reader/pdf.py"},
-    "selectolax": {"file_reader/website.py"},
+    "selectolax": {"file_reader/page_tree.py", "file_reader/website.py"},
     "segno": {"dashboard/qr.py"},
     "sqlite3": {"store/sqlite"},
     "uvloop": {"cli/serve.py", "cli/demo.py"},

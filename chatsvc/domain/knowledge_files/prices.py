@@ -22,7 +22,7 @@ _SIGNS, _CODES = "₺$€£", "TL|TRY|lira|USD|EUR|GBP|CHF|euros?|avro|dolar|dol
 _NUMBER = r"(?<!\d)\d[\d.,]{0,15}"  # not from within a row of digits, which would take time
 _AMOUNT = rf"(?:[{_SIGNS}]\s?{_NUMBER}|{_NUMBER}\s?(?:[{_SIGNS}]|(?:{_CODES})\b))"
 _PRICE = re.compile(rf"(?:(?:from|ab|en az)\s{{1,9}})?(?:{_NUMBER}\s?[-–]\s?)?{_AMOUNT}|(?:free|ücretsiz|bedava)\b", re.IGNORECASE)
-_MORE = r"[/(+,*].*|(?:per|each|kişi|adet|saat|gece|and up|ve üzeri|başı)\b.*"  # what may stand behind a price
+_MORE = r"[/(+,*].*|(?:per|each|an?|başla\w*|kişi|adet|saat|gece|and up|ve üzeri|başı)\b.*"  # what may stand behind a price
 _ALONE = re.compile(rf"\A(?:{_PRICE.pattern})(?:'\w{{1,4}})?(?:\s*[-–]\s*{_AMOUNT})?\s*(?:{_MORE})?", re.IGNORECASE)
 _SEPARATOR = re.compile(r"(?:\s*(?:\.{2,}|…+|_{2,}|\||\t|:(?=\s))|\s+[-–—=](?=\s)|\s{2,})[\s.…_|:–—=-]*")
 _BULLET = re.compile(r"^\s*(?:[-*+•·|]|\d{1,3}[.)])\s*")
@@ -54,6 +54,11 @@ def cells_of(line: str) -> list[str]:
 def names_price(text: str) -> bool:
     """Tell whether a price stands somewhere in a line."""
     return len(text) <= _MOST and _PRICE.search(text) is not None
+
+
+def is_price(text: str) -> bool:
+    """Report whether a text is a price and no more, such as "from £20 per person"."""
+    return len(text) <= _NAME and _ALONE.fullmatch(text) is not None
 
 
 def price_of(text: str, heads: Sequence[str] = ()) -> tuple[str, str] | None:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from html import unescape as unescape_references
 from typing import Any, NamedTuple
 
-from chatsvc.domain.knowledge_files import documents
+from chatsvc.domain.knowledge_files import documents, page_lines
 from chatsvc.domain.knowledge_files.faults import FileFault
 from chatsvc.domain.knowledge_files.parsed import NO_TEXT, Gathering, Parsed, is_language, one_line
 
@@ -50,8 +50,8 @@ def parse_html(text: str, default_language: str, source: str, unit: str = "line"
 
 
 def lines_of_page(text: str) -> list[tuple[str, Any]]:
-    """Return the headings and lines of a page that is well formed, for `documents.replay`."""
-    sections = documents.RecordedSections()
+    """Return the headings and lines of a page that is well formed, for `page_lines.replay`."""
+    sections = page_lines.RecordedSections()
     _PageParser(text, Gathering(""), sections).walk()
     return sections.calls
 
