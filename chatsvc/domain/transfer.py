@@ -31,6 +31,8 @@ _FIELDS = {
     " hand_off:flag hand_off_wait:number hand_off_return:number",
     "knowledge": "bot_id id question alt:texts answer language source? file? created_at:time",
     "synonyms": "bot_id words:texts source file",
+    "site": "bot_id id url include:texts exclude:texts max_pages:number every_days:number review:flag",
+    "site_entry": "bot_id site_id page key question answer language entry_id",
     "unanswered": "bot_id folded question language times:number first_asked_at:time last_asked_at:time",
     "asker": "bot_id folded channel user_id wording times:number last_asked_at:time",
     "webhook": "bot_id url? events:texts signing_key? created_at:time updated_at:time",

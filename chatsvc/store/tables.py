@@ -180,10 +180,17 @@ TABLES = (
     Table("knowledge_changes", BOT, changed="at"),
     # Names operators, and is bounded: not exported.
     Table("bot_test_runs", BOT, changed="at"),
-    # A site's entries are exported as knowledge; where the site is added again, its reading finds them by page and question.
-    Table("sites", BOT, changed="max(started_at, coalesce(read_at, 0))"),
+    # An imported site is read again, since its pages are not exported. What it said tells which entries a person has edited.
+    Table(
+        "sites",
+        BOT,
+        record="site",
+        local={"state": "'idle'", "started_at": "0", "due_at": "CASE WHEN :every_days > 0 THEN 0 END"}
+        | {"done": "0", "pages": "0", "changes": "'{}'", "reason": "NULL", "read_at": "NULL", "draft": "NULL"},
+        changed="max(started_at, coalesce(read_at, 0))",
+    ),
     Table("site_pages", BOT, changed="read_at"),
-    Table("site_entries", BOT),
+    Table("site_entries", BOT, record="site_entry", reference=Reference("site", "sites", {"site_id": "id"})),
     Table(
         "unanswered_questions",
         BOT,
