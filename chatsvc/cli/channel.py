@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from typing import Any
 
 import click
@@ -17,6 +18,14 @@ COLUMNS = ("channel", "state", "fault", "verified_at", "seen_at", "created_at", 
 _FILES = ("token", "app_secret", "verify_token")
 
 
+class LogoPath(InputPath):
+    """The click type of a logo's file, or "" for none."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Open the file, unless there is none."""
+        return value if value == "" else super().convert(value, param, ctx)
+
+
 @click.group()
 def channel() -> None:
     """Manage a bot's channels: web widget, Telegram, WhatsApp."""
@@ -28,6 +37,7 @@ def channel() -> None:
 @click.option("--site", "sites", multiple=True, metavar="URL", help="web: a site that may embed the widget; any-link: the page /chat/BOT.")
 @click.option("--title", metavar="T", help="web: the heading; the default is the bot's name.")
 @click.option("--color", metavar="#RRGGBB", help="web: the colour of the button and the heading.")
+@click.option("--logo", type=LogoPath(), metavar="FILE", help='web: a PNG, JPEG or WebP picture of at most 64 KiB; "" takes it away.')
 @click.option("--privacy-url", metavar="URL", help="web: the address of your privacy notice.")
 @click.option("--phone-number-id", metavar="N", help="whatsapp: the id of the phone number.")
 @click.option("--token-file", type=InputPath(), metavar="F", help="telegram, whatsapp: the file with the access token.")
@@ -58,11 +68,13 @@ def set_(ctx: click.Context, /, bot: str, channel_name: str, as_json: bool, site
     \b
     Examples:
       chatsvc channel set 6f1c... web --site https://shop.example.com --color "#336699"
-      chatsvc channel set 6f1c... web --site any-link
+      chatsvc channel set 6f1c... web --site any-link --logo logo.png
       chatsvc channel set 6f1c... telegram --token-file token
       chatsvc channel set 6f1c... whatsapp --phone-number-id 1055 --token-file t --app-secret-file s --verify-token-file v
     """
     secrets: dict[str, Any] = {name: _secret(given.pop(f"{name}_file")) for name in _FILES}
+    if given["logo"]:
+        given["logo"] = b64encode(given["logo"].read_bytes()).decode()
     done = call(ctx, "channel.set", bot=bot, channel=channel_name, sites=list(sites) or None, **secrets, **given)
     if done["warning"]:
         echo(f"warning: {done['warning']}", err=True)

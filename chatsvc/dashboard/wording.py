@@ -49,6 +49,7 @@ _FIELDS = {
     "site_invalid": "site",
     "too_many_sites": "site",
     "color_invalid": "color",
+    "logo_invalid": "logo",
     "web_address_invalid": "privacy_url",
     "phone_number_id_invalid": "phone_number_id",
     "token_invalid": "token",

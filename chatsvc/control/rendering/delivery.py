@@ -69,10 +69,12 @@ def mail(result: Mail) -> Json:
 
 
 def channel(result: Channel) -> Json:
-    """Write a channel; each secret that it has is masked."""
+    """Write a channel; each secret that it has is masked, and of a logo its media type is told."""
     secrets = {"telegram": ["token"], "whatsapp": ["token", "app_secret", "verify_token"]}.get(result.channel, [])
     held = None if result.state == "needs_secret" else MASK
-    made = {"channel": result.channel, "state": result.state, **result.settings, **dict.fromkeys(secrets, held)}
+    logo = result.text("logo")
+    shown = {"logo": logo.removeprefix("data:").partition(";")[0]} if logo else {}
+    made = {"channel": result.channel, "state": result.state, **result.settings, **shown, **dict.fromkeys(secrets, held)}
     return {**made, **_platform_state(result), **fields(result, "created_at", "updated_at")}
 
 
