@@ -21,7 +21,7 @@ from chatsvc.engines import Reply
 from chatsvc.store import keys as stored_keys
 from chatsvc.store.database import Database
 from chatsvc.store.tables import CONVERSATION, TABLES
-from chatsvc.usecases import accounts, bots, keys, webhooks
+from chatsvc.usecases import accounts, bots, keys, search, webhooks
 from tests.api.conftest import Connect
 from tests.api.support import MINUTE_END, REMAINING, assert_headers, envelope, execute, fetch, request, standing, until
 from tests.conftest import Caller, MakeCaller
@@ -434,6 +434,7 @@ async def test_a_bot_deleted_while_its_message_is_answered_goes_with_all_its_row
         await webhooks.put(app.services, ADMIN, bot=bot, events=["request.created"])
         said = await caller.send("Selin, selin@example.com", "v", headers={"Idempotency-Key": bot}, chatbot_id=bot)
         assert said.status == 200
+    await search.catch_up(app.services)
     before = await rows_of(app, other)
     engine.gate = asyncio.Event()
     under_way = asyncio.create_task(caller.send(user_id="v"))

@@ -51,7 +51,7 @@ async def row_counts(app: App) -> dict[str, int]:
     if RUNNING:
         names = """
             SELECT tablename FROM pg_tables
-            WHERE schemaname = current_schema() AND tablename NOT IN ('nodes', 'chatsvc_schema', 'chatsvc_requests')
+            WHERE schemaname = current_schema() AND tablename NOT IN ('nodes', 'leases', 'chatsvc_schema', 'chatsvc_requests')
         """
     counts = {name: (await execute(app, f"SELECT count(*) FROM {name}"))[0][0] for (name,) in await execute(app, names)}  # noqa: S608
     return {name: count for name, count in counts.items() if count}
