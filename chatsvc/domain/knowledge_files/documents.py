@@ -34,6 +34,9 @@ _ANSWERED = re.compile(
     re.IGNORECASE,
 )
 _RULE = re.compile(r"[\s|:+=-]+")  # below the heads of a table
+_BOLD_QUESTION = re.compile(
+    r"\A[>\s]*+(?:[-*+]\s++)?(\*\*|__)(?=\S)([^*_]{1,200}\?)\1[:\s]*+(.*)"
+)  # a question in bold, with its answer behind it or below
 _NUMBERING = re.compile(r"(?:\d{1,2}(?:\.\d{1,2}){0,2}[.)]?|[A-Za-z][.)])\s+")
 
 
@@ -112,8 +115,15 @@ class Sections:
         self._open = False
 
     def labelled(self, number: int, text: str) -> bool:
-        """Take a line that begins with Q: or A: (Soru:, Cevap:), or continues one. Return False for any other line."""
+        """Take a line that begins with Q:, A: (Soru:, Cevap:) or a question in bold, or continues one. Return False for any other line."""
         section = self._list[-1]
+        if match := _BOLD_QUESTION.match(text):
+            self._begin()
+            self._list[-1].asked.append((number, match[2].strip()))
+            self._list[-1].answered, self.empty = True, False
+            if match[3]:
+                self.line(number, match[3])
+            return True
         if match := _ASKED.match(text):
             if section.answered or not section.asked:
                 self._begin()
@@ -161,7 +171,7 @@ class Sections:
         """Yield the lines of price lists."""
         for path, rows in self.rows():
             for line, text, heads in rows:
-                if priced := price_of(text, heads):
+                if cells_of(text) != heads and (priced := price_of(text, heads)):
                     yield Price(line, *priced, path[-1] if path else "")
 
     def table_rows(self) -> Iterator[tuple[int, str, str]]:

@@ -40,7 +40,7 @@ class Price(NamedTuple):
 
 def heads_of(lines: Sequence[str]) -> list[str]:
     """Return the heads of the columns of a table in lines with cells between `|`; none for other lines."""
-    if len(lines) < _FEWEST_ROWS or any("|" not in line for line in lines[:_FEWEST_ROWS]) or _PRICE.search(lines[0]):
+    if len(lines) < _FEWEST_ROWS or any("|" not in line for line in lines[:_FEWEST_ROWS]) or re.search(_AMOUNT, lines[0]):
         return []
     return cells_of(lines[0])
 
