@@ -1,10 +1,10 @@
 """Fits chatsvc/engines/knowledge/search/weights.txt anew. Run it by hand after a change of facts, topics, acts or of the search.
 
-The weights of an entry's evidence are those of a conditional logit over the candidates of each question; the confidence is a logistic
+The weights of the evidence are those of a conditional logit over the facts of all candidates of each question; the confidence is a logistic
 regression over the signs that the first one answers. Both are fitted on the sets of tests/answers/businesses that judging.py names for
-it (whole, without phrasings, with fewer entries, and as passages of three answers) and, for the confidence, on those of
-tests/answers/replies that it names. The other sets are only measured: the figures are printed, with those of each evidence left out
-(--ablate), and how many of the answers told with a confidence are right. Takes a few minutes.
+it (whole, without phrasings, with fewer entries, and as passages of three answers) and on those of tests/answers/replies that it names.
+The other sets are only measured: the figures are printed, with those of each evidence left out (--ablate), and how many of the answers
+told with a confidence are right. Takes about ten minutes.
 """
 
 from __future__ import annotations
@@ -22,28 +22,39 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from chatsvc.domain.models import Entry
 from chatsvc.engines.knowledge.search import answering
-from chatsvc.engines.knowledge.search.answering import EVIDENCE, SIGNS, FactIndex, Judged, signs
+from chatsvc.engines.knowledge.search.answering import EVIDENCE, SIGNS, FactIndex, Judged, JudgedEntry, signs
 from chatsvc.engines.knowledge.search.answering import Question as Asked
 from tests.answers import judging
 from tests.answers.judging import Question
 
 FILE = Path(answering.__file__).with_name("weights.txt")
 SEED, ANSWERS = 1, 3  # answers of a passage
-TUNED, FOREIGN, REPLIES = 0.5, 1.2, 5.0  # weight of a question: the vocabulary was made with its set; it has no answer; of a reply
-HELD = {"unfit": -1.5, "unsaid": -3.0, "missing": -1.0}  # set, since the questions of the sets hardly ever show them
-L2, STEPS, RATE = 3.0, 200, 0.1
+TUNED, FOREIGN, REPLIES, FOREIGN_REPLY = (
+    0.5,
+    1.2,
+    8.0,
+    7.5,
+)  # weight of a question: the vocabulary was made with its set; it has no answer; of a reply
+HELD = {"unfit": -1.5, "unsaid": -3.0, "missing": -1.0}  # signs that are set, since the questions of the sets hardly ever show them
+NEVER = frozenset({"missing"})  # evidence that is left to the confidence
+MOST_FACTS = 15  # of a question that are learnt from: the right ones and the likeliest others
+L2, STEPS, RATE = 1.0, 120, 0.1
 LEAST = 1e-3  # effect of a candidate that is left out of a step
 BANDS = 10
 
 
 class Row(NamedTuple):
-    """A judged question. `place` is that of the right entry among the candidates, or None; `right` tells of each whether it answers."""
+    """A judged question. `right` tells of each candidate which of its facts answer; none does where the knowledge has no answer."""
 
     group: str
     weight: float
     judged: Judged
-    place: int | None
-    right: list[bool]
+    right: list[list[bool]]
+
+    @property
+    def is_told_rightly(self) -> bool:
+        """Whether the best fact of the first candidate answers."""
+        return self.right[0][self.judged.entries[0].best]
 
 
 def variants(entries: list[Entry], questions: list[Question], chance: random.Random) -> Iterator[tuple[str, list[Entry], list[Question]]]:
@@ -76,32 +87,35 @@ def rows() -> Iterator[Row]:
                 judged = index.judged(Asked(one.text, judging.kind_of(one.text, language), language), one.text)
                 if not judged.entries:
                     continue
-                ids = [found.prepared.entry.id for found in judged.entries]
-                place = ids.index(one.expected) if one.expected in ids else None
-                weight = (TUNED if part == "tuned on" else 1.0) * (FOREIGN if one.expected is None else 1.0)
-                right = [at == place for at in range(len(ids))]
-                if variant == "passages":  # of which the best fact must be part of the wanted answer
-                    right = [
-                        yes and told.prepared.facts[told.best].text in said[one.text]
-                        for yes, told in zip(right, judged.entries, strict=True)
+                wanted = said[one.text]
+                right = [
+                    [
+                        found.prepared.entry.id == one.expected and (variant != "passages" or fact.text in wanted)
+                        for fact in found.prepared.facts
                     ]
-                yield Row(f"{part}, {variant}", weight, judged, place, right)
-
-
-def replies() -> Iterator[tuple[float, tuple[float, ...], bool]]:
-    """Weight and signs of the questions of replies, and whether the text told is right."""
+                    for found in judged.entries
+                ]
+                weight = (TUNED if part == "tuned on" else 1.0) * (FOREIGN if one.expected is None else 1.0)
+                yield Row(f"{part}, {variant}", weight, judged, right)
     for name in judging.SEEN_REPLIES:
-        entries, questions = judging.reply_questions(name)
-        index = FactIndex(judging.index_of(entries))
-        for question, wanted in questions:
-            judged = index.followed(question)
-            if judged.entries:
-                told = index.answer(question)._replace(decision="answer")
-                yield (
-                    REPLIES,
-                    signs(judged.asked, judged.entries, judged.ranking.confidence),
-                    wanted is not None and judging.holds(told, wanted),
-                )
+        yield from reply_rows(name)
+
+
+def reply_rows(name: str) -> Iterator[Row]:
+    """The questions of a set of replies, judged with what was spoken of before."""
+    entries, questions = judging.reply_questions(name)
+    index = FactIndex(judging.index_of(entries))
+    for question, wanted in questions:
+        judged = index.judged(question, " ".join([*(words for words, _ in question.subjects[:1]), question.text]))
+        groups = [group.split("|") for group in (wanted or "").split("&")]
+        held = [
+            [sum(any(one in f"{fact.text} {fact.head}" for one in group) for group in groups) for fact in found.prepared.facts]
+            for found in judged.entries
+        ]
+        most = max(map(max, held), default=0) if wanted else 0
+        right = [[most > 0 and count == most for count in counts] for counts in held]
+        if judged.entries:
+            yield Row(f"reply, {name}", REPLIES if wanted else FOREIGN_REPLY, judged, right)
 
 
 def climb(size: int, slope: Callable[[list[float]], list[float]], free: Sequence[bool]) -> list[float]:
@@ -117,24 +131,34 @@ def climb(size: int, slope: Callable[[list[float]], list[float]], free: Sequence
     return weights
 
 
-def fit_entries(given: Sequence[Row], left_out: str = "") -> list[float]:
+def shown_by(found: JudgedEntry) -> Iterator[tuple[float, ...]]:
+    """The evidence of each fact of a candidate."""
+    return ((*found.of_entry, *one) for one in found.of_facts)
+
+
+def fit_evidence(given: Sequence[Row], left_out: str = "") -> list[float]:
     """Return the weights of the evidence."""
-    learnt = [(row.weight, [one.evidence for one in row.judged.entries], row.place) for row in given if row.place is not None]
+    learnt = []
+    for row in given:
+        facts = [one for found, its in zip(row.judged.entries, row.right, strict=True) for one in zip(its, shown_by(found), strict=True)]
+        facts.sort(key=lambda one: (not one[0], -sum(map(mul, answering.WEIGHTS, one[1]))))
+        if facts[0][0]:
+            learnt.append((row.weight, facts[:MOST_FACTS]))
 
     def slope(weights: list[float]) -> list[float]:
         total = [-L2 * weight for weight in weights]
-        for weight, evidence, place in learnt:
-            scores = [sum(map(mul, weights, one)) for one in evidence]
+        for weight, facts in learnt:
+            scores = [sum(map(mul, weights, shown)) for _, shown in facts]
             most = max(scores)
             grown = [math.exp(score - most) for score in scores]
-            whole = sum(grown)
-            for at, one in enumerate(evidence):
-                by = weight * ((at == place) - grown[at] / whole)
+            whole, rights = sum(grown), sum(grew for grew, (right, _) in zip(grown, facts, strict=True) if right)
+            for grew, (right, shown) in zip(grown, facts, strict=True):
+                by = weight * ((grew / rights if right and rights else 0.0) - grew / whole)
                 if abs(by) > LEAST:
-                    total = [have + by * value for have, value in zip(total, one, strict=True)]
+                    total = [have + by * value for have, value in zip(total, shown, strict=True)]
         return total
 
-    return climb(len(EVIDENCE), slope, [name != left_out for name in EVIDENCE])
+    return climb(len(EVIDENCE), slope, [name != left_out and name not in NEVER for name in EVIDENCE])
 
 
 def fit_signs(learnt: Sequence[tuple[float, tuple[float, ...], bool]]) -> list[float]:
@@ -156,37 +180,42 @@ def fit_signs(learnt: Sequence[tuple[float, tuple[float, ...], bool]]) -> list[f
 
 
 def ranked(row: Row, weights: Sequence[float]) -> Row:
-    """The row with its candidates in the order of these weights."""
-    scores = [sum(map(mul, weights, one.evidence)) for one in row.judged.entries]
-    order = sorted(range(len(scores)), key=lambda at: -scores[at])
-    entries = [replace(row.judged.entries[at], score=scores[at]) for at in order]
-    place = None if row.place is None else order.index(row.place)
-    return row._replace(judged=replace(row.judged, entries=entries), place=place, right=[row.right[at] for at in order])
+    """The row with its candidates in the order of these weights, and the best fact of each."""
+    scores = [[sum(map(mul, weights, shown)) for shown in shown_by(found)] for found in row.judged.entries]
+    order = sorted(range(len(scores)), key=lambda at: -max(scores[at]))
+    entries = [replace(row.judged.entries[at], score=max(scores[at]), best=scores[at].index(max(scores[at]))) for at in order]
+    return row._replace(judged=replace(row.judged, entries=entries), right=[row.right[at] for at in order])
 
 
 def told(rows: Sequence[Row]) -> str:
-    """Share of the answerable questions whose entry comes first, and among the first three."""
-    asked = [row for row in rows if row.weight in {1.0, TUNED}]
-    first, three = (sum(row.place is not None and row.place < most for row in asked) for most in (1, 3))
-    return f"first {first / len(asked):.3f}, of the first three {three / len(asked):.3f}"
+    """Tell how many of the answerable questions have their entry first, are answered by its best fact, have it among three."""
+    asked = [row for row in rows if any(map(any, row.right))]
+    first, best, three = (
+        sum(any(row.right[0]) for row in asked),
+        sum(row.is_told_rightly for row in asked),
+        sum(any(map(any, row.right[:3])) for row in asked),
+    )
+    count = len(asked) or 1
+    return f"first {first / count:.3f}, its fact {best / count:.3f}, of the first three {three / count:.3f}"
 
 
 def main() -> None:
     """See the module's docstring."""
     given = list(rows())
     learnt = [row for row in given if not row.group.startswith(judging.HELD_OUT)]
-    weights = fit_entries(learnt)
+    weights = fit_evidence(learnt)
     if "--ablate" in sys.argv:
         for name in EVIDENCE:
-            fewer = fit_entries(learnt, name)
+            fewer = fit_evidence(learnt, name)
             print(f"without {name}: {told([ranked(row, fewer) for row in given if row.group == f'{judging.HELD_OUT}, whole'])}")
     order = [ranked(row, weights) for row in given]
     FILE.write_text(written(weights, [0.0] * (1 + len(SIGNS))), encoding="utf-8")
     answering.WEIGHTS = tuple(weights)
     both = [
-        (row.weight, signs(row.judged.asked, row.judged.entries, row.judged.ranking.confidence), row.right[0], row.group) for row in order
+        (row.weight, signs(row.judged.asked, row.judged.entries, row.judged.ranking.confidence), row.is_told_rightly, row.group)
+        for row in order
     ]
-    sure = fit_signs([*(one[:3] for one in both if not one[3].startswith(judging.HELD_OUT)), *replies()])
+    sure = fit_signs([one[:3] for one in both if not one[3].startswith(judging.HELD_OUT)])
     FILE.write_text(written(weights, sure), encoding="utf-8")
     for group in dict.fromkeys(row.group for row in order):
         print(f"{group}: {told([row for row in order if row.group == group])}")
@@ -202,7 +231,7 @@ def main() -> None:
 def written(weights: Sequence[float], sure: Sequence[float]) -> str:
     """The content of the file."""
     lines = ["# Weights of the evidence for an entry, and of the signs that it answers; scripts/bench/fit_answers.py fits them."]
-    lines += [f"entry {name}: {weight:.2f}" for name, weight in zip(EVIDENCE, weights, strict=True)]
+    lines += [f"{name}: {weight:.2f}" for name, weight in zip(EVIDENCE, weights, strict=True)]
     lines += [f"bias: {sure[0]:.2f}", *(f"sure {name}: {weight:.2f}" for name, weight in zip(SIGNS, sure[1:], strict=True))]
     return "\n".join(lines) + "\n"
 

@@ -7,7 +7,20 @@ import pytest
 from tests.answers import judging
 from tests.answers.judging import Tally
 
-LEAST = {"dentist.tr": 0.84, "guesthouse.en": 0.85, "gym.en": 0.70}  # share of right replies
+# Share of right replies, the questions without an answer counted, and of those alone.
+LEAST = {
+    "bakery.en": (0.78, 0.75),
+    "climbing.en": (0.52, 0.85),
+    "dentist.tr": (0.84, 0.60),
+    "guesthouse.en": (0.85, 0.50),
+    "gym.en": (0.72, 0.85),
+    "haliyikama.tr": (0.60, 0.85),
+    "movers.en": (0.65, 0.85),
+    "music.tr": (0.78, 0.75),
+    "pansiyon.tr": (0.65, 0.85),
+    "psikolog.tr": (0.61, 0.85),
+    "weddingvenue.en": (0.63, 0.75),
+}
 
 
 @pytest.fixture(scope="module")
@@ -28,12 +41,12 @@ def test_visitors_of_small_businesses_are_answered_as_well_as_they_were(language
     assert tally.accuracy >= 0.84
     assert tally.recall3 >= 0.93
     assert tally.precision >= 0.96
-    assert tally.precision_in_all >= 0.91
-    assert tally.answered_rightly >= 0.67
-    assert tally.rightly_with_hedged >= 0.73
+    assert tally.precision_in_all >= 0.89
+    assert tally.answered_rightly >= 0.68
+    assert tally.rightly_with_hedged >= 0.75
     assert tally.precision_with_hedged >= 0.94
-    assert tally.refused >= 0.90
-    assert tally.refused_with_hedged >= 0.87
+    assert tally.refused >= 0.88
+    assert tally.refused_with_hedged >= 0.82
     assert tally.ask_coverage >= 0.42
 
 
@@ -49,5 +62,6 @@ def test_replies_hold_what_the_question_asks_for(name: str) -> None:
     index = judging.index_of(entries).facts
     told = [(wanted is not None, judging.holds(index.answer(question), wanted)) for question, wanted in questions]
     known, unknown = ([right for is_known, right in told if is_known is wanted] for wanted in (True, False))
-    assert (sum(known) + sum(unknown)) / len(told) >= LEAST[name]
-    assert sum(unknown) / len(unknown) >= 0.66
+    least, least_refused = LEAST[name]
+    assert (sum(known) + sum(unknown)) / len(told) >= least
+    assert sum(unknown) / len(unknown) >= least_refused

@@ -20,8 +20,8 @@ from tests.engines.knowledge.test_index import SAMPLE
 BOT = Bot("b", "a", "Pedal", None, "offline", True, 0, 0, 0)
 QUIET = BOT._replace(ask_back=False)
 ENGINE: Engine = KnowledgeEngine()
-UNSURE = "weekly"
-UNSURE_TURKISH = "saat"
+UNSURE = "sea"
+UNSURE_TURKISH = "grup"
 
 
 def turn(message: str, *, bot: Bot = BOT, channel: str = "web", language: str | None = None, history: Sequence[str] = ()) -> Turn:
@@ -92,12 +92,12 @@ async def test_small_talk_follows_the_wanted_language_else_the_bots() -> None:
 async def test_an_unsure_engine_asks_back_in_the_visitors_language() -> None:
     english = await say(UNSURE)
     assert english.startswith("Did you mean")
-    assert "- How much does it cost to rent a bike?" in english
+    assert "- Where is your shop?" in english
     assert 1 <= english.count("\n- ") <= 3
     turkish = await say(UNSURE_TURKISH)
     assert "demek istediniz?" in turkish
-    assert "- Açılış ve kapanış saatleriniz nedir?" in turkish
-    assert "opening hours" not in turkish
+    assert "- Dükkânınız nerede?" in turkish
+    assert "Where is" not in turkish
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,7 @@ async def test_a_short_follow_up_leans_on_the_question_before() -> None:
     for before in ((), ("hello", "Hello!")):
         with pytest.raises(EngineError):
             await say("and to the airport?", history=before, bot=QUIET)
-    assert "Do you deliver bikes to my hotel?" in await say("and villas?", history=history, channel="api")
+    assert "Do you deliver bikes to my hotel?" in await say("and apartments?", history=history, channel="api")
 
 
 async def test_a_follow_up_does_not_get_the_answer_before_once_more() -> None:
@@ -142,7 +142,7 @@ async def test_a_follow_up_does_not_get_the_answer_before_once_more() -> None:
 
 
 async def test_one_likely_entry_is_asked_about_alone() -> None:
-    assert (await say(UNSURE_TURKISH)).startswith("Şunu mu demek istediniz?\n\n- Açılış")
+    assert (await say(UNSURE)).startswith("Did you mean this?\n\n- Where is your shop?")
 
 
 ONE_ENTRY = KnowledgeIndex(

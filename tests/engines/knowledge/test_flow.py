@@ -483,8 +483,8 @@ def test_a_wish_is_recognised(kind: str, message: str) -> None:
 
 
 def test_a_situation_without_a_wish_gets_an_offer_and_no_form() -> None:
-    """ "My bike is not working" may be a request for help."""
-    said = Visit(speaks="en").say("my bike is not working")
+    """ "Somebody stole my bag" may be a request for help."""
+    said = Visit(speaks="en").say("somebody stole my bag")
     assert "Shall I take a note" in said.text
     assert not state_of(said).has_open_form
 

@@ -137,7 +137,7 @@ def _several(c: Context, asked: Sequence[ReadClause]) -> ReplyStep | None:
             said.append(computed)
             continue
         found = find(replace(c, state=state), one.text, _kind(one))
-        if found.decision in ("answer", "hedge"):
+        if found.decision == "answer" or (found.decision == "hedge" and one.asks):
             said.append(found.text)
             state, evidence = state.about(Subject(found.subject, found.entry or "")), _evidence(found)
         elif one.asks:

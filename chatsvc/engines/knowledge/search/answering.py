@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from operator import mul
 from typing import NamedTuple
@@ -27,7 +28,7 @@ from chatsvc.language.folding import words
 from chatsvc.language.language_detection import guess
 from chatsvc.language.wordlists import WordFile
 
-ANSWER, HEDGE, ASK = 0.62, 0.50, 0.15  # least confidence of an answer, a hedged answer, a question back
+ANSWER, HEDGE, ASK = 0.62, 0.42, 0.17  # least confidence of an answer, a hedged answer, a question back
 CERTAIN = 0.8  # confidence from which words that the entry lacks are taken for other words of its own
 CALLED = 0.95  # confidence in an entry that the question repeats, or names and nothing besides
 _TONGUE = 2.0  # weight of the logarithm of the factor of the search for an entry in another language
@@ -41,12 +42,11 @@ _OF_BUSINESS = frozenset({"where", "open"})  # kinds of questions that need no s
 LIKELY = 0.4  # probability from which a kind of question counts
 _MOST_ENTRIES = 5  # told as evidence
 _MOST_OPTIONS = 3
+_APART = 0.5  # confidence below which an entry must have a thing that the question names
 _NEAR = 2.0  # distance from the first one's score up to which an entry may be offered
-_HEAD, _ELSEWHERE = 0.7, 0.35  # strength of a word that the heading explains, or only the rest of the entry
-_PROPER, _FITS = 0.3, 0.2  # weight of an amount that is asked for, and of one that may stand for it
+_HEAD = 0.7  # strength of a word that the heading of a fact explains
 _CANDIDATES = 10
 _SUBJECTS = 2  # things talked about with which a question is looked for
-_TOPIC = 0.35  # weight of the nearness of topics in the choice of a fact
 _PHRASINGS = 16  # of an entry whose topics count
 _PHRASINGS_READ = 3  # phrasings of an entry whose kinds of question count, beside its question
 _AT_ONCE = 200  # entries whose facts are read when the index is built
@@ -127,14 +127,15 @@ class Prepared:
 
 @dataclass(frozen=True, slots=True)
 class JudgedEntry:
-    """An entry judged for a question. `scores` holds one of each fact; `evidence` the figures of `EVIDENCE`."""
+    """An entry judged for a question: the figures of `OF_ENTRY`, those of `OF_FACT` for each fact, and the score of each fact."""
 
     number: int
     prepared: Prepared
     scores: tuple[float, ...]
     best: int
     fits: bool  # the best fact holds what the question asks for
-    evidence: tuple[float, ...]
+    of_entry: tuple[float, ...]
+    of_facts: tuple[tuple[float, ...], ...]
     score: float
     is_foreign: bool = False  # is in another language than the answer should be
     is_translated: bool = False  # is in another language than the question
@@ -189,7 +190,7 @@ class Judged:
         things = following.own_things(self, self.kind)
         if self.kind == "contact" and not self.entries[0].fits:
             return True
-        return bool(things) and self.confidence < HEDGE and not any(map(self.entries[0].explains, things))
+        return bool(things) and self.confidence < _APART and not any(map(self.entries[0].explains, things))
 
     @property
     def is_vague(self) -> bool:
@@ -216,26 +217,31 @@ class Judged:
         return self.confidence < CERTAIN and not following.is_mostly_explained(strange, things)
 
 
-EVIDENCE = (
+OF_ENTRY = (
     "rank",  # score of the search as a share of the first one's
     "score",
     "topics",
-    "covered",  # share of the question that the best fact and its heading explain
+    "titled",  # share of the question that the question and phrasings of the entry explain
     "within",  # ... that the entry explains
-    "titled",  # ... that the question and phrasings of the entry explain
-    "owned",  # ... that the best fact explains
-    "fits",  # it holds what the question asks for, or something that may stand for it
     "asks",  # nearness of the topics of the phrasings
     "tells",  # ... of the answer
-    "near",  # ... of the best fact
     "kind",  # cosine of the kinds of question of the visitor and of the entry
     "missing",  # share of the question in words that other entries explain
     "unsaid",  # share of the question's own words that the entry does not explain
-    "clear",  # the best fact has all words of the question, and what it asks for
 )
+OF_FACT = (
+    "covered",  # share of the question that the fact and the question of its entry explain
+    "owned",  # ... that the fact explains
+    "near",  # nearness of its topics
+    "fits",  # it holds what the question asks for, or something that may stand for it
+    "proper",  # it holds just what the question asks for
+    "clear",  # it has all words of the question, and what it asks for
+)
+EVIDENCE = (*OF_ENTRY, *OF_FACT)
+"""Evidence that an entry answers a question, and that one of its facts does."""
 SIGNS = ("ranked", "found", "covered", "owned", "lies", "kind", "margin", "missing", "clear", "terms", "unfit", "unsaid")
 _FILE = WordFile("engines/knowledge/search/weights.txt")
-WEIGHTS = tuple(float(_FILE.text(f"entry {name}")) for name in EVIDENCE)
+WEIGHTS = tuple(float(_FILE.text(name)) for name in EVIDENCE)
 _BIAS, _SURE = float(_FILE.text("bias")), tuple(float(_FILE.text(f"sure {name}")) for name in SIGNS)
 
 
@@ -387,7 +393,7 @@ class FactIndex:
 
     def _of_age(self, question: Question, alone: Judged) -> Judged | None:
         """Judge a question that tells no more than an age by the entry for people of such an age: "and for my 7 year old?"."""
-        if not any(term.is_age for term in alone.asked):
+        if not any(term.is_age for term in alone.asked) or following.own_things(alone, question.kind):
             return None
         file = amounts.FILES.get(primary(question.language)) or amounts.FILES["en"]
         found = self.judged(question, f"{question.text} {file.text('of_business age')}")
@@ -546,45 +552,56 @@ class FactIndex:
             for own, head, kinds in zip(prepared.own, prepared.heads, prepared.kinds, strict=True)
         ]
         anywhere = [max(column) for column in zip(*owned, titled, strict=True)]
-        base = [max(_HEAD * title, _ELSEWHERE * more) for title, more in zip(titled, anywhere, strict=True)]
-        near = [topics.cosine(lies, fact) for fact in prepared.lies]
-        scores = [
-            sum(map(mul, weights, map(max, held, base)))
-            + _PROPER * (not kinds.isdisjoint(proper))
-            + _FITS * (not kinds.isdisjoint(wanted))
-            + _TOPIC * lying
-            for held, kinds, lying in zip(owned, prepared.kinds, near, strict=True)
-        ]
-        best = max(range(len(scores)), key=lambda at: (scores[at], -at))
-        fits = not wanted or not prepared.kinds[best].isdisjoint(wanted)
-        held_best = sum(map(mul, weights, owned[best]))
         lacking = [(term, weight, held) for term, weight, held in zip(asked, weights, anywhere, strict=True) if held < matching.SAME_WORD]
         own_weight = sum([weight for term, weight in zip(asked, weights, strict=True) if term.own and not term.is_value]) or 1.0
-        evidence = (
+        of_entry = (
             one.score / first,
             one.score,
             one.likeness,
-            sum(map(mul, weights, map(max, owned[best], titled))),
-            sum(map(mul, weights, anywhere)),
             sum(map(mul, weights, titled)),
-            held_best,
-            float(fits and bool(wanted)),
+            sum(map(mul, weights, anywhere)),
             topics.cosine(lies, prepared.asks),
             topics.cosine(lies, prepared.tells),
-            near[best],
             sum(share * prepared.asked.get(kind, 0.0) for kind, share in kinds_asked.items()),
             sum([weight for term, weight, held in lacking if term.names and term.known and held < matching.EXPLAINED]),
             sum([weight * (1 - held) for term, weight, held in lacking if term.own and not term.is_value]) / own_weight,
-            float(fits and held_best >= matching.SAME_WORD),
         )
-        score, own = sum(map(mul, WEIGHTS, evidence)) + _TONGUE * math.log(one.foreign), primary(prepared.entry.language)
-        return JudgedEntry(one.entry, prepared, tuple(scores), best, fits, evidence, score, own != languages[0], own != languages[1])
+        of_facts = tuple(
+            _evidence_of(weights, held, titled, topics.cosine(lies, fact), kinds, wanted, proper)
+            for held, kinds, fact in zip(owned, prepared.kinds, prepared.lies, strict=True)
+        )
+        scores = tuple(sum(map(mul, WEIGHTS[len(OF_ENTRY) :], shown)) for shown in of_facts)
+        best = max(range(len(scores)), key=lambda at: (scores[at], -at))
+        fits = not wanted or not prepared.kinds[best].isdisjoint(wanted)
+        score, own = sum(map(mul, WEIGHTS, of_entry)) + scores[best] + _TONGUE * math.log(one.foreign), primary(prepared.entry.language)
+        return JudgedEntry(one.entry, prepared, scores, best, fits, of_entry, of_facts, score, own != languages[0], own != languages[1])
+
+
+def _evidence_of(
+    weights: Sequence[float],
+    held: Sequence[float],
+    titled: Sequence[float],
+    near: float,
+    kinds: AbstractSet[str],
+    wanted: AbstractSet[str],
+    proper: AbstractSet[str],
+) -> tuple[float, ...]:
+    """Return the figures of `OF_FACT`: of a fact that has each term with a strength, and amounts of some kinds."""
+    owned, fits = sum(map(mul, weights, held)), not kinds.isdisjoint(wanted)
+    return (
+        sum(map(mul, weights, map(max, held, titled))),
+        owned,
+        near,
+        float(fits),
+        float(not kinds.isdisjoint(proper)),
+        float((fits or not wanted) and owned >= matching.SAME_WORD),
+    )
 
 
 def signs(asked: Sequence[QuestionTerm], judged: Sequence[JudgedEntry], found: float) -> tuple[float, ...]:
     """Return the signs of `SIGNS` that the first one answers the question. `found` is the confidence of the search."""
     best = judged[0]
-    shown = dict(zip(EVIDENCE, best.evidence, strict=True))
+    shown = dict(zip(EVIDENCE, (*best.of_entry, *best.of_facts[best.best]), strict=True))
     follows = any(not term.own for term in asked)  # the subject's words, which its entry holds, are no evidence
     return (
         found * shown["rank"],

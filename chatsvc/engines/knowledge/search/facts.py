@@ -95,8 +95,12 @@ def _facts(lines: Sequence[str], block: int) -> Iterator[Fact]:
         if line.rstrip().endswith(":"):
             head = line.strip()
             continue
-        for sentence in _SENTENCES.split(line.strip()):
-            yield from _listed(sentence, head, block)
+        asked, stated = "", _SENTENCES.split(line.strip())
+        for at, sentence in enumerate(stated):
+            if sentence.endswith("?") and at + 1 < len(stated):
+                asked = sentence  # the owner's own question, which the sentences behind it answer
+            else:
+                yield from _listed(sentence, head or asked, block)
 
 
 def _listed(sentence: str, head: str, block: int) -> Iterator[Fact]:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _OF_THINGS = frozenset({"whether", "what", ""})  # kinds of questions that are not answered by a thing of the same group
 RIVALS = 4  # entries that a question may name instead
-_CLEARLY = 3.0  # score by which another entry is ahead of the one spoken of, where the question is about it
+_CLEARLY = 2.5  # score by which another entry is ahead of the one spoken of, where the question is about it
 _EACH = 2  # things explained for each one that is not
 FOLLOWED, NEAR = 0.8, 0.65  # confidence in a fact of the entry spoken of, and in the entry where it lacks what is asked for
 

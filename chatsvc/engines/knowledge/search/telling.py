@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 SHORT, FEW = 250, 2  # characters, or sentences, of an answer that is said whole
 _LONG = 450  # characters of one that is said whole where none of its sentences answers clearly
-_ALIKE, _CLEARLY = 0.04, 0.1  # facts whose scores differ by less answer alike; by so much one is the answer
+_ALIKE, _CLEARLY = 0.15, 0.4  # facts whose scores differ by less answer alike; by so much one is the answer
+_DOUBTFUL, _TOGETHER = 1.0, 3  # facts whose scores differ by less may be the answer, and so many of them are said together
 _MOST = 8  # facts that are said together
 _LEADS = {name: frozenset(word for file in amounts.FILES.values() for word in file.items(name)) for name in ("yes", "no", "but")}
 _LEAD = re.compile(r"\A\s*([^\W\d_]+)\s*[,.!:;–-]+\s+(?=\S)")
@@ -111,6 +112,10 @@ def _chosen(judged: JudgedEntry, asked: Sequence[QuestionTerm], kind: str, *, he
         alike = judged.prepared.holding(kind) or alike
     if (holding := _holding(judged, kind)) is not None:
         alike.append(holding)
+    proper = judged.prepared.holding(kind)
+    able = proper if judged.best in proper else range(len(stated))
+    doubtful = sorted(able, key=lambda at: (-scores[at], at))[:_TOGETHER]
+    alike.extend(at for at in doubtful if at not in alike and len(alike) < _TOGETHER and scores[at] >= scores[judged.best] - _DOUBTFUL)
     kept: list[int] = []
     for at in alike[:_MOST]:
         first = at
@@ -119,9 +124,9 @@ def _chosen(judged: JudgedEntry, asked: Sequence[QuestionTerm], kind: str, *, he
         kept.extend(number for number in range(first, at + 1) if number not in kept)
     told = [_row(stated[at], asked, kind) if stated[at].cells else stated[at].text for at in sorted(kept)]
     if len(told) > 1 and any(stated[at].is_item for at in kept):
-        return "\n".join([*([best.head] if best.head and not best.cells else []), *(f"- {text}" for text in told)])
+        return "\n".join([*([best.head] if best.head.endswith(":") and not best.cells else []), *(f"- {text}" for text in told)])
     text = " ".join(told)
-    if best.head and not best.cells:
+    if best.head.endswith(":") and not best.cells:
         return f"{best.head} {text}"
     return _headed(text, judged, asked) if headed else text
 
