@@ -33,6 +33,7 @@ _ANSWERED = re.compile(
     r"\A[>\s]*+(?:[-*+]\s++)?[*_]{0,3}(?:(?:answer|cevap|yan[ıi]t)\s*+\d{0,4}\s*+[:.)]|[ac]\s*+\d{0,4}\s*+:)[*_]{0,3}\s*+(.*)",
     re.IGNORECASE,
 )
+_FRAMED = re.compile(r"([-=~*])\1+\s*(\w.{0,60}?)\s*\1{2,}")  # --- Prices ---
 _RULE = re.compile(r"[\s|:+=-]+")  # below the heads of a table
 _BOLD_QUESTION = re.compile(
     r"\A[>\s]*+(?:[-*+]\s++)?(\*\*|__)(?=\S)([^*_]{1,200}\?)\1[:\s]*+(.*)"
@@ -263,7 +264,8 @@ def plain_heading(lines: Sequence[str], at: int, first: int) -> str | None:
     """
     if not lines[at] or not (_is_marked_heading(lines, at) or _is_heading(lines, at, first)):
         return None
-    bare = _BOLD.sub(r"\2", lines[at])
+    framed = _FRAMED.fullmatch(lines[at])
+    bare = framed[2] if framed else _BOLD.sub(r"\2", lines[at])
     return _NUMBERING.sub("", bare, count=1).rstrip(" :") or bare
 
 
@@ -279,6 +281,8 @@ def is_short(text: str) -> bool:
 
 
 def _is_marked(line: str) -> bool:
+    if _FRAMED.fullmatch(line):
+        return True
     bold = _BOLD.fullmatch(line)
     bare = _NUMBERING.sub("", bold[2] if bold else line, count=1)
     if not is_short(bare):
