@@ -46,7 +46,7 @@ async def execute(app: App, statement: str, *values: object) -> Rows:
 
 
 async def row_counts(app: App) -> dict[str, int]:
-    """Count the rows of each table that has some; without the tables in which processes over PostgreSQL keep what is of no account."""
+    """Count the rows of each table that has some. Left out are those in which processes over PostgreSQL keep what is of no account."""
     names = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
     if RUNNING:
         names = """

@@ -183,6 +183,8 @@ class Sections:
         for section in self._list:
             for place in range(len(section.blocks) - 1, -1, -1) if not section.asked else ():
                 line, lines = section.blocks[place]
+                if len(cells_of(next((text for text in lines if not _RULE.fullmatch(text)), ""))) < 2:
+                    continue
                 table = [(line + nth * self._step, cells_of(text)) for nth, text in enumerate(lines) if not _RULE.fullmatch(text)]
                 if not is_table([cells for _, cells in table]) or any(price_of(text, heads_of(lines)) for text in lines):
                     continue
@@ -216,9 +218,12 @@ def take(found: Gathering, sections: Sections, language: str | None) -> None:
 
 def is_table(rows: Sequence[Sequence[str]]) -> bool:
     """Tell whether rows of cells are a table: a head of names and at least two rows, all of one width."""
-    heads = rows[0] if rows else ()
-    named = all(head and not any(map(str.isdigit, head)) for head in heads)
-    return len(rows) > 2 and len(heads) > 1 and named and all(len(row) == len(heads) and row[0] for row in rows)
+    return len(rows) > 2 and is_head(rows[0]) and all(len(row) == len(rows[0]) and row[0] for row in rows)
+
+
+def is_head(cells: Sequence[str]) -> bool:
+    """Tell whether a row of cells may be the head of a table: names, and at least two."""
+    return len(cells) > 1 and all(cell and not any(map(str.isdigit, cell)) for cell in cells)
 
 
 def row_of(heading: str, heads: Sequence[str], cells: Sequence[str]) -> tuple[str, str]:
@@ -271,8 +276,10 @@ def plain_heading(lines: Sequence[str], at: int, first: int) -> str | None:
 
 def _is_marked_heading(lines: Sequence[str], at: int) -> bool:
     """Tell whether a line is marked as a heading above text: all of it bold, or in capitals."""
+    if not _is_marked(lines[at]):
+        return False
     following = next((nth for nth in range(at + 1, min(at + 3, len(lines))) if lines[nth]), None)
-    return following is not None and _is_marked(lines[at]) and not _is_marked(lines[following])
+    return following is not None and not _is_marked(lines[following])
 
 
 def is_short(text: str) -> bool:
@@ -292,8 +299,10 @@ def _is_marked(line: str) -> bool:
 
 def _is_heading(lines: Sequence[str], at: int, first: int) -> bool:
     """Tell whether a line of plain text is a heading. Short, first of its paragraph, no sentence, above prose."""
+    if (at and lines[at - 1]) or not _is_title(lines[at]):
+        return False
     following = next((nth for nth in range(at + 1, min(at + 3, len(lines))) if lines[nth]), None)
-    if (at and lines[at - 1]) or following is None or not _is_title(lines[at]):
+    if following is None:
         return False
     below = lines[following]
     if (

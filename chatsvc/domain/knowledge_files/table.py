@@ -14,7 +14,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from chatsvc.domain.knowledge_files.documents import is_table, row_of
+from chatsvc.domain.knowledge_files.documents import is_head, is_table, row_of
 from chatsvc.domain.knowledge_files.parsed import MAX_SOURCE, Gathering, Parsed, one_line
 from chatsvc.domain.knowledge_files.prices import Price, take_prices
 from chatsvc.domain.spreadsheets import with_formulas
@@ -38,7 +38,7 @@ def parse_csv(text: str, default_language: str, source: str) -> Parsed:
     if priced := _price_columns(first[1]):
         _take_prices(found, rows, *priced, default_language)
         return found.done("no_row")
-    if not set(map(str.lower, map(one_line, first[1]))) & {*COLUMNS, *_NOT_READ}:
+    if is_head(first[1]) and not set(map(str.lower, map(one_line, first[1]))) & {*COLUMNS, *_NOT_READ}:
         table = [first, *rows]
         if is_table([cells for _, cells in table if any(cells)]):
             return _take_rows(found, table)
