@@ -188,7 +188,7 @@ def ranked(row: Row, weights: Sequence[float]) -> Row:
 
 
 def told(rows: Sequence[Row]) -> str:
-    """Tell how many of the answerable questions have their entry first, are answered by its best fact, have it among three."""
+    """Share of the answerable questions whose entry comes first, that its best fact answers, or with the entry among three."""
     asked = [row for row in rows if any(map(any, row.right))]
     first, best, three = (
         sum(any(row.right[0]) for row in asked),

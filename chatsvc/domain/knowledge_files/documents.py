@@ -38,6 +38,7 @@ _RULE = re.compile(r"[\s|:+=-]+")  # below the heads of a table
 _BOLD_QUESTION = re.compile(
     r"\A[>\s]*+(?:[-*+]\s++)?(\*\*|__)(?=\S)([^*_]{1,200}\?)\1[:\s]*+(.*)"
 )  # a question in bold, with its answer behind it or below
+_TABLE = 3  # lines of a table at least
 _NUMBERING = re.compile(r"(?:\d{1,2}(?:\.\d{1,2}){0,2}[.)]?|[A-Za-z][.)])\s+")
 
 
@@ -172,7 +173,7 @@ class Sections:
         """Yield the lines of price lists."""
         for path, rows in self.rows():
             for line, text, heads in rows:
-                if cells_of(text) != heads and (priced := price_of(text, heads)):
+                if (priced := price_of(text, heads)) and cells_of(text) != heads:
                     yield Price(line, *priced, path[-1] if path else "")
 
     def table_rows(self) -> Iterator[tuple[int, str, str]]:
@@ -288,6 +289,8 @@ def is_short(text: str) -> bool:
 
 
 def _is_marked(line: str) -> bool:
+    if len(line) < _CAPITALS or not (line[0] in "-=~*_" or line[0].isdigit() or line.isupper()):
+        return False
     if _FRAMED.fullmatch(line):
         return True
     bold = _BOLD.fullmatch(line)

@@ -30,6 +30,7 @@ _TITLE = re.compile(r" {0,3}#(\s.*)?")
 _HEADING = re.compile(r" {0,3}(#{1,6})(?:\s+(.*))?")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _FIELD = re.compile(r"\A\s*+(?:[-*+]\s++)?(alt|language|synonyms)\s*+:\s*+(.*)", re.IGNORECASE)
+_MOST_PLAIN = 20_000  # lines of a text in which headings of plain text are looked for
 _COMMENTS = re.compile(r"\A(?:\s*+<!--.*?-->)++")
 # What means something at the beginning of a line; behind a backslash it does not.
 _MEANS = r"<!--|`{3}|~{3}|(?:[-*+]\s+)?(?:alt|language|synonyms)\s*:"
@@ -290,7 +291,8 @@ class _MarkdownParser:
 
     def read(self, lines: list[str]) -> Parsed:
         """Return the passages; raises KnowledgeFileError. Without one heading of Markdown, the headings are those of plain text."""
-        bare = [] if any(map(_HEADING.fullmatch, lines)) else [line.strip() for line in lines]
+        plain = len(lines) <= _MOST_PLAIN and not any(map(_HEADING.fullmatch, lines))
+        bare = [line.strip() for line in lines] if plain else []
         first = next((at for at, line in enumerate(bare) if line), 0)
         for number, raw in enumerate(lines, start=1):
             if not raw and not self._comments.open:
