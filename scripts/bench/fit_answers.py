@@ -209,8 +209,6 @@ def main() -> None:
             fewer = fit_evidence(learnt, name)
             print(f"without {name}: {told([ranked(row, fewer) for row in given if row.group == f'{judging.HELD_OUT}, whole'])}")
     order = [ranked(row, weights) for row in given]
-    FILE.write_text(written(weights, [0.0] * (1 + len(SIGNS))), encoding="utf-8")
-    answering.WEIGHTS = tuple(weights)
     both = [
         (row.weight, signs(row.judged.asked, row.judged.entries, row.judged.ranking.confidence), row.is_told_rightly, row.group)
         for row in order

@@ -398,7 +398,7 @@ class FactIndex:
         file = amounts.FILES.get(primary(question.language)) or amounts.FILES["en"]
         found = self.judged(question, f"{question.text} {file.text('of_business age')}")
         able = [one for one in found.entries if any("age" in kinds for kinds in one.prepared.kinds)]
-        if not able or following.strange_to(able[0], alone.things, question.kind):
+        if not able:
             return None
         told = following.judged(found, able[0])
         at = next(number for number, kinds in enumerate(able[0].prepared.kinds) if "age" in kinds)
