@@ -33,7 +33,6 @@ class Deadlines:
         return Deadline(self, at)
 
     def add(self, deadline: Deadline) -> None:
-        """Set a deadline."""
         self._open.add(deadline)
         if deadline.at < self._next:
             self._set_timer(deadline.at)

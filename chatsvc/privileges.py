@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from chatsvc.domain.actors import Caller, local_user
 from chatsvc.domain.errors import CommandError
 
 if TYPE_CHECKING:
@@ -107,3 +108,11 @@ def _can_return() -> bool:
     except PermissionError:
         return False
     return True
+
+
+def caller_of(uid: int) -> Caller:
+    """Return the caller for a local user. Its name is empty if the system does not know it."""
+    try:
+        return local_user(uid, pwd.getpwuid(uid).pw_name)
+    except KeyError:
+        return local_user(uid)

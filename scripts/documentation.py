@@ -43,7 +43,7 @@ def _wrapped(text: str) -> Iterator[str]:
 def error_codes() -> Iterator[str]:
     """Yield a row for each error code, by status."""
     rows = (
-        (f"`{one.code}`", str(one.status), ", ".join(f"`{name}`" for name in one.extra), one.en, one.remedy)
+        (f"`{one.code}`", str(one.status), ", ".join(f"`{name}`" for name in one.extra), one.text("en"), one.text("remedy"))
         for one in sorted(PROBLEMS.values(), key=lambda one: one.status)
     )
     return table(("Code", "Status", "Also in the body", "Meaning", "What to do"), rows)

@@ -143,6 +143,12 @@ class Caller:
         """GET one path below base_url."""
         return await self.request("GET", path, **options)
 
+    async def reserved(self) -> dict[str, int]:
+        """Count the messages of each month that are being answered."""
+        state = await self.app.services.account_cache.account(self.account)
+        assert state is not None
+        return state.allowance.reserved
+
     async def send(
         self, message: str = "hello", user_id: str | None = None, *, headers: dict[str, str] | None = None, **more: Any
     ) -> Answer:

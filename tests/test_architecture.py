@@ -14,10 +14,13 @@ from functools import cache
 from importlib import import_module
 from pathlib import Path
 
+import click
 import pytest
 
 import chatsvc
 from chatsvc.cli.main import COMMANDS
+from chatsvc.cli.main import chatsvc as chatsvc_command
+from chatsvc.cli.operations import OperationCommand
 from chatsvc.control.rendering import RENDERERS
 from chatsvc.domain.refusals import Refused
 from chatsvc.usecases.administration import OPERATIONS, find
@@ -35,7 +38,8 @@ REACH: dict[str, set[str]] = {
     "log": {"domain"},
     "samples": set(),
     "supervisor": set(),
-    "domain": set(),
+    "translations": set(),
+    "domain": {"translations"},
     "language": {"domain"},
     "trusted_paths": {"domain"},
     "privileges": {"domain"},
@@ -45,6 +49,7 @@ REACH: dict[str, set[str]] = {
     "engines": {"chatsvc", "deadlines", "domain", "language", "outbound"},
     "webhooks": {"background", "domain", "config", "store", "outbound"},
     "usecases": {
+        "translations",
         "chatsvc",
         "background",
         "deadlines",
@@ -58,17 +63,29 @@ REACH: dict[str, set[str]] = {
         "outbound",
         "webhooks",
     },
-    "control": {"background", "domain", "trusted_paths", "privileges", "config", "store", "outbound", "webhooks", "usecases"},
+    "control": {
+        "translations",
+        "background",
+        "domain",
+        "trusted_paths",
+        "privileges",
+        "config",
+        "store",
+        "outbound",
+        "webhooks",
+        "usecases",
+    },
     "metrics": {"chatsvc", "domain", "store", "usecases"},
     "http": {"domain", "log"},
     "api": {"domain", "config", "store", "usecases", "http"},
     "channels": {"background", "chatsvc", "domain", "config", "store", "outbound", "usecases", "log", "http"},
-    "dashboard": {"doctor", "domain", "config", "store", "usecases", "log", "http"},
+    "dashboard": {"translations", "doctor", "domain", "config", "store", "usecases", "log", "http"},
     "tls": {"domain"},
     "acme": {"chatsvc", "domain", "config", "outbound", "tls"},
     "listening": {"background", "domain", "config", "outbound", "usecases", "http", "tls", "acme", "log"},
     "doctor": {"chatsvc", "privileges", "domain", "config", "store", "engines", "language", "outbound", "tls"},
     "cli": {
+        "translations",
         "chatsvc",
         "trusted_paths",
         "privileges",
@@ -146,11 +163,11 @@ LIBRARIES = {
     "prometheus_client": {"metrics"},
     "psycopg": {"store/postgres"},
     "pypdf": {"file_reader/pdf.py"},
-    "selectolax": {"file_reader/website.py"},
+    "selectolax": {"file_reader/page_tree.py", "file_reader/website.py"},
     "segno": {"dashboard/qr.py"},
     "sqlite3": {"store/sqlite"},
     "uvloop": {"cli/serve.py", "cli/demo.py"},
-    "yaml": {"config", "dashboard/catalogue.py"},
+    "yaml": {"config", "translations"},
     "yarl": {"http/parser.py", "outbound/session.py"},
 }
 # What skins may know of the store: how it tells that it cannot be used.
@@ -416,11 +433,15 @@ BY_THE_DASHBOARD_ALONE = {name for name, operation in OPERATIONS.items() if oper
     "closed.add",
     "closed.remove",
     "inbox.appointments",
+    "knowledge.compare",
+    "knowledge.import",
     "knowledge.lint",
     "knowledge.preview",
     "knowledge.preview_show",
+    "knowledge.remove_source",
     "knowledge.set",
     "knowledge.show",
+    "knowledge.split",
     "site.preview",
     "test.add",
     "test.show",
@@ -469,6 +490,20 @@ def operations_called() -> Iterator[tuple[str, set[str]]]:
                 and isinstance(node.args[1], ast.Constant)
             ):
                 yield str(node.args[1].value), {keyword.arg for keyword in node.keywords if keyword.arg} - {"most"}
+    for name in COMMANDS:
+        for command in commands_of(chatsvc_command.get_command(click.Context(chatsvc_command), name)):
+            if isinstance(command, OperationCommand):
+                sent = {one.name for one in command.params if "Confirm" not in (getattr(one, "help", None) or "")}
+                yield command.operation, {one for one in sent if one} - {"as_json", "limit", "pull"}
+
+
+def commands_of(command: click.Command | None) -> Iterator[click.Command]:
+    """A command and those in it."""
+    if command is not None:
+        yield command
+    if isinstance(command, click.Group):
+        for one in command.commands.values():
+            yield from commands_of(one)
 
 
 def test_every_operation_is_called_by_a_command_and_with_arguments_that_it_has() -> None:

@@ -8,7 +8,7 @@ import re
 import orjson
 
 from chatsvc.domain import errors, language
-from chatsvc.domain.errors import Because, ProblemError
+from chatsvc.domain.errors import ProblemError
 from chatsvc.domain.models import SendMessage
 from chatsvc.http.faults import BodyBroken, BodyTimeout, BodyTooLarge
 from chatsvc.http.request import HttpRequest
@@ -23,8 +23,8 @@ _VISIBLE = re.compile(r"[!-~]{1,255}")
 _UNPRINTABLE = re.compile("[\0\ud800-\udfff]")
 
 
-def _because(tr: str, en: str) -> ProblemError:
-    return errors.invalid_json(Because(tr, en))
+def _because(cause: str, **values: object) -> ProblemError:
+    return errors.invalid_json(errors.because(cause, **values))
 
 
 async def read_body(request: HttpRequest) -> bytes:
@@ -34,15 +34,15 @@ async def read_body(request: HttpRequest) -> bytes:
     except BodyTooLarge:
         raise errors.message_too_long(max_chars=MAX_MESSAGE) from None
     except BodyTimeout:
-        raise _because("Gövde zamanında gelmedi.", "The body did not arrive in time.") from None
+        raise _because("late") from None
     except (BodyBroken, ConnectionError) as fault:
-        raise _because("Gövde eksik ya da bozuk geldi.", "The body arrived incomplete or broken.") from fault
+        raise _because("broken") from fault
 
 
 def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
     value = dict(pairs)
     if len(value) != len(pairs):
-        raise _because("Bir alan iki kez gönderildi.", "A field was sent twice.")
+        raise _because("twice")
     return value
 
 
@@ -76,9 +76,9 @@ def _parse(body: bytes) -> dict[str, object]:
     except (ValueError, RecursionError):
         raise errors.invalid_json() from None
     if not isinstance(value, dict):
-        raise _because("Gövde bir JSON nesnesi olmalıdır.", "The body must be a JSON object.")
+        raise _because("no_object")
     if any(isinstance(text, str) and _UNPRINTABLE.search(text) for pair in value.items() for text in pair):
-        raise _because("NUL ve eşleşmemiş surrogate karakterlerine izin verilmez.", "NUL and lone surrogates are not allowed.")
+        raise _because("unprintable")
     return value
 
 
@@ -88,7 +88,7 @@ def parse_message(body: bytes) -> SendMessage:
     for name in value:
         if name not in FIELDS:
             shown = name if len(name) <= 64 else name[:64] + "…"
-            raise _because(f"Bilinmeyen alan: “{shown}”.", f"Unknown field: “{shown}”.")
+            raise _because("unknown_field", name=shown)
     chatbot_id, message = value.get("chatbot_id"), value.get("message")
     if not isinstance(chatbot_id, str) or not chatbot_id:
         raise errors.missing_chatbot_id()
@@ -102,26 +102,21 @@ def parse_message(body: bytes) -> SendMessage:
 def _optional(value: dict[str, object], name: str) -> str | None:
     text = value.get(name)
     if text is not None and not isinstance(text, str):
-        raise _because(f"“{name}” alanı metin olmalıdır.", f"The field “{name}” must be a string.")
+        raise _because("no_string", name=name)
     return text or None
 
 
 def _user_id(value: dict[str, object]) -> str | None:
     text = _optional(value, "user_id")
     if text and len(text) > MAX_USER_ID:
-        raise _because(
-            f"“user_id” alanı en fazla {MAX_USER_ID} karakter olabilir.", f"The field “user_id” may have {MAX_USER_ID} characters at most."
-        )
+        raise _because("user_id_long", most=MAX_USER_ID)
     return text
 
 
 def _language(value: dict[str, object]) -> str | None:
     text = _optional(value, "language")
     if text and not language.is_tag(text):
-        raise _because(
-            "“language” alanı bir BCP 47 dil etiketi olmalıdır, örneğin “tr” ya da “en-GB”.",
-            "The field “language” must be a BCP 47 language tag, such as “tr” or “en-GB”.",
-        )
+        raise _because("no_language")
     return text
 
 
@@ -131,10 +126,7 @@ def idempotency_key(request: HttpRequest) -> str | None:
     if not sent:
         return None
     if len(sent) > 1 or not _VISIBLE.fullmatch(sent[0]):
-        raise _because(
-            "“Idempotency-Key” başlığı 1-255 görünür ASCII karakter olmalıdır.",
-            "The header “Idempotency-Key” must be 1 to 255 visible ASCII characters.",
-        )
+        raise _because("key_invalid")
     return sent[0]
 
 

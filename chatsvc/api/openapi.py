@@ -314,4 +314,4 @@ def _problem(problem: Problem) -> Schema:
         message_en={**TEXT, "description": "In English."},
         **{name: _EXTRA[name] for name in problem.extra},
     )
-    return {**schema, "description": problem.en}
+    return {**schema, "description": problem.text("en")}

@@ -7,7 +7,8 @@ from typing import Any
 import click
 
 from chatsvc.cli.files import InputFile, InputPath, OutputFile, OutputPath
-from chatsvc.cli.output import call, call_all, echo, json_option, show, written
+from chatsvc.cli.operations import Confirm, operation
+from chatsvc.cli.output import call, echo, json_option, show, written
 from chatsvc.cli.refusals import sentence
 from chatsvc.cli.words import ACCOUNT, PLAN, SUBSCRIPTION
 from chatsvc.domain.errors import CommandError
@@ -21,111 +22,30 @@ def account() -> None:
     """Manage accounts: plan, allowance, subscription, export and import."""
 
 
-@account.command()
-@click.argument("name")
-@click.option("--plan", type=PLAN, default="enterprise", show_default=True, help="A plan of the configuration, or none.")
-@json_option
-@click.pass_context
-def create(ctx: click.Context, name: str, plan: str, as_json: bool) -> None:
-    """Create an account.
-
-    An account has a plan, an allowance of messages a month, bots and API keys. Its bots are made with `bot create`, its keys with
-    `key create`.
-
-    \b
-    Examples:
-      chatsvc account create "Acme Ltd"
-      chatsvc account create "Acme Ltd" --plan business --json
-    """
-    show(call(ctx, "account.create", name=name, plan=plan), as_json)
-
-
-@account.command("list")
-@json_option
-@click.pass_context
-def list_(ctx: click.Context, as_json: bool) -> None:
-    """List all accounts, oldest first.
-
-    Shows the plan, the subscription's status, and the used part of the allowance in this calendar month (UTC).
-
-    \b
-    Examples:
-      chatsvc account list
-      chatsvc account list --json
-    """
-    show(call_all(ctx, "account.list"), as_json, COLUMNS)
-
-
-@account.command("show")
-@click.argument("account_id", type=ACCOUNT, metavar="ID")
-@json_option
-@click.pass_context
-def show_(ctx: click.Context, account_id: str, as_json: bool) -> None:
-    """Show one account.
-
-    Shows the plan, the subscription, the allowance with its used part in this calendar month (UTC), and the credits.
-
-    \b
-    Examples:
-      chatsvc account show 6f1c...
-    """
-    show(call(ctx, "account.show", account=account_id), as_json)
-
-
-@account.command("set")
-@click.argument("account_id", type=ACCOUNT, metavar="ID")
-@click.option("--name", help="The account's name.")
-@click.option("--plan", type=PLAN, help="A plan of the configuration, or none; also sets the plan's limit.")
-@click.option("--status", type=SUBSCRIPTION, help="active, trialing, past_due, canceled or paused.")
-@click.option("--messages-limit", type=int, help="Messages a month; else unchanged, or the plan's.")
-@click.option("--credits", type=int, help="Extra messages, which do not expire; else unchanged.")
-@json_option
-@click.pass_context
-def set_(
-    ctx: click.Context,
-    *,
-    account_id: str,
-    name: str | None,
-    plan: str | None,
-    status: str | None,
-    messages_limit: int | None,
-    credits: int | None,
-    as_json: bool,
-) -> None:
-    """Change an account, in force from the next request on.
-
-    Options that are not given change nothing. A plan sets its own limit, unless --messages-limit gives another. With `--plan none` the
-    limit is 0 and the interface refuses all requests.
-
-    \b
-    Examples:
-      chatsvc account set 6f1c... --plan enterprise --credits 500
-      chatsvc account set 6f1c... --messages-limit 25000
-      chatsvc account set 6f1c... --status past_due
-      chatsvc account set 6f1c... --name "Acme Group"
-    """
-    given: dict[str, Any] = {"name": name, "plan": plan, "status": status, "messages_limit": messages_limit, "credits": credits}
-    show(call(ctx, "account.set", account=account_id, **given), as_json)
-
-
-@account.command()
-@click.argument("account_id", type=ACCOUNT, metavar="ID")
-@click.option("--yes", is_flag=True, help="Confirm the deletion.")
-@json_option
-@click.pass_context
-def delete(ctx: click.Context, account_id: str, yes: bool, as_json: bool) -> None:
-    """Delete an account with everything that belongs to it.
-
-    Bots, conversations, requests, appointments, webhooks, knowledge and usage are deleted permanently. The digests of its keys stay, so
-    that callers get the error `account_not_found`. Make a copy first with `account export` or a backup.
-
-    \b
-    Examples:
-      chatsvc account delete 6f1c... --yes
-    """
-    if not yes:
-        raise click.UsageError("this deletes the account's bots, conversations, keys and usage for good: add --yes")
-    show(call(ctx, "account.delete", account=account_id), as_json)
+operation(
+    account,
+    "account.create",
+    click.argument("name"),
+    click.option("--plan", type=PLAN, default="enterprise", show_default=True, help="A plan of the configuration, or none."),
+)
+operation(account, "account.list", columns=COLUMNS, pages=True)
+operation(account, "account.show", click.argument("account", type=ACCOUNT, metavar="ID"))
+operation(
+    account,
+    "account.set",
+    click.argument("account", type=ACCOUNT, metavar="ID"),
+    click.option("--name", help="The account's name."),
+    click.option("--plan", type=PLAN, help="A plan of the configuration, or none; also sets the plan's limit."),
+    click.option("--status", type=SUBSCRIPTION, help="active, trialing, past_due, canceled or paused."),
+    click.option("--messages-limit", type=int, help="Messages a month; else unchanged, or the plan's."),
+    click.option("--credits", type=int, help="Extra messages, which do not expire; else unchanged."),
+)
+operation(
+    account,
+    "account.delete",
+    click.argument("account", type=ACCOUNT, metavar="ID"),
+    confirm=Confirm("this deletes the account's bots, conversations, keys and usage for good", "deletion"),
+)
 
 
 @account.command()

@@ -9,7 +9,8 @@ import click
 from chatsvc.cli.bot_sync import sync
 from chatsvc.cli.files import InputFile, InputPath
 from chatsvc.cli.knowledge_reading import read_text
-from chatsvc.cli.output import F, call, call_all, echo, json_option, show, to_json
+from chatsvc.cli.operations import Confirm, operation
+from chatsvc.cli.output import call, echo, json_option, show, to_json
 from chatsvc.cli.words import ACCOUNT, BOT, TIER
 from chatsvc.domain.terminal import one_line
 
@@ -34,16 +35,10 @@ SETTINGS = (
 )
 
 
-def settings(command: F) -> F:
-    """Add the options that `create` and `set` share."""
-    for option in reversed(SETTINGS):
-        command = option(command)
-    return command
-
-
 def _given(values: dict[str, Any]) -> dict[str, Any]:
-    switches = {name: values.pop(name) for name in ("ask_back", "hand_off")}
-    return {**values, **{name: None if given is None else given == "on" for name, given in switches.items()}}
+    switches = {name: None if values[name] is None else values[name] == "on" for name in ("ask_back", "hand_off")}
+    offered = values.pop("suggestions", ())
+    return {**values, **switches, "suggestions": list(filter(None, offered)) if offered else None}
 
 
 @click.group()
@@ -54,80 +49,33 @@ def bot() -> None:
 bot.add_command(sync)
 
 
-@bot.command()
-@click.argument("name")
-@click.option("--account", type=ACCOUNT, metavar="ID", help="The owner; optional when there is only one account.")
-@settings
-@json_option
-@click.pass_context
-def create(ctx: click.Context, /, name: str, account: str | None, as_json: bool, **values: Any) -> None:
-    """Create a bot.
-
-    It accepts messages at once. `--model` names one of the tiers under `models:` in the configuration. A tier with the engine `knowledge`
-    answers from the entries of `knowledge add`.
-
-    \b
-    Examples:
-      chatsvc bot create "Front desk" --model offline --language en
-      chatsvc bot create "Resepsiyon" --model fast --opening-hours "mon-fri 09:00-18:00; sat 10:00-14:00"
-    """
-    show(call(ctx, "bot.create", name=name, account=account, **_given(values)), as_json)
-
-
-@bot.command("list")
-@click.option("--account", type=ACCOUNT, metavar="ID", help="Only the bots of this account.")
-@json_option
-@click.pass_context
-def list_(ctx: click.Context, account: str | None, as_json: bool) -> None:
-    """List bots, account by account.
-
-    Shows the tier, whether the bot accepts messages, how many it has answered so far, and its account.
-
-    \b
-    Examples:
-      chatsvc bot list
-      chatsvc bot list --account 6f1c... --json
-    """
-    show(call_all(ctx, "bot.list", account=account), as_json, COLUMNS)
-
-
-@bot.command("show")
-@click.argument("bot_id", type=BOT, metavar="ID")
-@json_option
-@click.pass_context
-def show_(ctx: click.Context, bot_id: str, as_json: bool) -> None:
-    """Show one bot with its settings.
-
-    Shows the fields of `GET /chatbots/{id}`, the settings that only an administrator can see, and the bot's closed days, texts, forms and
-    suggestions.
-
-    \b
-    Examples:
-      chatsvc bot show 6f1c...
-    """
-    show(call(ctx, "bot.show", bot=bot_id), as_json)
-
-
-@bot.command("set")
-@click.argument("bot_id", type=BOT, metavar="ID")
-@click.option("--name", help="The bot's name.")
-@settings
-@click.option("--suggestion", "suggestions", multiple=True, metavar="T", help='A question offered to visitors first, up to four; "" none.')
-@json_option
-@click.pass_context
-def set_(ctx: click.Context, /, bot_id: str, suggestions: tuple[str, ...], as_json: bool, **values: Any) -> None:
-    """Change a bot's settings, in force from the next message on.
-
-    Options that are not given change nothing; "" removes an optional text. The given suggestions replace those before.
-
-    \b
-    Examples:
-      chatsvc bot set 6f1c... --model fast --greeting "Merhaba!"
-      chatsvc bot set 6f1c... --suggestion "Where are you?" --suggestion "How much is a haircut?"
-      chatsvc bot set 6f1c... --opening-hours ""
-    """
-    offered = list(filter(None, suggestions)) if suggestions else None
-    show(call(ctx, "bot.set", bot=bot_id, suggestions=offered, **_given(values)), as_json)
+operation(
+    bot,
+    "bot.create",
+    click.argument("name"),
+    click.option("--account", type=ACCOUNT, metavar="ID", help="The owner; optional when there is only one account."),
+    *SETTINGS,
+    arguments=_given,
+)
+operation(
+    bot,
+    "bot.list",
+    click.option("--account", type=ACCOUNT, metavar="ID", help="Only the bots of this account."),
+    columns=COLUMNS,
+    pages=True,
+)
+operation(bot, "bot.show", click.argument("bot", type=BOT, metavar="ID"))
+operation(
+    bot,
+    "bot.set",
+    click.argument("bot", type=BOT, metavar="ID"),
+    click.option("--name", help="The bot's name."),
+    *SETTINGS,
+    click.option(
+        "--suggestion", "suggestions", multiple=True, metavar="T", help='A question offered to visitors first, up to four; "" none.'
+    ),
+    arguments=_given,
+)
 
 
 @bot.command()
@@ -176,53 +124,11 @@ def apply(ctx: click.Context, bot_id: str, file: InputFile, dry_run: bool, test:
     show(call(ctx, "bot.apply", bot=bot_id, file=file.name, text=read_text(file), test=test or None), as_json)
 
 
-@bot.command()
-@click.argument("bot_id", type=BOT, metavar="ID")
-@json_option
-@click.pass_context
-def activate(ctx: click.Context, bot_id: str, as_json: bool) -> None:
-    """Let a bot accept messages.
-
-    The opposite of `bot deactivate`. It takes effect at once.
-
-    \b
-    Examples:
-      chatsvc bot activate 6f1c...
-    """
-    show(call(ctx, "bot.activate", bot=bot_id), as_json)
-
-
-@bot.command()
-@click.argument("bot_id", type=BOT, metavar="ID")
-@json_option
-@click.pass_context
-def deactivate(ctx: click.Context, bot_id: str, as_json: bool) -> None:
-    """Let a bot reject messages.
-
-    Callers get 409 `chatbot_inactive` from the next message on. All data of the bot is kept.
-
-    \b
-    Examples:
-      chatsvc bot deactivate 6f1c...
-    """
-    show(call(ctx, "bot.deactivate", bot=bot_id), as_json)
-
-
-@bot.command()
-@click.argument("bot_id", type=BOT, metavar="ID")
-@click.option("--yes", is_flag=True, help="Confirm the deletion.")
-@json_option
-@click.pass_context
-def delete(ctx: click.Context, bot_id: str, yes: bool, as_json: bool) -> None:
-    """Delete a bot with everything that belongs to it.
-
-    Its knowledge, conversations, requests, appointments, channels, webhook and usage records are deleted permanently. The messages that it
-    has answered this month stay counted in the account's allowance. `bot deactivate` keeps it all.
-
-    \b
-    Examples:
-      chatsvc bot delete 6f1c... --yes
-    """
-    if not yes:
-        raise click.UsageError("this deletes the bot's knowledge, conversations, requests and usage for good: add --yes")
-    show(call(ctx, "bot.delete", bot=bot_id), as_json)
+operation(bot, "bot.activate", click.argument("bot", type=BOT, metavar="ID"))
+operation(bot, "bot.deactivate", click.argument("bot", type=BOT, metavar="ID"))
+operation(
+    bot,
+    "bot.delete",
+    click.argument("bot", type=BOT, metavar="ID"),
+    confirm=Confirm("this deletes the bot's knowledge, conversations, requests and usage for good", "deletion"),
+)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from typing import Any
 
 import click
 
 from chatsvc.cli.files import InputFile, InputPath
+from chatsvc.cli.operations import Confirm, operation
 from chatsvc.cli.output import call, echo, json_option, show
 from chatsvc.cli.words import BOT, SET_CHANNEL
 from chatsvc.domain.errors import CommandError
@@ -14,6 +16,14 @@ from chatsvc.domain.terminal import one_line
 
 COLUMNS = ("channel", "state", "fault", "verified_at", "seen_at", "created_at", "updated_at")
 _FILES = ("token", "app_secret", "verify_token")
+
+
+class LogoPath(InputPath):
+    """The click type of a logo's file, or "" for none."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Open the file, unless there is none."""
+        return value if value == "" else super().convert(value, param, ctx)
 
 
 @click.group()
@@ -27,6 +37,7 @@ def channel() -> None:
 @click.option("--site", "sites", multiple=True, metavar="URL", help="web: a site that may embed the widget; any-link: the page /chat/BOT.")
 @click.option("--title", metavar="T", help="web: the heading; the default is the bot's name.")
 @click.option("--color", metavar="#RRGGBB", help="web: the colour of the button and the heading.")
+@click.option("--logo", type=LogoPath(), metavar="FILE", help='web: a PNG, JPEG or WebP picture of at most 64 KiB; "" takes it away.')
 @click.option("--privacy-url", metavar="URL", help="web: the address of your privacy notice.")
 @click.option("--phone-number-id", metavar="N", help="whatsapp: the id of the phone number.")
 @click.option("--token-file", type=InputPath(), metavar="F", help="telegram, whatsapp: the file with the access token.")
@@ -57,11 +68,13 @@ def set_(ctx: click.Context, /, bot: str, channel_name: str, as_json: bool, site
     \b
     Examples:
       chatsvc channel set 6f1c... web --site https://shop.example.com --color "#336699"
-      chatsvc channel set 6f1c... web --site any-link
+      chatsvc channel set 6f1c... web --site any-link --logo logo.png
       chatsvc channel set 6f1c... telegram --token-file token
       chatsvc channel set 6f1c... whatsapp --phone-number-id 1055 --token-file t --app-secret-file s --verify-token-file v
     """
     secrets: dict[str, Any] = {name: _secret(given.pop(f"{name}_file")) for name in _FILES}
+    if given["logo"]:
+        given["logo"] = b64encode(given["logo"].read_bytes()).decode()
     done = call(ctx, "channel.set", bot=bot, channel=channel_name, sites=list(sites) or None, **secrets, **given)
     if done["warning"]:
         echo(f"warning: {done['warning']}", err=True)
@@ -82,76 +95,16 @@ def _secret(file: InputFile | None) -> str | None:
     return secret
 
 
-@channel.command("list")
-@click.argument("bot", type=BOT)
-@json_option
-@click.pass_context
-def list_(ctx: click.Context, bot: str, as_json: bool) -> None:
-    """List the channels of a bot.
-
-    Shows whether each is active, paused, or lacks its secret after an import, whether its platform refuses it (fault), when the platform
-    verified WhatsApp's callback, and when the last update came. Tokens are masked.
-
-    \b
-    Examples:
-      chatsvc channel list 6f1c...
-    """
-    show(call(ctx, "channel.list", bot=bot), as_json, COLUMNS)
-
-
-@channel.command()
-@click.argument("bot", type=BOT)
-@click.argument("channel_name", type=SET_CHANNEL, metavar="CHANNEL")
-@json_option
-@click.pass_context
-def pause(ctx: click.Context, bot: str, channel_name: str, as_json: bool) -> None:
-    """Pause a channel of a bot.
-
-    The widget says that it is away, Telegram is not asked for messages, and WhatsApp's are stored without an answer. Messages of
-    operators are refused.
-
-    \b
-    Examples:
-      chatsvc channel pause 6f1c... web
-    """
-    show(call(ctx, "channel.pause", bot=bot, channel=channel_name), as_json)
-
-
-@channel.command()
-@click.argument("bot", type=BOT)
-@click.argument("channel_name", type=SET_CHANNEL, metavar="CHANNEL")
-@json_option
-@click.pass_context
-def resume(ctx: click.Context, bot: str, channel_name: str, as_json: bool) -> None:
-    """Resume a paused channel of a bot.
-
-    A channel that was imported without its secrets must be set first.
-
-    \b
-    Examples:
-      chatsvc channel resume 6f1c... telegram
-    """
-    show(call(ctx, "channel.resume", bot=bot, channel=channel_name), as_json)
-
-
-@channel.command()
-@click.argument("bot", type=BOT)
-@click.argument("channel_name", type=SET_CHANNEL, metavar="CHANNEL")
-@click.option("--yes", is_flag=True, help="Confirm the removal.")
-@json_option
-@click.pass_context
-def remove(ctx: click.Context, bot: str, channel_name: str, yes: bool, as_json: bool) -> None:
-    """Remove a channel of a bot with its tokens.
-
-    Its conversations are kept. Visitors of a removed web channel cannot continue theirs.
-
-    \b
-    Examples:
-      chatsvc channel remove 6f1c... whatsapp --yes
-    """
-    if not yes:
-        raise click.UsageError("this deletes the channel with its tokens: add --yes")
-    show(call(ctx, "channel.remove", bot=bot, channel=channel_name), as_json)
+operation(channel, "channel.list", click.argument("bot", type=BOT), columns=COLUMNS)
+operation(channel, "channel.pause", click.argument("bot", type=BOT), click.argument("channel", type=SET_CHANNEL, metavar="CHANNEL"))
+operation(channel, "channel.resume", click.argument("bot", type=BOT), click.argument("channel", type=SET_CHANNEL, metavar="CHANNEL"))
+operation(
+    channel,
+    "channel.remove",
+    click.argument("bot", type=BOT),
+    click.argument("channel", type=SET_CHANNEL, metavar="CHANNEL"),
+    confirm=Confirm("this deletes the channel with its tokens", "removal"),
+)
 
 
 @channel.command()

@@ -11,63 +11,15 @@ import click
 
 from chatsvc.cli import progress, transcript
 from chatsvc.cli.files import OutputFile, OutputPath
-from chatsvc.cli.output import call, call_all, counted, echo, json_option, show, written
+from chatsvc.cli.operations import operation
+from chatsvc.cli.output import call, counted, echo, json_option, show, written
 from chatsvc.cli.words import ACCOUNT, BOT, CHANNEL, HANDLING
 from chatsvc.domain.terminal import indented, one_line
 
 COLUMNS = ("id", "channel", "handling", "user_id", "visitor_name", "message_count", "last_message_at")
 
 
-@click.group()
-def conversation() -> None:
-    """List, show, export and erase conversations, and take them over from the bot."""
-
-
-@conversation.command("list")
-@click.option("--bot", type=BOT, metavar="ID", help="Only the conversations of this bot.")
-@click.option("--channel", type=CHANNEL, help="Only the conversations on this channel.")
-@click.option("--search", "q", metavar="WORDS", help="Only those that have all these words, by their beginnings.")
-@click.option("--captured", is_flag=True, help="Only those with a request.")
-@click.option("--handling", type=HANDLING, help="Only those that wait for a person (waiting) or have one (operator).")
-@click.option("--limit", type=click.IntRange(1, 100_000), default=100, show_default=True, help="Maximum number of records.")
-@json_option
-@click.pass_context
-def list_(ctx: click.Context, /, limit: int, as_json: bool, **chosen: Any) -> None:
-    """List conversations, the latest message first.
-
-    Shows the channel, the visitor, and the number of messages. --search looks at the visitor's name, e-mail address, telephone number and
-    user_id, and at the words of messages and requests; case, accents and Turkish letters make no difference.
-
-    \b
-    Examples:
-      chatsvc conversation list
-      chatsvc conversation list --bot 6f1c... --limit 20
-      chatsvc conversation list --search "ayse 0532 123 45 67"
-    """
-    show(call_all(ctx, "conversation.list", most=limit, **chosen), as_json, COLUMNS)
-
-
-@conversation.command("show")
-@click.argument("conversation_id", metavar="ID")
-@click.option("--message-limit", type=click.IntRange(1, 100_000), default=100, show_default=True, help="Maximum number of messages.")
-@json_option
-@click.pass_context
-def show_(ctx: click.Context, conversation_id: str, message_limit: int, as_json: bool) -> None:
-    """Show a conversation with its newest messages.
-
-    Messages are shown oldest first, times in UTC; under a reply stand the entries that it came from, with their scores. Beside an
-    operator's message stands its delivery, and `mail` where it went to a visitor who had gone: sending, queued (tried again later), sent,
-    failed or unknown, with `mail_error` as in `mail list`. Private notes of the team come last, in JSON as `notes`.
-
-    \b
-    Examples:
-      chatsvc conversation show 90be...
-      chatsvc conversation show 90be... --message-limit 10 --json
-    """
-    found = call(ctx, "conversation.show", conversation=conversation_id, message_limit=message_limit)
-    if as_json:
-        show(found, True)
-        return
+def _print(found: dict[str, Any]) -> None:
     messages, notes = found.pop("messages"), found.pop("notes")
     show(found, False)
     for message in messages:
@@ -81,96 +33,48 @@ def show_(ctx: click.Context, conversation_id: str, message_limit: int, as_json:
         echo(f"\n{one_line(note['created_at'])}  note ({one_line(note['author'])})\n{indented(note['text'], '  ')}")
 
 
-@conversation.command()
-@click.argument("conversation_id", metavar="ID")
-@click.argument("text")
-@json_option
-@click.pass_context
-def note(ctx: click.Context, conversation_id: str, text: str, as_json: bool) -> None:
-    """Write a private note on a conversation.
-
-    The team alone sees it: not the visitor, the interface, webhooks or the model. It is in `conversation show`, in exports, and erased
-    with the visitor.
-
-    \b
-    Examples:
-      chatsvc conversation note 90be... "Asked twice for an invoice; call the accountant."
-    """
-    show(call(ctx, "conversation.note", conversation=conversation_id, text=text), as_json)
+@click.group()
+def conversation() -> None:
+    """List, show, export and erase conversations, and take them over from the bot."""
 
 
-@conversation.command()
-@click.argument("conversation_id", metavar="ID")
-@click.argument("email")
-@json_option
-@click.pass_context
-def assign(ctx: click.Context, conversation_id: str, email: str, as_json: bool) -> None:
-    """Assign a conversation to an operator; "" assigns it to nobody.
-
-    The operator finds it in the dashboard under "Mine". The bot goes on answering until somebody takes the conversation over.
-
-    \b
-    Examples:
-      chatsvc conversation assign 90be... ada@example.com
-      chatsvc conversation assign 90be... ""
-    """
-    show(call(ctx, "conversation.assign", conversation=conversation_id, email=email), as_json)
-
-
-@conversation.command()
-@click.argument("conversation_id", metavar="ID")
-@click.option("--as", "email", metavar="EMAIL", help="The operator who takes it; the default is you.")
-@click.option("--yes", is_flag=True, help="Take it from another operator.")
-@json_option
-@click.pass_context
-def take(ctx: click.Context, conversation_id: str, email: str | None, yes: bool, as_json: bool) -> None:
-    """Take a conversation over from the bot.
-
-    The bot says nothing more in it until `conversation release`, or until nobody has written for the minutes of `bot set
-    --hand-off-return`. On the interface the bot goes on answering, since its callers wait for a reply.
-
-    \b
-    Examples:
-      chatsvc conversation take 90be...
-      chatsvc conversation take 90be... --as ada@example.com --yes
-    """
-    show(call(ctx, "conversation.take", conversation=conversation_id, email=email, yes=yes or None), as_json)
-
-
-@conversation.command()
-@click.argument("conversation_id", metavar="ID")
-@click.argument("text")
-@click.option("--yes", is_flag=True, help="Take it from another operator.")
-@json_option
-@click.pass_context
-def reply(ctx: click.Context, conversation_id: str, text: str, yes: bool, as_json: bool) -> None:
-    """Write a message to the visitor, which takes the conversation.
-
-    Where an operator has the conversation, the message is written in that operator's name. It costs no allowance.
-
-    \b
-    Examples:
-      chatsvc conversation reply 90be... "Good morning, this is Ada. How can I help?"
-    """
-    done = call(ctx, "conversation.reply", conversation=conversation_id, text=text, yes=yes or None)
-    show(done if as_json else done["message"], as_json)
-
-
-@conversation.command()
-@click.argument("conversation_id", metavar="ID")
-@json_option
-@click.pass_context
-def release(ctx: click.Context, conversation_id: str, as_json: bool) -> None:
-    """Give a conversation back to the bot.
-
-    The visitor reads one notice, and the bot answers the next message. A conversation that nobody took stays with the bot.
-    Where an operator has the conversation, it is given back in that operator's name.
-
-    \b
-    Examples:
-      chatsvc conversation release 90be...
-    """
-    show(call(ctx, "conversation.release", conversation=conversation_id), as_json)
+operation(
+    conversation,
+    "conversation.list",
+    click.option("--bot", type=BOT, metavar="ID", help="Only the conversations of this bot."),
+    click.option("--channel", type=CHANNEL, help="Only the conversations on this channel."),
+    click.option("--search", "q", metavar="WORDS", help="Only those that have all these words, by their beginnings."),
+    click.option("--captured", is_flag=True, help="Only those with a request."),
+    click.option("--handling", type=HANDLING, help="Only those that wait for a person (waiting) or have one (operator)."),
+    click.option("--limit", type=click.IntRange(1, 100_000), default=100, show_default=True, help="Maximum number of records."),
+    columns=COLUMNS,
+    pages=True,
+)
+operation(
+    conversation,
+    "conversation.show",
+    click.argument("conversation", metavar="ID"),
+    click.option("--message-limit", type=click.IntRange(1, 100_000), default=100, show_default=True, help="Maximum number of messages."),
+    prints=_print,
+)
+operation(conversation, "conversation.note", click.argument("conversation", metavar="ID"), click.argument("text"))
+operation(conversation, "conversation.assign", click.argument("conversation", metavar="ID"), click.argument("email"))
+operation(
+    conversation,
+    "conversation.take",
+    click.argument("conversation", metavar="ID"),
+    click.option("--as", "email", metavar="EMAIL", help="The operator who takes it; the default is you."),
+    click.option("--yes", is_flag=True, help="Take it from another operator."),
+)
+operation(
+    conversation,
+    "conversation.reply",
+    click.argument("conversation", metavar="ID"),
+    click.argument("text"),
+    click.option("--yes", is_flag=True, help="Take it from another operator."),
+    shown=lambda done: done["message"],
+)
+operation(conversation, "conversation.release", click.argument("conversation", metavar="ID"))
 
 
 def _origin(evidence: dict[str, Any]) -> str:

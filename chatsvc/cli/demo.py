@@ -59,16 +59,26 @@ def demo(once: bool, as_json: bool) -> None:
         uvloop.run(_run(Path(folder), config.load(None), once, say))
 
 
+def _certificate(folder: Path, address: str) -> tuple[Path, Path]:
+    """Make a self-signed certificate for a day, and its key. Both are PEM files in `folder`."""
+    from chatsvc.tls.certificates import self_signed
+
+    cert_file, key_file = folder / "cert.pem", folder / "key.pem"
+    for file, pem in zip((cert_file, key_file), self_signed([address], days=1), strict=True):
+        file.write_bytes(pem)
+    return cert_file, key_file
+
+
 async def _run(folder: Path, defaults: Config, once: bool, say: Say) -> None:
     from chatsvc.app import App
-    from chatsvc.cli import certificate, demo_history
+    from chatsvc.cli import demo_history
     from chatsvc.cli.listener import Receiver
 
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     say("Starting a throw-away instance ...", {"event": "starting"})
-    pem = certificate.make(folder, "127.0.0.1")
+    pem = _certificate(folder, "127.0.0.1")
     port = _free_port()
     throw_away = replace(
         defaults,
@@ -104,7 +114,7 @@ def _free_port() -> int:
 
 async def _hook(app: App, bot: str, url: str) -> str:
     """Set the bot's webhook; gives the signing key."""
-    from chatsvc.control.users import caller_of
+    from chatsvc.privileges import caller_of
     from chatsvc.usecases import webhooks
 
     made = await webhooks.put(app.services, caller_of(os.getuid()), bot=bot, url=url, events=["request.created"])
@@ -114,7 +124,7 @@ async def _hook(app: App, bot: str, url: str) -> str:
 async def _furnish(app: App, say: Say) -> tuple[str, str, str]:
     """Make an account with a bot that knows the sample business. Returns the ids of both and a key."""
     from chatsvc import samples
-    from chatsvc.control.users import caller_of
+    from chatsvc.privileges import caller_of
     from chatsvc.usecases import accounts, bots, file_reading, keys, knowledge
 
     caller = caller_of(os.getuid())

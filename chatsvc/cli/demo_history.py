@@ -107,7 +107,7 @@ async def add_operator(app: App) -> str:
 
 async def _perform(app: App, operation: str, **arguments: object) -> Any:
     """Perform an operation as the local user, so that the audit log has it."""
-    from chatsvc.control.users import caller_of
+    from chatsvc.privileges import caller_of
     from chatsvc.usecases.administration import perform
 
     return await perform(app.services, caller_of(os.getuid()), operation, arguments)

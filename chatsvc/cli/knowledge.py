@@ -13,6 +13,7 @@ from chatsvc.cli.knowledge_questions import lint, search, unanswered
 from chatsvc.cli.knowledge_reading import parsed_knowledge, read_files, read_knowledge
 from chatsvc.cli.knowledge_sites import site
 from chatsvc.cli.knowledge_tests import test
+from chatsvc.cli.operations import operation
 from chatsvc.cli.output import call, call_all, counted, echo, json_option, show, written
 from chatsvc.cli.words import BOT
 from chatsvc.domain import terminal
@@ -113,38 +114,8 @@ def _bot_of(shown: dict[str, Any]) -> Bot:
     return Bot(**kept, account_id="", description=None, model="", active=True, messages_used=0, created_at=0, updated_at=0)
 
 
-@knowledge.command("list")
-@click.argument("bot", type=BOT)
-@json_option
-@click.pass_context
-def list_(ctx: click.Context, bot: str, as_json: bool) -> None:
-    """List a bot's entries.
-
-    Shows the language, the other phrasings, and the file of each entry.
-
-    \b
-    Examples:
-      chatsvc knowledge list 6f1c...
-      chatsvc knowledge list 6f1c... --json
-    """
-    show(call(ctx, "knowledge.list", bot=bot), as_json, COLUMNS)
-
-
-@knowledge.command()
-@click.argument("bot", type=BOT)
-@click.argument("entry")
-@json_option
-@click.pass_context
-def remove(ctx: click.Context, bot: str, entry: str, as_json: bool) -> None:
-    """Remove one entry from a bot's knowledge.
-
-    ENTRY is an id from `knowledge list`. Adding its file again restores the entry.
-
-    \b
-    Examples:
-      chatsvc knowledge remove 6f1c... 90be...
-    """
-    show(call(ctx, "knowledge.remove", bot=bot, entry=entry), as_json)
+operation(knowledge, "knowledge.list", click.argument("bot", type=BOT), columns=COLUMNS)
+operation(knowledge, "knowledge.remove", click.argument("bot", type=BOT), click.argument("entry"))
 
 
 @knowledge.command()
@@ -171,23 +142,13 @@ def history(ctx: click.Context, bot: str, change: str | None, limit: int, as_jso
     show(rows, as_json, ("id", "at", "by", "kind", "title", "undone"))
 
 
-@knowledge.command()
-@click.argument("bot", type=BOT)
-@click.argument("change")
-@json_option
-@click.pass_context
-def undo(ctx: click.Context, bot: str, change: str, as_json: bool) -> None:
-    """Take one change to a bot's knowledge back.
-
-    CHANGE is an id from `knowledge history`. It is refused where later changes touch the same entries. Taking it back is a change too,
-    which can be taken back itself.
-
-    \b
-    Examples:
-      chatsvc knowledge undo 6f1c... 51ad...
-    """
-    done = call(ctx, "knowledge.undo", bot=bot, change=change)
-    show(done if as_json else {name: value for name, value in done.items() if not name.startswith("entries_")}, as_json)
+operation(
+    knowledge,
+    "knowledge.undo",
+    click.argument("bot", type=BOT),
+    click.argument("change"),
+    shown=lambda done: {name: value for name, value in done.items() if not name.startswith("entries_")},
+)
 
 
 @knowledge.command()

@@ -8,14 +8,29 @@ from typing import Any
 import click
 
 from chatsvc.cli import progress
+from chatsvc.cli.operations import Confirm, operation
 from chatsvc.cli.output import call, echo, json_option, show
 from chatsvc.cli.words import BOT
 from chatsvc.domain.errors import CommandError
 from chatsvc.domain.terminal import one_line
+from chatsvc.domain.websites import EVERY_DAYS, MOST_PAGES
 
 COLUMNS = ("id", "url", "state", "reason", "read_at", "changes")
 PAGES = ("url", "state", "reason", "entries")
 _EVERY_S = 0.5
+
+
+def _given(given: dict[str, Any]) -> dict[str, Any]:
+    return {**given, "include": list(given["include"]), "exclude": list(given["exclude"]), "review": given["review"] == "on"}
+
+
+def _print(found: dict[str, Any]) -> None:
+    difference, pages, edited = found.pop("difference"), found.pop("pages"), found.pop("edited")
+    show(found, False)
+    for kind, entries in {**(difference or {}), "edited": edited}.items():
+        for one in entries:
+            echo(one_line(f"{kind:<8} {one['question']} ({one['source']})"))
+    show(pages, False, PAGES)
 
 
 @click.group()
@@ -32,72 +47,22 @@ def site() -> None:
     """
 
 
-@site.command()
-@click.argument("bot", type=BOT)
-@click.argument("url")
-@click.option("--include", metavar="GLOB", multiple=True, help="Read only pages whose path fits, such as '/help/*'; may be repeated.")
-@click.option("--exclude", metavar="GLOB", multiple=True, help="Leave out pages whose path fits; may be repeated.")
-@click.option("--max-pages", type=int, default=200, show_default=True, help="Maximum number of pages.")
-@click.option("--every", "every_days", type=int, metavar="DAYS", default=7, show_default=True, help="Read again; 0 is only by hand.")
-@click.option("--review", type=click.Choice(["on", "off"]), default="on", show_default=True, help="Whether a draft waits for `apply`.")
-@json_option
-@click.pass_context
-def add(ctx: click.Context, /, bot: str, url: str, as_json: bool, **given: Any) -> None:
-    """Add a website to a bot's knowledge; the service reads it in the background.
-
-    Pages come from the sitemap, else from links of the same host. robots.txt is kept, and a page a second is read. Sites on private
-    addresses are refused unless `website.allowed_networks` has them.
-
-    \b
-    Examples:
-      chatsvc knowledge site add 6f1c... https://www.example.com
-      chatsvc knowledge site add 6f1c... https://www.example.com/tr/ --include '/tr/*' --exclude '/tr/blog/*' --review off
-    """
-    review = given.pop("review") == "on"
-    include, exclude = list(given.pop("include")), list(given.pop("exclude"))
-    show(call(ctx, "site.add", bot=bot, url=url, include=include, exclude=exclude, review=review, **given), as_json)
-
-
-@site.command("list")
-@click.argument("bot", type=BOT)
-@json_option
-@click.pass_context
-def list_(ctx: click.Context, bot: str, as_json: bool) -> None:
-    """List the websites of a bot.
-
-    Shows the state of each (idle, reading, review, failed) with the reason of a failure.
-
-    \b
-    Examples:
-      chatsvc knowledge site list 6f1c...
-    """
-    show(call(ctx, "site.list", bot=bot), as_json, COLUMNS)
-
-
-@site.command("show")
-@click.argument("id_", metavar="ID")
-@json_option
-@click.pass_context
-def show_(ctx: click.Context, id_: str, as_json: bool) -> None:
-    """Show a website: its pages with what became of them, and the draft that waits.
-
-    The draft (`difference`) has the entries that would be added, changed and removed, and those that a person has edited and that stay
-    (`kept`). Its page in the dashboard compares answers to past questions.
-
-    \b
-    Examples:
-      chatsvc knowledge site show 90be... --json
-    """
-    found = call(ctx, "site.show", site=id_)
-    if as_json:
-        show(found, True)
-        return
-    difference, pages, edited = found.pop("difference"), found.pop("pages"), found.pop("edited")
-    show(found, False)
-    for kind, entries in {**(difference or {}), "edited": edited}.items():
-        for one in entries:
-            echo(one_line(f"{kind:<8} {one['question']} ({one['source']})"))
-    show(pages, False, PAGES)
+operation(
+    site,
+    "site.add",
+    click.argument("bot", type=BOT),
+    click.argument("url"),
+    click.option("--include", metavar="GLOB", multiple=True, help="Read only pages whose path fits, such as '/help/*'; may be repeated."),
+    click.option("--exclude", metavar="GLOB", multiple=True, help="Leave out pages whose path fits; may be repeated."),
+    click.option("--max-pages", type=int, default=MOST_PAGES, show_default=True, help="Maximum number of pages."),
+    click.option(
+        "--every", "every_days", type=int, metavar="DAYS", default=EVERY_DAYS, show_default=True, help="Read again; 0 is only by hand."
+    ),
+    click.option("--review", type=click.Choice(["on", "off"]), default="on", show_default=True, help="Whether a draft waits for `apply`."),
+    arguments=_given,
+)
+operation(site, "site.list", click.argument("bot", type=BOT), columns=COLUMNS)
+operation(site, "site.show", click.argument("site", metavar="ID"), prints=_print)
 
 
 @site.command()
@@ -124,52 +89,6 @@ def sync(ctx: click.Context, id_: str, as_json: bool) -> None:
         raise CommandError(f"the website could not be read: {found['reason']}")
 
 
-@site.command()
-@click.argument("id_", metavar="ID")
-@json_option
-@click.pass_context
-def apply(ctx: click.Context, id_: str, as_json: bool) -> None:
-    """Apply the draft that waits for a website.
-
-    The change stands in `knowledge history` and can be taken back.
-
-    \b
-    Examples:
-      chatsvc knowledge site apply 90be...
-    """
-    show(call(ctx, "site.apply", site=id_), as_json)
-
-
-@site.command()
-@click.argument("id_", metavar="ID")
-@json_option
-@click.pass_context
-def discard(ctx: click.Context, id_: str, as_json: bool) -> None:
-    """Discard the draft that waits for a website.
-
-    The next reading makes another one.
-
-    \b
-    Examples:
-      chatsvc knowledge site discard 90be...
-    """
-    show(call(ctx, "site.discard", site=id_), as_json)
-
-
-@site.command()
-@click.argument("id_", metavar="ID")
-@click.option("--yes", is_flag=True, help="Confirm the removal.")
-@json_option
-@click.pass_context
-def remove(ctx: click.Context, id_: str, yes: bool, as_json: bool) -> None:
-    """Remove a website with its entries.
-
-    The removal of the entries stands in `knowledge history` and can be taken back.
-
-    \b
-    Examples:
-      chatsvc knowledge site remove 90be... --yes
-    """
-    if not yes:
-        raise click.UsageError("this removes the website and its entries: add --yes")
-    show(call(ctx, "site.remove", site=id_), as_json)
+operation(site, "site.apply", click.argument("site", metavar="ID"))
+operation(site, "site.discard", click.argument("site", metavar="ID"))
+operation(site, "site.remove", click.argument("site", metavar="ID"), confirm=Confirm("this removes the website and its entries", "removal"))

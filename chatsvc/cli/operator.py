@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from chatsvc.cli.output import call, call_all, echo, json_option, show
+from chatsvc.cli.operations import operation
 from chatsvc.cli.words import ACCOUNT, Word
 
 COLUMNS = ("email", "name", "admin", "roles", "set_up", "second_factor", "created_at")
@@ -14,6 +14,14 @@ SESSION_COLUMNS = ("id", "browser", "address", "created_at", "last_seen_at")
 ROLE = Word("role", "reader", "editor", "owner", "none")
 LANGUAGE = Word("language", "tr", "en")
 NOTICE = Word("notice", "waiting", "request", "appointment", "webhook", "none")
+
+
+def _keep(made: dict[str, Any]) -> str | None:
+    return "Keep the link now: it is not shown again." if made["link"] is not None else None
+
+
+def _flat(one: dict[str, Any]) -> dict[str, Any]:
+    return {**one, "roles": " ".join(f"{held['account']} {held['role']}" for held in one["roles"])}
 
 
 @click.group()
@@ -25,149 +33,40 @@ def operator() -> None:
     """
 
 
-@operator.command()
-@click.argument("email")
-@click.option("--admin", is_flag=True, help="An administrator of the installation.")
-@click.option("--account", type=ACCOUNT, metavar="ID", help="The account of the role; optional when there is only one account.")
-@click.option("--role", type=ROLE, metavar="ROLE", help="reader, editor or owner.")
-@click.option("--name", metavar="NAME", help="The operator's name, as visitors and colleagues see it.")
-@click.option("--language", type=LANGUAGE, metavar="L", help="Language of the pages, tr or en; else the browser's.")
-@json_option
-@click.pass_context
-def add(
-    ctx: click.Context,
-    email: str,
-    admin: bool,
-    account: str | None,
-    role: str | None,
-    name: str | None,
-    language: str | None,
-    as_json: bool,
-) -> None:
-    """Add an operator; prints a link to choose a password.
-
-    The link works once, for 24 hours. Send it to nobody else: it lets its holder in. `operator link` makes a new one.
-
-    \b
-    Examples:
-      chatsvc operator add ada@example.com --admin
-      chatsvc operator add selin@example.com --account 6f1c... --role editor --language tr
-    """
-    made = call(ctx, "operator.add", email=email, admin=admin or None, account=account, role=role, name=name, language=language)
-    _show_one(made, as_json)
-
-
-@operator.command("list")
-@click.option("--account", type=ACCOUNT, metavar="ID", help="Only operators with a role in this account.")
-@json_option
-@click.pass_context
-def list_(ctx: click.Context, account: str | None, as_json: bool) -> None:
-    """List operators with their roles, oldest first.
-
-    `set_up` tells whether the operator has chosen a password, `second_factor` whether signing in takes a code too.
-
-    \b
-    Examples:
-      chatsvc operator list
-      chatsvc operator list --account 6f1c... --json
-    """
-    found = call_all(ctx, "operator.list", account=account)
-    show(found if as_json else [_flat(one) for one in found], as_json, COLUMNS)
-
-
-@operator.command("set")
-@click.argument("email")
-@click.option("--account", type=ACCOUNT, metavar="ID", help="The account of the role; optional when there is only one account.")
-@click.option("--role", type=ROLE, metavar="ROLE", help="reader, editor or owner; none takes the role away.")
-@click.option(
-    "--notice", "notices", multiple=True, type=NOTICE, metavar="N", help="Mail about: waiting, request, appointment, webhook; or none."
+operation(
+    operator,
+    "operator.add",
+    click.argument("email"),
+    click.option("--admin", is_flag=True, help="An administrator of the installation."),
+    click.option("--account", type=ACCOUNT, metavar="ID", help="The account of the role; optional when there is only one account."),
+    click.option("--role", type=ROLE, metavar="ROLE", help="reader, editor or owner."),
+    click.option("--name", metavar="NAME", help="The operator's name, as visitors and colleagues see it."),
+    click.option("--language", type=LANGUAGE, metavar="L", help="Language of the pages, tr or en; else the browser's."),
+    told=_keep,
 )
-@click.option("--name", metavar="NAME", help="The operator's name, as visitors and colleagues see it.")
-@click.option("--language", type=LANGUAGE, metavar="L", help="Language of the pages, tr or en.")
-@click.option("--timezone", metavar="ZONE", help='Zone of the times on pages, such as Europe/London; "" for the bot\'s.')
-@click.option("--admin/--no-admin", default=None, help="Whether an administrator of the installation.")
-@json_option
-@click.pass_context
-def set_(
-    ctx: click.Context,
-    email: str,
-    account: str | None,
-    role: str | None,
-    notices: tuple[str, ...],
-    name: str | None,
-    language: str | None,
-    timezone: str | None,
-    admin: bool | None,
-    as_json: bool,
-) -> None:
-    """Change an operator's role, notices, name, language, time zone or administration.
-
-    Sessions follow at once. One --account and --role adds or changes one role; --notice may be repeated, and replaces all notices.
-    The notice webhook (deliveries that failed) is for owners and administrators.
-
-    \b
-    Examples:
-      chatsvc operator set selin@example.com --account 6f1c... --role owner
-      chatsvc operator set selin@example.com --notice waiting --notice request
-    """
-    given: dict[str, Any] = {"notices": list(notices) or None, "name": name, "language": language, "timezone": timezone, "admin": admin}
-    show(call(ctx, "operator.set", email=email, account=account, role=role, **given), as_json)
-
-
-@operator.command()
-@click.argument("email")
-@json_option
-@click.pass_context
-def link(ctx: click.Context, email: str, as_json: bool) -> None:
-    """Make a new link to choose a password; earlier links end.
-
-    Its use ends all sessions and the second factor of the operator.
-
-    \b
-    Examples:
-      chatsvc operator link ada@example.com
-    """
-    _show_one(call(ctx, "operator.link", email=email), as_json)
-
-
-@operator.command()
-@click.argument("email")
-@json_option
-@click.pass_context
-def sessions(ctx: click.Context, email: str, as_json: bool) -> None:
-    """List where an operator is signed in, newest first.
-
-    A session ends after 12 hours without use, after 30 days in all, and with a new password. `operator link` ends them all once its link
-    is used.
-
-    \b
-    Examples:
-      chatsvc operator sessions ada@example.com
-    """
-    show(call(ctx, "operator.sessions", email=email), as_json, SESSION_COLUMNS)
-
-
-@operator.command()
-@click.argument("email")
-@json_option
-@click.pass_context
-def remove(ctx: click.Context, email: str, as_json: bool) -> None:
-    """Remove an operator; all sessions end at once. The last administrator cannot be removed.
-
-    The audit log keeps what the operator did.
-
-    \b
-    Examples:
-      chatsvc operator remove selin@example.com
-    """
-    show(call(ctx, "operator.remove", email=email), as_json)
-
-
-def _show_one(made: dict[str, Any], as_json: bool) -> None:
-    show(made, as_json)
-    if not as_json and made["link"] is not None:
-        echo("Keep the link now: it is not shown again.", err=True)
-
-
-def _flat(one: dict[str, Any]) -> dict[str, Any]:
-    return {**one, "roles": " ".join(f"{held['account']} {held['role']}" for held in one["roles"])}
+operation(
+    operator,
+    "operator.list",
+    click.option("--account", type=ACCOUNT, metavar="ID", help="Only operators with a role in this account."),
+    columns=COLUMNS,
+    pages=True,
+    shown=lambda found: [_flat(one) for one in found],
+)
+operation(
+    operator,
+    "operator.set",
+    click.argument("email"),
+    click.option("--account", type=ACCOUNT, metavar="ID", help="The account of the role; optional when there is only one account."),
+    click.option("--role", type=ROLE, metavar="ROLE", help="reader, editor or owner; none takes the role away."),
+    click.option(
+        "--notice", "notices", multiple=True, type=NOTICE, metavar="N", help="Mail about: waiting, request, appointment, webhook; or none."
+    ),
+    click.option("--name", metavar="NAME", help="The operator's name, as visitors and colleagues see it."),
+    click.option("--language", type=LANGUAGE, metavar="L", help="Language of the pages, tr or en."),
+    click.option("--timezone", metavar="ZONE", help='Zone of the times on pages, such as Europe/London; "" for the bot\'s.'),
+    click.option("--admin/--no-admin", default=None, help="Whether an administrator of the installation."),
+    arguments=lambda given: {**given, "notices": list(given["notices"]) or None},
+)
+operation(operator, "operator.link", click.argument("email"), told=_keep)
+operation(operator, "operator.sessions", click.argument("email"), columns=SESSION_COLUMNS)
+operation(operator, "operator.remove", click.argument("email"))

@@ -54,9 +54,8 @@ def copy(ctx: click.Context, url: str, password_file: InputFile | None, as_json:
       chatsvc store copy --to 'postgresql://chatsvc@/chatsvc?host=/run/postgresql' --json
     """
     from chatsvc.control.rendering import installation as installation_json
-    from chatsvc.control.users import caller_of
     from chatsvc.domain.times import now_ms
-    from chatsvc.privileges import STARTED_BY
+    from chatsvc.privileges import STARTED_BY, caller_of
     from chatsvc.usecases import store_copy
 
     settings = _settings(url, password_file)

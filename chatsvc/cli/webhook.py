@@ -10,7 +10,8 @@ import click
 from chatsvc.cli import progress
 from chatsvc.cli.files import InputFile, InputPath
 from chatsvc.cli.main import load_config
-from chatsvc.cli.output import call, call_all, echo, json_option, show
+from chatsvc.cli.operations import operation
+from chatsvc.cli.output import call, json_option, show
 from chatsvc.cli.words import BOT, EVENT
 from chatsvc.domain.errors import CommandError
 
@@ -18,87 +19,32 @@ ATTEMPT_COLUMNS = ("id", "at", "event", "record_id", "success", "status_code", "
 KEEP_IT = "Keep the signing key now: it is not shown again."
 
 
+def _given(given: dict[str, Any]) -> dict[str, Any]:
+    if given.pop("pull") == (given["url"] is not None):
+        raise click.UsageError("give a URL or --pull, one of them")
+    return {**given, "events": list(given["events"])}
+
+
 @click.group()
 def webhook() -> None:
     """Webhooks: where a bot's requests and appointments are sent, and what became of each delivery."""
 
 
-@webhook.command("set")
-@click.argument("bot", type=BOT)
-@click.argument("url", required=False)
-@click.option("--pull", is_flag=True, help="Record events without sending; fetch them with `webhook forward`.")
-@click.option(
-    "--event", "events", type=EVENT, multiple=True, required=True, help="request.created or appointment.created; may be given twice."
+operation(
+    webhook,
+    "webhook.set",
+    click.argument("bot", type=BOT),
+    click.argument("url", required=False),
+    click.option("--pull", is_flag=True, help="Record events without sending; fetch them with `webhook forward`."),
+    click.option(
+        "--event", "events", type=EVENT, multiple=True, required=True, help="request.created or appointment.created; may be given twice."
+    ),
+    arguments=_given,
+    told=lambda made: KEEP_IT if "signing_key" in made else None,
 )
-@json_option
-@click.pass_context
-def set_(ctx: click.Context, /, bot: str, url: str | None, pull: bool, events: tuple[str, ...], as_json: bool) -> None:
-    """Set a bot's webhook. A new one gets a signing key, shown only once.
-
-    URL is https, on port 443 or 1024 to 65535, on the public internet; `webhooks.allowed_networks` admits networks of your own. A bot has
-    one webhook: setting it again changes the address and events and keeps the key.
-
-    \b
-    Examples:
-      chatsvc webhook set 6f1c... https://shop.example.com/hooks/chat --event request.created
-      chatsvc webhook set 6f1c... --pull --event request.created --event appointment.created
-    """
-    if pull == (url is not None):
-        raise click.UsageError("give a URL or --pull, one of them")
-    made = call(ctx, "webhook.set", bot=bot, url=url, events=list(events))
-    show(made, as_json)
-    if not as_json and "signing_key" in made:
-        echo(KEEP_IT, err=True)
-
-
-@webhook.command("show")
-@click.argument("bot", type=BOT)
-@json_option
-@click.pass_context
-def show_(ctx: click.Context, bot: str, as_json: bool) -> None:
-    """Show a bot's webhook, without its signing key.
-
-    Shows its address (none after --pull) and its events.
-
-    \b
-    Examples:
-      chatsvc webhook show 6f1c...
-    """
-    show(call(ctx, "webhook.show", bot=bot), as_json)
-
-
-@webhook.command()
-@click.argument("bot", type=BOT)
-@json_option
-@click.pass_context
-def rotate(ctx: click.Context, bot: str, as_json: bool) -> None:
-    """Make a new signing key. All events sent from now on are signed with it.
-
-    It is shown only once: give it to the receiver.
-
-    \b
-    Examples:
-      chatsvc webhook rotate 6f1c...
-    """
-    show(call(ctx, "webhook.rotate", bot=bot), as_json)
-    if not as_json:
-        echo(KEEP_IT, err=True)
-
-
-@webhook.command()
-@click.argument("bot", type=BOT)
-@json_option
-@click.pass_context
-def remove(ctx: click.Context, bot: str, as_json: bool) -> None:
-    """Remove a bot's webhook; pending events are recorded as failed.
-
-    The records of attempts are kept.
-
-    \b
-    Examples:
-      chatsvc webhook remove 6f1c...
-    """
-    show(call(ctx, "webhook.remove", bot=bot), as_json)
+operation(webhook, "webhook.show", click.argument("bot", type=BOT))
+operation(webhook, "webhook.rotate", click.argument("bot", type=BOT), told=lambda _: KEEP_IT)
+operation(webhook, "webhook.remove", click.argument("bot", type=BOT))
 
 
 def _signing_key(file: InputFile) -> str:
@@ -116,40 +62,15 @@ def _end(attempts: list[dict[str, Any]]) -> None:
         raise CommandError(f"{what} failed: {', '.join(sorted({str(attempt['error']) for attempt in failed}))}")
 
 
-@webhook.command()
-@click.argument("bot", type=BOT)
-@json_option
-@click.pass_context
-def test(ctx: click.Context, bot: str, as_json: bool) -> None:
-    """Send a test event now and show the outcome; exit status 1 when it failed.
-
-    Its data contains `is_test: true`. It waits at most `webhooks.timeout_s` (10 seconds) for the receiver.
-
-    \b
-    Examples:
-      chatsvc webhook test 6f1c...
-    """
-    attempt = call(ctx, "webhook.test", bot=bot)
-    show(attempt, as_json)
-    _end([attempt])
-
-
-@webhook.command()
-@click.argument("bot", type=BOT)
-@click.option("--limit", type=click.IntRange(1, 10_000), default=20, show_default=True, help="Maximum number of records.")
-@json_option
-@click.pass_context
-def attempts(ctx: click.Context, bot: str, limit: int, as_json: bool) -> None:
-    """List the attempts to deliver a bot's events, newest first.
-
-    Shows the response's status or the reason of the failure, and the duration in milliseconds.
-
-    \b
-    Examples:
-      chatsvc webhook attempts 6f1c...
-      chatsvc webhook attempts 6f1c... --limit 500 --json
-    """
-    show(call_all(ctx, "webhook.attempts", bot=bot, most=limit), as_json, ATTEMPT_COLUMNS)
+operation(webhook, "webhook.test", click.argument("bot", type=BOT), ends=lambda attempt: _end([attempt]))
+operation(
+    webhook,
+    "webhook.attempts",
+    click.argument("bot", type=BOT),
+    click.option("--limit", type=click.IntRange(1, 10_000), default=20, show_default=True, help="Maximum number of records."),
+    columns=ATTEMPT_COLUMNS,
+    pages=True,
+)
 
 
 def _resend_failed(ctx: click.Context, bot: str, since: str) -> list[dict[str, Any]]:

@@ -183,7 +183,6 @@ class Section:
         return None if path is None else self.source.folder / path
 
     def folder(self, key: str, default: str) -> Path:
-        """A path with a default."""
         return self.source.folder / self.text(key, _path_text, default)
 
 

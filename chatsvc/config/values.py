@@ -80,11 +80,19 @@ def line(text: str) -> str:
     return text
 
 
-def name(text: str) -> str:
-    """Read the name of a tier or a plan."""
-    if not _NAME.fullmatch(text):
-        raise ValueError("expected a name of at most 64 letters, digits, dots, hyphens and underscores, beginning with a letter or digit")
-    return text
+def _matching(pattern: re.Pattern[str], expected: str) -> Callable[[str], str]:
+    def read(text: str) -> str:
+        if not pattern.fullmatch(text):
+            raise ValueError(expected)
+        return text
+
+    return read
+
+
+name = _matching(_NAME, "expected a name of at most 64 letters, digits, dots, hyphens and underscores, beginning with a letter or digit")
+master_key = _matching(_MASTER_KEY, "expected a master key: 64 hexadecimal digits, as `openssl rand -hex 32` makes them")
+email = _matching(_EMAIL, "expected an e-mail address, such as admin@example.com")
+telegram_token = _matching(_TELEGRAM_TOKEN, "expected the token of a bot, as @BotFather gives it")
 
 
 def plan_name(text: str) -> str:
@@ -109,13 +117,6 @@ def key(text: str) -> str:
     """A secret that goes into an HTTP header as it is."""
     if not text or not all("!" <= character <= "~" for character in text):
         raise ValueError("expected a key of visible ASCII characters without spaces")
-    return text
-
-
-def master_key(text: str) -> str:
-    """256 bits in hexadecimal."""
-    if not _MASTER_KEY.fullmatch(text):
-        raise ValueError("expected a master key: 64 hexadecimal digits, as `openssl rand -hex 32` makes them")
     return text
 
 
@@ -173,13 +174,6 @@ def domain(text: str) -> str:
     return text.lower()
 
 
-def email(text: str) -> str:
-    """An address to be written to, as far as one can tell by looking."""
-    if not _EMAIL.fullmatch(text):
-        raise ValueError("expected an e-mail address, such as admin@example.com")
-    return text
-
-
 def mailbox(text: str) -> tuple[str, str]:
     """The sender of mails: name ("" for none) and address."""
     match = _MAILBOX.fullmatch(text.strip())
@@ -200,13 +194,6 @@ def login(text: str) -> str:
     """A user name or a password: what can be typed, in ASCII."""
     if not text or not all(" " <= character <= "~" for character in text):
         raise ValueError("expected printable ASCII characters")
-    return text
-
-
-def telegram_token(text: str) -> str:
-    """A bot's token, as @BotFather gives it."""
-    if not _TELEGRAM_TOKEN.fullmatch(text):
-        raise ValueError("expected the token of a bot, as @BotFather gives it")
     return text
 
 

@@ -8,9 +8,8 @@ from typing import IO, Any
 
 from chatsvc.config import Config
 from chatsvc.control.rendering import RENDERERS
-from chatsvc.control.users import caller_of
 from chatsvc.domain.times import now_ms
-from chatsvc.privileges import STARTED_BY
+from chatsvc.privileges import STARTED_BY, caller_of
 from chatsvc.store import facts, webhook_events
 from chatsvc.store.folder import Folder, FolderInUse
 from chatsvc.store.master_key import MasterKey

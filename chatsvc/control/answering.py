@@ -38,5 +38,4 @@ async def answer(services: Services, caller: Caller, raw: bytes) -> dict[str, An
 
 
 def refused(refusal: Refused) -> dict[str, Any]:
-    """Make the answer of a refusal."""
     return {"refused": {"code": refusal.code, "facts": refusal.facts}}

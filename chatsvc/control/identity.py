@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
 from pathlib import Path
 
-from chatsvc import config
+from chatsvc import config, translations
 from chatsvc.config import Config, ConfigDocument
 from chatsvc.control import client
 from chatsvc.domain.errors import CommandError
@@ -87,6 +87,11 @@ class Identity:
             operation.function()
         for module in (*_LATE, *self._late, *late):
             import_module(module)
+        # Sentences too are read before: the folder of the program may be root's alone.
+        if self._listens:
+            translations.texts()
+        for name in translations.OF_COMMANDS:
+            translations.section(name)
         if self._before:
             self._before()
         if folder is not None:

@@ -19,8 +19,8 @@ from typing import Any, cast
 from chatsvc.control import framing
 from chatsvc.control.alone import detached_file
 from chatsvc.control.client import SOCKET
-from chatsvc.control.users import caller_of
 from chatsvc.domain.actors import Caller
+from chatsvc.privileges import caller_of
 
 log = logging.getLogger(__name__)
 

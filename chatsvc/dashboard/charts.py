@@ -37,6 +37,38 @@ def bars(values: Sequence[float], texts: Sequence[str]) -> Chart:
     return Chart(len(values) * SLOT, top, made)
 
 
+class Stack(NamedTuple):
+    """A bar of several values, one above the other: the outline of each that is not zero, with its place among them."""
+
+    parts: list[tuple[int, str]]
+    text: str
+    unfinished: bool
+
+
+class StackedChart(NamedTuple):
+    """A chart of stacked bars. `names` are those of the values, `top` is the value at its upper edge."""
+
+    names: Sequence[str]
+    width: int
+    top: float
+    stacks: list[Stack]
+
+
+def stacks(names: Sequence[str], values: Sequence[Sequence[float]], texts: Sequence[str]) -> StackedChart:
+    """Lay out a bar for each list of values; the last one is unfinished."""
+    top = _ceiling(max(map(sum, values), default=0))
+    made = []
+    for place, (stack, text) in enumerate(zip(values, texts, strict=True)):
+        x, floor, parts = place * SLOT + (SLOT - BAR) / 2, HEIGHT, []
+        for series, value in enumerate(stack):
+            height = HEIGHT * value / top
+            if value:
+                parts.append((series, f"M{x:g} {floor:.5g}v-{height:.5g}h{BAR:g}v{height:.5g}z"))
+            floor -= height
+        made.append(Stack(parts, text, place == len(values) - 1))
+    return StackedChart(names, len(values) * SLOT, top, made)
+
+
 def _ceiling(value: float) -> float:
     """Return a round number that is not smaller; 1 for nothing."""
     if value <= 0:

@@ -22,6 +22,8 @@ CENT = 10_000  # micro-dollars
 
 def number(value: float, language: str, digits: int = 0) -> str:
     """Write a number: `1.234,50` in Turkish, `1,234.50` in English."""
+    if type(value) is int and 0 <= value < 1000 and not digits:
+        return str(value)  # most numbers of a page
     shown = f"{value:,.{digits}f}"
     return shown.translate(_TURKISH) if language == "tr" else shown
 
@@ -59,7 +61,6 @@ def date(instant: int, language: str, zone: str = "UTC") -> str:
 
 
 def day(there: calendar_date, language: str) -> str:
-    """Write a day as `date` does."""
     return f"{there.day} {_MONTHS[language][there.month - 1]} {there.year}"
 
 

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Container, Iterable, Mapping, Sequenc
 from functools import cached_property, partial
 from typing import Any
 
+from chatsvc import translations
 from chatsvc.dashboard import catalogue, formats, navigation, reasons, responses, session_cookie, visitors
 from chatsvc.dashboard.fields import Fields
 from chatsvc.dashboard.local_paths import local, with_query
@@ -64,7 +65,6 @@ class Page:
 
     @property
     def session(self) -> OperatorSession:
-        """The session of the operator."""
         return self._known.session
 
     @property
@@ -87,7 +87,6 @@ class Page:
 
     @cached_property
     def account(self) -> Account | None:
-        """The account of the page."""
         return next((one for one in self.accounts if one.id == self.account_id), None)
 
     def may_see(self, access: Access) -> bool:
@@ -182,10 +181,10 @@ class Page:
             "page": self,
             "language": language,
             "t": self.text,
-            "has": catalogue.has,
+            "has": translations.has,
             "url": self.url,
             "fault": None,
-            "notice": self.text(f"done.{done}") if self.is_signed_in and catalogue.has(f"done.{done}") else None,
+            "notice": self.text(f"done.{done}") if self.is_signed_in and translations.has(f"done.{done}") else None,
             "number": partial(formats.number, language=language),
             "percent": partial(formats.percent, language=language),
             "money": partial(formats.money, language=language),
@@ -232,7 +231,6 @@ class Page:
         return navigation.links(navigation.MENU, self.request.path, self._templates, self.may_see) if self.is_signed_in else []
 
     def bot_tabs(self, bot: str) -> list[navigation.MenuLink]:
-        """The tabs of a bot's pages."""
         return navigation.links(navigation.BOT_TABS, self.request.path, self._templates, self.may_see, bot=bot)
 
     def redirect(self, path: str, done: str | None = None) -> HttpResponse:

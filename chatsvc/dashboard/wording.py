@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, cast
 
+from chatsvc import translations
 from chatsvc.dashboard import catalogue
 from chatsvc.domain import bot_file_faults, opening_hours
-from chatsvc.domain.knowledge_files.faults import WORDS, FileFault
+from chatsvc.domain.knowledge_files.faults import FileFault
 from chatsvc.domain.refusals import Refused
 
 # Facts that are names of fields or roles, and the file that translates them.
@@ -17,7 +18,7 @@ _SECTIONS = {"field": "fields", "role": "roles", "roles": "roles", "rule": "targ
 def sentence(language: str, refusal: Refused) -> str:
     """Word a refusal in a language of the dashboard."""
     key = f"refusals.{refusal.code}"
-    if not catalogue.has(key):
+    if not translations.has(key):
         key = "refusals.unexpected_fault"
     return catalogue.text(language, key, **_shown(language, refusal.facts))
 
@@ -48,6 +49,7 @@ _FIELDS = {
     "site_invalid": "site",
     "too_many_sites": "site",
     "color_invalid": "color",
+    "logo_invalid": "logo",
     "web_address_invalid": "privacy_url",
     "phone_number_id_invalid": "phone_number_id",
     "token_invalid": "token",
@@ -103,8 +105,9 @@ def fault_line(language: str, fault: Any, file: str = "") -> str:
         return str(fault)
     if "unit" in fault:
         said = FileFault(fault["line"], fault["code"], fault["facts"]).sentence(language)
-        return f"{fault['file']}, {WORDS[fault['unit']].of(language)} {fault['line']}: {said}"
-    if fault["code"] in bot_file_faults.SENTENCES:
+        unit = translations.template(language, f"file_words.{fault['unit']}")
+        return f"{fault['file']}, {unit} {fault['line']}: {said}"
+    if translations.has(f"bot_file_faults.{fault['code']}"):
         said = bot_file_faults.sentence(fault["code"], fault["facts"], language)
         place = f"{file}:{fault['line']}:{fault['column']}" if "column" in fault else _path(language, str(fault["field"]))
         return f"{place}: {said}"
@@ -123,4 +126,4 @@ def _named(language: str, section: str, value: object) -> object:
     if isinstance(value, list):
         return [_named(language, section, one) for one in value]
     key = f"{section}.{str(value).replace('.', '_')}"
-    return catalogue.text(language, key) if catalogue.has(key) else value
+    return catalogue.text(language, key) if translations.has(key) else value

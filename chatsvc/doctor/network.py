@@ -115,12 +115,11 @@ def _covers(names: frozenset[str], host: str) -> bool:
 
 def webhooks(config: Config, examined: Examined | None, *, resolve: bool = True) -> Iterator[Finding]:
     """Check webhook addresses by the rules of SPEC.md 6.4, and that their names resolve."""
-    ca_file = config.webhooks.ca_file
-    if ca_file is not None:
+    for section, ca_file in (("webhooks", config.webhooks.ca_file), ("website", config.website.ca_file)):
         try:
             client_context(ca_file)
         except OSError as problem:
-            yield report.webhooks_ca_unusable(file=str(ca_file), reason=problem.strerror or str(problem))
+            yield report.authorities_unusable(section=section, file=str(ca_file), reason=problem.strerror or str(problem))
     listeners = [] if config.server.socket else [(config.server.host, config.server.port)]
     ours = own_addresses(listeners, config.server.public_url)
     for bot, url in examined.webhooks if examined else ():

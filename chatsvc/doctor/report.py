@@ -144,7 +144,7 @@ model_lacks = _code("model_lacks", "model server", WARNING, "url", "models", "of
 model_good = _code("model_good", "model server", OK, "url")
 model_complete = _code("model_complete", "model server", OK, "url")
 
-webhooks_ca_unusable = _code("webhooks_ca_unusable", "webhooks", FAULT, "file", "reason")
+authorities_unusable = _code("authorities_unusable", "webhooks", FAULT, "section", "file", "reason")
 webhook_refused = _code("webhook_refused", "webhooks", FAULT, "bot", "reason")
 webhook_unresolved = _code("webhook_unresolved", "webhooks", FAULT, "bot", "reason")
 webhook_good = _code("webhook_good", "webhooks", OK, "bot", "host")

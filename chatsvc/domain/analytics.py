@@ -33,7 +33,6 @@ class UsageRow(NamedTuple):
 
 
 def sums(rows: Iterable[UsageRow], key: Callable[[UsageRow], Key]) -> dict[Key, UsageTotals]:
-    """Sum up rows by a key."""
     made: dict[Key, UsageTotals] = {}
     for row in rows:
         made[key(row)] = made.get(key(row), NO_USAGE).plus(row.usage)

@@ -7,8 +7,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from chatsvc import translations
 from chatsvc.domain.folding import fold
-from chatsvc.domain.wording import Sentence, worded
 
 DECISIONS = ("answer", "ask", "abstain")
 MOST_TESTS = 500
@@ -73,21 +73,6 @@ class BotTestRun(NamedTuple):
     questions: Sequence[str]
 
 
-SENTENCES: dict[str, Sentence] = {
-    "no_reply": Sentence(en="the bot has no reply", tr="botun yanıtı yok"),
-    "other_decision": Sentence(en="the decision is {found}, not {expected}", tr="karar “{found}” oldu, “{expected}” bekleniyordu"),
-    "other_entry": Sentence(
-        en="the reply comes from {found!r}, not from {expected!r}", tr="yanıt “{found}” kaydından geldi, “{expected}” bekleniyordu"
-    ),
-    "no_entry": Sentence(en="the reply comes from no entry, not from {expected!r}", tr="yanıt “{expected}” kaydından gelmedi"),
-    "not_answered": Sentence(
-        en="the bot does not answer from {expected!r} but asks back", tr="bot “{expected}” kaydıyla yanıtlamak yerine geri sordu"
-    ),
-    "text_missing": Sentence(en="the reply lacks {text!r}", tr="yanıtta “{text}” geçmiyor"),
-    "text_present": Sentence(en="the reply contains {text!r}", tr="yanıtta “{text}” geçiyor"),
-}
-
-
 def judge(test: BotTest, reply: GivenReply) -> BotTestOutcome:
     """Compare a reply with what its test expects. Case, accents and white space do not count in texts."""
     why = [*_of_search(test, reply), *_of_text(test, reply.text)]
@@ -123,4 +108,4 @@ def _folded(text: str) -> str:
 
 def reasons(outcome: BotTestOutcome, language: str = "en") -> str:
     """Word why a test failed, in "en" or "tr"; empty for one that passed."""
-    return "; ".join(worded(SENTENCES, code, facts, language) for code, facts in outcome.why)
+    return "; ".join(translations.worded("test_reasons", code, facts, language) for code, facts in outcome.why)

@@ -28,6 +28,10 @@ _PHONE_NUMBER_ID = re.compile(r"[0-9]{1,20}")
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
+MOST_LOGO = 64 * 1024  # bytes of a widget's logo
+_PICTURES = {b"\x89PNG\r\n\x1a\n": "image/png", b"\xff\xd8\xff": "image/jpeg"}
+
+
 class Channel(NamedTuple):
     """A channel of a bot. `identity` is the platform's name of the bot's account there, such as a phone number's id.
 
@@ -107,6 +111,20 @@ def host_of(origin: str) -> str:
 def is_color(text: str) -> bool:
     """Report whether a text is a colour as #RRGGBB."""
     return _COLOR.fullmatch(text) is not None
+
+
+def is_dark(color: str) -> bool:
+    """Report whether white has more contrast on a colour than black (WCAG 2)."""
+    parts = [int(color[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    light = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 0.2126 * light[0] + 0.7152 * light[1] + 0.0722 * light[2] <= 0.179
+
+
+def logo_kind(data: bytes) -> str | None:
+    """Return the media type of a picture that may be a logo, by its content. None for any other file."""
+    if data.startswith(b"RIFF") and data[8:12] == b"WEBP":
+        return "image/webp"
+    return next((kind for start, kind in _PICTURES.items() if data.startswith(start)), None)
 
 
 def is_web_address(text: str) -> bool:

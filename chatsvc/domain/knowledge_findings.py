@@ -1,37 +1,14 @@
-"""Weak spots that a check of a bot's knowledge finds. Kinds with facts, and their sentences in both languages."""
+"""Weak spots that a check of a bot's knowledge finds. Kinds with facts, worded in `translations/weak_spots.yaml`."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from chatsvc.domain.wording import Sentence, worded
+from chatsvc import translations
 
-SENTENCES: dict[str, Sentence] = {  # worst first
-    "answers_another": Sentence(
-        en="“{phrasing}” of “{question}” finds “{other}” first",
-        tr="“{question}” kaydındaki “{phrasing}” sorusu önce “{other}” kaydını buluyor",
-    ),
-    "duplicate_phrasing": Sentence(
-        en="“{phrasing}” is asked by “{question}” and by “{other}”", tr="“{phrasing}” hem “{question}” hem “{other}” kaydında soruluyor"
-    ),
-    "near_duplicate": Sentence(
-        en="“{question}” and “{other}” are nearly the same: make one of them", tr="“{question}” ile “{other}” neredeyse aynı: birleştirin"
-    ),
-    "overlap": Sentence(
-        en="questions made from “{question}” are answered by “{other}”: {questions}",
-        tr="“{question}” kaydından türetilen soruları “{other}” yanıtlıyor: {questions}",
-    ),
-    "foreign_language": Sentence(
-        en="“{question}” is marked {language} and seems to be {seems}",
-        tr="“{question}” {language} olarak işaretli ama {seems} dilinde görünüyor",
-    ),
-    "easily_missed": Sentence(
-        en="“{question}” is not found by {missed} of {of} questions made from it, such as {questions}: add them as alt: lines",
-        tr="“{question}” kaydını ondan türetilen {of} sorudan {missed} tanesi bulamıyor ({questions}): bunları başka söyleniş diye ekleyin",
-    ),
-    "long_answer": Sentence(en="the answer to “{question}” has {length} characters", tr="“{question}” sorusunun yanıtı {length} karakter"),
-}
+# Worst first.
+KINDS = ("answers_another", "duplicate_phrasing", "near_duplicate", "overlap", "foreign_language", "easily_missed", "long_answer")
 
 
 class LintFinding(NamedTuple):
@@ -49,4 +26,4 @@ class LintFinding(NamedTuple):
 
     def sentence(self, language: str) -> str:
         """Word the finding in "en" or "tr"."""
-        return worded(SENTENCES, self.kind, self.facts, language)
+        return translations.worded("weak_spots", self.kind, self.facts, language)

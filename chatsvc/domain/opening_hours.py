@@ -13,30 +13,9 @@ from collections.abc import Mapping
 from itertools import groupby, pairwise
 from typing import NamedTuple
 
-from chatsvc.domain.wording import Sentence, worded
+from chatsvc import translations
 
 DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
-_EXPECTED_EN = 'write days and hours, such as "Mon-Fri 9-18, Sat 10-14" or "Pzt-Cum 09.00-18.00, pazar kapalı"'
-_EXPECTED_TR = "günleri ve saatleri “Pzt-Cum 09.00-18.00, Cmt 10-14, pazar kapalı” gibi yazın"
-SENTENCES = {
-    "unreadable": Sentence(en=f"{{text!r}} cannot be read; {_EXPECTED_EN}", tr=f"“{{text}}” okunamıyor; {_EXPECTED_TR}"),
-    "no_day": Sentence(en=f"{{text!r}} is no day; {_EXPECTED_EN}", tr=f"“{{text}}” bir gün değil; {_EXPECTED_TR}"),
-    "no_time": Sentence(en="{text} is no time of day", tr="{text} bir saat değil"),
-    "day_expected": Sentence(
-        en=f"{{text!r}} stands where a day is expected; {_EXPECTED_EN}", tr=f"“{{text}}” yerine bir gün gelmeli; {_EXPECTED_TR}"
-    ),
-    "no_closing_time": Sentence(
-        en=f"{{text!r}} has no closing time; {_EXPECTED_EN}", tr=f"“{{text}}” için kapanış saati yok; {_EXPECTED_TR}"
-    ),
-    "no_hours": Sentence(en=f"{{text!r}} has no hours; {_EXPECTED_EN}", tr=f"“{{text}}” için saat yok; {_EXPECTED_TR}"),
-    "closes_first": Sentence(en="{text} closes before it opens", tr="{text} aralığında kapanış açılıştan önce"),
-    "nothing": Sentence(en=f"no opening hours are given; {_EXPECTED_EN}", tr=f"çalışma saati verilmemiş; {_EXPECTED_TR}"),
-    "overlap": Sentence(en="the hours of {day} overlap", tr="{day} gününün saatleri çakışıyor"),
-    "of_days": Sentence(
-        en='write the hours of {days} like "09:00-18:30" or "09:00-12:00, 13:00-18:30", and nothing where closed',
-        tr="{days} için saatleri “09:00-18:30” ya da “09:00-12:00, 13:00-18:30” gibi yazın, kapalıysa boş bırakın",
-    ),
-}
 _TURKISH_DAYS = dict(zip(DAYS, ("pazartesi", "salı", "çarşamba", "perşembe", "cuma", "cumartesi", "pazar"), strict=True))
 _ENGLISH_DAYS = dict(zip(DAYS, ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"), strict=True))
 _NOON, _DAY = 12 * 60, 24 * 60
@@ -79,23 +58,27 @@ _TOKEN = re.compile(
 
 
 class OpeningHoursError(ValueError):
-    """Opening hours that cannot be read; `code` is one of SENTENCES."""
+    """Opening hours that cannot be read; `code` is one of `translations/opening_hours.yaml`."""
 
     def __init__(self, code: str, **facts: str) -> None:
-        super().__init__(sentence(code, facts))
+        super().__init__(code, facts)
         self.code = code
         self.facts = facts
+
+    def __str__(self) -> str:
+        """Word the fault in English."""
+        return sentence(self.code, self.facts)
 
 
 def sentence(code: str, facts: Mapping[str, str], language: str = "en") -> str:
     """Word a fault in "en" or "tr"."""
-    values = dict(facts)
+    values = {"expected": translations.template(language, "opening_hours.expected"), **facts}
     if language == "tr" and "day" in facts:
         values["day"] = _TURKISH_DAYS[facts["day"]]
     if "days" in facts:
         names = _TURKISH_DAYS if language == "tr" else _ENGLISH_DAYS
         values["days"] = ", ".join(names[one] for one in facts["days"].split(", "))
-    return worded(SENTENCES, code, values, language)
+    return translations.worded("opening_hours", code, values, language)
 
 
 class _HoursToken(NamedTuple):

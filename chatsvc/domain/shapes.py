@@ -17,6 +17,12 @@ if TYPE_CHECKING:
 Json = dict[str, object]
 
 
+def fields(record: object, *names: str) -> Json:
+    """Write fields under their names, instants in whole seconds."""
+    values = {name: getattr(record, name) for name in names}
+    return {name: times.without_fraction(value) if value is not None and name.endswith("_at") else value for name, value in values.items()}
+
+
 def chatbot(bot: Bot) -> Json:
     """Write a chatbot (SPEC.md 2.2)."""
     return {

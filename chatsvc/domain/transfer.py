@@ -11,6 +11,7 @@ from chatsvc.domain import refusals
 from chatsvc.domain.captures import APPOINTMENT_STATUSES, REQUEST_STATUSES, REQUEST_TYPES
 from chatsvc.domain.channels import DELIVERIES, FEEDBACK, SETTABLE, STATES
 from chatsvc.domain.models import CHANNELS, SUBSCRIPTION_STATUSES, Exchange
+from chatsvc.domain.quality import COUNTED
 from chatsvc.domain.transfer_values import is_consistent, is_possible
 from chatsvc.domain.whatsapp import ADDRESS_KINDS
 
@@ -30,11 +31,14 @@ _FIELDS = {
     " hand_off:flag hand_off_wait:number hand_off_return:number",
     "knowledge": "bot_id id question alt:texts answer language source? file? created_at:time",
     "synonyms": "bot_id words:texts source file",
+    "site": "bot_id id url include:texts exclude:texts max_pages:number every_days:number review:flag",
+    "site_entry": "bot_id site_id page key question answer language entry_id",
     "unanswered": "bot_id folded question language times:number first_asked_at:time last_asked_at:time",
     "asker": "bot_id folded channel user_id wording times:number last_asked_at:time",
     "webhook": "bot_id url? events:texts signing_key? created_at:time updated_at:time",
     "channel": "bot_id id channel state settings:object secrets:object? identity? created_at:time updated_at:time",
     "whatsapp_sends": "bot_id month sent:number",
+    "day_count": "bot_id name day:time item times:number",
     "conversation": "bot_id id channel user_id visitor_name? visitor_email? last_message_at:time created_at:time updated_at:time dialogue?"
     " source_page_host",
     "message": "conversation_id id role content created_at:time evidence:object? author? delivery? error? feedback?",
@@ -57,6 +61,7 @@ _CHOICES: dict[tuple[str, str], tuple[object, ...]] = {
     ("conversation", "channel"): CHANNELS,
     ("asker", "channel"): CHANNELS,
     ("usage", "channel"): CHANNELS,
+    ("day_count", "name"): COUNTED,
     ("bot", "fallback"): (None, "knowledge"),
     ("message", "role"): ("user", "assistant", "operator"),
     ("message", "delivery"): (None, *DELIVERIES),

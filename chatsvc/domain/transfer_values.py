@@ -8,7 +8,7 @@ from collections.abc import Callable
 from datetime import date, time
 from typing import Any
 
-from chatsvc.domain import language, names, opening_hours, times
+from chatsvc.domain import language, names, opening_hours, times, websites
 from chatsvc.domain.models import CHANNELS, Exchange
 from chatsvc.domain.whatsapp import MOST_TEXT, is_address
 
@@ -34,6 +34,10 @@ _SHAPES = {
     "record_id": _UUID,
     "delivery_id": _UUID,
     "id": _UUID,
+    "site_id": _UUID,
+    "entry_id": _UUID,
+    "site.url": re.compile(r"https?://[^\s/]\S{1,500}"),
+    "site_entry.key": re.compile(r".{1,2000}", re.DOTALL),
 }
 _LONGEST = {
     "user_id": 128,
@@ -72,7 +76,7 @@ def is_possible(kind: str, name: str, value: object, now: int) -> bool:
         return False
     if not isinstance(value, str):
         return True
-    shape, longest = _SHAPES.get(name), _LONGEST.get(name)
+    shape, longest = _SHAPES.get(f"{kind}.{name}", _SHAPES.get(name)), _LONGEST.get(name)
     if shape is not None and not shape.fullmatch(value):
         return False
     return (longest is None or len(value) <= longest) and (name not in _NOT_EMPTY or bool(value.strip()))
@@ -141,6 +145,10 @@ _CHECKS: dict[tuple[str, str], Callable[[Any], bool]] = {
     ("", "language"): language.is_tag,
     ("knowledge", "alt"): _json(_texts),
     ("synonyms", "words"): _json(_texts),
+    ("site", "include"): _json(_texts),
+    ("site", "exclude"): _json(_texts),
+    ("site", "max_pages"): range(1, websites.MAX_PAGES + 1).__contains__,
+    ("site", "every_days"): range(websites.MAX_DAYS + 1).__contains__,
     ("conversation", "dialogue"): _json(lambda value: isinstance(value, dict)),
     ("webhook", "events"): _json(lambda value: _texts(value) and 0 < len(value) == len({*value} & {*_EVENTS})),
     ("event", "event"): _SENT.__contains__,

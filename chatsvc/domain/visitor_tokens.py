@@ -31,7 +31,6 @@ def _encoded(raw: bytes) -> str:
 # A frame sends its tokens with every call.
 @lru_cache(maxsize=_KEPT)
 def sign(key: str, kind: str, *parts: str) -> str:
-    """Make a token of a kind."""
     return _token(key, kind, json.dumps(parts, separators=(",", ":")).encode())
 
 

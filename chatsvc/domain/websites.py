@@ -12,7 +12,7 @@ from html import unescape
 from typing import Any, NamedTuple
 from urllib.parse import unquote, urljoin, urlsplit, urlunsplit
 
-from chatsvc.domain.knowledge_files import KnowledgeFileError, documents
+from chatsvc.domain.knowledge_files import KnowledgeFileError, documents, page_lines
 from chatsvc.domain.knowledge_files.parsed import MAX_ANSWER, MAX_PHRASING, Gathering, is_language
 from chatsvc.domain.knowledge_files.prices import take_prices
 from chatsvc.domain.language import primary
@@ -21,6 +21,7 @@ from chatsvc.domain.models import Entry
 STATES = ("idle", "reading", "review", "failed")
 MOST_PAGES = 200  # of a site, unless its owner says otherwise
 EVERY_DAYS = 7
+MAX_PAGES, MAX_DAYS = 2_000, 365  # that an owner may say
 AGENT = "chatsvc"
 MOST_LINKS = 50_000  # addresses that are kept of one sitemap or site
 _LONGEST_URL = 500  # as that of an entry's source
@@ -235,7 +236,7 @@ def _entries_of_page(url: str, content: Mapping[str, Any], repeated: set[str], d
     said = content["language"] or ""
     language = primary(said) if is_language(said) else default
     found, sections = Gathering("", default_language=language), documents.Sections()
-    documents.replay(content["lines"], sections, repeated)
+    page_lines.replay(content["lines"], sections, repeated, content["title"])
     for question, answer in content["questions"]:
         found.entry(1, question, (), answer, language, once=False)
     for question, answer in _facts(content["facts"], language):
@@ -243,13 +244,13 @@ def _entries_of_page(url: str, content: Mapping[str, Any], repeated: set[str], d
     keys: list[str] = []
     with suppress(KnowledgeFileError):  # too many faults or entries: the rest of the page is left out
         documents.take_labelled(found, sections, language)
-        take_prices(found, list(sections.prices()), language)
+        take_prices(found, list(page_lines.prices(sections)), language)
         keys = [one.question for one in found.entries]
         for passage in sections.passages():
             keys.append(passage.key)
             found.entry(1, passage.question or content["title"], (), passage.text, language, once=False)
     for key, one in zip(keys, found.entries, strict=False):
-        says = any(map(str.isalnum, one.answer)) and any(map(str.isalnum, one.question))
+        says = any(map(str.isalnum, one.answer)) and any(map(str.isalpha, one.question))
         if says and len(one.question) <= MAX_PHRASING and len(one.answer) <= MAX_ANSWER:
             yield SiteEntry(url, key, one.question, one.answer, language, one.alt)
 

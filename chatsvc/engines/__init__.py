@@ -118,13 +118,17 @@ class Evidence(NamedTuple):
 
     @classmethod
     def of(cls, result: SearchResult) -> Self:
-        """Describe a search result."""
         return cls(_scores(result.hits), result.decision, round(result.confidence, 4))
 
     @classmethod
     def of_hits(cls, hits: Iterable[Hit]) -> Self:
         """Describe entries that were given to a model."""
         return cls(_scores(sorted(hits, key=lambda hit: -hit.score)))
+
+    @property
+    def answering(self) -> str | None:
+        """Return the entry that the reply came from first, None where no entry answered."""
+        return self.entries[0][0] if self.entries and self.decision in ("answer", None) else None
 
     def to_json(self) -> str:
         """Encode for the store."""

@@ -12,34 +12,38 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from selectolax.lexbor import LexborHTMLParser, LexborNode
+from selectolax.lexbor import LexborHTMLParser
 
 from chatsvc.domain.knowledge_files.parsed import NO_TEXT, one_line
 from chatsvc.domain.knowledge_files.webpage import lines_of_page
+from chatsvc.file_reader import page_tree
 
 CODECS = ("cp1250", "cp1251", "cp1252", "cp1253", "cp1254", "cp1256", "iso8859-2", "iso8859-5", "iso8859-7", "iso8859-15", "koi8-r")
 _ALIASES = {"iso8859-9": "cp1254", "iso8859-1": "cp1252", "ascii": "cp1252"}  # as browsers read them
 _CHARSET = re.compile(rb"""<meta[^>]{1,200}charset\s*=\s*["']?([A-Za-z0-9_:.-]{2,40})""", re.IGNORECASE)
+_UNSEEN = re.compile("[\u200b\ufeff\u00ad]")
 _TURKISH = frozenset(b"\xd0\xdd\xde\xf0\xfd\xfe")
-# Elements that are no content of the page.
-_CHROME = """
-    script, style, template, svg, iframe, noscript, nav, footer, aside, form, select, dialog, body > header, [hidden], [role=navigation],
-    [role=contentinfo], [role=dialog], [role=alertdialog], [role=search], [aria-hidden=true], [aria-label*=cookie i], [class*=cookie i],
-    [id*=cookie i], [class*=consent i], [id*=consent i], [class*=breadcrumb i], [class*=newsletter i], [class*=skip-link i],
-    [class*=share i], [class*=sidebar i], [class*=header-group i], [class*=location-header i], [class*=location-footer i],
-    [id=SITE_HEADER], [id=SITE_FOOTER], [id=header], [id=footer]
-"""
 _ROOTS = "#root, #app, #__next, #__nuxt, app-root"
-_CONTENT = frozenset({"html", "body", "main", "article"})
-_HEADING, _FEW = 120, 200  # characters of a bold line that is a heading, and of a page that a script fills in
+_FEW = 200  # characters of a page that a script fills in
 _MOST_LINKS, _MOST_NODES, _MOST_QUESTIONS = 5_000, 5_000, 1_000
+_FOOTERS, _MOST_FOOTERS = "footer, address, [role=contentinfo], [class*=footer i], [id*=footer i]", 20
+# What a footer says of how to reach a business. An address has a number, and a word such as street.
+_STREETS = (
+    r"street|st\.|road|rd\.|lane|avenue|ave\.|square|quay"
+    r"|cadde\w*|cad\.|sokak|sokağı|sok\.|sk\.|bulvarı?|mahallesi|mah\.|sitesi|köyü|meydanı"
+)
+_CONTACTS = {
+    "email": re.compile(r"(?!webmaster@)[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{2,63}){1,4}", re.IGNORECASE),
+    "telephone": re.compile(r"(?:\+|\(?0|\(\d)[\d ()/-]{8,20}\d"),
+    "address": re.compile(rf"^(?=.*\b(?:{_STREETS})(?!\w))(?=.*\d)[^@]{{8,120}}$", re.IGNORECASE),
+}
 _QUESTIONS = frozenset({"FAQPage", "QAPage"})
 _LISTS = ("openingHours", "openingHoursSpecification")
 
 
 def read(data: bytes, charset: str) -> dict[str, Any]:
     """Return what `domain.websites` makes entries of, with `links` and, where nothing can be read, `reason`."""
-    tree = LexborHTMLParser(NO_TEXT.sub("\ufffd", _decoded(data, charset)))
+    tree = LexborHTMLParser(_UNSEEN.sub("", NO_TEXT.sub("\ufffd", _decoded(data, charset))))
     root, body = tree.root, tree.body
     found: dict[str, Any] = {"title": "", "language": None, "links": [], "lines": [], "questions": [], "facts": [], "reason": None}
     if root is None or body is None:
@@ -55,10 +59,9 @@ def read(data: bytes, charset: str) -> dict[str, Any]:
         return {**found, "reason": "noindex"}
     _read_data(tree, found)
     filled_by_script = _is_filled_by_script(tree)
-    _leave_out_chrome(tree)
-    for one in tree.css("p > b:first-child, p > strong:first-child"):
-        _make_heading(tree, one)
-    found["lines"] = lines_of_page(body.html or "")
+    for rewrite in (page_tree.leave_out_chrome, page_tree.unfold_tables, page_tree.make_headings, page_tree.part_prices):
+        rewrite(tree)
+    found["lines"] = lines_of_page(page_tree.JOINED.sub("", body.html or ""))
     written = sum(len(value) for kind, value in found["lines"] if kind == "line")
     if written < _FEW and filled_by_script:
         found["reason"] = "needs_javascript"
@@ -95,39 +98,6 @@ def _is_filled_by_script(tree: LexborHTMLParser) -> bool:
     return bool(tree.css("script")) and bool(tree.css(_ROOTS) or "javascript" in told)
 
 
-def _leave_out_chrome(tree: LexborHTMLParser) -> None:
-    for one in tree.css(_CHROME):
-        if one.tag not in _CONTENT and (one.tag == "script" or not one.css_first("main, article, h1")):
-            one.decompose()
-    for one in tree.css("button"):
-        if not _is_in_heading(one):
-            one.decompose()
-
-
-def _is_in_heading(node: LexborNode) -> bool:
-    above: LexborNode | None = node.parent
-    for _ in range(4):
-        if above is None:
-            return False
-        if above.tag in {"h1", "h2", "h3", "h4", "h5", "h6", "summary", "dt"}:
-            return True
-        above = above.parent
-    return False
-
-
-def _make_heading(tree: LexborHTMLParser, bold: LexborNode) -> None:
-    """Put a heading in the place of a bold line that begins a paragraph. Pages written by hand have no other."""
-    paragraph, text, after = bold.parent, one_line(bold.text()), bold.next
-    before = bold.prev
-    if paragraph is None or not text or len(text) > _HEADING or (before is not None and before.text().strip()):
-        return
-    if (after is not None and after.tag == "br") or one_line(paragraph.text()) == text:
-        heading = tree.create_node("h5")
-        heading.insert_child(text)
-        paragraph.insert_before(heading)
-        bold.decompose()
-
-
 def _read_data(tree: LexborHTMLParser, found: dict[str, Any]) -> None:
     """Read questions and the data of businesses from schema.org's JSON-LD, and contact data from links."""
     for script in tree.css("script[type='application/ld+json' i]"):
@@ -143,13 +113,20 @@ def _read_data(tree: LexborHTMLParser, found: dict[str, Any]) -> None:
                 found["facts"].append(fact)
     if not any(fact.get("telephone") or fact.get("email") for fact in found["facts"]):
         told = {kind: _linked(tree, scheme) for kind, scheme in (("telephone", "tel:"), ("email", "mailto:"))}
+        footer = [
+            text for one in tree.css(_FOOTERS)[-_MOST_FOOTERS:] for kind, text in lines_of_page(f"<div>{one.inner_html}") if kind == "line"
+        ]
+        for name, form in _CONTACTS.items():
+            told[name] = told.get(name) or ", ".join(dict.fromkeys(match[0] for match in map(form.search, footer) if match))
         if any(told.values()):
             found["facts"].append(told)
 
 
 def _linked(tree: LexborHTMLParser, scheme: str) -> str:
     links = [(one.attributes.get("href") or "")[len(scheme) :].partition("?")[0] for one in tree.css(f"a[href^='{scheme}' i]")]
-    return ", ".join(dict.fromkeys(one_line(link.replace("%20", " ")) for link in links[:3] if link))
+    return ", ".join(
+        dict.fromkeys(one_line(link.replace("%20", " ")) for link in links[:3] if link and not link.lower().startswith("webmaster@"))
+    )
 
 
 def _list(value: Any) -> list[Any]:

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from chatsvc.domain.models import Account, Bot
 from chatsvc.store.bots import BOT_OF_ACCOUNT, bots_from_json
-from chatsvc.store.database import Connection, Database, Together, assign
+from chatsvc.store.database import Connection, Database, Together, assign, reads, told, writes
 from chatsvc.store.owners import Accounts, listed
 from chatsvc.store.tables import CHILDREN_FIRST, IMPORTING, deletion
 
@@ -41,45 +41,33 @@ _PAGE = f"""
 _COUNT = "SELECT count(*) FROM accounts WHERE deleted_at IS NULL AND (?1 IS NULL OR id IN (SELECT value FROM json_each(?1)))"
 
 
-async def create(db: Database, account: Account) -> None:
+@writes
+def create(connection: Connection, account: Account) -> None:
     """Write a new account."""
-
-    def unit(connection: Connection) -> None:
-        a = account
-        connection.execute(
-            f"INSERT INTO accounts ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            (a.id, a.name, a.plan, a.subscription_status, a.messages_limit, a.message_credits, a.created_at, a.updated_at),
-        )
-
-    await db.write(unit)
+    a = account
+    connection.execute(
+        f"INSERT INTO accounts ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        (a.id, a.name, a.plan, a.subscription_status, a.messages_limit, a.message_credits, a.created_at, a.updated_at),
+    )
 
 
-async def page(db: Database, accounts: Accounts, month: str, limit: int, after: tuple[int, str] | None = None) -> list[tuple[Account, int]]:
+@reads
+def page(
+    connection: Connection, accounts: Accounts, month: str, limit: int, after: tuple[int, str] | None = None
+) -> list[tuple[Account, int]]:
     """Read accounts with the messages used in `month`, oldest first.
 
     after: creation time and id of the last account of the page before.
     """
-
-    def unit(connection: Connection) -> list[tuple[Account, int]]:
-        rows = connection.execute(_PAGE, (listed(accounts), month, *(after or (-1, "")), limit))
-        return [(Account(*row[:-1]), row[-1]) for row in rows]
-
-    return await db.read(unit)
+    rows = connection.execute(_PAGE, (listed(accounts), month, *(after or (-1, "")), limit))
+    return [(Account(*row[:-1]), row[-1]) for row in rows]
 
 
-async def count(db: Database, accounts: Accounts) -> int:
+@reads
+def count(connection: Connection, accounts: Accounts) -> int:
     """Count the accounts among `accounts` (None for all)."""
-
-    def unit(connection: Connection) -> int:
-        total: int = connection.execute(_COUNT, (listed(accounts),)).fetchone()[0]
-        return total
-
-    return await db.read(unit)
-
-
-async def hold(db: Database, account_id: str, applied: Callable[[Holding | None], None]) -> Holding | None:
-    """The account with its bots and counts. `applied` gets it in the order of the commits, so that no later count is overwritten."""
-    return await db.write(lambda connection: holding(connection, account_id), applied)
+    total: int = connection.execute(_COUNT, (listed(accounts),)).fetchone()[0]
+    return total
 
 
 async def read(db: Database, account_id: str) -> Holding | None:
@@ -109,63 +97,51 @@ def holding(connection: Connection, account_id: str) -> Holding | None:
     return Holding(Account(*account), bots_from_json(bots), json.loads(used), Counter(json.loads(held)))
 
 
-async def update(db: Database, account_id: str, changes: Mapping[str, object], applied: Callable[[Account | None], None]) -> Account | None:
+hold = told(holding)
+
+
+@told
+def update(connection: Connection, account_id: str, changes: Mapping[str, object]) -> Account | None:
     """Write the fields named in `changes` and give the account back as it now stands. None where there is none."""
     assignments = assign(changes, CHANGEABLE)
-
-    def unit(connection: Connection) -> Account | None:
-        row = connection.execute(
-            f"UPDATE accounts SET {assignments} WHERE id = ? AND deleted_at IS NULL RETURNING {_COLUMNS}", (*changes.values(), account_id)
-        ).fetchone()
-        return Account(*row) if row else None
-
-    return await db.write(unit, applied)
+    row = connection.execute(
+        f"UPDATE accounts SET {assignments} WHERE id = ? AND deleted_at IS NULL RETURNING {_COLUMNS}", (*changes.values(), account_id)
+    ).fetchone()
+    return Account(*row) if row else None
 
 
-async def delete(db: Database, account_id: str, now: int, applied: Callable[[bool], None]) -> bool:
+@told
+def delete(connection: Connection, account_id: str, now: int) -> bool:
     """Mark the account as deleted; `sweep` removes its records later. False where there is none."""
-
-    def unit(connection: Connection) -> bool:
-        done = connection.execute("UPDATE accounts SET deleted_at = ? WHERE id = ? AND deleted_at IS NULL", (now, account_id))
-        connection.execute("UPDATE api_keys SET label = NULL, prefix = '', last_used_at = NULL WHERE account_id = ?", (account_id,))
-        return done.rowcount == 1
-
-    return await db.write(unit, applied)
+    done = connection.execute("UPDATE accounts SET deleted_at = ? WHERE id = ? AND deleted_at IS NULL", (now, account_id))
+    connection.execute("UPDATE api_keys SET label = NULL, prefix = '', last_used_at = NULL WHERE account_id = ?", (account_id,))
+    return done.rowcount == 1
 
 
-async def arrive(db: Database, account_id: str) -> bool:
+@writes
+def arrive(connection: Connection, account_id: str) -> bool:
     """Let an account that has been imported whole be seen. False where none was being imported."""
-
-    def unit(connection: Connection) -> bool:
-        done = connection.execute("UPDATE accounts SET deleted_at = NULL WHERE id = ? AND deleted_at = ?", (account_id, IMPORTING))
-        return done.rowcount == 1
-
-    return await db.write(unit)
+    done = connection.execute("UPDATE accounts SET deleted_at = NULL WHERE id = ? AND deleted_at = ?", (account_id, IMPORTING))
+    return done.rowcount == 1
 
 
-async def abandon_imports(db: Database, account_id: str | None = None) -> None:
+@writes
+def abandon_imports(connection: Connection, account_id: str | None = None) -> None:
     """Mark the records of abandoned imports for `sweep`, of one account or of all."""
-
-    def unit(connection: Connection) -> None:
-        connection.execute("UPDATE accounts SET deleted_at = 1 WHERE deleted_at = ? AND id = coalesce(?, id)", (IMPORTING, account_id))
-
-    await db.write(unit)
+    connection.execute("UPDATE accounts SET deleted_at = 1 WHERE deleted_at = ? AND id = coalesce(?, id)", (IMPORTING, account_id))
 
 
 _DELETIONS = tuple(deletion(table) for table in CHILDREN_FIRST if table.owner)
 _SWEEP_BATCH = 1000  # rows: small enough not to delay other writers
 
 
-async def sweep(db: Database) -> bool:
+@writes
+def sweep(connection: Connection) -> bool:
     """Remove one batch of what deleted accounts held. False once nothing is left, so that a crash in between loses nothing."""
-
-    def unit(connection: Connection) -> bool:
-        row = connection.execute("SELECT id FROM accounts WHERE deleted_at <> ? LIMIT 1", (IMPORTING,)).fetchone()
-        if row is None:
-            return False
-        for statement in _DELETIONS:
-            if connection.execute(statement, (row[0], _SWEEP_BATCH)).rowcount >= _SWEEP_BATCH:
-                break
-        return True
-
-    return await db.write(unit)
+    row = connection.execute("SELECT id FROM accounts WHERE deleted_at <> ? LIMIT 1", (IMPORTING,)).fetchone()
+    if row is None:
+        return False
+    for statement in _DELETIONS:
+        if connection.execute(statement, (row[0], _SWEEP_BATCH)).rowcount >= _SWEEP_BATCH:
+            break
+    return True

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from chatsvc.domain.webhooks import DELIVERED, FAILED, IN_FLIGHT, Attempt
-from chatsvc.store.database import Connection, Database
+from chatsvc.store.database import Connection, reads
 from chatsvc.store.deliveries import EVENT
 from chatsvc.store.owners import ALL_BOTS, BOT_IN_SCOPE, ONE_BOT, SOME_BOTS, Accounts, listed
 from chatsvc.store.webhook_events import Event
@@ -49,28 +49,23 @@ def _attempt(row: tuple[object, ...]) -> Attempt:
     return attempt._replace(success=None if attempt.success is None else bool(attempt.success))
 
 
-async def attempt(db: Database, attempt_id: str, accounts: Accounts) -> tuple[Attempt, int] | None:
+@reads
+def attempt(connection: Connection, attempt_id: str, accounts: Accounts) -> tuple[Attempt, int] | None:
     """Read an attempt of these accounts (None for all), with the number of its event."""
-
-    def unit(connection: Connection) -> tuple[Attempt, int] | None:
-        row = connection.execute(_ONE, (listed(accounts), attempt_id)).fetchone()
-        return (_attempt(row), row[-1]) if row else None
-
-    return await db.read(unit)
+    row = connection.execute(_ONE, (listed(accounts), attempt_id)).fetchone()
+    return (_attempt(row), row[-1]) if row else None
 
 
-async def detail(db: Database, attempt_id: str, accounts: Accounts) -> StoredDelivery | None:
+@reads
+def detail(connection: Connection, attempt_id: str, accounts: Accounts) -> StoredDelivery | None:
     """Read an attempt of these accounts (None for all) with its request and answer."""
-
-    def unit(connection: Connection) -> StoredDelivery | None:
-        row = connection.execute(_DETAIL, (listed(accounts), attempt_id)).fetchone()
-        return StoredDelivery(_attempt(row), *row[len(Attempt._fields) :]) if row else None
-
-    return await db.read(unit)
+    row = connection.execute(_DETAIL, (listed(accounts), attempt_id)).fetchone()
+    return StoredDelivery(_attempt(row), *row[len(Attempt._fields) :]) if row else None
 
 
-async def attempts(
-    db: Database,
+@reads
+def attempts(
+    connection: Connection,
     accounts: Accounts,
     bot_id: str | None,
     limit: int,
@@ -86,57 +81,47 @@ async def attempts(
     """
     bots = ONE_BOT if bot_id is not None else ALL_BOTS if accounts is None else SOME_BOTS
     chosen = f"{_OF_BOT}{_OF_STATUS[status]}{_OF_EVENT if event else ''} ORDER BY n.number DESC LIMIT ?4"
-
-    def unit(connection: Connection) -> list[tuple[Attempt, int]]:
-        rows = connection.execute(
-            f"""
-            SELECT {_ATTEMPT_COLUMNS}, a.number FROM {bots} CROSS JOIN webhook_attempts a ON a.number IN ({chosen})
-            CROSS JOIN webhook_events e ON e.number = a.event_number ORDER BY a.number DESC LIMIT ?4
-            """,
-            (listed(accounts), bot_id, after, limit, event)[: 5 if event else 4],
-        )
-        return [(_attempt(row), row[-1]) for row in rows]
-
-    return await db.read(unit)
+    rows = connection.execute(
+        f"""
+        SELECT {_ATTEMPT_COLUMNS}, a.number FROM {bots} CROSS JOIN webhook_attempts a ON a.number IN ({chosen})
+        CROSS JOIN webhook_events e ON e.number = a.event_number ORDER BY a.number DESC LIMIT ?4
+        """,
+        (listed(accounts), bot_id, after, limit, event)[: 5 if event else 4],
+    )
+    return [(_attempt(row), row[-1]) for row in rows]
 
 
-async def failed_since(db: Database, accounts: Accounts, bot_id: str | None, since: int, after: int) -> list[tuple[int, str]]:
+@reads
+def failed_since(connection: Connection, accounts: Accounts, bot_id: str | None, since: int, after: int) -> list[tuple[int, str]]:
     """List events behind number `after` whose latest attempt, at `since` or later, failed. With their bots, oldest first.
 
     Tests are left out. For `accounts` and `bot_id` see `attempts`.
     """
     bots = ONE_BOT if bot_id is not None else ALL_BOTS if accounts is None else SOME_BOTS
-
-    def unit(connection: Connection) -> list[tuple[int, str]]:
-        rows = connection.execute(
-            f"""
-            SELECT a.event_number, a.bot_id FROM {bots} CROSS JOIN webhook_attempts a ON a.bot_id = b.id
-            CROSS JOIN webhook_events e ON e.number = a.event_number
-            WHERE a.success = 0 AND a.at >= ?3 AND a.event_number > ?4 AND e.event <> 'webhook.test'
-                AND a.number = (SELECT max(number) FROM webhook_attempts WHERE event_number = a.event_number)
-            ORDER BY a.event_number
-            """,
-            (listed(accounts), bot_id, since, after),
-        )
-        return rows.fetchall()
-
-    return await db.read(unit)
+    rows = connection.execute(
+        f"""
+        SELECT a.event_number, a.bot_id FROM {bots} CROSS JOIN webhook_attempts a ON a.bot_id = b.id
+        CROSS JOIN webhook_events e ON e.number = a.event_number
+        WHERE a.success = 0 AND a.at >= ?3 AND a.event_number > ?4 AND e.event <> 'webhook.test'
+            AND a.number = (SELECT max(number) FROM webhook_attempts WHERE event_number = a.event_number)
+        ORDER BY a.event_number
+        """,
+        (listed(accounts), bot_id, since, after),
+    )
+    return rows.fetchall()
 
 
-async def events_since(db: Database, bot_id: str, since: int, after: int, limit: int) -> list[Event]:
+@reads
+def events_since(connection: Connection, bot_id: str, since: int, after: int, limit: int) -> list[Event]:
     """Read a bot's events since an instant, oldest first, without test events.
 
     after: number of the last event of the page before.
     """
-
-    def unit(connection: Connection) -> list[Event]:
-        rows = connection.execute(
-            f"""
-            SELECT {EVENT} FROM webhook_events
-            WHERE bot_id = ? AND created_at >= ? AND number > ? AND event <> 'webhook.test' ORDER BY number LIMIT ?
-            """,
-            (bot_id, since, after, limit),
-        )
-        return [Event(*row) for row in rows]
-
-    return await db.read(unit)
+    rows = connection.execute(
+        f"""
+        SELECT {EVENT} FROM webhook_events
+        WHERE bot_id = ? AND created_at >= ? AND number > ? AND event <> 'webhook.test' ORDER BY number LIMIT ?
+        """,
+        (bot_id, since, after, limit),
+    )
+    return [Event(*row) for row in rows]

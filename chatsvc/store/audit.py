@@ -12,7 +12,7 @@ from typing import Any
 
 from chatsvc.domain.actors import Actor
 from chatsvc.domain.audit import AuditRecord
-from chatsvc.store.database import Connection, Database
+from chatsvc.store.database import Connection, Database, reads, writes
 from chatsvc.store.owners import Accounts, listed
 
 KEPT = 100_000
@@ -45,26 +45,23 @@ _DELETE_REFUSED = """
 """
 
 
-async def record(db: Database, entry: AuditRecord) -> int:
+@writes
+def record(connection: Connection, entry: AuditRecord) -> int:
     """Write a record and return its number.
 
     Delete all but the account's newest KEPT, of which KEPT_REFUSED may be refused ones. Of what is the operator's own, all but KEPT_OWN.
     """
-
-    def unit(connection: Connection) -> int:
-        earlier = _repeated(connection, entry) if entry.outcome == REFUSED else None
-        if earlier is not None:
-            return earlier
-        number = record_in(connection, entry)
-        if entry.own:
-            connection.execute(_DELETE_OWN, (entry.actor.id, entry.operation, KEPT_OWN))
-        else:
-            connection.execute(_DELETE_OLD, (entry.account_id, KEPT))
-        if entry.outcome == REFUSED:
-            connection.execute(_DELETE_REFUSED, (entry.account_id, KEPT_REFUSED))
-        return number
-
-    return await db.write(unit)
+    earlier = _repeated(connection, entry) if entry.outcome == REFUSED else None
+    if earlier is not None:
+        return earlier
+    number = record_in(connection, entry)
+    if entry.own:
+        connection.execute(_DELETE_OWN, (entry.actor.id, entry.operation, KEPT_OWN))
+    else:
+        connection.execute(_DELETE_OLD, (entry.account_id, KEPT))
+    if entry.outcome == REFUSED:
+        connection.execute(_DELETE_REFUSED, (entry.account_id, KEPT_REFUSED))
+    return number
 
 
 def record_in(connection: Connection, entry: AuditRecord) -> int:
@@ -76,29 +73,27 @@ def record_in(connection: Connection, entry: AuditRecord) -> int:
     return number
 
 
-async def settle(db: Database, number: int, account_id: str | None, ids: Mapping[str, str], outcome: str) -> None:
+@writes
+def settle(connection: Connection, number: int, account_id: str | None, ids: Mapping[str, str], outcome: str) -> None:
     """Complete a record with the outcome, and with account and ids known by now."""
-
-    def unit(connection: Connection) -> None:
-        row = connection.execute(f"SELECT {_OF_COLUMNS}, r.number, r.times FROM audit_records r WHERE r.number = ?", (number,)).fetchone()
-        if row is None:
-            return
-        settled = _record(row)._replace(account_id=account_id, ids=ids, outcome=outcome)
-        if outcome == REFUSED and _repeated(connection, settled) is not None:
-            connection.execute("DELETE FROM audit_records WHERE number = ?", (number,))
-            return
-        connection.execute(
-            "UPDATE audit_records SET account_id = ?, ids = ?, outcome = ? WHERE number = ?", (account_id, json.dumps(ids), outcome, number)
-        )
-        if outcome == REFUSED:
-            connection.execute(_DELETE_REFUSED, (account_id, KEPT_REFUSED))
-
-    await db.write(unit)
+    row = connection.execute(f"SELECT {_OF_COLUMNS}, r.number, r.times FROM audit_records r WHERE r.number = ?", (number,)).fetchone()
+    if row is None:
+        return
+    settled = _record(row)._replace(account_id=account_id, ids=ids, outcome=outcome)
+    if outcome == REFUSED and _repeated(connection, settled) is not None:
+        connection.execute("DELETE FROM audit_records WHERE number = ?", (number,))
+        return
+    connection.execute(
+        "UPDATE audit_records SET account_id = ?, ids = ?, outcome = ? WHERE number = ?", (account_id, json.dumps(ids), outcome, number)
+    )
+    if outcome == REFUSED:
+        connection.execute(_DELETE_REFUSED, (account_id, KEPT_REFUSED))
 
 
-async def forget(db: Database, number: int) -> None:
+@writes
+def forget(connection: Connection, number: int) -> None:
     """Delete the record of an operation that changed nothing."""
-    await db.write(lambda connection: connection.execute("DELETE FROM audit_records WHERE number = ?", (number,)))
+    connection.execute("DELETE FROM audit_records WHERE number = ?", (number,))
 
 
 async def expire(db: Database, now: int) -> bool:
@@ -128,21 +123,18 @@ def _repeated(connection: Connection, entry: AuditRecord) -> int | None:
     return int(row[0]) if row else None
 
 
-async def page(db: Database, accounts: Accounts, since: int, limit: int, after: int = LAST) -> list[AuditRecord]:
+@reads
+def page(connection: Connection, accounts: Accounts, since: int, limit: int, after: int = LAST) -> list[AuditRecord]:
     """Read audit records since an instant (milliseconds), newest first.
 
     accounts: None for all. after: number of the last record of the page before.
     """
-
-    def unit(connection: Connection) -> list[AuditRecord]:
-        found = "audit_records r" if accounts is None else _OF_SOME
-        rows = connection.execute(
-            f"SELECT {_OF_COLUMNS}, r.number, r.times FROM {found} WHERE r.number < ?3 AND r.at >= ?2 ORDER BY r.number DESC LIMIT ?4",
-            (listed(accounts), since, after, limit),
-        )
-        return [_record(row) for row in rows]
-
-    return await db.read(unit)
+    found = "audit_records r" if accounts is None else _OF_SOME
+    rows = connection.execute(
+        f"SELECT {_OF_COLUMNS}, r.number, r.times FROM {found} WHERE r.number < ?3 AND r.at >= ?2 ORDER BY r.number DESC LIMIT ?4",
+        (listed(accounts), since, after, limit),
+    )
+    return [_record(row) for row in rows]
 
 
 def _record(row: tuple[Any, ...]) -> AuditRecord:

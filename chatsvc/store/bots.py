@@ -9,7 +9,7 @@ import json
 from collections.abc import Callable, Mapping
 
 from chatsvc.domain.models import Bot
-from chatsvc.store.database import Connection, Database, assign
+from chatsvc.store.database import Connection, Database, assign, reads, told
 from chatsvc.store.owners import ALL_BOTS, SOME_BOTS, Accounts, listed
 from chatsvc.store.tables import ACCOUNT, CHILDREN_FIRST, deletion_of_bot
 
@@ -33,30 +33,24 @@ def bots_from_json(text: str) -> list[Bot]:
     return [_bot(tuple(values)) for _, *values in sorted(json.loads(text))]
 
 
-async def page(db: Database, accounts: Accounts, limit: int, after: tuple[str, int] | None = None) -> list[tuple[Bot, int]]:
+@reads
+def page(connection: Connection, accounts: Accounts, limit: int, after: tuple[str, int] | None = None) -> list[tuple[Bot, int]]:
     """Read bots with their numbers, account by account. Those behind the account and the number `after`."""
-
-    def unit(connection: Connection) -> list[tuple[Bot, int]]:
-        bots = ALL_BOTS if accounts is None else SOME_BOTS
-        rows = connection.execute(
-            f"""
-            SELECT {_OF_BOT}, b.number FROM {bots} WHERE (b.account_id, b.number) > (?2, ?3)
-            ORDER BY b.account_id, b.number LIMIT ?4
-            """,
-            (listed(accounts), *(after or ("", 0)), limit),
-        )
-        return [(_bot(row[:-1]), row[-1]) for row in rows]
-
-    return await db.read(unit)
+    bots = ALL_BOTS if accounts is None else SOME_BOTS
+    rows = connection.execute(
+        f"""
+        SELECT {_OF_BOT}, b.number FROM {bots} WHERE (b.account_id, b.number) > (?2, ?3)
+        ORDER BY b.account_id, b.number LIMIT ?4
+        """,
+        (listed(accounts), *(after or ("", 0)), limit),
+    )
+    return [(_bot(row[:-1]), row[-1]) for row in rows]
 
 
-async def create(db: Database, bot: Bot, most: int, applied: Callable[[Bot | None], None]) -> Bot | None:
+@told
+def create(connection: Connection, bot: Bot, most: int) -> Bot | None:
     """Write a new bot; None where the account already has `most` of them."""
-
-    def unit(connection: Connection) -> Bot | None:
-        return insert(connection, bot) if count(connection, bot.account_id) < most else None
-
-    return await db.write(unit, applied)
+    return insert(connection, bot) if count(connection, bot.account_id) < most else None
 
 
 def count(connection: Connection, account_id: str) -> int:
@@ -72,11 +66,6 @@ def insert(connection: Connection, bot: Bot) -> Bot:
     return bot
 
 
-async def update(db: Database, bot: Bot, changes: Mapping[str, object], applied: Callable[[Bot], None]) -> Bot:
-    """Write the settings named in `changes` and give the bot back as it now stands."""
-    return await db.write(lambda connection: change(connection, bot, changes), applied)
-
-
 def change(connection: Connection, bot: Bot, changes: Mapping[str, object]) -> Bot:
     """Change a bot within a unit."""
     row = connection.execute(
@@ -84,6 +73,9 @@ def change(connection: Connection, bot: Bot, changes: Mapping[str, object]) -> B
         (*changes.values(), bot.id, bot.account_id),
     ).fetchone()
     return _bot(row)
+
+
+update = told(change)
 
 
 _DELETIONS = tuple(deletion_of_bot(table) for table in CHILDREN_FIRST if table.of_bot or table.owner not in (None, ACCOUNT, "id"))

@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 from chatsvc.domain import shapes
 from chatsvc.domain.captures import Appointment, CapturedRecord, Request, as_captured
 from chatsvc.domain.shapes import Json
-from chatsvc.store import mail_notices, webhook_events, webhooks
-from chatsvc.store.database import Connection, Database
+from chatsvc.store import day_counts, mail_notices, webhook_events, webhooks
+from chatsvc.store.database import Connection, reads, writes
+from chatsvc.store.day_counts import DayCount
 from chatsvc.store.owners import ALL_BOTS, BOT_IN_SCOPE, ONE_BOT, SOME_BOTS, Accounts, listed
 from chatsvc.store.webhook_events import Event
 
@@ -62,6 +63,8 @@ def write(
             """,
             (a.id, number, bot_id, a.status, a.date, a.time, a.at, a.created_at, a.created_at),
         )
+    kinds = ("requests", "appointments") if appointment else ("requests",)
+    day_counts.add(connection, [DayCount(bot_id, kind, r.created_at) for kind in kinds])
     if sends_mail:
         mail_notices.note_capture(connection, bot_id, conversation, r.created_at, has_appointment=appointment is not None)
     webhook = webhooks.find_in(connection, bot_id) if tell else None
@@ -93,26 +96,23 @@ _APPOINTMENTS_OF_BOT = """
 """
 
 
-async def requests(
-    db: Database, accounts: Accounts, bot_id: str | None, status: str | None, limit: int, after: int = LAST
+@reads
+def requests(
+    connection: Connection, accounts: Accounts, bot_id: str | None, status: str | None, limit: int, after: int = LAST
 ) -> list[tuple[Request, int]]:
     """Read requests with their numbers, newest first, behind the one numbered `after`.
 
     Of one bot, which the caller has looked up in its scope, or of all bots of `accounts` (None for all).
     """
     bots = ONE_BOT if bot_id is not None else ALL_BOTS if accounts is None else SOME_BOTS
-
-    def unit(connection: Connection) -> list[tuple[Request, int]]:
-        rows = connection.execute(
-            f"""
-            SELECT {REQUEST}, r.number FROM {bots} CROSS JOIN requests r ON r.number IN ({_REQUESTS_OF_BOT})
-            ORDER BY r.number DESC LIMIT ?5
-            """,
-            (listed(accounts), bot_id, after, status, limit),
-        )
-        return [(Request(*row[:-1]), row[-1]) for row in rows]
-
-    return await db.read(unit)
+    rows = connection.execute(
+        f"""
+        SELECT {REQUEST}, r.number FROM {bots} CROSS JOIN requests r ON r.number IN ({_REQUESTS_OF_BOT})
+        ORDER BY r.number DESC LIMIT ?5
+        """,
+        (listed(accounts), bot_id, after, status, limit),
+    )
+    return [(Request(*row[:-1]), row[-1]) for row in rows]
 
 
 def appointments_of(rows: Iterable[tuple[Any, ...]]) -> list[Appointment]:
@@ -134,24 +134,21 @@ def of_conversation(connection: Connection, conversation: int, limit: int) -> tu
     return tuple(as_captured(Request(*row[6:]), appointments_of([row])[0] if row[0] else None) for row in reversed(rows))
 
 
-async def appointments(
-    db: Database, accounts: Accounts, bot_id: str | None, status: str | None, limit: int, after: int = LAST
+@reads
+def appointments(
+    connection: Connection, accounts: Accounts, bot_id: str | None, status: str | None, limit: int, after: int = LAST
 ) -> list[tuple[Appointment, int]]:
     """Read appointments with their numbers, newest first, behind the one numbered `after`; see `requests`."""
     bots = ONE_BOT if bot_id is not None else ALL_BOTS if accounts is None else SOME_BOTS
-
-    def unit(connection: Connection) -> list[tuple[Appointment, int]]:
-        rows = connection.execute(
-            f"""
-            SELECT {APPOINTMENT}, {REQUEST}, a.number FROM {bots}
-            CROSS JOIN appointments a ON a.number IN ({_APPOINTMENTS_OF_BOT}) CROSS JOIN requests r ON r.number = a.request
-            ORDER BY a.number DESC LIMIT ?5
-            """,
-            (listed(accounts), bot_id, after, status, limit),
-        ).fetchall()
-        return list(zip(appointments_of(rows), [row[-1] for row in rows], strict=True))
-
-    return await db.read(unit)
+    rows = connection.execute(
+        f"""
+        SELECT {APPOINTMENT}, {REQUEST}, a.number FROM {bots}
+        CROSS JOIN appointments a ON a.number IN ({_APPOINTMENTS_OF_BOT}) CROSS JOIN requests r ON r.number = a.request
+        ORDER BY a.number DESC LIMIT ?5
+        """,
+        (listed(accounts), bot_id, after, status, limit),
+    ).fetchall()
+    return list(zip(appointments_of(rows), [row[-1] for row in rows], strict=True))
 
 
 class CaptureChange(NamedTuple):
@@ -181,26 +178,20 @@ def _change_request(connection: Connection, request_id: str, accounts: Accounts,
     return row[0] if row else None
 
 
-async def set_request(db: Database, request_id: str, accounts: Accounts, change: CaptureChange, now: int) -> Request | None:
+@writes
+def set_request(connection: Connection, request_id: str, accounts: Accounts, change: CaptureChange, now: int) -> Request | None:
     """Change a request of these accounts (None for all); None where there is none."""
-
-    def unit(connection: Connection) -> Request | None:
-        number = _change_request(connection, request_id, accounts, change, now)
-        return Request(*connection.execute(_ONE_REQUEST, (number,)).fetchone()) if number is not None else None
-
-    return await db.write(unit)
+    number = _change_request(connection, request_id, accounts, change, now)
+    return Request(*connection.execute(_ONE_REQUEST, (number,)).fetchone()) if number is not None else None
 
 
-async def set_appointment(db: Database, appointment_id: str, accounts: Accounts, change: CaptureChange, now: int) -> Appointment | None:
+@writes
+def set_appointment(connection: Connection, appointment_id: str, accounts: Accounts, change: CaptureChange, now: int) -> Appointment | None:
     """Change an appointment of these accounts (None for all); None where there is none. Note and assignee change with its request."""
-
-    def unit(connection: Connection) -> Appointment | None:
-        row = connection.execute(_SET_APPOINTMENT, (listed(accounts), change.status, now, appointment_id)).fetchone()
-        if row is None:
-            return None
-        if change.note is not None or change.assignee is not None:
-            (request_id,) = connection.execute(_REQUEST_OF, row).fetchone()
-            _change_request(connection, request_id, accounts, change._replace(status=None), now)
-        return appointments_of(connection.execute(_ONE_APPOINTMENT, row))[0]
-
-    return await db.write(unit)
+    row = connection.execute(_SET_APPOINTMENT, (listed(accounts), change.status, now, appointment_id)).fetchone()
+    if row is None:
+        return None
+    if change.note is not None or change.assignee is not None:
+        (request_id,) = connection.execute(_REQUEST_OF, row).fetchone()
+        _change_request(connection, request_id, accounts, change._replace(status=None), now)
+    return appointments_of(connection.execute(_ONE_APPOINTMENT, row))[0]

@@ -15,44 +15,39 @@ from typing import NamedTuple
 from chatsvc.domain.channels import START, outbox_of
 from chatsvc.domain.hand_off import WAITING
 from chatsvc.domain.models import Conversation, Message
-from chatsvc.store import mail_notices, search
+from chatsvc.store import day_counts, mail_notices, search
 from chatsvc.store.conversations import COLUMNS, MESSAGE_COLUMNS
-from chatsvc.store.database import Connection, Database, Together
+from chatsvc.store.database import Connection, Database, Together, reads, writes
+from chatsvc.store.day_counts import DayCount
 from chatsvc.store.incoming_messages import FIELDS, FROM, STORED, StoredMessage
 
 _MOST_NUMBER = 2**63 - 1
 
 
-async def unsettled(db: Database, message: StoredMessage) -> list[tuple[StoredMessage, str]]:
+@reads
+def unsettled(connection: Connection, message: StoredMessage) -> list[tuple[StoredMessage, str]]:
     """List a conversation's unsettled messages up to this one by their own times. Each comes with the handling."""
-
-    def unit(connection: Connection) -> list[tuple[StoredMessage, str]]:
-        rows = connection.execute(
-            f"""
-            SELECT {FIELDS}, c.handling {FROM} WHERE m.pending = 1 AND (m.created_at, m.number) <= (?1, ?2) AND c.bot_id = ?3
-                AND c.channel = ?4 AND c.user_id = ?5 ORDER BY m.created_at, m.number
-            """,
-            (message.at, message.number, message.bot_id, message.channel, message.user_id),
-        )
-        return [(StoredMessage(*row[:-1]), row[-1]) for row in rows]
-
-    return await db.read(unit)
+    rows = connection.execute(
+        f"""
+        SELECT {FIELDS}, c.handling {FROM} WHERE m.pending = 1 AND (m.created_at, m.number) <= (?1, ?2) AND c.bot_id = ?3
+            AND c.channel = ?4 AND c.user_id = ?5 ORDER BY m.created_at, m.number
+        """,
+        (message.at, message.number, message.bot_id, message.channel, message.user_id),
+    )
+    return [(StoredMessage(*row[:-1]), row[-1]) for row in rows]
 
 
-async def follows_no_text(db: Database, message: StoredMessage) -> bool:
+@reads
+def follows_no_text(connection: Connection, message: StoredMessage) -> bool:
     """Report whether the visitor's message before this one was no text either."""
-
-    def unit(connection: Connection) -> bool:
-        row = connection.execute(
-            """
-            SELECT coalesce(kind, ?2) FROM messages WHERE conversation = (SELECT conversation FROM messages WHERE number = ?1)
-                AND number < ?1 AND role = 'user' ORDER BY number DESC LIMIT 1
-            """,
-            (message.number, START),
-        ).fetchone()
-        return row is not None and row[0] != START
-
-    return await db.read(unit)
+    row = connection.execute(
+        """
+        SELECT coalesce(kind, ?2) FROM messages WHERE conversation = (SELECT conversation FROM messages WHERE number = ?1)
+            AND number < ?1 AND role = 'user' ORDER BY number DESC LIMIT 1
+        """,
+        (message.number, START),
+    ).fetchone()
+    return row is not None and row[0] != START
 
 
 class NoticeSentence(NamedTuple):
@@ -68,8 +63,9 @@ class NoticeSentence(NamedTuple):
     choices: tuple[str, ...] = ()
 
 
-async def settle(
-    db: Database, number: int, sentence: NoticeSentence | None, handling: str | None = None, *, sends_mail: bool = False
+@writes
+def settle(
+    connection: Connection, number: int, sentence: NoticeSentence | None, handling: str | None = None, *, sends_mail: bool = False
 ) -> bool:
     """Settle a turn without charge: with a sentence, or silently. `handling` is that of the conversation from then on.
 
@@ -77,28 +73,25 @@ async def settle(
 
     Returns False and writes nothing where it was settled before. Where an operator took over meanwhile nothing is said.
     """
-
-    def unit(connection: Connection) -> bool:
-        row = connection.execute(
-            "UPDATE messages SET pending = NULL WHERE number = ? AND pending = 1 RETURNING conversation", (number,)
-        ).fetchone()
-        if row is None:
-            return False
-        conversation = int(row[0])
-        now = connection.execute("SELECT handling FROM conversations WHERE number = ?", (conversation,)).fetchone()[0]
-        if sentence is None or now != "bot":
-            return True
-        say(connection, conversation, sentence)
-        if handling is not None:
-            (bot_id,) = connection.execute(
-                "UPDATE conversations SET handling = ?, handling_since = ? WHERE number = ? RETURNING bot_id",
-                (handling, sentence.at, conversation),
-            ).fetchone()
-            if handling == WAITING and sends_mail:
-                mail_notices.note(connection, WAITING, bot_id, conversation, sentence.at)
+    row = connection.execute(
+        "UPDATE messages SET pending = NULL WHERE number = ? AND pending = 1 RETURNING conversation", (number,)
+    ).fetchone()
+    if row is None:
+        return False
+    conversation = int(row[0])
+    now = connection.execute("SELECT handling FROM conversations WHERE number = ?", (conversation,)).fetchone()[0]
+    if sentence is None or now != "bot":
         return True
-
-    return await db.write(unit)
+    say(connection, conversation, sentence)
+    if handling is not None:
+        (bot_id,) = connection.execute(
+            "UPDATE conversations SET handling = ?1, handling_since = ?2, waiting_since = ?2 WHERE number = ?3 RETURNING bot_id",
+            (handling, sentence.at, conversation),
+        ).fetchone()
+        day_counts.add(connection, [DayCount(bot_id, "handed_over", sentence.at)])
+        if handling == WAITING and sends_mail:
+            mail_notices.note(connection, WAITING, bot_id, conversation, sentence.at)
+    return True
 
 
 def say(connection: Connection, conversation: int, sentence: NoticeSentence, role: str = "assistant", author: str | None = None) -> int:
@@ -132,35 +125,29 @@ class UnfinishedTurn(NamedTuple):
     number: int
 
 
-async def pending(db: Database, until: int | None = None) -> list[UnfinishedTurn]:
+@reads
+def pending(connection: Connection, until: int | None = None) -> list[UnfinishedTurn]:
     """List the messages of all channels whose turns are not settled, oldest first.
 
     until: the time of the latest ones.
     """
-
-    def unit(connection: Connection) -> list[UnfinishedTurn]:
-        # The index named, since SQLite would rather walk all messages than sort the few of the index.
-        rows = connection.execute(
-            """
-            SELECT c.account_id, c.bot_id, m.number FROM messages m INDEXED BY messages_pending
-            JOIN conversations c ON c.number = m.conversation
-            WHERE m.pending = 1 AND (?1 IS NULL OR m.created_at <= ?1) ORDER BY m.number
-            """,
-            (until,),
-        )
-        return [UnfinishedTurn(*row) for row in rows]
-
-    return await db.read(unit)
+    # The index named, since SQLite would rather walk all messages than sort the few of the index.
+    rows = connection.execute(
+        """
+        SELECT c.account_id, c.bot_id, m.number FROM messages m INDEXED BY messages_pending
+        JOIN conversations c ON c.number = m.conversation
+        WHERE m.pending = 1 AND (?1 IS NULL OR m.created_at <= ?1) ORDER BY m.number
+        """,
+        (until,),
+    )
+    return [UnfinishedTurn(*row) for row in rows]
 
 
-async def pending_message(db: Database, number: int) -> StoredMessage | None:
+@reads
+def pending_message(connection: Connection, number: int) -> StoredMessage | None:
     """Read a message whose turn is not settled. None where it has been settled or erased."""
-
-    def unit(connection: Connection) -> StoredMessage | None:
-        row = connection.execute(f"{STORED} WHERE m.pending = 1 AND m.number = ?", (number,)).fetchone()
-        return StoredMessage(*row) if row else None
-
-    return await db.read(unit)
+    row = connection.execute(f"{STORED} WHERE m.pending = 1 AND m.number = ?", (number,)).fetchone()
+    return StoredMessage(*row) if row else None
 
 
 class News(NamedTuple):
@@ -215,33 +202,34 @@ async def news(db: Database, visitor: tuple[str, str, str], after: str, limit: i
     return await db.read(Together(_news, _NewsQuery(visitor, after, before, limit)))
 
 
-async def deliver(db: Database, numbers: list[int], delivery: str, error: str | None = None) -> None:
+@writes
+def deliver(connection: Connection, numbers: list[int], delivery: str, error: str | None = None) -> None:
     """Write the delivery state of messages."""
-
-    def unit(connection: Connection) -> None:
-        connection.executemany(
-            "UPDATE messages SET delivery = ?, error = ? WHERE number = ?", [(delivery, error, number) for number in numbers]
-        )
-
-    await db.write(unit)
+    connection.executemany(
+        "UPDATE messages SET delivery = ?, error = ? WHERE number = ?", [(delivery, error, number) for number in numbers]
+    )
 
 
-async def rate(db: Database, visitor: tuple[str, str, str], message_id: str, feedback: str | None) -> bool:
+@writes
+def rate(connection: Connection, visitor: tuple[str, str, str], message_id: str, feedback: str | None) -> bool:
     """Write the visitor's thumb on a reply of the conversation. False where there is no such reply."""
-
-    def unit(connection: Connection) -> bool:
-        return (
-            connection.execute(
-                """
-                UPDATE messages SET feedback = ?4 WHERE id = ?5 AND role = 'assistant' AND conversation =
-                    (SELECT number FROM conversations WHERE bot_id = ?1 AND channel = ?2 AND user_id = ?3)
-                """,
-                (*visitor, feedback, message_id),
-            ).rowcount
-            == 1
-        )
-
-    return await db.write(unit)
+    row = connection.execute(
+        """
+        SELECT m.number, m.feedback, m.created_at FROM conversations c CROSS JOIN messages m ON m.conversation = c.number
+        WHERE c.bot_id = ? AND c.channel = ? AND c.user_id = ? AND m.id = ? AND m.role = 'assistant'
+        """,
+        (*visitor, message_id),
+    ).fetchone()
+    if row is None:
+        return False
+    number, before, at = row
+    connection.execute("UPDATE messages SET feedback = ? WHERE number = ?", (feedback, number))
+    # DayCount on the day of the reply, so that a thumb that turns is taken back where it was counted.
+    if before is not None:
+        day_counts.take_back(connection, DayCount(visitor[0], before, at))
+    if feedback is not None:
+        day_counts.add(connection, [DayCount(visitor[0], feedback, at)])
+    return True
 
 
 def interrupt_all(connection: Connection) -> None:

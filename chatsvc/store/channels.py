@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from chatsvc.domain.channels import Channel
 from chatsvc.store import facts
-from chatsvc.store.database import Connection, Database
+from chatsvc.store.database import Connection, reads, writes
 
 _WRITTEN = "id, bot_id, channel, state, settings, identity, created_at, updated_at"
 _COLUMNS = f"{_WRITTEN}, fault, fault_at, seen_at, verified_at"
@@ -36,133 +36,100 @@ def _channel(row: tuple[object, ...]) -> Channel:
     return made._replace(settings=json.loads(str(row[4])))
 
 
-async def of_bot(db: Database, bot_id: str) -> list[SealedChannel]:
-    """List the channels of a bot."""
-
-    def unit(connection: Connection) -> list[SealedChannel]:
-        rows = connection.execute(
-            f"""
-            SELECT {_OF_CHANNEL}, h.secrets, b.account_id FROM channels h JOIN bots b ON b.id = h.bot_id
-            WHERE h.bot_id = ? ORDER BY h.created_at, h.channel
-            """,
-            (bot_id,),
-        )
-        return [SealedChannel(_channel(row[:-2]), *row[-2:]) for row in rows]
-
-    return await db.read(unit)
-
-
-async def is_taken(db: Database, channel: Channel) -> bool:
-    """Report whether another bot has the same account at the platform."""
-
-    def unit(connection: Connection) -> bool:
-        return _is_taken(connection, channel)
-
-    return await db.read(unit)
+@reads
+def of_bot(connection: Connection, bot_id: str) -> list[SealedChannel]:
+    rows = connection.execute(
+        f"""
+        SELECT {_OF_CHANNEL}, h.secrets, b.account_id FROM channels h JOIN bots b ON b.id = h.bot_id
+        WHERE h.bot_id = ? ORDER BY h.created_at, h.channel
+        """,
+        (bot_id,),
+    )
+    return [SealedChannel(_channel(row[:-2]), *row[-2:]) for row in rows]
 
 
 def _is_taken(connection: Connection, channel: Channel) -> bool:
+    """Report whether another bot has the same account at the platform."""
     row = connection.execute(
         "SELECT 1 FROM channels WHERE channel = ? AND identity = ? AND bot_id <> ?", (channel.channel, channel.identity, channel.bot_id)
     ).fetchone()
     return row is not None
 
 
-async def put(db: Database, channel: Channel, seal: Seal) -> Channel:
+is_taken = reads(_is_taken)
+
+
+@writes
+def put(connection: Connection, channel: Channel, seal: Seal) -> Channel:
     """Write a bot's channel; raises IdentityTaken. An existing one keeps its id and creation time."""
-
-    def unit(connection: Connection) -> Channel:
-        if _is_taken(connection, channel):
-            raise IdentityTaken
-        kept = connection.execute("SELECT id FROM channels WHERE bot_id = ? AND channel = ?", (channel.bot_id, channel.channel)).fetchone()
-        c = channel._replace(id=kept[0]) if kept else channel
-        row = connection.execute(
-            f"""
-            INSERT INTO channels ({_WRITTEN}, secrets) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
-            ON CONFLICT (bot_id, channel) DO UPDATE SET state = excluded.state, settings = excluded.settings, fault = NULL,
-                fault_at = NULL, identity = excluded.identity, updated_at = excluded.updated_at, secrets = excluded.secrets
-            RETURNING {_COLUMNS}
-            """,
-            (*c[:4], json.dumps(c.settings), *c[5:8], seal(facts.check_in(connection), c.id)),
-        ).fetchone()
-        return _channel(row)
-
-    return await db.write(unit)
+    if _is_taken(connection, channel):
+        raise IdentityTaken
+    kept = connection.execute("SELECT id FROM channels WHERE bot_id = ? AND channel = ?", (channel.bot_id, channel.channel)).fetchone()
+    c = channel._replace(id=kept[0]) if kept else channel
+    row = connection.execute(
+        f"""
+        INSERT INTO channels ({_WRITTEN}, secrets) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+        ON CONFLICT (bot_id, channel) DO UPDATE SET state = excluded.state, settings = excluded.settings, fault = NULL,
+            fault_at = NULL, identity = excluded.identity, updated_at = excluded.updated_at, secrets = excluded.secrets
+        RETURNING {_COLUMNS}
+        """,
+        (*c[:4], json.dumps(c.settings), *c[5:8], seal(facts.check_in(connection), c.id)),
+    ).fetchone()
+    return _channel(row)
 
 
-async def set_state(db: Database, channel: Channel, state: str, now: int) -> bool:
+@writes
+def set_state(connection: Connection, channel: Channel, state: str, now: int) -> bool:
     """Write the state of a channel; False where it was removed meanwhile."""
-
-    def unit(connection: Connection) -> bool:
-        changed = connection.execute("UPDATE channels SET state = ?, updated_at = ? WHERE id = ?", (state, now, channel.id))
-        return changed.rowcount == 1
-
-    return await db.write(unit)
+    changed = connection.execute("UPDATE channels SET state = ?, updated_at = ? WHERE id = ?", (state, now, channel.id))
+    return changed.rowcount == 1
 
 
-async def note_fault(db: Database, channel_id: str, fault: str | None, now: int) -> None:
+@writes
+def note_fault(connection: Connection, channel_id: str, fault: str | None, now: int) -> None:
     """Write why the platform refuses a channel, or that it does not any more. A fault keeps its first time."""
-
-    def unit(connection: Connection) -> None:
-        connection.execute(
-            "UPDATE channels SET fault = ?1, fault_at = CASE WHEN ?1 IS NOT NULL THEN ?2 END WHERE id = ?3 AND fault IS NOT ?1",
-            (fault, now, channel_id),
-        )
-
-    await db.write(unit)
+    connection.execute(
+        "UPDATE channels SET fault = ?1, fault_at = CASE WHEN ?1 IS NOT NULL THEN ?2 END WHERE id = ?3 AND fault IS NOT ?1",
+        (fault, now, channel_id),
+    )
 
 
-async def note_seen(db: Database, channel_id: str, now: int) -> None:
+@writes
+def note_seen(connection: Connection, channel_id: str, now: int) -> None:
     """Write the time of the last update of a channel."""
-
-    def unit(connection: Connection) -> None:
-        connection.execute("UPDATE channels SET seen_at = ? WHERE id = ?", (now, channel_id))
-
-    await db.write(unit)
+    connection.execute("UPDATE channels SET seen_at = ? WHERE id = ?", (now, channel_id))
 
 
-async def note_verified(db: Database, channel_id: str, now: int) -> None:
+@writes
+def note_verified(connection: Connection, channel_id: str, now: int) -> None:
     """Write that the platform has verified the callback."""
-
-    def unit(connection: Connection) -> None:
-        connection.execute("UPDATE channels SET verified_at = ? WHERE id = ?", (now, channel_id))
-
-    await db.write(unit)
+    connection.execute("UPDATE channels SET verified_at = ? WHERE id = ?", (now, channel_id))
 
 
-async def of_kind(db: Database, channel: str) -> list[SealedChannel]:
+@reads
+def of_kind(connection: Connection, channel: str) -> list[SealedChannel]:
     """List the channels of a kind in all accounts."""
-
-    def unit(connection: Connection) -> list[SealedChannel]:
-        rows = connection.execute(
-            f"""
-            SELECT {_OF_CHANNEL}, h.secrets, b.account_id FROM channels h JOIN bots b ON b.id = h.bot_id
-            JOIN accounts a ON a.id = b.account_id AND a.deleted_at IS NULL WHERE h.channel = ? ORDER BY h.created_at, h.id
-            """,
-            (channel,),
-        )
-        return [SealedChannel(_channel(row[:-2]), *row[-2:]) for row in rows]
-
-    return await db.read(unit)
+    rows = connection.execute(
+        f"""
+        SELECT {_OF_CHANNEL}, h.secrets, b.account_id FROM channels h JOIN bots b ON b.id = h.bot_id
+        JOIN accounts a ON a.id = b.account_id AND a.deleted_at IS NULL WHERE h.channel = ? ORDER BY h.created_at, h.id
+        """,
+        (channel,),
+    )
+    return [SealedChannel(_channel(row[:-2]), *row[-2:]) for row in rows]
 
 
-async def settings_of(db: Database, account_id: str, channel: str) -> dict[str, dict[str, object]]:
+@reads
+def settings_of(connection: Connection, account_id: str, channel: str) -> dict[str, dict[str, object]]:
     """Return the settings of a kind of channel by the bots of an account."""
-
-    def unit(connection: Connection) -> dict[str, dict[str, object]]:
-        rows = connection.execute(
-            "SELECT h.bot_id, h.settings FROM bots b JOIN channels h ON h.bot_id = b.id WHERE b.account_id = ? AND h.channel = ?",
-            (account_id, channel),
-        )
-        return {bot_id: json.loads(settings) for bot_id, settings in rows}
-
-    return await db.read(unit)
+    rows = connection.execute(
+        "SELECT h.bot_id, h.settings FROM bots b JOIN channels h ON h.bot_id = b.id WHERE b.account_id = ? AND h.channel = ?",
+        (account_id, channel),
+    )
+    return {bot_id: json.loads(settings) for bot_id, settings in rows}
 
 
-async def remove(db: Database, channel: Channel) -> bool:
+@writes
+def remove(connection: Connection, channel: Channel) -> bool:
     """Delete a channel with its secrets; False where it was removed meanwhile."""
-
-    def unit(connection: Connection) -> bool:
-        return connection.execute("DELETE FROM channels WHERE id = ?", (channel.id,)).rowcount == 1
-
-    return await db.write(unit)
+    return connection.execute("DELETE FROM channels WHERE id = ?", (channel.id,)).rowcount == 1

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from chatsvc.store.database import Connection, Database
+from chatsvc.store.database import Connection, reads
 from chatsvc.store.search_queries import UNREAD
 
 MOST_UNREAD = 100  # counted of a conversation
@@ -30,14 +30,11 @@ class RowDetails(NamedTuple):
     words: str
 
 
-async def details(db: Database, numbers: Sequence[int], operator_id: str) -> dict[int, RowDetails]:
+@reads
+def details(connection: Connection, numbers: Sequence[int], operator_id: str) -> dict[int, RowDetails]:
     """Read the details of conversations (numbers) as an operator sees them."""
-
-    def unit(connection: Connection) -> dict[int, RowDetails]:
-        rows = connection.execute(_ROWS, (json.dumps(list(numbers)), operator_id)).fetchall()
-        return {number: RowDetails(assignee, unread, *_said(last)) for number, assignee, unread, last in rows}
-
-    return await db.read(unit)
+    rows = connection.execute(_ROWS, (json.dumps(list(numbers)), operator_id)).fetchall()
+    return {number: RowDetails(assignee, unread, *_said(last)) for number, assignee, unread, last in rows}
 
 
 def _said(last: object) -> tuple[str, str]:

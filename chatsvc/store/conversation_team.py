@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from chatsvc.domain.models import Conversation, Note
 from chatsvc.store.conversations import COLUMNS, FIND
-from chatsvc.store.database import Connection, Database
+from chatsvc.store.database import Connection, reads, writes
 from chatsvc.store.owners import ACCOUNT_IN_SCOPE, Accounts, listed
 
 NOTES = ", ".join(f"n.{name}" for name in Note._fields)
@@ -22,49 +22,40 @@ class TeamRecords(NamedTuple):
     notes: list[Note]
 
 
-async def add_note(db: Database, accounts: Accounts, conversation_id: str, author: str, text: str, at: int) -> Note | None:
+@writes
+def add_note(connection: Connection, accounts: Accounts, conversation_id: str, author: str, text: str, at: int) -> Note | None:
     """Store a note on a conversation. `accounts` is the scope, None for all; returns None where there is none."""
-
-    def unit(connection: Connection) -> Note | None:
-        row = connection.execute(FIND, (listed(accounts), conversation_id)).fetchone()
-        if row is None:
-            return None
-        note = Note(str(uuid.uuid4()), author, text, at)
-        connection.execute(
-            "INSERT INTO conversation_notes (conversation, id, author, text, created_at) VALUES (?, ?, ?, ?, ?)", (row[-1], *note)
-        )
-        return note
-
-    return await db.write(unit)
+    row = connection.execute(FIND, (listed(accounts), conversation_id)).fetchone()
+    if row is None:
+        return None
+    note = Note(str(uuid.uuid4()), author, text, at)
+    connection.execute(
+        "INSERT INTO conversation_notes (conversation, id, author, text, created_at) VALUES (?, ?, ?, ?, ?)", (row[-1], *note)
+    )
+    return note
 
 
-async def assign(db: Database, accounts: Accounts, conversation_id: str, operator_id: str | None) -> Conversation | None:
+@writes
+def assign(connection: Connection, accounts: Accounts, conversation_id: str, operator_id: str | None) -> Conversation | None:
     """Set the assignee of a conversation, None for nobody. `accounts` is the scope, None for all."""
-
-    def unit(connection: Connection) -> Conversation | None:
-        row = connection.execute(
-            f"UPDATE conversations SET assignee = ?3 WHERE id = ?2 AND {ACCOUNT_IN_SCOPE} RETURNING {COLUMNS}",
-            (listed(accounts), conversation_id, operator_id),
-        ).fetchone()
-        return Conversation(*row) if row else None
-
-    return await db.write(unit)
+    row = connection.execute(
+        f"UPDATE conversations SET assignee = ?3 WHERE id = ?2 AND {ACCOUNT_IN_SCOPE} RETURNING {COLUMNS}",
+        (listed(accounts), conversation_id, operator_id),
+    ).fetchone()
+    return Conversation(*row) if row else None
 
 
-async def see(db: Database, accounts: Accounts, conversation_id: str, operator_id: str, message: int) -> None:
+@writes
+def see(connection: Connection, accounts: Accounts, conversation_id: str, operator_id: str, message: int) -> None:
     """Store that an operator has seen a conversation up to a message (its number)."""
-
-    def unit(connection: Connection) -> None:
-        connection.execute(
-            f"""
-            INSERT INTO conversation_views (operator_id, conversation, message)
-            SELECT CAST(?3 AS TEXT), number, CAST(?4 AS BIGINT) FROM conversations WHERE id = ?2 AND {ACCOUNT_IN_SCOPE}
-            ON CONFLICT (operator_id, conversation) DO UPDATE SET message = max(conversation_views.message, excluded.message)
-            """,
-            (listed(accounts), conversation_id, operator_id, message),
-        )
-
-    await db.write(unit)
+    connection.execute(
+        f"""
+        INSERT INTO conversation_views (operator_id, conversation, message)
+        SELECT CAST(?3 AS TEXT), number, CAST(?4 AS BIGINT) FROM conversations WHERE id = ?2 AND {ACCOUNT_IN_SCOPE}
+        ON CONFLICT (operator_id, conversation) DO UPDATE SET message = max(conversation_views.message, excluded.message)
+        """,
+        (listed(accounts), conversation_id, operator_id, message),
+    )
 
 
 def seen(connection: Connection, conversation: int, operator_id: str) -> int:
@@ -84,30 +75,24 @@ def of_conversation(connection: Connection, conversation: int) -> TeamRecords:
     return TeamRecords(row[0] if row else None, [Note(*one) for one in notes])
 
 
-async def read(db: Database, accounts: Accounts, conversation_id: str) -> TeamRecords:
+@reads
+def read(connection: Connection, accounts: Accounts, conversation_id: str) -> TeamRecords:
     """Read assignee and notes of a conversation of these accounts (None for all)."""
-
-    def unit(connection: Connection) -> TeamRecords:
-        row = connection.execute(FIND, (listed(accounts), conversation_id)).fetchone()
-        return of_conversation(connection, row[-1]) if row else TeamRecords(None, [])
-
-    return await db.read(unit)
+    row = connection.execute(FIND, (listed(accounts), conversation_id)).fetchone()
+    return of_conversation(connection, row[-1]) if row else TeamRecords(None, [])
 
 
-async def notes_of(db: Database, conversation_ids: Sequence[str]) -> dict[str, list[Note]]:
+@reads
+def notes_of(connection: Connection, conversation_ids: Sequence[str]) -> dict[str, list[Note]]:
     """Read the notes of conversations, by the conversations' ids. Conversations without a note are left out."""
-
-    def unit(connection: Connection) -> dict[str, list[Note]]:
-        found: dict[str, list[Note]] = {}
-        rows = connection.execute(
-            f"""
-            SELECT n.number, c.id, {NOTES} FROM json_each(?) page CROSS JOIN conversations c ON c.id = page.value
-            CROSS JOIN conversation_notes n ON n.conversation = c.number
-            """,
-            (json.dumps(list(conversation_ids)),),
-        )
-        for _, conversation_id, *note in sorted(rows):
-            found.setdefault(conversation_id, []).append(Note(*note))
-        return found
-
-    return await db.read(unit)
+    found: dict[str, list[Note]] = {}
+    rows = connection.execute(
+        f"""
+        SELECT n.number, c.id, {NOTES} FROM json_each(?) page CROSS JOIN conversations c ON c.id = page.value
+        CROSS JOIN conversation_notes n ON n.conversation = c.number
+        """,
+        (json.dumps(list(conversation_ids)),),
+    )
+    for _, conversation_id, *note in sorted(rows):
+        found.setdefault(conversation_id, []).append(Note(*note))
+    return found

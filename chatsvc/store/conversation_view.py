@@ -14,7 +14,7 @@ from chatsvc.domain.search_words import EMAIL, PHONE, USER
 from chatsvc.store import conversation_team, inbox
 from chatsvc.store.conversation_team import TeamRecords
 from chatsvc.store.conversations import FIND, LAST, MESSAGE_COLUMNS, OF_A_PAGE
-from chatsvc.store.database import Connection, Database
+from chatsvc.store.database import Connection, reads
 from chatsvc.store.owners import SOME_BOTS, Accounts, listed
 
 MOST_OTHERS = 10
@@ -45,49 +45,43 @@ class ConversationView(NamedTuple):
     seen: int
 
 
-async def read(
-    db: Database, accounts: Accounts, conversation_id: str, window: Window, limit: int, operator_id: str
+@reads
+def read(
+    connection: Connection, accounts: Accounts, conversation_id: str, window: Window, limit: int, operator_id: str
 ) -> ConversationView | None:
     """Read a conversation for an operator. `accounts` is the scope, None for all; returns None where there is none."""
-
-    def unit(connection: Connection) -> ConversationView | None:
-        row = connection.execute(FIND, (listed(accounts), conversation_id)).fetchone()
-        if row is None:
-            return None
-        number = row[-1]
-        below = _below(connection, number, window, limit)
-        rows = connection.execute(
-            f"SELECT {MESSAGE_COLUMNS} FROM messages WHERE conversation = ? AND number < ? ORDER BY number DESC LIMIT ?",
-            (number, below, limit + 1),
-        ).fetchall()
-        shown = rows[:limit]
-        newer = connection.execute("SELECT 1 FROM messages WHERE conversation = ? AND number >= ? LIMIT 1", (number, below)).fetchone()
-        return ConversationView(
-            Conversation(*row[:-1]),
-            [Message(*one) for one in reversed(shown)],
-            len(rows) > limit,
-            newer is not None,
-            inbox.of_conversation(connection, number),
-            _others(connection, number),
-            conversation_team.of_conversation(connection, number),
-            conversation_team.seen(connection, number, operator_id),
-        )
-
-    return await db.read(unit)
+    row = connection.execute(FIND, (listed(accounts), conversation_id)).fetchone()
+    if row is None:
+        return None
+    number = row[-1]
+    below = _below(connection, number, window, limit)
+    rows = connection.execute(
+        f"SELECT {MESSAGE_COLUMNS} FROM messages WHERE conversation = ? AND number < ? ORDER BY number DESC LIMIT ?",
+        (number, below, limit + 1),
+    ).fetchall()
+    shown = rows[:limit]
+    newer = connection.execute("SELECT 1 FROM messages WHERE conversation = ? AND number >= ? LIMIT 1", (number, below)).fetchone()
+    return ConversationView(
+        Conversation(*row[:-1]),
+        [Message(*one) for one in reversed(shown)],
+        len(rows) > limit,
+        newer is not None,
+        inbox.of_conversation(connection, number),
+        _others(connection, number),
+        conversation_team.of_conversation(connection, number),
+        conversation_team.seen(connection, number, operator_id),
+    )
 
 
-async def contents(db: Database, accounts: Accounts, conversation_id: str, limit: int) -> list[tuple[str, str]]:
+@reads
+def contents(connection: Connection, accounts: Accounts, conversation_id: str, limit: int) -> list[tuple[str, str]]:
     """Read ids and texts of a conversation's newest messages, newest first. `accounts` is None for all."""
-
-    def unit(connection: Connection) -> list[tuple[str, str]]:
-        row = connection.execute(FIND, (listed(accounts), conversation_id)).fetchone()
-        if row is None:
-            return []
-        return connection.execute(
-            "SELECT id, content FROM messages WHERE conversation = ? ORDER BY number DESC LIMIT ?", (row[-1], limit)
-        ).fetchall()
-
-    return await db.read(unit)
+    row = connection.execute(FIND, (listed(accounts), conversation_id)).fetchone()
+    if row is None:
+        return []
+    return connection.execute(
+        "SELECT id, content FROM messages WHERE conversation = ? ORDER BY number DESC LIMIT ?", (row[-1], limit)
+    ).fetchall()
 
 
 def _below(connection: Connection, conversation: int, window: Window, limit: int) -> int:

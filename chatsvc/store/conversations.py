@@ -12,7 +12,7 @@ from chatsvc.domain.captures import CapturedRecord
 from chatsvc.domain.cursors import Position
 from chatsvc.domain.models import CHANNELS, Conversation, HistoryMessage, Message
 from chatsvc.store import captures
-from chatsvc.store.database import Connection, Database, Together
+from chatsvc.store.database import Connection, Database, Together, reads
 from chatsvc.store.owners import ACCOUNT_IN_SCOPE, Accounts, listed
 
 MAX_RECORDS = 20
@@ -114,14 +114,11 @@ LAST = 2**63 - 1
 FIND = f"SELECT {COLUMNS}, number FROM conversations WHERE id = ?2 AND {ACCOUNT_IN_SCOPE}"
 
 
-async def find(db: Database, accounts: Accounts, conversation_id: str, message_limit: int) -> Thread | None:
+@reads
+def find(connection: Connection, accounts: Accounts, conversation_id: str, message_limit: int) -> Thread | None:
     """Read a conversation of these accounts (None for all) with its newest messages."""
-
-    def unit(connection: Connection) -> Thread | None:
-        row = connection.execute(FIND, (listed(accounts), conversation_id)).fetchone()
-        return Thread(Conversation(*row[:-1]), _messages(connection, row[-1], message_limit)) if row else None
-
-    return await db.read(unit)
+    row = connection.execute(FIND, (listed(accounts), conversation_id)).fetchone()
+    return Thread(Conversation(*row[:-1]), _messages(connection, row[-1], message_limit)) if row else None
 
 
 class ConversationHistory(NamedTuple):

@@ -6,11 +6,13 @@ store/postgres/ implement the protocols.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from functools import wraps
+from typing import Any, Concatenate, Generic, NamedTuple, ParamSpec, Protocol, TypeVar
 
 from chatsvc.domain.limiter import AccountVersion
 
+P = ParamSpec("P")
 T = TypeVar("T")
 Item = TypeVar("Item")
 
@@ -142,6 +144,41 @@ class Database(Protocol):
     async def close(self) -> None:
         """Run the queued units and close the database."""
         ...
+
+
+Operation = Callable[Concatenate[Database, P], Coroutine[Any, Any, T]]
+
+
+def reads(unit: Callable[Concatenate[Connection, P], T]) -> Operation[P, T]:
+    """Make an operation of a unit that reads. It is called with the database in place of the connection, and awaited."""
+
+    @wraps(unit)
+    def operation(db: Database, /, *arguments: P.args, **named: P.kwargs) -> Coroutine[Any, Any, T]:
+        return db.read(lambda connection: unit(connection, *arguments, **named))
+
+    return operation
+
+
+def writes(unit: Callable[Concatenate[Connection, P], T]) -> Operation[P, T]:
+    """Make an operation of a unit that writes, in one transaction. It is called with the database in place of the connection."""
+
+    @wraps(unit)
+    def operation(db: Database, /, *arguments: P.args, **named: P.kwargs) -> Coroutine[Any, Any, T]:
+        return db.write(lambda connection: unit(connection, *arguments, **named))
+
+    return operation
+
+
+def told(
+    unit: Callable[Concatenate[Connection, P], T],
+) -> Callable[Concatenate[Database, Callable[[T], None], P], Coroutine[Any, Any, T]]:
+    """Make an operation of a unit that writes. After the database comes a function that is told the result right after the commit."""
+
+    @wraps(unit)
+    def operation(db: Database, applied: Callable[[T], None], /, *arguments: P.args, **named: P.kwargs) -> Coroutine[Any, Any, T]:
+        return db.write(lambda connection: unit(connection, *arguments, **named), applied)
+
+    return operation
 
 
 def assign(changes: Mapping[str, object], changeable: frozenset[str]) -> str:

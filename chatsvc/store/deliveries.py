@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from chatsvc.store import mail_notices
-from chatsvc.store.database import Connection, Database
+from chatsvc.store.database import Connection, Database, writes
 from chatsvc.store.webhook_events import ATTEMPTED, KEPT, NEW_ATTEMPT, Event, add_event, attempt_id
 from chatsvc.store.webhooks import Webhook, find_in
 
@@ -113,15 +113,14 @@ def _record(
 
 
 def _settle(connection: Connection, outcomes: Iterable[Outcome]) -> None:
+    """Write the outcomes of attempts."""
     connection.executemany(
         "UPDATE webhook_attempts SET success = ?, status_code = ?, error = ?, duration_ms = ?, answer = ? WHERE id = ? AND success IS NULL",
         [(*outcome[1:], outcome.attempt_id) for outcome in outcomes],
     )
 
 
-async def settle(db: Database, outcomes: Sequence[Outcome]) -> None:
-    """Write the outcomes of attempts."""
-    await db.write(lambda connection: _settle(connection, outcomes))
+settle = writes(_settle)
 
 
 async def advance(

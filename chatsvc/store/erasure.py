@@ -12,7 +12,7 @@ from functools import partial
 from typing import NamedTuple
 
 from chatsvc.domain.models import CHANNELS
-from chatsvc.store.database import Connection, Database
+from chatsvc.store.database import Connection, Database, reads
 from chatsvc.store.tables import BY_NAME, erasing
 
 BATCH = 200  # rows
@@ -45,21 +45,18 @@ class OwnedConversation(NamedTuple):
     user_id: str
 
 
-async def conversations(db: Database, user_id: str, bot_id: str | None) -> list[OwnedConversation]:
+@reads
+def conversations(connection: Connection, user_id: str, bot_id: str | None) -> list[OwnedConversation]:
     """List the conversations of a visitor with one bot, or with all."""
     channels = ", ".join("?" * len(CHANNELS))
-
-    def unit(connection: Connection) -> list[OwnedConversation]:
-        rows = connection.execute(
-            f"""
-            SELECT c.account_id, c.bot_id, c.channel, c.user_id FROM bots b CROSS JOIN conversations c
-            ON c.bot_id = b.id AND c.channel IN ({channels}) AND c.user_id = ? WHERE b.id = coalesce(?, b.id)
-            """,
-            (*CHANNELS, user_id, bot_id),
-        )
-        return [OwnedConversation(*row) for row in rows]
-
-    return await db.read(unit)
+    rows = connection.execute(
+        f"""
+        SELECT c.account_id, c.bot_id, c.channel, c.user_id FROM bots b CROSS JOIN conversations c
+        ON c.bot_id = b.id AND c.channel IN ({channels}) AND c.user_id = ? WHERE b.id = coalesce(?, b.id)
+        """,
+        (*CHANNELS, user_id, bot_id),
+    )
+    return [OwnedConversation(*row) for row in rows]
 
 
 async def some_of(db: Database, conversation: OwnedConversation, applied: Callable[[Erased], None]) -> Erased | None:

@@ -15,8 +15,10 @@ from typing import Any, NamedTuple
 
 from chatsvc.domain.captures import Appointment, Request
 from chatsvc.domain.channels import outbox_of
-from chatsvc.store import captures, open_turns, search
-from chatsvc.store.database import Connection, Database, StoreUnavailable, Together
+from chatsvc.domain.quality import ENTRY
+from chatsvc.store import captures, day_counts, open_turns, search
+from chatsvc.store.database import Connection, Database, StoreUnavailable, Together, reads
+from chatsvc.store.day_counts import DayCount
 from chatsvc.store.open_turns import IDEMPOTENCY_MS, TurnLost
 
 
@@ -55,6 +57,8 @@ class NewExchange(NamedTuple):
     dialogue: str | None = None
     captured: NewCapture | None = None
     evidence: str | None = None
+    # The entry that the reply came from first.
+    entry: str | None = None
     # Number of the visitor's message where its channel has stored it before, and the delivery state of the reply.
     stored: int | None = None
     delivery: str | None = None
@@ -167,6 +171,14 @@ def _usage(connection: Connection, exchanges: list[NewExchange]) -> None:
     connection.at_once(begin, "(?, ?, ?, ?, ?, ?)", rows)
 
 
+def _counted(x: NewExchange) -> Iterable[DayCount]:
+    """List the counts that an exchange adds to its day."""
+    for name, times in (("answered", 1), ("tokens", x.tokens), ("cost_micro_usd", x.cost_micro_usd)):
+        yield DayCount(x.bot_id, name, x.accepted_at, times=times)
+    if x.entry is not None:
+        yield DayCount(x.bot_id, ENTRY, x.accepted_at, x.entry)
+
+
 def _keys(connection: Connection, exchanges: list[NewExchange]) -> None:
     keyed = [x for x in exchanges if x.idempotency]
     if not keyed:
@@ -260,6 +272,7 @@ def _write_all(
     wanted = [x.stored is None or x.stored in settled for x in exchanges]
     kept = [x for x, is_wanted in zip(exchanges, wanted, strict=True) if is_wanted]
     _usage(connection, kept)
+    day_counts.add(connection, chain(*map(_counted, kept)))
     increased = _increase(connection, kept)
     numbers = _conversations(connection, kept)
     search.queue(connection, numbers)
@@ -293,14 +306,11 @@ async def record(db: Database, exchange: NewExchange, applied: Callable[[Counts 
     return written
 
 
-async def answered(db: Database, account_id: str, key: str, now: int) -> Idempotency | None:
+@reads
+def answered(connection: Connection, account_id: str, key: str, now: int) -> Idempotency | None:
     """Find the idempotency record of a key within the last 24 hours."""
-
-    def unit(connection: Connection) -> Idempotency | None:
-        row = connection.execute(
-            "SELECT key, fingerprint, exchange FROM idempotency_keys WHERE account_id = ? AND key = ? AND created_at > ?",
-            (account_id, key, now - IDEMPOTENCY_MS),
-        ).fetchone()
-        return Idempotency(*row) if row else None
-
-    return await db.read(unit)
+    row = connection.execute(
+        "SELECT key, fingerprint, exchange FROM idempotency_keys WHERE account_id = ? AND key = ? AND created_at > ?",
+        (account_id, key, now - IDEMPOTENCY_MS),
+    ).fetchone()
+    return Idempotency(*row) if row else None

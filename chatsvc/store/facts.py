@@ -6,7 +6,7 @@ as well.
 
 from __future__ import annotations
 
-from chatsvc.store.database import Connection, Database, StoreUnavailable
+from chatsvc.store.database import Connection, Database, StoreUnavailable, reads, writes
 from chatsvc.store.master_key import MasterKey
 
 CHECK = "master_key_check"
@@ -46,25 +46,19 @@ async def check(db: Database) -> bytes:
     return await db.read(check_in)
 
 
-async def put(db: Database, name: str, value: str | None) -> None:
+@writes
+def put(connection: Connection, name: str, value: str | None) -> None:
     """Write a fact, or delete it."""
-
-    def unit(connection: Connection) -> None:
-        if value is None:
-            connection.execute("DELETE FROM store_facts WHERE name = ?", (name,))
-            return
-        connection.execute(
-            "INSERT INTO store_facts (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
-            (name, value.encode()),
-        )
-
-    await db.write(unit)
+    if value is None:
+        connection.execute("DELETE FROM store_facts WHERE name = ?", (name,))
+        return
+    connection.execute(
+        "INSERT INTO store_facts (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+        (name, value.encode()),
+    )
 
 
-async def answers(db: Database) -> None:
+@reads
+def answers(connection: Connection) -> None:
     """Check that the store can be read; raises StoreUnavailable."""
-
-    def unit(connection: Connection) -> None:
-        connection.execute("SELECT name FROM store_facts LIMIT 1").fetchone()
-
-    await db.read(unit)
+    connection.execute("SELECT name FROM store_facts LIMIT 1").fetchone()

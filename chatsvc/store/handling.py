@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from chatsvc.domain.hand_off import MINUTE_MS, OPERATOR, WAITING
+from chatsvc.domain.hand_off import BOT, MINUTE_MS, OPERATOR, WAITING
 from chatsvc.domain.models import Conversation, Message
-from chatsvc.store import mail_notices
+from chatsvc.store import day_counts, mail_notices
 from chatsvc.store.channel_messages import NoticeSentence, say
 from chatsvc.store.conversations import COLUMNS, MESSAGE_COLUMNS, OF_A_PAGE
-from chatsvc.store.database import Connection, Database
+from chatsvc.store.database import Connection, reads, told
+from chatsvc.store.day_counts import DayCount
 from chatsvc.store.owners import ACCOUNT_IN_SCOPE, Accounts, listed
 
 _FIND = f"SELECT {COLUMNS}, number FROM conversations WHERE id = ?2 AND {ACCOUNT_IN_SCOPE}"
@@ -32,34 +33,36 @@ def _found(connection: Connection, accounts: Accounts, conversation_id: str) -> 
     return (Conversation(*row[:-1]), row[-1]) if row else None
 
 
+def _take(connection: Connection, found: tuple[Conversation, int], at: int, handler: Handler) -> Conversation:
+    """Give a conversation to a person. Turns that wait for the bot's reply are settled: a late one is dropped."""
+    conversation, number = found
+    connection.execute("UPDATE messages SET pending = NULL WHERE conversation = ? AND pending = 1", (number,))
+    if conversation.handling == BOT:
+        day_counts.add(connection, [DayCount(conversation.chatbot_id, "handed_over", at)])
+    return _set(connection, number, OPERATOR, at, handler)
+
+
 def _set(connection: Connection, number: int, handling: str, at: int | None, handler: Handler | None) -> Conversation:
-    """Write the handling. Turns that wait for the bot's reply are settled: a late one is dropped."""
     who = handler or Handler(None, "")
-    if handling == OPERATOR:
-        connection.execute("UPDATE messages SET pending = NULL WHERE conversation = ? AND pending = 1", (number,))
     row = connection.execute(
         f"""
-        UPDATE conversations SET handling = ?, handling_since = ?, operator_id = ?, operator_name = ?, updated_at = max(updated_at, ?)
-        WHERE number = ? RETURNING {COLUMNS}
+        UPDATE conversations SET handling = ?1, handling_since = ?2, operator_id = ?3, operator_name = ?4,
+            updated_at = max(updated_at, ?6), waiting_since = CASE ?1 WHEN '{OPERATOR}' THEN waiting_since END
+        WHERE number = ?5 RETURNING {COLUMNS}
         """,
-        (handling, at, who.id, who.name or None, at or 0, number),
+        (handling, at, who.id, who.name or None, number, at or 0),
     ).fetchone()
     return Conversation(*row)
 
 
-async def take(
-    db: Database, accounts: Accounts, conversation_id: str, handler: Handler, at: int, check: Check, applied: Callable[[object], None]
-) -> Conversation | None:
+@told
+def take(connection: Connection, accounts: Accounts, conversation_id: str, handler: Handler, at: int, check: Check) -> Conversation | None:
     """Give a conversation to a person; None where there is none in the scope."""
-
-    def unit(connection: Connection) -> Conversation | None:
-        found = _found(connection, accounts, conversation_id)
-        if found is None:
-            return None
-        check(found[0])
-        return _set(connection, found[1], OPERATOR, at, handler)
-
-    return await db.write(unit, applied)
+    found = _found(connection, accounts, conversation_id)
+    if found is None:
+        return None
+    check(found[0])
+    return _take(connection, found, at, handler)
 
 
 class AlreadyWritten(Exception):
@@ -73,13 +76,13 @@ class OperatorMessage(NamedTuple):
     message: Message
 
 
-async def reply(
-    db: Database,
+@told
+def reply(
+    connection: Connection,
     accounts: Accounts,
     conversation_id: str,
     sentence: NoticeSentence,
     handler: Callable[[Conversation], Handler],
-    applied: Callable[[object], None],
     key: bytes | None = None,
     mail_to: str | None = None,
 ) -> OperatorMessage | None:
@@ -89,49 +92,42 @@ async def reply(
     than the interface, where nothing is delivered. `key` is the digest that recognises the message; raises AlreadyWritten.
     `mail_to` is the address to which it goes by mail where the visitor does not read it.
     """
-
-    def unit(connection: Connection) -> OperatorMessage | None:
-        found = _found(connection, accounts, conversation_id)
-        if found is None:
-            return None
-        if key is not None:
-            if connection.execute("SELECT 1 FROM incoming_keys WHERE digest = ?", (key,)).fetchone():
-                raise AlreadyWritten
-            values = key, found[0].chatbot_id, sentence.at
-            connection.execute("INSERT INTO incoming_keys (digest, bot_id, created_at) VALUES (?, ?, ?)", values)
-        who = handler(found[0])
-        delivery = None if found[0].channel == "api" else sentence.delivery
-        number = say(connection, found[1], sentence._replace(delivery=delivery), OPERATOR, who.name)
-        if mail_to is not None:
-            mail_notices.note_answer(connection, found[0].chatbot_id, found[1], mail_to, sentence.at)
-        message = connection.execute(f"SELECT {MESSAGE_COLUMNS} FROM messages WHERE number = ?", (number,)).fetchone()
-        return OperatorMessage(_set(connection, found[1], OPERATOR, sentence.at, who), Message(*message))
-
-    return await db.write(unit, applied)
+    found = _found(connection, accounts, conversation_id)
+    if found is None:
+        return None
+    if key is not None:
+        if connection.execute("SELECT 1 FROM incoming_keys WHERE digest = ?", (key,)).fetchone():
+            raise AlreadyWritten
+        values = key, found[0].chatbot_id, sentence.at
+        connection.execute("INSERT INTO incoming_keys (digest, bot_id, created_at) VALUES (?, ?, ?)", values)
+    who = handler(found[0])
+    delivery = None if found[0].channel == "api" else sentence.delivery
+    number = say(connection, found[1], sentence._replace(delivery=delivery), OPERATOR, who.name)
+    day_counts.note_response(connection, found[1], sentence.at)
+    if mail_to is not None:
+        mail_notices.note_answer(connection, found[0].chatbot_id, found[1], mail_to, sentence.at)
+    message = connection.execute(f"SELECT {MESSAGE_COLUMNS} FROM messages WHERE number = ?", (number,)).fetchone()
+    return OperatorMessage(_take(connection, found, sentence.at, who), Message(*message))
 
 
-async def release(
-    db: Database,
+@told
+def release(
+    connection: Connection,
     accounts: Accounts,
     conversation_id: str,
     notice: Callable[[Conversation], NoticeSentence | None],
-    applied: Callable[[object], None],
 ) -> Conversation | None:
     """Give a conversation back to the bot, with one notice unless it was the bot's. None where there is none in the scope.
 
     `notice` is called with the conversation as it is, and may refuse; None is no sentence, and on the interface it is not said.
     """
-
-    def unit(connection: Connection) -> Conversation | None:
-        found = _found(connection, accounts, conversation_id)
-        if found is None or found[0].handling == "bot":
-            return found[0] if found else None
-        sentence = notice(found[0])
-        if found[0].channel != "api" and sentence is not None:
-            say(connection, found[1], sentence)
-        return _set(connection, found[1], "bot", None, None)
-
-    return await db.write(unit, applied)
+    found = _found(connection, accounts, conversation_id)
+    if found is None or found[0].handling == BOT:
+        return found[0] if found else None
+    sentence = notice(found[0])
+    if found[0].channel != "api" and sentence is not None:
+        say(connection, found[1], sentence)
+    return _set(connection, found[1], BOT, None, None)
 
 
 class Overdue(NamedTuple):
@@ -142,41 +138,35 @@ class Overdue(NamedTuple):
     said: str
 
 
-async def overdue(db: Database, now: int, limit: int) -> list[Overdue]:
+@reads
+def overdue(connection: Connection, now: int, limit: int) -> list[Overdue]:
     """List conversations that have waited as long as their bots' settings say. Or whose operators were silent for so long."""
-
-    def unit(connection: Connection) -> list[Overdue]:
-        rows = connection.execute(
-            f"""
-            SELECT c.account_id, coalesce((SELECT m.content FROM messages m WHERE m.conversation = c.number AND m.role = 'user'
-                ORDER BY m.number DESC LIMIT 1), ''), {OF_A_PAGE}
-            FROM conversations c INDEXED BY conversations_handed_off CROSS JOIN bots b ON b.id = c.bot_id
-            WHERE c.handling <> 'bot' AND c.handling_since <=
-                ?1 - {MINUTE_MS} * CASE c.handling WHEN '{WAITING}' THEN b.hand_off_wait ELSE b.hand_off_return END
-            LIMIT ?2
-            """,
-            (now, limit),
-        )
-        return [Overdue(row[0], Conversation(*row[2:]), row[1]) for row in rows]
-
-    return await db.read(unit)
+    rows = connection.execute(
+        f"""
+        SELECT c.account_id, coalesce((SELECT m.content FROM messages m WHERE m.conversation = c.number AND m.role = 'user'
+            ORDER BY m.number DESC LIMIT 1), ''), {OF_A_PAGE}
+        FROM conversations c INDEXED BY conversations_handed_off CROSS JOIN bots b ON b.id = c.bot_id
+        WHERE c.handling <> 'bot' AND c.handling_since <=
+            ?1 - {MINUTE_MS} * CASE c.handling WHEN '{WAITING}' THEN b.hand_off_wait ELSE b.hand_off_return END
+        LIMIT ?2
+        """,
+        (now, limit),
+    )
+    return [Overdue(row[0], Conversation(*row[2:]), row[1]) for row in rows]
 
 
-async def give_back(db: Database, overdue: Conversation, sentence: NoticeSentence, applied: Callable[[bool], None]) -> bool:
+@told
+def give_back(connection: Connection, overdue: Conversation, sentence: NoticeSentence) -> bool:
     """Return an overdue conversation to the bot, on a channel with a sentence. False where its handling has changed meanwhile."""
-
-    def unit(connection: Connection) -> bool:
-        row = connection.execute(
-            """
-            UPDATE conversations SET handling = 'bot', handling_since = NULL, operator_id = NULL, operator_name = NULL
-            WHERE id = ? AND handling = ? AND handling_since = ? RETURNING number
-            """,
-            (overdue.id, overdue.handling, overdue.handling_since),
-        ).fetchone()
-        if row is None:
-            return False
-        if overdue.channel != "api":
-            say(connection, row[0], sentence)
-        return True
-
-    return await db.write(unit, applied)
+    row = connection.execute(
+        """
+        UPDATE conversations SET handling = 'bot', handling_since = NULL, waiting_since = NULL, operator_id = NULL, operator_name = NULL
+        WHERE id = ? AND handling = ? AND handling_since = ? RETURNING number
+        """,
+        (overdue.id, overdue.handling, overdue.handling_since),
+    ).fetchone()
+    if row is None:
+        return False
+    if overdue.channel != "api":
+        say(connection, row[0], sentence)
+    return True

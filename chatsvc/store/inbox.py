@@ -13,7 +13,7 @@ from chatsvc.domain.captures import Request
 from chatsvc.domain.inbox import Delivery, InboxItem
 from chatsvc.domain.search_words import Term
 from chatsvc.store.captures import APPOINTMENT, LAST, REQUEST, appointments_of
-from chatsvc.store.database import Connection, Database
+from chatsvc.store.database import Connection, reads
 from chatsvc.store.owners import Accounts
 from chatsvc.store.search_terms import BOTS, MATCHES, Owners, candidates, patterns
 from chatsvc.store.webhook_events import KEPT, PENDING
@@ -65,17 +65,14 @@ _CHOSEN = f"""
 """
 
 
-async def page(db: Database, accounts: Accounts, chosen: InboxFilter, limit: int, after: int | None = None) -> FoundItems:
+@reads
+def page(connection: Connection, accounts: Accounts, chosen: InboxFilter, limit: int, after: int | None = None) -> FoundItems:
     """Read requests of these accounts (None for all) that pass the filters. Those behind the request numbered `after`."""
     search = _InboxQuery(Owners(accounts, chosen.bot_id), chosen, limit, LAST if after is None else after)
-
-    def unit(connection: Connection) -> FoundItems:
-        likely = candidates(connection, search.owners, chosen.terms)
-        rare = likely if likely is not None and len(likely) <= FEW else None
-        numbers, following = _of_candidates(connection, search, rare) if rare is not None else _along(connection, search)
-        return FoundItems(_items(connection, numbers), following)
-
-    return await db.read(unit)
+    likely = candidates(connection, search.owners, chosen.terms)
+    rare = likely if likely is not None and len(likely) <= FEW else None
+    numbers, following = _of_candidates(connection, search, rare) if rare is not None else _along(connection, search)
+    return FoundItems(_items(connection, numbers), following)
 
 
 def _of_candidates(connection: Connection, search: _InboxQuery, conversations: list[int]) -> tuple[list[int], int | None]:

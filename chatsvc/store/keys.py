@@ -5,10 +5,10 @@ Only digests of keys are stored.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from chatsvc.domain.models import ApiKey
-from chatsvc.store.database import Connection, Database, Together
+from chatsvc.store.database import Connection, Database, Together, reads, told, writes
 from chatsvc.store.owners import ACCOUNT_IN_SCOPE, SOME_ACCOUNTS, Accounts, listed
 
 _COLUMNS = "id, account_id, label, prefix, created_at, expires_at, revoked_at, last_used_at"
@@ -19,16 +19,13 @@ _OF_ALL = "api_keys k CROSS JOIN accounts o ON o.id = k.account_id AND o.deleted
 _REVOKE = f"UPDATE api_keys SET revoked_at = coalesce(revoked_at, ?2) WHERE id = ?3 AND {ACCOUNT_IN_SCOPE} RETURNING {_COLUMNS}"
 
 
-async def create(db: Database, key: ApiKey, digest: bytes) -> None:
+@writes
+def create(connection: Connection, key: ApiKey, digest: bytes) -> None:
     """Write a new key."""
-
-    def unit(connection: Connection) -> None:
-        connection.execute(
-            f"INSERT INTO api_keys (digest, {_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (digest, key.id, key.account_id, key.label, key.prefix, key.created_at, key.expires_at, key.revoked_at, key.last_used_at),
-        )
-
-    await db.write(unit)
+    connection.execute(
+        f"INSERT INTO api_keys (digest, {_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (digest, key.id, key.account_id, key.label, key.prefix, key.created_at, key.expires_at, key.revoked_at, key.last_used_at),
+    )
 
 
 async def find(db: Database, digest: bytes) -> ApiKey | None:
@@ -46,35 +43,26 @@ def found(connection: Connection, digest: bytes) -> ApiKey | None:
     return ApiKey(*row) if row else None
 
 
-async def page(db: Database, accounts: Accounts, limit: int, after: tuple[int, str] | None = None) -> list[ApiKey]:
+@reads
+def page(connection: Connection, accounts: Accounts, limit: int, after: tuple[int, str] | None = None) -> list[ApiKey]:
     """Read keys, oldest first, behind the one created at `after` with that id. Those of deleted accounts are left out."""
-
-    def unit(connection: Connection) -> list[ApiKey]:
-        owned = _OF_ALL if accounts is None else _OF_SOME
-        rows = connection.execute(
-            f"SELECT {_OF_KEY} FROM {owned} WHERE (k.created_at, k.id) > (?2, ?3) ORDER BY k.created_at, k.id LIMIT ?4",
-            (listed(accounts), *(after or (-1, "")), limit),
-        )
-        return [ApiKey(*row) for row in rows]
-
-    return await db.read(unit)
+    owned = _OF_ALL if accounts is None else _OF_SOME
+    rows = connection.execute(
+        f"SELECT {_OF_KEY} FROM {owned} WHERE (k.created_at, k.id) > (?2, ?3) ORDER BY k.created_at, k.id LIMIT ?4",
+        (listed(accounts), *(after or (-1, "")), limit),
+    )
+    return [ApiKey(*row) for row in rows]
 
 
-async def revoke(db: Database, key_id: str, accounts: Accounts, now: int, applied: Callable[[ApiKey | None], None]) -> ApiKey | None:
+@told
+def revoke(connection: Connection, key_id: str, accounts: Accounts, now: int) -> ApiKey | None:
     """Revoke a key of these accounts (None for all) for good, the first time counts. None where there is none."""
-
-    def unit(connection: Connection) -> ApiKey | None:
-        row = connection.execute(_REVOKE, (listed(accounts), now, key_id)).fetchone()
-        return ApiKey(*row) if row else None
-
-    return await db.write(unit, applied)
+    row = connection.execute(_REVOKE, (listed(accounts), now, key_id)).fetchone()
+    return ApiKey(*row) if row else None
 
 
-async def note_use(db: Database, uses: Mapping[str, int]) -> None:
+@writes
+def note_use(connection: Connection, uses: Mapping[str, int]) -> None:
     """Write when keys were last used: `uses` maps a key's id to the instant."""
     rows = [(instant, key_id) for key_id, instant in uses.items()]
-
-    def unit(connection: Connection) -> None:
-        connection.executemany("UPDATE api_keys SET last_used_at = max(coalesce(last_used_at, 0), ?) WHERE id = ?", rows)
-
-    await db.write(unit)
+    connection.executemany("UPDATE api_keys SET last_used_at = max(coalesce(last_used_at, 0), ?) WHERE id = ?", rows)

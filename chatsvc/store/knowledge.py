@@ -12,7 +12,7 @@ from typing import NamedTuple
 from chatsvc.domain.knowledge_changes import ChangeOrigin
 from chatsvc.domain.models import Entry, Synonyms
 from chatsvc.store import knowledge_changes as changes
-from chatsvc.store.database import Connection, Database, Together
+from chatsvc.store.database import Connection, Database, Together, reads, told
 from chatsvc.store.knowledge_changes import Rows, StoredEntry, StoredSynonyms
 
 _COLUMNS = "id, question, alt, answer, language, source"
@@ -59,19 +59,15 @@ def _entries(connection: Connection, bot_id: str) -> Iterator[Entry]:
     return map(_entry, rows)
 
 
-async def entries(db: Database, bot_id: str) -> list[Entry]:
-    """List all entries of a bot."""
-    return await db.read(lambda connection: list(_entries(connection, bot_id)))
+@reads
+def entries(connection: Connection, bot_id: str) -> list[Entry]:
+    return list(_entries(connection, bot_id))
 
 
-async def find(db: Database, bot_id: str, entry_id: str) -> Entry | None:
-    """Look up one entry of a bot."""
-
-    def unit(connection: Connection) -> Entry | None:
-        rows = changes.entries_of(connection.execute(_ONE_ENTRY, (bot_id, entry_id)))
-        return rows[0].entry if rows else None
-
-    return await db.read(unit)
+@reads
+def find(connection: Connection, bot_id: str, entry_id: str) -> Entry | None:
+    rows = changes.entries_of(connection.execute(_ONE_ENTRY, (bot_id, entry_id)))
+    return rows[0].entry if rows else None
 
 
 async def large(db: Database, least: int) -> list[str]:
@@ -91,41 +87,24 @@ def _versions(connection: Connection, bot_ids: list[str]) -> list[int]:
     return [found[bot_id] for bot_id in bot_ids]
 
 
-async def whole(db: Database, bot_id: str) -> Whole:
+@reads
+def whole(connection: Connection, bot_id: str) -> Whole:
     """Read all entries and synonyms of a bot."""
-
-    def unit(connection: Connection) -> Whole:
-        groups = connection.execute("SELECT words, source FROM knowledge_synonyms WHERE bot_id = ? ORDER BY number", (bot_id,))
-        return Whole(list(_entries(connection, bot_id)), [Synonyms(tuple(json.loads(words)), source) for words, source in groups])
-
-    return await db.read(unit)
+    groups = connection.execute("SELECT words, source FROM knowledge_synonyms WHERE bot_id = ? ORDER BY number", (bot_id,))
+    return Whole(list(_entries(connection, bot_id)), [Synonyms(tuple(json.loads(words)), source) for words, source in groups])
 
 
-async def kept(db: Database, bot_id: str, files: Sequence[str], sources: Sequence[str]) -> Whole:
+@reads
+def kept(connection: Connection, bot_id: str, files: Sequence[str], sources: Sequence[str]) -> Whole:
     """Read the entries and synonyms that `replace` would keep. Given are names of files, and all sources."""
     of_bot = """
         WHERE bot_id = ? AND coalesce(file, '') NOT IN (SELECT value FROM json_each(?))
             AND coalesce(source, '') NOT IN (SELECT value FROM json_each(?)) ORDER BY number
     """
     values = bot_id, json.dumps(files), json.dumps(sources)
-
-    def unit(connection: Connection) -> Whole:
-        entries = map(_entry, connection.execute(f"SELECT {_COLUMNS} FROM knowledge_entries {of_bot}", values))
-        groups = connection.execute(f"SELECT words, source FROM knowledge_synonyms {of_bot}", values)
-        return Whole(list(entries), [Synonyms(tuple(json.loads(words)), source) for words, source in groups])
-
-    return await db.read(unit)
-
-
-async def replace(
-    db: Database, bot_id: str, files: Sequence[FromFile], origin: ChangeOrigin, applied: Callable[[list[int]], None]
-) -> list[int]:
-    """Replace the entries and synonyms of the given files and sources. The change is recorded.
-
-    Atomic for all files; returns the number of deleted entries for each.
-    """
-
-    return await db.write(lambda connection: replace_within(connection, bot_id, files, origin), applied)
+    entries = map(_entry, connection.execute(f"SELECT {_COLUMNS} FROM knowledge_entries {of_bot}", values))
+    groups = connection.execute(f"SELECT words, source FROM knowledge_synonyms {of_bot}", values)
+    return Whole(list(entries), [Synonyms(tuple(json.loads(words)), source) for words, source in groups])
 
 
 def replace_within(connection: Connection, bot_id: str, files: Sequence[FromFile], origin: ChangeOrigin) -> list[int]:
@@ -142,6 +121,9 @@ def replace_within(connection: Connection, bot_id: str, files: Sequence[FromFile
     changes.insert(connection, bot_id, after)
     changes.record(connection, bot_id, origin, "add", Rows(entries, synonyms), after, files=[file.name for file in files])
     return gone
+
+
+replace = told(replace_within)
 
 
 def _rows(files: Sequence[FromFile], at: int) -> Rows:
@@ -185,6 +167,16 @@ def remove_files(connection: Connection, bot_id: str, names: Sequence[str], orig
     changes.record(connection, bot_id, origin, "remove", before, Rows(), files=names)
 
 
+@told
+def remove_source(connection: Connection, bot_id: str, source: str, origin: ChangeOrigin) -> int:
+    """Delete the entries and synonyms of a source, and record the change. Return the number of entries."""
+    before = _rows_of_file(connection, bot_id, FromFile(source, ()))
+    if before.entries or before.synonyms:
+        changes.delete(connection, bot_id, before)
+        changes.record(connection, bot_id, origin, "remove", before, Rows(), files=[source])
+    return len(before.entries)
+
+
 def _rows_of_file(connection: Connection, bot_id: str, file: FromFile) -> Rows:
     """Read what a file replaces: the rows of its name and of its sources."""
     values = bot_id, file.name, json.dumps(file.sources)
@@ -199,65 +191,52 @@ def numbered(connection: Connection, rows: Iterable[StoredEntry]) -> list[Stored
     return [row._replace(number=number) for number, row in enumerate(rows, start=last + 1)]
 
 
-async def remove(db: Database, bot_id: str, entry_id: str, origin: ChangeOrigin, applied: Callable[[Entry | None], None]) -> Entry | None:
+@told
+def remove(connection: Connection, bot_id: str, entry_id: str, origin: ChangeOrigin) -> Entry | None:
     """Delete one entry, record the change and return the entry. None if the bot has none with this id."""
-
-    def unit(connection: Connection) -> Entry | None:
-        before = Rows(changes.entries_of(connection.execute(_ONE_ENTRY, (bot_id, entry_id))))
-        if not before.entries:
-            return None
-        changes.delete(connection, bot_id, before)
-        changes.record(connection, bot_id, origin, "remove", before, Rows())
-        return before.entries[0].entry
-
-    return await db.write(unit, applied)
+    before = Rows(changes.entries_of(connection.execute(_ONE_ENTRY, (bot_id, entry_id))))
+    if not before.entries:
+        return None
+    changes.delete(connection, bot_id, before)
+    changes.record(connection, bot_id, origin, "remove", before, Rows())
+    return before.entries[0].entry
 
 
-async def create(db: Database, bot_id: str, entry: Entry, origin: ChangeOrigin, applied: Callable[[Entry], None]) -> Entry:
+@told
+def create(connection: Connection, bot_id: str, entry: Entry, origin: ChangeOrigin) -> Entry:
     """Insert one entry that comes from no file, and record the change."""
-
-    def unit(connection: Connection) -> Entry:
-        after = Rows(numbered(connection, [StoredEntry(0, entry, None, origin.at)]))
-        changes.insert(connection, bot_id, after)
-        changes.record(connection, bot_id, origin, "create", Rows(), after)
-        return entry
-
-    return await db.write(unit, applied)
+    after = Rows(numbered(connection, [StoredEntry(0, entry, None, origin.at)]))
+    changes.insert(connection, bot_id, after)
+    changes.record(connection, bot_id, origin, "create", Rows(), after)
+    return entry
 
 
-async def update(
-    db: Database,
+@told
+def update(
+    connection: Connection,
     bot_id: str,
     entry_id: str,
     edit: Callable[[Entry], Entry],
     origin: ChangeOrigin,
-    applied: Callable[[Entry | None], None],
 ) -> Entry | None:
     """Change one entry in its place and record the change. None if the bot has none with this id. An equal entry is no change."""
-
-    def unit(connection: Connection) -> Entry | None:
-        before = Rows(changes.entries_of(connection.execute(_ONE_ENTRY, (bot_id, entry_id))))
-        if not before.entries:
-            return None
-        row = before.entries[0]
-        after = Rows([row._replace(entry=edit(row.entry))])
-        if after != before:
-            changes.delete(connection, bot_id, before)
-            changes.insert(connection, bot_id, after)
-            changes.record(connection, bot_id, origin, "change", before, after)
-        return after.entries[0].entry
-
-    return await db.write(unit, applied)
+    before = Rows(changes.entries_of(connection.execute(_ONE_ENTRY, (bot_id, entry_id))))
+    if not before.entries:
+        return None
+    row = before.entries[0]
+    after = Rows([row._replace(entry=edit(row.entry))])
+    if after != before:
+        changes.delete(connection, bot_id, before)
+        changes.insert(connection, bot_id, after)
+        changes.record(connection, bot_id, origin, "change", before, after)
+    return after.entries[0].entry
 
 
-async def some(db: Database, bot_id: str, entries: Sequence[str]) -> dict[str, Entry]:
+@reads
+def some(connection: Connection, bot_id: str, entries: Sequence[str]) -> dict[str, Entry]:
     """Read some entries of a bot, by their ids."""
-
-    def unit(connection: Connection) -> dict[str, Entry]:
-        rows = connection.execute(
-            f"SELECT {_COLUMNS} FROM knowledge_entries WHERE id IN (SELECT value FROM json_each(?)) AND +bot_id = ?",
-            (json.dumps(list(entries)), bot_id),
-        )
-        return {entry.id: entry for entry in map(_entry, rows)}
-
-    return await db.read(unit)
+    rows = connection.execute(
+        f"SELECT {_COLUMNS} FROM knowledge_entries WHERE id IN (SELECT value FROM json_each(?)) AND +bot_id = ?",
+        (json.dumps(list(entries)), bot_id),
+    )
+    return {entry.id: entry for entry in map(_entry, rows)}

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from chatsvc.domain.actors import Actor
 from chatsvc.domain.knowledge_changes import ChangeContent, ChangeOrigin, KnowledgeChange
 from chatsvc.domain.models import Entry
-from chatsvc.store.database import Connection, Database
+from chatsvc.store.database import Connection, reads, told
 
 MOST_CHANGES = 500
 MOST_BYTES = 16 * 1024 * 1024  # compressed; the newest change is kept however large it is
@@ -23,14 +23,11 @@ _MOST_TITLE = 200  # characters
 _COLUMNS = "id, at, actor_kind, actor_id, actor_name, via, kind, title, entries_before, entries_after, undone"
 
 
-async def last_at(db: Database, bot_id: str) -> int:
+@reads
+def last_at(connection: Connection, bot_id: str) -> int:
     """Return when a bot's knowledge was last changed, in milliseconds. LAST where no change is recorded."""
-
-    def unit(connection: Connection) -> int:
-        row = connection.execute("SELECT at FROM knowledge_changes WHERE bot_id = ? ORDER BY number DESC LIMIT 1", (bot_id,)).fetchone()
-        return int(row[0]) if row else LAST
-
-    return await db.read(unit)
+    row = connection.execute("SELECT at FROM knowledge_changes WHERE bot_id = ? ORDER BY number DESC LIMIT 1", (bot_id,)).fetchone()
+    return int(row[0]) if row else LAST
 
 
 class StoredEntry(NamedTuple):
@@ -174,56 +171,43 @@ def _change(row: tuple[Any, ...]) -> KnowledgeChange:
     return KnowledgeChange(origin, kind, title, before, after, bool(undone), undoes)
 
 
-async def page(db: Database, bot_id: str, limit: int, after: int = LAST) -> list[tuple[KnowledgeChange, int]]:
+@reads
+def page(connection: Connection, bot_id: str, limit: int, after: int = LAST) -> list[tuple[KnowledgeChange, int]]:
     """Read changes with their numbers, newest first, behind the one with the number `after`."""
-
-    def unit(connection: Connection) -> list[tuple[KnowledgeChange, int]]:
-        rows = connection.execute(f"{_SELECT} WHERE c.bot_id = ? AND c.number < ? ORDER BY c.number DESC LIMIT ?", (bot_id, after, limit))
-        return [(_change(row[:-1]), row[-1]) for row in rows]
-
-    return await db.read(unit)
+    rows = connection.execute(f"{_SELECT} WHERE c.bot_id = ? AND c.number < ? ORDER BY c.number DESC LIMIT ?", (bot_id, after, limit))
+    return [(_change(row[:-1]), row[-1]) for row in rows]
 
 
-async def find(db: Database, bot_id: str, change_id: str) -> ChangeContent | None:
+@reads
+def find(connection: Connection, bot_id: str, change_id: str) -> ChangeContent | None:
     """Read a change with the entries before and after it."""
-
-    def unit(connection: Connection) -> ChangeContent | None:
-        row = connection.execute(f"{_SELECT} WHERE c.bot_id = ? AND c.id = ?", (bot_id, change_id)).fetchone()
-        if row is None:
-            return None
-        (packed,) = connection.execute("SELECT replaced FROM knowledge_changes WHERE number = ?", row[-1:]).fetchone()
-        before, after = _unpacked(packed)
-        return ChangeContent(_change(row[:-1]), [one.entry for one in before.entries], [one.entry for one in after.entries])
-
-    return await db.read(unit)
+    row = connection.execute(f"{_SELECT} WHERE c.bot_id = ? AND c.id = ?", (bot_id, change_id)).fetchone()
+    if row is None:
+        return None
+    (packed,) = connection.execute("SELECT replaced FROM knowledge_changes WHERE number = ?", row[-1:]).fetchone()
+    before, after = _unpacked(packed)
+    return ChangeContent(_change(row[:-1]), [one.entry for one in before.entries], [one.entry for one in after.entries])
 
 
-async def undo(db: Database, bot_id: str, change_id: str, origin: ChangeOrigin, applied: Callable[[bool], None]) -> bool:
+@told
+def undo(connection: Connection, bot_id: str, change_id: str, origin: ChangeOrigin) -> bool:
     """Put the rows before a change back, as a change of its own. False where there is none. Raises NotUndoable."""
-
-    def unit(connection: Connection) -> bool:
-        row = connection.execute(
-            "SELECT number, kind, undone, undoes, files, replaced FROM knowledge_changes WHERE bot_id = ? AND id = ?", (bot_id, change_id)
-        ).fetchone()
-        if row is None:
-            return False
-        number, kind, undone, undoes, files, packed = row
-        before, after = _unpacked(packed)
-        if (
-            undone
-            or not _stands(connection, bot_id, before, after)
-            or _is_overwritten(connection, bot_id, number, json.loads(files), before)
-        ):
-            raise NotUndoable
-        delete(connection, bot_id, after)
-        insert(connection, bot_id, before)
-        connection.execute("UPDATE knowledge_changes SET undone = 1 WHERE number = ?", (number,))
-        if kind == "undo":
-            connection.execute("UPDATE knowledge_changes SET undone = 0 WHERE number = ?", (undoes,))
-        record(connection, bot_id, origin, "undo", after, before, files=json.loads(files), undoes=number)
-        return True
-
-    return await db.write(unit, applied)
+    row = connection.execute(
+        "SELECT number, kind, undone, undoes, files, replaced FROM knowledge_changes WHERE bot_id = ? AND id = ?", (bot_id, change_id)
+    ).fetchone()
+    if row is None:
+        return False
+    number, kind, undone, undoes, files, packed = row
+    before, after = _unpacked(packed)
+    if undone or not _stands(connection, bot_id, before, after) or _is_overwritten(connection, bot_id, number, json.loads(files), before):
+        raise NotUndoable
+    delete(connection, bot_id, after)
+    insert(connection, bot_id, before)
+    connection.execute("UPDATE knowledge_changes SET undone = 1 WHERE number = ?", (number,))
+    if kind == "undo":
+        connection.execute("UPDATE knowledge_changes SET undone = 0 WHERE number = ?", (undoes,))
+    record(connection, bot_id, origin, "undo", after, before, files=json.loads(files), undoes=number)
+    return True
 
 
 def _stands(connection: Connection, bot_id: str, before: Rows, after: Rows) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from chatsvc.domain.mails import Mail, MailState
-from chatsvc.store.database import Connection, Database
+from chatsvc.store.database import Connection, reads
 
 LAST = 2**63 - 1
 _COLUMNS = """
@@ -12,39 +12,30 @@ _COLUMNS = """
 """
 
 
-async def page(db: Database, limit: int, after: int = LAST, state: str | None = None) -> list[Mail]:
+@reads
+def page(connection: Connection, limit: int, after: int = LAST, state: str | None = None) -> list[Mail]:
     """Read mails, newest first, behind the one numbered `after`."""
-
-    def unit(connection: Connection) -> list[Mail]:
-        rows = connection.execute(
-            f"SELECT {_COLUMNS} FROM mails m WHERE m.number < ?1 AND (?2 IS NULL OR m.state = ?2) ORDER BY m.number DESC LIMIT ?3",
-            (after, state, limit),
-        )
-        return [Mail(*row) for row in rows]
-
-    return await db.read(unit)
+    rows = connection.execute(
+        f"SELECT {_COLUMNS} FROM mails m WHERE m.number < ?1 AND (?2 IS NULL OR m.state = ?2) ORDER BY m.number DESC LIMIT ?3",
+        (after, state, limit),
+    )
+    return [Mail(*row) for row in rows]
 
 
-async def queued(db: Database) -> int:
+@reads
+def queued(connection: Connection) -> int:
     """Count the mails that wait."""
-
-    def unit(connection: Connection) -> int:
-        return int(connection.execute("SELECT count(*) FROM mails WHERE state = 'queued'").fetchone()[0])
-
-    return await db.read(unit)
+    return int(connection.execute("SELECT count(*) FROM mails WHERE state = 'queued'").fetchone()[0])
 
 
-async def of_messages(db: Database, conversation_id: str) -> dict[int, MailState]:
+@reads
+def of_messages(connection: Connection, conversation_id: str) -> dict[int, MailState]:
     """Read the states of mails that carried messages of a conversation, by the messages' numbers."""
-
-    def unit(connection: Connection) -> dict[int, MailState]:
-        rows = connection.execute(
-            """
-            SELECT m.number, coalesce(s.state, 'sent'), s.error FROM conversations c CROSS JOIN messages m ON m.conversation = c.number
-            LEFT JOIN mails s ON s.number = m.mail WHERE c.id = ? AND m.mail IS NOT NULL
-            """,
-            (conversation_id,),
-        )
-        return {number: MailState(*state) for number, *state in rows}
-
-    return await db.read(unit)
+    rows = connection.execute(
+        """
+        SELECT m.number, coalesce(s.state, 'sent'), s.error FROM conversations c CROSS JOIN messages m ON m.conversation = c.number
+        LEFT JOIN mails s ON s.number = m.mail WHERE c.id = ? AND m.mail IS NOT NULL
+        """,
+        (conversation_id,),
+    )
+    return {number: MailState(*state) for number, *state in rows}

@@ -7,27 +7,19 @@ from __future__ import annotations
 
 from chatsvc.domain.mails import ANSWER, ANSWERS_A_DAY, DAILY_LIMIT, STOPPED, address_digest
 from chatsvc.domain.times import DAY_MS
-from chatsvc.store.database import Connection, Database
+from chatsvc.store.database import Connection, reads, writes
 
 
-async def add(db: Database, account_id: str, digest: bytes, now: int) -> None:
+@writes
+def add(connection: Connection, account_id: str, digest: bytes, now: int) -> None:
     """Send an address no more mails with answers."""
-
-    def unit(connection: Connection) -> None:
-        connection.execute(
-            """
-            INSERT INTO mail_stops (account_id, digest, created_at) SELECT ?1, ?2, ?3
-            WHERE NOT EXISTS (SELECT 1 FROM mail_stops WHERE account_id = ?1 AND digest = ?2)
-            """,
-            (account_id, digest, now),
-        )
-
-    await db.write(unit)
-
-
-async def find(db: Database, bot_id: str, recipient: str, now: int) -> str | None:
-    """Find why an address gets no answer by mail from a bot at the moment. None where it gets one."""
-    return await db.read(lambda connection: refusal(connection, bot_id, recipient, now))
+    connection.execute(
+        """
+        INSERT INTO mail_stops (account_id, digest, created_at) SELECT ?1, ?2, ?3
+        WHERE NOT EXISTS (SELECT 1 FROM mail_stops WHERE account_id = ?1 AND digest = ?2)
+        """,
+        (account_id, digest, now),
+    )
 
 
 def refusal(connection: Connection, bot_id: str, recipient: str, now: int) -> str | None:
@@ -47,3 +39,6 @@ def refusal(connection: Connection, bot_id: str, recipient: str, now: int) -> st
         (recipient, now - DAY_MS),
     ).fetchone()
     return DAILY_LIMIT if sent >= ANSWERS_A_DAY else None
+
+
+find = reads(refusal)

@@ -25,7 +25,7 @@ from chatsvc.domain.mails import (
     MailOutcome,
 )
 from chatsvc.store import mail_stops
-from chatsvc.store.database import Connection, Database
+from chatsvc.store.database import Connection, Database, writes
 from chatsvc.store.mail_notices import WANTS
 from chatsvc.store.nodes import orphaned
 
@@ -154,12 +154,8 @@ def _outgoing(connection: Connection, number: int) -> OutgoingMail:
     return OutgoingMail(*row[:-1])._replace(texts=tuple(content for _, content in texts))
 
 
-async def settle(db: Database, number: int, outcome: MailOutcome, now: int) -> None:
-    """Write the final outcome of a mail."""
-    await db.write(lambda connection: _settle(connection, number, outcome, now))
-
-
 def _settle(connection: Connection, number: int, outcome: MailOutcome, now: int) -> None:
+    """Write the final outcome of a mail."""
     row = connection.execute("SELECT kind, conversation, state FROM mails WHERE number = ?", (number,)).fetchone()
     if row is None:
         return
@@ -180,50 +176,47 @@ def _settle(connection: Connection, number: int, outcome: MailOutcome, now: int)
         )
 
 
-async def put_back(db: Database, number: int, outcome: MailOutcome, now: int) -> None:
+settle = writes(_settle)
+
+
+@writes
+def put_back(connection: Connection, number: int, outcome: MailOutcome, now: int) -> None:
     """Queue a mail again that was surely not taken. One that was queued meanwhile for the same operator is taken up."""
-
-    def unit(connection: Connection) -> None:
-        other = connection.execute(
-            """
-            DELETE FROM mails WHERE number = (SELECT q.number FROM mails q JOIN mails m ON m.number = ?
-                WHERE q.state = 'queued' AND q.kind = m.kind AND (q.operator_id = m.operator_id AND q.account_id = m.account_id
-                    OR m.kind = 'answer' AND q.conversation = m.conversation))
-            RETURNING causes, bot_id, conversation, created_at
-            """,
-            (number,),
-        ).fetchone()
-        if other is not None:
-            connection.execute(
-                """
-                UPDATE mails SET causes = causes + ?, bot_id = CASE bot_id WHEN ? THEN bot_id END,
-                    conversation = CASE conversation WHEN ? THEN conversation END, created_at = ? WHERE number = ?
-                """,
-                (*other, number),
-            )
+    other = connection.execute(
+        """
+        DELETE FROM mails WHERE number = (SELECT q.number FROM mails q JOIN mails m ON m.number = ?
+            WHERE q.state = 'queued' AND q.kind = m.kind AND (q.operator_id = m.operator_id AND q.account_id = m.account_id
+                OR m.kind = 'answer' AND q.conversation = m.conversation))
+        RETURNING causes, bot_id, conversation, created_at
+        """,
+        (number,),
+    ).fetchone()
+    if other is not None:
         connection.execute(
-            "UPDATE mails SET state = 'queued', error = ?, status_code = ?, answer = ? WHERE number = ? AND state = 'sending'",
-            (*outcome[1:], number),
+            """
+            UPDATE mails SET causes = causes + ?, bot_id = CASE bot_id WHEN ? THEN bot_id END,
+                conversation = CASE conversation WHEN ? THEN conversation END, created_at = ? WHERE number = ?
+            """,
+            (*other, number),
         )
-        _postpone(connection, now, number)
+    connection.execute(
+        "UPDATE mails SET state = 'queued', error = ?, status_code = ?, answer = ? WHERE number = ? AND state = 'sending'",
+        (*outcome[1:], number),
+    )
+    _postpone(connection, now, number)
 
-    await db.write(unit)
 
-
-async def postpone(db: Database, outcome: MailOutcome, now: int, number: int | None = None) -> None:
+@writes
+def postpone(connection: Connection, outcome: MailOutcome, now: int, number: int | None = None) -> None:
     """Put off a queued mail. Without a number all that are due: the server takes none."""
-
-    def unit(connection: Connection) -> None:
-        connection.execute(
-            """
-            UPDATE mails SET attempts = attempts + 1, error = ?1, status_code = ?2, answer = ?3
-            WHERE state = 'queued' AND due_at <= ?4 AND (?5 IS NULL OR number = ?5)
-            """,
-            (*outcome[1:], now, number),
-        )
-        _postpone(connection, now, number)
-
-    await db.write(unit)
+    connection.execute(
+        """
+        UPDATE mails SET attempts = attempts + 1, error = ?1, status_code = ?2, answer = ?3
+        WHERE state = 'queued' AND due_at <= ?4 AND (?5 IS NULL OR number = ?5)
+        """,
+        (*outcome[1:], now, number),
+    )
+    _postpone(connection, now, number)
 
 
 def _postpone(connection: Connection, now: int, number: int | None) -> None:

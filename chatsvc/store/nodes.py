@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from chatsvc.domain.nodes import ServiceNode
 from chatsvc.store import open_turns
-from chatsvc.store.database import Connection, Database
+from chatsvc.store.database import Connection, reads, writes
 
 BEAT_S = 2.0
 DEAD_AFTER_MS = 8_000
@@ -19,14 +19,11 @@ def orphaned(table: str) -> str:
     return f"({table}.node IS NULL OR NOT EXISTS (SELECT 1 FROM nodes n WHERE n.id = {table}.node))"
 
 
-async def beat(db: Database, node: ServiceNode, *, removes: bool) -> list[str]:
+@writes
+def beat(connection: Connection, node: ServiceNode, *, removes: bool) -> list[str]:
     """Note that a process lives. `removes`: remove those that have not been seen for too long, and return them."""
-
-    def unit(connection: Connection) -> list[str]:
-        note(connection, node)
-        return remove_dead(connection) if removes else []
-
-    return await db.write(unit)
+    note(connection, node)
+    return remove_dead(connection) if removes else []
 
 
 def note(connection: Connection, node: ServiceNode) -> None:
@@ -49,14 +46,11 @@ def remove_dead(connection: Connection) -> list[str]:
     return dead
 
 
-async def remove(db: Database, node_id: str) -> None:
+@writes
+def remove(connection: Connection, node_id: str) -> None:
     """Remove a process that ends."""
-
-    def unit(connection: Connection) -> None:
-        connection.execute("DELETE FROM nodes WHERE id = ?", (node_id,))
-        _free(connection, node_id)
-
-    await db.write(unit)
+    connection.execute("DELETE FROM nodes WHERE id = ?", (node_id,))
+    _free(connection, node_id)
 
 
 def _free(connection: Connection, node_id: str) -> None:
@@ -69,14 +63,11 @@ def is_any(connection: Connection) -> bool:
     return connection.execute("SELECT 1 FROM nodes LIMIT 1").fetchone() is not None
 
 
-async def living(db: Database) -> list[ServiceNode]:
+@reads
+def living(connection: Connection) -> list[ServiceNode]:
     """List the processes that serve, oldest first."""
-
-    def unit(connection: Connection) -> list[ServiceNode]:
-        rows = connection.execute(
-            "SELECT id, since, listen, version FROM nodes WHERE listen <> '' AND seen_at > clock_ms() - ? ORDER BY since, id",
-            (DEAD_AFTER_MS,),
-        )
-        return [ServiceNode(*row) for row in rows]
-
-    return await db.read(unit)
+    rows = connection.execute(
+        "SELECT id, since, listen, version FROM nodes WHERE listen <> '' AND seen_at > clock_ms() - ? ORDER BY since, id",
+        (DEAD_AFTER_MS,),
+    )
+    return [ServiceNode(*row) for row in rows]

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from chatsvc.domain.allowance import Allowance
 from chatsvc.domain.times import DAY_MS
-from chatsvc.store.database import Connection, Database, Together
+from chatsvc.store.database import Connection, Database, Together, reads
 
 IDEMPOTENCY_MS = DAY_MS
 # How long the outcome of a failed turn is kept for those who have joined it.
@@ -175,43 +175,33 @@ def held(connection: Connection, account_id: str) -> dict[str, int]:
     return dict(rows.fetchall())
 
 
-async def in_order(db: Database, numbers: Iterable[int]) -> dict[int, bool]:
+@reads
+def in_order(connection: Connection, numbers: Iterable[int]) -> dict[int, bool]:
     """Return those of the turns that are open.
 
     The value says whether no earlier turn of the conversation holds one up.
     """
     wanted = json.dumps(list(numbers))
-
-    def unit(connection: Connection) -> dict[int, bool]:
-        rows = connection.execute(
-            """
-            SELECT t.number, NOT EXISTS (SELECT 1 FROM open_turns e WHERE e.place = t.place AND e.number < t.number)
-            FROM open_turns t WHERE t.number IN (SELECT CAST(value AS BIGINT) FROM json_each(?))
-            """,
-            (wanted,),
-        )
-        return {number: bool(is_first) for number, is_first in rows}
-
-    return await db.read(unit)
+    rows = connection.execute(
+        """
+        SELECT t.number, NOT EXISTS (SELECT 1 FROM open_turns e WHERE e.place = t.place AND e.number < t.number)
+        FROM open_turns t WHERE t.number IN (SELECT CAST(value AS BIGINT) FROM json_each(?))
+        """,
+        (wanted,),
+    )
+    return {number: bool(is_first) for number, is_first in rows}
 
 
-async def in_line(db: Database, places: Sequence[bytes]) -> set[bytes]:
+@reads
+def in_line(connection: Connection, places: Sequence[bytes]) -> set[bytes]:
     """Return those of the conversations that have an open turn."""
-
-    def unit(connection: Connection) -> set[bytes]:
-        return {place for place in places if connection.execute("SELECT 1 FROM open_turns WHERE place = ?", (place,)).fetchone()}
-
-    return await db.read(unit)
+    return {place for place in places if connection.execute("SELECT 1 FROM open_turns WHERE place = ?", (place,)).fetchone()}
 
 
-async def joined(db: Database, number: int) -> JoinedState:
-    """Read the state of a turn that was joined."""
-
-    def unit(connection: Connection) -> JoinedState:
-        row = connection.execute("SELECT ended_at, outcome FROM open_turns WHERE number = ?", (number,)).fetchone()
-        return JoinedState(row[0] is None, row[1]) if row else JoinedState(False, None)
-
-    return await db.read(unit)
+@reads
+def joined(connection: Connection, number: int) -> JoinedState:
+    row = connection.execute("SELECT ended_at, outcome FROM open_turns WHERE number = ?", (number,)).fetchone()
+    return JoinedState(row[0] is None, row[1]) if row else JoinedState(False, None)
 
 
 async def end(db: Database, turn: TurnEnd) -> bool:

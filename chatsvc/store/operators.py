@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from chatsvc.domain.actors import Role
 from chatsvc.domain.operators import ROLES, Operator
-from chatsvc.store.database import Connection, Database, assign
+from chatsvc.store.database import Connection, assign, reads, writes
 from chatsvc.store.owners import Accounts, listed
 
 CHANGEABLE = frozenset({"name", "language", "timezone", "admin", "notices", "password", "totp", "totp_offered", "totp_used", "updated_at"})
@@ -79,99 +79,73 @@ def find_in(connection: Connection, operator_id: str) -> Operator | None:
     return operator_of(row) if row else None
 
 
-async def find(db: Database, email: str) -> Operator | None:
+@reads
+def find(connection: Connection, email: str) -> Operator | None:
     """Find an operator by e-mail address."""
-
-    def unit(connection: Connection) -> Operator | None:
-        row = connection.execute(f"{_FIND} o.email = ?", (email,)).fetchone()
-        return operator_of(row) if row else None
-
-    return await db.read(unit)
+    row = connection.execute(f"{_FIND} o.email = ?", (email,)).fetchone()
+    return operator_of(row) if row else None
 
 
-async def name_of(db: Database, operator_id: str) -> str | None:
+@reads
+def name_of(connection: Connection, operator_id: str) -> str | None:
     """Read an operator's own name, None without one."""
-
-    def unit(connection: Connection) -> str | None:
-        found = find_in(connection, operator_id)
-        return found.name if found else None
-
-    return await db.read(unit)
+    found = find_in(connection, operator_id)
+    return found.name if found else None
 
 
-async def credentials(db: Database, operator_id: str) -> Credentials | None:
+@reads
+def credentials(connection: Connection, operator_id: str) -> Credentials | None:
     """Read an operator's password hash and sealed secrets."""
-
-    def unit(connection: Connection) -> Credentials | None:
-        row = connection.execute(
-            "SELECT password, totp, totp_offered, totp_used, known_networks FROM operators WHERE id = ?", (operator_id,)
-        ).fetchone()
-        if row is None:
-            return None
-        password, totp, totp_offered, totp_used, known = row
-        return Credentials(password, totp, totp_offered, totp_used, json.loads(known))
-
-    return await db.read(unit)
+    row = connection.execute(
+        "SELECT password, totp, totp_offered, totp_used, known_networks FROM operators WHERE id = ?", (operator_id,)
+    ).fetchone()
+    if row is None:
+        return None
+    password, totp, totp_offered, totp_used, known = row
+    return Credentials(password, totp, totp_offered, totp_used, json.loads(known))
 
 
-async def page(db: Database, accounts: Accounts, limit: int, after: tuple[int, str] | None = None) -> list[Operator]:
+@reads
+def page(connection: Connection, accounts: Accounts, limit: int, after: tuple[int, str] | None = None) -> list[Operator]:
     """Read operators with a role in these accounts, oldest first. None stands for all operators."""
-
-    def unit(connection: Connection) -> list[Operator]:
-        return [operator_of(row) for row in connection.execute(_PAGE, (listed(accounts), *(after or (-1, "")), limit))]
-
-    return await db.read(unit)
+    return [operator_of(row) for row in connection.execute(_PAGE, (listed(accounts), *(after or (-1, "")), limit))]
 
 
-async def create(db: Database, operator: Operator, link: SetupLink) -> None:
+@writes
+def create(connection: Connection, operator: Operator, link: SetupLink) -> None:
     """Write a new operator with roles and set-up link; raises EmailTaken."""
     o = operator
-
-    def unit(connection: Connection) -> None:
-        made = connection.execute(
-            "INSERT INTO operators (id, email, name, language, admin, notices, created_at, updated_at)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (email) DO NOTHING",
-            (o.id, o.email, o.name, o.language, o.admin, json.dumps(o.notices), o.created_at, o.updated_at),
-        )
-        if not made.rowcount:
-            raise EmailTaken
-        for account_id, role in o.roles.items():
-            _put_role(connection, o.id, account_id, role)
-        _put_link(connection, o.id, link)
-
-    await db.write(unit)
+    made = connection.execute(
+        "INSERT INTO operators (id, email, name, language, admin, notices, created_at, updated_at)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (email) DO NOTHING",
+        (o.id, o.email, o.name, o.language, o.admin, json.dumps(o.notices), o.created_at, o.updated_at),
+    )
+    if not made.rowcount:
+        raise EmailTaken
+    for account_id, role in o.roles.items():
+        _put_role(connection, o.id, account_id, role)
+    _put_link(connection, o.id, link)
 
 
-async def change(db: Database, operator_id: str, changes: Mapping[str, object], roles: Mapping[str, Role | None]) -> Operator | None:
+@writes
+def change(connection: Connection, operator_id: str, changes: Mapping[str, object], roles: Mapping[str, Role | None]) -> Operator | None:
     """Write the fields named in `changes` and the given roles; None takes a role away. Raises LastAdministrator."""
     assignments = assign(changes, CHANGEABLE)
-
-    def unit(connection: Connection) -> Operator | None:
-        connection.execute(f"UPDATE operators SET {assignments} WHERE id = ?", (*changes.values(), operator_id))
-        for account_id, role in roles.items():
-            _put_role(connection, operator_id, account_id, role)
-        if changes.get("admin") is False:
-            _check_administrator(connection)
-        return find_in(connection, operator_id)
-
-    return await db.write(unit)
+    connection.execute(f"UPDATE operators SET {assignments} WHERE id = ?", (*changes.values(), operator_id))
+    for account_id, role in roles.items():
+        _put_role(connection, operator_id, account_id, role)
+    if changes.get("admin") is False:
+        _check_administrator(connection)
+    return find_in(connection, operator_id)
 
 
-async def add_link(db: Database, operator_id: str, link: SetupLink) -> bool:
+@writes
+def add_link(connection: Connection, operator_id: str, link: SetupLink) -> bool:
     """Replace an operator's set-up link; return False if the operator is gone."""
-
-    def unit(connection: Connection) -> bool:
-        if find_in(connection, operator_id) is None:
-            return False
-        _put_link(connection, operator_id, link)
-        return True
-
-    return await db.write(unit)
-
-
-async def of_link(db: Database, digest: bytes, now: int) -> tuple[Operator, int] | None:
-    """Find the operator of a set-up link that is neither used nor expired, and when it expires."""
-    return await db.read(lambda connection: link_in(connection, digest, now))
+    if find_in(connection, operator_id) is None:
+        return False
+    _put_link(connection, operator_id, link)
+    return True
 
 
 def link_in(connection: Connection, digest: bytes, now: int) -> tuple[Operator, int] | None:
@@ -182,18 +156,18 @@ def link_in(connection: Connection, digest: bytes, now: int) -> tuple[Operator, 
     return (operator, row[1]) if operator else None
 
 
-async def remove(db: Database, operator_id: str) -> bool:
+of_link = reads(link_in)
+
+
+@writes
+def remove(connection: Connection, operator_id: str) -> bool:
     """Delete an operator with sessions, links and roles; raises LastAdministrator. Returns False if there is none."""
-
-    def unit(connection: Connection) -> bool:
-        for table in _OF_OPERATOR:
-            connection.execute(f"DELETE FROM {table} WHERE operator_id = ?", (operator_id,))
-        gone = connection.execute("DELETE FROM operators WHERE id = ? RETURNING admin", (operator_id,)).fetchone()
-        if gone and gone[0]:
-            _check_administrator(connection)
-        return gone is not None
-
-    return await db.write(unit)
+    for table in _OF_OPERATOR:
+        connection.execute(f"DELETE FROM {table} WHERE operator_id = ?", (operator_id,))
+    gone = connection.execute("DELETE FROM operators WHERE id = ? RETURNING admin", (operator_id,)).fetchone()
+    if gone and gone[0]:
+        _check_administrator(connection)
+    return gone is not None
 
 
 def _put_role(connection: Connection, operator_id: str, account_id: str, role: Role | None) -> None:

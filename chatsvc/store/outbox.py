@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from chatsvc.domain.times import DAY_MS
-from chatsvc.store.database import Connection, Database, Together
+from chatsvc.store.database import Connection, Database, reads, writes
 from chatsvc.store.nodes import orphaned
 
 GIVE_UP_MS = 600_000
@@ -36,21 +36,18 @@ class OutgoingMessage(NamedTuple):
     parts_sent: int
 
 
-async def interrupt(db: Database) -> int:
+@writes
+def interrupt(connection: Connection) -> int:
     """Give up messages that were in flight when their process ended. Return how many.
 
     Nobody knows whether they were sent.
     """
-
-    def unit(connection: Connection) -> int:
-        return connection.execute(
-            f"""
-            UPDATE messages SET delivery = 'unknown', error = 'interrupted', outbox = NULL, in_flight = NULL
-            WHERE outbox IS NOT NULL AND in_flight = 1 AND {_ORPHANED}
-            """
-        ).rowcount
-
-    return await db.write(unit)
+    return connection.execute(
+        f"""
+        UPDATE messages SET delivery = 'unknown', error = 'interrupted', outbox = NULL, in_flight = NULL
+        WHERE outbox IS NOT NULL AND in_flight = 1 AND {_ORPHANED}
+        """
+    ).rowcount
 
 
 # What was never tried waited for a channel that was paused, for instance.
@@ -79,113 +76,76 @@ async def waiting(db: Database, now: int) -> list[str]:
     return names
 
 
-async def upcoming(db: Database, queue: str, limit: int, held: Iterable[int]) -> list[OutgoingMessage]:
+@reads
+def upcoming(connection: Connection, queue: str, limit: int, held: Iterable[int]) -> list[OutgoingMessage]:
     """List the next messages of a queue, the first one of each conversation. Conversations in `held` are passed over."""
-
-    def unit(connection: Connection) -> list[OutgoingMessage]:
-        # The first message of each conversation, unless it is in flight: the next one must not overtake it.
-        rows = connection.execute(
-            """
-            SELECT m.number, m.id, m.conversation, c.id, c.bot_id, c.channel, c.user_id, m.role, m.content, m.choices,
-                coalesce(m.parts_sent, 0)
-            FROM (SELECT min(f.number) AS number FROM messages f WHERE f.outbox = ?1
-                AND f.conversation NOT IN (SELECT CAST(value AS BIGINT) FROM json_each(?3))
-                GROUP BY f.conversation ORDER BY 1 LIMIT ?2) page
-            JOIN messages m ON m.number = page.number JOIN conversations c ON c.number = m.conversation
-            WHERE m.in_flight IS NULL ORDER BY m.number
-            """,
-            (queue, limit, json.dumps(list(held))),
-        ).fetchall()
-        return [OutgoingMessage(*row)._replace(choices=tuple(json.loads(row[9] or "[]"))) for row in rows]
-
-    return await db.read(unit)
-
-
-class _DeliveryStep(NamedTuple):
-    """Mark of a message about to be sent, or its outcome where `delivery` is given.
-
-    node: the process that sends it.
-    """
-
-    number: int
-    node: str | None = None
-    delivery: str | None = None
-    error: str | None = None
-    platform_id: bytes | None = None
-
-
-def _take_steps(connection: Connection, steps: list[_DeliveryStep]) -> list[bool]:
-    """Take steps of different messages. The result is False for a message that does not wait any more."""
-    outcomes: list[object] = []
-    for step in steps:
-        outcomes += (step.number, *step[2:]) if step.delivery is not None else ()
-    connection.at_once(
+    # The first message of each conversation, unless it is in flight: the next one must not overtake it.
+    rows = connection.execute(
         """
-        UPDATE messages SET delivery = CASE delivery WHEN 'queued' THEN outcome.column2 ELSE delivery END,
-            error = CASE delivery WHEN 'queued' THEN outcome.column3 ELSE error END, platform_id = coalesce(outcome.column4, platform_id),
-            outbox = NULL, in_flight = NULL FROM (VALUES
+        SELECT m.number, m.id, m.conversation, c.id, c.bot_id, c.channel, c.user_id, m.role, m.content, m.choices,
+            coalesce(m.parts_sent, 0)
+        FROM (SELECT min(f.number) AS number FROM messages f WHERE f.outbox = ?1
+            AND f.conversation NOT IN (SELECT CAST(value AS BIGINT) FROM json_each(?3))
+            GROUP BY f.conversation ORDER BY 1 LIMIT ?2) page
+        JOIN messages m ON m.number = page.number JOIN conversations c ON c.number = m.conversation
+        WHERE m.in_flight IS NULL ORDER BY m.number
         """,
-        "(CAST(? AS BIGINT), CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS BLOB))",
-        outcomes,
-        ") AS outcome WHERE number = outcome.column1 RETURNING number",
-    )
-    marked = connection.at_once(
-        "UPDATE messages SET in_flight = 1, node = outcome.column2 FROM (VALUES ",
-        "(CAST(? AS BIGINT), CAST(? AS TEXT))",
-        [value for step in steps if step.delivery is None for value in step[:2]],
-        ") AS outcome WHERE number = outcome.column1 AND outbox IS NOT NULL AND in_flight IS NULL RETURNING number",
-    )
-    numbers = {number for (number,) in marked}
-    return [step.delivery is not None or step.number in numbers for step in steps]
+        (queue, limit, json.dumps(list(held))),
+    ).fetchall()
+    return [OutgoingMessage(*row)._replace(choices=tuple(json.loads(row[9] or "[]"))) for row in rows]
 
 
 async def mark(db: Database, number: int) -> bool:
-    """Mark a message as in flight. False where it does not wait any more. Steps of one batch are written together."""
-    return await db.write(Together(_take_steps, _DeliveryStep(number, db.node)))
+    """Mark a message as in flight, by this process. False where it does not wait any more."""
+
+    def unit(connection: Connection) -> bool:
+        marked = "UPDATE messages SET in_flight = 1, node = ? WHERE number = ? AND outbox IS NOT NULL AND in_flight IS NULL"
+        return connection.execute(marked, (db.node, number)).rowcount == 1
+
+    return await db.write(unit)
 
 
-async def note_part(db: Database, number: int, parts: int) -> None:
+@writes
+def note_part(connection: Connection, number: int, parts: int) -> None:
     """Write how many parts of a message in flight were sent."""
-
-    def unit(connection: Connection) -> None:
-        connection.execute("UPDATE messages SET parts_sent = ? WHERE number = ?", (parts, number))
-
-    await db.write(unit)
+    connection.execute("UPDATE messages SET parts_sent = ? WHERE number = ?", (parts, number))
 
 
-async def settle(db: Database, number: int, delivery: str, error: str | None = None, platform_id: bytes | None = None) -> None:
+@writes
+def settle(connection: Connection, number: int, delivery: str, error: str | None = None, platform_id: bytes | None = None) -> None:
     """Write the outcome of a message in flight. A status of the platform that came first stays."""
-    await db.write(Together(_take_steps, _DeliveryStep(number, None, delivery, error, platform_id)))
+    connection.execute(
+        """
+        UPDATE messages SET delivery = CASE delivery WHEN 'queued' THEN ?2 ELSE delivery END,
+            error = CASE delivery WHEN 'queued' THEN ?3 ELSE error END, platform_id = coalesce(?4, platform_id),
+            outbox = NULL, in_flight = NULL WHERE number = ?1
+        """,
+        (number, delivery, error, platform_id),
+    )
 
 
-async def put_back(db: Database, number: int, now: int, error: str | None = None, *, blocked: str | None = None) -> None:
+@writes
+def put_back(connection: Connection, number: int, now: int, error: str | None = None, *, blocked: str | None = None) -> None:
     """Let a message that was surely not sent wait again. `error` says why; without one it was not tried in vain.
 
     blocked: the queue, where its platform takes nothing at the moment: the ten minutes of all its messages begin.
     """
-
-    def unit(connection: Connection) -> None:
+    connection.execute(
+        """
+        UPDATE messages SET in_flight = NULL, error = ?2, first_attempt_at = CASE WHEN ?2 IS NULL THEN first_attempt_at
+            ELSE coalesce(first_attempt_at, ?3) END WHERE number = ?1
+        """,
+        (number, error, now),
+    )
+    if blocked is not None:
         connection.execute(
-            """
-            UPDATE messages SET in_flight = NULL, error = ?2, first_attempt_at = CASE WHEN ?2 IS NULL THEN first_attempt_at
-                ELSE coalesce(first_attempt_at, ?3) END WHERE number = ?1
-            """,
-            (number, error, now),
+            "UPDATE messages SET first_attempt_at = ?, error = ? WHERE outbox = ? AND first_attempt_at IS NULL", (now, error, blocked)
         )
-        if blocked is not None:
-            connection.execute(
-                "UPDATE messages SET first_attempt_at = ?, error = ? WHERE outbox = ? AND first_attempt_at IS NULL", (now, error, blocked)
-            )
-
-    await db.write(unit)
 
 
-async def fail_all(db: Database, queue: str, error: str) -> None:
+@writes
+def fail_all(connection: Connection, queue: str, error: str) -> None:
     """Fail all messages of a queue, except those in flight."""
-
-    def unit(connection: Connection) -> None:
-        connection.execute(
-            "UPDATE messages SET delivery = 'failed', error = ?, outbox = NULL WHERE outbox = ? AND in_flight IS NULL", (error, queue)
-        )
-
-    await db.write(unit)
+    connection.execute(
+        "UPDATE messages SET delivery = 'failed', error = ?, outbox = NULL WHERE outbox = ? AND in_flight IS NULL", (error, queue)
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from chatsvc.store.database import Connection, Database
+from chatsvc.store.database import Connection, reads
 
 Accounts = Sequence[str] | None
 
@@ -42,11 +42,8 @@ def listed(accounts: Accounts) -> str | None:
     return None if accounts is None else json.dumps(list(accounts))
 
 
-async def account_of(db: Database, kind: str, record_id: str, accounts: Accounts) -> str | None:
+@reads
+def account_of(connection: Connection, kind: str, record_id: str, accounts: Accounts) -> str | None:
     """Look up the account of a record among `accounts` (None for all). None where there is no such record."""
-
-    def unit(connection: Connection) -> str | None:
-        row = connection.execute(_OWNER[kind], (record_id, listed(accounts))).fetchone()
-        return row[0] if row else None
-
-    return await db.read(unit)
+    row = connection.execute(_OWNER[kind], (record_id, listed(accounts))).fetchone()
+    return row[0] if row else None

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from chatsvc.store import facts
-from chatsvc.store.database import Connection, Database
+from chatsvc.store.database import Connection, writes
 from chatsvc.store.master_key import MasterKey
 from chatsvc.store.tables import TABLES
 
@@ -39,22 +39,19 @@ def row_name(table: str, key: str) -> str:
     return f"{table}/{key}"
 
 
-async def reseal(db: Database, keys: MasterKey, check: bytes, change: Callable[[str, str, bytes], bytes | None]) -> tuple[int, int]:
+@writes
+def reseal(connection: Connection, keys: MasterKey, check: bytes, change: Callable[[str, str, bytes], bytes | None]) -> tuple[int, int]:
     """Seal all secrets for the master key with this check value, in one transaction. Raises OtherMasterKey.
 
     keys: those that `change` opens secrets with. Another process may have changed the store's key since it was read.
     `change` gets purpose, row and sealed secret and returns it sealed anew, or None. Returns how many it sealed and how many not.
     """
-
-    def unit(connection: Connection) -> tuple[int, int]:
-        keys.of(facts.check_in(connection))
-        sealed, unusable = 0, 0
-        for purpose, table, select, update in _STATEMENTS:
-            held = connection.execute(select).fetchall()
-            made = [(new, key) for key, old in held if (new := change(purpose, row_name(table, key), old)) is not None]
-            connection.executemany(update, made)
-            sealed, unusable = sealed + len(made), unusable + len(held) - len(made)
-        connection.execute("UPDATE store_facts SET value = ? WHERE name = ?", (check, facts.CHECK))
-        return sealed, unusable
-
-    return await db.write(unit)
+    keys.of(facts.check_in(connection))
+    sealed, unusable = 0, 0
+    for purpose, table, select, update in _STATEMENTS:
+        held = connection.execute(select).fetchall()
+        made = [(new, key) for key, old in held if (new := change(purpose, row_name(table, key), old)) is not None]
+        connection.executemany(update, made)
+        sealed, unusable = sealed + len(made), unusable + len(held) - len(made)
+    connection.execute("UPDATE store_facts SET value = ? WHERE name = ?", (check, facts.CHECK))
+    return sealed, unusable

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from itertools import chain
 from typing import Any, NamedTuple
 
-from chatsvc.store.database import Connection, Database
+from chatsvc.store.database import Connection, reads, writes
 from chatsvc.store.tables import IMPORTING
 
 BATCH = 25  # conversations
@@ -85,27 +85,22 @@ def queue(connection: Connection, conversations: Iterable[int]) -> None:
     connection.at_once("INSERT INTO search_queue (conversation) VALUES ", "(?)", list(set(conversations)), " ON CONFLICT DO NOTHING")
 
 
-async def is_complete(db: Database) -> bool:
+@reads
+def is_complete(connection: Connection) -> bool:
     """Whether no conversation waits for the index."""
-    return await db.read(lambda connection: connection.execute("SELECT 1 FROM search_queue LIMIT 1").fetchone() is None)
+    return connection.execute("SELECT 1 FROM search_queue LIMIT 1").fetchone() is None
 
 
-async def backlog(db: Database) -> int:
+@reads
+def backlog(connection: Connection) -> int:
     """Count the queued conversations; reads the whole queue."""
-
-    def unit(connection: Connection) -> int:
-        (count,) = connection.execute("SELECT count(*) FROM search_queue").fetchone()
-        return int(count)
-
-    return await db.read(unit)
+    (count,) = connection.execute("SELECT count(*) FROM search_queue").fetchone()
+    return int(count)
 
 
-async def index(db: Database, words_of: WordsOf) -> int:
+@writes
+def index(connection: Connection, words_of: WordsOf) -> int:
     """Index one batch of queued conversations, the newest first; return how many were read."""
-    return await db.write(lambda connection: _index(connection, words_of))
-
-
-def _index(connection: Connection, words_of: WordsOf) -> int:
     (found,) = connection.execute(_QUEUED, (BATCH, MESSAGES)).fetchone()
     rows: list[tuple[int, str, int]] = []
     documents: list[list[Any]] = []

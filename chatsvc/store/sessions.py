@@ -9,7 +9,7 @@ from typing import Any
 from chatsvc.domain.operators import IDLE_MS, KNOWN_NETWORKS, SESSION_MS, Operator, OperatorSession, SignedIn
 from chatsvc.domain.sign_in_delays import network
 from chatsvc.store import facts
-from chatsvc.store.database import Connection, Cursor, Database
+from chatsvc.store.database import Connection, Cursor, reads, writes
 from chatsvc.store.operators import find_in, link_in
 
 _SESSION = "id, operator_id, browser, address, created_at, last_seen_at, verified, account_id"
@@ -18,204 +18,155 @@ _INSERT = f"INSERT INTO operator_sessions (digest, {_SESSION}) VALUES (?, ?, ?, 
 _UNCHANGED = "SELECT 1 FROM operators WHERE id = ? AND password IS ? AND CASE WHEN totp IS NULL THEN 1 ELSE 0 END = ?"
 
 
-async def create(db: Database, session: OperatorSession, digest: bytes, password: str) -> bool:
+@writes
+def create(connection: Connection, session: OperatorSession, digest: bytes, password: str) -> bool:
     """Write a session, and delete expired ones. Return False if password hash or second factor are no longer those it was made for."""
-
-    def unit(connection: Connection) -> bool:
-        if connection.execute(_UNCHANGED, (session.operator_id, password, session.verified)).fetchone() is None:
-            return False
-        _insert(connection, session, digest)
-        return True
-
-    return await db.write(unit)
+    if connection.execute(_UNCHANGED, (session.operator_id, password, session.verified)).fetchone() is None:
+        return False
+    _insert(connection, session, digest)
+    return True
 
 
-async def find(db: Database, digest: bytes) -> SignedIn | None:
+@reads
+def find(connection: Connection, digest: bytes) -> SignedIn | None:
     """Find a session by the digest of its token, whether or not it has expired."""
-
-    def unit(connection: Connection) -> SignedIn | None:
-        return _signed_in(connection, connection.execute(f"SELECT {_SESSION} FROM operator_sessions WHERE digest = ?", (digest,)))
-
-    return await db.read(unit)
+    return _signed_in(connection, connection.execute(f"SELECT {_SESSION} FROM operator_sessions WHERE digest = ?", (digest,)))
 
 
-async def find_by_id(db: Database, session_id: str) -> SignedIn | None:
+@reads
+def find_by_id(connection: Connection, session_id: str) -> SignedIn | None:
     """Find a session by its id, whether or not it has expired."""
-
-    def unit(connection: Connection) -> SignedIn | None:
-        return _signed_in(connection, connection.execute(f"SELECT {_SESSION} FROM operator_sessions WHERE id = ?", (session_id,)))
-
-    return await db.read(unit)
+    return _signed_in(connection, connection.execute(f"SELECT {_SESSION} FROM operator_sessions WHERE id = ?", (session_id,)))
 
 
-async def see(db: Database, session_id: str, now: int, address: str) -> None:
+@writes
+def see(connection: Connection, session_id: str, now: int, address: str) -> None:
     """Write when and from where a session was last used."""
-
-    def unit(connection: Connection) -> None:
-        connection.execute("UPDATE operator_sessions SET last_seen_at = ?, address = ? WHERE id = ?", (now, address, session_id))
-
-    await db.write(unit)
+    connection.execute("UPDATE operator_sessions SET last_seen_at = ?, address = ? WHERE id = ?", (now, address, session_id))
 
 
-async def set_to_show(db: Database, session_id: str, digest: bytes) -> None:
+@writes
+def set_to_show(connection: Connection, session_id: str, digest: bytes) -> None:
     """Write the digest of the secret that a session has to show. An earlier one is not shown any more."""
-
-    def unit(connection: Connection) -> None:
-        connection.execute("UPDATE operator_sessions SET to_show = ? WHERE id = ?", (digest, session_id))
-
-    await db.write(unit)
+    connection.execute("UPDATE operator_sessions SET to_show = ? WHERE id = ?", (digest, session_id))
 
 
-async def take_to_show(db: Database, session_id: str, digest: bytes) -> bool:
+@writes
+def take_to_show(connection: Connection, session_id: str, digest: bytes) -> bool:
     """Use up the secret that a session has to show. False where it was shown before."""
-
-    def unit(connection: Connection) -> bool:
-        done = connection.execute("UPDATE operator_sessions SET to_show = NULL WHERE id = ? AND to_show = ?", (session_id, digest))
-        return done.rowcount == 1
-
-    return await db.write(unit)
+    done = connection.execute("UPDATE operator_sessions SET to_show = NULL WHERE id = ? AND to_show = ?", (session_id, digest))
+    return done.rowcount == 1
 
 
-async def choose_account(db: Database, session_id: str, account_id: str) -> None:
+@writes
+def choose_account(connection: Connection, session_id: str, account_id: str) -> None:
     """Write the account chosen in a session."""
-
-    def unit(connection: Connection) -> None:
-        connection.execute("UPDATE operator_sessions SET account_id = ? WHERE id = ?", (account_id, session_id))
-
-    await db.write(unit)
+    connection.execute("UPDATE operator_sessions SET account_id = ? WHERE id = ?", (account_id, session_id))
 
 
-async def of_operator(db: Database, operator_id: str) -> list[OperatorSession]:
+@reads
+def of_operator(connection: Connection, operator_id: str) -> list[OperatorSession]:
     """Read an operator's sessions, newest first, expired ones too."""
-
-    def unit(connection: Connection) -> list[OperatorSession]:
-        rows = connection.execute(
-            f"SELECT {_SESSION} FROM operator_sessions WHERE operator_id = ? ORDER BY created_at DESC", (operator_id,)
-        )
-        return [_session(row) for row in rows]
-
-    return await db.read(unit)
+    rows = connection.execute(f"SELECT {_SESSION} FROM operator_sessions WHERE operator_id = ? ORDER BY created_at DESC", (operator_id,))
+    return [_session(row) for row in rows]
 
 
-async def remove(db: Database, session_id: str, operator_id: str) -> OperatorSession | None:
+@writes
+def remove(connection: Connection, session_id: str, operator_id: str) -> OperatorSession | None:
     """Delete one session of an operator; None if there is none."""
-
-    def unit(connection: Connection) -> OperatorSession | None:
-        row = connection.execute(
-            f"DELETE FROM operator_sessions WHERE id = ? AND operator_id = ? RETURNING {_SESSION}", (session_id, operator_id)
-        ).fetchone()
-        return _session(row) if row else None
-
-    return await db.write(unit)
+    row = connection.execute(
+        f"DELETE FROM operator_sessions WHERE id = ? AND operator_id = ? RETURNING {_SESSION}", (session_id, operator_id)
+    ).fetchone()
+    return _session(row) if row else None
 
 
-async def verify(db: Database, session: OperatorSession, digest: bytes, old_id: str, step: int | None, code: bytes) -> bool:
+@writes
+def verify(connection: Connection, session: OperatorSession, digest: bytes, old_id: str, step: int | None, code: bytes) -> bool:
     """Replace the session that waits for a second factor by a verified one. The code is used up.
 
     step: the time step of a TOTP code; None for the recovery code with the digest `code`. Returns False where the code was used
     already or the waiting session has ended.
     """
-
-    def unit(connection: Connection) -> bool:
-        waits = connection.execute("SELECT 1 FROM operator_sessions WHERE id = ? AND verified = 0", (old_id,)).fetchone()
-        if waits is None or not _use_code(connection, session.operator_id, step, code):
-            return False
-        connection.execute("DELETE FROM operator_sessions WHERE id = ?", (old_id,))
-        _insert(connection, session, digest)
-        return True
-
-    return await db.write(unit)
+    waits = connection.execute("SELECT 1 FROM operator_sessions WHERE id = ? AND verified = 0", (old_id,)).fetchone()
+    if waits is None or not _use_code(connection, session.operator_id, step, code):
+        return False
+    connection.execute("DELETE FROM operator_sessions WHERE id = ?", (old_id,))
+    _insert(connection, session, digest)
+    return True
 
 
-async def set_password(db: Database, old: str, new: str, session: OperatorSession, digest: bytes) -> bool:
+@writes
+def set_password(connection: Connection, old: str, new: str, session: OperatorSession, digest: bytes) -> bool:
     """Replace a password hash, end all sessions and begin `session`. Return False if the hash is no longer `old`."""
     operator_id, now = session.operator_id, session.created_at
-
-    def unit(connection: Connection) -> bool:
-        changed = connection.execute(
-            "UPDATE operators SET password = ?, updated_at = ? WHERE id = ? AND password IS ?", (new, now, operator_id, old)
-        )
-        if not changed.rowcount:
-            return False
-        for table in ("operator_links", "operator_sessions"):
-            connection.execute(f"DELETE FROM {table} WHERE operator_id = ?", (operator_id,))
-        _insert(connection, session, digest)
-        return True
-
-    return await db.write(unit)
+    changed = connection.execute(
+        "UPDATE operators SET password = ?, updated_at = ? WHERE id = ? AND password IS ?", (new, now, operator_id, old)
+    )
+    if not changed.rowcount:
+        return False
+    for table in ("operator_links", "operator_sessions"):
+        connection.execute(f"DELETE FROM {table} WHERE operator_id = ?", (operator_id,))
+    _insert(connection, session, digest)
+    return True
 
 
-async def use_link(db: Database, link: bytes, password: str, name: str | None, session: OperatorSession, digest: bytes) -> Operator | None:
+@writes
+def use_link(
+    connection: Connection, link: bytes, password: str, name: str | None, session: OperatorSession, digest: bytes
+) -> Operator | None:
     """Use up a set-up link. Write password hash and name, end all sessions and the second factor, and begin `session`.
 
     Returns None where the link was used or has expired.
     """
     now = session.created_at
-
-    def unit(connection: Connection) -> Operator | None:
-        found = link_in(connection, link, now)
-        if found is None or found[0].id != session.operator_id:
-            return None
-        operator, _ = found
-        connection.execute(
-            "UPDATE operators SET password = ?, name = ?, totp = NULL, totp_offered = NULL, totp_used = 0, updated_at = ? WHERE id = ?",
-            (password, name, now, operator.id),
-        )
-        for table in ("operator_links", "operator_sessions", "recovery_codes"):
-            connection.execute(f"DELETE FROM {table} WHERE operator_id = ?", (operator.id,))
-        _insert(connection, session, digest)
-        return find_in(connection, operator.id)
-
-    return await db.write(unit)
+    found = link_in(connection, link, now)
+    if found is None or found[0].id != session.operator_id:
+        return None
+    operator, _ = found
+    connection.execute(
+        "UPDATE operators SET password = ?, name = ?, totp = NULL, totp_offered = NULL, totp_used = 0, updated_at = ? WHERE id = ?",
+        (password, name, now, operator.id),
+    )
+    for table in ("operator_links", "operator_sessions", "recovery_codes"):
+        connection.execute(f"DELETE FROM {table} WHERE operator_id = ?", (operator.id,))
+    _insert(connection, session, digest)
+    return find_in(connection, operator.id)
 
 
-async def offer_second_factor(db: Database, operator_id: str, seal: Callable[[bytes], bytes]) -> None:
+@writes
+def offer_second_factor(connection: Connection, operator_id: str, seal: Callable[[bytes], bytes]) -> None:
     """Write a secret that is not in force yet. `seal` gets the check value of the master key within the transaction."""
-
-    def unit(connection: Connection) -> None:
-        connection.execute("UPDATE operators SET totp_offered = ? WHERE id = ?", (seal(facts.check_in(connection)), operator_id))
-
-    await db.write(unit)
+    connection.execute("UPDATE operators SET totp_offered = ? WHERE id = ?", (seal(facts.check_in(connection)), operator_id))
 
 
-async def confirm_second_factor(db: Database, operator_id: str, offered: bytes, step: int, codes: Sequence[bytes], now: int) -> bool:
+@writes
+def confirm_second_factor(connection: Connection, operator_id: str, offered: bytes, step: int, codes: Sequence[bytes], now: int) -> bool:
     """Switch the offered second factor on and write digests of recovery codes. Return False if another one was offered meanwhile."""
-
-    def unit(connection: Connection) -> bool:
-        changed = connection.execute(
-            "UPDATE operators SET totp = totp_offered, totp_offered = NULL, totp_used = ?, updated_at = ?"
-            " WHERE id = ? AND totp_offered IS ?",
-            (step, now, operator_id, offered),
-        )
-        if not changed.rowcount:
-            return False
-        connection.execute("DELETE FROM recovery_codes WHERE operator_id = ?", (operator_id,))
-        connection.executemany("INSERT INTO recovery_codes VALUES (?, ?)", [(operator_id, code) for code in codes])
-        return True
-
-    return await db.write(unit)
+    changed = connection.execute(
+        "UPDATE operators SET totp = totp_offered, totp_offered = NULL, totp_used = ?, updated_at = ? WHERE id = ? AND totp_offered IS ?",
+        (step, now, operator_id, offered),
+    )
+    if not changed.rowcount:
+        return False
+    connection.execute("DELETE FROM recovery_codes WHERE operator_id = ?", (operator_id,))
+    connection.executemany("INSERT INTO recovery_codes VALUES (?, ?)", [(operator_id, code) for code in codes])
+    return True
 
 
-async def end_second_factor(db: Database, operator_id: str, now: int) -> None:
+@writes
+def end_second_factor(connection: Connection, operator_id: str, now: int) -> None:
     """Switch the second factor off and delete its recovery codes."""
-
-    def unit(connection: Connection) -> None:
-        connection.execute(
-            "UPDATE operators SET totp = NULL, totp_offered = NULL, totp_used = 0, updated_at = ? WHERE id = ?", (now, operator_id)
-        )
-        connection.execute("DELETE FROM recovery_codes WHERE operator_id = ?", (operator_id,))
-
-    await db.write(unit)
+    connection.execute(
+        "UPDATE operators SET totp = NULL, totp_offered = NULL, totp_used = 0, updated_at = ? WHERE id = ?", (now, operator_id)
+    )
+    connection.execute("DELETE FROM recovery_codes WHERE operator_id = ?", (operator_id,))
 
 
-async def recovery_codes_left(db: Database, operator_id: str) -> int:
+@reads
+def recovery_codes_left(connection: Connection, operator_id: str) -> int:
     """Count an operator's unused recovery codes."""
-
-    def unit(connection: Connection) -> int:
-        left: int = connection.execute("SELECT count(*) FROM recovery_codes WHERE operator_id = ?", (operator_id,)).fetchone()[0]
-        return left
-
-    return await db.read(unit)
+    left: int = connection.execute("SELECT count(*) FROM recovery_codes WHERE operator_id = ?", (operator_id,)).fetchone()[0]
+    return left
 
 
 def end_all(connection: Connection) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from chatsvc.domain import sign_in_delays
 from chatsvc.domain.sign_in_delays import MOST_FAILURES, WINDOW_MS, SignInAttempt, delay_s
-from chatsvc.store.database import Connection, Database
+from chatsvc.store.database import Connection, Database, writes
 
 
 async def begin(db: Database, email: str, place: str, now: int, *, is_known: bool = False) -> SignInAttempt | int:
@@ -42,24 +42,20 @@ def _wait_ms(connection: Connection, key: bytes, allowed: int, now: int) -> int:
     return int(last) + delay_s(failures, allowed) * 1000 - now if failures else 0
 
 
-async def passed(db: Database, attempt: SignInAttempt) -> None:
+@writes
+def passed(connection: Connection, attempt: SignInAttempt) -> None:
     """Forget the failures of the attempt's own key. Of what others share, this attempt alone."""
-
-    def unit(connection: Connection) -> None:
-        _withdraw(connection, attempt)
-        connection.execute("DELETE FROM sign_in_failures WHERE key = ?", (attempt.keys[0],))
-
-    await db.write(unit)
-
-
-async def withdraw(db: Database, attempt: SignInAttempt) -> None:
-    """Take back an attempt that was neither right nor wrong."""
-    await db.write(lambda connection: _withdraw(connection, attempt))
+    _withdraw(connection, attempt)
+    connection.execute("DELETE FROM sign_in_failures WHERE key = ?", (attempt.keys[0],))
 
 
 def _withdraw(connection: Connection, attempt: SignInAttempt) -> None:
+    """Take back an attempt that was neither right nor wrong."""
     one = "SELECT max(number) FROM sign_in_failures WHERE key = ? AND at = ?"
     connection.executemany(f"DELETE FROM sign_in_failures WHERE number = ({one})", [(key, attempt.at) for key in attempt.keys])
+
+
+withdraw = writes(_withdraw)
 
 
 async def forget_old(db: Database, now: int) -> None:

@@ -12,7 +12,7 @@ from chatsvc.domain.knowledge_changes import ChangeOrigin
 from chatsvc.domain.models import Entry
 from chatsvc.domain.websites import Site, SiteEntry, SitePage
 from chatsvc.store import knowledge, knowledge_changes
-from chatsvc.store.database import Connection, Database
+from chatsvc.store.database import Connection, Database, reads, writes
 from chatsvc.store.knowledge_changes import Rows, StoredEntry
 
 MOST_SITES = 20  # of a bot
@@ -37,20 +37,17 @@ def _site(row: Sequence[Any]) -> Site:
     return Site(**{**values, **lists, "review": bool(values["review"])})
 
 
-async def create(db: Database, site: Site) -> bool:
+@writes
+def create(connection: Connection, site: Site) -> bool:
     """Insert a site, to be read at once. False where the bot has it, or MOST_SITES, already."""
-
-    def unit(connection: Connection) -> bool:
-        (others,) = connection.execute("SELECT count(*) FROM sites WHERE bot_id = ?", (site.bot_id,)).fetchone()
-        if others >= MOST_SITES:
-            return False
-        made = connection.execute(
-            f"INSERT INTO sites ({_SITE}) VALUES ({', '.join('?' * 15)}) ON CONFLICT (bot_id, url) DO NOTHING",
-            (*site[:3], json.dumps(site.include), json.dumps(site.exclude), *site[5:7], int(site.review), *site[8:14], "{}"),
-        )
-        return bool(made.rowcount)
-
-    return await db.write(unit)
+    (others,) = connection.execute("SELECT count(*) FROM sites WHERE bot_id = ?", (site.bot_id,)).fetchone()
+    if others >= MOST_SITES:
+        return False
+    made = connection.execute(
+        f"INSERT INTO sites ({_SITE}) VALUES ({', '.join('?' * 15)}) ON CONFLICT (bot_id, url) DO NOTHING",
+        (*site[:3], json.dumps(site.include), json.dumps(site.exclude), *site[5:7], int(site.review), *site[8:14], "{}"),
+    )
+    return bool(made.rowcount)
 
 
 async def of_bot(db: Database, bot_id: str) -> list[Site]:
@@ -59,14 +56,10 @@ async def of_bot(db: Database, bot_id: str) -> list[Site]:
     return await db.read(lambda connection: list(map(_site, connection.execute(sql, (bot_id,)))))
 
 
-async def find(db: Database, site_id: str) -> Site | None:
-    """Look up a site."""
-
-    def unit(connection: Connection) -> Site | None:
-        row = connection.execute(f"SELECT {_SITE} FROM sites WHERE id = ?", (site_id,)).fetchone()
-        return _site(row) if row else None
-
-    return await db.read(unit)
+@reads
+def find(connection: Connection, site_id: str) -> Site | None:
+    row = connection.execute(f"SELECT {_SITE} FROM sites WHERE id = ?", (site_id,)).fetchone()
+    return _site(row) if row else None
 
 
 async def begin(db: Database, site_id: str, at: int) -> None:
@@ -88,15 +81,12 @@ async def wanted(db: Database, now: int) -> list[tuple[str, str]]:
     return await db.read(lambda connection: [(site_id, state) for site_id, state in connection.execute(sql, (now,))])
 
 
-async def pages(db: Database, site_id: str, *, contents: bool = False) -> list[SitePage]:
+@reads
+def pages(connection: Connection, site_id: str, *, contents: bool = False) -> list[SitePage]:
     """List the pages of a site, with or without their contents."""
-
-    def unit(connection: Connection) -> list[SitePage]:
-        content = "parsed" if contents else "NULL"
-        rows = connection.execute(f"SELECT {_PAGE}, {content} FROM site_pages WHERE site = {_NUMBER} ORDER BY url", (site_id,))
-        return [SitePage._make((*row[:-2], bytes(row[-2]), websites.unpack(row[-1]) if row[-1] else None)) for row in rows]
-
-    return await db.read(unit)
+    content = "parsed" if contents else "NULL"
+    rows = connection.execute(f"SELECT {_PAGE}, {content} FROM site_pages WHERE site = {_NUMBER} ORDER BY url", (site_id,))
+    return [SitePage._make((*row[:-2], bytes(row[-2]), websites.unpack(row[-1]) if row[-1] else None)) for row in rows]
 
 
 async def save_pages(db: Database, site: Site, found: Sequence[SitePage], done: int, of: int) -> None:
@@ -138,24 +128,20 @@ async def finish(db: Database, site: Site, outcome: SiteOutcome, at: int, due_at
     await db.write(unit)
 
 
-async def draft(db: Database, site_id: str) -> list[SiteEntry] | None:
+@reads
+def draft(connection: Connection, site_id: str) -> list[SiteEntry] | None:
     """Read the draft that waits for a person."""
-
-    def unit(connection: Connection) -> list[SiteEntry] | None:
-        row = connection.execute("SELECT draft FROM sites WHERE id = ?", (site_id,)).fetchone()
-        return [SiteEntry(*one) for one in websites.unpack(row[0])] if row and row[0] else None
-
-    return await db.read(unit)
-
-
-async def applied(db: Database, site_id: str) -> list[SiteEntry]:
-    """List what a site said as it was applied."""
-    return await db.read(lambda connection: _applied(connection, site_id))
+    row = connection.execute("SELECT draft FROM sites WHERE id = ?", (site_id,)).fetchone()
+    return [SiteEntry(*one) for one in websites.unpack(row[0])] if row and row[0] else None
 
 
 def _applied(connection: Connection, site_id: str) -> list[SiteEntry]:
+    """List what a site said as it was applied."""
     sql = f"SELECT page, key, question, answer, language, entry_id FROM site_entries WHERE site = {_NUMBER} ORDER BY number"
     return [SiteEntry._make((*row[:5], (), row[5])) for row in connection.execute(sql, (site_id,))]
+
+
+applied = reads(_applied)
 
 
 def _stored(connection: Connection, bot_id: str) -> dict[str, StoredEntry]:

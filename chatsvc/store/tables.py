@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from chatsvc.domain.models import CHANNELS
+from chatsvc.domain.quality import COUNTED
 
 # Owner columns.
 ACCOUNT, BOT, BOT_NUMBER, CONVERSATION = "account_id", "bot_id", "bot", "conversation"
@@ -117,6 +118,7 @@ _EXCHANGES = "instr(exchange, ?3) > 0 AND json_extract(exchange, '$[0]') = ?1 AN
 _OF_BOT = "t.account_id = (SELECT account_id FROM bots WHERE id = ?1) AND t.bot_id = ?1"
 _ANSWERS_OF_BOT = "t.account_id = (SELECT account_id FROM bots WHERE id = ?1) AND json_extract(t.exchange, '$[0]') = ?1"
 _ANY_CHANNEL = f"t.channel IN ({', '.join(repr(channel) for channel in CHANNELS)})"
+_ANY_COUNT = f"t.name IN ({', '.join(repr(name) for name in COUNTED)})"
 _CONVERSATION = Reference("conversation", "conversations", {"conversation_id": "id"})
 
 # Parents stand before the tables that refer to them.
@@ -178,10 +180,17 @@ TABLES = (
     Table("knowledge_changes", BOT, changed="at"),
     # Names operators, and is bounded: not exported.
     Table("bot_test_runs", BOT, changed="at"),
-    # A site's entries are exported as knowledge; where the site is added again, its reading finds them by page and question.
-    Table("sites", BOT, changed="max(started_at, coalesce(read_at, 0))"),
+    # An imported site is read again, since its pages are not exported. What it said tells which entries a person has edited.
+    Table(
+        "sites",
+        BOT,
+        record="site",
+        local={"state": "'idle'", "started_at": "0", "due_at": "CASE WHEN :every_days > 0 THEN 0 END"}
+        | {"done": "0", "pages": "0", "changes": "'{}'", "reason": "NULL", "read_at": "NULL", "draft": "NULL"},
+        changed="max(started_at, coalesce(read_at, 0))",
+    ),
     Table("site_pages", BOT, changed="read_at"),
-    Table("site_entries", BOT),
+    Table("site_entries", BOT, record="site_entry", reference=Reference("site", "sites", {"site_id": "id"})),
     Table(
         "unanswered_questions",
         BOT,
@@ -211,6 +220,8 @@ TABLES = (
         sealed=Sealed(("secrets",), "id", CHANNEL_SECRETS),
     ),
     Table("whatsapp_sends", BOT, record="whatsapp_sends"),
+    # Counts without a visitor: they stay where a conversation is erased.
+    Table("day_counts", BOT, record="day_count", retention=RetentionRule("usage_days", "day", prefix=_ANY_COUNT), changed="day"),
     # Digests without a visitor; the store deletes old ones as new ones come.
     Table("incoming_keys", BOT, ("digest",)),
     Table(
@@ -219,7 +230,7 @@ TABLES = (
         record="conversation",
         # Nobody of the other installation is here to take a conversation over.
         local={"message_count": "0", "handling": "'bot'"}
-        | dict.fromkeys(("handling_since", "operator_id", "operator_name", "assignee"), "NULL"),
+        | dict.fromkeys(("handling_since", "waiting_since", "operator_id", "operator_name", "assignee"), "NULL"),
         visitor=Erasure("conversation", "number = ?1", "conversations"),
         retention=RetentionRule("conversations_days", "last_message_at", prefix=_ANY_CHANNEL),
         changed="updated_at",

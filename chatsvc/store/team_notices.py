@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from chatsvc.domain.hand_off import WAITING
-from chatsvc.store.database import Connection, Database
+from chatsvc.store.database import Connection, reads, writes
 
 
 class TeamNotice(NamedTuple):
@@ -24,53 +24,44 @@ class TeamNotice(NamedTuple):
     said: str
 
 
-async def due(db: Database, limit: int) -> list[TeamNotice]:
+@reads
+def due(connection: Connection, limit: int) -> list[TeamNotice]:
     """List visitors who wait and of whom the team was not told. Oldest first."""
-
-    def unit(connection: Connection) -> list[TeamNotice]:
-        rows = connection.execute(
-            f"""
-            SELECT c.number, c.handling_since, c.id, c.bot_id, c.account_id, c.channel, coalesce((SELECT m.content FROM messages m
-                WHERE m.conversation = c.number AND m.role = 'user' ORDER BY m.number DESC LIMIT 1), '')
-            FROM conversations c INDEXED BY conversations_handed_off
-            WHERE c.handling <> 'bot' AND c.handling = '{WAITING}' AND c.handling_since IS NOT NULL AND NOT EXISTS
-                (SELECT 1 FROM team_notices n WHERE n.conversation = c.number AND n.since = c.handling_since)
-            ORDER BY c.handling_since LIMIT ?
-            """,
-            (limit,),
-        )
-        return [TeamNotice(*row) for row in rows]
-
-    return await db.read(unit)
+    rows = connection.execute(
+        f"""
+        SELECT c.number, c.handling_since, c.id, c.bot_id, c.account_id, c.channel, coalesce((SELECT m.content FROM messages m
+            WHERE m.conversation = c.number AND m.role = 'user' ORDER BY m.number DESC LIMIT 1), '')
+        FROM conversations c INDEXED BY conversations_handed_off
+        WHERE c.handling <> 'bot' AND c.handling = '{WAITING}' AND c.handling_since IS NOT NULL AND NOT EXISTS
+            (SELECT 1 FROM team_notices n WHERE n.conversation = c.number AND n.since = c.handling_since)
+        ORDER BY c.handling_since LIMIT ?
+        """,
+        (limit,),
+    )
+    return [TeamNotice(*row) for row in rows]
 
 
-async def note(db: Database, notices: Sequence[TeamNotice], digest: bytes | None) -> None:
+@writes
+def note(connection: Connection, notices: Sequence[TeamNotice], digest: bytes | None) -> None:
     """Write that the team was told by one message. Nothing for visitors who were erased meanwhile."""
-
-    def unit(connection: Connection) -> None:
-        for notice in notices:
-            connection.execute(
-                """
-                INSERT INTO team_notices (conversation, since, digest) SELECT number, ?, ? FROM conversations WHERE number = ?
-                ON CONFLICT DO NOTHING
-                """,
-                (notice.since, digest, notice.conversation),
-            )
-
-    await db.write(unit)
-
-
-async def find(db: Database, digest: bytes) -> list[tuple[str, str, str]]:
-    """Find account, bot and conversation of each visitor of a notice by its message's digest."""
-
-    def unit(connection: Connection) -> list[tuple[str, str, str]]:
-        rows = connection.execute(
+    for notice in notices:
+        connection.execute(
             """
-            SELECT c.account_id, c.bot_id, c.id FROM team_notices n JOIN conversations c ON c.number = n.conversation WHERE n.digest = ?
-            ORDER BY n.conversation
+            INSERT INTO team_notices (conversation, since, digest) SELECT number, ?, ? FROM conversations WHERE number = ?
+            ON CONFLICT DO NOTHING
             """,
-            (digest,),
+            (notice.since, digest, notice.conversation),
         )
-        return [(account_id, bot_id, conversation) for account_id, bot_id, conversation in rows]
 
-    return await db.read(unit)
+
+@reads
+def find(connection: Connection, digest: bytes) -> list[tuple[str, str, str]]:
+    """Find account, bot and conversation of each visitor of a notice by its message's digest."""
+    rows = connection.execute(
+        """
+        SELECT c.account_id, c.bot_id, c.id FROM team_notices n JOIN conversations c ON c.number = n.conversation WHERE n.digest = ?
+        ORDER BY n.conversation
+        """,
+        (digest,),
+    )
+    return [(account_id, bot_id, conversation) for account_id, bot_id, conversation in rows]

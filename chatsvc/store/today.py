@@ -6,18 +6,10 @@ from typing import NamedTuple
 
 from chatsvc.domain.captures import Appointment
 from chatsvc.store.captures import APPOINTMENT, REQUEST, appointments_of
-from chatsvc.store.database import Connection, Database
-from chatsvc.store.unanswered import Asked
+from chatsvc.store.database import Connection, Database, reads
 
 MOST_FAILED = 20  # attempts read of each bot
 _FOREVER = 2**62
-
-
-class BotQuestion(NamedTuple):
-    """A question without an answer, with its bot."""
-
-    bot_id: str
-    asked: Asked
 
 
 class FailedDelivery(NamedTuple):
@@ -53,7 +45,6 @@ class TodayRecords(NamedTuple):
     """Records that wait; each list is cut at the limit."""
 
     appointments: list[BotAppointment]
-    questions: list[BotQuestion]
     failed: list[FailedDelivery]
     steps: FirstSteps
 
@@ -65,12 +56,6 @@ _APPOINTMENTS = f"""
         ORDER BY n.appointment_at LIMIT ?3)
     CROSS JOIN requests r ON r.number = a.request CROSS JOIN conversations c ON c.number = r.conversation
     WHERE b.account_id = ?1 ORDER BY a.appointment_at LIMIT ?3
-"""
-_QUESTIONS = """
-    SELECT q.bot_id, q.number, q.question, q.language, q.times, q.last_asked_at FROM bots b
-    CROSS JOIN unanswered_questions q ON q.number IN (
-        SELECT n.number FROM unanswered_questions n WHERE n.bot_id = b.id ORDER BY n.times DESC, n.last_asked_at DESC LIMIT ?2)
-    WHERE b.account_id = ?1 ORDER BY q.times DESC, q.last_asked_at DESC LIMIT ?2
 """
 _FAILED = f"""
     SELECT a.id, a.bot_id, e.event, a.at, a.status_code, a.error FROM bots b CROSS JOIN webhook_attempts a ON a.number IN (
@@ -91,28 +76,23 @@ _STEPS = """
 """
 
 
-async def read(db: Database, account_id: str, now: int, since: int, limit: int) -> TodayRecords:
-    """Read an account's next appointments, frequent questions, failed deliveries since `since`, and first steps."""
-
-    def unit(connection: Connection) -> TodayRecords:
-        return TodayRecords(
-            _appointments(connection, account_id, now, _FOREVER, limit),
-            [BotQuestion(row[0], Asked(*row[1:])) for row in connection.execute(_QUESTIONS, (account_id, limit))],
-            [FailedDelivery(*row) for row in connection.execute(_FAILED, (account_id, since, limit))],
-            FirstSteps(*map(bool, connection.execute(_STEPS, (account_id, now)).fetchone())),
-        )
-
-    return await db.read(unit)
+@reads
+def read(connection: Connection, account_id: str, now: int, since: int, limit: int) -> TodayRecords:
+    """Read an account's next appointments, failed deliveries since `since`, and first steps."""
+    return TodayRecords(
+        _appointments(connection, account_id, now, _FOREVER, limit),
+        [FailedDelivery(*row) for row in connection.execute(_FAILED, (account_id, since, limit))],
+        FirstSteps(*map(bool, connection.execute(_STEPS, (account_id, now)).fetchone())),
+    )
 
 
 def _appointments(connection: Connection, account_id: str, first: int, end: int, limit: int) -> list[BotAppointment]:
+    """Read an account's appointments from `first` until before `end` that are not canceled, in the order of their times."""
     rows = connection.execute(_APPOINTMENTS, (account_id, first, limit, end)).fetchall()
     return [BotAppointment(one, *row[-2:]) for one, row in zip(appointments_of([row[:-2] for row in rows]), rows, strict=True)]
 
 
-async def appointments(db: Database, account_id: str, first: int, end: int, limit: int) -> list[BotAppointment]:
-    """Read an account's appointments from `first` until before `end` that are not canceled, in the order of their times."""
-    return await db.read(lambda connection: _appointments(connection, account_id, first, end, limit))
+appointments = reads(_appointments)
 
 
 async def set_tried(db: Database, account_id: str, now: int) -> None:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from chatsvc.domain.models import Conversation, Message
 from chatsvc.store.conversations import COLUMNS
-from chatsvc.store.database import Connection, Database
+from chatsvc.store.database import Connection, reads
 from chatsvc.store.owners import Accounts, listed
 
 PAGE = 1_000_000  # characters of messages, or a little more
@@ -49,47 +49,41 @@ class Part(NamedTuple):
     ends: bool
 
 
-async def walk(
-    db: Database, accounts: Accounts, bot_id: str | None, after: TranscriptPosition | None
+@reads
+def walk(
+    connection: Connection, accounts: Accounts, bot_id: str | None, after: TranscriptPosition | None
 ) -> tuple[list[Part], TranscriptPosition | None]:
     """Read the next page of conversations, of one bot or of all `accounts`.
 
     Returns the position behind it as well, None at the end.
     """
-
-    def unit(connection: Connection) -> tuple[list[Part], TranscriptPosition | None]:
-        place, room = after or TranscriptPosition(bot_id or ""), PAGE
-        parts: list[Part] = []
-        while room > 0:
-            begins = place.told >= place.until
-            row = _next(connection, accounts, place, one_bot=bot_id is not None) if begins else _same(connection, accounts, place)
-            if begins and row is None:
-                return parts, None
-            if begins and row is not None:
-                last = connection.execute("SELECT coalesce(max(number), 0) FROM messages WHERE conversation = ?", row[-1:]).fetchone()[0]
-                place = TranscriptPosition(row[1], row[2], row[3], 0, last)
-            messages, told, room = _messages(connection, row[-1], place, room) if row else ([], place.until, room)
-            place = place._replace(told=told)
-            parts.append(Part(Conversation(*row[:-1]) if row else None, messages, begins, told >= place.until))
-        return parts, place
-
-    return await db.read(unit)
+    place, room = after or TranscriptPosition(bot_id or ""), PAGE
+    parts: list[Part] = []
+    while room > 0:
+        begins = place.told >= place.until
+        row = _next(connection, accounts, place, one_bot=bot_id is not None) if begins else _same(connection, accounts, place)
+        if begins and row is None:
+            return parts, None
+        if begins and row is not None:
+            last = connection.execute("SELECT coalesce(max(number), 0) FROM messages WHERE conversation = ?", row[-1:]).fetchone()[0]
+            place = TranscriptPosition(row[1], row[2], row[3], 0, last)
+        messages, told, room = _messages(connection, row[-1], place, room) if row else ([], place.until, room)
+        place = place._replace(told=told)
+        parts.append(Part(Conversation(*row[:-1]) if row else None, messages, begins, told >= place.until))
+    return parts, place
 
 
-async def questions(db: Database, bot_id: str, limit: int) -> list[tuple[str, int]]:
+@reads
+def questions(connection: Connection, bot_id: str, limit: int) -> list[tuple[str, int]]:
     """List the visitors' messages to a bot, each text once with its count. `limit` messages are read."""
-
-    def unit(connection: Connection) -> list[tuple[str, int]]:
-        rows = connection.execute(
-            """
-            SELECT m.content FROM conversations c CROSS JOIN messages m ON m.conversation = c.number
-            WHERE c.bot_id = ? AND m.role = 'user' ORDER BY c.channel DESC, c.last_message_at DESC, c.number DESC LIMIT ?
-            """,
-            (bot_id, limit),
-        )
-        return list(Counter(content for (content,) in rows).items())
-
-    return await db.read(unit)
+    rows = connection.execute(
+        """
+        SELECT m.content FROM conversations c CROSS JOIN messages m ON m.conversation = c.number
+        WHERE c.bot_id = ? AND m.role = 'user' ORDER BY c.channel DESC, c.last_message_at DESC, c.number DESC LIMIT ?
+        """,
+        (bot_id, limit),
+    )
+    return list(Counter(content for (content,) in rows).items())
 
 
 def _next(connection: Connection, accounts: Accounts, place: TranscriptPosition, *, one_bot: bool) -> tuple[Any, ...] | None:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from chatsvc.domain.transfer import RECORDS, Record
 from chatsvc.store import facts, search
-from chatsvc.store.database import Connection, ConstraintViolated, Database
+from chatsvc.store.database import Connection, ConstraintViolated, Database, reads
 from chatsvc.store.tables import ACCOUNT, BOT, CONVERSATION, TABLES
 
 PAGE = 1_000_000  # characters, or a little more
@@ -69,34 +69,28 @@ class ExportPosition(NamedTuple):
     until: dict[str, int]
 
 
-async def begin(db: Database) -> ExportPosition:
+@reads
+def begin(connection: Connection) -> ExportPosition:
     """Return the first position of an export."""
-
-    def unit(connection: Connection) -> ExportPosition:
-        return ExportPosition(_KINDS[0], "", {kind: connection.execute(_LAST[kind]).fetchone()[0] for kind in _BY_NUMBER})
-
-    return await db.read(unit)
+    return ExportPosition(_KINDS[0], "", {kind: connection.execute(_LAST[kind]).fetchone()[0] for kind in _BY_NUMBER})
 
 
-async def walk(db: Database, account_id: str, place: ExportPosition) -> tuple[list[tuple[str, Record]], ExportPosition | None]:
+@reads
+def walk(connection: Connection, account_id: str, place: ExportPosition) -> tuple[list[tuple[str, Record]], ExportPosition | None]:
     """Read the records after a position. Return them with the next position, None at the end. Secrets are sealed, in base64."""
-
-    def unit(connection: Connection) -> tuple[list[tuple[str, Record]], ExportPosition | None]:
-        records: list[tuple[str, Record]] = []
-        room, at = PAGE, place
-        for _ in range(WINDOWS):
-            rows, nearly = _window(connection, account_id, at)
-            records += [(at.kind, _record(at.kind, row[1:])) for row in rows]
-            room -= sum(_EACH + sum(len(value) for value in row if isinstance(value, str | bytes)) for row in rows)
-            following = nearly or _behind(at)
-            if following is None:
-                return records, None
-            at = following
-            if room <= 0:
-                break
-        return records, at
-
-    return await db.read(unit)
+    records: list[tuple[str, Record]] = []
+    room, at = PAGE, place
+    for _ in range(WINDOWS):
+        rows, nearly = _window(connection, account_id, at)
+        records += [(at.kind, _record(at.kind, row[1:])) for row in rows]
+        room -= sum(_EACH + sum(len(value) for value in row if isinstance(value, str | bytes)) for row in rows)
+        following = nearly or _behind(at)
+        if following is None:
+            return records, None
+        at = following
+        if room <= 0:
+            break
+    return records, at
 
 
 def _window(connection: Connection, account_id: str, at: ExportPosition) -> tuple[list[tuple[Any, ...]], ExportPosition | None]:

@@ -9,7 +9,9 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from chatsvc.store.database import Connection, Database
+from chatsvc.store import day_counts
+from chatsvc.store.database import Connection, reads, writes
+from chatsvc.store.day_counts import DayCount
 
 MOST_KEPT = 10_000  # questions a bot
 _CLEAN_EVERY = 100  # new questions, over all bots: to clean up at each would cost more than to write it
@@ -24,6 +26,13 @@ class Asked(NamedTuple):
     times: int
     last_asked_at: int
     channels: tuple[str, ...] = ()
+
+
+class BotQuestion(NamedTuple):
+    """A question without an answer, with its bot."""
+
+    bot_id: str
+    asked: Asked
 
 
 class AskedQuestion(NamedTuple):
@@ -44,44 +53,42 @@ class Unmasked(NamedTuple):
     country: str
 
 
-async def note(db: Database, bot_id: str, question: AskedQuestion, now: int) -> None:
+@writes
+def note(connection: Connection, bot_id: str, question: AskedQuestion, now: int) -> None:
     """Count a question; beyond MOST_KEPT the rarest and oldest are deleted."""
-
-    def unit(connection: Connection) -> None:
-        again = connection.execute(
+    again = connection.execute(
+        """
+        UPDATE unanswered_questions SET times = times + 1, last_asked_at = max(last_asked_at, ?)
+        WHERE bot_id = ? AND folded = ? RETURNING number, times
+        """,
+        (now, bot_id, question.folded),
+    ).fetchone()
+    # The bot may have been deleted in the meantime.
+    row = (
+        again
+        or connection.execute(
             """
-            UPDATE unanswered_questions SET times = times + 1, last_asked_at = max(last_asked_at, ?)
-            WHERE bot_id = ? AND folded = ? RETURNING number, times
-            """,
-            (now, bot_id, question.folded),
+        INSERT INTO unanswered_questions (bot_id, folded, question, language, times, first_asked_at, last_asked_at, masked)
+        SELECT id, ?2, ?3, ?4, 1, ?5, ?5, 1 FROM bots WHERE id = ?1 RETURNING number, times
+        """,
+            (bot_id, question.folded, question.wording, question.language, now),
         ).fetchone()
-        # The bot may have been deleted in the meantime.
-        row = (
-            again
-            or connection.execute(
-                """
-            INSERT INTO unanswered_questions (bot_id, folded, question, language, times, first_asked_at, last_asked_at, masked)
-            SELECT id, ?2, ?3, ?4, 1, ?5, ?5, 1 FROM bots WHERE id = ?1 RETURNING number, times
+    )
+    if row is None:
+        return
+    day_counts.add(connection, [DayCount(bot_id, "unanswered", now)])
+    if question.visitor:
+        connection.execute(
+            """
+            INSERT INTO unanswered_askers (question, bot_id, channel, user_id, wording, times, last_asked_at)
+            VALUES (?, ?, ?, ?, ?, 1, ?)
+            ON CONFLICT (question, channel, user_id) DO UPDATE SET
+                times = unanswered_askers.times + 1, last_asked_at = max(unanswered_askers.last_asked_at, excluded.last_asked_at)
             """,
-                (bot_id, question.folded, question.wording, question.language, now),
-            ).fetchone()
+            (row[0], bot_id, *question.visitor, question.wording, now),
         )
-        if row is None:
-            return
-        if question.visitor:
-            connection.execute(
-                """
-                INSERT INTO unanswered_askers (question, bot_id, channel, user_id, wording, times, last_asked_at)
-                VALUES (?, ?, ?, ?, ?, 1, ?)
-                ON CONFLICT (question, channel, user_id) DO UPDATE SET
-                    times = unanswered_askers.times + 1, last_asked_at = max(unanswered_askers.last_asked_at, excluded.last_asked_at)
-                """,
-                (row[0], bot_id, *question.visitor, question.wording, now),
-            )
-        if row[1] == 1 and row[0] % _CLEAN_EVERY == 0:
-            _delete(connection, connection.execute(_RAREST, (bot_id, MOST_KEPT)))
-
-    await db.write(unit)
+    if row[1] == 1 and row[0] % _CLEAN_EVERY == 0:
+        _delete(connection, connection.execute(_RAREST, (bot_id, MOST_KEPT)))
 
 
 _RAREST = (
@@ -98,45 +105,52 @@ def _delete(connection: Connection, rows: Iterable[tuple[int]]) -> int:
     ).rowcount
 
 
-async def most_asked(db: Database, bot_id: str) -> list[Asked]:
+@reads
+def most_asked(connection: Connection, bot_id: str) -> list[Asked]:
     """List a bot's questions, the most frequent and newest first."""
-
-    def unit(connection: Connection) -> list[Asked]:
-        rows = connection.execute(
-            """
-            SELECT q.number, q.question, q.language, q.times, q.last_asked_at,
-                (SELECT group_concat(DISTINCT a.channel) FROM unanswered_askers a WHERE a.question = q.number)
-            FROM unanswered_questions q WHERE q.bot_id = ? ORDER BY q.times DESC, q.last_asked_at DESC
-            """,
-            (bot_id,),
-        )
-        return [
-            Asked(number, question, language, times, last_asked_at, tuple(sorted(channels.split(","))) if channels else ())
-            for number, question, language, times, last_asked_at, channels in rows
-        ]
-
-    return await db.read(unit)
+    rows = connection.execute(
+        """
+        SELECT q.number, q.question, q.language, q.times, q.last_asked_at,
+            (SELECT group_concat(DISTINCT a.channel) FROM unanswered_askers a WHERE a.question = q.number)
+        FROM unanswered_questions q WHERE q.bot_id = ? ORDER BY q.times DESC, q.last_asked_at DESC
+        """,
+        (bot_id,),
+    )
+    return [
+        Asked(number, question, language, times, last_asked_at, tuple(sorted(channels.split(","))) if channels else ())
+        for number, question, language, times, last_asked_at, channels in rows
+    ]
 
 
-async def clear(db: Database, bot_id: str, numbers: Sequence[int] | None = None) -> int:
+_MOST_FREQUENT = """
+    SELECT q.bot_id, q.number, q.question, q.language, q.times, q.last_asked_at FROM bots b
+    CROSS JOIN unanswered_questions q ON q.number IN (
+        SELECT n.number FROM unanswered_questions n WHERE n.bot_id = b.id AND n.last_asked_at >= ?3 AND (?4 IS NULL OR b.id = ?4)
+            ORDER BY n.times DESC, n.last_asked_at DESC LIMIT ?2)
+    WHERE b.account_id = ?1 ORDER BY q.times DESC, q.last_asked_at DESC LIMIT ?2
+"""
+
+
+@reads
+def most_frequent(connection: Connection, account_id: str, limit: int, since: int = 0, bot_id: str | None = None) -> list[BotQuestion]:
+    """List an account's most frequent questions that were asked since an instant. `bot_id` selects one bot."""
+    rows = connection.execute(_MOST_FREQUENT, (account_id, limit, since, bot_id))
+    return [BotQuestion(row[0], Asked(*row[1:])) for row in rows]
+
+
+@writes
+def clear(connection: Connection, bot_id: str, numbers: Sequence[int] | None = None) -> int:
     """Delete a bot's questions, or those of `numbers`; return how many there were."""
-
-    def unit(connection: Connection) -> int:
-        of_bot = connection.execute(_OF_BOT, (bot_id,)).fetchall()
-        return _delete(connection, [row for row in of_bot if numbers is None or row[0] in numbers])
-
-    return await db.write(unit)
+    of_bot = connection.execute(_OF_BOT, (bot_id,)).fetchall()
+    return _delete(connection, [row for row in of_bot if numbers is None or row[0] in numbers])
 
 
-async def erase(db: Database, bot_id: str, user_id: str) -> int:
+@writes
+def erase(connection: Connection, bot_id: str, user_id: str) -> int:
     """Delete what a visitor asked a bot, on all channels; return how many questions. Counts of other visitors stay."""
-
-    def unit(connection: Connection) -> int:
-        rows = connection.execute("SELECT number FROM unanswered_askers WHERE bot_id = ? AND user_id = ?", (bot_id, user_id)).fetchall()
-        forget_askers(connection, [number for (number,) in rows])
-        return len(rows)
-
-    return await db.write(unit)
+    rows = connection.execute("SELECT number FROM unanswered_askers WHERE bot_id = ? AND user_id = ?", (bot_id, user_id)).fetchall()
+    forget_askers(connection, [number for (number,) in rows])
+    return len(rows)
 
 
 def forget_askers(connection: Connection, askers: Sequence[int]) -> None:
@@ -158,34 +172,28 @@ def forget_askers(connection: Connection, askers: Sequence[int]) -> None:
             connection.execute("DELETE FROM unanswered_questions WHERE number = ?", (question,))
 
 
-async def unmasked(db: Database, limit: int) -> list[Unmasked]:
+@reads
+def unmasked(connection: Connection, limit: int) -> list[Unmasked]:
     """List unmasked questions of an older version or an import, with language and country."""
-
-    def unit(connection: Connection) -> list[Unmasked]:
-        rows = connection.execute(
-            """
-            SELECT q.number, q.question, q.language, b.country FROM unanswered_questions q JOIN bots b ON b.id = q.bot_id
-            WHERE q.masked = 0 ORDER BY q.number LIMIT ?
-            """,
-            (limit,),
-        )
-        return [Unmasked(*row) for row in rows]
-
-    return await db.read(unit)
+    rows = connection.execute(
+        """
+        SELECT q.number, q.question, q.language, b.country FROM unanswered_questions q JOIN bots b ON b.id = q.bot_id
+        WHERE q.masked = 0 ORDER BY q.number LIMIT ?
+        """,
+        (limit,),
+    )
+    return [Unmasked(*row) for row in rows]
 
 
-async def mask(db: Database, masked: Sequence[tuple[int, str, str]]) -> None:
+@writes
+def mask(connection: Connection, masked: Sequence[tuple[int, str, str]]) -> None:
     """Replace stored questions by (number, folded, wording) without personal data; equal ones are merged."""
-
-    def unit(connection: Connection) -> None:
-        for number, folded, wording in masked:
-            _merge(connection, number, folded)
-            connection.execute(
-                "UPDATE unanswered_questions SET folded = ?, question = ?, masked = 1 WHERE number = ?", (folded, wording, number)
-            )
-            connection.execute("UPDATE unanswered_askers SET wording = ? WHERE question = ?", (wording, number))
-
-    await db.write(unit)
+    for number, folded, wording in masked:
+        _merge(connection, number, folded)
+        connection.execute(
+            "UPDATE unanswered_questions SET folded = ?, question = ?, masked = 1 WHERE number = ?", (folded, wording, number)
+        )
+        connection.execute("UPDATE unanswered_askers SET wording = ? WHERE question = ?", (wording, number))
 
 
 def _merge(connection: Connection, number: int, folded: str) -> None:

@@ -12,7 +12,7 @@ import os
 import uuid
 from typing import NamedTuple
 
-from chatsvc.store.database import Connection, Database
+from chatsvc.store.database import Connection, Database, reads
 from chatsvc.store.nodes import orphaned
 
 PENDING, ATTEMPTED, KEPT = range(3)
@@ -68,26 +68,17 @@ class Outstanding(NamedTuple):
     under_way: int
 
 
-async def outstanding(db: Database) -> Outstanding:
+@reads
+def outstanding(connection: Connection) -> Outstanding:
     """Count pending events and attempts in flight, over all bots."""
-
-    def unit(connection: Connection) -> Outstanding:
-        pending = connection.execute("SELECT count(*) FROM webhook_events WHERE state = 0").fetchone()[0]
-        return Outstanding(pending, connection.execute("SELECT count(*) FROM webhook_attempts WHERE success IS NULL").fetchone()[0])
-
-    return await db.read(unit)
+    pending = connection.execute("SELECT count(*) FROM webhook_events WHERE state = 0").fetchone()[0]
+    return Outstanding(pending, connection.execute("SELECT count(*) FROM webhook_attempts WHERE success IS NULL").fetchone()[0])
 
 
-async def bots_with_pending(db: Database) -> list[str]:
-    """List the bots with pending events."""
-
-    def unit(connection: Connection) -> list[str]:
-        rows = connection.execute(
-            "SELECT id FROM bots WHERE EXISTS (SELECT 1 FROM webhook_events e WHERE e.bot_id = bots.id AND state = 0)"
-        )
-        return [row[0] for row in rows]
-
-    return await db.read(unit)
+@reads
+def bots_with_pending(connection: Connection) -> list[str]:
+    rows = connection.execute("SELECT id FROM bots WHERE EXISTS (SELECT 1 FROM webhook_events e WHERE e.bot_id = bots.id AND state = 0)")
+    return [row[0] for row in rows]
 
 
 _CUT_OFF = "success IS NULL AND " + orphaned("webhook_attempts")

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from chatsvc.store import facts, webhook_events
-from chatsvc.store.database import Connection, Database
+from chatsvc.store.database import Connection, Database, reads, writes
 
 
 class Webhook(NamedTuple):
@@ -36,44 +36,36 @@ def find_in(connection: Connection, bot_id: str) -> Webhook | None:
     return _webhook(connection.execute(f"SELECT {_WEBHOOK} FROM webhooks WHERE bot_id = ?", (bot_id,)).fetchone())
 
 
-async def find(db: Database, bot_id: str) -> Webhook | None:
-    """Find the webhook of a bot."""
-    return await db.read(lambda connection: find_in(connection, bot_id))
+find = reads(find_in)
 
 
-async def put(db: Database, webhook: Webhook, seal: Seal) -> tuple[Webhook, bool]:
+@writes
+def put(connection: Connection, webhook: Webhook, seal: Seal) -> tuple[Webhook, bool]:
     """Set a bot's webhook; return it, and whether it is new.
 
     An existing one keeps its signing key and creation time; a new one gets the key that `seal` returns.
     """
-
-    def unit(connection: Connection) -> tuple[Webhook, bool]:
-        is_new = find_in(connection, webhook.bot_id) is None
-        # Events that a crash left pending for a removed webhook must not go to another address.
-        while is_new and webhook_events.fail_pending(connection, webhook.bot_id, webhook.created_at):
-            pass
-        w = webhook._replace(signing_key=seal(facts.check_in(connection))) if is_new else webhook
-        connection.execute(
-            f"""
-            INSERT INTO webhooks ({_WEBHOOK}) VALUES (?, ?, ?, ?, ?, ?)
-            ON CONFLICT (bot_id) DO UPDATE SET url = excluded.url, events = excluded.events, updated_at = excluded.updated_at
-            """,
-            (w.bot_id, w.url, json.dumps(w.events), w.signing_key, w.created_at, w.updated_at),
-        )
-        return find_in(connection, w.bot_id) or w, is_new
-
-    return await db.write(unit)
+    is_new = find_in(connection, webhook.bot_id) is None
+    # Events that a crash left pending for a removed webhook must not go to another address.
+    while is_new and webhook_events.fail_pending(connection, webhook.bot_id, webhook.created_at):
+        pass
+    w = webhook._replace(signing_key=seal(facts.check_in(connection))) if is_new else webhook
+    connection.execute(
+        f"""
+        INSERT INTO webhooks ({_WEBHOOK}) VALUES (?, ?, ?, ?, ?, ?)
+        ON CONFLICT (bot_id) DO UPDATE SET url = excluded.url, events = excluded.events, updated_at = excluded.updated_at
+        """,
+        (w.bot_id, w.url, json.dumps(w.events), w.signing_key, w.created_at, w.updated_at),
+    )
+    return find_in(connection, w.bot_id) or w, is_new
 
 
-async def rotate(db: Database, bot_id: str, seal: Seal, now: int) -> Webhook | None:
+@writes
+def rotate(connection: Connection, bot_id: str, seal: Seal, now: int) -> Webhook | None:
     """Replace the signing key of a bot's webhook; None if it has none."""
-
-    def unit(connection: Connection) -> Webhook | None:
-        sealed = seal(facts.check_in(connection))
-        connection.execute("UPDATE webhooks SET signing_key = ?, updated_at = ? WHERE bot_id = ?", (sealed, now, bot_id))
-        return find_in(connection, bot_id)
-
-    return await db.write(unit)
+    sealed = seal(facts.check_in(connection))
+    connection.execute("UPDATE webhooks SET signing_key = ?, updated_at = ? WHERE bot_id = ?", (sealed, now, bot_id))
+    return find_in(connection, bot_id)
 
 
 async def remove(db: Database, bot_id: str, now: int) -> bool:

@@ -1,6 +1,6 @@
 """Stores one WhatsApp callback: messages, echoes, delivery statuses and changed numbers, in one transaction.
 
-Also looks up visitors' addresses. store/whatsapp_arrivals.py stores several callbacks together.
+Also looks up visitors' addresses.
 
 An address, which is a phone number or a business-scoped id, leads to a conversation. Where two conversations turn out to be one
 person's, the older one goes on; the younger one keeps its messages and its address, which is not current any more.
@@ -14,14 +14,17 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from chatsvc.domain.channels import WHATSAPP
+from chatsvc.domain.hand_off import BOT
 from chatsvc.domain.whatsapp import PHONE, WhatsAppAddress, WhatsAppMove, precedes
-from chatsvc.store import search
-from chatsvc.store.database import Connection, Database, Together
+from chatsvc.store import day_counts, search
+from chatsvc.store.database import Connection, Database, Together, reads, told
+from chatsvc.store.day_counts import DayCount
 from chatsvc.store.exchanges import id_by_time
-from chatsvc.store.incoming_messages import NewMessage, StoredMessage, addressed, store_all
+from chatsvc.store.incoming_messages import NewMessage, StoredMessage, addressed, store_one
 
 PHONE_OPERATOR = "phone"  # who has a conversation that the owner answers in the app
 _MINUTE_MS = 60_000
+_SEEN_MS = 30_000  # between two notes of a channel's last update
 
 
 class AddressedMessage(NamedTuple):
@@ -63,8 +66,11 @@ class StoredCallback(NamedTuple):
     users: set[str]
 
 
-def receive_one(connection: Connection, callback: ReceivedCallback, now: int) -> StoredCallback:
-    """Store a callback within a unit. What came before changes nothing."""
+def _store(connection: Connection, callback: ReceivedCallback, now: int) -> StoredCallback:
+    connection.execute(
+        "UPDATE channels SET seen_at = ?1 WHERE id = ?2 AND coalesce(seen_at, 0) NOT BETWEEN ?1 - ?3 AND ?1",
+        (now, callback.channel_id, _SEEN_MS),
+    )
     received = ((one.message.digest, _receive(connection, one, now)) for one in callback.messages)
     messages = {digest: message for digest, message in received if message is not None}
     users = {message.user_id for message in messages.values()}
@@ -75,12 +81,15 @@ def receive_one(connection: Connection, callback: ReceivedCallback, now: int) ->
     return StoredCallback(messages, users)
 
 
+receive = told(_store)
+
+
 def _receive(connection: Connection, one: AddressedMessage, now: int) -> StoredMessage | None:
     """Store a visitor's message; None for one that came before."""
     if _is_known(connection, one.message.digest):
         return None
     user_id = _user(connection, one.message.bot_id, one.addresses)
-    (stored,) = store_all(connection, [one.message._replace(user_id=user_id or uuid.uuid4().hex)])
+    stored = store_one(connection, one.message._replace(user_id=user_id or uuid.uuid4().hex))
     if not isinstance(stored, StoredMessage):
         return None
     _link(connection, stored, one.addresses, now)
@@ -162,8 +171,7 @@ def _echo(connection: Connection, one: AddressedMessage, sent: bytes, now: int) 
         return None
     connection.execute("INSERT INTO incoming_keys (digest, bot_id, created_at) VALUES (?, ?, ?)", (m.digest, m.bot_id, m.at))
     user_id = _user(connection, m.bot_id, one.addresses) or uuid.uuid4().hex
-    (found,) = addressed(connection, [m._replace(user_id=user_id)], [id_by_time(m.at)]).values()
-    conversation = found.number
+    conversation = addressed(connection, m._replace(user_id=user_id), id_by_time(m.at)).number
     _lead(connection, m.bot_id, conversation, one.addresses, now)
     connection.execute(
         """
@@ -179,6 +187,7 @@ def _echo(connection: Connection, one: AddressedMessage, sent: bytes, now: int) 
 
 def _take(connection: Connection, conversation: int, at: int, now: int) -> None:
     """Give a conversation to the owner's phone, unless the echo is too old. An operator who has it keeps it."""
+    (bot_id, before) = connection.execute("SELECT bot_id, handling FROM conversations WHERE number = ?", (conversation,)).fetchone()
     taken = connection.execute(
         """
         UPDATE conversations SET handling = 'operator', handling_since = max(coalesce(handling_since, 0), ?2),
@@ -190,6 +199,9 @@ def _take(connection: Connection, conversation: int, at: int, now: int) -> None:
     ).rowcount
     if taken:
         connection.execute("UPDATE messages SET pending = NULL WHERE conversation = ? AND pending = 1", (conversation,))
+        if before == BOT:
+            day_counts.add(connection, [DayCount(bot_id, "handed_over", at)])
+        day_counts.note_response(connection, conversation, at)
 
 
 def _status(connection: Connection, bot_id: str, status: NewStatus) -> str | None:
@@ -248,53 +260,44 @@ async def address(db: Database, bot_id: str, user_id: str) -> WhatsAppAddress | 
     return await db.read(Together(_addresses, (bot_id, user_id)))
 
 
-async def linked(db: Database, bot_id: str, user_id: str) -> list[str]:
+@reads
+def linked(connection: Connection, bot_id: str, user_id: str) -> list[str]:
     """List the visitors who turned out to be the same person: a younger conversation has an address that led on to an older one."""
-
-    def unit(connection: Connection) -> list[str]:
-        rows = connection.execute(
-            """
-            SELECT DISTINCT o.user_id FROM conversations c JOIN whatsapp_addresses a ON a.conversation = c.number
-            JOIN whatsapp_addresses b ON b.bot_id = a.bot_id AND b.kind = a.kind AND b.value = a.value AND b.conversation <> c.number
-            JOIN conversations o ON o.number = b.conversation
-            WHERE c.bot_id = ?1 AND c.channel = ?2 AND c.user_id = ?3 AND (
-                (a.is_current = 1 AND b.is_current = 0 AND (o.created_at, o.number) > (c.created_at, c.number))
-                OR (a.is_current = 0 AND b.is_current = 1 AND (o.created_at, o.number) < (c.created_at, c.number)))
-            """,
-            (bot_id, WHATSAPP, user_id),
-        )
-        return [user for (user,) in rows]
-
-    return await db.read(unit)
+    rows = connection.execute(
+        """
+        SELECT DISTINCT o.user_id FROM conversations c JOIN whatsapp_addresses a ON a.conversation = c.number
+        JOIN whatsapp_addresses b ON b.bot_id = a.bot_id AND b.kind = a.kind AND b.value = a.value AND b.conversation <> c.number
+        JOIN conversations o ON o.number = b.conversation
+        WHERE c.bot_id = ?1 AND c.channel = ?2 AND c.user_id = ?3 AND (
+            (a.is_current = 1 AND b.is_current = 0 AND (o.created_at, o.number) > (c.created_at, c.number))
+            OR (a.is_current = 0 AND b.is_current = 1 AND (o.created_at, o.number) < (c.created_at, c.number)))
+        """,
+        (bot_id, WHATSAPP, user_id),
+    )
+    return [user for (user,) in rows]
 
 
-async def phones(db: Database, conversation_ids: Sequence[str]) -> dict[str, str]:
+@reads
+def phones(connection: Connection, conversation_ids: Sequence[str]) -> dict[str, str]:
     """Return the visitors' phone numbers of those conversations that have one, by the conversations' ids. The latest one counts."""
-
-    def unit(connection: Connection) -> dict[str, str]:
-        rows = connection.execute(
-            """
-            SELECT c.id, '+' || a.value FROM json_each(?) one CROSS JOIN conversations c ON c.id = one.value
-            JOIN whatsapp_addresses a ON a.conversation = c.number WHERE a.kind = ? ORDER BY a.is_current, a.number
-            """,
-            (json.dumps(conversation_ids), PHONE),
-        )
-        return dict(rows.fetchall())
-
-    return await db.read(unit)
+    rows = connection.execute(
+        """
+        SELECT c.id, '+' || a.value FROM json_each(?) one CROSS JOIN conversations c ON c.id = one.value
+        JOIN whatsapp_addresses a ON a.conversation = c.number WHERE a.kind = ? ORDER BY a.is_current, a.number
+        """,
+        (json.dumps(conversation_ids), PHONE),
+    )
+    return dict(rows.fetchall())
 
 
-async def last_word_at(db: Database, conversation_id: str) -> int | None:
+@reads
+def last_word_at(connection: Connection, conversation_id: str) -> int | None:
     """Return the time of the visitor's last message in a conversation."""
-
-    def unit(connection: Connection) -> int | None:
-        row = connection.execute(
-            """
-            SELECT max(m.created_at) FROM conversations c JOIN messages m ON m.conversation = c.number
-            WHERE c.id = ? AND m.role = 'user'
-            """,
-            (conversation_id,),
-        ).fetchone()
-        return row[0]  # type: ignore[no-any-return]
-
-    return await db.read(unit)
+    row = connection.execute(
+        """
+        SELECT max(m.created_at) FROM conversations c JOIN messages m ON m.conversation = c.number
+        WHERE c.id = ? AND m.role = 'user'
+        """,
+        (conversation_id,),
+    ).fetchone()
+    return row[0]  # type: ignore[no-any-return]

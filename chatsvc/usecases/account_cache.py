@@ -110,7 +110,7 @@ class AccountCache:
         """Look up an account, None where it is gone; raises StoreUnavailable."""
         state = self._accounts.get(account_id)
         if state is None:
-            await accounts.hold(self._db, account_id, self._add)
+            await accounts.hold(self._db, self._add, account_id)
             state = self._accounts.get(account_id)
         return state
 

@@ -157,7 +157,7 @@ async def change(
     if not changes:
         raise refusals.nothing_to_change()
     changes["updated_at"] = services.clock()
-    if await stored.update(services.db, state.account.id, changes, state.update_account) is None:
+    if await stored.update(services.db, state.update_account, state.account.id, changes) is None:
         raise refusals.account_not_found(account=account)
     return _with_usage(services, state)
 
@@ -169,7 +169,7 @@ async def delete(services: Services, caller: Caller, *, account: str) -> Account
     def applied(_: bool) -> None:
         services.account_cache.remove_account(state.account.id)
 
-    await stored.delete(services.db, state.account.id, services.clock(), applied)
+    await stored.delete(services.db, applied, state.account.id, services.clock())
     while await stored.sweep(services.db):
         pass
     services.account_cache.invalidate_keys()

@@ -26,7 +26,6 @@ _TIMEOUT_S = 30.0
 
 
 def tests_of(bot: Bot) -> tuple[BotTest, ...]:
-    """Return the tests of a bot."""
     return profiles.load(bot.profile).tests
 
 

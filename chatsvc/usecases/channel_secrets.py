@@ -55,7 +55,6 @@ def token_of(key: MasterKey, channel_id: str, sealed: bytes) -> str | None:
 
 
 def opened(key: MasterKey, found: stored.SealedChannel) -> OpenChannel:
-    """Open the secrets of a stored channel."""
     secrets: dict[str, str] = {}
     if found.secrets is not None:
         try:
@@ -89,7 +88,6 @@ class ChannelCache:
         return found
 
     def drop(self, bot_id: str) -> None:
-        """Drop the channels of a bot."""
         self._generation += 1
         self._bots.pop(bot_id, None)
         for observer in self.observers:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import uuid
+from base64 import b64decode
 from collections.abc import Mapping, Sequence
 from html import escape
 from typing import NamedTuple
@@ -23,7 +24,7 @@ MOST_MONTHLY = 100_000_000
 MOST_SECRET = 4096
 # Settings of each channel, and the secrets among them.
 _SETTINGS = {
-    WEB: ("sites", "title", "color", "privacy_url"),
+    WEB: ("sites", "title", "color", "logo", "privacy_url"),
     TELEGRAM: ("token",),
     WHATSAPP: ("phone_number_id", "token", "app_secret", "verify_token", "monthly_limit"),
 }
@@ -45,6 +46,7 @@ async def put(
     sites: Sequence[str] | None = None,
     title: str | None = None,
     color: str | None = None,
+    logo: str | None = None,
     privacy_url: str | None = None,
     phone_number_id: str | None = None,
     token: str | None = None,
@@ -54,7 +56,7 @@ async def put(
 ) -> SetChannel:
     """Set a channel; settings that are not given stay. A platform's token is confirmed by a real call, and refused ones are not kept.
 
-    Raises Refused for settings that are impossible, missing, or another channel's.
+    `logo` is a picture in base64. Raises Refused for settings that are impossible, missing, or another channel's.
     """
     _known(channel)
     _, chatbot = await bots.resolve(services, caller, bot)
@@ -62,6 +64,7 @@ async def put(
         "sites": sites,
         "title": title,
         "color": color,
+        "logo": logo,
         "privacy_url": privacy_url,
         "phone_number_id": phone_number_id,
         "token": token,
@@ -136,6 +139,8 @@ def _checked(name: str, value: object) -> object:
     """Check a setting; "" removes an optional one."""
     if name == "sites":
         return _sites(value if isinstance(value, list | tuple) else [str(value)])
+    if name == "logo":
+        return _logo(str(value))
     if name == "monthly_limit" and value != "":
         if not isinstance(value, int) or not 0 <= value <= MOST_MONTHLY:
             raise refusals.number_out_of_range(field=name, most=MOST_MONTHLY)
@@ -143,10 +148,8 @@ def _checked(name: str, value: object) -> object:
     text = str(value).strip()
     if not text:
         return None
-    if name == "title" and len(text) > channels.MOST_TITLE:
-        raise refusals.text_too_long(field=name, most=channels.MOST_TITLE, length=len(text))
-    if name == "title" and not text.isprintable():
-        raise refusals.text_unprintable(field=name)
+    if name == "title":
+        return _title(text)
     if name == "color" and not channels.is_color(text):
         raise refusals.color_invalid(color=text)
     if name == "privacy_url" and not channels.is_web_address(text):
@@ -154,6 +157,28 @@ def _checked(name: str, value: object) -> object:
     if name == "phone_number_id" and not channels.is_phone_number_id(text):
         raise refusals.phone_number_id_invalid(phone_number_id=text)
     return text
+
+
+def _title(text: str) -> str:
+    if len(text) > channels.MOST_TITLE:
+        raise refusals.text_too_long(field="title", most=channels.MOST_TITLE, length=len(text))
+    if not text.isprintable():
+        raise refusals.text_unprintable(field="title")
+    return text
+
+
+def _logo(encoded: str) -> str | None:
+    """Return a picture as the address that has it in itself; None for "", which takes it away."""
+    if not encoded:
+        return None
+    try:
+        data = b64decode(encoded, validate=True)
+    except ValueError:
+        data = b""
+    kind = channels.logo_kind(data)
+    if kind is None or len(data) > channels.MOST_LOGO:
+        raise refusals.logo_invalid(most=channels.MOST_LOGO // 1024)
+    return f"data:{kind};base64,{encoded}"
 
 
 def _sites(given: Sequence[object]) -> list[str]:

@@ -45,7 +45,7 @@ async def take(services: Services, caller: Caller, *, conversation: str, email: 
         if found.handling == OPERATOR and not yes and not _is_same(found, handler):
             raise refusals.conversation_taken(conversation=conversation, operator=found.operator_name or "?")
 
-    taken = await stored.take(services.db, caller.scope.accounts, conversation, handler, services.clock(), check, _changed(services))
+    taken = await stored.take(services.db, _changed(services), caller.scope.accounts, conversation, handler, services.clock(), check)
     return _existing(taken, conversation)
 
 
@@ -72,7 +72,7 @@ async def reply(
     given = await visitor_addresses.to_mail(services, caller, conversation)
     # One beyond the day's limit is queued all the same: it ends with its reason, where the visitor does not come back.
     mail_to = given.address if given and given.refusal != STOPPED else None
-    written = await stored.reply(services.db, caller.scope.accounts, conversation, said, handler, _changed(services), key, mail_to)
+    written = await stored.reply(services.db, _changed(services), caller.scope.accounts, conversation, said, handler, key, mail_to)
     return _existing(written, conversation)
 
 
@@ -97,7 +97,7 @@ async def release(services: Services, caller: Caller, *, conversation: str, yes:
             raise refusals.conversation_taken(conversation=conversation, operator=found.operator_name or "?")
         return said
 
-    released = await stored.release(services.db, caller.scope.accounts, conversation, notice, _changed(services))
+    released = await stored.release(services.db, _changed(services), caller.scope.accounts, conversation, notice)
     return _existing(released, conversation)
 
 
@@ -122,7 +122,7 @@ async def return_overdue(services: Services) -> int:
             continue
         waited = conversation.handling == WAITING
         sentence = await (_nobody_came if waited else _notice)(services, bot, conversation, said)
-        await stored.give_back(services.db, conversation, sentence, partial(_given_back, services, key_of(conversation)))
+        await stored.give_back(services.db, partial(_given_back, services, key_of(conversation)), conversation, sentence)
         account.pages = {}
     return len(found)
 

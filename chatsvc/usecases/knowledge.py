@@ -77,7 +77,7 @@ async def add(services: Services, caller: Caller, *, bot: str, files: Sequence[d
     if twice:
         raise refusals.files_same_name(names=twice)
     added = [from_file(file) for file in files]
-    gone = await stored.replace(services.db, chatbot.id, added, origin_of(services, caller), _invalidating(services, chatbot.id))
+    gone = await stored.replace(services.db, _invalidating(services, chatbot.id), chatbot.id, added, origin_of(services, caller))
     done = [AddedFile(file.name, len(file.entries), replaced) for file, replaced in zip(added, gone, strict=True)]
     return Addition(chatbot.id, done)
 
@@ -125,7 +125,7 @@ async def export(services: Services, caller: Caller, *, bot: str) -> WholeKnowle
 async def remove(services: Services, caller: Caller, *, bot: str, entry: str) -> Entry:
     """Remove one entry; raises `entry_not_found`."""
     _, chatbot = await bots.resolve(services, caller, bot)
-    gone = await stored.remove(services.db, chatbot.id, entry, origin_of(services, caller), _invalidating(services, chatbot.id))
+    gone = await stored.remove(services.db, _invalidating(services, chatbot.id), chatbot.id, entry, origin_of(services, caller))
     if gone is None:
         raise refusals.entry_not_found(entry=entry)
     return gone
@@ -151,12 +151,12 @@ async def put(
     written = draft(chatbot, question, answer, alt, language)
     done, origin = _invalidating(services, chatbot.id), origin_of(services, caller)
     if entry is None:
-        return await stored.create(services.db, chatbot.id, written._replace(id=str(uuid.uuid4())), origin, done)
+        return await stored.create(services.db, done, chatbot.id, written._replace(id=str(uuid.uuid4())), origin)
 
     def edited(before: Entry) -> Entry:
         return written._replace(id=before.id, source=before.source, language=written.language if language else before.language)
 
-    changed = await stored.update(services.db, chatbot.id, entry, edited, origin, done)
+    changed = await stored.update(services.db, done, chatbot.id, entry, edited, origin)
     if changed is None:
         raise refusals.entry_not_found(entry=entry)
     return changed
@@ -190,7 +190,7 @@ async def add_phrasings(services: Services, caller: Caller, chatbot: Bot, entry:
     from chatsvc.language.folding import fold
 
     done, origin = _invalidating(services, chatbot.id), origin_of(services, caller)
-    changed = await stored.update(services.db, chatbot.id, entry, edited, origin, done)
+    changed = await stored.update(services.db, done, chatbot.id, entry, edited, origin)
     if changed is None:
         raise refusals.entry_not_found(entry=entry)
     return changed
@@ -221,7 +221,7 @@ async def undo(services: Services, caller: Caller, *, bot: str, change: str) -> 
     _, chatbot = await bots.resolve(services, caller, bot)
     origin = origin_of(services, caller)
     try:
-        done = await changes.undo(services.db, chatbot.id, change, origin, _invalidating(services, chatbot.id))
+        done = await changes.undo(services.db, _invalidating(services, chatbot.id), chatbot.id, change, origin)
     except changes.NotUndoable:
         raise refusals.change_not_undoable(change=change) from None
     if not done:

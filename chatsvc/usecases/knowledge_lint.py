@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterator, Sequence
 from itertools import islice, zip_longest
 
-from chatsvc.domain.knowledge_findings import SENTENCES, LintFinding
+from chatsvc.domain.knowledge_findings import KINDS, LintFinding
 from chatsvc.domain.language import primary
 from chatsvc.domain.models import Entry
 from chatsvc.engines import Hit, Knowledge, SearchResult
@@ -22,7 +22,6 @@ from chatsvc.engines.knowledge.search.stopwords import STOPWORDS
 from chatsvc.language.folding import fold, words
 from chatsvc.language.language_detection import guess
 
-KINDS = tuple(SENTENCES)  # worst first
 MOST_MISSED = 5  # entries that are named as easily missed
 LONG_ANSWER = 1_500  # characters
 MOST_SEARCHED = 10_000

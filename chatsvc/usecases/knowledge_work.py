@@ -24,6 +24,7 @@ from chatsvc.usecases.file_reading import environment, program
 ARGUMENT = "search-knowledge"  # makes the program a searcher (chatsvc/__main__.py)
 _EVERY_S = 0.2  # between two lines of progress
 _NICER = 10
+_ENOUGH_WORDS = 12  # of an entry that may be in another language than its page
 _LONGEST_LINE = 4 * 1024 * 1024
 
 Report = Callable[[str, int, int], None]
@@ -95,8 +96,15 @@ def _make_entries(work: Mapping[str, Any]) -> None:
     from chatsvc.domain import websites
     from chatsvc.language.language_detection import guess
 
+    for _, content in work["pages"]:
+        # A page that does not name its language, and one whose template names another than it is written in.
+        text = " ".join(value for kind, value in content["lines"] if kind == "line")
+        content["language"] = guess(text) or content["language"]
     for one in websites.entries_of(work["pages"], work["language"]):
-        _tell("item", one._replace(language=guess(f"{one.question} {one.answer}") or one.language)._asdict())
+        # Few words of another language on a page are names.
+        text = f"{one.question} {one.answer}"
+        said = guess(text) if len(text.split()) >= _ENOUGH_WORDS else None
+        _tell("item", one._replace(language=said or one.language)._asdict())
 
 
 def _search(work: Mapping[str, Any]) -> None:

@@ -10,126 +10,43 @@ from email.headerregistry import Address
 from email.message import EmailMessage
 from email.policy import SMTP
 from email.utils import formatdate
-from typing import NamedTuple
 
 from chatsvc.config.model import Smtp
 from chatsvc.domain.mails import APPOINTMENT, REQUEST, TEST, WAITING, WEBHOOK
+from chatsvc.domain.operators import LANGUAGES
 from chatsvc.store.mails import OutgoingMail
+from chatsvc.translations import template
 
 _LANGUAGE = "tr"  # of an operator who has chosen none
 _MOST_NAME = 80
 
 
-class _NoticeTexts(NamedTuple):
-    """Subject and first sentence for one cause and for several. `where` is a bot, or the account of several bots."""
-
-    one: str
-    one_text: str
-    many: str
-    many_text: str
-
-
-_NOTICES: dict[tuple[str, str], _NoticeTexts] = {
-    (WAITING, "en"): _NoticeTexts(
-        "A visitor is waiting: {where}",
-        "A visitor of {where} asks for a person and is waiting for an answer.",
-        "{count} visitors are waiting: {where}",
-        "{count} visitors of {where} ask for a person and are waiting for an answer.",
-    ),
-    (WAITING, "tr"): _NoticeTexts(
-        "Bir ziyaretçi bekliyor: {where}",
-        "Bir ziyaretçi bir yetkiliyle görüşmek istiyor ve yanıt bekliyor ({where}).",
-        "{count} ziyaretçi bekliyor: {where}",
-        "{count} ziyaretçi bir yetkiliyle görüşmek istiyor ve yanıt bekliyor ({where}).",
-    ),
-    (REQUEST, "en"): _NoticeTexts(
-        "New request: {where}",
-        "There is a new request: {where}.",
-        "{count} new requests: {where}",
-        "There are {count} new requests: {where}.",
-    ),
-    (REQUEST, "tr"): _NoticeTexts(
-        "Yeni talep: {where}", "Yeni bir talep var: {where}.", "{count} yeni talep: {where}", "{count} yeni talep var: {where}."
-    ),
-    (APPOINTMENT, "en"): _NoticeTexts(
-        "New appointment: {where}",
-        "There is a new appointment: {where}.",
-        "{count} new appointments: {where}",
-        "There are {count} new appointments: {where}.",
-    ),
-    (APPOINTMENT, "tr"): _NoticeTexts(
-        "Yeni randevu: {where}", "Yeni bir randevu var: {where}.", "{count} yeni randevu: {where}", "{count} yeni randevu var: {where}."
-    ),
-    (WEBHOOK, "en"): _NoticeTexts(
-        "Webhook delivery failed: {where}",
-        "The delivery of a webhook failed: {where}. It can be sent again from the list of deliveries.",
-        "{count} webhook deliveries failed: {where}",
-        "{count} deliveries of webhooks failed: {where}. They can be sent again from the list of deliveries.",
-    ),
-    (WEBHOOK, "tr"): _NoticeTexts(
-        "Webhook teslim edilemedi: {where}",
-        "Bir webhook bildirimi teslim edilemedi: {where}. Teslimat listesinden yeniden gönderebilirsiniz.",
-        "{count} webhook bildirimi teslim edilemedi: {where}",
-        "{count} webhook bildirimi teslim edilemedi: {where}. Teslimat listesinden yeniden gönderebilirsiniz.",
-    ),
-    (TEST, "en"): _NoticeTexts("Test mail of chatsvc", "This is a test. Mail is set up correctly.", "", ""),
-    (TEST, "tr"): _NoticeTexts("chatsvc deneme e-postası", "Bu bir denemedir. E-posta gönderimi doğru ayarlanmış.", "", ""),
-}
-_FOOTER = {
-    "en": "You chose this notice under “My settings”, where you can also switch it off:\n{url}",
-    "tr": "Bu bildirimi “Ayarlarım” sayfasında siz seçtiniz; oradan kapatabilirsiniz:\n{url}",
-}
+def _text(language: str, key: str, **values: object) -> str:
+    return template(language, f"mail_texts.{key}", values.get("count")).format(**values)
 
 
 def notice(mail: OutgoingMail, smtp: Smtp, public_url: str | None) -> bytes:
     """Write a notice or a test mail to an operator. `public_url` is None where there is no dashboard to lead to."""
     language = mail.language or _LANGUAGE
-    wording = _NOTICES[mail.kind, language]
-    facts = {"where": plain(mail.bot or mail.account or ""), "count": mail.causes}
-    subject, text = (wording.one, wording.one_text) if mail.causes == 1 else (wording.many, wording.many_text)
-    parts = [text.format(**facts)]
+    where = plain(mail.bot or mail.account or "")
+    subject, text = (_text(language, f"{mail.kind}_{part}", where=where, count=mail.causes) for part in ("subject", "text"))
+    parts = [text]
     if public_url is not None and mail.kind != TEST:
         parts.append(f"{public_url}{_PATHS[mail.kind](mail)}")
-        parts.append(f"-- \n{_FOOTER[language].format(url=f'{public_url}/me')}")
-    return compose(mail, smtp, subject.format(**facts), "\n\n".join(parts) + "\n", language)
-
-
-class _AnswerTexts(NamedTuple):
-    """Subject and text of an operator's answer to a visitor who has gone. `reason` says why the address got it, `stop` how to get none."""
-
-    subject: str
-    text: str
-    reason: str
-    stop: str
-
-
-_ANSWERS = {
-    "en": _AnswerTexts(
-        "{where}: answer to your message",
-        "Hello,\n\nyou had left the chat of {where} when we answered:\n\n{said}\n\nYou can go on where you wrote to us{page}.",
-        "This address was given in the chat of {where}{page}. If that was not you, you can ignore this mail.",
-        "No more mails from this chat:\n{url}",
-    ),
-    "tr": _AnswerTexts(
-        "{where}: mesajınıza yanıt",
-        "Merhaba,\n\n{where} sohbetinden ayrıldıktan sonra mesajınıza yanıt verdik:\n\n{said}\n\n"
-        "Görüşmeye, bize yazdığınız sayfadan devam edebilirsiniz{page}.",
-        "Bu e-posta adresi {where} sohbetinde verildi{page}. Veren siz değilseniz bu e-postayı dikkate almayabilirsiniz.",
-        "Bu sohbetten bir daha e-posta almamak için:\n{url}",
-    ),
-}
+        parts.append(f"-- \n{_text(language, 'footer', url=f'{public_url}/me')}")
+    return compose(mail, smtp, subject, "\n\n".join(parts) + "\n", language)
 
 
 def answer(mail: OutgoingMail, smtp: Smtp, language: str, stop_url: str | None) -> bytes:
     """Write the answers of an operator to a visitor, in the language of the conversation. `stop_url` leads to the page that stops them."""
-    wording = _ANSWERS[language if language in _ANSWERS else "en"]
+    tongue = language if language in LANGUAGES else "en"
     where = plain(mail.bot or "")
     page = f" ({plain(mail.page_host)})" if mail.page_host else ""
-    text = wording.text.format(where=where, said="\n\n".join(mail.texts), page=page)
-    text += f"\n\n-- \n{wording.reason.format(where=where, page=page)}"
+    text = _text(tongue, "answer_text", where=where, said="\n\n".join(mail.texts), page=page)
+    text += f"\n\n-- \n{_text(tongue, 'answer_reason', where=where, page=page)}"
     if stop_url is not None:
-        text += f"\n\n{wording.stop.format(url=stop_url)}"
-    return compose(mail, smtp, wording.subject.format(where=where), f"{text}\n", language, stop_url)
+        text += f"\n\n{_text(tongue, 'answer_stop', url=stop_url)}"
+    return compose(mail, smtp, _text(tongue, "answer_subject", where=where), f"{text}\n", language, stop_url)
 
 
 def _records(mail: OutgoingMail) -> str:

@@ -12,7 +12,7 @@ import logging
 import uuid
 
 from chatsvc.domain import errors
-from chatsvc.domain.errors import Because, ProblemError
+from chatsvc.domain.errors import ProblemError
 from chatsvc.domain.models import Bot, Exchange, SendMessage
 from chatsvc.engines import EMPTY_REASONS, EngineError
 from chatsvc.store import exchanges
@@ -25,11 +25,6 @@ from chatsvc.usecases.turns import FALLBACK, AcceptedMessage, IdempotencyKey, Me
 __all__ = ["FALLBACK", "send"]
 
 log = logging.getLogger(__name__)
-
-OTHER_FIELDS = Because(
-    tr="Bu “Idempotency-Key” daha önce başka alanlarla kullanıldı.",
-    en="This “Idempotency-Key” was used before with other fields.",
-)
 
 
 async def send(
@@ -58,7 +53,7 @@ def _join(request: MessageRequest, key: str) -> asyncio.Task[Exchange]:
         found = in_flight[place] = InFlight(idempotency.fingerprint, request.locks.start(work))
         found.answer.add_done_callback(lambda _: in_flight.pop(place))
     if found.fingerprint != idempotency.fingerprint:
-        raise errors.invalid_json(OTHER_FIELDS)
+        raise errors.invalid_json(errors.because("other_fields"))
     return found.answer
 
 
@@ -73,14 +68,14 @@ async def _answer_once(request: MessageRequest, idempotency: IdempotencyKey) -> 
             except OpenElsewhere as elsewhere:
                 await _wait_for(elsewhere, idempotency, deadline)
         elif before.fingerprint != idempotency.fingerprint:
-            raise errors.invalid_json(OTHER_FIELDS)
+            raise errors.invalid_json(errors.because("other_fields"))
         else:
             return Exchange(*json.loads(before.exchange))
 
 
 async def _wait_for(elsewhere: OpenElsewhere, idempotency: IdempotencyKey, deadline: float) -> None:
     if elsewhere.fingerprint != idempotency.fingerprint:
-        raise errors.invalid_json(OTHER_FIELDS)
+        raise errors.invalid_json(errors.because("other_fields"))
     try:
         await elsewhere.wait(deadline)
     except Busy:

@@ -84,7 +84,6 @@ class Computations:
         self._slots = asyncio.Semaphore(MOST_RUNNING)
 
     def find(self, bot_id: str, computation_id: str) -> Computation | None:
-        """Look up a computation of a bot."""
         found = self._kept.get(computation_id)
         return found if found and found.bot_id == bot_id else None
 

@@ -143,7 +143,6 @@ class Services:
 
     @property
     def sends_mail(self) -> bool:
-        """Report whether mail is set up."""
         return self.config.notices.smtp is not None
 
     @cached_property

@@ -25,8 +25,6 @@ from chatsvc.usecases.knowledge_preview import KnowledgeContent as Version
 from chatsvc.usecases.previews import Computation, PreviewDraft
 from chatsvc.usecases.services import Services
 
-MOST_PAGES = 2_000
-MOST_DAYS = 365
 _MOST_PATTERN = 200  # characters
 _MOST_PATTERNS = 20
 _MOST_QUESTIONS = 20
@@ -60,7 +58,7 @@ async def add(
 ) -> Site:
     """Add a website and begin to read it. Raises `target_refused`, `number_out_of_range`, `text_too_long` and `site_not_added`."""
     _, chatbot = await bots.resolve(services, caller, bot)
-    for field, value, least, most in (("max_pages", max_pages, 1, MOST_PAGES), ("every", every_days, 0, MOST_DAYS)):
+    for field, value, least, most in (("max_pages", max_pages, 1, websites.MAX_PAGES), ("every", every_days, 0, websites.MAX_DAYS)):
         if not least <= value <= most:
             raise refusals.number_out_of_range(field=f"site.{field}", most=most)
     patterns = [one.strip() for one in (*include, *exclude)]

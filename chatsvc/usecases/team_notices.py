@@ -9,6 +9,7 @@ import hashlib
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from chatsvc import translations
 from chatsvc.domain.actors import Actor, Caller, Role, Scope
 from chatsvc.domain.models import Bot
 from chatsvc.domain.refusals import Refused
@@ -48,41 +49,6 @@ class WordedNotice(NamedTuple):
     buttons: list[tuple[str, str]]
 
 
-_TEXTS = {
-    "tr": (
-        "{bot}: Bir ziyaretçi ekibinizi bekliyor ({channel}).\n\n“{said}”\n\nBu mesajı yanıtlarsanız yazdıklarınız ziyaretçiye iletilir.",
-        "Görüşmeyi aç",
-    ),
-    "en": (
-        "{bot}: a visitor waits for your team ({channel}).\n\n“{said}”\n\nReply to this message, and the visitor gets your words.",
-        "Open the conversation",
-    ),
-}
-# Of several visitors: the first line, and the last.
-_BUNDLES = {
-    "tr": ("{count} ziyaretçi ekibinizi bekliyor:", "Yanıtlamak için görüşmeyi açın."),
-    "en": ("{count} visitors wait for your team:", "Open a conversation to answer."),
-}
-_REFUSALS = {
-    "tr": {
-        "": "Mesajınız ziyaretçiye iletilemedi.",
-        "channel_paused": "İletilemedi: kanal duraklatılmış.",
-        "conversation_not_found": "İletilemedi: bu görüşme artık yok.",
-        "text_too_long": "İletilemedi: mesaj çok uzun.",
-        "no_text": "Yalnızca yazılı mesajlar iletilebilir.",
-        "several": "İletilemedi: bu bildirimde birden çok ziyaretçi var. Yanıtlamak için görüşmeyi açın.",
-    },
-    "en": {
-        "": "Your message could not be passed on to the visitor.",
-        "channel_paused": "Not passed on: the channel is paused.",
-        "conversation_not_found": "Not passed on: this conversation does not exist any more.",
-        "text_too_long": "Not passed on: the message is too long.",
-        "no_text": "Only written messages can be passed on.",
-        "several": "Not passed on: that notice names several visitors. Open the conversation to answer.",
-    },
-}
-
-
 def digest_of(message: str) -> bytes:
     """Return the digest of a message's name in the team's group."""
     return hashlib.sha256(f"team\n{message}".encode()).digest()
@@ -103,19 +69,22 @@ async def due(services: Services) -> list[WaitingVisitor]:
 def worded(visitors: Sequence[WaitingVisitor]) -> WordedNotice:
     """Word the notice of one visitor or several, in the language of the first bot."""
     language = "tr" if visitors[0].bot.language == "tr" else "en"
-    text, button = _TEXTS[language]
     if len(visitors) == 1:
         ((notice, bot, url),) = visitors
         said = _shortened(notice.said, _MOST_SAID)
-        return WordedNotice(text.format(bot=bot.name, channel=_channel(notice), said=said), [(button, url)])
-    first, last = _BUNDLES[language]
-    lines, buttons = [first.format(count=len(visitors)), ""], []
+        text = _text(language, "waiting").format(bot=bot.name, channel=_channel(notice), said=said)
+        return WordedNotice(text, [(_text(language, "open"), url)])
+    lines, buttons = [_text(language, "several_begin").format(count=len(visitors)), ""], []
     for place, (notice, bot, url) in enumerate(visitors, start=1):
         name = _shortened(bot.name, _MOST_NAME)
         said = _shortened(" ".join(notice.said.split()), _MOST_SAID_OF_SEVERAL)
         lines.append(f"{place}. {name} ({_channel(notice)}): “{said}”")
         buttons.append((f"{place}. {name}", url))
-    return WordedNotice("\n".join([*lines, "", last]), buttons)
+    return WordedNotice("\n".join([*lines, "", _text(language, "several_end")]), buttons)
+
+
+def _text(language: str, key: str) -> str:
+    return translations.template(language, f"team_notices.{key}")
 
 
 def _shortened(text: str, most: int) -> str:
@@ -148,11 +117,11 @@ async def answer(services: Services, given: TeamAnswer) -> str | None:
     account_id, bot_id, conversation = found[0]
     state = await services.account_cache.account(account_id)
     bot = state.bots.get(bot_id) if state else None
-    sentences = _REFUSALS["tr" if bot is not None and bot.language == "tr" else "en"]
+    language = "tr" if bot is not None and bot.language == "tr" else "en"
     if len(found) > 1:
-        return sentences["several"]
+        return _text(language, "refused_several")
     if not given.text:
-        return sentences["no_text"]
+        return _text(language, "refused_no_text")
     caller = Caller(Actor("user", given.person, given.name), Scope({account_id: Role.EDITOR}), VIA)
     arguments = {"conversation": conversation, "text": given.text, "key": digest_of(given.key)}
     try:
@@ -160,5 +129,6 @@ async def answer(services: Services, given: TeamAnswer) -> str | None:
     except handling.AlreadyWritten:
         return None
     except Refused as refusal:
-        return sentences.get(refusal.code, sentences[""])
+        known = f"refused_{refusal.code}"
+        return _text(language, known if translations.has(f"team_notices.{known}") else "refused")
     return None

@@ -10,14 +10,14 @@ from chatsvc.domain.inbox import InboxItem
 from chatsvc.store import inbox
 from chatsvc.store import today as stored
 from chatsvc.store.inbox import InboxFilter
-from chatsvc.store.today import BotAppointment, BotQuestion, FailedDelivery
+from chatsvc.store.today import BotAppointment, FailedDelivery
+from chatsvc.store.unanswered import most_frequent
 from chatsvc.usecases import accounts, unanswered
 from chatsvc.usecases.account_cache import AccountState
 from chatsvc.usecases.services import Services
-from chatsvc.usecases.unanswered import UnansweredGroup
+from chatsvc.usecases.unanswered import MOST_READ, OpenQuestion
 
 SHOWN = 5
-_QUESTIONS = 50  # read, before those that need no entry are left out
 FAILED_DAYS = 7
 NEW_DAYS = 30  # of an account, in which its first steps are shown
 
@@ -37,13 +37,6 @@ class Step(NamedTuple):
 
     name: str
     done: bool
-
-
-class OpenQuestion(NamedTuple):
-    """A group of questions without an answer, with its bot."""
-
-    bot_id: str
-    group: UnansweredGroup
 
 
 class Today(NamedTuple):
@@ -67,8 +60,8 @@ async def show(services: Services, caller: Caller, *, account: str | None = None
     account_id, now = state.account.id, services.clock()
     new = await inbox.page(services.db, [account_id], InboxFilter(status="new"), SHOWN)
     since = now - FAILED_DAYS * times.DAY_MS
-    records = await stored.read(services.db, account_id, now, since, _QUESTIONS)
-    questions = await _open(services, state, records.questions)
+    records = await stored.read(services.db, account_id, now, since, MOST_READ)
+    questions = await unanswered.open_of_account(services, state, await most_frequent(services.db, account_id, MOST_READ), SHOWN + 1)
     lengths = {"appointments": len(records.appointments), "questions": len(questions), "failed": len(records.failed)}
     more = {name for name, length in lengths.items() if length > SHOWN} | ({"requests"} if new.next is not None else set())
     return Today(
@@ -80,16 +73,6 @@ async def show(services: Services, caller: Caller, *, account: str | None = None
         _steps(services, state, records.steps),
         frozenset(more),
     )
-
-
-async def _open(services: Services, state: AccountState, questions: list[BotQuestion]) -> list[OpenQuestion]:
-    """Group the questions of each bot that still need an entry, the most frequent ones first."""
-    found: list[OpenQuestion] = []
-    for bot_id in {one.bot_id for one in questions} & state.bots.keys():
-        asked = [one.asked for one in questions if one.bot_id == bot_id]
-        groups = await unanswered.open_groups(services, state.bots[bot_id], asked, SHOWN + 1)
-        found += [OpenQuestion(bot_id, group) for group in groups]
-    return sorted(found, key=lambda one: -one.group.times)
 
 
 def _allowance(services: Services, caller: Caller, state: AccountState) -> AllowanceState | None:

@@ -279,6 +279,7 @@ def _new_exchange(
         dialogue=reply.dialogue,
         captured=captured,
         evidence=reply.evidence.to_json() if reply.evidence else None,
+        entry=reply.evidence.answering if reply.evidence else None,
         stored=request.stored,
         delivery=request.delivery,
         choices=json.dumps(reply.choices) if reply.choices and request.delivery else None,

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from chatsvc.domain import paging, refusals
@@ -23,6 +23,7 @@ from chatsvc.domain.paging import ResultPage
 from chatsvc.store import knowledge_changes
 from chatsvc.store import unanswered as stored
 from chatsvc.usecases import bots, knowledge
+from chatsvc.usecases.account_cache import AccountState
 from chatsvc.usecases.services import Services
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ log = logging.getLogger(__name__)
 MOST_CHARACTERS = 500  # of a question that is kept
 MOST_SHOWN = 50  # wordings of a group
 PAGE = 20  # groups
+MOST_READ = 50  # questions of an account, before those that need no entry are left out
 _TIMEOUT_S = 2.0  # the caller waits for its error meanwhile
 _BATCH = 200  # questions masked in one transaction
 _MOST_MASKED = 20  # passes over a question, each of which finds a name, an address and a number at most
@@ -75,6 +77,7 @@ def _question(said: str, bot: Bot, language: str | None) -> stored.AskedQuestion
     return stored.AskedQuestion(" ".join(found), question, primary(language or guess(question) or bot.language))
 
 
+@lru_cache(maxsize=4096)  # some milliseconds a question, and pages ask for the same ones again and again
 def is_question(question: str, language: str) -> bool:
     """Return whether a masked message may become an entry. No insult, no name, no date, and no mere remainder of contact data."""
     from chatsvc.engines.knowledge import questions
@@ -309,6 +312,46 @@ async def open_groups(services: Services, bot: Bot, asked: Sequence[stored.Asked
     known = await _known(services, bot)
     questions = [one for one in asked if is_question(one.question, one.language)]
     return await services.offload(lambda: _shown(questions, known, limit, answered=False))
+
+
+class OpenQuestion(NamedTuple):
+    """A group of questions without an answer, with its bot."""
+
+    bot_id: str
+    group: UnansweredGroup
+
+
+async def open_of_account(
+    services: Services, state: AccountState, questions: Sequence[stored.BotQuestion], limit: int
+) -> list[OpenQuestion]:
+    """Group an account's questions as `open_groups` does, the most frequent ones first."""
+    found: list[OpenQuestion] = []
+    for bot_id in {one.bot_id for one in questions} & state.bots.keys():
+        asked = [one.asked for one in questions if one.bot_id == bot_id]
+        groups = await open_groups(services, state.bots[bot_id], asked, limit)
+        found += [OpenQuestion(bot_id, group) for group in groups]
+    return sorted(found, key=lambda one: -one.group.times)[:limit]
+
+
+class MissedQuestion(NamedTuple):
+    """A group of similar questions of a bot. `id` is the number of the most frequent one, `times` the sum of their counts."""
+
+    bot_id: str
+    id: int
+    question: str
+    language: str
+    times: int
+
+
+def most_missed(questions: Sequence[stored.BotQuestion], limit: int) -> list[MissedQuestion]:
+    """Group questions of bots, the most frequent ones first, whether the knowledge answers them by now or not."""
+    found: list[MissedQuestion] = []
+    for bot_id in {one.bot_id for one in questions}:
+        asked = [one.asked for one in questions if one.bot_id == bot_id and is_question(one.asked.question, one.asked.language)]
+        for group in _grouped(asked):
+            times = sum(one.times for one in group.wordings)
+            found.append(MissedQuestion(bot_id, group.first.number, group.first.question, group.first.language, times))
+    return sorted(found, key=lambda one: (-one.times, one.id))[:limit]
 
 
 def _shown(

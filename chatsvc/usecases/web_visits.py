@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from chatsvc.domain import profiles, times, visitor_tokens, websites
+from chatsvc.domain import hand_off, profiles, times, visitor_tokens, websites
 from chatsvc.domain.channels import ACTIVE, ANY_LINK, FEEDBACK, Channel, host_of
 from chatsvc.domain.limiter import Slot
 from chatsvc.domain.mails import address_digest
@@ -116,10 +116,26 @@ class Overloaded(Exception):
 
 
 class Opening(NamedTuple):
-    """Contents of the widget before the first message. The greeting, and the questions that are asked most."""
+    """Contents of the widget before the first message. The greeting, and the questions that its owner suggests.
+
+    `closed` says when the team is back; "" while it is there.
+    """
 
     greeting: str
     suggestions: list[str]
+    closed: str
+
+
+def opening(services: Services, bot: Bot, language: str) -> Opening:
+    """Return what a bot's widget shows first, in a language."""
+    from chatsvc.engines.knowledge import say
+    from chatsvc.engines.knowledge.policy import openings
+
+    now, sentences, closed = times.local(services.clock(), bot.timezone), say.of(bot, language), ""
+    if not hand_off.is_open(bot, now):
+        closed = openings.next_opening(bot, now, sentences) or sentences("handoff.away", next="").strip()
+    greeting = say.own_greeting(bot, language) or sentences(say.GREETING, name=bot.name)
+    return Opening(greeting, list(profiles.load(bot.profile).suggestions), closed)
 
 
 class WidgetState(NamedTuple):
@@ -135,7 +151,7 @@ class WebVisits:
 
     def __init__(self, services: Services) -> None:
         limits = services.config.limits
-        self._services = services
+        self.services = services
         self._messages = services.new_limiter("web", limits.web_per_minute)
         self._polls = services.new_limiter("polls", limits.web_per_minute * POLLS)
         # Held reads of each conversation and each address.
@@ -143,27 +159,19 @@ class WebVisits:
 
     async def take_message(self, widget: Widget, place: str) -> Slot:
         """Take a slot for a message to the bot from an address."""
-        return await self._messages.take(f"{widget.bot.id} {place}", self._services.clock())
+        return await self._messages.take(f"{widget.bot.id} {place}", self.services.clock())
 
     async def take_poll(self, widget: Widget, place: str) -> Slot:
         """Take a slot for any other request."""
-        return await self._polls.take(f"{widget.bot.id} {place}", self._services.clock())
-
-    async def opening(self, widget: Widget, language: str) -> Opening:
-        """Return the greeting and the suggested questions in a language."""
-        from chatsvc.engines.knowledge import say
-
-        bot = widget.bot
-        greeting = say.own_greeting(bot, language) or say.of(bot, language)(say.GREETING, name=bot.name)
-        return Opening(greeting, list(profiles.load(bot.profile).suggestions))
+        return await self._polls.take(f"{widget.bot.id} {place}", self.services.clock())
 
     def seconds_until(self, slot: Slot) -> int:
         """Return the seconds until the window of a slot ends."""
-        return max(1, slot.reset - self._services.clock() // 1000)
+        return max(1, slot.reset - self.services.clock() // 1000)
 
     def seconds_until_tomorrow(self) -> int:
         """Return the seconds until the next UTC day."""
-        now = self._services.clock()
+        now = self.services.clock()
         return max(1, (times.start_of_day(now) + times.DAY_MS - now) // 1000)
 
     async def send(self, widget: Widget, user_id: str, text: str, key: str, site: str) -> bool:
@@ -171,8 +179,8 @@ class WebVisits:
 
         Raises Overloaded over `max_in_flight` and over the account's half of it, TooManyConversations over `web_daily`.
         """
-        state = self._services.account_cache.cached(widget.account_id)
-        tallies, most = self._services.tallies, self._services.config.limits.max_in_flight
+        state = self.services.account_cache.cached(widget.account_id)
+        tallies, most = self.services.tallies, self.services.config.limits.max_in_flight
         if state is None or tallies.in_flight >= most or state.requests.in_flight >= max(1, most // 2):
             raise Overloaded
         tallies.in_flight += 1
@@ -184,7 +192,7 @@ class WebVisits:
             state.requests.in_flight -= 1
 
     async def _send(self, widget: Widget, user_id: str, text: str, key: str, site: str) -> bool:
-        services, host = self._services, "" if site == LINK else host_of(site)
+        services, host = self.services, "" if site == LINK else host_of(site)
         arrived = ArrivedMessage(
             widget.account_id,
             widget.bot.id,
@@ -208,7 +216,7 @@ class WebVisits:
         Messages of an operator count as delivered once a later call names them, or one behind them, as the last it has: whoever has
         closed the page meanwhile has not read them. `types`: the visitor is typing.
         """
-        services, key = self._services, widget.conversation(user_id)
+        services, key = self.services, widget.conversation(user_id)
         found = await stored.news(services.db, key, after, MOST_MESSAGES, before)
         if found is None:
             return None
@@ -223,18 +231,18 @@ class WebVisits:
     async def _pages(self, bot_id: str, messages: Sequence[Message]) -> dict[str, str]:
         """Return the web pages that answers come from, by the messages' ids."""
         entries = {one.id: entry for one in messages if one.evidence and (entry := _answering(json.loads(one.evidence)))}
-        known = await knowledge.some(self._services.db, bot_id, sorted(set(entries.values()))) if entries else {}
+        known = await knowledge.some(self.services.db, bot_id, sorted(set(entries.values()))) if entries else {}
         pages = {message_id: websites.page_of(known[entry]) for message_id, entry in entries.items() if entry in known}
         return {message_id: page for message_id, page in pages.items() if page}
 
     def may_hold(self, widget: Widget, user_id: str, place: str) -> bool:
         """Report whether one more read of a visitor at an address may be held."""
-        held, most = self._held, self._services.config.limits.connections_per_address
+        held, most = self._held, self.services.config.limits.connections_per_address
         return held[widget.conversation(user_id)] < HELD_OF_A_VISITOR and held[place] < most
 
     async def wait(self, widget: Widget, user_id: str, place: str, shown: WidgetState) -> WidgetNews | None:
         """Read, and where nothing is new wait for it, while `may_hold`. Answered at once otherwise."""
-        key, events = widget.conversation(user_id), self._services.events
+        key, events = widget.conversation(user_id), self.services.events
         if shown.types:
             # Before the waiter stands: the mark is news for the team, not for this visitor.
             await self.read(widget, user_id, shown.after, types=True)
@@ -261,13 +269,13 @@ class WebVisits:
 
     async def stop_mails(self, widget: Widget, digest: bytes) -> None:
         """Send no more mails with answers to an address."""
-        await mail_stops.add(self._services.db, widget.account_id, digest, self._services.clock())
+        await mail_stops.add(self.services.db, widget.account_id, digest, self.services.clock())
 
     async def rate(self, widget: Widget, user_id: str, message: str, feedback: str | None) -> bool:
         """Keep a thumb on a reply, None to take it back; False for another message."""
         if feedback not in (None, *FEEDBACK):
             return False
-        return await stored.rate(self._services.db, widget.conversation(user_id), message, feedback)
+        return await stored.rate(self.services.db, widget.conversation(user_id), message, feedback)
 
 
 class WidgetNews(NamedTuple):

@@ -18,7 +18,6 @@ from chatsvc.domain.captures import REQUEST_STATUSES, Request
 from chatsvc.domain.models import Bot
 from chatsvc.domain.paging import ResultPage
 from chatsvc.domain.plans import with_webhooks
-from chatsvc.domain.refusals import Refused
 from chatsvc.domain.webhooks import STATUSES, SUBSCRIBED, TEST, Attempt, AttemptDetail, ResentPage, SignedEvent, WebhookSettings
 from chatsvc.store import attempts as stored_attempts
 from chatsvc.store import deliveries
@@ -50,12 +49,8 @@ async def _find(services: Services, caller: Caller, bot_id: str) -> tuple[Bot, W
     _, bot = await bots.resolve(services, caller, bot_id)
     webhook = await stored.find(services.db, bot.id)
     if webhook is None:
-        raise _none(bot)
+        raise refusals.webhook_not_found(bot=bot.id)
     return bot, webhook
-
-
-def _none(bot: Bot) -> Refused:
-    return refusals.webhook_not_found(bot=bot.id)
 
 
 async def put(services: Services, caller: Caller, *, bot: str, events: Sequence[str], url: str | None = None) -> WebhookSettings:
@@ -98,7 +93,7 @@ async def rotate(services: Services, caller: Caller, *, bot: str) -> WebhookSett
     key = signing.generate_signing_key()
     changed = await stored.rotate(services.db, chatbot.id, _seal(services, key, chatbot.id), services.clock())
     if changed is None:
-        raise _none(chatbot)
+        raise refusals.webhook_not_found(bot=chatbot.id)
     return _settings(changed, key)
 
 

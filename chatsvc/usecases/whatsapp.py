@@ -15,7 +15,7 @@ from chatsvc.domain.channels import ACTIVE, WHATSAPP
 from chatsvc.domain.hand_off import BOT
 from chatsvc.domain.whatsapp import WhatsAppCallback, WhatsAppStatus
 from chatsvc.outbound.sending import NotConnected, RetryLater, SendingRefused, SendingUncertain
-from chatsvc.store import channels, whatsapp_arrivals
+from chatsvc.store import channels, whatsapp
 from chatsvc.store.incoming_messages import NewMessage, StoredMessage
 from chatsvc.store.whatsapp import AddressedMessage, NewStatus, ReceivedCallback, StoredCallback
 from chatsvc.usecases.channel_messages import digest_of
@@ -71,7 +71,7 @@ class WhatsAppInbox:
             [_status(bot_id, one) for one in callback.statuses],
             callback.moves,
         )
-        done = await whatsapp_arrivals.receive(services.db, arrived, services.clock(), partial(self._applied, channel))
+        done = await whatsapp.receive(services.db, partial(self._applied, channel), arrived, services.clock())
         keys = {digest_of(bot_id, WHATSAPP, one.key): one.key for one in callback.messages}
         messages = sorted(done.messages.items(), key=lambda item: (item[1].user_id, item[1].at, item[1].number))
         for _, of_visitor in groupby(messages, key=lambda item: item[1].user_id):

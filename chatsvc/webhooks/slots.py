@@ -66,7 +66,6 @@ class DeliverySlots:
         self._grant_waiting()
 
     def release(self, bot_id: str, count: int = 1) -> None:
-        """Release slots of a bot."""
         self._hold(bot_id, -count)
         self._grant_waiting()
 

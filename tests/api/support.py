@@ -31,7 +31,7 @@ def envelope(code: str, because: tuple[str, str] | None = None, **extra: Any) ->
     """The whole body of an error; `because` are the sentences added in Turkish and English."""
     problem = PROBLEMS[code]
     tr, en = (f" {because[0]}", f" {because[1]}") if because else ("", "")
-    return {"success": False, "error": code, "message": problem.tr + tr, "message_en": problem.en + en, **extra}
+    return {"success": False, "error": code, "message": problem.text("tr") + tr, "message_en": problem.text("en") + en, **extra}
 
 
 def assert_headers(answer: Answer, *, limit: int, remaining: int, also: Mapping[str, str] | None = None) -> None:

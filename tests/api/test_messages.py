@@ -16,6 +16,7 @@ import pytest
 from chatsvc.app import App
 from chatsvc.config import Config
 from chatsvc.engines import EngineError, Reply, Turn
+from chatsvc.store import exchanges
 from chatsvc.usecases import accounts, bots
 from chatsvc.usecases.conversation_locks import ConversationLocks
 from tests.api.conftest import Connect
@@ -416,10 +417,6 @@ async def test_a_bot_switched_off_while_it_answers_still_answers(app: App, calle
 # -- one answer at a time -----------------------------------------------------------------------------------------------
 
 
-def _reserved(app: App, caller: Caller) -> int:
-    return sum(app.services.account_cache._accounts[caller.account].allowance.reserved.values())
-
-
 async def test_a_conversation_is_answered_one_message_at_a_time_first_come_first_served(
     app: App, caller: Caller, engine: ScriptedEngine
 ) -> None:
@@ -427,7 +424,8 @@ async def test_a_conversation_is_answered_one_message_at_a_time_first_come_first
     waiting = []
     for n in range(12):
         waiting.append(asyncio.create_task(caller.send(str(n), "v")))
-        await until(lambda n=n: _reserved(app, caller) == n + 1)  # type: ignore[misc]  # bound at once
+        await until(lambda n=n: app.services.conversation_locks.unfinished == n + 1)  # type: ignore[misc]  # bound at once
+    await until(lambda: bool(engine.turns))
     assert [turn.message for turn in engine.turns] == ["0"]
     engine.gate.set()
     answers = await asyncio.gather(*waiting)
@@ -447,7 +445,7 @@ async def test_one_that_fails_does_not_hold_up_those_behind_it(app: App, caller:
     waiting = []
     for n in range(3):
         waiting.append(asyncio.create_task(caller.send(str(n), "v")))
-        await until(lambda n=n: _reserved(app, caller) == n + 1)  # type: ignore[misc]  # bound at once
+        await until(lambda n=n: app.services.conversation_locks.unfinished == n + 1)  # type: ignore[misc]  # bound at once
     engine.gate.set()
     assert [(await one).status for one in waiting] == [502, 200, 200]
     assert [len(turn.history) for turn in engine.turns] == [0, 0, 2]
@@ -469,13 +467,13 @@ async def test_busy_is_told_at_the_deadline_and_nothing_is_charged(
 ) -> None:
     caller = await make_caller(messages_limit=2)
     app.services.config = replace(app.config, anthropic=replace(app.config.anthropic, timeout_s=0.15))
-    write, disk = app.services.db.write, asyncio.Event()
+    record, disk = exchanges.record, asyncio.Event()
 
     async def slow(*arguments: Any) -> Any:
         await disk.wait()
-        return await write(*arguments)
+        return await record(*arguments)
 
-    monkeypatch.setattr(app.services.db, "write", slow)
+    monkeypatch.setattr(exchanges, "record", slow)
     first = asyncio.create_task(caller.send("first", "v"))
     await until(lambda: bool(engine.turns))
     began = asyncio.get_running_loop().time()
@@ -525,7 +523,7 @@ async def test_a_caller_that_hangs_up_mid_answer_finds_the_exchange_written_once
     await asyncio.sleep(0.05)
     assert await _stored(app) == (0, 0, 0)
     engine.gate.set()
-    await until(lambda: _reserved(app, caller) == 0)
+    await until(lambda: app.services.conversation_locks.unfinished == 0)
     assert await _stored(app) == (2, 1, 1)
     assert (await caller.send("again", "v")).status == 200
     assert [message.content for message in engine.turns[-1].history] == ["hello", "echo: hello"]
@@ -541,10 +539,10 @@ async def test_a_caller_that_hangs_up_while_it_waits_its_turn_is_answered_in_its
     wire = await connect()
     body = json.dumps({"chatbot_id": caller.bot, "message": "second", "user_id": "v"}).encode()
     await wire.send(request("POST", "/api/v2/messages", caller, body=body))
-    await until(lambda: _reserved(app, caller) == 2)
+    await until(lambda: app.services.conversation_locks.unfinished == 2)
     wire.hang_up()
     third = asyncio.create_task(caller.send("third", "v"))
-    await until(lambda: _reserved(app, caller) == 3)
+    await until(lambda: app.services.conversation_locks.unfinished == 3)
     engine.gate.set()
     assert [(await one).status for one in (first, third)] == [200, 200]
     assert [turn.message for turn in engine.turns] == ["first", "second", "third"]

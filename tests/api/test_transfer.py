@@ -16,10 +16,12 @@ from chatsvc.app import App
 from chatsvc.config import Config
 from chatsvc.control.rendering import installation as installation_json
 from chatsvc.control.rendering import knowledge as knowledge_json
-from chatsvc.domain import profiles
+from chatsvc.domain import profiles, websites
+from chatsvc.domain.knowledge_changes import ChangeOrigin
 from chatsvc.domain.refusals import Refused
+from chatsvc.domain.websites import Site, SiteEntry
+from chatsvc.store import sites, unanswered
 from chatsvc.store import transfer as stored
-from chatsvc.store import unanswered
 from chatsvc.store.unanswered import AskedQuestion
 from chatsvc.usecases import accounts, bots, captures, keys, knowledge, saved_replies, transfer, webhooks
 from chatsvc.usecases.file_reading import read_files
@@ -66,6 +68,7 @@ async def furnish(caller: Caller, engine: ScriptedEngine, clock: FakeClock) -> s
     await knowledge.add(
         services, ADMIN, bot=caller.bot, files=read_files([("faq.md", b"## When?\nalt: at what time?\n\nAt nine.\n")], "tr")
     )
+    await read_site(caller)
     for i in range(6):
         if i == 4:
             capturing(engine)
@@ -80,6 +83,18 @@ async def furnish(caller: Caller, engine: ScriptedEngine, clock: FakeClock) -> s
     question = AskedQuestion("do you sell hats", "Do you sell hats?", "en", ("api", "v0"))
     await unanswered.note(services.db, caller.bot, question, clock())
     return signing_key
+
+
+async def read_site(caller: Caller) -> None:
+    """A website that was read, with an entry that a person has edited."""
+    services = caller.app.services
+    site = Site(str(uuid.uuid4()), caller.bot, "http://www.example.com/", ["/a*"], [], 50, 7, review=True)
+    await sites.create(services.db, site)
+    page = SiteEntry("http://www.example.com/a", "Hours#0", "Hours", "From nine to five.", "en")
+    origin = ChangeOrigin(str(uuid.uuid4()), START, ADMIN.actor, "cli")
+    await sites.apply(services.db, site, [page], origin, lambda _: services.knowledge.invalidate(caller.bot))
+    (entry,) = [one for one in await knowledge.list_all(services, ADMIN, bot=caller.bot) if one.source == page.page]
+    await knowledge.put(services, ADMIN, bot=caller.bot, entry=entry.id, question="Hours", answer="From nine to six.")
 
 
 async def answers(caller: Caller) -> list[Any]:
@@ -144,6 +159,12 @@ async def test_the_new_installation_answers_as_the_old_one_did(
     there = Caller(elsewhere, session, caller.account, caller.bot, caller.key)
     assert await answers(there) == await answers(caller)
     assert len((await webhooks.attempts(elsewhere.services, ADMIN, bot=caller.bot, limit=10)).items) == 3
+    (site,) = await sites.of_bot(elsewhere.services.db, caller.bot)
+    assert (site.url, site.include, site.state, site.max_pages) == ("http://www.example.com/", ["/a*"], "idle", 50)
+    assert await sites.wanted(elsewhere.services.db, clock()) == [(site.id, "idle")]
+    current = {one.id: one for one in await knowledge.list_all(elsewhere.services, ADMIN, bot=caller.bot)}
+    ((entry, said),) = websites.edited(await sites.applied(elsewhere.services.db, site.id), current)
+    assert (entry.answer, said.answer) == ("From nine to six.", "From nine to five.")
     # The visitor goes on where it was.
     await there.send("and now?", "v1")
     assert engine.turns[-1].history[0].content == SAID
@@ -248,6 +269,11 @@ WRONG: list[tuple[str, dict[str, object]]] = [
     ("knowledge", {"alt": '["\\ud800"]'}),
     ("knowledge", {"alt": "[NaN]"}),
     ("knowledge", {"question": " "}),
+    ("site", {"url": "file:///etc/passwd"}),
+    ("site", {"max_pages": 10**9}),
+    ("site", {"include": "*"}),
+    ("site_entry", {"site_id": "00000000-0000-4000-8000-000000000000"}),
+    ("site_entry", {"key": ""}),
     ("webhook", {"events": '["webhook.test"]'}),
     ("webhook", {"url": "javascript:alert(1)"}),
     ("webhook", {"signing_key": "whsec_short"}),

@@ -75,6 +75,12 @@ async def say(frame: Frame | Page, text: str) -> None:
     await frame.locator("[data-action=send]").click()
 
 
+async def choose(frame: Frame | Page, action: str) -> None:
+    """Choose an act in the header's menu."""
+    await frame.locator("header summary").click()
+    await frame.locator(f"[data-action={action}]").click()
+
+
 async def log_of(frame: Frame | Page) -> list[str]:
     """The texts of all messages that are shown."""
     return await frame.locator("[role=log] .said").all_inner_texts()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +61,9 @@ async def test_the_sites_of_a_widget_are_replaced_emptied_or_left(caller: Caller
         ("web", {"title": "x" * 81}, "text_too_long"),
         ("web", {"title": "a\nb"}, "text_unprintable"),
         ("web", {"color": "red"}, "color_invalid"),
+        ("web", {"logo": b64encode(b"<svg xmlns='http://www.w3.org/2000/svg'/>").decode()}, "logo_invalid"),
+        ("web", {"logo": b64encode(b"\x89PNG\r\n\x1a\n".ljust(65_537)).decode()}, "logo_invalid"),
+        ("web", {"logo": "no base64"}, "logo_invalid"),
         ("web", {"privacy_url": "javascript:alert(1)"}, "web_address_invalid"),
         ("web", {"token": "x"}, "channel_setting_unfitting"),
         ("telegram", {}, "channel_incomplete"),

@@ -22,8 +22,8 @@ from chatsvc.domain.refusals import Refused
 from chatsvc.domain.transfer import checked
 from chatsvc.engines import Reply, Turn
 from chatsvc.http import admission
+from chatsvc.store import whatsapp, whatsapp_sends
 from chatsvc.store import whatsapp as stored
-from chatsvc.store import whatsapp_arrivals, whatsapp_sends
 from chatsvc.store.database import StoreUnavailable
 from chatsvc.usecases import channel_states, erasure, whatsapp_sending
 from chatsvc.usecases.administration import perform
@@ -789,7 +789,7 @@ async def test_a_store_that_cannot_answer_is_no_acknowledgement(phone: Phone, ap
 
     body = api.body(api.message(at=phone.now))
     with monkeypatch.context() as patched:
-        patched.setattr(whatsapp_arrivals, "receive", unavailable)
+        patched.setattr(whatsapp, "receive", unavailable)
         assert await api.post(body) == 503
     assert await api.post(body) == 200
     await phone.until("sent")

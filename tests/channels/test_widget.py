@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 import time
+from base64 import b64encode
 from dataclasses import replace
 from typing import Any
 from uuid import uuid4
@@ -14,12 +15,13 @@ from playwright.async_api import Browser, BrowserContext, Page, Route
 
 from chatsvc.app import App
 from chatsvc.config import Config
+from chatsvc.domain import times
 from chatsvc.domain.models import Entry
 from chatsvc.engines import Evidence, Reply
 from chatsvc.store import knowledge
 from chatsvc.usecases import web_visits
 from chatsvc.usecases.administration import perform
-from tests.channels.browsing import HostSite, frame_of, log_of, opened, say, sees, until
+from tests.channels.browsing import HostSite, choose, frame_of, log_of, opened, say, sees, until
 from tests.channels.conftest import begun, offer_rooms
 from tests.conftest import Caller
 from tests.fakes import ADMIN, FakeClock, ScriptedEngine, failing
@@ -174,6 +176,53 @@ async def test_at_twice_the_size_nothing_is_cut_off_and_nothing_moves_for_those_
     await context.close()
 
 
+@pytest.mark.parametrize(
+    "style",
+    [
+        "iframe {display: none !important}",
+        "div:empty {display: none !important}",
+        "body * {display: none !important; visibility: hidden !important; opacity: 0 !important; position: static !important}",
+    ],
+)
+async def test_style_sheets_of_the_page_do_not_hide_it(page: Page, site: HostSite, style: str) -> None:
+    site.head, site.attributes = f"<style>{style}</style>", "data-open"
+    site.policy = site.policy.replace("style-src 'self'", "style-src 'unsafe-inline'")
+    await page.goto(site.url)
+    frame = await frame_of(page, site.bot)
+    await say(frame, "hello")
+    await sees(frame, "echo: hello")
+    box = await (await frame.frame_element()).bounding_box()
+    assert box
+    assert box["width"] > 300
+
+
+async def test_where_the_storage_throws_the_conversation_goes_on_in_memory(page: Page, site: HostSite, caller: Caller) -> None:
+    await page.add_init_script("Storage.prototype.setItem = () => { throw new DOMException('full', 'QuotaExceededError') }")
+    await page.goto(f"{site.service}/chat/{site.bot}")
+    for text in ("hello", "again"):
+        await say(page, text)
+        await sees(page, f"echo: {text}")
+    listed = (await perform(caller.app.services, ADMIN, "conversation.list", {"bot": caller.bot})).items
+    assert [one.message_count for one in listed] == [4]
+
+
+async def test_the_header_says_when_the_team_is_back_and_each_message_its_time(
+    page: Page, site: HostSite, caller: Caller, clock: FakeClock
+) -> None:
+    assert "Answers right away" in await (await opened(page, site)).locator("header").inner_text()
+    today = times.local(clock(), "Europe/Istanbul")
+    day = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")[(today.weekday() + 2) % 7]
+    await perform(caller.app.services, ADMIN, "bot.set", {"bot": caller.bot, "opening_hours": f"{day} 09:00-10:00"})
+    logo = b64encode(b"\x89PNG\r\n\x1a\n").decode()
+    await perform(caller.app.services, ADMIN, "channel.set", {"bot": caller.bot, "channel": "web", "logo": logo})
+    frame = await opened(page, site)
+    assert re.fullmatch(r"Our next opening is \w+ at 09:00\.", await frame.locator("header [role=status]").inner_text())
+    assert await frame.locator("header img").get_attribute("src") == f"data:image/png;base64,{logo}"
+    await say(frame, "hello")
+    await sees(frame, "echo: hello")
+    assert await frame.locator(".turn").count() == await frame.locator(".turn time[datetime]").count() == 3
+
+
 async def test_right_to_left_words_are_set_from_the_right(chat: Page, engine: ScriptedEngine) -> None:
     engine.script = lambda _: Reply("تحية طيبة")
     await say(chat, "أين موقف السيارات؟")
@@ -315,6 +364,7 @@ async def test_faults_and_limits_are_told_in_words(chat: Page, caller: Caller, e
     await sees(chat, "I can't answer just now")
     await say(chat, "x" * 4001)
     assert "at most 4000 characters" in await chat.locator("[role=alert]").inner_text()
+    assert await chat.get_by_role("textbox").input_value() == "x" * 4001
     await perform(caller.app.services, ADMIN, "channel.pause", {"bot": caller.bot, "channel": "web"})
     await say(chat, "Hello, are you there now?")
     await sees(chat, "not available here")
@@ -327,7 +377,7 @@ async def test_replies_are_rated_a_choice_is_a_button_and_links_are_links(chat: 
     asked = "Did you mean one of these?\n\n- Prices of tours\n- Prices of rooms"
     offered = ("Prices of tours", "Prices of rooms")
     entry = Entry(str(uuid4()), "Rooms?", (), "80 euros.", "en", "https://a.example/rooms")
-    await knowledge.create(caller.app.services.db, caller.bot, entry, support.origin(), support.ignore)
+    await knowledge.create(caller.app.services.db, support.ignore, caller.bot, entry, support.origin())
     evidence = Evidence(((entry.id, 0.9),), "answer", 0.9)
     engine.script = lambda turn: Reply(asked, choices=offered) if turn.message == "prices" else Reply(
                                        f"<i>{turn.message}</i> https://example.com/a?b=1.", evidence=evidence)  # fmt: skip
@@ -381,10 +431,10 @@ async def test_a_conversation_is_downloaded_and_begun_anew(chat: Page, caller: C
     await say(chat, "hello")
     await sees(chat, "echo: hello")
     async with chat.expect_download() as download:
-        await chat.locator("[data-action=download]").click()
+        await choose(chat, "download")
     text = (await (await download.value).path()).read_text("utf-8")
     assert re.search(r"You:\nhello\n\n\S+ Assistant:\necho: hello", text)
-    await chat.locator("[data-action=anew]").click()
+    await choose(chat, "anew")
     assert len(await log_of(chat)) == 1
     assert await chat.evaluate("localStorage.length") == 0
     await say(chat, "anew")
@@ -402,7 +452,7 @@ async def test_a_download_has_the_whole_of_a_long_conversation(chat: Page, monke
     await sees(chat, "echo: message 2")
     assert len(await log_of(chat)) == 3
     async with chat.expect_download() as download:
-        await chat.locator("[data-action=download]").click()
+        await choose(chat, "download")
     text = (await (await download.value).path()).read_text("utf-8")
     assert re.findall("message [0-9]", text) == [f"message {number}" for number in (0, 0, 1, 1, 2, 2)]
 
@@ -411,7 +461,7 @@ async def test_a_late_answer_does_not_bring_back_what_was_before_a_start_anew(ch
     engine.gate = asyncio.Event()
     await say(chat, "old")
     await begun(engine, 1)
-    await chat.locator("[data-action=anew]").click()
+    await choose(chat, "anew")
     engine.gate.set()
     await chat.wait_for_timeout(700)
     assert len(await log_of(chat)) == 1
@@ -450,7 +500,7 @@ async def test_an_operator_and_the_visitor_see_each_other_write_within_three_sec
     assert not services.events.is_typing((caller.bot, "web", found.user_id), "visitor")
     await perform(services, ADMIN, "conversation.release", named)
     await sees(frame, "automated assistant", 3)
-    await until(frame, "document.getElementById('state').textContent === ''", 3)
+    await until(frame, "document.getElementById('state').textContent === 'Answers right away'", 3)
 
 
 async def violations(page: Any, axe: str) -> list[tuple[str, list[str]]]:

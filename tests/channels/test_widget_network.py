@@ -12,7 +12,7 @@ from playwright.async_api import BrowserContext, Page
 from chatsvc.app import App
 from chatsvc.config import Config
 from chatsvc.usecases.administration import perform
-from tests.channels.browsing import HostSite, log_of, opened, say, sees, until
+from tests.channels.browsing import HostSite, choose, log_of, opened, say, sees, until
 from tests.channels.conftest import begun
 from tests.conftest import Caller
 from tests.fakes import ADMIN, FakeClock, ScriptedEngine
@@ -153,7 +153,7 @@ async def test_starting_anew_in_one_tab_clears_the_others_and_keeps_unsent_words
     other = await other_tab(context, site)
     await sees(other, "echo: hello")
     await other.get_by_role("textbox").fill("half a sentence")
-    await chat.locator("[data-action=anew]").click()
+    await choose(chat, "anew")
     await until(other, "document.querySelectorAll('[role=log] .said').length === 1")
     assert await other.get_by_role("textbox").input_value() == "half a sentence"
     await other.locator("[data-action=send]").click()
@@ -175,7 +175,7 @@ async def test_starting_anew_while_another_tab_sends_brings_nothing_back(
     await say(other, "under way")
     await begun(engine, 2)
     await say(other, "not sent yet")
-    await chat.locator("[data-action=anew]").click()
+    await choose(chat, "anew")
     await until(other, "document.querySelectorAll('[role=log] .said').length === 1")
     assert await other.get_by_role("textbox").input_value() == "not sent yet"
     engine.gate.set()

@@ -325,6 +325,17 @@ def test_one_bots_entry_cannot_be_removed_through_another(site: Site, faq: Path)
     assert len(site.json("knowledge", "list", mine)) == 2
 
 
+def test_quality_has_each_day_with_its_counts(site: Site) -> None:
+    account = site.account()
+    bot = site.bot(account)
+    told = site.json("usage", account, "--quality", "--bot", bot, "--days", "3")
+    names = ("answered", "unanswered", "handed_over", "requests", "appointments", "up", "down")
+    assert [{name: day[name] for name in day if name != "date"} for day in told["by_day"]] == [dict.fromkeys(names, 0)] * 3
+    assert told["first_response_s"] == {"median": None, "p90": None}
+    assert "first_response_s" in site.run("usage", account, "--quality").out
+    usage_error(site.run("usage", account, "--bot", bot), "--bot needs --quality")
+
+
 def test_usage_is_what_analytics_tells(site: Site) -> None:
     account = site.account("Acme", plan="business")
     bot = site.bot(account)

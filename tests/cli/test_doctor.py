@@ -240,6 +240,10 @@ def _bad_ca_file(site: Site) -> None:
     _add(site, "webhooks: {ca_file: ca.pem}\n")
 
 
+def _bad_ca_file_of_websites(site: Site) -> None:
+    _add(site, "website: {ca_file: none.pem}\n")
+
+
 def _no_backup(site: Site) -> None:
     (site.folder / "backups").mkdir()
     old = site.folder / "backups" / "chatsvc-20200101T000000Z.backup"
@@ -280,6 +284,7 @@ PLANTED: dict[str, tuple[Callable[[Site], None], str, str]] = {
     "a model server that is away": (_model_away, "model server", "cannot be reached"),
     "a webhook to a private address": (_refused_webhook, "webhooks", "is refused"),
     "a broken file of authorities": (_bad_ca_file, "webhooks", "ca.pem cannot be used"),
+    "a file of authorities for websites that is not there": (_bad_ca_file_of_websites, "webhooks", "none.pem cannot be used"),
     "no backup for years": (_no_backup, "backups", "the last one is chatsvc-2020"),
 }
 

@@ -13,6 +13,9 @@ import click
 import pytest
 
 from chatsvc.cli.main import COMMANDS, chatsvc
+from chatsvc.cli.operations import OperationCommand
+from chatsvc.translations import section
+from chatsvc.usecases.administration import OPERATIONS
 from tests.cli.support import run
 
 NO_DATA = {"completion"}  # what it prints is for a shell
@@ -135,3 +138,9 @@ def test_help_is_told_at_once_and_changes_nothing() -> None:
     done = run("knowledge", "add", "--help")
     assert (done.status, done.err) == (0, "")
     assert "Examples:\n    chatsvc knowledge add" in done.out
+
+
+def test_every_help_of_the_catalogue_is_that_of_a_command() -> None:
+    said = [command.operation.replace(".", "_") for command in EVERY.values() if isinstance(command, OperationCommand)]
+    assert sorted(said) == sorted(section("commands"))
+    assert set(said) <= {name.replace(".", "_") for name in OPERATIONS}

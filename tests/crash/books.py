@@ -22,6 +22,10 @@ AGREEMENTS = {
         "SELECT id, messages_used FROM bots WHERE messages_used > 0 ORDER BY 1",
         "SELECT bot_id, count(*) FROM usage_records GROUP BY 1 ORDER BY 1",
     ),
+    "counts of each day and usage records": (
+        "SELECT bot_id, day, sum(times) FROM day_counts WHERE name = 'answered' GROUP BY 1, 2 ORDER BY 1, 2",
+        "SELECT bot_id, created_at / 86400000 * 86400000, count(*) FROM usage_records GROUP BY 1, 2 ORDER BY 1, 2",
+    ),
     "usage records and messages of each bot": (
         "SELECT bot_id, account_id, 2 * count(*) FROM usage_records GROUP BY 1, 2 ORDER BY 1, 2",
         "SELECT bot_id, account_id, count(*) FROM messages m JOIN conversations c ON c.number = m.conversation GROUP BY 1, 2 ORDER BY 1, 2",

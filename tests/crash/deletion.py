@@ -18,7 +18,7 @@ def half_deleted(database: Path, account: str) -> None:
     async def work(db: Database) -> None:
         for i in range(1500):
             await exchanges.record(db, new_exchange(bot, account, f"visitor {i % 50}", at=START + i), ignore)
-        await accounts.delete(db, account, START, ignore)
+        await accounts.delete(db, ignore, account, START)
         assert await accounts.sweep(db)
 
     in_database(database, work)

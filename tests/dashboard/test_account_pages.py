@@ -9,14 +9,18 @@ from pathlib import Path
 
 import pytest
 
+from chatsvc import translations
 from chatsvc.dashboard import catalogue, charts
 from chatsvc.dashboard.findings import worded
 from chatsvc.doctor.report import CODES as FINDINGS
 from chatsvc.domain.operators import LANGUAGES
+from chatsvc.domain.times import start_of_day
+from chatsvc.store import exchanges
 from chatsvc.usecases import backups
 from tests.dashboard.client import Client
 from tests.dashboard.site import Business, Site
 from tests.store.inspection import execute, insert
+from tests.store.support import ignore, new_exchange
 
 RECT = "{http://www.w3.org/2000/svg}rect"
 UNKNOWN = "00000000-0000-4000-8000-000000000000"
@@ -106,12 +110,11 @@ async def test_a_refused_key_keeps_what_was_typed(owner: Client) -> None:
 
 
 async def test_usage_agrees_with_the_interface_and_the_csv_file(site: Site, owner: Client, editor: Client, reader: Client) -> None:
-    rows = [
-        (site.mine.account, site.mine.bot, site.clock() - day * 86_400_000, 1000 + day, 4_200, channel)
-        for day in range(3)
-        for channel in ("web", "telegram")
-    ]
-    await insert(site.app, "usage_records", "account_id, bot_id, created_at, tokens, cost_micro_usd, channel", rows)
+    for day in range(3):
+        for channel in ("web", "telegram"):
+            at = site.clock() - day * 86_400_000
+            made = new_exchange(site.mine.bot, site.mine.account, "counted", channel=channel, at=at)
+            await exchanges.record(site.app.services.db, made._replace(tokens=1000 + day, cost_micro_usd=4_200), ignore)
     await site.do("bot.set", bot=site.mine.bot, name='=HYPERLINK("x")')
     summary = await site.do("usage", account=site.mine.account, days=7)
     shown = await owner.get("/usage?days=7")
@@ -125,16 +128,57 @@ async def test_usage_agrees_with_the_interface_and_the_csv_file(site: Site, owne
     assert allowance == [True, False, False]
     file = await owner.get("/usage.csv?days=7")
     assert file.headers["Content-Disposition"] == 'attachment; filename="usage-2026-11-14-2026-11-20.csv"'
-    assert file.body.startswith("\ufeffday,")
+    assert file.body.startswith("\ufeffdate,")
     lines = list(csv.DictReader(io.StringIO(file.body.removeprefix("\ufeff"))))
-    assert sum(int(line["messages"]) for line in lines) == summary.messages == 9
+    assert sum(int(line["answered"]) for line in lines) == summary.messages == 9
     assert sum(int(line["tokens"]) for line in lines) == summary.tokens
     assert sum(round(float(line["cost_usd"]) * 1_000_000) for line in lines) == summary.cost_micro_usd
     assert {line["bot"] for line in lines} == {'\'=HYPERLINK("x")'}
-    assert {line["channel"] for line in lines} == {"api", "web", "telegram"}
+    assert [line["date"] for line in lines] == [f"2026-11-{day}" for day in range(14, 21)]
     for odd in ("0", "91", "x", "٣", ""):
         assert len(list((await owner.get("/usage", params={"days": odd})).tree.iter(RECT))) == 60
     await site.do("bot.set", bot=site.mine.bot, name="Harbour Cycles bot")
+
+
+async def test_usage_says_what_the_bots_did_beside_the_days_before(site: Site, owner: Client) -> None:
+    services, bot, day = site.app.services, site.mine.bot, 86_400_000
+    (entry,) = [one.id for one in await site.do("knowledge.list", bot=bot) if one.id == site.mine.ids["entry"]]
+    for at, times in ((site.clock() - 40 * day, 2), (site.clock() - 35 * day, 1)):
+        for number in range(times):
+            made = new_exchange(bot, site.mine.account, f"earlier {number}", at=at)._replace(entry=entry)
+            await exchanges.record(services.db, made, ignore)
+    rows = [(bot, "response_s", start_of_day(site.clock()), seconds, times) for seconds, times in (("30", 1), ("120", 8), ("7200", 1))]
+    await insert(site.app, "day_counts", "bot_id, name, day, item, times", rows)
+    await insert(site.app, "day_counts", "bot_id, name, day, item, times", [(bot, "up", start_of_day(site.clock()), "", 3)])
+    report = await site.do("usage.quality", account=site.mine.account)
+    answered = sum(report.of_day(one).answered for one in report.days)
+    shown = await owner.get("/usage?days=30")
+    assert f"Answered {answered}" in shown.text
+    assert "3 in the 30 days before" in shown.text
+    assert "First reply of the team 2 minutes nine of ten within 2 minutes" in shown.text
+    assert "Thumbs up 3 0 down" in shown.text
+    assert "Day (UTC)" in shown.text
+    assert "Most used entries" in shown.text
+    longer = await owner.get("/usage?days=90")
+    assert f"/bots/{bot}/knowledge/{entry}" in longer.body
+    of_day = [sum(int(line[name]) for line in await csv_of(owner, "/usage.csv?days=90")) for name in ("answered", "up")]
+    assert of_day == [answered + 3, 3]
+    assert (await owner.get(f"/usage?bot={UNKNOWN}")).status == 404
+    assert (await owner.get(f"/usage.csv?bot={site.other.bot}")).status == 404
+
+
+async def csv_of(client: Client, path: str) -> list[dict[str, str]]:
+    """The lines of a CSV file."""
+    return list(csv.DictReader(io.StringIO((await client.get(path)).body.removeprefix("\ufeff"))))
+
+
+def test_stacked_bars_stand_on_each_other_and_leave_zeros_out() -> None:
+    chart = charts.stacks(["one", "two", "three"], [(5, 0, 5), (0, 0, 0)], ["a", "b"])
+    assert (chart.top, chart.width) == (10, 20)
+    assert [(bar.parts, bar.unfinished) for bar in chart.stacks] == [
+        ([(0, "M1.5 100v-50h7v50z"), (2, "M1.5 50v-50h7v50z")], False),
+        ([], True),
+    ]
 
 
 def test_bars_are_measured_against_a_round_number() -> None:
@@ -311,7 +355,7 @@ def test_each_finding_is_worded(language: str) -> None:
 
 
 def test_there_is_no_wording_without_its_finding() -> None:
-    written = {key.partition("_")[2] for key in catalogue.texts() if key.startswith(("doctor.found_", "doctor.remedy_"))}
+    written = {key.partition("_")[2] for key in translations.texts() if key.startswith(("doctor.found_", "doctor.remedy_"))}
     assert written == FINDINGS.keys()
 
 
@@ -328,4 +372,4 @@ async def test_each_rule_for_targets_is_worded(site: Site, owner: Client) -> Non
     for rule, url in refused.items():
         answer = await owner.submit(f"/bots/{site.mine.bot}/webhook", "webhook.set", url=url, event=["request.created"], pull=None)
         assert catalogue.text("en", f"targets.{rule}") in answer.alert, rule
-    assert {key.removeprefix("targets.") for key in catalogue.texts() if key.startswith("targets.")} == refused.keys()
+    assert {key.removeprefix("targets.") for key in translations.texts() if key.startswith("targets.")} == refused.keys()

@@ -250,6 +250,14 @@ async def test_an_owner_sets_pauses_and_removes_the_widget(site: Site, owner: Cl
     assert "data-color=&#34;#336699&#34;" in page.body
     (web,) = await site.do("channel.list", bot=site.mine.bot)
     assert web.sites == ["https://shop.example.com", "http://localhost:8080"]
+    assert 'fill="#336699"' in page.body
+    wrong = await owner.submit(path, "channel.set", logo=("logo.svg", b"<svg/>"), site="any-link")
+    assert wrong.faults().keys() == {"logo"}
+    page = await owner.submit(path, "channel.set", logo=("logo.png", b"\x89PNG\r\n\x1a\n"), site="any-link")
+    assert '<img src="data:image/png;base64,iVBORw0KGgo="' in page.body
+    assert "data:image" in (await owner.submit(path, "channel.set", site="any-link", title="Ask us")).body
+    page = await owner.submit(path, "channel.set", site="any-link", no_logo="1")
+    assert "data:image" not in page.body
     page = await owner.submit(path, "channel.set", site=["", "any-link"])
     assert f"/chat/{site.mine.bot}" in page.body
     assert "&lt;script src=" not in page.body

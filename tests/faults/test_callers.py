@@ -146,7 +146,7 @@ async def test_more_than_may_be_in_flight_are_told_at_once_and_cost_nothing(call
     assert monotonic() - started < 5 * QUICK_S
     assert {(answer.status, answer.error) for answer in refused} == {(503, "service_unavailable")}
     assert await written(caller.app) == before
-    assert services.account_cache._accounts[caller.account].allowance.reserved == {"2026-11": 10}
+    assert await caller.reserved() == {"2026-11": 10}
     slow.let_go.set()
     assert {answer.status for answer in await asyncio.gather(*waiting)} == {200}
     assert (await caller.send("quick")).status == 200

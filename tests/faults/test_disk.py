@@ -63,7 +63,7 @@ async def nothing_has_drifted(caller: Caller, answered: int) -> None:
     """Memory, disk and what the callers know agree."""
     used, _, bot = await told(caller)
     assert (used, bot) == await asyncio.to_thread(sums, caller) == (answered, answered)
-    assert caller.app.services.account_cache._accounts[caller.account].allowance.reserved == {}
+    assert await caller.reserved() == {}
     assert await asyncio.to_thread(disagreements, caller.app.config.data_dir / "chatsvc.db") == []
 
 

@@ -120,7 +120,7 @@ async def test_a_message_ends_in_time_and_costs_nothing_and_the_next_is_answered
         if reasons != LATE:
             await ask_many(caller, reasons)
     assert (await written(caller.app), await told(caller)) == before
-    assert caller.app.services.account_cache._accounts[caller.account].allowance.reserved == {}
+    assert await caller.reserved() == {}
     await healthy(caller, proxy)
     assert await told(caller) == (2 * AT_ONCE, 0, 2 * AT_ONCE)
     # Kept connections are a few; what leaked would grow with the messages that failed.

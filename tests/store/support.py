@@ -100,14 +100,14 @@ async def furnish(db: Database, account_id: str = "account", bot_ids: Sequence[s
     """An account with bots, a key each, and an entry of knowledge each."""
     await accounts.create(db, new_account(account_id))
     for bot_id in bot_ids:
-        await bots.create(db, new_bot(bot_id, account_id), 1000, ignore)
+        await bots.create(db, ignore, new_bot(bot_id, account_id), 1000)
         entry = Entry(str(uuid.uuid4()), f"question of {bot_id}", (f"alt of {bot_id}",), f"answer of {bot_id}", "en", f"{bot_id}.md")
         await knowledge.replace(
             db,
+            ignore,
             bot_id,
             [knowledge.FromFile(f"{bot_id}.md", [entry], [Synonyms((f"words of {bot_id}", "b"), f"{bot_id}.md")])],
             origin(),
-            ignore,
         )
         question = unanswered.AskedQuestion(f"folded of {bot_id}", f"question of {bot_id}", "en", ("api", f"asker of {bot_id}"))
         await unanswered.note(db, bot_id, question, START)

@@ -77,9 +77,9 @@ async def fill(db: Database) -> None:
     for account in ("a", "b", "gone"):
         await furnish(db, account, [bot for bot, owner in BOTS.items() if owner == account])
         await chat(db, bot_id=f"{account}1", account_id=account, user_id="here before", at=START + 1000)
-    await accounts.update(db, "a", {"messages_limit": 3, "message_credits": 2}, ignore)
-    await accounts.update(db, "b", {"messages_limit": 0, "message_credits": 1}, ignore)
-    await accounts.delete(db, "gone", START, ignore)
+    await accounts.update(db, ignore, "a", {"messages_limit": 3, "message_credits": 2})
+    await accounts.update(db, ignore, "b", {"messages_limit": 0, "message_credits": 1})
+    await accounts.delete(db, ignore, "gone", START)
     await db.write(lambda connection: connection.execute("INSERT INTO store_facts VALUES ('master_key_check', x'')"))
     hook = webhooks.Webhook("a1", "https://example.com", ("request.created", "appointment.created"), b"", START, START)
     await webhooks.put(db, hook, lambda check: check)

@@ -156,15 +156,15 @@ QUESTIONS: dict[str, Callable[[Database], Awaitable[object]]] = {
     "the events of a bot that failed": lambda db: attempts.failed_since(db, None, "bot", START, 0),
     "changing a request": lambda db: captures.set_request(db, "id", ["account"], CaptureChange("done", "note", "id"), START),
     "changing an appointment": lambda db: captures.set_appointment(db, "id", ["account"], CaptureChange("done", "note", "id"), START),
-    "revoking a key": lambda db: keys.revoke(db, "id", None, START, ignore),
+    "revoking a key": lambda db: keys.revoke(db, ignore, "id", None, START),
     "the use of keys": lambda db: keys.note_use(db, {"id": START}),
-    "an account with its bots": lambda db: accounts.hold(db, "account", ignore),
-    "changing an account": lambda db: accounts.update(db, "account", {"name": "new"}, ignore),
+    "an account with its bots": lambda db: accounts.hold(db, ignore, "account"),
+    "changing an account": lambda db: accounts.update(db, ignore, "account", {"name": "new"}),
     **{f"the owner of: {kind}": owner_of(kind) for kind in sorted(owners.KINDS)},
     "an answer under an idempotency key": lambda db: exchanges.answered(db, "account", "key", START),
     "an exchange": lambda db: exchanges.record(db, new_exchange(key="key 2", at=START + 100), ignore),
     "the entries of a bot": lambda db: knowledge.entries(db, "bot"),
-    "replacing a file of knowledge": lambda db: knowledge.replace(db, "bot", [FILE], origin(), ignore),
+    "replacing a file of knowledge": lambda db: knowledge.replace(db, ignore, "bot", [FILE], origin()),
     "the entries and synonyms of a bot": lambda db: knowledge.whole(db, "bot"),
     "noting a question without an answer": lambda db: unanswered.note(
         db, "bot", unanswered.AskedQuestion("folded", "question", "en", ("api", "v")), START
@@ -181,11 +181,11 @@ QUESTIONS: dict[str, Callable[[Database], Awaitable[object]]] = {
     "a session": lambda db: sessions.find(db, b"digest"),
     "the sessions of an operator": lambda db: sessions.of_operator(db, "id"),
     "ending a session": lambda db: sessions.remove(db, "id", "operator"),
-    "removing an entry": lambda db: knowledge.remove(db, "bot", "id", origin(), ignore),
+    "removing an entry": lambda db: knowledge.remove(db, ignore, "bot", "id", origin()),
     "an entry of a bot": lambda db: knowledge.find(db, "bot", "id"),
     "changes to knowledge": lambda db: knowledge_changes.page(db, "bot", 20),
     "a change to knowledge": lambda db: knowledge_changes.find(db, "bot", "id"),
-    "taking a change to knowledge back": lambda db: knowledge_changes.undo(db, "bot", "id", origin(), ignore),
+    "taking a change to knowledge back": lambda db: knowledge_changes.undo(db, ignore, "bot", "id", origin()),
 }
 
 

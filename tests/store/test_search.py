@@ -141,7 +141,7 @@ async def test_a_deleted_account_leaves_no_word_and_is_not_indexed_again(db: Dat
     await chat(db, text="kept", account_id="other", bot_id="bot of other")
     await index(db)
     await chat(db, text="queued", user_id="second")
-    await accounts.delete(db, "account", START, ignore)
+    await accounts.delete(db, ignore, "account", START)
     await index(db)
     assert rows(path, "SELECT count(*) FROM search_words WHERE word = 'queued'") == [(0,)]
     while await accounts.sweep(db):

@@ -47,10 +47,16 @@ def test_an_error_is_the_flat_envelope_with_both_languages(problem: Problem) -> 
     assert getattr(errors, problem.code) is problem
     extra = {name: f"the {name}" for name in problem.extra}
     raised = problem(**extra)
-    assert raised.as_json() == {"success": False, "error": problem.code, "message": problem.tr, "message_en": problem.en, **extra}
-    assert problem.tr != problem.en
-    assert problem.tr.endswith(".")
-    assert problem.en.endswith(".")
+    assert raised.as_json() == {
+        "success": False,
+        "error": problem.code,
+        "message": problem.text("tr"),
+        "message_en": problem.text("en"),
+        **extra,
+    }
+    assert problem.text("tr") != problem.text("en")
+    assert problem.text("tr").endswith(".")
+    assert problem.text("en").endswith(".")
 
 
 @pytest.mark.parametrize("problem", PROBLEMS.values(), ids=list(PROBLEMS))
@@ -70,8 +76,8 @@ def test_a_field_that_is_missing_is_a_type_error(problem: Problem) -> None:
 
 def test_a_sentence_that_says_what_was_wrong_is_added_in_both_languages() -> None:
     told = errors.invalid_json(Because(tr="Şu alan.", en="That field.")).as_json()
-    assert told["message"] == f"{errors.invalid_json.tr} Şu alan."
-    assert told["message_en"] == f"{errors.invalid_json.en} That field."
+    assert told["message"] == f"{errors.invalid_json.text('tr')} Şu alan."
+    assert told["message_en"] == f"{errors.invalid_json.text('en')} That field."
 
 
 def test_the_table_cannot_be_changed_at_run_time() -> None:

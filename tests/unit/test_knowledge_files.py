@@ -21,7 +21,7 @@ from chatsvc.domain.knowledge_files import (
     parsed,
     read,
 )
-from chatsvc.domain.knowledge_files.faults import SENTENCES
+from chatsvc.translations import section
 
 ASKS = "language: tr\n"  # below a question: this file is questions and answers
 
@@ -115,12 +115,12 @@ def test_the_message_names_the_file_and_the_lines() -> None:
     assert error.faults[1].sentence("tr") == "bu soru daha önce de var (satır 1234); ikisinden birini bırakın"
 
 
-@pytest.mark.parametrize("code", sorted(SENTENCES))
+@pytest.mark.parametrize("code", sorted(section("file_faults")))
 def test_a_fault_names_the_same_facts_in_both_languages(code: str) -> None:
     def names(template: str) -> set[str | None]:
         return {name for _, name, _, _ in string.Formatter().parse(template)} - {None}
 
-    english, turkish = SENTENCES[code]
+    english, turkish = (str(section("file_faults")[code][language]) for language in ("en", "tr"))
     assert names(english) == names(turkish)
     assert english != turkish
 

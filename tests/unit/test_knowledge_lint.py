@@ -6,9 +6,10 @@ import pytest
 
 from chatsvc import samples
 from chatsvc.domain.knowledge_files import parse_file
+from chatsvc.domain.knowledge_findings import KINDS
 from chatsvc.domain.models import Entry
 from chatsvc.usecases import knowledge_lint
-from chatsvc.usecases.knowledge_lint import KINDS, findings
+from chatsvc.usecases.knowledge_lint import findings
 
 MANY = ("how may I pay", "which cards do you take", "can I pay cash", "payment methods", "is paypal possible")
 

@@ -114,3 +114,21 @@ def test_one_price_makes_no_list_and_a_row_without_one_is_a_fault() -> None:
     assert list(found("p.txt", "Shipping: 20 TL\n\nWe send it within two days of your order.")) != ["How much is Shipping?"]
     with pytest.raises(KnowledgeFileError, match="line 3: 'Wash' has no price"):
         read("p.csv", "item,price\nCut,5 TL\nWash,\n", "en")
+
+
+def test_a_question_in_bold_is_an_entry_with_what_stands_behind_or_below_it() -> None:
+    asked = "**Dogs?** Yes, on a lead.\n\n**Can we stay late?**\nUntil midnight.\n\nLater costs £50."
+    text = f"# Barn\n\n## FAQ\n\n{asked}\n\n## Parking\n\nBehind the barn.\n"
+    answers = {question: answer for question, (_, answer) in found("faq.md", text).items()}
+    assert answers == {
+        "Dogs?": "Yes, on a lead.",
+        "Can we stay late?": "Until midnight.\n\nLater costs £50.",
+        "Parking": "Behind the barn.",
+    }
+
+
+def test_a_line_in_a_frame_is_a_heading_of_plain_text() -> None:
+    text = "Carpets since 1990.\n\n--- Prices (per m2) ---\n- Wool from 110\n\n--- Payment ---\nCash or card on delivery.\n"
+    entries = found("a.txt", text)
+    assert entries["Payment"][1] == "Cash or card on delivery."
+    assert entries["Prices (per m2)"][1] == "- Wool from 110"

@@ -2,30 +2,12 @@
 
 from __future__ import annotations
 
-import string
 from typing import Any
 
 import pytest
 
-from chatsvc.domain import bot_file_faults, knowledge_findings, opening_hours
-from chatsvc.domain.wording import Sentence, worded
-
-TABLES = {
-    "bot file": bot_file_faults.SENTENCES,
-    "opening hours": opening_hours.SENTENCES,
-    "weak spots": knowledge_findings.SENTENCES,
-}
-
-
-def names(template: str) -> set[str]:
-    """The facts that a template names."""
-    return {name for _, name, _, _ in string.Formatter().parse(template) if name}
-
-
-@pytest.mark.parametrize(("table", "code"), [(table, code) for table, codes in TABLES.items() for code in codes])
-def test_a_sentence_names_the_same_facts_in_both_languages(table: str, code: str) -> None:
-    english, turkish = TABLES[table][code]
-    assert names(english) == names(turkish)
+from chatsvc.domain import bot_file_faults
+from chatsvc.translations import worded
 
 
 @pytest.mark.parametrize(
@@ -58,5 +40,5 @@ def test_a_fault_of_a_bots_file_is_worded_with_its_facts(code: str, facts: dict[
 
 
 def test_an_unknown_code_is_its_own_sentence() -> None:
-    assert worded({"a": Sentence(en="b", tr="c")}, "newer", {"x": 1}, "tr") == "newer {'x': 1}"
-    assert worded({}, "newer", {}, "en") == "newer"
+    assert worded("file_faults", "newer", {"x": 1}, "tr") == "newer {'x': 1}"
+    assert worded("no_section", "newer", {}, "en") == "newer"

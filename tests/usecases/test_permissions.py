@@ -20,6 +20,7 @@ from chatsvc.store import sites
 from chatsvc.usecases import accounts, bots, captures, conversations, keys, knowledge, operators, webhooks
 from chatsvc.usecases.administration import OPERATIONS, Effect, perform
 from chatsvc.usecases.file_reading import read_files
+from chatsvc.usecases.knowledge_pieces import Piece
 from tests import conftest
 from tests.fakes import ADMIN, ScriptedEngine
 
@@ -28,11 +29,12 @@ LEAST = {
     Role.READER: "bot.list bot.show bot.export bot.try knowledge.list knowledge.search knowledge.unanswered unanswered.list"
     " knowledge.lint knowledge.show knowledge.preview_show knowledge.history knowledge.show_change request.list appointment.list"
     " conversation.list conversation.show conversation.find conversation.view inbox.list inbox.appointments inbox.assignees today"
-    " usage usage.whatsapp"
+    " usage usage.quality usage.whatsapp"
     " channel.list channel.snippet test.run test.show site.list site.state site.show"
     " conversation.rows conversation.see saved_reply.list",
     Role.EDITOR: "knowledge.add knowledge.remove knowledge.export knowledge.kept knowledge.past_questions knowledge.forget_unanswered"
     " knowledge.set knowledge.preview knowledge.undo unanswered.answer unanswered.add test.add test.remove"
+    " knowledge.split knowledge.compare knowledge.import knowledge.remove_source"
     " site.add site.sync site.preview site.apply site.discard site.remove"
     " request.set appointment.set conversation.take conversation.reply conversation.release conversation.type"
     " conversation.note conversation.assign saved_reply.set saved_reply.remove closed.add closed.remove",
@@ -111,6 +113,10 @@ def arguments(name: str, ids: dict[str, str]) -> dict[str, Any]:
         "test.remove": {"test": "x"},
         "bot.compare": {"file": "bot.yaml", "text": "name: x"},
         "knowledge.add": {"files": knowledge_of("a.md", "## A?\n\nB.\n")},
+        "knowledge.split": {"file": ("a.md", b"## A?\n\nB.\n")},
+        "knowledge.compare": {"source": "a.md", "pieces": []},
+        "knowledge.import": {"source": "a.md", "pieces": [Piece("A?", "B.", "en")]},
+        "knowledge.remove_source": {"source": "a.md"},
         "knowledge.search": {"questions": ["open?"]},
         "knowledge.set": {"question": "A?", "answer": "B."},
         "knowledge.preview_show": {"preview": UNKNOWN},

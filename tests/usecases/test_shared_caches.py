@@ -64,9 +64,9 @@ async def test_a_key_and_its_account_are_kept_until_the_account_changes(on_postg
     cache._versioned = db.versioned
     # Of another process.
     for change in (
-        lambda: accounts.update(db, "account", {"plan": "starter"}, ignore),
-        lambda: bots.update(db, new_bot(), {"active": False}, ignore),
-        lambda: keys.revoke(db, "key", None, START, ignore),
+        lambda: accounts.update(db, ignore, "account", {"plan": "starter"}),
+        lambda: bots.update(db, ignore, new_bot(), {"active": False}),
+        lambda: keys.revoke(db, ignore, "key", None, START),
     ):
         await change()
         assert not cache.confirm(state, await version(db))
@@ -76,7 +76,7 @@ async def test_a_key_and_its_account_are_kept_until_the_account_changes(on_postg
         assert state is not None
         assert cache.confirm(state, await version(db))
     assert (state.account.plan, state.bots["bot"].active, key.revoked_at) == ("starter", False, START)
-    await accounts.delete(db, "account", START, ignore)
+    await accounts.delete(db, ignore, "account", START)
     assert not cache.confirm(state, await version(db))
     assert await cache.key(secret) is not None
     assert await cache.of_key(key) is None
@@ -130,7 +130,7 @@ async def test_each_change_of_settings_makes_a_new_version_and_no_count_does(
 async def test_a_change_of_knowledge_makes_a_new_version(on_postgres: PostgresDatabase) -> None:
     before = await version(on_postgres)
     entry = Entry("another", "another question", (), "another answer", "en", "")
-    await knowledge.replace(on_postgres, "bot", [knowledge.FromFile("another.md", [entry], [])], origin(), ignore)
+    await knowledge.replace(on_postgres, ignore, "bot", [knowledge.FromFile("another.md", [entry], [])], origin())
     assert (await version(on_postgres)).settings > before.settings
 
 
@@ -156,18 +156,18 @@ async def test_an_index_is_kept_until_the_knowledge_changes(db: Database) -> Non
     first = await cache.of(bot)
     assert await cache.of(bot) is first
     entry = Entry("another", "another question", (), "another answer", "en", "")
-    await knowledge.replace(db, "bot", [knowledge.FromFile("another.md", [entry], [])], origin(), ignore)
+    await knowledge.replace(db, ignore, "bot", [knowledge.FromFile("another.md", [entry], [])], origin())
     second = await cache.of(bot)
     assert second is not first
     assert "another question" in questions(second)
     assert await cache.of(bot) is second
     # With the version of the account nothing is read until that grows.
     assert await cache.of(bot, 1) is second
-    await knowledge.replace(db, "bot", [knowledge.FromFile("another.md", [], [])], origin(), ignore)
+    await knowledge.replace(db, ignore, "bot", [knowledge.FromFile("another.md", [], [])], origin())
     assert await cache.of(bot, 1) is second
     assert "another question" not in questions(await cache.of(bot, 2))
     # A bot without any change has an index too.
-    await bots.create(db, new_bot("new"), 10, ignore)
+    await bots.create(db, ignore, new_bot("new"), 10)
     assert questions(await cache.of(new_bot("new"))) == set()
 
 

@@ -12,8 +12,9 @@ from typing import Any
 
 import pytest
 
+from chatsvc import translations
 from chatsvc.app import App
-from chatsvc.cli.findings import SENTENCES, worded
+from chatsvc.cli.findings import worded
 from chatsvc.config import load
 from chatsvc.doctor import examination, report
 from chatsvc.doctor.report import CODES, OK, Finding
@@ -45,7 +46,9 @@ def test_each_finding_has_a_sentence_and_all_but_good_ones_a_remedy(code: str) -
 
 
 def test_there_is_no_sentence_without_its_finding() -> None:
-    assert SENTENCES.keys() == CODES.keys()
+    written = [key.partition("_") for key in translations.section("doctor")]
+    assert {code for kind, _, code in written if kind == "found"} == CODES.keys()
+    assert {code for kind, _, code in written if kind == "remedy" and code} == {code for code, one in CODES.items() if one.state != OK}
 
 
 @pytest.mark.sqlite

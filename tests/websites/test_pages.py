@@ -112,6 +112,67 @@ def test_old_encodings_are_read() -> None:
         assert entries(page, charset=charset) == expected, (charset, page[:40])
 
 
+def test_a_table_gives_each_row_all_that_spanning_cells_say_of_it() -> None:
+    seasons = """<table><tr><td></td><td colspan=2>Summer</td><td colspan=2>Winter</td></tr><tr><td><b>Room</b></td><td><b>Week</b></td>
+        <td><b>Weekend</b></td><td><b>Week</b></td><td><b>Weekend</b></td></tr><tr><td>Single</td><td>£68</td><td>£75</td><td>£52</td>
+        <td>£60</td></tr><tr><td>Double</td><td>£98</td><td>£105</td><td colspan=2>closed</td></tr></table>"""
+    made = dict(entries(seasons))
+    assert made["How much is Single?"] == "Single: Summer Week £68, Summer Weekend £75, Winter Week £52, Winter Weekend £60"
+    assert made["How much is Double?"] == "Double: Summer Week £98, Summer Weekend £105, Winter Weekend closed"
+    fees = """<table><tr><th>Treatment<th>Animal<th>Fee<tr><th rowspan=2>Neutering<td>Cat<td>£72<tr><td>Dog<td>£245
+        <tr><th>Microchip<td colspan=2>£24 each</table>"""
+    made = dict(entries(fees))
+    assert made["How much is Neutering, Cat?"] == "Neutering, Cat: £72"
+    assert made["How much is Neutering, Dog?"] == "Neutering, Dog: £245"
+    assert made["How much is Microchip?"] == "Microchip: £24 each"
+    numbered = """<table><tr><td colspan=3><b>WATER</b></td></tr><tr><th>No<th>What<th>Price<tr><td>1<td>Homes<td>28 TL<tr><td>2<td>Shops
+        <td>47 TL<tr><td colspan=3>GRAVES<tr><td>1<td>Plot<td>6.750 TL</table>"""
+    made = dict(entries(numbered))
+    assert made["How much is Shops?"] == "Shops: 47 TL"
+    assert made["GRAVES"] == "What | Price\nPlot | 6.750 TL"
+    many = "<table>" + "<tr>" + "<td colspan=9999 rowspan=9999>a" * 99
+    assert len(website.read(many.encode(), "")["lines"]) < 10
+
+
+def test_prices_stand_beside_what_they_are_for() -> None:
+    for page in (
+        "<ul><li><span>Soup</span><span class=dots></span><span>£4</span><p>With bread.</p><li><span>Fish</span><span>£9</span></ul>",
+        "<dl><dt>Soup <span>£4</span><dd>With bread<dt>Fish <span>£9</span></dl>",
+        "<p>Soup<p>£4<p>With bread<p>Fish<p>£9",
+        "<h3>Soup</h3><div>£4</div><p>With bread</p><h3>Fish</h3><div>£9</div>",
+    ):
+        made = dict(entries(page))
+        assert made["How much is Soup?"] == "Soup: £4. With bread", page
+        assert made["How much is Fish?"] == "Fish: £9", page
+    assert "How much is It costs?" not in dict(entries("<p>It costs <b>£4</b> a day<p>It costs <b>£9</b> a week"))
+
+
+def test_lines_that_ask_or_stand_in_bold_are_headings() -> None:
+    asked = [("May I cancel?", "Yes."), ("Are dogs allowed?", "No.")]
+    for page in (
+        "<div>May I cancel? <i>&#9662;</i></div><div style='display:none'>Yes.</div><div>Are dogs allowed?</div><div>No.</div>",
+        "<dl><dt><button aria-controls=a>May I cancel?<span>+</span></button><dd id=a hidden>Yes.<dt>Are dogs allowed?<dd>No.</dl>",
+    ):
+        assert entries(page) == asked, page
+    assert entries("<h1>Info</h1><p>Prices?</p><p>Which?</p>") == [("Info", "Prices?\n\nWhich?")]
+    bold = "<FONT SIZE=5><B>Rooms</B></FONT><P><FONT><B><U>Single</U></B></FONT><BR>One bed.<P><B>Double</B><BR>Two beds."
+    assert entries(bold) == [("Rooms: Single", "One bed."), ("Rooms: Double", "Two beds.")]
+    leads = "<p><b>Dinner:</b> at six.<p><b>Fishing</b> costs nothing.<p><b>Smoking:</b> in the garden."
+    assert [question for question, _ in entries(leads)] == ["Dinner", "Fishing", "Smoking"]
+    assert entries("<title>Acme - Weddings</title><div>Home &gt; Weddings</div><div>Weddings</div><p>Ten days ahead.") == [
+        ("Weddings", "Ten days ahead.")
+    ]
+
+
+def test_what_holds_the_page_is_content_whatever_its_name() -> None:
+    page = "<body><form id=aspnetForm><div class=share>Share</div><p>{}</p><label>Name</label><input></form><footer>{}</footer>"
+    made = entries(page.format("We open at nine. " * 9, "5 Mill Lane, Ashford<br>Tel: 0312 441 20 90<br>info@a.example<br>© Acme"))
+    assert made[0] == ("Contact", "Telephone: 0312 441 20 90\nE-mail: info@a.example\nAddress: 5 Mill Lane, Ashford")
+    assert [answer for _, answer in made[1:]] == [("We open at nine. " * 9).strip()]
+    tabs = "<nav><a href=#b>x</a></nav><h2>English</h2><p>Ten weeks.</p><div id=b hidden><h2>German</h2><p>Twelve weeks.</div>"
+    assert entries(tabs) == [("English", "Ten weeks."), ("German", "Twelve weeks.")]
+
+
 def test_traps_end_and_say_so() -> None:
     assert entries("<div>" * 5_000 + "<p>text") == [("text", "text")]
     ((question, answer),) = entries(f"<h2>{'x' * 10_000_000}</h2><p>a")

@@ -17,6 +17,7 @@ from chatsvc.domain.language import primary
 from chatsvc.http.request import HttpRequest
 from chatsvc.http.response import HTML, HttpResponse
 from chatsvc.http.static import StaticFiles
+from chatsvc.usecases import web_visits
 from chatsvc.usecases.web_visits import LINK, MOST_TEXT, WebVisits, Widget
 
 LOADER = "/widget.js"
@@ -114,7 +115,7 @@ def _color(request: HttpRequest, widget: Widget) -> str:
 
 
 async def _document(visits: WebVisits, widget: Widget, request: HttpRequest, language: str, site: str) -> HttpResponse:
-    opening = await visits.opening(widget, language)
+    opening = web_visits.opening(visits.services, widget.bot, language)
     data = {
         "bot": widget.bot.id,
         "site": widget.site_token(site),
@@ -124,6 +125,7 @@ async def _document(visits: WebVisits, widget: Widget, request: HttpRequest, lan
         "greeting": opening.greeting,
         "suggestions": opening.suggestions,
         "away": widget.is_away,
+        "closed": opening.closed,
         "most": MOST_TEXT,
         "texts": _texts()[language],
     }
@@ -133,8 +135,15 @@ async def _document(visits: WebVisits, widget: Widget, request: HttpRequest, lan
         "privacy": _privacy(widget, _texts()[language]),
         "script": static_files().url("widget.js"),
         "notice": _texts()[language]["notice"],
+        "state": opening.closed or _texts()[language]["ready"],
+        "logo": _logo(widget),
     }
     return _html(200, _filled(_text("frame.html"), values, data), "'self'", widget.origins if site != LINK else [])
+
+
+def _logo(widget: Widget) -> str:
+    logo = widget.channel.text("logo")
+    return f'<img class="logo" src="{escape(logo)}" alt="">' if logo else ""
 
 
 def _privacy(widget: Widget, texts: Mapping[str, str]) -> str:
@@ -149,6 +158,7 @@ def _filled(page: str, values: Mapping[str, str], data: Mapping[str, Any]) -> st
     html = {
         "style": _text("static/widget.css"),
         "privacy": values["privacy"],
+        "logo": values["logo"],
         # In a script element nothing but "</" and "<!--" has a meaning.
         "data": json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c"),
     }

@@ -16,7 +16,6 @@ Renderer = Callable[[Any], Any]
 
 
 def page_of(item: Renderer) -> Renderer:
-    """Make the renderer of a page from that of its items."""
 
     def render_page(page: ResultPage[Any]) -> Json:
         return {"items": [item(one) for one in page.items], "next": page.next}
@@ -25,8 +24,18 @@ def page_of(item: Renderer) -> Renderer:
 
 
 def list_of(item: Renderer) -> Renderer:
-    """Make the renderer of a list from that of its items."""
     return lambda items: [item(one) for one in items]
+
+
+def plain(result: Any) -> Json:
+    """Write all fields as they are."""
+    fields: Json = result._asdict()
+    return fields
+
+
+def removed(item: Renderer) -> Renderer:
+    """Make the renderer of a removed record."""
+    return lambda result: {**item(result), "removed": True}
 
 
 RENDERERS: dict[str, Renderer] = {
@@ -36,8 +45,8 @@ RENDERERS: dict[str, Renderer] = {
     "account.show": accounts.account,
     "account.set": accounts.account,
     "account.delete": accounts.deleted,
-    "account.export": installation.export_page,
-    "account.import_begin": lambda result: result._asdict(),
+    "account.export": plain,
+    "account.import_begin": plain,
     "account.import_put": installation.imported,
     "account.import_end": installation.import_ended,
     "bot.create": accounts.bot_with_profile,
@@ -46,7 +55,7 @@ RENDERERS: dict[str, Renderer] = {
     "bot.set": accounts.bot_with_profile,
     "bot.apply": accounts.bot_with_profile,
     "bot.sync": knowledge.sync_result,
-    "bot.compare": lambda result: result._asdict(),
+    "bot.compare": plain,
     "bot.export": str,
     "bot.activate": accounts.bot_with_profile,
     "bot.deactivate": accounts.bot_with_profile,
@@ -55,8 +64,8 @@ RENDERERS: dict[str, Renderer] = {
     "channel.list": list_of(delivery.channel),
     "channel.pause": delivery.channel,
     "channel.resume": delivery.channel,
-    "channel.remove": lambda result: {**delivery.channel(result), "removed": True},
-    "channel.snippet": lambda result: result._asdict(),
+    "channel.remove": removed(delivery.channel),
+    "channel.snippet": plain,
     "key.create": accounts.new_key,
     "key.list": page_of(accounts.key),
     "key.revoke": accounts.key,
@@ -70,7 +79,7 @@ RENDERERS: dict[str, Renderer] = {
     "test.run": list_of(knowledge.test_outcome),
     "knowledge.export": knowledge.whole_knowledge,
     "knowledge.kept": knowledge.knowledge,
-    "knowledge.past_questions": list_of(lambda result: result._asdict()),
+    "knowledge.past_questions": list_of(plain),
     "knowledge.unanswered": list_of(knowledge.unanswered_group),
     "knowledge.forget_unanswered": knowledge.cleared,
     "site.add": knowledge.site,
@@ -80,16 +89,16 @@ RENDERERS: dict[str, Renderer] = {
     "site.sync": knowledge.site,
     "site.apply": knowledge.site,
     "site.discard": knowledge.site,
-    "site.remove": lambda result: {**knowledge.site(result), "removed": True},
+    "site.remove": removed(knowledge.site),
     "webhook.set": delivery.webhook,
     "webhook.show": delivery.webhook,
     "webhook.rotate": delivery.webhook,
-    "webhook.remove": lambda result: {**delivery.webhook(result), "removed": True},
+    "webhook.remove": removed(delivery.webhook),
     "webhook.test": delivery.attempt,
     "webhook.attempts": page_of(delivery.attempt),
     "webhook.resend": delivery.attempt,
     "webhook.resend_failed": delivery.resent,
-    "webhook.events": list_of(delivery.signed_event),
+    "webhook.events": list_of(plain),
     "master_key.rotate": installation.rotation,
     "backup.create": installation.backup_draft,
     "request.list": page_of(conversations.request),
@@ -105,10 +114,11 @@ RENDERERS: dict[str, Renderer] = {
     "conversation.release": conversations.conversation,
     "conversation.export": conversations.transcripts,
     "conversation.erase": conversations.erased,
-    "saved_reply.list": list_of(lambda result: result._asdict()),
-    "saved_reply.set": lambda result: result._asdict(),
-    "saved_reply.remove": lambda result: {**result._asdict(), "removed": True},
+    "saved_reply.list": list_of(plain),
+    "saved_reply.set": plain,
+    "saved_reply.remove": removed(plain),
     "usage": shapes.analytics,
+    "usage.quality": delivery.quality,
     "usage.whatsapp": list_of(delivery.whatsapp_usage),
     "audit": page_of(installation.audit_record),
     "operator.add": accounts.new_operator,
@@ -116,7 +126,7 @@ RENDERERS: dict[str, Renderer] = {
     "operator.set": accounts.operator,
     "operator.link": accounts.new_operator,
     "operator.sessions": list_of(accounts.operator_session),
-    "operator.remove": lambda result: {**accounts.operator(result), "removed": True},
+    "operator.remove": removed(accounts.operator),
     "mail.list": page_of(delivery.mail),
     "mail.test": delivery.mail,
     "egress.show": installation.egress,

@@ -32,7 +32,6 @@ def appointment(result: Appointment) -> Json:
 
 
 def conversation(result: Conversation) -> Json:
-    """Write a conversation of a list."""
     return {**shapes.conversation(result), "message_count": result.message_count, **_handling(result)}
 
 
@@ -60,7 +59,6 @@ def thread(result: TeamThread) -> Json:
 
 
 def assigned(result: AssignedConversation) -> Json:
-    """Write a conversation with its assignee."""
     return {**conversation(result.conversation), "assignee": result.assignee}
 
 

@@ -1,4 +1,4 @@
-"""JSON of webhooks with their attempts and events, of channels, and of mails."""
+"""JSON of webhooks with their attempts and events, of channels, of mails, and of the work of bots."""
 
 from __future__ import annotations
 
@@ -6,27 +6,24 @@ from typing import TYPE_CHECKING
 
 from chatsvc.domain import times
 from chatsvc.domain.channels import PLATFORMS
-from chatsvc.domain.shapes import Json
+from chatsvc.domain.quality import Quality
+from chatsvc.domain.shapes import Json, fields
 
 if TYPE_CHECKING:
     from chatsvc.domain.channels import Channel, SetChannel
     from chatsvc.domain.mails import Mail
-    from chatsvc.domain.webhooks import Attempt, ResentPage, SignedEvent, WebhookSettings
+    from chatsvc.domain.webhooks import Attempt, ResentPage, WebhookSettings
+    from chatsvc.usecases.quality import QualityReport
     from chatsvc.usecases.whatsapp_usage import WhatsAppUsage
 
 MASK = "***"
+SHOWN = Quality._fields[:7]  # without tokens and cost, which `usage` has
 
 
 def webhook(result: WebhookSettings) -> Json:
     """Write a webhook; its signing key only where it is given."""
-    shown: Json = {
-        "bot": result.bot_id,
-        "url": result.url,
-        "pull": result.url is None,
-        "events": list(result.events),
-        "created_at": times.without_fraction(result.created_at),
-        "updated_at": times.without_fraction(result.updated_at),
-    }
+    about: Json = {"bot": result.bot_id, "url": result.url, "pull": result.url is None, "events": list(result.events)}
+    shown = {**about, **fields(result, "created_at", "updated_at")}
     return shown if result.signing_key is None else {**shown, "signing_key": result.signing_key}
 
 
@@ -42,9 +39,14 @@ def resent(result: ResentPage) -> Json:
     return {"attempts": [attempt(one) for one in result.attempts], "left": result.left, "next": result.next}
 
 
-def signed_event(result: SignedEvent) -> Json:
-    """Write a stored event as a signed delivery."""
-    return result._asdict()
+def quality(result: QualityReport) -> Json:
+    """Write the report on the work of bots."""
+    return {
+        "by_day": [{"date": times.day(day), **dict(zip(SHOWN, result.of_day(day), strict=False))} for day in result.days],
+        "first_response_s": {"median": result.responses.median, "p90": result.responses.p90},
+        "most_used": [{"bot": one.bot_id, "id": one.entry_id, "question": one.question, "times": one.times} for one in result.entries],
+        "most_missed": [{"bot": one.bot_id, "question": one.question, "times": one.times} for one in result.missed],
+    }
 
 
 def whatsapp_usage(result: WhatsAppUsage) -> Json:
@@ -67,23 +69,20 @@ def mail(result: Mail) -> Json:
 
 
 def channel(result: Channel) -> Json:
-    """Write a channel; each secret that it has is masked."""
+    """Write a channel; each secret that it has is masked, and of a logo its media type is told."""
     secrets = {"telegram": ["token"], "whatsapp": ["token", "app_secret", "verify_token"]}.get(result.channel, [])
     held = None if result.state == "needs_secret" else MASK
-    made = {"channel": result.channel, "state": result.state, **result.settings, **dict.fromkeys(secrets, held)}
-    return {**made, **_platform_state(result), **_channel_times(result)}
+    logo = result.text("logo")
+    shown = {"logo": logo.removeprefix("data:").partition(";")[0]} if logo else {}
+    made = {"channel": result.channel, "state": result.state, **result.settings, **shown, **dict.fromkeys(secrets, held)}
+    return {**made, **_platform_state(result), **fields(result, "created_at", "updated_at")}
 
 
 def _platform_state(result: Channel) -> Json:
     """Write what the platform shows of a channel. A widget has none."""
     if result.channel not in PLATFORMS:
         return {}
-    instants = {name: getattr(result, name) for name in ("fault_at", "seen_at", "verified_at")}
-    return {"fault": result.fault, **{name: None if at is None else times.without_fraction(at) for name, at in instants.items()}}
-
-
-def _channel_times(result: Channel) -> Json:
-    return {"created_at": times.without_fraction(result.created_at), "updated_at": times.without_fraction(result.updated_at)}
+    return fields(result, "fault", "fault_at", "seen_at", "verified_at")
 
 
 def set_channel(result: SetChannel) -> Json:

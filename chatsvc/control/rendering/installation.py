@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from chatsvc.control.rendering.accounts import account
 from chatsvc.domain import times
-from chatsvc.domain.shapes import Json
+from chatsvc.domain.shapes import Json, fields
 
 if TYPE_CHECKING:
     from chatsvc.domain.audit import AuditRecord
@@ -16,14 +16,9 @@ if TYPE_CHECKING:
     from chatsvc.usecases.backups import BackupDraft, RestoredBackup, VerifiedBackup
     from chatsvc.usecases.health import EgressReport
     from chatsvc.usecases.master_key import Rotation
-    from chatsvc.usecases.transfer import ExportPage, ImportedWebhook
+    from chatsvc.usecases.transfer import ImportedWebhook
 
 NOT_AUTHENTICATED = "not authenticated: a change made on purpose shows only with the master key (--master-key-file)"
-
-
-def export_page(result: ExportPage) -> Json:
-    """Write records of an account."""
-    return result._asdict()
 
 
 def node(result: ServiceNode) -> Json:
@@ -43,12 +38,7 @@ def import_ended(result: Any) -> Json:
 
 def rotation(result: Rotation) -> Json:
     """Write a change of the master key."""
-    return {
-        "rotated_at": times.without_fraction(result.rotated_at),
-        "resealed": result.resealed,
-        "unusable": result.unusable,
-        "master_key": str(result.file) if result.file else None,
-    }
+    return {**fields(result, "rotated_at", "resealed", "unusable"), "master_key": str(result.file) if result.file else None}
 
 
 def _backup(made: Backup) -> Json:
@@ -76,13 +66,11 @@ def backup_verified(result: VerifiedBackup) -> Json:
 
 
 def backup_restored(result: RestoredBackup) -> Json:
-    """Write where a backup was restored to."""
     replaced = str(result.replaced) if result.replaced else None
     return {**_backup(result.backup), "data_dir": str(result.data_dir), "replaced": replaced}
 
 
 def store_copied(result: list[TableDigest]) -> list[Json]:
-    """Write the tables of a copied store."""
     return [one._asdict() for one in result]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from chatsvc.domain import bot_tests, times
-from chatsvc.domain.shapes import Json
+from chatsvc.domain.shapes import Json, fields
 from chatsvc.domain.websites import SiteDifference
 
 if TYPE_CHECKING:
@@ -57,7 +57,6 @@ def question_result(result: QuestionResult) -> Json:
 
 
 def test_outcome(result: BotTestOutcome) -> Json:
-    """Write the outcome of a test."""
     return {**result._asdict(), "why": bot_tests.reasons(result)}
 
 
@@ -77,18 +76,13 @@ def sync_result(result: SyncResult) -> Json:
 def site(result: Site) -> Json:
     """Write a website of a bot."""
     return {
-        "id": result.id,
-        "url": result.url,
-        "state": result.state,
-        "reason": result.reason,
+        **fields(result, "id", "url", "state", "reason"),
         "read_at": times.with_millis(result.read_at) if result.read_at else None,
         "progress": {"done": result.done, "of": result.of},
         "changes": {kind: result.changes.get(kind, 0) for kind in SiteDifference._fields},
         "include": list(result.include),
         "exclude": list(result.exclude),
-        "max_pages": result.max_pages,
-        "every_days": result.every_days,
-        "review": result.review,
+        **fields(result, "max_pages", "every_days", "review"),
     }
 
 
@@ -113,18 +107,8 @@ def _both(entry: Entry, one: SiteEntry | None) -> Json:
 def knowledge_change(result: KnowledgeChange) -> Json:
     """Write a change to a bot's knowledge."""
     origin = result.origin
-    return {
-        "id": origin.id,
-        "at": times.with_millis(origin.at),
-        "actor": origin.actor._asdict(),
-        "via": origin.via,
-        "kind": result.kind,
-        "title": result.title,
-        "before": result.before,
-        "after": result.after,
-        "undone": result.undone,
-        "undoes": result.undoes,
-    }
+    made = {"id": origin.id, "at": times.with_millis(origin.at), "actor": origin.actor._asdict(), "via": origin.via}
+    return {**made, **fields(result, "kind", "title", "before", "after", "undone", "undoes")}
 
 
 def change_content(result: ChangeContent) -> Json:

@@ -8,7 +8,6 @@ from chatsvc.http.response import HttpResponse
 
 
 async def show(page: Page) -> HttpResponse:
-    """Show the account."""
     if page.account_id is None:
         return page.render("account.html", account=None)
     found = await page.perform("account.show", account=page.account_id)

@@ -36,7 +36,6 @@ def _plans(page: Page) -> list[tuple[str, str]]:
 
 
 async def create(page: Page) -> HttpResponse:
-    """Create an account and show it."""
     fields = await page.form()
     name, plan = fields.text("name"), fields.text("plan")
     try:

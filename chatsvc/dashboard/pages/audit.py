@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from chatsvc.dashboard import catalogue, records
+from chatsvc import translations
+from chatsvc.dashboard import records
 from chatsvc.dashboard.page import Page
 from chatsvc.dashboard.route import Access, Route
 from chatsvc.domain.audit import AuditRecord
@@ -51,13 +52,13 @@ def _ids(record: AuditRecord) -> list[tuple[str, str]]:
 def _kind(page: Page, kind: str, record: AuditRecord) -> str:
     """Name a kind of record. A new one has the kind of its operation, such as `key.create`."""
     key = f"audit.kind_{record.operation.partition('.')[0] if kind == 'id' else kind}"
-    return page.text(key) if catalogue.has(key) else kind
+    return page.text(key) if translations.has(key) else kind
 
 
 def _act(page: Page, operation: str) -> str:
     """Word an operation; one of an earlier version by its name."""
     key = f"acts.{operation.replace('.', '_')}"
-    return page.text(key) if catalogue.has(key) else operation
+    return page.text(key) if translations.has(key) else operation
 
 
 ROUTES = (Route("GET", "/audit", show, Access.OWNER),)

@@ -43,12 +43,8 @@ def values_of(bot: Bot) -> dict[str, str | list[str]]:
     }
 
 
-async def show(page: Page) -> HttpResponse:
-    """Show the settings."""
-    return await _show(page)
-
-
-async def _show(page: Page, fault: Refused | None = None, typed: dict[str, str | list[str]] | None = None, piece: str = "") -> HttpResponse:
+async def show(page: Page, fault: Refused | None = None, typed: dict[str, str | list[str]] | None = None, piece: str = "") -> HttpResponse:
+    """Show the settings; after a refusal with what was typed in one piece."""
     bot = await page.perform("bot.show", bot=page.params["bot"])
     shown = {
         "bot": bot,
@@ -78,7 +74,7 @@ async def submit(page: Page) -> HttpResponse:
     try:
         await page.perform("bot.set", bot=bot_id, **_settings(fields))
     except Refused as fault:
-        return await _show(page, fault, typed, piece)
+        return await show(page, fault, typed, piece)
     return page.redirect(f"/bots/{bot_id}#{piece}", done="saved")
 
 
@@ -89,7 +85,7 @@ async def close(page: Page) -> HttpResponse:
     try:
         await page.perform("closed.add", bot=bot_id, first=typed["from"], last=typed["to"], note=typed["note"])
     except Refused as fault:
-        return await _show(page, fault, typed)
+        return await show(page, fault, typed)
     return page.redirect(f"/bots/{bot_id}#hours", done="saved")
 
 
@@ -131,7 +127,7 @@ async def delete(page: Page) -> HttpResponse:
         (await page.form()).require_confirmation()
         await page.perform("bot.delete", bot=page.params["bot"])
     except Refused as fault:
-        return await _show(page, fault)
+        return await show(page, fault)
     return page.redirect("/bots", done="removed")
 
 

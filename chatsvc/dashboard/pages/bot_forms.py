@@ -90,7 +90,6 @@ def _rearranged(rows: list[Row], act: str) -> list[Row]:
 
 
 async def show(page: Page) -> HttpResponse:
-    """Show one form."""
     return page.render("bot_form.html", is_changed=False, **await _values(page))
 
 

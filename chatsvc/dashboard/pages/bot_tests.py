@@ -51,7 +51,6 @@ async def _answered(page: Page, bot: Bot) -> dict[str, str]:
 
 
 async def add(page: Page) -> HttpResponse:
-    """Add a test."""
     bot_id, fields = page.params["bot"], await page.form()
     values = {name: fields.raw(name) for name in _EMPTY}
     lines = {name: [line.strip() for line in values[name].splitlines() if line.strip()] for name in _LINES}
@@ -64,7 +63,6 @@ async def add(page: Page) -> HttpResponse:
 
 
 async def remove(page: Page) -> HttpResponse:
-    """Remove a test."""
     bot_id, fields = page.params["bot"], await page.form()
     await page.perform("test.remove", bot=bot_id, test=fields.text("id"))
     return page.redirect(f"/bots/{bot_id}/tests", done="removed")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from chatsvc.dashboard import catalogue
+from chatsvc import translations
 from chatsvc.dashboard.page import Page
 from chatsvc.dashboard.route import Access, Route
 from chatsvc.domain import profiles, refusals
@@ -53,7 +53,7 @@ class Wording(NamedTuple):
         """The key of what a visitor says before, None where the bot begins."""
         parts = self.default.name.replace("?", "").split(".")
         keys = ("bot_texts.said_" + "_".join(parts[:length]) for length in range(len(parts), 0, -1))
-        return next(filter(catalogue.has, keys), None)
+        return next(filter(translations.has, keys), None)
 
 
 def _wordings(bot: Bot) -> list[Wording]:

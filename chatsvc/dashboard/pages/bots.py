@@ -22,7 +22,6 @@ async def _context(page: Page) -> dict[str, Any]:
 
 
 async def show(page: Page) -> HttpResponse:
-    """List the bots."""
     return page.render("bots.html", **await _context(page), values=NO_VALUES)
 
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from chatsvc.dashboard.fields import Fields
 from chatsvc.dashboard.page import Page
 from chatsvc.dashboard.route import Access, Route
-from chatsvc.domain.channels import ANY_LINK, DEFAULT_COLOR, TELEGRAM, WEB, WHATSAPP, Channel
+from chatsvc.domain.channels import ANY_LINK, DEFAULT_COLOR, MOST_LOGO, TELEGRAM, WEB, WHATSAPP, Channel, is_color, is_dark
 from chatsvc.domain.refusals import Refused
 from chatsvc.domain.targets import with_https
 from chatsvc.http.response import HttpResponse
+from chatsvc.usecases import web_visits
 from chatsvc.usecases.channels import callback_url
 from chatsvc.usecases.whatsapp_usage import WhatsAppUsage
 
@@ -30,6 +32,9 @@ async def _values(page: Page, channel: str = "", typed: Typed | None = None, war
     snippet = (await page.perform("channel.snippet", bot=bot.id)).snippet if WEB in channels else None
     public_url = page.services.config.server.public_url.rstrip("/")
     kept = {name: form.kept(channels.get(name)) for name, form in FORMS.items()}
+    web = channels.get(WEB)
+    shown = str((typed if typed is not None and channel == WEB else kept[WEB])["color"])
+    color = shown if is_color(shown) else DEFAULT_COLOR
     return {
         "bot": bot,
         "channels": channels,
@@ -42,6 +47,10 @@ async def _values(page: Page, channel: str = "", typed: Typed | None = None, war
         "refused": channel,
         "warning": warning,
         "now": page.services.clock(),
+        "logo": web.text("logo") if web else None,
+        "opening": web_visits.opening(page.services, bot, page.language),
+        "color": color,
+        "is_dark": is_dark(color),
     }
 
 
@@ -82,6 +91,10 @@ def _read_web(fields: Fields) -> tuple[dict[str, object], Typed]:
     shown = "\n".join(site for site in sites if site != ANY_LINK)
     links = [site if site == ANY_LINK else with_https(site) for site in sites]
     given: dict[str, object] = {**looks, "sites": links, "privacy_url": fields.address("privacy_url")}
+    if uploads := fields.uploads("logo"):
+        given["logo"] = b64encode(uploads[0].file.read(MOST_LOGO + 1)).decode()
+    elif fields.checked("no_logo"):
+        given["logo"] = ""
     return given, {**looks, "site": shown, "any_link": ANY_LINK in sites}
 
 

@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any, NamedTuple
 
-from chatsvc.dashboard import catalogue, formats, records, responses
+from chatsvc import translations
+from chatsvc.dashboard import formats, records, responses
 from chatsvc.dashboard.fields import Fields
 from chatsvc.dashboard.local_paths import with_query
 from chatsvc.dashboard.page import Page
@@ -148,7 +149,7 @@ async def _answers(page: Page, bot: str, question: str) -> list[Entry]:
 @cache
 def _explained() -> frozenset[str]:
     """Return the errors of deliveries that have a sentence."""
-    return frozenset(key.removeprefix(_ERROR) for key in catalogue.texts() if key.startswith(_ERROR))
+    return frozenset(key.removeprefix(_ERROR) for key in translations.texts() if key.startswith(_ERROR))
 
 
 class TimelineEntry(NamedTuple):

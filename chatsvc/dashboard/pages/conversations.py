@@ -20,7 +20,6 @@ _NOTHING = {"waiting": (), "is_cut": False, "conversations": (), "next": None}
 
 
 async def show(page: Page) -> HttpResponse:
-    """Show a page of the conversations."""
     values = await filters(page)
     try:
         return page.render("conversations.html", **values, **await rows(page))

@@ -14,7 +14,6 @@ PATH = "/keys"
 
 
 async def show(page: Page) -> HttpResponse:
-    """Show the keys."""
     return page.render("keys.html", name="", expires="", **await _keys(page))
 
 

@@ -1,4 +1,4 @@
-"""Knowledge of a bot: entries by source with a search. Add files or pasted text, export."""
+"""Knowledge of a bot: entries by source with a search. Add files or a pasted text whole, remove a source, export."""
 
 from __future__ import annotations
 
@@ -63,6 +63,7 @@ async def context(page: Page) -> dict[str, Any]:
         "name": "",
         "text": "",
         "faults": [],
+        "is_removable": source is not None and bool(source) and not source.startswith(("https://", "http://")),
     }
 
 
@@ -87,7 +88,7 @@ def _has(entry: Entry, wanted: Sequence[str]) -> bool:
     return all(word in text for word in wanted)
 
 
-def _files(fields: Fields) -> list[tuple[str, bytes]]:
+def files_of(fields: Fields) -> list[tuple[str, bytes]]:
     """Return the uploads, or the pasted text as a file."""
     files = [(one_line(one.filename)[:_MOST_NAME], one.file.read(MAX_BYTES + 1)) for one in fields.uploads()]
     text = fields.raw("text")
@@ -98,7 +99,7 @@ def _files(fields: Fields) -> list[tuple[str, bytes]]:
 
 
 async def _read(page: Page, bot: Bot, fields: Fields) -> list[dict[str, Any]]:
-    files = await page.services.offload(lambda: _files(fields))
+    files = await page.services.offload(lambda: files_of(fields))
     if not files:
         raise refusals.files_missing()
     return await knowledge.read_files(page.services, bot, files)
@@ -126,14 +127,14 @@ async def _submit(page: Page, operation: str) -> HttpResponse:
     except Refused as fault:
         faults = fault.facts.get("faults") if fault.code == "files_invalid" else None
         typed = {"name": fields.text("name"), "text": fields.raw("text")}
-        shown = {**await context(page), **typed, "faults": _shown(page, faults, fields) if isinstance(faults, list) else []}
+        shown = {**await context(page), **typed, "faults": lines_of(page, faults, fields) if isinstance(faults, list) else []}
         return page.refused("knowledge.html", fault, **shown)
     if operation == "knowledge.preview":
         return page.redirect(f"/bots/{bot.id}/knowledge/previews/{made.id}")
     return page.redirect(f"/bots/{bot.id}/knowledge", done="files_added")
 
 
-def _shown(page: Page, faults: list[dict[str, Any]], fields: Fields) -> list[dict[str, Any]]:
+def lines_of(page: Page, faults: list[dict[str, Any]], fields: Fields) -> list[dict[str, Any]]:
     """Return the faults with the lines that they are about."""
     lines: dict[str, list[str]] = {}
     for upload in fields.uploads():
@@ -150,6 +151,14 @@ def _shown(page: Page, faults: list[dict[str, Any]], fields: Fields) -> list[dic
     return shown
 
 
+async def remove_source(page: Page) -> HttpResponse:
+    """Remove all entries of a source."""
+    bot, fields = page.params["bot"], await page.form()
+    fields.require_confirmation()
+    await page.perform("knowledge.remove_source", bot=bot, source=fields.text("source"))
+    return page.redirect(f"/bots/{bot}/knowledge", done="removed")
+
+
 async def export(page: Page) -> HttpResponse:
     """Download the knowledge in one of the formats that `add` reads."""
     form = page.query.get("format", "")
@@ -164,5 +173,6 @@ ROUTES = (
     Route("GET", "/bots/{bot}/knowledge", show, Access.READER),
     Route("POST", "/bots/{bot}/knowledge", add, Access.READER),
     Route("POST", "/bots/{bot}/knowledge/previews", preview, Access.READER),
+    Route("POST", "/bots/{bot}/knowledge/sources/remove", remove_source, Access.EDITOR),
     Route("GET", "/bots/{bot}/knowledge/export", export, Access.EDITOR),
 )

@@ -123,7 +123,6 @@ async def link(page: Page) -> HttpResponse:
 
 
 async def remove(page: Page) -> HttpResponse:
-    """Remove an operator."""
     try:
         (await page.form()).require_confirmation()
         await page.perform("operator.remove", email=page.params["email"])

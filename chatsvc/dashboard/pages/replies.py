@@ -11,9 +11,14 @@ from chatsvc.http.response import HttpResponse
 _PATH = "/replies"
 
 
-async def show(page: Page) -> HttpResponse:
-    """Show the saved replies."""
-    return await _show(page)
+async def show(page: Page, fault: Refused | None = None, typed: Fields | None = None) -> HttpResponse:
+    """List the saved replies, with what was typed where one is refused."""
+    values = {
+        "saved": await page.perform("saved_reply.list", account=page.account_id),
+        "name": typed.text("name") if typed else "",
+        "text": typed.raw("text") if typed else "",
+    }
+    return page.refused("replies.html", fault, **values) if fault else page.render("replies.html", **values)
 
 
 async def save(page: Page) -> HttpResponse:
@@ -22,7 +27,7 @@ async def save(page: Page) -> HttpResponse:
     try:
         await page.perform("saved_reply.set", account=page.account_id, name=fields.text("name"), text=fields.raw("text"))
     except Refused as fault:
-        return await _show(page, fault, fields)
+        return await show(page, fault, fields)
     return page.redirect(_PATH, done="saved")
 
 
@@ -32,17 +37,8 @@ async def remove(page: Page) -> HttpResponse:
     try:
         await page.perform("saved_reply.remove", account=page.account_id, name=fields.text("name"))
     except Refused as fault:
-        return await _show(page, fault)
+        return await show(page, fault)
     return page.redirect(_PATH, done="removed")
-
-
-async def _show(page: Page, fault: Refused | None = None, typed: Fields | None = None) -> HttpResponse:
-    values = {
-        "saved": await page.perform("saved_reply.list", account=page.account_id),
-        "name": typed.text("name") if typed else "",
-        "text": typed.raw("text") if typed else "",
-    }
-    return page.refused("replies.html", fault, **values) if fault else page.render("replies.html", **values)
 
 
 ROUTES = (

@@ -1,22 +1,29 @@
-"""Usage of the account: charts, tables and a CSV file of messages, tokens and cost."""
+"""Usage of the account: the work of bots and its cost by day, with charts, tables and a CSV file."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from html import escape
 from typing import NamedTuple
 
 from chatsvc.dashboard import charts, formats
 from chatsvc.dashboard.page import Page
 from chatsvc.dashboard.route import Access, Route
+from chatsvc.dashboard.templating import made_markup
 from chatsvc.domain import times
 from chatsvc.domain.analytics import UsageSummary, UsageTotals, sums
 from chatsvc.domain.pricing import Usd
+from chatsvc.domain.quality import NOTHING, Quality, ResponseTimes, total
 from chatsvc.domain.spreadsheets import row
 from chatsvc.http.response import HttpResponse
+from chatsvc.usecases.quality import QualityReport
 
 PERIODS = (7, 30, 90)
 DEFAULT_DAYS = 30
 CSV = "text/csv; charset=utf-8"
+_UNFINISHED = ' class="unfinished"'
+MESSAGES, RECORDS = ("answered", "unanswered", "handed_over"), ("requests", "appointments")
 
 
 class Plot(NamedTuple):
@@ -25,9 +32,23 @@ class Plot(NamedTuple):
     key: str
     title: str
     description: str
-    chart: charts.Chart
+    chart: charts.Chart | charts.StackedChart
+    drawn: str
     scale: list[str]
     days: list[str]
+
+
+class Card(NamedTuple):
+    """A figure beside that of the days before. `change` is in percent."""
+
+    key: str
+    value: str
+    before: str
+    change: str = ""
+    note: str = ""
+
+
+_date = lru_cache(1024)(formats.date)  # of days, which are the same ones at each visit
 
 
 def _days(page: Page) -> int:
@@ -36,77 +57,186 @@ def _days(page: Page) -> int:
 
 
 async def show(page: Page) -> HttpResponse:
-    """Show the usage of a period in days."""
+    """Show the work of bots in a period and before, and the usage for the bill."""
     days = _days(page)
     if page.account_id is None:
-        return page.render("usage.html", summary=None)
+        return page.render("usage.html", report=None)
+    chosen = page.query.get("bot") or None
+    report: QualityReport = await page.perform("usage.quality", account=page.account_id, bot=chosen, days=days)
     summary: UsageSummary = await page.perform("usage", account=page.account_id, days=days)
     names = _names(summary)
     by_bot = sums(summary.rows, lambda row: names.get(row.bot_id, row.bot_id))
     by_channel = sums(summary.rows, lambda row: row.channel)
+    by_day = [(day, report.of_day(day)) for day in report.days]
     return page.render(
         "usage.html",
+        report=report,
+        cards=_cards(page, report),
+        stacks=[_stacked(page, by_day, key, names) for key, names in (("talks", MESSAGES), ("records", RECORDS))],
+        by_day=[(day, _day_cell(page, day), _cells(page, one)) for day, one in by_day],
+        of_bots=[
+            (bot, _cells(page, one))
+            for bot, one in sorted(
+                ((bot, report.of_bot(bot.id)) for bot in report.bots), key=lambda found: (-found[1].answered, found[0].name)
+            )
+        ],
+        whole=_cells(page, total(one for _, one in by_day)),
+        is_empty=not report.rows and not report.before,
+        chosen=chosen,
         summary=summary,
         days=days,
         periods=PERIODS,
+        billed=[(_day_cell(page, day), _billed(page, one)) for day, one in summary.by_day],
         plots=[_messages(page, summary), *([_cost(page, summary)] if summary.cost_micro_usd else [])],
-        by_bot=_most_first(by_bot.items()),
-        by_channel=_most_first(by_channel.items()),
+        by_bot=_most_first(page, by_bot.items()),
+        by_channel=_most_first(page, by_channel.items()),
         total=UsageTotals(summary.messages, summary.tokens, summary.cost_micro_usd),
-        today=summary.by_day[-1][0],
+        sums=_billed(page, UsageTotals(summary.messages, summary.tokens, summary.cost_micro_usd)),
+        today=report.days[-1],
         names=names,
         whatsapp=await page.perform("usage.whatsapp", account=page.account_id),
     )
+
+
+def _cards(page: Page, report: QualityReport) -> list[Card]:
+    now, before = total(report.rows.values()), total(report.before.values())
+    return [
+        _counted(page, "answered", now, before, note=_share(page, now)),
+        _counted(page, "unanswered", now, before),
+        _counted(page, "handed_over", now, before),
+        _counted(page, "requests", now, before),
+        _counted(page, "appointments", now, before),
+        _counted(page, "up", now, before, note=page.text("usage.thumbs_down", count=now.down)),
+        _response(page, report.responses, report.responses_before),
+        Card("cost", formats.money(now.cost_micro_usd, page.language), formats.money(before.cost_micro_usd, page.language)),
+    ]
+
+
+def _counted(page: Page, key: str, now: Quality, before: Quality, note: str = "") -> Card:
+    value, earlier = getattr(now, key), getattr(before, key)
+    change = formats.percent((value - earlier) / earlier, page.language) if earlier else ""
+    return Card(
+        key, formats.number(value, page.language), formats.number(earlier, page.language), f"+{change}" if value > earlier else change, note
+    )
+
+
+def _share(page: Page, now: Quality) -> str:
+    asked = now.answered + now.unanswered
+    return page.text("usage.of_all", share=formats.percent(now.answered / asked, page.language)) if asked else ""
+
+
+def _response(page: Page, now: ResponseTimes, before: ResponseTimes) -> Card:
+    note = page.text("usage.response_p90", time=_duration(page, now.p90)) if now.responses else ""
+    return Card("response", _duration(page, now.median), _duration(page, before.median), note=note)
+
+
+def _duration(page: Page, seconds: int | None) -> str:
+    """Write a time in the unit that suits it, "–" for none."""
+    if seconds is None:
+        return "–"
+    unit, size = next((pair for pair in (("hours", 3600), ("minutes", 60)) if seconds >= 2 * pair[1]), ("seconds", 1))
+    return page.text(f"usage.{unit}", count=round(seconds / size))
+
+
+def _stacked(page: Page, by_day: list[tuple[int, Quality]], key: str, names: tuple[str, ...]) -> Plot:
+    rows = [[getattr(counts, name) for name in names] for _, counts in by_day]
+    labels = [page.text(f"usage.{name}") for name in names]
+    texts = [f"{_date(day, page.language)}: {_listed(page, labels, row)}" for (day, _), row in zip(by_day, rows, strict=True)]
+    sums = _listed(page, labels, [sum(column) for column in zip(*rows, strict=True)])
+    return _plot(page, by_day, key, charts.stacks(names, rows, texts), sums)
+
+
+def _listed(page: Page, labels: Sequence[str], values: Sequence[int]) -> str:
+    return ", ".join(f"{label} {formats.number(value, page.language)}" for label, value in zip(labels, values, strict=True))
 
 
 def _names(summary: UsageSummary) -> dict[str, str]:
     return {one.bot.id: one.bot.name for one in summary.bots}
 
 
-def _most_first(found: Iterable[tuple[str, UsageTotals]]) -> list[tuple[str, UsageTotals]]:
-    return sorted(found, key=lambda one: (-one[1].messages, one[0]))
+def _most_first(page: Page, found: Iterable[tuple[str, UsageTotals]]) -> list[tuple[str, str]]:
+    return [(name, _billed(page, usage)) for name, usage in sorted(found, key=lambda one: (-one[1].messages, one[0]))]
+
+
+def _billed(page: Page, usage: UsageTotals) -> str:
+    language = page.language
+    return _row(
+        [formats.number(usage.messages, language), formats.number(usage.tokens, language), formats.money(usage.cost_micro_usd, language)]
+    )
+
+
+def _cells(page: Page, counts: Quality) -> str:
+    shown = [formats.number(count, page.language) if count else "–" for count in counts[:7]]
+    return _row([*shown, formats.money(counts.cost_micro_usd, page.language) if counts.cost_micro_usd else "–"])
+
+
+def _day_cell(page: Page, day: int) -> str:
+    return made_markup(f'<time datetime="{formats.machine_time(day)}">{_date(day, page.language)}</time>')
+
+
+def _row(numbers: Sequence[str]) -> str:
+    """Write cells of numbers. Hundreds of expressions in the template would take most of the page's time."""
+    return made_markup("".join(f'<td class="number">{number}</td>' for number in numbers))
 
 
 def _messages(page: Page, summary: UsageSummary) -> Plot:
     language = page.language
     values = [float(usage.messages) for _, usage in summary.by_day]
-    texts = [page.text("usage.day_messages", day=formats.date(day, language), count=usage.messages) for day, usage in summary.by_day]
-    chart = charts.bars(values, texts)
-    digits = 0 if chart.top % 2 == 0 else 1
-    scale = [formats.number(chart.top, language), formats.number(chart.top / 2, language, digits), "0"]
-    total = formats.number(summary.messages, language)
-    return _plot(page, summary, "messages", chart, scale, total)
+    texts = [page.text("usage.day_messages", day=_date(day, language), count=usage.messages) for day, usage in summary.by_day]
+    return _plot(page, summary.by_day, "messages", charts.bars(values, texts), formats.number(summary.messages, language))
 
 
 def _cost(page: Page, summary: UsageSummary) -> Plot:
     language = page.language
     shown = [formats.money(usage.cost_micro_usd, language) for _, usage in summary.by_day]
-    texts = [
-        page.text("usage.day_cost", day=formats.date(day, language), cost=cost)
-        for (day, _), cost in zip(summary.by_day, shown, strict=True)
-    ]
+    texts = [page.text("usage.day_cost", day=_date(day, language), cost=cost) for (day, _), cost in zip(summary.by_day, shown, strict=True)]
     chart = charts.bars([float(usage.cost_micro_usd) for _, usage in summary.by_day], texts)
-    scale = [formats.money(round(part * chart.top), language) for part in (1, 0.5, 0)]
-    return _plot(page, summary, "cost", chart, scale, formats.money(summary.cost_micro_usd, language))
+    return _plot(page, summary.by_day, "cost", chart, formats.money(summary.cost_micro_usd, language))
 
 
-def _plot(page: Page, summary: UsageSummary, key: str, chart: charts.Chart, scale: list[str], total: str) -> Plot:
-    first, last = (formats.date(summary.by_day[place][0], page.language) for place in (0, -1))
+def _plot(page: Page, by_day: Sequence[tuple[int, object]], key: str, chart: charts.Chart | charts.StackedChart, total: str) -> Plot:
+    language = page.language
+    first, last = (_date(by_day[place][0], language) for place in (0, -1))
+    if key == "cost":
+        scale = [formats.money(round(part * chart.top), language) for part in (1, 0.5, 0)]
+    else:
+        scale = [formats.number(chart.top, language), formats.number(chart.top / 2, language, 0 if chart.top % 2 == 0 else 1), "0"]
     description = page.text("usage.described", first=first, last=last, total=total)
-    return Plot(key, page.text(f"usage.chart_{key}"), description, chart, scale, [first] if first == last else [first, last])
+    days = [first] if first == last else [first, last]
+    return Plot(key, page.text(f"usage.chart_{key}"), description, chart, _drawn(chart), scale, days)
+
+
+def _drawn(chart: charts.Chart | charts.StackedChart) -> str:
+    """Write the bars of a chart, as `_row` does."""
+    if isinstance(chart, charts.Chart):
+        bars = [
+            f'<rect class="bar{" unfinished" if bar.unfinished else ""}" x="{bar.x}" y="{bar.y}" width="7" height="{bar.height}">'
+            f"<title>{escape(bar.text)}</title></rect>"
+            for bar in chart.bars
+        ]
+    else:
+        bars = [
+            f"<g{_UNFINISHED if bar.unfinished else ''}><title>{escape(bar.text)}</title>"
+            + "".join(f'<path class="{chart.names[place]}" d="{outline}"/>' for place, outline in bar.parts)
+            + "</g>"
+            for bar in chart.stacks
+            if bar.parts
+        ]
+    return made_markup("".join(bars))
 
 
 async def download(page: Page) -> HttpResponse:
-    """Send the usage by day, bot and channel as a CSV file."""
+    """Send the counts by day and bot as a CSV file."""
     if page.account_id is None:
         return page.redirect("/usage")
-    summary: UsageSummary = await page.perform("usage", account=page.account_id, days=_days(page))
-    names = _names(summary)
-    lines = [row("day", "bot_id", "bot", "channel", "messages", "tokens", "cost_usd")]
-    for one in sorted(summary.rows):
-        name, usage = names.get(one.bot_id), one.usage
-        lines.append(row(times.day(one.day), one.bot_id, name, one.channel, *usage[:2], Usd(usage.cost_micro_usd).text))
-    file = f"usage-{times.day(summary.by_day[0][0])}-{times.day(summary.end)}.csv"
+    chosen = page.query.get("bot") or None
+    report: QualityReport = await page.perform("usage.quality", account=page.account_id, bot=chosen, days=_days(page))
+    lines = [row("date", "bot_id", "bot", *Quality._fields[:-1], "cost_usd")]
+    for day in report.days:
+        for bot in report.bots:
+            counts = report.rows.get((day, bot.id), NOTHING)
+            lines.append(row(times.day(day), bot.id, bot.name, *counts[:-1], Usd(counts.cost_micro_usd).text))
+    file = f"usage-{times.day(report.days[0])}-{times.day(report.end)}.csv"
     # Spreadsheets take a file without the mark at its beginning for Latin-1.
     return page.download(("\ufeff" + "".join(lines)).encode(), CSV, file)
 

@@ -79,7 +79,6 @@ async def rotate(page: Page) -> HttpResponse:
 
 
 async def remove(page: Page) -> HttpResponse:
-    """Remove the webhook."""
     try:
         (await page.form()).require_confirmation()
         await page.perform("webhook.remove", bot=page.params["bot"])

@@ -283,6 +283,22 @@
     if (question) question.addEventListener("change", () => { input.value = question.value; search(input.value); });
   }
 
+  // The widget beside the fields of its looks: <figure data-widget-preview>.
+  for (const preview of document.querySelectorAll("[data-widget-preview]")) {
+    const fields = preview.parentElement.querySelector("form").elements;
+    fields.title.addEventListener("input", () => {
+      const title = preview.querySelector("[data-title]");
+      title.textContent = fields.title.value.trim() || title.dataset.name;
+    });
+    fields.color.addEventListener("input", () => {
+      const light = [1, 3, 5].map((at) => parseInt(fields.color.value.slice(at, at + 2), 16) / 255)
+        .map((part) => part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4);
+      const isDark = 0.2126 * light[0] + 0.7152 * light[1] + 0.0722 * light[2] <= 0.179;
+      preview.querySelector("[data-color]").setAttribute("fill", fields.color.value);
+      preview.querySelector(".widget-head").className = `widget-head ${isDark ? "on-dark" : "on-light"}`;
+    });
+  }
+
   // A question before a form is sent: <form data-confirm="...">.
   document.addEventListener("submit", (event) => {
     const question = event.target.dataset.confirm;

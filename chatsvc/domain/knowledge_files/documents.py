@@ -7,13 +7,13 @@ document aside); where a section makes several passages, each but the first adds
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from chatsvc.domain.knowledge_files.parsed import MAX_PHRASING, Gathering, Parsed, lines_of, one_line
-from chatsvc.domain.knowledge_files.prices import Price, heads_of, price_of, take_prices
+from chatsvc.domain.knowledge_files.prices import Price, cells_of, heads_of, names_price, price_of, take_prices
 
 LONGEST = 1_200  # characters of a passage
 _SHORTEST = 300  # what is left at the end of a section joins the passage before it where it is shorter
@@ -21,7 +21,10 @@ _FIRST_SENTENCE = 160  # characters of a first sentence that stands in a questio
 _SENTENCE_END = re.compile(r"""[.!?…]["'”’»)\]]*\s+""")
 _ABBREVIATIONS = "dr prof doç av sn vb vs örn bkz no tel yrd mr mrs ms st eg ie e.g i.e etc cad sok mah apt"
 _NO_END = frozenset(_ABBREVIATIONS.split())
-_HEADING, _ASKING = (60, 6), (120, 20)  # characters and words of a line of plain text that may be a heading, and of one that asks
+HEADING, ASKING = (60, 6), (120, 20)  # characters and words of a line of plain text that may be a heading, and of one that asks
+_CAPITALS = 4  # letters of a heading in capitals: fewer are an abbreviation
+_BOLD = re.compile(r"(\*\*|__)(?!\s)([^*_]{2,80})(?<!\s)\1:?")
+QUESTION = 7  # level of a question, below all headings
 _PROSE = 5  # words of a line below it that are more than an address, a name or an item
 _ASKED = re.compile(
     r"\A[>\s]*+(?:[-*+]\s++)?[*_]{0,3}(?:(?:question|soru)\s*+\d{0,4}\s*+[:.)]|[qs]\s*+\d{0,4}\s*+:)[*_]{0,3}\s*+(.*)", re.IGNORECASE
@@ -30,10 +33,16 @@ _ANSWERED = re.compile(
     r"\A[>\s]*+(?:[-*+]\s++)?[*_]{0,3}(?:(?:answer|cevap|yan[ıi]t)\s*+\d{0,4}\s*+[:.)]|[ac]\s*+\d{0,4}\s*+:)[*_]{0,3}\s*+(.*)",
     re.IGNORECASE,
 )
+_FRAMED = re.compile(r"([-=~*])\1++\s*+(\w.{0,60}?)\s*\1{2,}")  # --- Prices ---
+_RULE = re.compile(r"[\s|:+=-]+")  # below the heads of a table
 _BOLD_QUESTION = re.compile(
     r"\A[>\s]*+(?:[-*+]\s++)?(\*\*|__)(?=\S)([^*_]{1,200}\?)\1[:\s]*+(.*)"
 )  # a question in bold, with its answer behind it or below
+_TABLE = 3  # lines of a table at least
 _NUMBERING = re.compile(r"(?:\d{1,2}(?:\.\d{1,2}){0,2}[.)]?|[A-Za-z][.)])\s+")
+
+
+Row = tuple[int, str, list[str]]  # line, text, and the heads of the table in which it stands
 
 
 @dataclass(slots=True)
@@ -90,12 +99,17 @@ class Sections:
             self._begin()
 
     def question(self, text: str) -> None:
-        """Begin a section that answers a question: this alone is its heading."""
-        self._path = [(7, text)] if text else []
+        """Begin a section that answers a question: this alone is its heading, until the next one."""
+        while self._path and self._path[-1][0] >= QUESTION:
+            self._path.pop()
+        if text:
+            self._path.append((QUESTION, text))
         self._begin()
 
     def _begin(self) -> None:
         path = tuple(text for _, text in self._path)
+        if self._path and self._path[-1][0] == QUESTION:
+            path = path[-1:]
         if not self._list[-1].blocks and not self._list[-1].asked:
             self._list[-1].path = path  # nothing stands below the heading before
         else:
@@ -145,14 +159,40 @@ class Sections:
         labelled = [section for section in self._list if section.asked]
         return iter(labelled if any(section.answered for section in labelled) else ())
 
+    def rows(self) -> Iterator[tuple[tuple[str, ...], list[Row]]]:
+        """Yield the headings and the lines of each section that has no questions labelled Q:."""
+        for section in self._list:
+            if not section.asked:
+                yield section.path, [row for line, lines in section.blocks for row in self._block(line, lines)]
+
+    def _block(self, line: int, lines: list[str]) -> Iterator[Row]:
+        heads = heads_of(lines)
+        yield from ((line + nth * self._step, text, heads) for nth, text in enumerate(lines))
+
     def prices(self) -> Iterator[Price]:
         """Yield the lines of price lists."""
+        for path, rows in self.rows():
+            for line, text, heads in rows:
+                if (priced := price_of(text, heads)) and cells_of(text) != heads:
+                    yield Price(line, *priced, path[-1] if path else "")
+
+    def table_rows(self) -> Iterator[tuple[int, str, str]]:
+        """Yield the rows of tables other than price lists, with their lines. They are no text of a passage any more.
+
+        A row's question is its first cell below its heading, and its answer what the other cells say.
+        """
         for section in self._list:
-            for line, lines in section.blocks if not section.asked else ():
-                heads = heads_of(lines)
-                for nth, text in enumerate(lines):
-                    if (nth or not heads) and (priced := price_of(text, heads)):
-                        yield Price(line + nth * self._step, *priced, section.path[-1] if section.path else "")
+            for place in range(len(section.blocks) - 1, -1, -1) if not section.asked else ():
+                line, lines = section.blocks[place]
+                if len(cells_of(next((text for text in lines if not _RULE.fullmatch(text)), ""))) < 2:
+                    continue
+                table = [(line + nth * self._step, cells_of(text)) for nth, text in enumerate(lines) if not _RULE.fullmatch(text)]
+                if not is_table([cells for _, cells in table]) or any(price_of(text, heads_of(lines)) for text in lines):
+                    continue
+                del section.blocks[place]
+                heads = table[0][1]
+                for at, cells in table[1:]:
+                    yield at, *row_of(section.path[-1] if section.path else "", heads, cells)
 
     def passages(self) -> Iterator[Passage]:
         """Yield the passages in order."""
@@ -171,8 +211,26 @@ def take(found: Gathering, sections: Sections, language: str | None) -> None:
     """
     take_labelled(found, sections, language)
     take_prices(found, list(sections.prices()), language or found.default_language)
+    for line, question, answer in sections.table_rows():
+        found.entry(line, question, (), answer, language, once=False)
     for one in sections.passages():
         found.entry(one.line, one.question, (), one.text, language, once=False)
+
+
+def is_table(rows: Sequence[Sequence[str]]) -> bool:
+    """Tell whether rows of cells are a table: a head of names and at least two rows, all of one width."""
+    return len(rows) > 2 and is_head(rows[0]) and all(len(row) == len(rows[0]) and row[0] for row in rows)
+
+
+def is_head(cells: Sequence[str]) -> bool:
+    """Tell whether a row of cells may be the head of a table: names, and at least two."""
+    return len(cells) > 1 and all(cell and not any(map(str.isdigit, cell)) for cell in cells)
+
+
+def row_of(heading: str, heads: Sequence[str], cells: Sequence[str]) -> tuple[str, str]:
+    """Return question and answer of a table's row."""
+    question = f"{heading}: {cells[0]}" if heading else f"{heads[0]}: {cells[0]}"
+    return question, "\n".join(f"{head}: {cell}" for head, cell in zip(heads, cells, strict=True) if cell)
 
 
 def take_labelled(found: Gathering, sections: Sections, language: str | None) -> None:
@@ -181,47 +239,6 @@ def take_labelled(found: Gathering, sections: Sections, language: str | None) ->
         (line, question), *others = section.asked
         answer = "\n\n".join("\n".join(lines) for _, lines in section.blocks)
         found.entry(line, question, others, answer, language)
-
-
-class RecordedSections(Sections):
-    """Records headings and lines as plain data, for `replay`."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.calls: list[tuple[str, Any]] = []
-
-    def heading(self, level: int, text: str) -> None:
-        """See Sections.heading."""
-        self.calls.append(("heading", [level, text]))
-
-    def asked(self, *, closes: bool) -> None:
-        """See Sections.asked."""
-        self.calls.append(("asked", closes))
-
-    def question(self, text: str) -> None:
-        """See Sections.question."""
-        self.calls.append(("question", text))
-
-    def labelled(self, number: int, text: str) -> bool:  # noqa: ARG002  # `replay` looks at it
-        """See Sections.labelled."""
-        return False
-
-    def line(self, number: int, text: str, *, joined: bool = False) -> None:  # noqa: ARG002  # a page has no code to keep
-        """See Sections.line."""
-        self.calls.append(("line", text))
-
-
-def replay(calls: Sequence[Sequence[Any]], sections: Sections, left_out: Container[str]) -> None:
-    """Pass recorded headings and lines on, without some lines."""
-    for kind, value in calls:
-        if kind == "heading":
-            sections.heading(*value)
-        elif kind == "asked":
-            sections.asked(closes=value)
-        elif kind == "question":
-            sections.question(value)
-        elif value not in left_out and not (value and sections.labelled(1, value)):
-            sections.line(1, value)
 
 
 def parse_text(text: str, default_language: str, source: str) -> Parsed:
@@ -238,21 +255,65 @@ def parse_lines(numbered: Sequence[tuple[int, str]], default_language: str, sour
         found.text(number, line)
         if sections.labelled(number, line):
             continue
-        if _is_heading(lines, at, first):
-            sections.heading(2, _NUMBERING.sub("", line.strip(), count=1).rstrip(" :") or line.strip())
+        if heading := plain_heading(lines, at, first):
+            sections.heading(2, heading)
         else:
             sections.line(number, line.rstrip())
     take(found, sections, None)
     return found.done("nothing")
 
 
-def _is_heading(lines: list[str], at: int, first: int) -> bool:
-    """Tell whether a line of plain text is a heading. Short, first of its paragraph, no sentence, above prose."""
+def plain_heading(lines: Sequence[str], at: int, first: int) -> str | None:
+    """Return the heading that a line of plain text is, without its number and marks; None for any other line.
+
+    The lines are stripped, and `first` is the place of the first one that is not empty.
+    """
+    if not lines[at] or not (_is_marked_heading(lines, at) or _is_heading(lines, at, first)):
+        return None
+    framed = _FRAMED.fullmatch(lines[at])
+    bare = framed[2] if framed else _BOLD.sub(r"\2", lines[at])
+    return _NUMBERING.sub("", bare, count=1).rstrip(" :") or bare
+
+
+def _is_marked_heading(lines: Sequence[str], at: int) -> bool:
+    """Tell whether a line is marked as a heading above text: all of it bold, or in capitals."""
+    if not _is_marked(lines[at]):
+        return False
     following = next((nth for nth in range(at + 1, min(at + 3, len(lines))) if lines[nth]), None)
-    if (at and lines[at - 1]) or following is None or not _is_title(lines[at]):
+    return following is not None and not _is_marked(lines[following])
+
+
+def is_short(text: str) -> bool:
+    """Tell whether a text is as short as a heading, and no sentence."""
+    return len(text) <= HEADING[0] and text[-1:] not in {".", ",", ";", ""} and "|" not in text and "\t" not in text
+
+
+def _is_marked(line: str) -> bool:
+    if len(line) < _CAPITALS or not (line[0] in "-=~*_" or line[0].isdigit() or line.isupper()):
+        return False
+    if _FRAMED.fullmatch(line):
+        return True
+    bold = _BOLD.fullmatch(line)
+    bare = _NUMBERING.sub("", bold[2] if bold else line, count=1)
+    if not is_short(bare):
+        return False
+    return bold is not None or (bare.isupper() and sum(map(str.isalpha, bare)) >= _CAPITALS and not any(map(str.isdigit, bare)))
+
+
+def _is_heading(lines: Sequence[str], at: int, first: int) -> bool:
+    """Tell whether a line of plain text is a heading. Short, first of its paragraph, no sentence, above prose."""
+    if (at and lines[at - 1]) or not _is_title(lines[at]):
+        return False
+    following = next((nth for nth in range(at + 1, min(at + 3, len(lines))) if lines[nth]), None)
+    if following is None:
         return False
     below = lines[following]
-    if lines[at][-1] in "?:" or below[-1] in ".!…" or (len(below.split()) >= _PROSE and not _is_title(below)):
+    if (
+        lines[at][-1] in "?:"
+        or below[-1] in ".!…"
+        or (names_price(below) and not names_price(lines[at]))
+        or (len(below.split()) >= _PROSE and not _is_title(below))
+    ):
         return True
     return at == first and _is_heading(lines, following, first)  # the document's own name
 
@@ -261,7 +322,7 @@ def _is_title(line: str) -> bool:
     if not line:
         return False
     begins = _NUMBERING.sub("", line, count=1)[:1]
-    characters, words = _ASKING if line.endswith("?") else _HEADING
+    characters, words = ASKING if line.endswith("?") else HEADING
     if not begins.isupper() or "\t" in line or len(line) > characters or len(line.split()) > words:
         return False
     return line[-1] not in ".,;!…" and next(_sentences(line)) == line

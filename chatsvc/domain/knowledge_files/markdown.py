@@ -30,6 +30,7 @@ _TITLE = re.compile(r" {0,3}#(\s.*)?")
 _HEADING = re.compile(r" {0,3}(#{1,6})(?:\s+(.*))?")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _FIELD = re.compile(r"\A\s*+(?:[-*+]\s++)?(alt|language|synonyms)\s*+:\s*+(.*)", re.IGNORECASE)
+_MOST_PLAIN = 20_000  # lines of a text in which headings of plain text are looked for
 _COMMENTS = re.compile(r"\A(?:\s*+<!--.*?-->)++")
 # What means something at the beginning of a line; behind a backslash it does not.
 _MEANS = r"<!--|`{3}|~{3}|(?:[-*+]\s+)?(?:alt|language|synonyms)\s*:"
@@ -289,7 +290,10 @@ class _MarkdownParser:
         self._sections = documents.Sections()
 
     def read(self, lines: list[str]) -> Parsed:
-        """Return the passages; raises KnowledgeFileError."""
+        """Return the passages; raises KnowledgeFileError. Without one heading of Markdown, the headings are those of plain text."""
+        plain = len(lines) <= _MOST_PLAIN and not any(map(_HEADING.fullmatch, lines))
+        bare = [line.strip() for line in lines] if plain else []
+        first = next((at for at, line in enumerate(bare) if line), 0)
         for number, raw in enumerate(lines, start=1):
             if not raw and not self._comments.open:
                 self._sections.line(number, raw, joined=self._fence.open)
@@ -310,11 +314,17 @@ class _MarkdownParser:
             elif not (self._sections.empty and set(left) <= set("- ")):
                 self._fence.see(number, left)
                 if self._fence.open or not self._sections.labelled(number, left):
-                    self._sections.line(number, left)
+                    self._text(number, left, documents.plain_heading(bare, number - 1, first) if bare and not self._fence.open else None)
         self._fence.finish()
         self._comments.finish()
         documents.take(self._found, self._sections, self._language)
         return self._found.done("no_text_markdown")
+
+    def _text(self, number: int, line: str, heading: str | None) -> None:
+        if heading:
+            self._sections.heading(2, heading)
+        else:
+            self._sections.line(number, line)
 
     def _head(self, number: int, name: str, value: str) -> bool:
         """Parse a language or synonyms line before the text; False for any other line."""

@@ -22,7 +22,7 @@ _SIGNS, _CODES = "₺$€£", "TL|TRY|lira|USD|EUR|GBP|CHF|euros?|avro|dolar|dol
 _NUMBER = r"(?<!\d)\d[\d.,]{0,15}"  # not from within a row of digits, which would take time
 _AMOUNT = rf"(?:[{_SIGNS}]\s?{_NUMBER}|{_NUMBER}\s?(?:[{_SIGNS}]|(?:{_CODES})\b))"
 _PRICE = re.compile(rf"(?:(?:from|ab|en az)\s{{1,9}})?(?:{_NUMBER}\s?[-–]\s?)?{_AMOUNT}|(?:free|ücretsiz|bedava)\b", re.IGNORECASE)
-_MORE = r"[/(+,*].*|(?:per|each|kişi|adet|saat|gece|and up|ve üzeri|başı)\b.*"  # what may stand behind a price
+_MORE = r"[/(+,*].*|(?:per|each|an?|başla\w*|kişi|adet|saat|gece|and up|ve üzeri|başı)\b.*"  # what may stand behind a price
 _ALONE = re.compile(rf"\A(?:{_PRICE.pattern})(?:'\w{{1,4}})?(?:\s*[-–]\s*{_AMOUNT})?\s*(?:{_MORE})?", re.IGNORECASE)
 _SEPARATOR = re.compile(r"(?:\s*(?:\.{2,}|…+|_{2,}|\||\t|:(?=\s))|\s+[-–—=](?=\s)|\s{2,})[\s.…_|:–—=-]*")
 _BULLET = re.compile(r"^\s*(?:[-*+•·|]|\d{1,3}[.)])\s*")
@@ -42,12 +42,23 @@ def heads_of(lines: Sequence[str]) -> list[str]:
     """Return the heads of the columns of a table in lines with cells between `|`; none for other lines."""
     if len(lines) < _FEWEST_ROWS or any("|" not in line for line in lines[:_FEWEST_ROWS]) or re.search(_AMOUNT, lines[0]):
         return []
-    return _cells(lines[0])
+    return cells_of(lines[0])
 
 
-def _cells(line: str) -> list[str]:
-    line = line.strip()
+def cells_of(line: str) -> list[str]:
+    """Return the cells of a table's row, with "|" or tabs between them."""
+    line = line.strip() if "|" in line else line.replace("\t", "|")
     return [cell.strip(" *_") for cell in line.removeprefix("|").removesuffix("|").split("|")]
+
+
+def names_price(text: str) -> bool:
+    """Tell whether a price stands somewhere in a line."""
+    return len(text) <= _MOST and _PRICE.search(text) is not None
+
+
+def is_price(text: str) -> bool:
+    """Report whether a text is a price and no more, such as "from £20 per person"."""
+    return len(text) <= _NAME and _ALONE.fullmatch(text) is not None
 
 
 def price_of(text: str, heads: Sequence[str] = ()) -> tuple[str, str] | None:
@@ -57,7 +68,7 @@ def price_of(text: str, heads: Sequence[str] = ()) -> tuple[str, str] | None:
     """
     if len(text) > _MOST or not _PRICE.search(text):
         return None
-    row = _cells(text)  # an empty cell in it stays one
+    row = cells_of(text)  # an empty cell in it stays one
     text = _BULLET.sub("", text).strip(" |*_")
     for separator in _SEPARATOR.finditer(text):
         name, rest = text[: separator.start()].strip(" *_"), text[separator.end() :].strip(" |*_")

@@ -1,6 +1,7 @@
 """CSV reader (RFC 4180): a header with `question` and `answer`, then one entry a row.
 
-Optional columns are `alt`, `language`, `synonyms` and `source`. A header with a service and a price is a price list (`prices.py`).
+Optional columns are `alt`, `language`, `synonyms` and `source`. A header with a service and a price is a price list (`prices.py`), and of
+any other table each row is an entry.
 
 Several phrasings in one cell stand on lines of their own, or, where it is one line, have `|` between them; so have several groups of
 synonyms, whose words have commas between them. What separates the cells, comma or semicolon (as Excel writes where the comma is the
@@ -13,6 +14,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
+from chatsvc.domain.knowledge_files.documents import is_head, is_table, row_of
 from chatsvc.domain.knowledge_files.parsed import MAX_SOURCE, Gathering, Parsed, one_line
 from chatsvc.domain.knowledge_files.prices import Price, take_prices
 from chatsvc.domain.spreadsheets import with_formulas
@@ -36,6 +38,11 @@ def parse_csv(text: str, default_language: str, source: str) -> Parsed:
     if priced := _price_columns(first[1]):
         _take_prices(found, rows, *priced, default_language)
         return found.done("no_row")
+    if is_head(first[1]) and not set(map(str.lower, map(one_line, first[1]))) & {*COLUMNS, *_NOT_READ}:
+        table = [first, *rows]
+        if is_table([cells for _, cells in table if any(cells)]):
+            return _take_rows(found, table)
+        rows = iter(table[1:])
     header = _header(first, found)
     for line, cells in rows:
         if not header:
@@ -48,6 +55,18 @@ def parse_csv(text: str, default_language: str, source: str) -> Parsed:
         for cell in cells:
             found.text(line, cell)
         _take(found, line, dict(zip(header, map(with_formulas, cells), strict=True)))
+    return found.done("no_row")
+
+
+def _take_rows(found: Gathering, rows: list[tuple[int, list[str]]]) -> Parsed:
+    """Take each row of a table without questions, by the names of its columns."""
+    (_, heads), *others = rows
+    for line, cells in others:
+        for cell in cells:
+            found.text(line, cell)
+        if any(cells):
+            question, answer = row_of("", heads, list(map(one_line, cells)))
+            found.entry(line, question, (), answer, None, once=False)
     return found.done("no_row")
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from html import unescape as unescape_references
 from typing import Any, NamedTuple
 
-from chatsvc.domain.knowledge_files import documents
+from chatsvc.domain.knowledge_files import documents, page_lines
 from chatsvc.domain.knowledge_files.faults import FileFault
 from chatsvc.domain.knowledge_files.parsed import NO_TEXT, Gathering, Parsed, is_language, one_line
 
@@ -50,8 +50,8 @@ def parse_html(text: str, default_language: str, source: str, unit: str = "line"
 
 
 def lines_of_page(text: str) -> list[tuple[str, Any]]:
-    """Return the headings and lines of a page that is well formed, for `documents.replay`."""
-    sections = documents.RecordedSections()
+    """Return the headings and lines of a page that is well formed, for `page_lines.replay`."""
+    sections = page_lines.RecordedSections()
     _PageParser(text, Gathering(""), sections).walk()
     return sections.calls
 
@@ -108,6 +108,8 @@ class _PageParser:
         self._prefix = ""
         self._heading = ""  # the element that is becoming a heading
         self._pre = 0
+        # Paragraphs that are bold as a whole are headings of a file. Not of a website, whose entries are known by their headings.
+        self._bold, self._is_bold, self._bold_heads = 0, True, sections is None
 
     def read(self) -> Parsed:
         """Return the entries; raises KnowledgeFileError."""
@@ -129,6 +131,8 @@ class _PageParser:
                 self._found.fault(self._line, token.fault.code, **token.fault.facts)
             elif self._skipped:
                 self._skip(token)
+            elif token.tag in {"b", "strong"}:
+                self._bold = max(0, self._bold + (-1 if token.closes else 1))
             elif token.tag:
                 self._element(token)
             else:
@@ -149,6 +153,7 @@ class _PageParser:
                     self._began = self._line + nth if not self._words else self._began
                     self._words.append(line)
             return
+        self._is_bold = self._is_bold and (self._bold > 0 or not text.strip())
         if not self._says and text.strip():
             self._says, self._began = True, self._line + text[: len(text) - len(text.lstrip())].count("\n")
         self._words.append(text)
@@ -195,11 +200,14 @@ class _PageParser:
         """Pass the collected words on as a heading or a line of text."""
         said = "".join(self._words)
         text = said.rstrip() if self._pre and not self._heading else one_line(said).removesuffix(" |")
-        self._words, self._says, heading, self._heading = [], False, self._heading, ""
+        is_bold = self._bold_heads and self._is_bold and self._says and not self._prefix and not self._pre
+        self._words, self._says, self._is_bold, heading, self._heading = [], False, True, self._heading, ""
         if heading in _HEADINGS:
             self._sections.heading(_HEADINGS[heading], text)
         elif heading:
             self._sections.question(text)
+        elif is_bold and documents.is_short(text):
+            self._sections.heading(6, text.rstrip(" :"))
         elif text:
             if not self._sections.labelled(self._began, text):
                 self._sections.line(self._began, self._prefix + text)

@@ -31,6 +31,10 @@ _SESSION = {
     "tcp_keepalives_count": 3,
     "tcp_user_timeout": 6000,
     "synchronous_commit": "on",
+    # As SQLite does: plans are kept, and one that reads a table from end to end while it is small, such as that of the open turns, is kept
+    # when it has grown. Without `jit`, which would compile whatever has no index.
+    "enable_seqscan": "off",
+    "jit": "off",
     "standard_conforming_strings": "on",
     "TimeZone": "UTC",
 }

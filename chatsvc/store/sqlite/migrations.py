@@ -803,6 +803,52 @@ MIGRATIONS: tuple[str, ...] = (
     CREATE UNIQUE INDEX site_entries_of_site ON site_entries (site, page, key);
     CREATE INDEX site_entries_of_bot ON site_entries (bot_id);
     """,
+    # 42: counts of each bot and UTC day, and since when a visitor waits for a person's first words. Past days are counted from the records
+    # that are there: questions without an answer at the day on which each was last asked, and as handed over the conversations in which a
+    # person wrote. The entries of replies are counted for the last 90 days. `item` is the entry, or the seconds of a response.
+    """
+    ALTER TABLE conversations ADD COLUMN waiting_since INTEGER;
+    UPDATE conversations SET waiting_since = handling_since WHERE handling <> 'bot' AND handling = 'waiting';
+    CREATE TABLE day_counts (
+        number INTEGER PRIMARY KEY,
+        bot_id TEXT NOT NULL REFERENCES bots (id),
+        name TEXT NOT NULL,
+        day INTEGER NOT NULL,
+        item TEXT NOT NULL,
+        times INTEGER NOT NULL
+    ) STRICT;
+    CREATE UNIQUE INDEX day_counts_of_bot ON day_counts (bot_id, name, day, item);
+    INSERT INTO day_counts (bot_id, name, day, item, times)
+        SELECT u.bot_id, k.value, u.day, '', CASE k.value WHEN 'answered' THEN u.answered WHEN 'tokens' THEN u.tokens ELSE u.cost END
+        FROM (SELECT bot_id, created_at / 86400000 * 86400000 AS day, count(*) AS answered, sum(tokens) AS tokens,
+            sum(cost_micro_usd) AS cost FROM usage_records WHERE bot_id IN (SELECT id FROM bots) GROUP BY 1, 2) AS u
+        JOIN json_each('["answered", "tokens", "cost_micro_usd"]') k ON k.value = 'answered' OR u.tokens > 0;
+    INSERT INTO day_counts (bot_id, name, day, item, times)
+        SELECT bot_id, 'requests', created_at / 86400000 * 86400000, '', count(*) FROM requests GROUP BY 1, 3;
+    INSERT INTO day_counts (bot_id, name, day, item, times)
+        SELECT bot_id, 'appointments', created_at / 86400000 * 86400000, '', count(*) FROM appointments GROUP BY 1, 3;
+    INSERT INTO day_counts (bot_id, name, day, item, times)
+        SELECT bot_id, 'unanswered', last_asked_at / 86400000 * 86400000, '', sum(times) FROM (
+            SELECT bot_id, last_asked_at, times FROM unanswered_askers
+            UNION ALL
+            SELECT q.bot_id, q.last_asked_at,
+                q.times - coalesce((SELECT sum(a.times) FROM unanswered_askers a WHERE a.question = q.number), 0)
+            FROM unanswered_questions q) AS asked
+        GROUP BY 1, 3 HAVING sum(times) > 0;
+    INSERT INTO day_counts (bot_id, name, day, item, times)
+        SELECT bot_id, name, day, '', count(*) FROM (
+            SELECT DISTINCT c.bot_id, coalesce(m.feedback, 'handed_over') AS name, m.created_at / 86400000 * 86400000 AS day,
+                CASE WHEN m.feedback IS NULL THEN -m.conversation ELSE m.number END AS counted
+            FROM messages m JOIN conversations c ON c.number = m.conversation WHERE m.feedback IS NOT NULL OR m.role = 'operator') AS said
+        GROUP BY 1, 2, 3;
+    INSERT INTO day_counts (bot_id, name, day, item, times)
+        SELECT c.bot_id, 'entry', m.created_at / 86400000 * 86400000,
+            substr(m.evidence, 22, CAST(instr(substr(m.evidence, 22, 100), '"') - 1 AS SMALLINT)), count(*)
+        FROM messages m JOIN conversations c ON c.number = m.conversation
+        WHERE substr(m.evidence, 1, 21) = '{"entries": [{"id": "' AND m.created_at >= (SELECT max(day) FROM day_counts) - 7776000000
+            AND (instr(m.evidence, '"decision": "answer"') > 0 OR instr(m.evidence, '"decision": null') > 0)
+        GROUP BY 1, 3, 4;
+    """,
 )
 
 

@@ -15,7 +15,7 @@
   let frame, loaded, opened = false;
 
   const sheet = new CSSStyleSheet();
-  sheet.replaceSync(`:host{all:initial}
+  sheet.replaceSync(`:host{all:initial!important}
 button{all:unset;box-sizing:border-box;position:fixed;z-index:2147483000;bottom:20px;${side}:20px;width:60px;height:60px;border-radius:50%;
 background:${color};color:${ink};border:1px solid ${ink};box-shadow:0 2px 10px #0006;cursor:pointer;display:grid;place-items:center}
 button::before{content:"";width:28px;height:22px;border-radius:7px 7px 7px 0;background:${ink}}

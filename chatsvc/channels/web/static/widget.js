@@ -27,12 +27,13 @@
   };
   const button = (action, text, onclick, values = {}) => make("button", { type: "button", "data-action": action, onclick, ...values }, text);
 
-  // Storage that a browser may refuse to frames of other sites: then everything stays in memory.
+  // Storage that a browser may refuse, to read or only to write: then everything stays in memory, which counts first.
   const memory = {};
   const store = {
-    get: (key) => { try { return localStorage.getItem(key); } catch { return memory[key] ?? null; } },
+    get: (key) => { try { return memory[key] ?? localStorage.getItem(key); } catch { return null; } },
     set: (key, value) => {
-      try { value === null ? localStorage.removeItem(key) : localStorage.setItem(key, value); } catch { memory[key] = value; }
+      memory[key] = value;
+      try { value === null ? localStorage.removeItem(key) : localStorage.setItem(key, value); delete memory[key]; } catch { /* in memory */ }
     },
   };
 
@@ -107,7 +108,7 @@
   // Sending: one after the other, each until the service has answered; a retry has the key of the first try.
   const send = (text) => {
     text = text.trim();
-    if (!text) return;
+    if (!text) return true;
     if ([...text].length > data.most) return complain(say("too_long", { most: data.most }));
     const one = { text, key: newKey(), tries: 0, node: bubble("user", text, texts.you) };
     queue.push(one);
@@ -117,6 +118,7 @@
     scroll();
     active = Date.now();
     work();
+    return true;
   };
   const work = async () => {
     const one = queue[0];
@@ -228,11 +230,19 @@
     }
     return [...parts, text.slice(at)];
   };
-  const bubble = (role, text, who) =>
-    make("div", { className: `turn ${role}` }, make("b", {}, who), make("div", { className: "said", dir: "auto" }, ...linked(text)));
+  // The time of a message; of one before today its day too.
+  const time = (at) => {
+    const when = new Date(at), today = when.toDateString() === new Date().toDateString();
+    const form = today ? { timeStyle: "short" } : { dateStyle: "medium", timeStyle: "short" };
+    return make("time", { dateTime: at }, when.toLocaleString(document.documentElement.lang, form));
+  };
+  const bubble = (role, text, who, at = new Date().toISOString()) =>
+    make("div", { className: `turn ${role}` }, make("p", { className: "who" },
+      ...(role === "operator" ? [make("span", { className: "initial", "aria-hidden": "true" }, [...who][0])] : []), make("b", {}, who), " ", time(at)),
+    make("div", { className: "said", dir: "auto" }, ...linked(text)));
   const draw = (message) => {
     const who = { user: texts.you, assistant: texts.bot, operator: message.author || texts.team }[message.role];
-    const node = bubble(message.role, message.text, who);
+    const node = bubble(message.role, message.text, who, message.created_at);
     node.dataset.id = message.id;
     if (message.source) node.append(make("a", { className: "source", href: message.source, target: "_blank", rel: "noopener noreferrer nofollow" }, texts.source));
     if (message.role === "assistant") node.append(thumbs(message));
@@ -268,7 +278,7 @@
   const tell = () => {
     const bot = busy && handling === "bot";
     const text = failures > (busy ? 0 : 1) || !navigator.onLine ? texts.offline : peer ? (operator ? say("person", { name: operator }) : texts.someone)
-      : bot ? texts.typing : away ? texts.away : handling === "waiting" ? texts.waiting : handling === "operator" && operator ? say("with", { name: operator }) : "";
+      : bot ? texts.typing : away ? texts.away : handling === "waiting" ? texts.waiting : handling === "operator" && operator ? say("with", { name: operator }) : data.closed || texts.ready;
     if (state.dataset.text === text) return;
     state.dataset.text = text;
     state.replaceChildren(...(text && (peer || bot) ? [make("span", { className: "dots", "aria-hidden": "true" }, make("i"), make("i"), make("i")), text] : [text]));
@@ -318,8 +328,8 @@
 
   // The page
 
-  const box = make("textarea", { rows: 1, placeholder: texts.placeholder, dir: "auto", enterKeyHint: "send", "aria-label": texts.write, maxLength: 2 * data.most });
-  const submit = () => { send(box.value); box.value = ""; grow(); box.focus(); };
+  const box = make("textarea", { rows: 1, placeholder: texts.placeholder, dir: "auto", enterKeyHint: "send", "aria-label": texts.write });
+  const submit = () => { if (send(box.value)) box.value = ""; grow(); box.focus(); };
   const grow = () => { box.style.height = "auto"; box.style.height = `${box.scrollHeight + 2}px`; };
   box.addEventListener("input", () => {
     grow();
@@ -333,10 +343,18 @@
   });
   const shut = () => post({ chatsvc: "close" });
   $("write").append(box, button("send", texts.send, submit));
-  $("tools").append(button("download", texts.download, download), button("anew", texts.anew, () => { forget(); box.focus(); }));
-  if (host) $("tools").append(button("close", texts.close, shut));
+  const menu = make("details", {}, make("summary", { "aria-label": texts.more, title: texts.more }, "⋯"), make("div", {},
+    button("download", texts.download, () => { menu.open = false; download(); }),
+    button("anew", texts.anew, () => { menu.open = false; forget(); box.focus(); })));
+  $("tools").append(menu);
+  if (host) $("tools").append(button("close", "✕", shut, { "aria-label": texts.close, title: texts.close }));
+  document.addEventListener("click", (event) => { if (!menu.contains(event.target)) menu.open = false; });
   log.setAttribute("aria-label", texts.log);
-  addEventListener("keydown", (event) => { if (event.key === "Escape") shut(); });
+  addEventListener("keydown", (event) => {
+    if (event.key !== "Escape") return;
+    if (!menu.open) shut();
+    menu.open = false;
+  });
   const hear = (event) => {
     if (!host || event.source !== host || !event.data) return;
     above = event.origin;

@@ -1,0 +1,266 @@
+"""Rewrites the tree of a page so that its lines tell what a browser shows.
+
+Tables get every cell of spanning cells, lines in bold become headings, and prices stand apart from what they are for. What no reader
+looks at is taken away.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+from chatsvc.domain.knowledge_files.parsed import one_line
+from chatsvc.domain.knowledge_files.prices import is_price
+
+# Elements that are no content of the page.
+_NEVER = "script, style, template, svg, iframe, noscript, select, input, textarea, label"
+_CHROME = """
+    nav, footer, aside, form, dialog, body > header, [hidden], [aria-hidden=true], [role=navigation], [role=banner], [role=contentinfo],
+    [role=dialog], [role=alertdialog], [role=search], [aria-label*=cookie i], [class*=cookie i], [id*=cookie i], [class*=consent i],
+    [id*=consent i], [class*=breadcrumb i], [class*=newsletter i], [class*=skip-link i], [class*=share i], [class*=sidebar i],
+    [class*=header-group i], [class*=location-header i], [class*=location-footer i], [class*=visually-hidden i], [class~=sr-only],
+    [class*=screen-reader i], [class*=related i], [class*=recommend i], [class*=comments i], [id=comments], [class~=meta],
+    [class*=entry-meta i], [class*=post-meta i], [class*=testimonial i], [id=SITE_HEADER], [id=SITE_FOOTER], [id=header], [id=footer]
+"""
+_CALLS = "a[class*=btn i], a[class*=button i]"  # links to act on, as buttons are
+_OPENERS = ("aria-controls", "data-target", "data-bs-target", "href")
+_JOINT = "\u2063"  # stands before a colon that joins the text before it, blanks left out
+JOINED = re.compile(rf"\s*{_JOINT}")
+_CONTENT = frozenset({"html", "body", "main", "article"})
+_HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6", "summary", "dt"})
+_INLINE = frozenset({"a", "abbr", "b", "em", "font", "i", "mark", "small", "span", "strong", "sub", "sup", "u"})
+_HEADING, _LEAD, _CALL = 120, 60, 40  # characters of a bold line that is a heading, of one that begins a paragraph, and of a link to act on
+_LEADS = 3  # paragraphs below each other that begin in bold, each of a subject of its own
+_LARGE = 5  # size of a font of a page's own heading
+_ROWS, _COLUMNS, _CELL = 2_000, 40, 300  # of a table, and characters of a cell of one that holds data
+
+
+def leave_out_chrome(tree: LexborHTMLParser) -> None:
+    """Take away what is no content. An element with most of the page's text, or its heading, is content whatever its name says."""
+    for one in tree.css(_NEVER):
+        one.decompose()
+    opened = {value.lstrip("#") for name in _OPENERS for one in tree.css(f"[{name}]") for value in (one.attributes.get(name) or "").split()}
+    most = len(tree.body.text()) // 2 if tree.body else 0
+    for one in tree.css(_CHROME):
+        attributes = one.attributes
+        is_panel = attributes.get("role") == "tabpanel" or attributes.get("id") in opened
+        if is_panel and ("hidden" in attributes or "aria-hidden" in attributes):
+            continue  # a tab or an answer that a click shows
+        if one.tag not in _CONTENT and not one.css_first("main, article, h1") and len(one.text()) <= most:
+            one.decompose()
+    for one in tree.css(f"button, {_CALLS}"):
+        if not _is_in_heading(one) and (one.tag == "button" or len(one_line(one.text())) <= _CALL):
+            one.decompose()
+
+
+def _is_in_heading(node: LexborNode) -> bool:
+    above: LexborNode | None = node.parent
+    for _ in range(4):
+        if above is None:
+            return False
+        if above.tag in _HEADINGS:
+            return True
+        above = above.parent
+    return False
+
+
+def part_prices(tree: LexborHTMLParser) -> None:
+    """Part inline elements that follow each other, as their styles do: "Soup" and "£4" are no word "Soup£4"."""
+    for one in tree.css("span, a, small, b, strong"):
+        text, before = one_line(one.text()), one.prev
+        while before is not None and before.tag in _INLINE and not before.text().strip():
+            before = before.prev
+        if not text or before is None or before.tag not in {*_INLINE, "-text"}:
+            continue
+        said = before.text()
+        if is_price(text) and len(said.strip()) > 1 and said.strip()[-1] not in ":.…,(" and _is_last(one) and not _is_prose(one):
+            one.insert_before(f"{_JOINT}: ")
+        elif before.tag in _INLINE and len(said) > 1 and len(text) > 1 and said[-1].isalnum() and text[0].isalnum():
+            one.insert_before(" ")
+
+
+def _is_prose(node: LexborNode) -> bool:
+    return node.parent is not None and len(node.parent.text()) > _LEAD + _CALL
+
+
+def _is_last(node: LexborNode) -> bool:
+    after = node.next
+    while after is not None and not after.text().strip():
+        after = after.next
+    return after is None or after.tag not in {*_INLINE, "-text"}
+
+
+def make_headings(tree: LexborHTMLParser) -> None:
+    """Put headings in the place of bold lines, and above paragraphs that begin in bold. Pages written by hand have no other."""
+    for bold in tree.css("b, strong, u, font[size]"):
+        _make_heading(tree, bold)
+    leads: dict[int, list[tuple[LexborNode, str]]] = {}
+    for paragraph in tree.css("p"):
+        first = paragraph.first_child
+        while first is not None and first.tag == "-text" and not first.text().strip():
+            first = first.next
+        if first is not None and first.tag in {"b", "strong"} and paragraph.parent is not None:
+            text = one_line(first.text()).rstrip(" :.")
+            if text and len(text) <= _LEAD and one_line(paragraph.text()).rstrip(" :.") != text:
+                leads.setdefault(paragraph.parent.mem_id, []).append((paragraph, text))
+    for group in leads.values():
+        for paragraph, text in group if len(group) >= _LEADS else ():
+            heading = tree.create_node("h6")
+            heading.insert_child(text)
+            paragraph.insert_before(heading)
+
+
+def _make_heading(tree: LexborHTMLParser, bold: LexborNode) -> None:
+    """Replace a line that is bold or large by a heading."""
+    size = (bold.attributes.get("size") or "").lstrip("+")
+    text, top = one_line(bold.text()), bold
+    large = bold.tag == "font" and size.isdigit() and int(size) >= _LARGE
+    if not text or len(text) > _HEADING or not (large or bold.tag != "font") or text[-1] in ".,;" or bold.parent is None:
+        return
+    while top.parent is not None and top.parent.tag in _INLINE and one_line(top.parent.text()) == text:
+        top = top.parent
+    parent = top.parent
+    if parent is None or parent.tag in {"li", "th", "dt", "dd", "caption", *_HEADINGS, *_INLINE} or not _is_line(top):
+        return
+    if parent.tag == "td" and one_line(parent.text()) == text:
+        return  # the head of a column
+    heading = tree.create_node("h2" if large else "h5")
+    heading.insert_child(text)
+    (parent if parent.tag == "p" else top).insert_before(heading)
+    top.decompose()
+
+
+def _is_line(node: LexborNode) -> bool:
+    """Tell whether an element stands on a line alone."""
+    for step in ("prev", "next"):
+        beside = getattr(node, step)
+        while beside is not None and beside.tag == "-text" and not beside.text().strip():
+            beside = getattr(beside, step)
+        if beside is not None and (beside.tag == "-text" or beside.tag in _INLINE or beside.tag == "img"):
+            return False
+    return True
+
+
+class _Cell(NamedTuple):
+    """A place of a table's grid. `owner` numbers the element that covers it, `shown` tells whether its text is shown there."""
+
+    text: str
+    heads: bool
+    owner: int
+    shown: bool
+    below: bool = False  # whether the element began in a row above
+
+
+def unfold_tables(tree: LexborHTMLParser) -> None:
+    """Give each row of a table of data all of its cells. Rows of heads become one, and rows of one cell alone headings."""
+    for table in tree.css("table"):
+        grid = _grid(table) if len(table.css("table")) == 1 else []
+        if not grid:
+            continue
+        pieces = LexborHTMLParser("")
+        div = pieces.create_node("div")
+        for title, rows in _parts(grid):
+            if title:
+                _append(pieces, div, "h5", title)
+            if rows:
+                inner = pieces.create_node("table")
+                for row in rows:
+                    line = pieces.create_node("tr")
+                    for cell in row:
+                        _append(pieces, line, "td", cell)
+                    inner.insert_child(line)
+                div.insert_child(inner)
+        if caption := table.css_first("caption"):
+            table.insert_before(caption)
+        table.replace_with(div)
+
+
+def _append(tree: LexborHTMLParser, parent: LexborNode, tag: str, text: str) -> None:
+    node = tree.create_node(tag)
+    node.insert_child(text)
+    parent.insert_child(node)
+
+
+def _grid(table: LexborNode) -> list[list[_Cell]]:
+    """Return the cells of a table of data; none for one that only lays out the page."""
+    grid: list[list[_Cell]] = []
+    open_rows: dict[int, tuple[int, _Cell]] = {}  # column -> rows that its cell still spans
+    owner = 0
+    for row in table.css("tr")[: _ROWS + 1]:
+        cells: list[_Cell] = []
+        given = [one for one in row.iter() if one.tag in {"td", "th"}]
+        in_head = row.parent is not None and row.parent.tag == "thead"
+        while given or len(cells) in open_rows:
+            if len(cells) in open_rows:
+                left, cell = open_rows.pop(len(cells))
+                if left > 1:
+                    open_rows[len(cells)] = (left - 1, cell)
+                cells.append(cell._replace(below=True))
+                continue
+            one = given.pop(0)
+            text = one_line(one.text(separator=" "))
+            bold = one.css_first("b, strong")
+            heads = in_head or one.tag == "th" or (bold is not None and one_line(bold.text()) == text)
+            across, down = (_span(one, name) for name in ("colspan", "rowspan"))
+            # A row's name stands in its first column; what is said of several columns stands in the last of them.
+            shown = 0 if not cells else across - 1
+            for nth in range(across):
+                cell = _Cell(text, heads, owner, nth == shown)
+                if down > 1:
+                    open_rows[len(cells)] = (down - 1, cell)
+                cells.append(cell)
+            owner += 1
+            if len(text) > _CELL or len(cells) > _COLUMNS:
+                return []
+        grid.append(cells)
+    width = max(map(len, grid), default=0)
+    return grid if width > 1 and 1 < len(grid) <= _ROWS else []
+
+
+def _span(cell: LexborNode, name: str) -> int:
+    value = (cell.attributes.get(name) or "").strip()
+    return min(int(value), _COLUMNS) if value.isascii() and value.isdigit() and int(value) else 1
+
+
+def _parts(grid: Sequence[Sequence[_Cell]]) -> Iterator[tuple[str, list[list[str]]]]:
+    """Yield the parts of a table: title and rows, the first of which has the heads where the table names them."""
+    width = max(map(len, grid))
+    named_twice = any(row and row[0].below and not all(one.heads for one in row) for row in grid)
+    title, heads, rows = "", list[str](), list[list[str]]()
+    for row in grid:
+        told = [one for one in row if one.text]
+        if not told:
+            continue
+        is_title = len({one.owner for one in row}) == 1 and not row[0].below
+        spans = len({one.owner for one in row}) < len(row) and not any(is_price(one.text) for one in told)
+        is_heads = not is_title and (all(one.heads for one in told) or (spans and not rows and len(told) > 1))
+        if rows and (is_title or is_heads):
+            yield title, _finished(heads, rows, named_twice=named_twice)
+            title, rows, heads = "", [], [] if is_heads else heads
+        if is_title:
+            title = told[0].text
+        elif is_heads:
+            heads = _merged(heads, [one.text for one in row], width)
+        else:
+            rows.append([*(one.text if one.shown else "" for one in row), *[""] * (width - len(row))])
+    yield title, _finished(heads, rows, named_twice=named_twice) if rows else []
+
+
+def _merged(above: list[str], heads: Sequence[str], width: int) -> list[str]:
+    both = [*heads, *[""] * (width - len(heads))]
+    return [two if one in two else f"{one} {two}".strip() for one, two in zip(above or both, both, strict=True)]
+
+
+def _finished(heads: list[str], rows: list[list[str]], *, named_twice: bool) -> list[list[str]]:
+    """Return heads and rows. A column that only counts the rows is left out, and two names of a row are one cell."""
+    all_rows = [list(heads), *rows] if heads else rows
+    if len(rows[0]) > 2 and all(row[0] == str(nth) for nth, row in enumerate(rows, start=1)):
+        all_rows = [row[1:] for row in all_rows]
+    elif named_twice and len(rows[0]) > 2:
+        all_rows = [[", ".join(filter(None, dict.fromkeys(row[:2]))), *row[2:]] for row in all_rows]
+    if heads and not all_rows[0][0]:
+        all_rows[0][0] = "–"
+    return all_rows

@@ -1,0 +1,105 @@
+"""Counts of each bot and UTC day: added in the transaction of what is counted, and summed up for a period."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from itertools import chain
+from typing import NamedTuple
+
+from chatsvc.domain.quality import ENTRY, RESPONSE_S, Quality, UsedEntry
+from chatsvc.domain.times import DAY_MS
+from chatsvc.store.database import Connection, reads
+
+MOST_ENTRIES = 10
+
+
+class DayCount(NamedTuple):
+    """A count to add at an instant. `name` is one of domain.quality.COUNTED, `item` what it counts in particular."""
+
+    bot_id: str
+    name: str
+    at: int
+    item: str = ""
+    times: int = 1
+
+
+def add(connection: Connection, counted: Iterable[DayCount]) -> None:
+    """Add to the counts, within the unit that writes what is counted."""
+    summed: Counter[tuple[str, str, int, str]] = Counter()
+    for one in counted:
+        summed[one.bot_id, one.name, one.at - one.at % DAY_MS, one.item] += one.times
+    connection.at_once(
+        "INSERT INTO day_counts (bot_id, name, day, item, times) VALUES ",
+        "(?, ?, ?, ?, ?)",
+        list(chain(*((*place, times) for place, times in summed.items() if times))),
+        " ON CONFLICT (bot_id, name, day, item) DO UPDATE SET times = day_counts.times + excluded.times",
+    )
+
+
+def take_back(connection: Connection, one: DayCount) -> None:
+    """Take back what was counted, unless the count of its day has been deleted."""
+    connection.execute(
+        "UPDATE day_counts SET times = times - ? WHERE bot_id = ? AND name = ? AND day = ? AND item = ? AND times > 0",
+        (one.times, one.bot_id, one.name, one.at - one.at % DAY_MS, one.item),
+    )
+
+
+def note_response(connection: Connection, conversation: int, at: int) -> None:
+    """Count the time of a person's first words to a visitor who waits, if one does."""
+    row = connection.execute(
+        "SELECT bot_id, waiting_since FROM conversations WHERE number = ? AND waiting_since IS NOT NULL", (conversation,)
+    ).fetchone()
+    if row is not None:
+        add(connection, [DayCount(row[0], RESPONSE_S, at, str(max(0, at - row[1]) // 1000))])
+        connection.execute("UPDATE conversations SET waiting_since = NULL WHERE number = ?", (conversation,))
+
+
+class PeriodCounts(NamedTuple):
+    """Counts of a period by day and bot, and of the period before by bot. Seconds of responses come with their counts."""
+
+    rows: dict[tuple[int, str], Quality]
+    before: dict[str, Quality]
+    responses: dict[int, int]
+    responses_before: dict[int, int]
+    entries: list[UsedEntry]
+
+
+_NAMES = ", ".join(repr(name) for name in Quality._fields)
+_OF_PERIOD = (
+    "bots b CROSS JOIN day_counts d ON d.bot_id = b.id AND d.name IN ({0}) AND d.day >= ?3 AND d.day < ?4"
+    " WHERE b.account_id = ?1 AND (?2 IS NULL OR b.id = ?2)"
+)
+_COUNTS, _OF_ENTRIES, _OF_RESPONSES = (_OF_PERIOD.format(names) for names in (_NAMES, repr(ENTRY), repr(RESPONSE_S)))
+_BY_DAY = f"SELECT d.bot_id, d.name, d.times, d.day FROM {_COUNTS}"
+_BY_BOT = f"SELECT d.bot_id, d.name, CAST(sum(d.times) AS BIGINT) FROM {_COUNTS} GROUP BY d.bot_id, d.name"
+_RESPONSES = f"SELECT d.item, CAST(sum(d.times) AS BIGINT) FROM {_OF_RESPONSES} GROUP BY d.item"
+_ENTRIES = f"""
+    SELECT k.bot_id, k.id, k.question, used.times FROM (
+        SELECT d.item AS id, CAST(sum(d.times) AS BIGINT) AS times FROM {_OF_ENTRIES} GROUP BY d.item) AS used
+    JOIN knowledge_entries k ON k.id = used.id ORDER BY used.times DESC, k.number LIMIT ?5
+"""
+
+
+@reads
+def of_period(connection: Connection, account_id: str, bot_id: str | None, first: int, length: int) -> PeriodCounts:
+    """Sum up `length` milliseconds from `first` on, and as many before. Of one bot, or of all of the account."""
+    now = (account_id, bot_id, first, first + length)
+    before = (account_id, bot_id, first - length, first)
+
+    def seconds(period: tuple[object, ...]) -> dict[int, int]:
+        return {int(item): times for item, times in connection.execute(_RESPONSES, period)}
+
+    rows: dict[tuple[int, str], dict[str, int]] = {}
+    for bot, name, times, day in connection.execute(_BY_DAY, now):
+        rows.setdefault((day, bot), {})[name] = times
+    bots: dict[str, dict[str, int]] = {}
+    for bot, name, times in connection.execute(_BY_BOT, before):
+        bots.setdefault(bot, {})[name] = times
+    return PeriodCounts(
+        {place: Quality(**counts) for place, counts in rows.items()},
+        {bot: Quality(**counts) for bot, counts in bots.items()},
+        seconds(now),
+        seconds(before),
+        [UsedEntry(*row) for row in connection.execute(_ENTRIES, (*now, MOST_ENTRIES))],
+    )

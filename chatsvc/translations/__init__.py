@@ -1,0 +1,75 @@
+"""Catalogue of the sentences to people in English and Turkish: pages, mails, refusals, findings, faults of files, errors of the interface.
+
+`NAME.yaml` is a section; the key of a text in it is `NAME.key`. A text is a template of its values, or one for the count 1 and one for all
+others. `cli` is the wording of the command line, where it differs from the English of pages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping
+from functools import cache
+from importlib import resources
+
+COMMAND_LINE = "cli"
+# The sections that a command needs. Those of pages are read by the service.
+OF_COMMANDS = ("bot_file_faults", "bot_file_words", "doctor", "file_faults", "file_words", "opening_hours", "refusals", "test_reasons")
+Text = str | Mapping[str, str]
+
+
+@cache
+def section(name: str) -> Mapping[str, Mapping[str, Text]]:
+    """Read a section: key -> language -> text. Empty where there is no such section."""
+    import yaml  # most commands word nothing
+
+    # libyaml reads the files in a tenth of the time; a build of PyYAML without it has only the other one.
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    file = resources.files("chatsvc.translations").joinpath(f"{name}.yaml")
+    found: Mapping[str, Mapping[str, Text]] = yaml.load(file.read_text("utf-8"), loader) if file.is_file() else {}  # noqa: S506  # both loaders are safe ones
+    return found
+
+
+@cache
+def texts() -> Mapping[str, Mapping[str, Text]]:
+    """Read all sections."""
+    files = sorted(file.name for file in resources.files("chatsvc.translations").iterdir())
+    names = [name.removesuffix(".yaml") for name in files if name.endswith(".yaml")]
+    return {f"{name}.{key}": entry for name in names for key, entry in section(name).items()}
+
+
+def has(key: str) -> bool:
+    """Report whether there is a text."""
+    name, _, rest = key.partition(".")
+    return rest in section(name)
+
+
+def template(language: str, key: str, count: object = None) -> str:
+    """Return a text with its placeholders; `count` chooses between singular and plural. Raises KeyError."""
+    name, _, rest = key.partition(".")
+    entry = section(name)[rest]
+    found = entry["en" if language == COMMAND_LINE and language not in entry else language]
+    return found if isinstance(found, str) else found["one" if count == 1 else "other"]
+
+
+def worded(name: str, code: str, facts: Mapping[str, object], language: str, *, places: Container[str] = ()) -> str:
+    """Word a fault of a section; numbers get the language's separators, except those of `places`. An unknown code is its own sentence."""
+    if code not in section(name):
+        return f"{code} {dict(facts)}" if facts else code
+    shown = {fact: _shown(value, language, separated=fact not in places) for fact, value in facts.items()}
+    return template(language, f"{name}.{code}").format(**shown)
+
+
+def _shown(value: object, language: str, *, separated: bool) -> object:
+    if isinstance(value, list | tuple):
+        return ", ".join(map(str, value))
+    if isinstance(value, int) and separated:
+        grouped = f"{value:,}"
+        return grouped.replace(",", ".") if language == "tr" else grouped
+    return value
+
+
+def named(name: str, facts: Mapping[str, object], language: str) -> dict[str, object]:
+    """Translate the facts that are words of a section; others stay."""
+    words = section(name)
+    return {
+        fact: template(language, f"{name}.{value}") if isinstance(value, str) and value in words else value for fact, value in facts.items()
+    }
