@@ -23,7 +23,7 @@ from chatsvc.domain import knowledge_files
 from chatsvc.domain.knowledge_files import Parsed
 
 MEGABYTE = 1024 * 1024
-SECONDS_PER_MEGABYTE = 2.0  # of processor time; smaller files have as much
+SECONDS_PER_MEGABYTE = 6.0  # of processor time, thrice what a fast machine needs at most; smaller files have as much
 _PACKED = 5  # times as much text is in a file that is compressed
 _MEMORY, _MEMORY_PER_BYTE = 384 * MEGABYTE, 24  # of address space
 

@@ -28,7 +28,7 @@ _CHROME = """
 _CALLS = "a[class*=btn i], a[class*=button i]"  # links to act on, as buttons are
 _OPENERS = ("aria-controls", "data-target", "data-bs-target", "href")
 _JOINT = "\u2063"  # stands before a colon that joins the text before it, blanks left out
-JOINED = re.compile(rf"\s*{_JOINT}")
+JOINED = re.compile(rf"(?<!\s)\s*+{_JOINT}")
 _CONTENT = frozenset({"html", "body", "main", "article"})
 _HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6", "summary", "dt"})
 _INLINE = frozenset({"a", "abbr", "b", "em", "font", "i", "mark", "small", "span", "strong", "sub", "sup", "u"})

@@ -116,7 +116,7 @@ class Client:
 
     async def settled(self, page: Shown) -> Shown:
         """Follow a computation in the background until it is done."""
-        for _ in range(200):
+        for _ in range(600):
             if "data-refresh" not in page.body:
                 return page
             await asyncio.sleep(0.1)

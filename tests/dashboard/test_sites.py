@@ -15,7 +15,7 @@ from tests.dashboard.site import Site
 from tests.websites.server import WebsiteServer
 from tests.websites.shapes import page_of
 
-OPEN = "<html lang=en><body><h1>Atelier</h1><h2>Are you open on Saturday?</h2><p>No, never.</p></body></html>"
+OPEN = "<html lang=en><body><h1>Atelier</h1><h2>Do you mend a broken chain?</h2><p>No, never.</p></body></html>"
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
@@ -59,7 +59,7 @@ async def test_a_website_is_added_read_applied_and_removed(
     site.clock.advance(1)
     preview = await editor.settled(await editor.submit(one, "site.preview"))
     assert f"If you apply the draft of {website.url}:" in preview.text
-    assert "Are you open on Saturday?" in preview.text
+    assert "My chain is broken" in preview.text
     page = await editor.submit(preview.path, "site.apply")
     assert page.path == f"{one}?done=saved"
     assert "up to date" in page.text

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import csv
 import datetime as dt
+from functools import partial
 from pathlib import Path
-from time import process_time
 from typing import Any
 
 import pytest
@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chatsvc.language.values import Mention, Values, read
+from tests.speed import within
 
 NOW = dt.datetime(2026, 11, 20, 10, 30)  # noqa: DTZ001 - the bot's local wall time, a Friday
 DEC = [dt.date(2026, 12, day) for day in range(1, 32)]
@@ -187,13 +188,7 @@ def test_a_long_message_is_read_at_once() -> None:
     for piece in ("a", "1 ", "12 aralık ", "from 4 to 6 December ", "Ali Veli ", "0532 111 22 33, ", "my name is ", "\n", "x'"):
         text = (piece * 20_000)[:20_000]
         for asked in ("", "name", "date"):
-            assert min(_seconds(text, asked) for _ in range(3)) < 0.05, (piece, asked)
-
-
-def _seconds(text: str, asked: str) -> float:
-    started = process_time()
-    values(text, asked)
-    return process_time() - started
+            assert within(0.05, partial(values, text, asked)), (piece, asked)
 
 
 def test_all_values_count_at_once() -> None:

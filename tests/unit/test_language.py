@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import time
+from functools import partial
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from chatsvc.domain.language import is_tag, primary
+from tests.speed import within
 
 
 @pytest.mark.parametrize(
@@ -49,10 +50,8 @@ def test_what_is_taken_is_ascii_without_white_space(text: str) -> None:
 
 
 def test_no_text_keeps_the_check_busy() -> None:
-    started = time.perf_counter()
     for text in ("a-" * 64, "en-" + "a-" * 62, "en" + "-abc" * 31, "en" + "-1abc" * 25 + "!", "en-x" + "-a" * 62 + "!", "a" * 1_000_000):
-        is_tag(text)
-    assert time.perf_counter() - started < 0.5
+        assert within(0.05, partial(is_tag, text))
 
 
 def test_the_primary_language_is_what_stands_first_in_lower_case() -> None:

@@ -33,7 +33,7 @@ _ANSWERED = re.compile(
     r"\A[>\s]*+(?:[-*+]\s++)?[*_]{0,3}(?:(?:answer|cevap|yan[ıi]t)\s*+\d{0,4}\s*+[:.)]|[ac]\s*+\d{0,4}\s*+:)[*_]{0,3}\s*+(.*)",
     re.IGNORECASE,
 )
-_FRAMED = re.compile(r"([-=~*])\1++\s*+(\w.{0,60}?)\s*\1{2,}")  # --- Prices ---
+_FRAMED = re.compile(r"\A([-=~*])\1++\s*+(\w.{0,60}?)\s*\1{2,}")  # --- Prices ---
 _RULE = re.compile(r"[\s|:+=-]+")  # below the heads of a table
 _BOLD_QUESTION = re.compile(
     r"\A[>\s]*+(?:[-*+]\s++)?(\*\*|__)(?=\S)([^*_]{1,200}\?)\1[:\s]*+(.*)"

@@ -13,9 +13,9 @@ from chatsvc.domain.knowledge_files.prices import Price, is_price, price_of
 _SHORTEST = 3  # characters of a line without a letter that may say something
 _LIST_NAME = range(1, 4)  # words of a line that names a list
 _NAME_WORDS, _MORE_LINES = 8, 2  # words of a line that names the price below it, and lines about it that follow
-_ORNAMENTS = re.compile(r"(?<=\?)[^\w\"'”’»)]+\Z|\A[^\w¿¡\"'“‘«(₺$€£#%+-]+|[^\w?!.)%\"'”’»₺$€£+…]+\Z")
-_TRAIL = re.compile(r"[\w .-]{1,40}(?:\s*[>›»→]\s*[\w .-]{1,60}){1,5}")  # the way to a page, as "Home > Services"
-_TITLE = re.compile(r"\s+(?:[-–—|:·•»]|::)\s+")
+_ORNAMENTS = re.compile(r"(?<=\?)[^\w\"'”’»)]{1,40}\Z|\A[^\w¿¡\"'“‘«(₺$€£#%+-]+|[^\w?!.)%\"'”’»₺$€£+…]{1,40}\Z")
+_TRAIL = re.compile(r"\A[\w\s.-]{1,40}(?:[>›»→][\w\s.-]{1,60}){1,5}")  # the way to a page, as "Home > Services"
+_TITLE = re.compile(r"(?<!\s)\s++(?:[-–—|:·•»]|::)\s++")
 _BLANK = ("line", "")
 
 
