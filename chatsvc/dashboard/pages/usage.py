@@ -115,9 +115,8 @@ def _cards(page: Page, report: QualityReport) -> list[Card]:
 def _counted(page: Page, key: str, now: Quality, before: Quality, note: str = "") -> Card:
     value, earlier = getattr(now, key), getattr(before, key)
     change = formats.percent((value - earlier) / earlier, page.language) if earlier else ""
-    return Card(
-        key, formats.number(value, page.language), formats.number(earlier, page.language), f"+{change}" if value > earlier else change, note
-    )
+    sign = "+" if change and value > earlier else ""
+    return Card(key, formats.number(value, page.language), formats.number(earlier, page.language), f"{sign}{change}", note)
 
 
 def _share(page: Page, now: Quality) -> str:
