@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING
 from chatsvc.domain import keys as key_rules
 from chatsvc.domain.allowance import Allowance, HeldMessage
 from chatsvc.domain.limiter import AccountVersion
-from chatsvc.domain.models import Account, ApiKey, Bot
+from chatsvc.domain.models import Account, ApiKey, Bot, ConversationKey, HistoryMessage
 from chatsvc.store import accounts, keys
 from chatsvc.store.database import Database, StoreUnavailable
-from chatsvc.usecases.history_cache import HistoryCache
 
 if TYPE_CHECKING:
     from chatsvc.store.exchanges import Counts
@@ -85,7 +84,8 @@ class AccountCache:
         self._accounts: dict[str, AccountState] = {}
         self._key_generation = 0
         self.key_uses: dict[str, int] = {}
-        self.histories = HistoryCache()
+        # Words of turns without an answer: context of the next turn, never stored (DECISIONS.md section 1).
+        self.unanswered: dict[ConversationKey, list[HistoryMessage]] = {}
 
     async def key(self, secret: str) -> ApiKey | None:
         """Look up an API key; raises StoreUnavailable. A malformed one is unknown without a query."""
@@ -136,17 +136,17 @@ class AccountCache:
             self._accounts.setdefault(holding.account.id, AccountState(holding))
 
     def invalidate(self, account_id: str) -> None:
-        """Invalidate the account's cached pages and conversation histories."""
+        """Invalidate the account's cached pages, and drop all unanswered words."""
         state = self._accounts.get(account_id)
         if state is not None:
             state.pages = {}
-        self.histories.clear()
+        self.unanswered.clear()
 
     def remove_account(self, account_id: str) -> None:
-        """Drop a deleted account, with all keys and histories."""
+        """Drop a deleted account, with all keys and unanswered words."""
         self._accounts.pop(account_id, None)
         self.invalidate_keys()
-        self.histories.clear()
+        self.unanswered.clear()
 
     async def flush_key_uses(self) -> None:
         """Write the keys' times of last use. After a fault they are kept for the next call."""

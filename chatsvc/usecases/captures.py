@@ -160,7 +160,6 @@ async def set_request(
     changed = await stored.set_request(services.db, request, caller.scope.accounts, change, services.clock())
     if changed is None:
         raise refusals.request_not_found(request=request)
-    services.account_cache.histories.clear()
     return changed
 
 
@@ -179,5 +178,4 @@ async def set_appointment(
     changed = await stored.set_appointment(services.db, appointment, caller.scope.accounts, change, services.clock())
     if changed is None:
         raise refusals.appointment_not_found(appointment=appointment)
-    services.account_cache.histories.clear()
     return changed

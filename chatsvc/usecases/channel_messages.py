@@ -20,7 +20,7 @@ from chatsvc.domain import hand_off, profiles, times
 from chatsvc.domain.channels import ACTIVE, PLATFORMS, START, first_delivery
 from chatsvc.domain.errors import ProblemError
 from chatsvc.domain.hand_off import BOT, WAITING
-from chatsvc.domain.models import MAY_SEND, Bot, Exchange, SendMessage
+from chatsvc.domain.models import MAY_SEND, Bot, ConversationKey, Exchange, SendMessage
 from chatsvc.engines import EngineError
 from chatsvc.store import channel_messages as stored
 from chatsvc.store import conversations, incoming_messages
@@ -29,7 +29,6 @@ from chatsvc.store.incoming_messages import NewMessage, StoredMessage
 from chatsvc.usecases import turns, unanswered
 from chatsvc.usecases.account_cache import AccountState
 from chatsvc.usecases.conversation_locks import Busy
-from chatsvc.usecases.history_cache import ConversationKey
 from chatsvc.usecases.services import Services
 from chatsvc.usecases.turns import MessageRequest
 
@@ -257,12 +256,11 @@ async def _reply(turn: _ChannelTurn, before: str = "") -> None:
     accepted = accepted._replace(deadline=turn.deadline)
     try:
         tier, engine = turns.engine_of(services, bot)
-        reply, context = await turns.ask(request, accepted, tier, engine)
+        reply, history = await turns.ask(request, accepted, tier, engine)
         if before:
             reply = replace(reply, text=f"{before}\n\n{reply.text}")
         exchange = Exchange(bot.id, message.user_id, message.channel, message.text, reply.text, services.clock())
-        if not await turns.record(request, accepted, context, exchange, reply, tier):
-            services.account_cache.histories.drop(turn.conversation)
+        await turns.record(request, accepted, history, exchange, reply, tier)
     except EngineError as fault:
         if fault.reason != "no_answer":
             log.warning("bot %s gave no reply: %s", bot.id, fault)
@@ -286,7 +284,6 @@ async def _say(turn: _ChannelTurn, key: str, handling: str | None = None, *, tex
 async def _write(turn: _ChannelTurn, said: NoticeSentence | None, handling: str | None = None) -> bool:
     is_settled = await stored.settle(turn.services.db, turn.message.number, said, handling, sends_mail=turn.services.sends_mail)
     turn.state.pages = {}
-    turn.services.account_cache.histories.drop(turn.conversation)
     return is_settled
 
 

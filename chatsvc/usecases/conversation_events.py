@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 
-from chatsvc.usecases.history_cache import ConversationKey
+from chatsvc.domain.models import ConversationKey
 
 TYPING_S = 6.0
 RENEW_S = 1.0  # a mark is not renewed more often

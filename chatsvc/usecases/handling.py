@@ -15,7 +15,7 @@ from chatsvc.domain.captures import MOST_A_DAY
 from chatsvc.domain.channels import NEEDS_SECRET, PAUSED, WHATSAPP, first_delivery
 from chatsvc.domain.hand_off import OPERATOR, WAITING
 from chatsvc.domain.mails import STOPPED
-from chatsvc.domain.models import Bot, Conversation, HistoryMessage
+from chatsvc.domain.models import Bot, Conversation, ConversationKey, HistoryMessage
 from chatsvc.domain.times import DAY_MS
 from chatsvc.store import conversations, owners, whatsapp
 from chatsvc.store import handling as stored
@@ -23,7 +23,6 @@ from chatsvc.store import operators as stored_operators
 from chatsvc.store.channel_messages import NoticeSentence
 from chatsvc.store.handling import Handler, OperatorMessage
 from chatsvc.usecases import accounts, captures, channel_messages, operators, turns, visitor_addresses
-from chatsvc.usecases.history_cache import ConversationKey
 from chatsvc.usecases.messages import FALLBACK
 from chatsvc.usecases.services import Services
 
@@ -227,7 +226,7 @@ def _existing(found: T | None, conversation: str) -> T:
 
 
 def _changed(services: Services) -> Callable[[object], None]:
-    """Return the callback of a commit. It drops the cached history and wakes those who wait for the conversation."""
+    """Return the callback of a commit. It wakes those who wait for the conversation."""
 
     def applied(result: object) -> None:
         match result:
@@ -245,6 +244,5 @@ def _given_back(services: Services, conversation: ConversationKey, done: bool) -
 
 
 def _apply(services: Services, conversation: ConversationKey) -> None:
-    services.account_cache.histories.drop(conversation)
     services.events.stop_typing(conversation, "operator")
     services.events.notify(conversation)

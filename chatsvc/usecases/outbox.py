@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from chatsvc import background
 from chatsvc.domain.channels import ACTIVE, PLATFORMS
+from chatsvc.domain.models import ConversationKey
 from chatsvc.domain.outgoing import OutgoingPart
 from chatsvc.outbound.sending import NotConnected, RetryLater, SendingRefused, SendingUncertain
 from chatsvc.store import outbox as stored
@@ -23,7 +24,6 @@ from chatsvc.store.database import StoreUnavailable
 from chatsvc.store.outbox import OutgoingMessage
 from chatsvc.usecases.channel_messages import digest_of
 from chatsvc.usecases.channel_secrets import OpenChannel
-from chatsvc.usecases.history_cache import ConversationKey
 from chatsvc.usecases.outbox_queue import OutboxQueue, PlatformSender
 
 if TYPE_CHECKING:

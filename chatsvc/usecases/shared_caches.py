@@ -1,4 +1,4 @@
-"""Caches of accounts, histories, indexes and channels for one of several processes.
+"""Caches of accounts, indexes and channels for one of several processes.
 
 Data that others may change is kept by version, or read from the store each time.
 """
@@ -16,21 +16,12 @@ from chatsvc.domain.models import ApiKey, Bot
 from chatsvc.engines import Knowledge
 from chatsvc.store import accounts, keys, knowledge
 from chatsvc.store import channels as stored_channels
-from chatsvc.store.conversations import ConversationHistory
 from chatsvc.store.database import Connection, Database, Unit, Versioned
 from chatsvc.usecases.account_cache import AccountCache, AccountState, RequestCount
 from chatsvc.usecases.channel_secrets import ChannelCache, OpenChannel, opened
-from chatsvc.usecases.history_cache import ConversationKey, HistoryCache
 from chatsvc.usecases.knowledge_cache import KnowledgeCache
 
 ReadVersioned = Callable[[str, Unit[Any]], Awaitable[Versioned]]
-
-
-class NoHistories(HistoryCache):
-    """A cache that keeps nothing: the next message of a conversation may be answered by another process."""
-
-    def put(self, conversation: ConversationKey, history: ConversationHistory, since: int, generation: int) -> None:
-        """See HistoryCache.put."""
 
 
 class SharedAccounts(AccountCache):
@@ -41,7 +32,6 @@ class SharedAccounts(AccountCache):
 
     def __init__(self, db: Database, versioned: ReadVersioned) -> None:
         super().__init__(db)
-        self.histories = NoHistories()
         self._versioned = versioned
         self._owners: dict[bytes, str] = {}  # accounts of keys, which never change
         self._requests: WeakValueDictionary[str, RequestCount] = WeakValueDictionary()

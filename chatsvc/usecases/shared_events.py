@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from chatsvc.domain.models import ConversationKey
 from chatsvc.store.database import ProcessNotices
 from chatsvc.usecases.conversation_events import ConversationEvents
-from chatsvc.usecases.history_cache import ConversationKey
 
 NEWS, TYPING, TYPED = "news", "typing", "typed"
 

@@ -15,7 +15,7 @@ from chatsvc.domain import hand_off, profiles, times, visitor_tokens, websites
 from chatsvc.domain.channels import ACTIVE, ANY_LINK, FEEDBACK, Channel, host_of
 from chatsvc.domain.limiter import Slot
 from chatsvc.domain.mails import address_digest
-from chatsvc.domain.models import Bot, Message
+from chatsvc.domain.models import Bot, ConversationKey, Message
 from chatsvc.domain.visitor_tokens import MAIL, SITE, VISITOR
 from chatsvc.store import channel_messages as stored
 from chatsvc.store import knowledge, mail_stops
@@ -23,7 +23,6 @@ from chatsvc.usecases import channel_messages
 from chatsvc.usecases.channel_messages import ArrivedMessage
 from chatsvc.usecases.channel_secrets import VISITORS
 from chatsvc.usecases.conversation_events import TYPING_S
-from chatsvc.usecases.history_cache import ConversationKey
 from chatsvc.usecases.services import Services
 
 WEB = "web"

@@ -86,7 +86,6 @@ class WhatsAppInbox:
             state.pages = {}
         for user_id in done.users:
             conversation = (channel.channel.bot_id, WHATSAPP, user_id)
-            services.account_cache.histories.drop(conversation)
             services.events.notify(conversation)
 
     def _begin(self, channel: OpenChannel, messages: Sequence[StoredMessage], last_key: str) -> None:

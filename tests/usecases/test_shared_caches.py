@@ -16,12 +16,11 @@ from chatsvc.domain.models import ApiKey, Entry
 from chatsvc.engines import Knowledge
 from chatsvc.store import accounts, bots, facts, keys, knowledge
 from chatsvc.store import channels as stored_channels
-from chatsvc.store.conversations import NO_HISTORY
 from chatsvc.store.database import Database
 from chatsvc.store.master_key import MasterKey
 from chatsvc.store.postgres.group_commit import PostgresDatabase
 from chatsvc.usecases.channel_secrets import VISITORS, new_web_secrets, seal
-from chatsvc.usecases.shared_caches import NoHistories, SharedAccounts, SharedChannels, SharedKnowledge
+from chatsvc.usecases.shared_caches import SharedAccounts, SharedChannels, SharedKnowledge
 from tests.fakes import START
 from tests.postgres import Postgres, open_store
 from tests.store.support import chat, furnish, ignore, new_bot, origin
@@ -137,12 +136,6 @@ async def test_a_change_of_knowledge_makes_a_new_version(on_postgres: PostgresDa
 async def version(db: PostgresDatabase) -> AccountVersion:
     """The present version of the account."""
     return (await db.versioned("account", lambda _: None)).version
-
-
-async def test_no_history_is_kept() -> None:
-    histories = NoHistories()
-    histories.put(("bot", "api", "visitor"), NO_HISTORY, 0, histories.generation)
-    assert histories.pop(("bot", "api", "visitor"), 0) is None
 
 
 def questions(found: Knowledge) -> set[str]:
