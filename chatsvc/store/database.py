@@ -122,10 +122,10 @@ class Database(Protocol):
         """Run `unit` on one consistent snapshot; raises StoreUnavailable and StoreFault."""
         ...
 
-    async def write(self, unit: Unit[T], applied: Callable[[T], None] | None = None) -> T:
+    async def write(self, unit: Unit[T]) -> T:
         """Run `unit` in a transaction and return once it is durable. Raises StoreUnavailable, StoreFault and the unit's exception.
 
-        `applied` is called with the result right after the commit, in the order of the commits, even if the caller was cancelled.
+        Callers go on in the order of the commits. A unit is run even if its caller was cancelled.
         """
         ...
 
@@ -165,18 +165,6 @@ def writes(unit: Callable[Concatenate[Connection, P], T]) -> Operation[P, T]:
     @wraps(unit)
     def operation(db: Database, /, *arguments: P.args, **named: P.kwargs) -> Coroutine[Any, Any, T]:
         return db.write(lambda connection: unit(connection, *arguments, **named))
-
-    return operation
-
-
-def told(
-    unit: Callable[Concatenate[Connection, P], T],
-) -> Callable[Concatenate[Database, Callable[[T], None], P], Coroutine[Any, Any, T]]:
-    """Make an operation of a unit that writes. After the database comes a function that is told the result right after the commit."""
-
-    @wraps(unit)
-    def operation(db: Database, applied: Callable[[T], None], /, *arguments: P.args, **named: P.kwargs) -> Coroutine[Any, Any, T]:
-        return db.write(lambda connection: unit(connection, *arguments, **named), applied)
 
     return operation
 

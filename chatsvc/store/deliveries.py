@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from chatsvc.store import mail_notices
 from chatsvc.store.database import Connection, Database, writes
-from chatsvc.store.webhook_events import ATTEMPTED, KEPT, NEW_ATTEMPT, Event, add_event, attempt_id
+from chatsvc.store.webhook_events import ATTEMPTED, KEPT, NEW_ATTEMPT, Event, add_event
 from chatsvc.store.webhooks import Webhook, find_in
 
 EVENT = "number, bot_id, event, record_id, data, created_at, follows"
@@ -82,7 +82,7 @@ def _record(
     None for one that cannot be sent and is recorded as failed.
     """
     webhook, refusal = standing
-    attempt, delivery_id = attempt_id(now), str(uuid.uuid4())
+    attempt, delivery_id = str(uuid.uuid4()), str(uuid.uuid4())
     url = webhook.url if webhook else None
     body, signature = b"", ""
     if webhook and url and not refusal:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from chatsvc.domain.models import ApiKey
-from chatsvc.store.database import Connection, Database, Together, reads, told, writes
+from chatsvc.store.database import Connection, Database, Together, reads, writes
 from chatsvc.store.owners import ACCOUNT_IN_SCOPE, SOME_ACCOUNTS, Accounts, listed
 
 _COLUMNS = "id, account_id, label, prefix, created_at, expires_at, revoked_at, last_used_at"
@@ -54,7 +54,7 @@ def page(connection: Connection, accounts: Accounts, limit: int, after: tuple[in
     return [ApiKey(*row) for row in rows]
 
 
-@told
+@writes
 def revoke(connection: Connection, key_id: str, accounts: Accounts, now: int) -> ApiKey | None:
     """Revoke a key of these accounts (None for all) for good, the first time counts. None where there is none."""
     row = connection.execute(_REVOKE, (listed(accounts), now, key_id)).fetchone()

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from chatsvc.domain.actors import Actor
 from chatsvc.domain.knowledge_changes import ChangeContent, ChangeOrigin, KnowledgeChange
 from chatsvc.domain.models import Entry
-from chatsvc.store.database import Connection, reads, told
+from chatsvc.store.database import Connection, reads, writes
 
 MOST_CHANGES = 500
 MOST_BYTES = 16 * 1024 * 1024  # compressed; the newest change is kept however large it is
@@ -189,7 +189,7 @@ def find(connection: Connection, bot_id: str, change_id: str) -> ChangeContent |
     return ChangeContent(_change(row[:-1]), [one.entry for one in before.entries], [one.entry for one in after.entries])
 
 
-@told
+@writes
 def undo(connection: Connection, bot_id: str, change_id: str, origin: ChangeOrigin) -> bool:
     """Put the rows before a change back, as a change of its own. False where there is none. Raises NotUndoable."""
     row = connection.execute(

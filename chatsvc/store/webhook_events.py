@@ -8,7 +8,6 @@ an outcome is in flight, or was interrupted by a crash.
 
 from __future__ import annotations
 
-import os
 import uuid
 from typing import NamedTuple
 
@@ -48,7 +47,7 @@ def fail_pending(connection: Connection, bot_id: str, now: int, error: str = "we
     connection.executemany("UPDATE webhook_events SET state = 1 WHERE number = ?", pending)
     connection.executemany(
         f"INSERT INTO webhook_attempts ({NEW_ATTEMPT}) VALUES (?, ?, ?, ?, NULL, x'', ?, 0, ?, 0, NULL, NULL)",
-        [(attempt_id(now), number, bot_id, str(uuid.uuid4()), now, error) for (number,) in pending],
+        [(str(uuid.uuid4()), number, bot_id, str(uuid.uuid4()), now, error) for (number,) in pending],
     )
     return len(pending)
 
@@ -103,9 +102,3 @@ async def interrupt(db: Database) -> int:
         ).rowcount
 
     return await db.write(unit)
-
-
-def attempt_id(now: int) -> str:
-    """Make a UUID of version 7, which begins with the time. New ones are neighbours in the index, in half as many pages."""
-    by_chance = os.urandom(9).hex()
-    return f"{now >> 16:08x}-{now & 0xFFFF:04x}-7{by_chance[:3]}-8{by_chance[3:6]}-{by_chance[6:]}"

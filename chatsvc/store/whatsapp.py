@@ -17,9 +17,8 @@ from chatsvc.domain.channels import WHATSAPP
 from chatsvc.domain.hand_off import BOT
 from chatsvc.domain.whatsapp import PHONE, WhatsAppAddress, WhatsAppMove, precedes
 from chatsvc.store import day_counts, search
-from chatsvc.store.database import Connection, Database, Together, reads, told
+from chatsvc.store.database import Connection, Database, Together, reads, writes
 from chatsvc.store.day_counts import DayCount
-from chatsvc.store.exchanges import id_by_time
 from chatsvc.store.incoming_messages import NewMessage, StoredMessage, addressed, store_one
 
 PHONE_OPERATOR = "phone"  # who has a conversation that the owner answers in the app
@@ -81,7 +80,7 @@ def _store(connection: Connection, callback: ReceivedCallback, now: int) -> Stor
     return StoredCallback(messages, users)
 
 
-receive = told(_store)
+receive = writes(_store)
 
 
 def _receive(connection: Connection, one: AddressedMessage, now: int) -> StoredMessage | None:
@@ -171,7 +170,7 @@ def _echo(connection: Connection, one: AddressedMessage, sent: bytes, now: int) 
         return None
     connection.execute("INSERT INTO incoming_keys (digest, bot_id, created_at) VALUES (?, ?, ?)", (m.digest, m.bot_id, m.at))
     user_id = _user(connection, m.bot_id, one.addresses) or uuid.uuid4().hex
-    conversation = addressed(connection, m._replace(user_id=user_id), id_by_time(m.at)).number
+    conversation = addressed(connection, m._replace(user_id=user_id), str(uuid.uuid4())).number
     _lead(connection, m.bot_id, conversation, one.addresses, now)
     connection.execute(
         """

@@ -82,16 +82,16 @@ def _new(arrived: ArrivedMessage) -> NewMessage:
     return NewMessage(a.account_id, a.bot_id, a.channel, a.user_id, a.text, digest, a.at, a.page_host, a.kind, a.most_new)
 
 
-def _applied(services: Services, account_id: str, message: StoredMessage) -> None:
+def _arrived(services: Services, account_id: str, message: StoredMessage | None) -> StoredMessage | None:
     """Drop what is cached of the account, and wake those who wait for the conversation."""
-    if not message.is_new:
-        return
-    state = services.account_cache.cached(account_id)
-    if state is not None:
-        state.pages = {}
-    conversation = (message.bot_id, message.channel, message.user_id)
-    services.events.stop_typing(conversation, "visitor")
-    services.events.notify(conversation)
+    if message is not None:
+        state = services.account_cache.cached(account_id)
+        if state is not None:
+            state.pages = {}
+        conversation = (message.bot_id, message.channel, message.user_id)
+        services.events.stop_typing(conversation, "visitor")
+        services.events.notify(conversation)
+    return message
 
 
 async def receive(services: Services, arrived: ArrivedMessage) -> StoredMessage | None:
@@ -99,22 +99,13 @@ async def receive(services: Services, arrived: ArrivedMessage) -> StoredMessage 
 
     Raises TooManyConversations.
     """
-
-    def applied(message: StoredMessage | None) -> None:
-        if message is not None:
-            _applied(services, arrived.account_id, message)
-
-    return await incoming_messages.store(services.db, _new(arrived), applied)
+    return _arrived(services, arrived.account_id, await incoming_messages.store(services.db, _new(arrived)))
 
 
 async def receive_several(services: Services, arrived: Sequence[ArrivedMessage]) -> list[StoredMessage | None]:
     """Store messages of one account that came together, which have no limit; see receive."""
-
-    def applied(messages: list[StoredMessage]) -> None:
-        for message in messages:
-            _applied(services, arrived[0].account_id, message)
-
-    return await incoming_messages.store_several(services.db, [_new(one) for one in arrived], applied) if arrived else []
+    stored = await incoming_messages.store_several(services.db, [_new(one) for one in arrived]) if arrived else []
+    return [_arrived(services, arrived[0].account_id, message) for message in stored]
 
 
 async def answer(services: Services, account_id: str, message: StoredMessage) -> None:

@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
 from typing import TypeVar
 
 from chatsvc.domain import refusals
@@ -44,8 +42,8 @@ async def take(services: Services, caller: Caller, *, conversation: str, email: 
         if found.handling == OPERATOR and not yes and not _is_same(found, handler):
             raise refusals.conversation_taken(conversation=conversation, operator=found.operator_name or "?")
 
-    taken = await stored.take(services.db, _changed(services), caller.scope.accounts, conversation, handler, services.clock(), check)
-    return _existing(taken, conversation)
+    taken = await stored.take(services.db, caller.scope.accounts, conversation, handler, services.clock(), check)
+    return _changed(services, _existing(taken, conversation))
 
 
 async def reply(
@@ -71,8 +69,9 @@ async def reply(
     given = await visitor_addresses.to_mail(services, caller, conversation)
     # One beyond the day's limit is queued all the same: it ends with its reason, where the visitor does not come back.
     mail_to = given.address if given and given.refusal != STOPPED else None
-    written = await stored.reply(services.db, _changed(services), caller.scope.accounts, conversation, said, handler, key, mail_to)
-    return _existing(written, conversation)
+    written = _existing(await stored.reply(services.db, caller.scope.accounts, conversation, said, handler, key, mail_to), conversation)
+    _changed(services, written.conversation)
+    return written
 
 
 async def release(services: Services, caller: Caller, *, conversation: str, yes: bool = False) -> Conversation:
@@ -96,8 +95,8 @@ async def release(services: Services, caller: Caller, *, conversation: str, yes:
             raise refusals.conversation_taken(conversation=conversation, operator=found.operator_name or "?")
         return said
 
-    released = await stored.release(services.db, _changed(services), caller.scope.accounts, conversation, notice)
-    return _existing(released, conversation)
+    released = await stored.release(services.db, caller.scope.accounts, conversation, notice)
+    return _changed(services, _existing(released, conversation))
 
 
 async def show_typing(services: Services, caller: Caller, *, conversation: str) -> Conversation:
@@ -121,7 +120,8 @@ async def return_overdue(services: Services) -> int:
             continue
         waited = conversation.handling == WAITING
         sentence = await (_nobody_came if waited else _notice)(services, bot, conversation, said)
-        await stored.give_back(services.db, partial(_given_back, services, key_of(conversation)), conversation, sentence)
+        if await stored.give_back(services.db, conversation, sentence):
+            _changed(services, conversation)
         account.pages = {}
     return len(found)
 
@@ -225,24 +225,8 @@ def _existing(found: T | None, conversation: str) -> T:
     return found
 
 
-def _changed(services: Services) -> Callable[[object], None]:
-    """Return the callback of a commit. It wakes those who wait for the conversation."""
-
-    def applied(result: object) -> None:
-        match result:
-            case Conversation() as conversation:
-                _apply(services, key_of(conversation))
-            case OperatorMessage(conversation=conversation):
-                _apply(services, key_of(conversation))
-
-    return applied
-
-
-def _given_back(services: Services, conversation: ConversationKey, done: bool) -> None:
-    if done:
-        _apply(services, conversation)
-
-
-def _apply(services: Services, conversation: ConversationKey) -> None:
-    services.events.stop_typing(conversation, "operator")
-    services.events.notify(conversation)
+def _changed(services: Services, conversation: Conversation) -> Conversation:
+    """Wake those who wait for a conversation that has changed, and return it."""
+    services.events.stop_typing(key_of(conversation), "operator")
+    services.events.notify(key_of(conversation))
+    return conversation

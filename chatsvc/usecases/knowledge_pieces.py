@@ -142,7 +142,8 @@ async def put(
         source, [*entries, *(one for one in compared.removed if one.id in keep)], [Synonyms(words, source) for words in synonyms]
     )
     origin = knowledge.origin_of(services, caller)
-    (replaced,) = await stored.replace(services.db, lambda _: services.knowledge.invalidate(chatbot.id), chatbot.id, [file], origin)
+    (replaced,) = await stored.replace(services.db, chatbot.id, [file], origin)
+    services.knowledge.invalidate(chatbot.id)
     return AddedFile(source, len(file.entries), replaced)
 
 
@@ -150,7 +151,8 @@ async def remove_source(services: Services, caller: Caller, *, bot: str, source:
     """Remove all entries and synonyms of a source; raises `source_not_found`."""
     _, chatbot = await bots.resolve(services, caller, bot)
     origin = knowledge.origin_of(services, caller)
-    gone = await stored.remove_source(services.db, lambda _: services.knowledge.invalidate(chatbot.id), chatbot.id, source, origin)
+    gone = await stored.remove_source(services.db, chatbot.id, source, origin)
+    services.knowledge.invalidate(chatbot.id)
     if not gone:
         raise refusals.source_not_found(source=source)
     return AddedFile(source, 0, gone)

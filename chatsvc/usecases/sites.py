@@ -141,7 +141,8 @@ async def apply(services: Services, caller: Caller, *, site: str) -> Site:
     """Apply the draft of a website; raises `site_without_draft`."""
     chatbot, found = await _resolve(services, caller, site)
     draft = await _draft(services, found)
-    await stored.apply(services.db, found, draft, origin_of(services, caller), lambda _: services.knowledge.invalidate(chatbot.id))
+    await stored.apply(services.db, found, draft, origin_of(services, caller))
+    services.knowledge.invalidate(chatbot.id)
     return (await _resolve(services, caller, site))[1]
 
 
@@ -157,5 +158,6 @@ async def discard(services: Services, caller: Caller, *, site: str) -> Site:
 async def remove(services: Services, caller: Caller, *, site: str) -> Site:
     """Remove a website with its entries."""
     chatbot, found = await _resolve(services, caller, site)
-    await stored.remove(services.db, found, origin_of(services, caller), lambda _: services.knowledge.invalidate(chatbot.id))
+    await stored.remove(services.db, found, origin_of(services, caller))
+    services.knowledge.invalidate(chatbot.id)
     return found

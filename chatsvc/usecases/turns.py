@@ -9,7 +9,6 @@ import json
 import logging
 import time
 from contextlib import suppress
-from functools import partial
 from typing import NamedTuple
 
 from chatsvc.domain import errors, times
@@ -221,16 +220,12 @@ async def record(
     """
     services, state = request.services, request.state
     cost, captured = cost_micro_usd(tier, reply.usage), _captured(request, accepted, history, reply)
-    written = await exchanges.record(
-        services.db,
-        _new_exchange(request, accepted, exchange, reply, cost=cost, captured=captured),
-        # Run at the commit, even if this task has been cancelled.
-        partial(state.apply_exchange, exchange.chatbot_id, accepted.reservation),
-    )
+    written = await exchanges.record(services.db, _new_exchange(request, accepted, exchange, reply, cost=cost, captured=captured))
     if written is None and request.stored is not None:
         return
     if written is None:
         raise errors.account_not_found() if await services.account_cache.account(state.account.id) is None else errors.chatbot_not_found()
+    state.apply_exchange(exchange.chatbot_id, accepted.reservation, written)
     services.tallies.spent(tier.name, state.account.plan or "none", reply.usage, cost)
     if captured and captured.tell:
         services.dispatcher.wake(exchange.chatbot_id)

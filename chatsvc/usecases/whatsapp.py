@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
-from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING
 
@@ -71,14 +70,15 @@ class WhatsAppInbox:
             [_status(bot_id, one) for one in callback.statuses],
             callback.moves,
         )
-        done = await whatsapp.receive(services.db, partial(self._applied, channel), arrived, services.clock())
+        done = await whatsapp.receive(services.db, arrived, services.clock())
+        self._drop_caches(channel, done)
         keys = {digest_of(bot_id, WHATSAPP, one.key): one.key for one in callback.messages}
         messages = sorted(done.messages.items(), key=lambda item: (item[1].user_id, item[1].at, item[1].number))
         for _, of_visitor in groupby(messages, key=lambda item: item[1].user_id):
             new = list(of_visitor)
             self._begin(channel, [message for _, message in new], keys[new[-1][0]])
 
-    def _applied(self, channel: OpenChannel, done: StoredCallback) -> None:
+    def _drop_caches(self, channel: OpenChannel, done: StoredCallback) -> None:
         """Drop what is cached of the changed conversations, and wake those who wait for them."""
         services = self._services
         state = services.account_cache.cached(channel.account_id)

@@ -134,7 +134,7 @@ async def test_keys_are_kept_for_eight_days(visitor: Visitor, caller: Caller, cl
     await visitor.say("another key")
     digest = channel_messages.digest_of(caller.bot, "web", "k")
     new = incoming_messages.NewMessage(caller.account, caller.bot, "web", "else", "hello", digest[::-1], clock())
-    assert await incoming_messages.store(caller.app.services.db, new, lambda _: None)
+    assert await incoming_messages.store(caller.app.services.db, new)
 
 
 @pytest.mark.parametrize(

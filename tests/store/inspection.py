@@ -66,7 +66,7 @@ async def insert(app: App, table: str, columns: str, rows: Iterable[Sequence[obj
     )
 
 
-async def add_events(db: Database, *events: tuple[Event, str | None], applied: Callable[[object], None] | None = None) -> None:
+async def add_events(db: Database, *events: tuple[Event, str | None]) -> None:
     """Write pending events in one transaction. Each names the event before it."""
 
     def unit(connection: Connection) -> None:
@@ -75,7 +75,7 @@ async def add_events(db: Database, *events: tuple[Event, str | None], applied: C
             follows = numbers[before] if before else None
             numbers[event.event] = webhook_events.add_event(connection, event._replace(follows=follows), webhook_events.PENDING)
 
-    await db.write(unit, applied)
+    await db.write(unit)
 
 
 async def write_exchanges(db: Database, several: Iterable[exchanges.NewExchange]) -> None:

@@ -23,7 +23,7 @@ from chatsvc.store.conversation_view import Window
 from chatsvc.store.database import Database
 from chatsvc.store.search_queries import ConversationFilter, FoundConversations
 from tests.fakes import START
-from tests.store.support import chat, furnish, ignore
+from tests.store.support import chat, furnish
 
 pytestmark = pytest.mark.postgres
 
@@ -163,7 +163,7 @@ async def test_notes_and_views_go_with_the_visitor_and_views_with_the_operator(d
     await operators.remove(db, "ada")
     assert await left() == (1, 1)
     (place,) = await erasure.conversations(db, "v1", None)
-    while await erasure.some_of(db, place, ignore):
+    while await erasure.some_of(db, place):
         pass
     assert await left() == (0, 0)
 

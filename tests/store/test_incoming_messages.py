@@ -12,7 +12,7 @@ from chatsvc.store import incoming_messages
 from chatsvc.store.database import Database
 from chatsvc.store.incoming_messages import NewMessage
 from tests.fakes import START
-from tests.store.support import furnish, ignore, in_database, rows
+from tests.store.support import furnish, in_database, rows
 
 pytestmark = pytest.mark.postgres
 
@@ -41,7 +41,7 @@ def test_the_limit_of_a_day_counts_conversations_that_begin_and_no_others(tmp_pa
             message("a1", "v3", "k1", day=1, most=2),
         ):
             try:
-                said.append("stored" if await incoming_messages.store(db, m, ignore) else "erased")
+                said.append("stored" if await incoming_messages.store(db, m) else "erased")
             except TooManyConversations:
                 said.append("refused")
         return said

@@ -56,7 +56,7 @@ from chatsvc.store.inbox import InboxFilter
 from chatsvc.store.search_queries import ConversationFilter
 from chatsvc.store.sqlite.connection import SqliteConnection
 from tests.fakes import START
-from tests.store.support import furnish, ignore, in_database, new_exchange, origin
+from tests.store.support import furnish, in_database, new_exchange, origin
 
 pytestmark = pytest.mark.sqlite
 
@@ -156,15 +156,15 @@ QUESTIONS: dict[str, Callable[[Database], Awaitable[object]]] = {
     "the events of a bot that failed": lambda db: attempts.failed_since(db, None, "bot", START, 0),
     "changing a request": lambda db: captures.set_request(db, "id", ["account"], CaptureChange("done", "note", "id"), START),
     "changing an appointment": lambda db: captures.set_appointment(db, "id", ["account"], CaptureChange("done", "note", "id"), START),
-    "revoking a key": lambda db: keys.revoke(db, ignore, "id", None, START),
+    "revoking a key": lambda db: keys.revoke(db, "id", None, START),
     "the use of keys": lambda db: keys.note_use(db, {"id": START}),
-    "an account with its bots": lambda db: accounts.hold(db, ignore, "account"),
-    "changing an account": lambda db: accounts.update(db, ignore, "account", {"name": "new"}),
+    "an account with its bots": lambda db: accounts.hold(db, "account"),
+    "changing an account": lambda db: accounts.update(db, "account", {"name": "new"}),
     **{f"the owner of: {kind}": owner_of(kind) for kind in sorted(owners.KINDS)},
     "an answer under an idempotency key": lambda db: exchanges.answered(db, "account", "key", START),
-    "an exchange": lambda db: exchanges.record(db, new_exchange(key="key 2", at=START + 100), ignore),
+    "an exchange": lambda db: exchanges.record(db, new_exchange(key="key 2", at=START + 100)),
     "the entries of a bot": lambda db: knowledge.entries(db, "bot"),
-    "replacing a file of knowledge": lambda db: knowledge.replace(db, ignore, "bot", [FILE], origin()),
+    "replacing a file of knowledge": lambda db: knowledge.replace(db, "bot", [FILE], origin()),
     "the entries and synonyms of a bot": lambda db: knowledge.whole(db, "bot"),
     "noting a question without an answer": lambda db: unanswered.note(
         db, "bot", unanswered.AskedQuestion("folded", "question", "en", ("api", "v")), START
@@ -181,11 +181,11 @@ QUESTIONS: dict[str, Callable[[Database], Awaitable[object]]] = {
     "a session": lambda db: sessions.find(db, b"digest"),
     "the sessions of an operator": lambda db: sessions.of_operator(db, "id"),
     "ending a session": lambda db: sessions.remove(db, "id", "operator"),
-    "removing an entry": lambda db: knowledge.remove(db, ignore, "bot", "id", origin()),
+    "removing an entry": lambda db: knowledge.remove(db, "bot", "id", origin()),
     "an entry of a bot": lambda db: knowledge.find(db, "bot", "id"),
     "changes to knowledge": lambda db: knowledge_changes.page(db, "bot", 20),
     "a change to knowledge": lambda db: knowledge_changes.find(db, "bot", "id"),
-    "taking a change to knowledge back": lambda db: knowledge_changes.undo(db, ignore, "bot", "id", origin()),
+    "taking a change to knowledge back": lambda db: knowledge_changes.undo(db, "bot", "id", origin()),
 }
 
 
@@ -197,7 +197,7 @@ def furnished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     async def fill(db: Database) -> None:
         await furnish(db)
         for i in range(30):
-            await exchanges.record(db, new_exchange(user_id=f"v{i}", at=START + i, key=f"key {i}"), ignore)
+            await exchanges.record(db, new_exchange(user_id=f"v{i}", at=START + i, key=f"key {i}"))
         await search.index(db, lambda text: text.contents)
 
     in_database(path, fill)
@@ -310,13 +310,13 @@ def test_the_sweep_of_a_deleted_account_searches_by_indexes(furnished: Path) -> 
 
 def expire(db: Database, table: str) -> Awaitable[object]:
     """One batch of old rows."""
-    return retention.expire(db, table, START + 10, START, ignore)
+    return retention.expire(db, table, START + 10, START)
 
 
 PLACE = erasure.OwnedConversation("account", "bot", "api", "v1")
 OVER_ALL_BOTS: dict[str, Callable[[Database], Awaitable[object]]] = {
     "the conversations of a visitor": lambda db: erasure.conversations(db, "v1", None),
-    "erasing a conversation": lambda db: erasure.some_of(db, PLACE, ignore),
+    "erasing a conversation": lambda db: erasure.some_of(db, PLACE),
     **{f"old {table}": partial(expire, table=table) for table in retention.RULES},
     "the questions of a visitor": lambda db: unanswered.erase(db, "bot", "asker of bot"),
     "questions that were not masked": lambda db: unanswered.unmasked(db, 10),

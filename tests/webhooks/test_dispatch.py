@@ -451,7 +451,8 @@ async def test_no_wake_up_is_lost_while_queues_end(caller: Caller) -> None:
         await asyncio.sleep(random.uniform(0, 0.5))
 
         first, second = (Event(0, bot, f"{number}{letter}", "r", "{}", 0) for letter in "ab")
-        await add_events(db, (first, None), (second, first.event), applied=lambda _: sender.wake(bot))
+        await add_events(db, (first, None), (second, first.event))
+        sender.wake(bot)
 
     await asyncio.gather(*map(capture, range(600)))
 

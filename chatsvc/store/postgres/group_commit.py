@@ -332,10 +332,10 @@ class PostgresDatabase:
 
         return await self.read(both)
 
-    async def write(self, unit: Unit[T], applied: Callable[[T], None] | None = None) -> T:
+    async def write(self, unit: Unit[T]) -> T:
         """See Database.write."""
         self._check_usable()
-        return await self.writer.run(unit, applied)
+        return await self.writer.run(unit)
 
     async def size(self) -> int:
         """See Database.size. The server's logs do not count."""
