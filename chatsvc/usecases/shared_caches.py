@@ -21,14 +21,12 @@ from chatsvc.usecases.account_cache import AccountCache, AccountState, RequestCo
 from chatsvc.usecases.channel_secrets import ChannelCache, OpenChannel, opened
 from chatsvc.usecases.knowledge_cache import KnowledgeCache
 
+# Reads with a unit, and the version of an account on the same snapshot.
 ReadVersioned = Callable[[str, Unit[Any]], Awaitable[Versioned]]
 
 
 class SharedAccounts(AccountCache):
-    """Keeps keys and accounts for requests, as long as the account has the version of which they were read.
-
-    `versioned` reads an account with its version on one snapshot.
-    """
+    """Keeps keys and accounts for requests, as long as the account has the version of which they were read."""
 
     def __init__(self, db: Database, versioned: ReadVersioned) -> None:
         super().__init__(db)
