@@ -6,12 +6,17 @@ store/postgres/ implement the protocols.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from functools import wraps
 from typing import Any, Concatenate, Generic, NamedTuple, ParamSpec, Protocol, TypeVar
 
 from chatsvc.domain.limiter import AccountVersion
 
+log = logging.getLogger(__name__)
+
+STORE_PAUSE_S = 1.0
 P = ParamSpec("P")
 T = TypeVar("T")
 Item = TypeVar("Item")
@@ -159,6 +164,15 @@ def reads(unit: Callable[Concatenate[Connection, P], T]) -> Operation[P, T]:
     return operation
 
 
+def quick(unit: Callable[[Connection, Item], T]) -> Callable[[Database, Item], Coroutine[Any, Any, T]]:
+    """Make an operation of a unit that reads with one short statement, and does not wait for long reads."""
+
+    def run(connection: Connection, items: list[Item]) -> list[T]:
+        return [unit(connection, item) for item in items]
+
+    return lambda db, item: db.read(Together(run, item))
+
+
 def writes(unit: Callable[Concatenate[Connection, P], T]) -> Operation[P, T]:
     """Make an operation of a unit that writes, in one transaction. It is called with the database in place of the connection."""
 
@@ -167,6 +181,18 @@ def writes(unit: Callable[Concatenate[Connection, P], T]) -> Operation[P, T]:
         return db.write(lambda connection: unit(connection, *arguments, **named))
 
     return operation
+
+
+async def until_written(write: Callable[[], Awaitable[None]], stops: Callable[[], bool], what: str) -> None:
+    """Write outcomes, again and again while the store cannot. Raises StoreUnavailable once the writer stops."""
+    while True:
+        try:
+            return await write()
+        except StoreUnavailable as fault:
+            if stops():
+                raise
+            log.error("outcomes of %s wait: %s", what, fault)
+            await asyncio.sleep(STORE_PAUSE_S)
 
 
 def assign(changes: Mapping[str, object], changeable: frozenset[str]) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import uuid
 from typing import NamedTuple
 
-from chatsvc.domain.channels import TooManyConversations
+from chatsvc.domain.channels import NewMessage, TooManyConversations
 from chatsvc.domain.times import DAY_MS
 from chatsvc.store import search
 from chatsvc.store.database import Connection, Database, writes
@@ -16,25 +16,6 @@ from chatsvc.store.database import Connection, Database, writes
 # Platforms deliver again for up to seven days.
 KEYS_MS = 8 * DAY_MS
 _CLEANED = 8  # old keys deleted with each new one
-
-
-class NewMessage(NamedTuple):
-    """A visitor's message as its channel brought it. `digest` is that of the key with which it was sent, `at` its time.
-
-    `kind` is None for a text, START for the beginning of a conversation, and else that of its content, such as "photo".
-    `most_new`: conversations that may begin on the channel in a UTC day, None for any number.
-    """
-
-    account_id: str
-    bot_id: str
-    channel: str
-    user_id: str
-    text: str
-    digest: bytes
-    at: int
-    source_page_host: str = ""
-    kind: str | None = None
-    most_new: int | None = None
 
 
 class StoredMessage(NamedTuple):

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from chatsvc.domain.knowledge_changes import ChangeOrigin
 from chatsvc.domain.models import Entry, Synonyms
 from chatsvc.store import knowledge_changes as changes
-from chatsvc.store.database import Connection, Database, Together, reads, writes
+from chatsvc.store.database import Connection, Database, quick, reads, writes
 from chatsvc.store.knowledge_changes import Rows, StoredEntry, StoredSynonyms
 
 _COLUMNS = "id, question, alt, answer, language, source"
@@ -43,10 +43,10 @@ class FromFile(NamedTuple):
 
 
 class Whole(NamedTuple):
-    """All entries and synonyms of a bot."""
+    """Entries and synonyms of a bot, as they are or before or after a change."""
 
     entries: Sequence[Entry]
-    synonyms: list[Synonyms]
+    synonyms: Sequence[Synonyms]
 
 
 def _entry(row: tuple[str, str, str, str, str, str | None]) -> Entry:
@@ -76,15 +76,10 @@ async def large(db: Database, least: int) -> list[str]:
     return await db.read(lambda connection: [bot_id for (bot_id,) in connection.execute(found, (least,))])
 
 
-async def version(db: Database, bot_id: str) -> int:
+@quick
+def version(connection: Connection, bot_id: str) -> int:
     """Return the number of the latest change of a bot's knowledge, 0 without any."""
-    return await db.read(Together(_versions, bot_id))
-
-
-def _versions(connection: Connection, bot_ids: list[str]) -> list[int]:
-    sql = "SELECT coalesce(max(number), 0) FROM knowledge_changes WHERE bot_id = ?"
-    found = {bot_id: connection.execute(sql, (bot_id,)).fetchone()[0] for bot_id in set(bot_ids)}
-    return [found[bot_id] for bot_id in bot_ids]
+    return int(connection.execute("SELECT coalesce(max(number), 0) FROM knowledge_changes WHERE bot_id = ?", (bot_id,)).fetchone()[0])
 
 
 @reads

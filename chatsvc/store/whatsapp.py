@@ -13,13 +13,13 @@ import uuid
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from chatsvc.domain.channels import WHATSAPP
+from chatsvc.domain.channels import WHATSAPP, NewMessage
 from chatsvc.domain.hand_off import BOT
 from chatsvc.domain.whatsapp import PHONE, WhatsAppAddress, WhatsAppMove, precedes
 from chatsvc.store import day_counts, search
-from chatsvc.store.database import Connection, Database, Together, reads, writes
+from chatsvc.store.database import Connection, quick, reads, writes
 from chatsvc.store.day_counts import DayCount
-from chatsvc.store.incoming_messages import NewMessage, StoredMessage, addressed, store_one
+from chatsvc.store.incoming_messages import StoredMessage, addressed, store_one
 
 PHONE_OPERATOR = "phone"  # who has a conversation that the owner answers in the app
 _MINUTE_MS = 60_000
@@ -239,24 +239,17 @@ def _status(connection: Connection, bot_id: str, status: NewStatus) -> str | Non
     return str(user_id)
 
 
-def _addresses(connection: Connection, visitors: list[tuple[str, str]]) -> list[WhatsAppAddress | None]:
-    return [_address(connection, *visitor) for visitor in visitors]
-
-
-def _address(connection: Connection, bot_id: str, user_id: str) -> WhatsAppAddress | None:
+@quick
+def address(connection: Connection, visitor: tuple[str, str]) -> WhatsAppAddress | None:
+    """Return the address by which a visitor (bot, user) is reached. The phone number, where it is known; the latest."""
     row = connection.execute(
         """
         SELECT a.kind, a.value FROM conversations c JOIN whatsapp_addresses a ON a.conversation = c.number
         WHERE c.bot_id = ? AND c.channel = ? AND c.user_id = ? ORDER BY a.is_current DESC, a.kind = ? DESC, a.number DESC LIMIT 1
         """,
-        (bot_id, WHATSAPP, user_id, PHONE),
+        (visitor[0], WHATSAPP, visitor[1], PHONE),
     ).fetchone()
     return WhatsAppAddress(*row) if row else None
-
-
-async def address(db: Database, bot_id: str, user_id: str) -> WhatsAppAddress | None:
-    """Return the address by which a visitor is reached. The phone number, where it is known; the latest."""
-    return await db.read(Together(_addresses, (bot_id, user_id)))
 
 
 @reads

@@ -104,7 +104,7 @@ async def show(
     typing = services.events.is_typing(handling.key_of(view.conversation), VISITOR)
     bot_id, channel, user_id = handling.key_of(view.conversation)
     until = await handling.writable_until(services, channel, conversation)
-    address = await whatsapp.address(services.db, bot_id, user_id) if channel == WHATSAPP else None
+    address = await whatsapp.address(services.db, (bot_id, user_id)) if channel == WHATSAPP else None
     mail_to = await visitor_addresses.to_mail(services, caller, conversation)
     spoken = language.spoken("", [HistoryMessage(message.role, message.content) for message in view.messages])
     return ShownConversation(

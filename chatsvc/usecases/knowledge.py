@@ -19,6 +19,7 @@ from chatsvc.domain.models import Bot, Entry, Synonyms
 from chatsvc.domain.paging import ResultPage
 from chatsvc.store import knowledge as stored
 from chatsvc.store import knowledge_changes as changes
+from chatsvc.store.bot_sync import FileChange
 from chatsvc.usecases import bots
 from chatsvc.usecases.services import Services
 
@@ -27,19 +28,11 @@ if TYPE_CHECKING:
     from chatsvc.engines.knowledge.search.index import KnowledgeIndex
 
 
-class AddedFile(NamedTuple):
-    """A file that was added. Its name, its entries, and how many earlier ones they replaced."""
-
-    source: str
-    entries: int
-    replaced: int
-
-
 class Addition(NamedTuple):
     """The files that one call added to a bot."""
 
     bot: str
-    files: list[AddedFile]
+    files: list[FileChange]
 
 
 class WholeKnowledge(NamedTuple):
@@ -75,7 +68,7 @@ async def add(services: Services, caller: Caller, *, bot: str, files: Sequence[d
     added = [from_file(file) for file in files]
     gone = await stored.replace(services.db, chatbot.id, added, origin_of(services, caller))
     services.knowledge.invalidate(chatbot.id)
-    done = [AddedFile(file.name, len(file.entries), replaced) for file, replaced in zip(added, gone, strict=True)]
+    done = [FileChange(file.name, len(file.entries), replaced) for file, replaced in zip(added, gone, strict=True)]
     return Addition(chatbot.id, done)
 
 

@@ -19,7 +19,6 @@ from chatsvc.domain.tallies import Tallies
 from chatsvc.domain.times import now_ms
 from chatsvc.outbound.egress import Egress
 from chatsvc.usecases.conversation_locks import ConversationLocks
-from chatsvc.usecases.daemon_threads import in_daemon_thread
 from chatsvc.usecases.leases import Leases
 
 if TYPE_CHECKING:
@@ -222,7 +221,7 @@ class Services:
 
     async def offload(self, work: Callable[[], T]) -> T:
         """Run long work in a thread, so that it does not block the event loop."""
-        return await in_daemon_thread(work)
+        return await background.in_daemon_thread(work)
 
     async def close(self) -> None:
         """End computations, an examination and deliveries in flight and close connections, where there are any."""

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from chatsvc.domain import hand_off, profiles, times, visitor_tokens, websites
-from chatsvc.domain.channels import ACTIVE, ANY_LINK, FEEDBACK, Channel, host_of
+from chatsvc.domain.channels import ACTIVE, ANY_LINK, FEEDBACK, Channel, NewMessage, host_of
 from chatsvc.domain.limiter import Slot
 from chatsvc.domain.mails import address_digest
 from chatsvc.domain.models import Bot, ConversationKey, Message
@@ -20,7 +20,6 @@ from chatsvc.domain.visitor_tokens import MAIL, SITE, VISITOR
 from chatsvc.store import channel_messages as stored
 from chatsvc.store import knowledge, mail_stops
 from chatsvc.usecases import channel_messages
-from chatsvc.usecases.channel_messages import ArrivedMessage
 from chatsvc.usecases.channel_secrets import VISITORS
 from chatsvc.usecases.conversation_events import TYPING_S
 from chatsvc.usecases.services import Services
@@ -192,7 +191,7 @@ class WebVisits:
 
     async def _send(self, widget: Widget, user_id: str, text: str, key: str, site: str) -> bool:
         services, host = self.services, "" if site == LINK else host_of(site)
-        arrived = ArrivedMessage(
+        arrived = NewMessage(
             widget.account_id,
             widget.bot.id,
             WEB,

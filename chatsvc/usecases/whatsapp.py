@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING
 
 from chatsvc import background
 from chatsvc.domain import times
-from chatsvc.domain.channels import ACTIVE, WHATSAPP
+from chatsvc.domain.channels import ACTIVE, WHATSAPP, NewMessage, digest_of
 from chatsvc.domain.hand_off import BOT
 from chatsvc.domain.whatsapp import WhatsAppCallback, WhatsAppStatus
 from chatsvc.outbound.sending import NotConnected, RetryLater, SendingRefused, SendingUncertain
 from chatsvc.store import channels, whatsapp
-from chatsvc.store.incoming_messages import NewMessage, StoredMessage
+from chatsvc.store.incoming_messages import StoredMessage
 from chatsvc.store.whatsapp import AddressedMessage, NewStatus, ReceivedCallback, StoredCallback
-from chatsvc.usecases.channel_messages import digest_of
 from chatsvc.usecases.channel_secrets import OpenChannel
 from chatsvc.usecases.outbox import sent_digest
 
@@ -153,8 +152,7 @@ class WhatsAppInbox:
 
 
 def _message(channel: OpenChannel, key: str, at: int, text: str) -> NewMessage:
-    bot_id = channel.channel.bot_id
-    return NewMessage(channel.account_id, bot_id, WHATSAPP, "", text, digest_of(bot_id, WHATSAPP, key), at)
+    return NewMessage(channel.account_id, channel.channel.bot_id, WHATSAPP, "", text, key, at)
 
 
 def _status(bot_id: str, status: WhatsAppStatus) -> NewStatus:

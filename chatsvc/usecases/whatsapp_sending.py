@@ -47,7 +47,7 @@ class LimitedSender:
         """See PlatformSender."""
         db, bot_id, month = self._services.db, self._channel.bot_id, times.month(self._services.clock())
         try:
-            address = await stored.address(db, bot_id, part.user_id)
+            address = await stored.address(db, (bot_id, part.user_id))
             if address is None:
                 raise SendingRefused("visitor_unknown")
             if not await whatsapp_sends.reserve_send(db, bot_id, month, self._limit):

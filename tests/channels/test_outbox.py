@@ -12,6 +12,7 @@ import pytest
 
 from chatsvc.config import Config
 from chatsvc.config.model import Channels
+from chatsvc.domain.channels import NewMessage
 from chatsvc.domain.outgoing import OutgoingPart, split, utf16_units
 from chatsvc.engines import Reply
 from chatsvc.outbound import posting
@@ -21,7 +22,6 @@ from chatsvc.outbound.telegram import TelegramClient, TelegramSender
 from chatsvc.store import outbox as stored
 from chatsvc.usecases import channel_messages, conversations, outbox
 from chatsvc.usecases.administration import perform
-from chatsvc.usecases.channel_messages import ArrivedMessage
 from chatsvc.usecases.platform_senders import SENDERS
 from tests.channels.bot_api import TOKEN, BotApi, Fault
 from tests.conftest import Caller
@@ -46,7 +46,7 @@ class Chat:
         self.count += 1
         key = f"{self.chat} {self.count}"
         given = {"at": self.services.clock(), **more}
-        arrived = ArrivedMessage(self.caller.account, self.caller.bot, "telegram", str(self.chat), text, key, **given)
+        arrived = NewMessage(self.caller.account, self.caller.bot, "telegram", str(self.chat), text, key, **given)
         message = await channel_messages.receive(self.services, arrived)
         assert message is not None
         await channel_messages.answer(self.services, self.caller.account, message)
@@ -476,7 +476,7 @@ def test_no_header_begins_another_one() -> None:
 async def test_messages_that_wait_are_answered_by_their_own_times(chat: Chat, api: BotApi, clock: FakeClock) -> None:
     now = clock()
     arrived = [
-        ArrivedMessage(chat.caller.account, chat.caller.bot, "telegram", "7", text, text, now - age)
+        NewMessage(chat.caller.account, chat.caller.bot, "telegram", "7", text, text, now - age)
         for text, age in (("third", 0), ("first", 2000), ("second", 1000))
     ]
     found = [await channel_messages.receive(chat.services, one) for one in arrived]

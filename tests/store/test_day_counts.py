@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from chatsvc.domain.captures import Appointment, Request
+from chatsvc.domain.channels import NewMessage
 from chatsvc.domain.quality import Quality, ResponseTimes, response_times
 from chatsvc.domain.times import DAY_MS, start_of_day
 from chatsvc.store import channel_messages, day_counts, erasure, exchanges, handling, incoming_messages, retention
@@ -15,7 +16,6 @@ from chatsvc.store.channel_messages import NoticeSentence
 from chatsvc.store.database import Connection, Database
 from chatsvc.store.exchanges import NewCapture
 from chatsvc.store.handling import Handler
-from chatsvc.store.incoming_messages import NewMessage
 from chatsvc.store.postgres.dialect import translate_schema
 from chatsvc.store.sqlite.migrations import MIGRATIONS
 from tests.fakes import START
@@ -43,7 +43,7 @@ async def capture(db: Database, user_id: str) -> None:
 
 async def wait(db: Database, at: int) -> str:
     """Let a visitor of the widget wait for a person."""
-    message = NewMessage("account", "bot", "web", "visitor", "A person, please", uuid.uuid4().bytes, at, "", None, None)
+    message = NewMessage("account", "bot", "web", "visitor", "A person, please", str(uuid.uuid4()), at, "", None, None)
     stored = await incoming_messages.store(db, message)
     assert stored is not None
     assert await channel_messages.settle(db, stored.number, NoticeSentence("One moment.", at, None), "waiting")
