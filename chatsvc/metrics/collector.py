@@ -17,7 +17,7 @@ from chatsvc.domain.tallies import Histogram
 from chatsvc.store import mail_lists
 from chatsvc.store.batches import StoreDatabase
 from chatsvc.store.database import StoreUnavailable
-from chatsvc.store.webhook_events import Outstanding, outstanding
+from chatsvc.store.webhooks import Outstanding, outstanding
 from chatsvc.usecases import nodes
 from chatsvc.usecases.services import Services
 

@@ -106,8 +106,6 @@ def _messages(connection: Connection, number: int, limit: int) -> list[Message]:
     return [Message(*row) for row in reversed(rows)]
 
 
-LAST = 2**63 - 1
-
 FIND = f"SELECT {COLUMNS}, number FROM conversations WHERE id = ?2 AND {ACCOUNT_IN_SCOPE}"
 
 

@@ -17,6 +17,7 @@ from chatsvc.domain.limiter import AccountVersion
 log = logging.getLogger(__name__)
 
 STORE_PAUSE_S = 1.0
+LAST = 2**63 - 1  # behind the number of every row
 P = ParamSpec("P")
 T = TypeVar("T")
 Item = TypeVar("Item")
@@ -181,6 +182,13 @@ def writes(unit: Callable[Concatenate[Connection, P], T]) -> Operation[P, T]:
         return db.write(lambda connection: unit(connection, *arguments, **named))
 
     return operation
+
+
+async def change_any(db: Database, find: str, values: Sequence[Any], change: str, change_values: Sequence[Any] | None = None) -> int:
+    """Run a statement if another one finds a row. Most times it finds none, and a write costs a sync of the disk. Return its row count."""
+    if not await db.read(lambda connection: connection.execute(find, values).fetchone()):
+        return 0
+    return await db.write(lambda connection: connection.execute(change, values if change_values is None else change_values).rowcount)
 
 
 async def until_written(write: Callable[[], Awaitable[None]], stops: Callable[[], bool], what: str) -> None:

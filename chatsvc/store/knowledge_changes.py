@@ -14,11 +14,10 @@ from typing import Any, NamedTuple
 from chatsvc.domain.actors import Actor
 from chatsvc.domain.knowledge_changes import ChangeContent, ChangeOrigin, KnowledgeChange
 from chatsvc.domain.models import Entry
-from chatsvc.store.database import Connection, reads, writes
+from chatsvc.store.database import LAST, Connection, reads, writes
 
 MOST_CHANGES = 500
 MOST_BYTES = 16 * 1024 * 1024  # compressed; the newest change is kept however large it is
-LAST = 2**63 - 1
 _MOST_TITLE = 200  # characters
 _COLUMNS = "id, at, actor_kind, actor_id, actor_name, via, kind, title, entries_before, entries_after, undone"
 

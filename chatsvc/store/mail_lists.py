@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from chatsvc.domain.mails import Mail, MailState
-from chatsvc.store.database import Connection, reads
+from chatsvc.store.database import LAST, Connection, reads
 
-LAST = 2**63 - 1
 _COLUMNS = """
     m.number, m.kind, m.account_id, m.recipient, m.causes, m.state, m.created_at, m.due_at, m.attempts, m.settled_at, m.status_code,
     m.error, m.answer
@@ -13,7 +12,7 @@ _COLUMNS = """
 
 
 @reads
-def page(connection: Connection, limit: int, after: int = LAST, state: str | None = None) -> list[Mail]:
+def page(connection: Connection, limit: int, after: int = LAST, *, state: str | None = None) -> list[Mail]:
     """Read mails, newest first, behind the one numbered `after`."""
     rows = connection.execute(
         f"SELECT {_COLUMNS} FROM mails m WHERE m.number < ?1 AND (?2 IS NULL OR m.state = ?2) ORDER BY m.number DESC LIMIT ?3",

@@ -25,7 +25,7 @@ from chatsvc.domain.mails import (
     MailOutcome,
 )
 from chatsvc.store import mail_stops
-from chatsvc.store.database import Connection, Database, writes
+from chatsvc.store.database import Connection, Database, change_any, writes
 from chatsvc.store.mail_notices import WANTS
 from chatsvc.store.nodes import orphaned
 
@@ -250,20 +250,9 @@ _UNKNOWN = "UPDATE mails SET state = 'unknown', error = 'interrupted', settled_a
 _CUT_OFF = "state = 'sending' AND " + orphaned("mails")
 
 
-def _interrupt(connection: Connection, now: int) -> int:
-    return connection.execute(f"{_UNKNOWN} WHERE {_CUT_OFF}", (now,)).rowcount
-
-
 async def interrupt(db: Database, now: int) -> int:
     """Settle mails that were being sent when their process ended: nobody knows whether they were. Return how many."""
-
-    def is_cut_off(connection: Connection) -> bool:
-        return connection.execute(f"SELECT 1 FROM mails WHERE {_CUT_OFF} LIMIT 1").fetchone() is not None
-
-    # Most starts find none, and a write costs a sync of the disk.
-    if not await db.read(is_cut_off):
-        return 0
-    return await db.write(lambda connection: _interrupt(connection, now))
+    return await change_any(db, f"SELECT 1 FROM mails WHERE {_CUT_OFF} LIMIT 1", (), f"{_UNKNOWN} WHERE {_CUT_OFF}", (now,))
 
 
 async def resume(db: Database, now: int) -> int:
@@ -271,16 +260,9 @@ async def resume(db: Database, now: int) -> int:
 
     Answers wait until visitors' pages have found the service again, which could not confirm meanwhile what they show.
     """
-    cut_off = f"SELECT 1 FROM mails WHERE {_CUT_OFF} OR state = 'queued' AND kind = 'answer' AND due_at < ? LIMIT 1"
-
-    def unit(connection: Connection) -> int:
-        connection.execute("UPDATE mails SET due_at = ?1 WHERE state = 'queued' AND kind = 'answer' AND due_at < ?1", (now + GONE_MS,))
-        return _interrupt(connection, now)
-
-    # Most starts find none, and a write costs a sync of the disk.
-    if not await db.read(lambda connection: connection.execute(cut_off, (now + GONE_MS,)).fetchone()):
-        return 0
-    return await db.write(unit)
+    early = "state = 'queued' AND kind = 'answer' AND due_at < ?1"
+    await change_any(db, f"SELECT 1 FROM mails WHERE {early} LIMIT 1", (now + GONE_MS,), f"UPDATE mails SET due_at = ?1 WHERE {early}")
+    return await interrupt(db, now)
 
 
 def interrupt_all(connection: Connection, now: int) -> None:
@@ -291,13 +273,5 @@ def interrupt_all(connection: Connection, now: int) -> None:
 
 async def forget_old(db: Database, now: int, limit: int) -> bool:
     """Delete some mails that were settled a month ago. Return False once none is left."""
-    before = now - KEPT_MS
     old = "SELECT number FROM mails WHERE state NOT IN ('queued', 'sending') AND created_at <= ?1 AND settled_at <= ?1 LIMIT ?2"
-
-    def is_left(connection: Connection) -> bool:
-        return connection.execute(old, (before, 1)).fetchone() is not None
-
-    if not await db.read(is_left):
-        return False
-    await db.write(lambda connection: connection.execute(f"DELETE FROM mails WHERE number IN ({old})", (before, limit)).rowcount)
-    return True
+    return bool(await change_any(db, old, (now - KEPT_MS, limit), f"DELETE FROM mails WHERE number IN ({old})"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
-from chatsvc.store import leases as stored
+from chatsvc.store import nodes as stored
 from chatsvc.store.database import Database
 
 
@@ -16,7 +16,7 @@ class Leases:
 
     async def hold(self, name: str) -> bool:
         """Take a lease that is free, or keep one's own. False where another process holds it. Raises StoreUnavailable."""
-        return self._db is None or self._db.node is None or await stored.hold(self._db, name, self._db.node)
+        return self._db is None or self._db.node is None or await stored.hold_lease(self._db, name, self._db.node)
 
     def guarding(self, name: str, work: Callable[[], Awaitable[object]]) -> Callable[[], Awaitable[None]]:
         """Return a function that does the work where this process holds the lease."""

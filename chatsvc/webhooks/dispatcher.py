@@ -15,7 +15,7 @@ from functools import partial
 from typing import TypeVar
 
 from chatsvc import background
-from chatsvc.store import deliveries, webhook_events
+from chatsvc.store import deliveries, webhooks
 from chatsvc.store.database import STORE_PAUSE_S, Database, StoreUnavailable, until_written
 from chatsvc.store.deliveries import Outcome, Sending, Sign
 from chatsvc.webhooks.slots import SLOTS_PER_BOT, DeliverySlots
@@ -80,12 +80,12 @@ class Dispatcher:
 
         Called again where another process may have left some.
         """
-        interrupted = await webhook_events.interrupt(self._db)
+        interrupted = await webhooks.interrupt(self._db)
         if interrupted:
             log.warning("%d webhook deliveries were in flight when the service ended; they are recorded as interrupted", interrupted)
         # After interrupt(), which would take earlier attempts for interrupted.
         self._running = True
-        for bot_id in await webhook_events.bots_with_pending(self._db):
+        for bot_id in await webhooks.bots_with_pending(self._db):
             self.wake(bot_id)
 
     def wake(self, bot_id: str) -> None:

@@ -28,13 +28,12 @@ from chatsvc.domain.plans import with_webhooks
 from chatsvc.domain.signing import generate_signing_key, sign
 from chatsvc.domain.times import now_ms
 from chatsvc.outbound.egress import Egress
-from chatsvc.store import deliveries, webhook_events
+from chatsvc.store import deliveries, webhooks
 from chatsvc.store.deliveries import Sending
 from chatsvc.store.folder import Folder
 from chatsvc.store.master_key import MasterKey, open_master_key
 from chatsvc.store.sqlite.group_commit import GroupCommitDatabase
-from chatsvc.store.webhook_events import Event
-from chatsvc.store.webhooks import Webhook
+from chatsvc.store.webhooks import Event, Webhook
 from chatsvc.webhooks import sealing
 from chatsvc.webhooks.courier import make_courier, row
 from chatsvc.webhooks.dispatcher import Dispatcher
@@ -98,7 +97,7 @@ class Bench:
 
         def unit(connection: sqlite3.Connection) -> None:
             for _ in range(count):
-                webhook_events.add_event(connection, event, webhook_events.PENDING)
+                webhooks.add_event(connection, event, webhooks.PENDING)
 
         await self.db.write(unit)
 

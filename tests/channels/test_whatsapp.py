@@ -22,7 +22,7 @@ from chatsvc.domain.refusals import Refused
 from chatsvc.domain.transfer import checked
 from chatsvc.engines import Reply, Turn
 from chatsvc.http import admission
-from chatsvc.store import whatsapp, whatsapp_sends
+from chatsvc.store import whatsapp
 from chatsvc.store import whatsapp as stored
 from chatsvc.store.database import StoreUnavailable
 from chatsvc.usecases import channel_states, erasure, whatsapp_sending
@@ -818,7 +818,7 @@ async def test_the_store_may_fail_around_a_message_that_is_not_lost(phone: Phone
                 await asyncio.sleep(0.01)
     await phone.until("sent")
     with monkeypatch.context() as patched:
-        patched.setattr(whatsapp_sends, "release_send", unavailable)
+        patched.setattr(whatsapp, "release_send", unavailable)
         patched.setattr(channel_states, "note_fault", unavailable)
         api.token = "another"
         await phone.say("two")

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from chatsvc.app import App
-from chatsvc.store import exchanges, webhook_events
+from chatsvc.store import exchanges, webhooks
 from chatsvc.store.database import Connection, Database
 from chatsvc.store.sqlite.connection import SqliteConnection
-from chatsvc.store.webhook_events import Event
+from chatsvc.store.webhooks import Event
 from tests import postgres
 from tests.postgres import RUNNING, USER
 
@@ -73,7 +73,7 @@ async def add_events(db: Database, *events: tuple[Event, str | None]) -> None:
         numbers: dict[str, int] = {}
         for event, before in events:
             follows = numbers[before] if before else None
-            numbers[event.event] = webhook_events.add_event(connection, event._replace(follows=follows), webhook_events.PENDING)
+            numbers[event.event] = webhooks.add_event(connection, event._replace(follows=follows), webhooks.PENDING)
 
     await db.write(unit)
 

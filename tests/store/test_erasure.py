@@ -14,7 +14,7 @@ import pytest
 
 from chatsvc.domain.captures import Appointment, Request
 from chatsvc.domain.models import Exchange
-from chatsvc.store import conversations, deliveries, erasure, exchanges, facts, webhook_events, webhooks
+from chatsvc.store import conversations, deliveries, erasure, exchanges, facts, webhooks
 from chatsvc.store.database import Database, StoreUnavailable
 from chatsvc.store.erasure import Erased
 from chatsvc.store.exchanges import Idempotency, NewCapture
@@ -59,7 +59,7 @@ async def erase(db: Database, user_id: str, bot: str | None = None) -> Erased:
     return total
 
 
-def attempted(event: webhook_events.Event, delivery_id: str, _: Webhook) -> tuple[bytes, str]:
+def attempted(event: webhooks.Event, delivery_id: str, _: Webhook) -> tuple[bytes, str]:
     return event.data.encode(), delivery_id
 
 

@@ -14,8 +14,7 @@ from chatsvc.app import App
 from chatsvc.config import Config
 from chatsvc.domain import signing
 from chatsvc.store.deliveries import Outcome, Sending
-from chatsvc.store.webhook_events import Event
-from chatsvc.store.webhooks import Webhook
+from chatsvc.store.webhooks import Event, Webhook
 from chatsvc.usecases import accounts, webhooks
 from chatsvc.webhooks import dispatcher as dispatching
 from chatsvc.webhooks.dispatcher import Dispatcher
