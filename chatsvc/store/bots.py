@@ -1,4 +1,4 @@
-"""Queries of chatbots: list, create, change and delete.
+"""Queries of chatbots: list, create, change and delete; and the latest runs of their tests.
 
 Every query names the owner, so that another account's bot is not found.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
+from chatsvc.domain.bot_tests import BotTestRun
 from chatsvc.domain.models import Bot
 from chatsvc.store.database import Connection, assign, reads, writes
 from chatsvc.store.owners import ALL_BOTS, SOME_BOTS, Accounts, listed
@@ -86,3 +87,33 @@ _BATCH = 1000  # rows: small enough not to delay other writers
 def delete(connection: Connection, bot: Bot) -> bool:
     """Delete one batch of what belongs to a bot, itself at last. False once it is gone; a crash in between leaves the rest of it."""
     return any(connection.execute(statement, (bot.id, _BATCH)).rowcount >= _BATCH for statement in _DELETIONS)
+
+
+MOST_RUNS = 20
+_MOST_QUESTIONS = 10  # that failed, of one run
+
+
+@writes
+def add_run(connection: Connection, bot_id: str, run: BotTestRun) -> None:
+    """Insert a run and delete what exceeds the bound."""
+    questions = json.dumps(list(run.questions)[:_MOST_QUESTIONS], ensure_ascii=False)
+    connection.execute(
+        "INSERT INTO bot_test_runs (bot_id, at, actor_name, tests, failed, questions) VALUES (?, ?, ?, ?, ?, ?)",
+        (bot_id, run.at, run.by, run.tests, run.failed, questions),
+    )
+    connection.execute(
+        """
+        DELETE FROM bot_test_runs WHERE bot_id = ?1 AND number NOT IN (
+            SELECT number FROM bot_test_runs WHERE bot_id = ?1 ORDER BY number DESC LIMIT ?2)
+        """,
+        (bot_id, MOST_RUNS),
+    )
+
+
+@reads
+def latest_runs(connection: Connection, bot_id: str) -> list[BotTestRun]:
+    """List the runs of a bot, newest first."""
+    rows = connection.execute(
+        "SELECT at, actor_name, tests, failed, questions FROM bot_test_runs WHERE bot_id = ? ORDER BY number DESC", (bot_id,)
+    )
+    return [BotTestRun(at, by, tests, failed, json.loads(questions)) for at, by, tests, failed, questions in rows]

@@ -1,4 +1,4 @@
-"""Queue of mails: lists due ones, marks them before sending, and writes outcomes and retries.
+"""Queue of mails: lists them, marks due ones before sending, and writes outcomes and retries.
 
 store/mail_notices.py queues notices and answers, each in the transaction of its cause.
 
@@ -22,10 +22,12 @@ from chatsvc.domain.mails import (
     QUEUED,
     SENT,
     TEST,
+    Mail,
     MailOutcome,
+    MailState,
 )
-from chatsvc.store import mail_stops
-from chatsvc.store.database import Connection, Database, change_any, writes
+from chatsvc.store import mail_notices
+from chatsvc.store.database import LAST, Connection, Database, change_any, reads, writes
 from chatsvc.store.mail_notices import WANTS
 from chatsvc.store.nodes import orphaned
 
@@ -125,7 +127,7 @@ async def begin(db: Database, number: int, now: int) -> OutgoingMail | None:
         if is_unwanted or deleted_at is not None or causes == 0:
             connection.execute("UPDATE mails SET state = 'obsolete', settled_at = ? WHERE number = ?", (now, number))
             return None
-        if kind == ANSWER and (reason := mail_stops.refusal(connection, bot_id, recipient, now)):
+        if kind == ANSWER and (reason := mail_notices.refusal(connection, bot_id, recipient, now)):
             _settle(connection, number, MailOutcome(FAILED, reason), now)
             return None
         connection.execute(
@@ -275,3 +277,38 @@ async def forget_old(db: Database, now: int, limit: int) -> bool:
     """Delete some mails that were settled a month ago. Return False once none is left."""
     old = "SELECT number FROM mails WHERE state NOT IN ('queued', 'sending') AND created_at <= ?1 AND settled_at <= ?1 LIMIT ?2"
     return bool(await change_any(db, old, (now - KEPT_MS, limit), f"DELETE FROM mails WHERE number IN ({old})"))
+
+
+_COLUMNS = """
+    m.number, m.kind, m.account_id, m.recipient, m.causes, m.state, m.created_at, m.due_at, m.attempts, m.settled_at, m.status_code,
+    m.error, m.answer
+"""
+
+
+@reads
+def page(connection: Connection, limit: int, after: int = LAST, *, state: str | None = None) -> list[Mail]:
+    """Read mails, newest first, behind the one numbered `after`."""
+    rows = connection.execute(
+        f"SELECT {_COLUMNS} FROM mails m WHERE m.number < ?1 AND (?2 IS NULL OR m.state = ?2) ORDER BY m.number DESC LIMIT ?3",
+        (after, state, limit),
+    )
+    return [Mail(*row) for row in rows]
+
+
+@reads
+def queued(connection: Connection) -> int:
+    """Count the mails that wait."""
+    return int(connection.execute("SELECT count(*) FROM mails WHERE state = 'queued'").fetchone()[0])
+
+
+@reads
+def of_messages(connection: Connection, conversation_id: str) -> dict[int, MailState]:
+    """Read the states of mails that carried messages of a conversation, by the messages' numbers."""
+    rows = connection.execute(
+        """
+        SELECT m.number, coalesce(s.state, 'sent'), s.error FROM conversations c CROSS JOIN messages m ON m.conversation = c.number
+        LEFT JOIN mails s ON s.number = m.mail WHERE c.id = ? AND m.mail IS NOT NULL
+        """,
+        (conversation_id,),
+    )
+    return {number: MailState(*state) for number, *state in rows}

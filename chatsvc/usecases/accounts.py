@@ -173,3 +173,11 @@ async def delete(services: Services, caller: Caller, *, account: str) -> Account
         pass
     services.account_cache.invalidate_keys()
     return state.account
+
+
+def instant_of(text: str) -> int:
+    """Read an ISO 8601 date or time in UTC, as milliseconds; raises `time_invalid`."""
+    try:
+        return times.parse_utc(text)
+    except (ValueError, OverflowError):
+        raise refusals.time_invalid(time=text) from None

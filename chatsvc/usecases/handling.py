@@ -79,8 +79,7 @@ async def release(services: Services, caller: Caller, *, conversation: str, yes:
 
     A local user releases for the operator who has it, as with a reply.
     """
-    thread = await conversations.find(services.db, caller.scope.accounts, conversation, 1)
-    found = _existing(thread, conversation).conversation
+    found = await _conversation(services, caller, conversation)
     account = await services.account_cache.account(_existing(await _account(services, caller, conversation), conversation))
     bot = account.bots.get(found.chatbot_id) if account else None
     if bot is None:
@@ -101,8 +100,7 @@ async def release(services: Services, caller: Caller, *, conversation: str, yes:
 
 async def show_typing(services: Services, caller: Caller, *, conversation: str) -> Conversation:
     """Show the visitor for a few seconds that the operator is typing; return the conversation."""
-    thread = await conversations.find(services.db, caller.scope.accounts, conversation, 1)
-    found = _existing(thread, conversation).conversation
+    found = await _conversation(services, caller, conversation)
     services.events.type(key_of(found), "operator")
     return found
 
@@ -163,6 +161,10 @@ def _before_last_word(messages: list[HistoryMessage]) -> list[HistoryMessage]:
     return messages[:last]
 
 
+async def _conversation(services: Services, caller: Caller, conversation: str) -> Conversation:
+    return _existing(await conversations.find(services.db, caller.scope.accounts, conversation, 1), conversation).conversation
+
+
 async def _account(services: Services, caller: Caller, conversation: str) -> str | None:
     return await owners.account_of(services.db, "conversation", conversation, caller.scope.accounts)
 
@@ -192,8 +194,7 @@ async def _of_operator(services: Services, account_id: str, operator_id: str, na
 
 async def _check_channel(services: Services, caller: Caller, conversation: str) -> None:
     """Raise Refused where the conversation's channel sends nothing; on the interface nothing is sent."""
-    thread = await conversations.find(services.db, caller.scope.accounts, conversation, 1)
-    bot_id, channel, _ = key_of(_existing(thread, conversation).conversation)
+    bot_id, channel, _ = key_of(await _conversation(services, caller, conversation))
     if channel == "api":
         return
     found = (await services.channels.of_bot(bot_id)).get(channel)

@@ -10,7 +10,7 @@ from chatsvc.domain.models import ApiKey, ListedKey, NewKey
 from chatsvc.domain.paging import ResultPage
 from chatsvc.store import keys as stored
 from chatsvc.usecases import accounts
-from chatsvc.usecases.instants import instant_of
+from chatsvc.usecases.accounts import instant_of
 from chatsvc.usecases.services import Services
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from chatsvc import background
 from chatsvc.config.model import Smtp
 from chatsvc.domain.mails import ANSWER, FAILED, QUEUED, SENT, UNKNOWN, Mail, MailOutcome
-from chatsvc.store import mail_lists
+from chatsvc.store import mails
 from chatsvc.store import mails as stored
 from chatsvc.store.database import StoreUnavailable, until_written
 from chatsvc.store.mails import OutgoingMail
@@ -163,14 +163,14 @@ class Mailer:
                 await connection.close()
         except MailFault as fault:
             await self._settle(mail.number, _outcome(FAILED, fault))
-        (sent,) = await mail_lists.page(db, 1, mail.number + 1)
+        (sent,) = await mails.page(db, 1, mail.number + 1)
         # A server that puts it off has not taken it: a test is not tried again.
         if sent.state == QUEUED:
             await self._settle(mail.number, MailOutcome(FAILED, sent.error, sent.status_code, sent.answer))
-            (sent,) = await mail_lists.page(db, 1, mail.number + 1)
+            (sent,) = await mails.page(db, 1, mail.number + 1)
         return sent
 
-    async def stop(self) -> None:
+    async def close(self) -> None:
         """Finish the mail in flight; begin none."""
         self.stopping = True
         try:

@@ -6,7 +6,7 @@ from chatsvc.domain import operators, paging, refusals
 from chatsvc.domain.actors import Caller
 from chatsvc.domain.mails import STATES, Mail
 from chatsvc.domain.paging import ResultPage
-from chatsvc.store import mail_lists as stored
+from chatsvc.store import mails as stored
 from chatsvc.usecases.services import Services
 
 

@@ -245,7 +245,7 @@ class Outbox:
         digest = sent_digest(message.bot_id, message.channel, platform_id) if platform_id is not None else None
         return stored.settle(self._services.db, message.number, delivery, error, digest)
 
-    async def stop(self) -> None:
+    async def close(self) -> None:
         """Finish requests in flight; start none."""
         self.stopping = True
         if self._look is not None:

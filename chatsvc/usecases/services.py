@@ -225,21 +225,9 @@ class Services:
 
     async def close(self) -> None:
         """End computations, an examination and deliveries in flight and close connections, where there are any."""
-        if "computations" in vars(self):
-            await self.computations.close()
         if "examinations" in vars(self) and self.examinations.task:
             await background.cancel(self.examinations.task)
-        if "site_readings" in vars(self):
-            await self.site_readings.close()
-        if "website" in vars(self):
-            await self.website.close()
-        if "whatsapp" in vars(self):
-            await self.whatsapp.close()
-        if "outbox" in vars(self):
-            await self.outbox.stop()
-        if "mailer" in vars(self) and self.mailer is not None:
-            await self.mailer.stop()
-        if "dispatcher" in vars(self):
-            await self.dispatcher.stop()
-        if "courier" in vars(self):
-            await self.courier.close()
+        for name in ("computations", "site_readings", "website", "whatsapp", "outbox", "mailer", "dispatcher", "courier"):
+            part = vars(self).get(name)
+            if part is not None:
+                await part.close()

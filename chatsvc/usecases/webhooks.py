@@ -25,7 +25,7 @@ from chatsvc.store import webhooks as stored
 from chatsvc.store.deliveries import Sending
 from chatsvc.store.webhooks import Event, Webhook
 from chatsvc.usecases import bots
-from chatsvc.usecases.instants import instant_of
+from chatsvc.usecases.accounts import instant_of
 from chatsvc.usecases.services import Services
 from chatsvc.webhooks import sealing
 from chatsvc.webhooks.courier import row

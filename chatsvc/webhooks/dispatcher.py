@@ -216,7 +216,7 @@ class Dispatcher:
         finally:
             self._slots.release(bot_id)
 
-    async def stop(self) -> None:
+    async def close(self) -> None:
         """Finish deliveries in flight; start none."""
         self.stopping = True
         for queue in self._queues.values():

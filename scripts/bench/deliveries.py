@@ -123,7 +123,7 @@ class Bench:
         await self.dispatcher.start()
         await self._empty()
         took = time.perf_counter() - begun
-        await self.dispatcher.stop()
+        await self.dispatcher.close()
         return took
 
     async def bare(self, count: int) -> float:
@@ -168,7 +168,7 @@ class Bench:
             task.add_done_callback(waiting.discard)
         await asyncio.sleep(0.3)
         others = list(self.delays)
-        await self.dispatcher.stop()
+        await self.dispatcher.close()
         await self.db.write(lambda connection: connection.execute("UPDATE webhook_events SET state = 1 WHERE state = 0"))
         await self.set(self.bots[0], self.ok)
         return others
@@ -185,7 +185,7 @@ class Bench:
         while time.perf_counter() < until:  # a benchmark may look
             await asyncio.sleep(0.05)
             most = max(most, _resident())
-        await self.dispatcher.stop()
+        await self.dispatcher.close()
         if await self.left() < count / 4:
             sys.exit("the backlog was gone before it could be measured")
         await self.db.write(lambda connection: connection.execute("UPDATE webhook_events SET state = 1 WHERE state = 0"))

@@ -185,7 +185,7 @@ async def test_a_paused_channel_keeps_its_messages_for_a_day(chat: Chat, api: Bo
 
 
 async def test_a_message_that_nobody_could_try_fails_after_a_day(chat: Chat, api: BotApi, clock: FakeClock) -> None:
-    await chat.services.outbox.stop()
+    await chat.services.outbox.close()
     await chat.say("hello there, good morning")
     clock.advance(86_399)
     assert await stored.waiting(chat.services.db, clock()) == [f"telegram {chat.caller.bot}"]
@@ -250,7 +250,7 @@ async def test_what_was_in_flight_when_the_process_ended_is_unknown_and_never_se
     # As the next process does.
     later = outbox.Outbox(chat.services, {})
     await later.start()
-    await later.stop()
+    await later.close()
     assert await chat.until("unknown") == [("echo: hello", "unknown", "interrupted")]
     assert await stored.waiting(chat.services.db, chat.services.clock()) == []
     assert api.sent == []
@@ -261,7 +261,7 @@ async def test_the_end_of_the_service_waits_for_what_is_under_way_and_leaves_the
     await chat.say("one")
     await api.until(lambda: len(api.sent) == 1)
     await chat.say("two")
-    await chat.services.outbox.stop()
+    await chat.services.outbox.close()
     assert await chat.deliveries() == [("echo: one", "sent", None), ("echo: two", "queued", None)]
     assert api.texts() == ["echo: one"]
 
@@ -317,12 +317,12 @@ async def test_the_end_of_the_service_between_two_parts_keeps_the_rest_for_the_n
     api.send_delay_s = 0.3
     await chat.say("hello")
     await api.until(lambda: len(api.sent) == 1)
-    await chat.services.outbox.stop()
+    await chat.services.outbox.close()
     assert [state for _, state, _ in await chat.deliveries()] == ["queued"]
     later = outbox.Outbox(chat.services, SENDERS)
     await later.start()
     await chat.until("sent")
-    await later.stop()
+    await later.close()
     assert " ".join(api.texts()) == text
 
 
@@ -377,7 +377,7 @@ async def test_the_beginning_is_greeted_with_questions_to_choose_from(
 
 async def queued(chat: Chat, *others: Chat) -> list[int]:
     """Let visitors write while nothing is sent; return the numbers of the messages to them."""
-    await chat.services.outbox.stop()
+    await chat.services.outbox.close()
     for one in (chat, *others):
         await one.say("hello there, good morning")
     return [number for (number,) in await execute(chat.caller.app, "SELECT number FROM messages WHERE outbox IS NOT NULL ORDER BY number")]

@@ -10,9 +10,9 @@ from contextlib import AsyncExitStack
 import pytest
 
 from chatsvc.store.postgres import notices
-from chatsvc.store.postgres.aside import AsideConnection
 from chatsvc.store.postgres.connection import PostgresTarget, connect
 from chatsvc.store.postgres.notices import PostgresNotices
+from chatsvc.store.postgres.thread import AsideConnection
 from chatsvc.usecases.conversation_events import OPERATOR, VISITOR, ConversationEvents
 from tests.api.support import until
 

@@ -13,7 +13,7 @@ import pytest
 from chatsvc.domain.analytics import UsageRow, UsageTotals
 from chatsvc.domain.models import Entry, Synonyms
 from chatsvc.domain.times import DAY_MS
-from chatsvc.store import accounts, bots, conversations, exchanges, keys, knowledge, unanswered, usage
+from chatsvc.store import accounts, bots, conversations, day_counts, exchanges, keys, knowledge, unanswered
 from chatsvc.store.database import Database
 from tests.fakes import START
 from tests.store.conftest import Open
@@ -202,14 +202,14 @@ async def test_usage_is_summed_over_the_newest_records_and_says_from_when(db: Da
     for i in range(10):
         await chat(db, at=START + i * DAY_MS)
     end = START + 20 * DAY_MS
-    whole = await usage.summary(db, "account", START, end, cap=10)
+    whole = await day_counts.usage_summary(db, "account", START, end, cap=10)
     first = START - START % DAY_MS
     days = [UsageRow(first + i * DAY_MS, "bot", "api", UsageTotals(1, 12, 34)) for i in range(10)]
     assert whole == (None, days)
-    cut = await usage.summary(db, "account", START, end, cap=4)
+    cut = await day_counts.usage_summary(db, "account", START, end, cap=4)
     assert cut == (START + 6 * DAY_MS, days[6:])
-    assert (await usage.summary(db, "account", START + 1, end, cap=9)).covers_from is None
-    assert await usage.summary(db, "someone else", START, end, cap=10) == (None, [])
+    assert (await day_counts.usage_summary(db, "account", START + 1, end, cap=9)).covers_from is None
+    assert await day_counts.usage_summary(db, "someone else", START, end, cap=10) == (None, [])
 
 
 SECRET = "unforgettable"

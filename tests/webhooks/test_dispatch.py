@@ -317,7 +317,7 @@ async def test_200_bots_with_dead_receivers_delay_no_living_one_not_even_right_a
     sender.wake(living)
     await eventually(lambda: all_told(201))
     gate.set()
-    await sender.stop()
+    await sender.close()
 
 
 async def test_an_event_that_comes_while_a_person_sends_others_again_gets_its_lane(caller: Caller) -> None:
@@ -341,7 +341,7 @@ async def test_an_event_that_comes_while_a_person_sends_others_again_gets_its_la
     await eventually(all_told)
     gate.set()
     assert await resending == [True]
-    await sender.stop()
+    await sender.close()
     assert sender._slots._taken == 0
 
 
@@ -367,7 +367,7 @@ async def test_where_nothing_is_heard_the_lane_rests_but_the_outcome_is_recorded
         return tried == 3
 
     await eventually(all_tried)
-    await sender.stop()
+    await sender.close()
 
 
 async def test_a_stop_ends_what_is_under_way_and_the_next_start_sends_the_rest(
