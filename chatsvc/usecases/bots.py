@@ -183,5 +183,5 @@ async def delete(services: Services, caller: Caller, *, bot: str) -> Bot:
     state.remove_bot(bot)
     services.account_cache.invalidate(state.account.id)
     services.knowledge.invalidate(bot)
-    services.channels.drop(bot)
+    services.channels.changed(bot)
     return found

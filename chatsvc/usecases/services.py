@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from chatsvc.store.master_key import MasterKey
     from chatsvc.usecases.account_cache import AccountCache
     from chatsvc.usecases.channel_answers import ChannelAnswers
-    from chatsvc.usecases.channel_secrets import ChannelCache
+    from chatsvc.usecases.channel_secrets import OpenChannels
     from chatsvc.usecases.conversation_events import ConversationEvents
     from chatsvc.usecases.doctor import ExaminationCache
     from chatsvc.usecases.knowledge_cache import KnowledgeCache
@@ -127,11 +127,11 @@ class Services:
         return Trials()
 
     @cached_property
-    def channels(self) -> ChannelCache:
+    def channels(self) -> OpenChannels:
         """Channels of bots with their secrets. Built at first use: few commands need them."""
-        from chatsvc.usecases.channel_secrets import ChannelCache
+        from chatsvc.usecases.channel_secrets import OpenChannels
 
-        return ChannelCache(self.db, self.secret)
+        return OpenChannels(self.db, self.secret)
 
     @cached_property
     def events(self) -> ConversationEvents:

@@ -114,14 +114,13 @@ class SeveralProcesses:
         """See StoreChoice.services."""
         from chatsvc.store.postgres.limiter import SharedLimiter
         from chatsvc.usecases.conversation_events import ConversationEvents
-        from chatsvc.usecases.shared_caches import SharedAccounts, SharedChannels, SharedKnowledge
+        from chatsvc.usecases.shared_caches import SharedAccounts, SharedKnowledge
         from chatsvc.usecases.shared_turns import SharedTurns
 
         shared = _shared(db)
         made = Services(config, db, secret, SharedAccounts(db, shared.versioned), clock, leases=Leases(db))
         made.conversation_locks = SharedTurns(db, shared.notices, clock)
-        made.knowledge, made.channels = SharedKnowledge(db), SharedChannels(db, secret)
-        made.events = ConversationEvents(shared.notices)
+        made.knowledge, made.events = SharedKnowledge(db), ConversationEvents(shared.notices)
         made.new_limiter = partial(SharedLimiter, shared.aside)
         return made
 

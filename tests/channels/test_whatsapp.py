@@ -221,7 +221,7 @@ async def test_other_methods_and_unknown_or_removed_channels_are_refused(phone: 
 
 async def test_a_channel_without_its_secrets_takes_nothing(phone: Phone, api: GraphApi, caller: Caller) -> None:
     await execute(caller.app, "UPDATE channels SET secrets = NULL, state = 'needs_secret'")
-    phone.services.channels.drop(caller.bot)
+    phone.services.channels.changed(caller.bot)
     assert await api.post(api.body(api.message(at=phone.now))) == 403
     async with caller.session.get(api.callback, params={"hub.mode": "subscribe", "hub.verify_token": "", "hub.challenge": "1"}) as answer:
         assert answer.status == 403

@@ -19,8 +19,8 @@ from chatsvc.store import channels as stored_channels
 from chatsvc.store.database import Database
 from chatsvc.store.master_key import MasterKey
 from chatsvc.store.postgres.group_commit import PostgresDatabase
-from chatsvc.usecases.channel_secrets import VISITORS, new_web_secrets, seal
-from chatsvc.usecases.shared_caches import SharedAccounts, SharedChannels, SharedKnowledge
+from chatsvc.usecases.channel_secrets import VISITORS, OpenChannels, new_web_secrets, seal
+from chatsvc.usecases.shared_caches import SharedAccounts, SharedKnowledge
 from tests.fakes import START
 from tests.postgres import Postgres, open_store
 from tests.store.support import chat, furnish, new_bot, origin
@@ -168,7 +168,7 @@ async def test_an_index_is_kept_until_the_knowledge_changes(db: Database) -> Non
 async def test_channels_are_as_the_store_has_them(db: Database) -> None:
     key = MasterKey(secrets.token_bytes(32))
     await facts.belongs_to(db, key)
-    cache = SharedChannels(db, key)
+    cache = OpenChannels(db, key)
     assert await cache.of_bot("bot") == {}
     channel = Channel("channel", "bot", WEB, "active", {}, None, START, START)
     await stored_channels.put(db, channel, lambda *_: seal(key, "channel", json.dumps(new_web_secrets())))
