@@ -19,15 +19,15 @@ from chatsvc.domain.models import Entry, Synonyms
 from chatsvc.domain.search_words import Term
 from chatsvc.store import (
     accounts,
-    attempts,
     audit,
     bots,
     captures,
     channel_messages,
-    conversation_rows,
     conversation_team,
     conversation_view,
     conversations,
+    day_counts,
+    deliveries,
     erasure,
     exchanges,
     inbox,
@@ -46,7 +46,6 @@ from chatsvc.store import (
     today,
     transcripts,
     unanswered,
-    usage,
     whatsapp,
 )
 from chatsvc.store.captures import CaptureChange
@@ -107,7 +106,7 @@ QUESTIONS: dict[str, Callable[[Database], Awaitable[object]]] = {
     "a conversation with its messages": lambda db: conversations.find(db, ["account"], "id", 500),
     "a conversation for the administrator": lambda db: conversations.find(db, None, "id", 500),
     "the history of a visitor": lambda db: conversations.history(db, ("bot", "api", "visitor"), 40, START),
-    "analytics": lambda db: usage.summary(db, "account", START, START + 10, 3),
+    "analytics": lambda db: day_counts.usage_summary(db, "account", START, START + 10, 3),
     "a key": lambda db: keys.find(db, b"digest"),
     "a page of the keys of an account": lambda db: keys.page(db, ["account"], 20, (START, "id")),
     "a page of all keys": lambda db: keys.page(db, None, 20),
@@ -140,7 +139,7 @@ QUESTIONS: dict[str, Callable[[Database], Awaitable[object]]] = {
     "a page of conversations without those that wait": lambda db: search_queries.conversations(
         db, ["account"], ConversationFilter(without_waiting=True), 20, (START, 1)
     ),
-    "the rows of a list": lambda db: conversation_rows.details(db, [1, 2], "operator"),
+    "the rows of a list": lambda db: conversation_view.details(db, [1, 2], "operator"),
     "the notes of conversations": lambda db: conversation_team.notes_of(db, ["id"]),
     "the saved replies of an account": lambda db: saved_replies.all_of(db, "account"),
     "what waits today": lambda db: today.read(db, "account", START, 0, 20),
@@ -148,12 +147,12 @@ QUESTIONS: dict[str, Callable[[Database], Awaitable[object]]] = {
     "a conversation around a message": lambda db: seen(db, Window(around="id")),
     "the messages of a conversation": lambda db: conversation_view.contents(db, ["account"], "id", 20),
     "some entries": lambda db: knowledge.some(db, "bot", ["id"]),
-    "a page of the attempts of a bot": lambda db: attempts.attempts(db, None, "bot", 20),
-    "a page of the attempts of an account": lambda db: attempts.attempts(db, ["account"], None, 20, 100),
-    "a page of the failed attempts of a bot": lambda db: attempts.attempts(db, None, "bot", 20, status="failed"),
-    "a page of the tests of an account": lambda db: attempts.attempts(db, ["account"], None, 20, event="webhook.test"),
-    "an attempt": lambda db: attempts.detail(db, "id", ["account"]),
-    "the events of a bot that failed": lambda db: attempts.failed_since(db, None, "bot", START, 0),
+    "a page of the attempts of a bot": lambda db: deliveries.attempts(db, None, "bot", 20),
+    "a page of the attempts of an account": lambda db: deliveries.attempts(db, ["account"], None, 20, 100),
+    "a page of the failed attempts of a bot": lambda db: deliveries.attempts(db, None, "bot", 20, status="failed"),
+    "a page of the tests of an account": lambda db: deliveries.attempts(db, ["account"], None, 20, event="webhook.test"),
+    "an attempt": lambda db: deliveries.detail(db, "id", ["account"]),
+    "the events of a bot that failed": lambda db: deliveries.failed_since(db, None, "bot", START, 0),
     "changing a request": lambda db: captures.set_request(db, "id", ["account"], CaptureChange("done", "note", "id"), START),
     "changing an appointment": lambda db: captures.set_appointment(db, "id", ["account"], CaptureChange("done", "note", "id"), START),
     "revoking a key": lambda db: keys.revoke(db, "id", None, START),
@@ -330,7 +329,7 @@ OVER_ALL_BOTS: dict[str, Callable[[Database], Awaitable[object]]] = {
     "requests of all accounts": lambda db: captures.requests(db, None, None, None, 20),
     "the inbox of all accounts": lambda db: inbox.page(db, None, InboxFilter(), 20),
     "appointments of all accounts": lambda db: captures.appointments(db, None, None, None, 20),
-    "attempts of all accounts": lambda db: attempts.attempts(db, None, None, 20),
+    "attempts of all accounts": lambda db: deliveries.attempts(db, None, None, 20),
     "a page of whole conversations": lambda db: transcripts.walk(db, None, None, None),
 }
 # One row for each account or bot, a page of them, or the few rows of a partial index.
