@@ -1,12 +1,16 @@
-"""Background tasks: started here alone, so that none can end silently."""
+"""Background tasks: started here alone, so that none can end silently. And long work in threads."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import threading
 from collections.abc import Awaitable, Callable, Coroutine
-from typing import Any
+from contextlib import suppress
+from contextvars import copy_context
+from typing import Any, TypeVar, cast
 
+T = TypeVar("T")
 log = logging.getLogger(__name__)
 
 # Tasks without another reference: asyncio itself keeps only weak ones.
@@ -64,3 +68,32 @@ async def cancel(*tasks: asyncio.Task[None]) -> None:
         task.cancel()
     if tasks:
         await asyncio.wait(tasks)
+
+
+async def in_daemon_thread(work: Callable[[], T]) -> T:
+    """Run long work in a daemon thread.
+
+    A caller that is cancelled abandons the thread: it does not keep the process from ending, unlike one of an executor.
+    """
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[T] = loop.create_future()
+
+    def settle(result: T | None, fault: BaseException | None) -> None:
+        if done.cancelled():
+            return
+        if fault is None:
+            done.set_result(cast("T", result))
+        else:
+            done.set_exception(fault)
+
+    def run() -> None:
+        result, fault = None, None
+        try:
+            result = work()
+        except BaseException as raised:  # noqa: BLE001  # raised again by the caller
+            fault = raised
+        with suppress(RuntimeError):  # the loop is closed: no caller waits any more
+            loop.call_soon_threadsafe(settle, result, fault)
+
+    threading.Thread(target=copy_context().run, args=(run,), daemon=True).start()
+    return await done

@@ -34,12 +34,6 @@ def run_loops(services: Services, db: StoreDatabase) -> list[Loop]:
     """Start the loops; they run until their tasks are cancelled."""
     store = (StoreUnavailable,)
 
-    async def flush_key_uses() -> None:
-        await services.account_cache.flush_key_uses()
-
-    async def mask() -> None:
-        await unanswered.mask(services)
-
     async def sweep() -> None:
         while await accounts.sweep(services.db):
             pass
@@ -63,8 +57,8 @@ def run_loops(services: Services, db: StoreDatabase) -> list[Loop]:
         background.run("database files", check_files, FILES_EVERY_S),
         background.run("garbage collection", CycleCollector().collect, COLLECT_EVERY_S),
         of_one("deletion of accounts", sweep, SWEEP_EVERY_S),
-        background.run("times of last use of keys", flush_key_uses, FLUSH_EVERY_S, expected=store),
-        of_one("masking of questions", mask, MASK_EVERY_S),
+        background.run("times of last use of keys", services.account_cache.flush_key_uses, FLUSH_EVERY_S, expected=store),
+        of_one("masking of questions", lambda: unanswered.mask(services), MASK_EVERY_S),
         of_one("scheduled backup", back_up, BACKUP_CHECK_S, expected=(StoreUnavailable, OSError)),
         of_one("search of conversations", lambda: search.work_off(services), SEARCH_EVERY_S),
         of_one("retention", lambda: retention.once(services), RETENTION_EVERY_S),

@@ -44,7 +44,7 @@ REACH: dict[str, set[str]] = {
     "trusted_paths": {"domain"},
     "privileges": {"domain"},
     "config": {"domain", "trusted_paths"},
-    "store": {"chatsvc", "background", "domain", "trusted_paths"},
+    "store": {"chatsvc", "background", "domain"},
     "outbound": {"chatsvc", "deadlines", "domain"},
     "engines": {"chatsvc", "deadlines", "domain", "language", "outbound"},
     "webhooks": {"background", "domain", "config", "store", "outbound"},

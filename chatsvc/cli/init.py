@@ -78,25 +78,21 @@ def _show_operator(operator: dict[str, Any]) -> None:
 
 def _make(file: Path) -> None:
     """Write a new configuration, as the owner of its folder where root runs this. Raises CommandError and OSError."""
-    from chatsvc.trusted_paths import is_root, make_folders, nearest_folder
+    from chatsvc.trusted_paths import is_root, nearest_folder
 
     if os.path.lexists(file):
         raise CommandError(f"{file} is a link to a file that is not there: remove it first")
     text = resources.files("chatsvc.config").joinpath("example.yaml").read_bytes()
-    if is_root():
-        above, status = nearest_folder(file)
-        os.close(above)
-        if status.st_uid:
-            from chatsvc.control.identity import Identity
+    if is_root() and (status := nearest_folder(file)).st_uid:
+        from chatsvc.control.identity import Identity
 
-            Identity().become(status.st_uid, status.st_gid)
+        Identity().become(status.st_uid, status.st_gid)
     group = _service_group(file) if is_root() else None
-    if is_root():
-        folder = make_folders(file.parent)
-    else:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        folder = os.open(file.parent, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    folder = os.open(file.parent, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
+        if is_root() and os.fstat(folder).st_uid:
+            raise CommandError(f"{file} is not made: another user has made {file.parent} meanwhile")
         with os.fdopen(os.open(file.name, _NEW, 0o600, dir_fd=folder), "wb") as stream:
             stream.write(text)
             if group is not None:

@@ -10,7 +10,7 @@ from chatsvc.config import Config
 from chatsvc.control.rendering import RENDERERS
 from chatsvc.domain.times import now_ms
 from chatsvc.privileges import STARTED_BY, caller_of
-from chatsvc.store import facts, webhook_events
+from chatsvc.store import facts, webhooks
 from chatsvc.store.folder import Folder, FolderInUse
 from chatsvc.store.master_key import MasterKey
 from chatsvc.usecases import stores
@@ -59,7 +59,7 @@ async def _perform(store: StoreChoice, config: Config, folder: Folder, secret: M
     try:
         await facts.belongs_to(db, secret)
         # Attempts whose process has ended were cut off.
-        await webhook_events.interrupt(db)
+        await webhooks.interrupt(db)
         services = store.services(config, db, secret)
         presence = store.enter(services, node)
         try:

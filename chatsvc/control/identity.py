@@ -113,12 +113,11 @@ def data_owner(folder: Path) -> tuple[int, int]:
         status = _status(folder)
         if status is not None:
             return status.st_uid, status.st_gid
-        descriptor, status = nearest_folder(folder)
+        status = nearest_folder(folder)
     except NotADirectoryError:
         return 0, 0  # refused, with the reason, where it is used
     except OSError as fault:
         raise CommandError(f"the data folder {folder} cannot be used: {fault.strerror}") from None
-    os.close(descriptor)
     if status.st_uid == 0 and has_foreign_writers(status):
         raise CommandError(f"root makes no data folder {folder} where others may write: make it for the service's user first")
     return status.st_uid, status.st_gid

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -146,3 +147,32 @@ def telegram_identity(token: str) -> str | None:
 def is_phone_number_id(text: str) -> bool:
     """Report whether a text may be the id of a WhatsApp phone number."""
     return _PHONE_NUMBER_ID.fullmatch(text) is not None
+
+
+def digest_of(bot_id: str, channel: str, key: str) -> bytes:
+    """Return the digest by which a message is recognised when it comes again."""
+    return hashlib.sha256(f"{bot_id}\n{channel}\n{key}".encode("utf-8", "surrogatepass")).digest()
+
+
+class NewMessage(NamedTuple):
+    """A visitor's message as its channel brings it. `key` identifies it on the channel, `at` is its time in milliseconds.
+
+    `kind` is None for a text, START for the beginning of a conversation, and else that of its content, such as "photo".
+    `most_new`: conversations that may begin on the channel in a UTC day, None for any number.
+    """
+
+    account_id: str
+    bot_id: str
+    channel: str
+    user_id: str
+    text: str
+    key: str
+    at: int
+    source_page_host: str = ""
+    kind: str | None = None
+    most_new: int | None = None
+
+    @property
+    def digest(self) -> bytes:
+        """The digest by which it is recognised when it comes again."""
+        return digest_of(self.bot_id, self.channel, self.key)

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 CHANNELS = ("api", "web", "whatsapp", "telegram")
 SUBSCRIPTION_STATUSES = ("active", "trialing", "past_due", "canceled", "paused")
 MAY_SEND = frozenset({"active", "trialing"})
+# Bot, channel and user.
+ConversationKey = tuple[str, str, str]
 
 
 class Account(NamedTuple):

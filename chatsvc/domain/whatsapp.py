@@ -46,7 +46,7 @@ class WhatsAppAddress(NamedTuple):
 
 
 class WhatsAppMessage(NamedTuple):
-    """A visitor's message. `key` is the platform's id of it; `kind` is as that of ArrivedMessage."""
+    """A visitor's message. `key` is the platform's id of it; `kind` is as that of NewMessage."""
 
     key: str
     addresses: tuple[WhatsAppAddress, ...]

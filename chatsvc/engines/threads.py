@@ -43,28 +43,6 @@ def release_free_memory() -> None:
         ctypes.CDLL(None).malloc_trim(0)
 
 
-async def in_daemon_thread(work: Callable[[], T]) -> T:
-    """Run `work` in a daemon thread, which does not delay the end of the process. Return its result or raise its exception."""
-    loop = asyncio.get_running_loop()
-    done: asyncio.Future[T] = loop.create_future()
-
-    def tell(outcome: Callable[[], None]) -> None:
-        with suppress(RuntimeError):  # the loop is closed
-            loop.call_soon_threadsafe(lambda: None if done.done() else outcome())
-
-    def run() -> None:
-        try:
-            made = work()
-        except BaseException as fault:  # noqa: BLE001 - it is told to who waits
-            told = fault
-            tell(lambda: done.set_exception(told))
-        else:
-            tell(lambda: done.set_result(made))
-
-    threading.Thread(target=run, daemon=True).start()
-    return await done
-
-
 async def off_loop_if_long(work: Callable[[Turn], T], turn: Turn) -> T:
     """Run `work` with the turn, in a thread if it may take long."""
     if len(turn.message) < _LONG and len(turn.knowledge.entries) < _LARGE:

@@ -14,10 +14,10 @@ from prometheus_client.registry import Collector
 
 from chatsvc import __version__
 from chatsvc.domain.tallies import Histogram
-from chatsvc.store import mail_lists
+from chatsvc.store import mails
 from chatsvc.store.batches import StoreDatabase
 from chatsvc.store.database import StoreUnavailable
-from chatsvc.store.webhook_events import Outstanding, outstanding
+from chatsvc.store.webhooks import Outstanding, outstanding
 from chatsvc.usecases import nodes
 from chatsvc.usecases.services import Services
 
@@ -149,7 +149,7 @@ class Exposition:
         """Return all current metrics, without those of the store when it cannot answer."""
         try:
             self._collector.outstanding = await outstanding(self._db)
-            self._collector.queued_mails = await mail_lists.queued(self._db)
+            self._collector.queued_mails = await mails.queued(self._db)
             self._collector.nodes = len(await self._list_nodes())
         except StoreUnavailable:
             self._collector.outstanding = self._collector.queued_mails = self._collector.nodes = None

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from chatsvc.domain.models import Account, Bot
 from chatsvc.store.bots import BOT_OF_ACCOUNT, bots_from_json
-from chatsvc.store.database import Connection, Database, Together, assign, reads, told, writes
+from chatsvc.store.database import Connection, assign, reads, writes
 from chatsvc.store.owners import Accounts, listed
 from chatsvc.store.tables import CHILDREN_FIRST, IMPORTING, deletion
 
@@ -70,11 +70,6 @@ def count(connection: Connection, accounts: Accounts) -> int:
     return total
 
 
-async def read(db: Database, account_id: str) -> Holding | None:
-    """Read an account with its bots, counts and held messages."""
-    return await db.read(Together(_holdings, account_id))
-
-
 # One statement: where other processes write, it runs for each request.
 _HOLDING = f"""
     SELECT {_COLUMNS}, (SELECT json_group_array(json_array({BOT_OF_ACCOUNT})) FROM bots b WHERE b.account_id = accounts.id),
@@ -82,10 +77,6 @@ _HOLDING = f"""
         (SELECT json_group_array(h.month) FROM open_turns h WHERE h.account_id = accounts.id AND h.month IS NOT NULL)
     FROM accounts WHERE id = ?1 AND deleted_at IS NULL
 """
-
-
-def _holdings(connection: Connection, account_ids: list[str]) -> list[Holding | None]:
-    return [holding(connection, account_id) for account_id in account_ids]
 
 
 def holding(connection: Connection, account_id: str) -> Holding | None:
@@ -97,10 +88,10 @@ def holding(connection: Connection, account_id: str) -> Holding | None:
     return Holding(Account(*account), bots_from_json(bots), json.loads(used), Counter(json.loads(held)))
 
 
-hold = told(holding)
+hold = writes(holding)  # behind the writes that were queued before it
 
 
-@told
+@writes
 def update(connection: Connection, account_id: str, changes: Mapping[str, object]) -> Account | None:
     """Write the fields named in `changes` and give the account back as it now stands. None where there is none."""
     assignments = assign(changes, CHANGEABLE)
@@ -110,7 +101,7 @@ def update(connection: Connection, account_id: str, changes: Mapping[str, object
     return Account(*row) if row else None
 
 
-@told
+@writes
 def delete(connection: Connection, account_id: str, now: int) -> bool:
     """Mark the account as deleted; `sweep` removes its records later. False where there is none."""
     done = connection.execute("UPDATE accounts SET deleted_at = ? WHERE id = ? AND deleted_at IS NULL", (now, account_id))

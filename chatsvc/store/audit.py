@@ -12,7 +12,7 @@ from typing import Any
 
 from chatsvc.domain.actors import Actor
 from chatsvc.domain.audit import AuditRecord
-from chatsvc.store.database import Connection, Database, reads, writes
+from chatsvc.store.database import LAST, Connection, Database, reads, writes
 from chatsvc.store.owners import Accounts, listed
 
 KEPT = 100_000
@@ -22,7 +22,6 @@ AGE_MS = 730 * 86_400_000
 _BATCH = 1_000
 JOINED_MS = 600_000
 REFUSED = "refused"
-LAST = 2**63 - 1
 _COLUMNS = "at, actor_kind, actor_id, actor_name, via, account_id, operation, ids, outcome, own"
 _OF_COLUMNS = ", ".join(f"r.{name}" for name in _COLUMNS.split(", "))
 # For each account the first rows of an index, merged.

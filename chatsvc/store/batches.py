@@ -27,7 +27,6 @@ class Work(NamedTuple):
     """A unit that waits for its batch, and the future of its caller."""
 
     unit: Unit[Any]
-    applied: Callable[[Any], None] | None
     answer: asyncio.Future[Any]
 
 
@@ -137,10 +136,10 @@ class BatchThread:
         self._has_work = asyncio.Event()
         self._draining = background.run(name, self._drain, 0.0)
 
-    async def run(self, unit: Unit[T], applied: Callable[[T], None] | None = None) -> T:
+    async def run(self, unit: Unit[T]) -> T:
         """Run a unit in the next batch; raises its exception, StoreUnavailable and StoreFault."""
         answer: asyncio.Future[T] = self._loop.create_future()
-        self.queue.append(Work(unit, applied, answer))
+        self.queue.append(Work(unit, answer))
         self._has_work.set()
         return await answer
 
@@ -182,7 +181,13 @@ class BatchThread:
             fault = self._translate(result.fault) if isinstance(result, Failed) else None
             if isinstance(fault, StoreUnavailable):
                 self.outages += 1
-            _settle(work, result, fault, self._translate)
+            # The caller may have been cancelled; its unit is committed all the same.
+            if work.answer.done():
+                continue
+            if fault is None:
+                work.answer.set_result(result)
+            else:
+                work.answer.set_exception(fault)
 
     async def apart(self, work: Callable[[Any], T]) -> T:
         """Run work that cannot be part of a transaction between two batches; raises StoreUnavailable."""
@@ -203,21 +208,6 @@ class BatchThread:
             await self.run(lambda _: None)
         await background.cancel(self._draining)
         await self._thread.close()
-
-
-def _settle(work: Work, result: Any, fault: BaseException | None, translate: Translate) -> None:
-    if fault is None and work.applied:
-        try:
-            work.applied(result)
-        except Exception as raised:  # noqa: BLE001  # reported to the caller of the unit
-            fault = translate(raised)
-    # The caller may have been cancelled; its unit is committed all the same.
-    if work.answer.done():
-        return
-    if fault is None:
-        work.answer.set_result(result)
-    else:
-        work.answer.set_exception(fault)
 
 
 class StoreDatabase(Database, Protocol):

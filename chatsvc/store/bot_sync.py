@@ -49,7 +49,6 @@ async def run(
     wanted: Sequence[SyncedBot],
     most: int,
     origins: Callable[[], ChangeOrigin],
-    applied: Callable[[list[BotChange]], None],
     *,
     prune: bool,
     check: bool,
@@ -62,7 +61,7 @@ async def run(
             raise BotsExhausted
         return [_sync(connection, one, origins, prune=prune, check=check) for one in wanted]
 
-    return await (db.read(unit) if check else db.write(unit, applied))
+    return await (db.read(unit) if check else db.write(unit))
 
 
 def _sync(connection: Connection, wanted: SyncedBot, origins: Callable[[], ChangeOrigin], *, prune: bool, check: bool) -> BotChange:

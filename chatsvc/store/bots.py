@@ -1,4 +1,4 @@
-"""Queries of chatbots: list, create, change and delete.
+"""Queries of chatbots: list, create, change and delete; and the latest runs of their tests.
 
 Every query names the owner, so that another account's bot is not found.
 """
@@ -6,10 +6,11 @@ Every query names the owner, so that another account's bot is not found.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
+from chatsvc.domain.bot_tests import BotTestRun
 from chatsvc.domain.models import Bot
-from chatsvc.store.database import Connection, Database, assign, reads, told
+from chatsvc.store.database import Connection, assign, reads, writes
 from chatsvc.store.owners import ALL_BOTS, SOME_BOTS, Accounts, listed
 from chatsvc.store.tables import ACCOUNT, CHILDREN_FIRST, deletion_of_bot
 
@@ -47,7 +48,7 @@ def page(connection: Connection, accounts: Accounts, limit: int, after: tuple[st
     return [(_bot(row[:-1]), row[-1]) for row in rows]
 
 
-@told
+@writes
 def create(connection: Connection, bot: Bot, most: int) -> Bot | None:
     """Write a new bot; None where the account already has `most` of them."""
     return insert(connection, bot) if count(connection, bot.account_id) < most else None
@@ -75,20 +76,44 @@ def change(connection: Connection, bot: Bot, changes: Mapping[str, object]) -> B
     return _bot(row)
 
 
-update = told(change)
+update = writes(change)
 
 
 _DELETIONS = tuple(deletion_of_bot(table) for table in CHILDREN_FIRST if table.of_bot or table.owner not in (None, ACCOUNT, "id"))
 _BATCH = 1000  # rows: small enough not to delay other writers
 
 
-async def delete(db: Database, bot: Bot, applied: Callable[[], None]) -> bool:
-    """Delete one batch of what belongs to a bot, itself at last. False once it is gone; a crash in between leaves the rest of it.
+@writes
+def delete(connection: Connection, bot: Bot) -> bool:
+    """Delete one batch of what belongs to a bot, itself at last. False once it is gone; a crash in between leaves the rest of it."""
+    return any(connection.execute(statement, (bot.id, _BATCH)).rowcount >= _BATCH for statement in _DELETIONS)
 
-    `applied` is called when the bot itself is deleted.
-    """
 
-    def unit(connection: Connection) -> bool:
-        return any(connection.execute(statement, (bot.id, _BATCH)).rowcount >= _BATCH for statement in _DELETIONS)
+MOST_RUNS = 20
+_MOST_QUESTIONS = 10  # that failed, of one run
 
-    return await db.write(unit, lambda more: None if more else applied())
+
+@writes
+def add_run(connection: Connection, bot_id: str, run: BotTestRun) -> None:
+    """Insert a run and delete what exceeds the bound."""
+    questions = json.dumps(list(run.questions)[:_MOST_QUESTIONS], ensure_ascii=False)
+    connection.execute(
+        "INSERT INTO bot_test_runs (bot_id, at, actor_name, tests, failed, questions) VALUES (?, ?, ?, ?, ?, ?)",
+        (bot_id, run.at, run.by, run.tests, run.failed, questions),
+    )
+    connection.execute(
+        """
+        DELETE FROM bot_test_runs WHERE bot_id = ?1 AND number NOT IN (
+            SELECT number FROM bot_test_runs WHERE bot_id = ?1 ORDER BY number DESC LIMIT ?2)
+        """,
+        (bot_id, MOST_RUNS),
+    )
+
+
+@reads
+def latest_runs(connection: Connection, bot_id: str) -> list[BotTestRun]:
+    """List the runs of a bot, newest first."""
+    rows = connection.execute(
+        "SELECT at, actor_name, tests, failed, questions FROM bot_test_runs WHERE bot_id = ? ORDER BY number DESC", (bot_id,)
+    )
+    return [BotTestRun(at, by, tests, failed, json.loads(questions)) for at, by, tests, failed, questions in rows]

@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 from chatsvc.domain import shapes
 from chatsvc.domain.captures import Appointment, CapturedRecord, Request, as_captured
 from chatsvc.domain.shapes import Json
-from chatsvc.store import day_counts, mail_notices, webhook_events, webhooks
-from chatsvc.store.database import Connection, reads, writes
+from chatsvc.store import day_counts, mail_notices, webhooks
+from chatsvc.store.database import LAST, Connection, reads, writes
 from chatsvc.store.day_counts import DayCount
 from chatsvc.store.owners import ALL_BOTS, BOT_IN_SCOPE, ONE_BOT, SOME_BOTS, Accounts, listed
-from chatsvc.store.webhook_events import Event
+from chatsvc.store.webhooks import Event
 
 REQUEST = """
     r.id, r.request_type, r.status, r.message, r.visitor_name, r.visitor_email, r.visitor_phone, r.source_page_host, r.created_at,
@@ -70,29 +70,23 @@ def write(
     webhook = webhooks.find_in(connection, bot_id) if tell else None
     if webhook is None:
         return
-    state = webhook_events.KEPT if webhook.url is None else webhook_events.PENDING
+    state = webhooks.KEPT if webhook.url is None else webhooks.PENDING
     told: int | None = None
     if "request.created" in webhook.events:
         event = Event(0, bot_id, "request.created", r.id, _snapshot(shapes.request(r)), r.created_at)
-        told = webhook_events.add_event(connection, event, state)
+        told = webhooks.add_event(connection, event, state)
     if appointment and "appointment.created" in webhook.events:
         data = _snapshot(shapes.appointment(appointment))
-        webhook_events.add_event(connection, Event(0, bot_id, "appointment.created", appointment.id, data, r.created_at, told), state)
+        webhooks.add_event(connection, Event(0, bot_id, "appointment.created", appointment.id, data, r.created_at, told), state)
 
 
 def _snapshot(data: Json) -> str:
     return json.dumps(data, ensure_ascii=False, separators=(",", ":"))
 
 
-LAST = 2**63 - 1
 # For each bot the first rows of an index, merged.
-_REQUESTS_OF_BOT = """
-    SELECT n.number FROM requests n WHERE n.bot_id = b.id AND n.number < ?3 AND (?4 IS NULL OR n.status = ?4)
-    ORDER BY n.number DESC LIMIT ?5
-"""
-_APPOINTMENTS_OF_BOT = """
-    SELECT n.number FROM appointments n WHERE n.bot_id = b.id AND n.number < ?3 AND (?4 IS NULL OR n.status = ?4)
-    ORDER BY n.number DESC LIMIT ?5
+_OF_BOT = """
+    SELECT n.number FROM {} n WHERE n.bot_id = b.id AND n.number < ?3 AND (?4 IS NULL OR n.status = ?4) ORDER BY n.number DESC LIMIT ?5
 """
 
 
@@ -107,7 +101,7 @@ def requests(
     bots = ONE_BOT if bot_id is not None else ALL_BOTS if accounts is None else SOME_BOTS
     rows = connection.execute(
         f"""
-        SELECT {REQUEST}, r.number FROM {bots} CROSS JOIN requests r ON r.number IN ({_REQUESTS_OF_BOT})
+        SELECT {REQUEST}, r.number FROM {bots} CROSS JOIN requests r ON r.number IN ({_OF_BOT.format("requests")})
         ORDER BY r.number DESC LIMIT ?5
         """,
         (listed(accounts), bot_id, after, status, limit),
@@ -143,7 +137,7 @@ def appointments(
     rows = connection.execute(
         f"""
         SELECT {APPOINTMENT}, {REQUEST}, a.number FROM {bots}
-        CROSS JOIN appointments a ON a.number IN ({_APPOINTMENTS_OF_BOT}) CROSS JOIN requests r ON r.number = a.request
+        CROSS JOIN appointments a ON a.number IN ({_OF_BOT.format("appointments")}) CROSS JOIN requests r ON r.number = a.request
         ORDER BY a.number DESC LIMIT ?5
         """,
         (listed(accounts), bot_id, after, status, limit),

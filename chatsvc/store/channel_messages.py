@@ -17,7 +17,7 @@ from chatsvc.domain.hand_off import WAITING
 from chatsvc.domain.models import Conversation, Message
 from chatsvc.store import day_counts, mail_notices, search
 from chatsvc.store.conversations import COLUMNS, MESSAGE_COLUMNS
-from chatsvc.store.database import Connection, Database, Together, reads, writes
+from chatsvc.store.database import Connection, Database, quick, reads, writes
 from chatsvc.store.day_counts import DayCount
 from chatsvc.store.incoming_messages import FIELDS, FROM, STORED, StoredMessage
 
@@ -186,12 +186,10 @@ _NEWS = (
 )
 
 
-def _news(connection: Connection, queries: list[_NewsQuery]) -> list[News | None]:
-    found = [connection.execute(_NEWS, (q.after, q.before, q.limit, *q.visitor)).fetchone() for q in queries]
-    return [
-        row and News(Conversation(*row[:-2]), [Message(*one) for one in reversed(json.loads(row[-2]))], json.loads(row[-1]))
-        for row in found
-    ]
+@quick
+def _news(connection: Connection, q: _NewsQuery) -> News | None:
+    row = connection.execute(_NEWS, (q.after, q.before, q.limit, *q.visitor)).fetchone()
+    return row and News(Conversation(*row[:-2]), [Message(*one) for one in reversed(json.loads(row[-2]))], json.loads(row[-1]))
 
 
 async def news(db: Database, visitor: tuple[str, str, str], after: str, limit: int, before: str = "") -> News | None:
@@ -199,7 +197,7 @@ async def news(db: Database, visitor: tuple[str, str, str], after: str, limit: i
 
     An unknown `after` is the beginning, an empty `before` the end. Of more than `limit` messages the newest are read.
     """
-    return await db.read(Together(_news, _NewsQuery(visitor, after, before, limit)))
+    return await _news(db, _NewsQuery(visitor, after, before, limit))
 
 
 @writes

@@ -1,4 +1,4 @@
-"""Read queries for one conversation's page: a window of its messages, requests, and other conversations.
+"""Read queries for the rows of the team's list, and for one conversation's page: a window of its messages, requests, and others.
 
 The other conversations are those of the same visitor.
 """
@@ -6,6 +6,7 @@ The other conversations are those of the same visitor.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from chatsvc.domain.inbox import InboxItem
@@ -13,9 +14,10 @@ from chatsvc.domain.models import Conversation, Message
 from chatsvc.domain.search_words import EMAIL, PHONE, USER
 from chatsvc.store import conversation_team, inbox
 from chatsvc.store.conversation_team import TeamRecords
-from chatsvc.store.conversations import FIND, LAST, MESSAGE_COLUMNS, OF_A_PAGE
-from chatsvc.store.database import Connection, reads
+from chatsvc.store.conversations import FIND, MESSAGE_COLUMNS, OF_A_PAGE
+from chatsvc.store.database import LAST, Connection, reads
 from chatsvc.store.owners import SOME_BOTS, Accounts, listed
+from chatsvc.store.search_queries import UNREAD
 
 MOST_OTHERS = 10
 _MOST_READ = 200  # entries of the visitor's addresses
@@ -120,3 +122,37 @@ def _others(connection: Connection, conversation: int) -> list[Conversation]:
         (json.dumps([row[1]]), json.dumps(addresses), conversation, _MOST_READ, MOST_OTHERS),
     )
     return [Conversation(*one) for one in rows]
+
+
+MOST_UNREAD = 100  # counted of a conversation
+_PREVIEW = 160  # characters
+
+_ROWS = f"""
+    SELECT c.number, (SELECT coalesce(o.name, o.email) FROM operators o WHERE o.id = c.assignee),
+        (SELECT count(*) FROM ({UNREAD.format("?2")} LIMIT {MOST_UNREAD}) page),
+        (SELECT json_array(m.role, substr(m.content, 1, {_PREVIEW})) FROM messages m WHERE m.conversation = c.number
+            ORDER BY m.number DESC LIMIT 1)
+    FROM json_each(?1) page CROSS JOIN conversations c ON c.number = CAST(page.value AS BIGINT)
+"""
+
+
+class RowDetails(NamedTuple):
+    """Details of a row. `role` and `words` are those of the last message, empty without one; `unread` is at most MOST_UNREAD."""
+
+    assignee: str | None
+    unread: int
+    role: str
+    words: str
+
+
+@reads
+def details(connection: Connection, numbers: Sequence[int], operator_id: str) -> dict[int, RowDetails]:
+    """Read the details of conversations (numbers) as an operator sees them."""
+    rows = connection.execute(_ROWS, (json.dumps(list(numbers)), operator_id)).fetchall()
+    return {number: RowDetails(assignee, unread, *_said(last)) for number, assignee, unread, last in rows}
+
+
+def _said(last: object) -> tuple[str, str]:
+    """Return role and words of the last message. The drivers give JSON as text or as a list."""
+    role, words = json.loads(last) if isinstance(last, str) else last or ("", "")  # type: ignore[misc]
+    return role, words

@@ -12,7 +12,7 @@ from chatsvc.domain.captures import CapturedRecord
 from chatsvc.domain.cursors import Position
 from chatsvc.domain.models import CHANNELS, Conversation, HistoryMessage, Message
 from chatsvc.store import captures
-from chatsvc.store.database import Connection, Database, Together, reads
+from chatsvc.store.database import Connection, Database, Together, quick, reads
 from chatsvc.store.owners import ACCOUNT_IN_SCOPE, Accounts, listed
 
 MAX_RECORDS = 20
@@ -50,13 +50,10 @@ async def page(
     channels = CHANNELS if channel is None else tuple(known for known in CHANNELS if known == channel)
     if not channels:
         return ConversationPage([], 0, False, None)
-    return await db.read(Together(_pages, _ConversationsQuery(account_id, bot_id, channels, limit, after)))
+    return await _page(db, _ConversationsQuery(account_id, bot_id, channels, limit, after))
 
 
-def _pages(connection: Connection, asked: list[_ConversationsQuery]) -> list[ConversationPage]:
-    return [_page(connection, one) for one in asked]
-
-
+@quick
 def _page(connection: Connection, asked: _ConversationsQuery) -> ConversationPage:
     # Imported here: commands start faster without it.
     from orjson import loads
@@ -108,8 +105,6 @@ def _messages(connection: Connection, number: int, limit: int) -> list[Message]:
     ).fetchall()
     return [Message(*row) for row in reversed(rows)]
 
-
-LAST = 2**63 - 1
 
 FIND = f"SELECT {COLUMNS}, number FROM conversations WHERE id = ?2 AND {ACCOUNT_IN_SCOPE}"
 

@@ -6,12 +6,18 @@ store/postgres/ implement the protocols.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from functools import wraps
 from typing import Any, Concatenate, Generic, NamedTuple, ParamSpec, Protocol, TypeVar
 
 from chatsvc.domain.limiter import AccountVersion
 
+log = logging.getLogger(__name__)
+
+STORE_PAUSE_S = 1.0
+LAST = 2**63 - 1  # behind the number of every row
 P = ParamSpec("P")
 T = TypeVar("T")
 Item = TypeVar("Item")
@@ -122,10 +128,10 @@ class Database(Protocol):
         """Run `unit` on one consistent snapshot; raises StoreUnavailable and StoreFault."""
         ...
 
-    async def write(self, unit: Unit[T], applied: Callable[[T], None] | None = None) -> T:
+    async def write(self, unit: Unit[T]) -> T:
         """Run `unit` in a transaction and return once it is durable. Raises StoreUnavailable, StoreFault and the unit's exception.
 
-        `applied` is called with the result right after the commit, in the order of the commits, even if the caller was cancelled.
+        Callers go on in the order of the commits. A unit is run even if its caller was cancelled.
         """
         ...
 
@@ -159,6 +165,15 @@ def reads(unit: Callable[Concatenate[Connection, P], T]) -> Operation[P, T]:
     return operation
 
 
+def quick(unit: Callable[[Connection, Item], T]) -> Callable[[Database, Item], Coroutine[Any, Any, T]]:
+    """Make an operation of a unit that reads with one short statement, and does not wait for long reads."""
+
+    def run(connection: Connection, items: list[Item]) -> list[T]:
+        return [unit(connection, item) for item in items]
+
+    return lambda db, item: db.read(Together(run, item))
+
+
 def writes(unit: Callable[Concatenate[Connection, P], T]) -> Operation[P, T]:
     """Make an operation of a unit that writes, in one transaction. It is called with the database in place of the connection."""
 
@@ -169,16 +184,23 @@ def writes(unit: Callable[Concatenate[Connection, P], T]) -> Operation[P, T]:
     return operation
 
 
-def told(
-    unit: Callable[Concatenate[Connection, P], T],
-) -> Callable[Concatenate[Database, Callable[[T], None], P], Coroutine[Any, Any, T]]:
-    """Make an operation of a unit that writes. After the database comes a function that is told the result right after the commit."""
+async def change_any(db: Database, find: str, values: Sequence[Any], change: str, change_values: Sequence[Any] | None = None) -> int:
+    """Run a statement if another one finds a row. Most times it finds none, and a write costs a sync of the disk. Return its row count."""
+    if not await db.read(lambda connection: connection.execute(find, values).fetchone()):
+        return 0
+    return await db.write(lambda connection: connection.execute(change, values if change_values is None else change_values).rowcount)
 
-    @wraps(unit)
-    def operation(db: Database, applied: Callable[[T], None], /, *arguments: P.args, **named: P.kwargs) -> Coroutine[Any, Any, T]:
-        return db.write(lambda connection: unit(connection, *arguments, **named), applied)
 
-    return operation
+async def until_written(write: Callable[[], Awaitable[None]], stops: Callable[[], bool], what: str) -> None:
+    """Write outcomes, again and again while the store cannot. Raises StoreUnavailable once the writer stops."""
+    while True:
+        try:
+            return await write()
+        except StoreUnavailable as fault:
+            if stops():
+                raise
+            log.error("outcomes of %s wait: %s", what, fault)
+            await asyncio.sleep(STORE_PAUSE_S)
 
 
 def assign(changes: Mapping[str, object], changeable: frozenset[str]) -> str:

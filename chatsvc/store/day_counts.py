@@ -1,4 +1,7 @@
-"""Counts of each bot and UTC day: added in the transaction of what is counted, and summed up for a period."""
+"""Counts of each bot and UTC day: added in the transaction of what is counted, and summed up for a period. And sums of usage records.
+
+These take a time that depends on the cap of records and not on the history (SPEC.md 2.5).
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from collections.abc import Iterable
 from itertools import chain
 from typing import NamedTuple
 
+from chatsvc.domain.analytics import UsageRow, UsageTotals
 from chatsvc.domain.quality import ENTRY, RESPONSE_S, Quality, UsedEntry
 from chatsvc.domain.times import DAY_MS
 from chatsvc.store.database import Connection, reads
@@ -102,4 +106,34 @@ def of_period(connection: Connection, account_id: str, bot_id: str | None, first
         seconds(now),
         seconds(before),
         [UsedEntry(*row) for row in connection.execute(_ENTRIES, (*now, MOST_ENTRIES))],
+    )
+
+
+class Summary(NamedTuple):
+    """Sums over the newest records of a window. `covers_from` is the time of the oldest counted one if the cap was reached."""
+
+    covers_from: int | None
+    rows: list[UsageRow]
+
+
+@reads
+def usage_summary(connection: Connection, account_id: str, start: int, end: int, cap: int) -> Summary:
+    """Sum the newest `cap` records by day, bot and channel. From `start` to `end`, Unix milliseconds, inclusive."""
+    newest = (
+        "SELECT created_at, number, bot_id, channel, tokens, cost_micro_usd FROM usage_records"
+        " WHERE account_id = ?1 AND created_at BETWEEN ?2 AND ?3 ORDER BY created_at DESC, number DESC LIMIT ?4"
+    )
+    scope = (account_id, start, end, cap)
+    rows = connection.execute(
+        f"""
+        SELECT created_at / {DAY_MS}, bot_id, channel, count(*), sum(tokens), sum(cost_micro_usd), min(created_at)
+        FROM ({newest}) page GROUP BY 1, 2, 3
+        """,
+        scope,
+    ).fetchall()
+    capped = sum(row[3] for row in rows) == cap
+    beyond = capped and connection.execute(f"{newest} OFFSET ?5", (*scope[:3], 1, cap)).fetchone()
+    return Summary(
+        min(row[6] for row in rows) if beyond else None,
+        [UsageRow(row[0] * DAY_MS, row[1], row[2], UsageTotals(*row[3:6])) for row in rows],
     )

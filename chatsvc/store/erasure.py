@@ -7,12 +7,11 @@ shorter but consistent conversation. Visitors' requests and retention use the sa
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
 from chatsvc.domain.models import CHANNELS
-from chatsvc.store.database import Connection, Database, reads
+from chatsvc.store.database import Connection, Database, reads, writes
 from chatsvc.store.tables import BY_NAME, erasing
 
 BATCH = 200  # rows
@@ -59,16 +58,13 @@ def conversations(connection: Connection, user_id: str, bot_id: str | None) -> l
     return [OwnedConversation(*row) for row in rows]
 
 
-async def some_of(db: Database, conversation: OwnedConversation, applied: Callable[[Erased], None]) -> Erased | None:
+@writes
+def some_of(connection: Connection, conversation: OwnedConversation) -> Erased | None:
     """Erase one batch of a conversation; return None once nothing of it is left."""
-
-    def unit(connection: Connection) -> Erased | None:
-        row = connection.execute(
-            "SELECT number FROM conversations WHERE bot_id = ? AND channel = ? AND user_id = ?", conversation[1:]
-        ).fetchone()
-        return some_in(connection, row[0]) if row else None
-
-    return await db.write(unit, lambda erased: applied(erased) if erased else None)
+    row = connection.execute(
+        "SELECT number FROM conversations WHERE bot_id = ? AND channel = ? AND user_id = ?", conversation[1:]
+    ).fetchone()
+    return some_in(connection, row[0]) if row else None
 
 
 def some_in(connection: Connection, conversation: int) -> Erased:

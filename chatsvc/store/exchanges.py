@@ -6,10 +6,9 @@ The exchanges of one batch are written table by table, with few statements and e
 
 from __future__ import annotations
 
-import os
 import uuid
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -79,13 +78,6 @@ class Counts(NamedTuple):
 
 
 _Balance = tuple[int, int]  # an account's messages in a month, and its credits
-_VARIANT = {digit: "89ab"[int(digit, 16) % 4] for digit in "0123456789abcdef"}
-
-
-def id_by_time(instant: int) -> str:
-    """Make a UUID of version 7, which begins with the time. New ones are neighbours in an index, so few pages are written."""
-    time, h = f"{instant:012x}", os.urandom(10).hex()
-    return f"{time[:8]}-{time[8:]}-7{h[:3]}-{_VARIANT[h[3]]}{h[4:7]}-{h[7:19]}"
 
 
 def _conversations(connection: Connection, exchanges: list[NewExchange]) -> list[int]:
@@ -100,7 +92,7 @@ def _conversations(connection: Connection, exchanges: list[NewExchange]) -> list
             merged[place] = [x.account_id, *place, x.replied_at, x.accepted_at, x.replied_at, x.dialogue, messages]
         else:
             row[4:] = max(row[4], x.replied_at), row[5], max(row[6], x.replied_at), x.dialogue, row[8] + messages
-    ids = [id_by_time(row[5]) for row in merged.values()]
+    ids = [str(uuid.uuid4()) for _ in merged]
     rows = [value for conversation_id, row in zip(ids, merged.values(), strict=True) for value in (conversation_id, *row)]
     # The time of the last message never decreases: a list must not show a conversation on two pages.
     written = list(
@@ -290,17 +282,12 @@ def _told(counts: Counts, awaited: Mapping[int, bool], turn: int | None) -> Coun
     return counts if turn is None else counts._replace(awaited=awaited[turn])
 
 
-async def record(db: Database, exchange: NewExchange, applied: Callable[[Counts | None], None]) -> Counts | None:
+async def record(db: Database, exchange: NewExchange) -> Counts | None:
     """Write an exchange. Return None and write nothing if its account or bot has been deleted or its turn needs no reply any more.
 
     Raises StoreUnavailable where another process has taken over its turn.
     """
-
-    def apply(written: Counts | TurnLost | None) -> None:
-        if not isinstance(written, TurnLost):
-            applied(written)
-
-    written = await db.write(Together(_write, exchange), apply)
+    written = await db.write(Together(_write, exchange))
     if isinstance(written, TurnLost):
         raise StoreUnavailable("the other processes had taken this one for dead, and its turn has ended")
     return written

@@ -7,7 +7,6 @@ import os
 from pathlib import Path
 
 from chatsvc.store.database import StoreUnavailable
-from chatsvc.trusted_paths import is_root, make_folders
 
 DATABASE = "chatsvc.db"
 LOCK = "lock"
@@ -41,22 +40,14 @@ class Folder:
         os.umask(0o077)
         try:
             if not os.path.lexists(self.path):
-                self._make()
-            # Of this user's own links nothing is to be feared; root follows none.
-            nofollow = os.O_NOFOLLOW if is_root() else 0
-            descriptor = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | nofollow)
+                self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+            descriptor = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
             try:
                 self._close_to_others(descriptor)
             finally:
                 os.close(descriptor)
         except OSError as fault:
             raise StoreUnavailable(f"the data folder {self.path} cannot be used: {fault.strerror or fault}") from fault
-
-    def _make(self) -> None:
-        if is_root():
-            os.close(make_folders(self.path, 0o700))
-        else:
-            self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
 
     def _close_to_others(self, descriptor: int) -> None:
         status = os.fstat(descriptor)

@@ -10,7 +10,7 @@ from chatsvc.domain.models import Conversation, Message
 from chatsvc.store import day_counts, mail_notices
 from chatsvc.store.channel_messages import NoticeSentence, say
 from chatsvc.store.conversations import COLUMNS, MESSAGE_COLUMNS, OF_A_PAGE
-from chatsvc.store.database import Connection, reads, told
+from chatsvc.store.database import Connection, reads, writes
 from chatsvc.store.day_counts import DayCount
 from chatsvc.store.owners import ACCOUNT_IN_SCOPE, Accounts, listed
 
@@ -55,7 +55,7 @@ def _set(connection: Connection, number: int, handling: str, at: int | None, han
     return Conversation(*row)
 
 
-@told
+@writes
 def take(connection: Connection, accounts: Accounts, conversation_id: str, handler: Handler, at: int, check: Check) -> Conversation | None:
     """Give a conversation to a person; None where there is none in the scope."""
     found = _found(connection, accounts, conversation_id)
@@ -76,7 +76,7 @@ class OperatorMessage(NamedTuple):
     message: Message
 
 
-@told
+@writes
 def reply(
     connection: Connection,
     accounts: Accounts,
@@ -110,7 +110,7 @@ def reply(
     return OperatorMessage(_take(connection, found, sentence.at, who), Message(*message))
 
 
-@told
+@writes
 def release(
     connection: Connection,
     accounts: Accounts,
@@ -155,7 +155,7 @@ def overdue(connection: Connection, now: int, limit: int) -> list[Overdue]:
     return [Overdue(row[0], Conversation(*row[2:]), row[1]) for row in rows]
 
 
-@told
+@writes
 def give_back(connection: Connection, overdue: Conversation, sentence: NoticeSentence) -> bool:
     """Return an overdue conversation to the bot, on a channel with a sentence. False where its handling has changed meanwhile."""
     row = connection.execute(

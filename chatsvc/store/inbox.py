@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 from chatsvc.domain.captures import Request
 from chatsvc.domain.inbox import Delivery, InboxItem
 from chatsvc.domain.search_words import Term
-from chatsvc.store.captures import APPOINTMENT, LAST, REQUEST, appointments_of
-from chatsvc.store.database import Connection, reads
+from chatsvc.store.captures import APPOINTMENT, REQUEST, appointments_of
+from chatsvc.store.database import LAST, Connection, reads
 from chatsvc.store.owners import Accounts
 from chatsvc.store.search_terms import BOTS, MATCHES, Owners, candidates, patterns
-from chatsvc.store.webhook_events import KEPT, PENDING
+from chatsvc.store.webhooks import KEPT, PENDING
 
 CHUNKS = (100, 400, 1_000)  # requests read along the way, step by step
 FEW = 2_000  # conversations whose requests are all read

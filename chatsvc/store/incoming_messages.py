@@ -6,37 +6,16 @@ A limit on new conversations in a day may refuse one.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable
 from typing import NamedTuple
 
-from chatsvc.domain.channels import TooManyConversations
+from chatsvc.domain.channels import NewMessage, TooManyConversations
 from chatsvc.domain.times import DAY_MS
 from chatsvc.store import search
-from chatsvc.store.database import Connection, Database
-from chatsvc.store.exchanges import id_by_time
+from chatsvc.store.database import Connection, Database, writes
 
 # Platforms deliver again for up to seven days.
 KEYS_MS = 8 * DAY_MS
 _CLEANED = 8  # old keys deleted with each new one
-
-
-class NewMessage(NamedTuple):
-    """A visitor's message as its channel brought it. `digest` is that of the key with which it was sent, `at` its time.
-
-    `kind` is None for a text, START for the beginning of a conversation, and else that of its content, such as "photo".
-    `most_new`: conversations that may begin on the channel in a UTC day, None for any number.
-    """
-
-    account_id: str
-    bot_id: str
-    channel: str
-    user_id: str
-    text: str
-    digest: bytes
-    at: int
-    source_page_host: str = ""
-    kind: str | None = None
-    most_new: int | None = None
 
 
 class StoredMessage(NamedTuple):
@@ -65,31 +44,22 @@ FROM = "FROM messages m JOIN conversations c ON c.number = m.conversation"
 STORED = f"SELECT {FIELDS} {FROM}"
 
 
-async def store(db: Database, message: NewMessage, applied: Callable[[StoredMessage | None], None]) -> StoredMessage | None:
+async def store(db: Database, message: NewMessage) -> StoredMessage | None:
     """Store a visitor's message. Return the stored one for a key that came before, None where that or the account was erased.
 
     Raises TooManyConversations.
     """
-
-    def committed(result: _Result) -> None:
-        applied(None if isinstance(result, TooManyConversations) else result)
-
-    result = await db.write(lambda connection: store_one(connection, message), committed)
+    result = await db.write(lambda connection: store_one(connection, message))
     if isinstance(result, TooManyConversations):
         raise result
     return result
 
 
-async def store_several(
-    db: Database, messages: list[NewMessage], applied: Callable[[list[StoredMessage]], None]
-) -> list[StoredMessage | None]:
-    """Store messages that no limit refuses, in one unit; see store. `applied` gets those that are stored."""
-
-    def unit(connection: Connection) -> list[StoredMessage | None]:
-        results = [store_one(connection, message) for message in messages]
-        return [None if isinstance(result, TooManyConversations) else result for result in results]
-
-    return await db.write(unit, lambda results: applied([one for one in results if one is not None]))
+@writes
+def store_several(connection: Connection, messages: list[NewMessage]) -> list[StoredMessage | None]:
+    """Store messages that no limit refuses, in one unit; see store."""
+    results = [store_one(connection, message) for message in messages]
+    return [None if isinstance(result, TooManyConversations) else result for result in results]
 
 
 def store_one(connection: Connection, m: NewMessage) -> _Result:
@@ -107,7 +77,7 @@ def store_one(connection: Connection, m: NewMessage) -> _Result:
     if _begins_one_too_many(connection, m):
         connection.execute("DELETE FROM incoming_keys WHERE digest = ?", (m.digest,))
         return TooManyConversations()
-    new_id = id_by_time(m.at)
+    new_id = str(uuid.uuid4())
     found = addressed(connection, m, new_id)
     search.queue(connection, [found.number])
     (number,) = connection.execute(

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from chatsvc.domain.models import ApiKey
-from chatsvc.store.database import Connection, Database, Together, reads, told, writes
+from chatsvc.store.database import Connection, quick, reads, writes
 from chatsvc.store.owners import ACCOUNT_IN_SCOPE, SOME_ACCOUNTS, Accounts, listed
 
 _COLUMNS = "id, account_id, label, prefix, created_at, expires_at, revoked_at, last_used_at"
@@ -28,19 +28,13 @@ def create(connection: Connection, key: ApiKey, digest: bytes) -> None:
     )
 
 
-async def find(db: Database, digest: bytes) -> ApiKey | None:
-    """The key with this digest, revoked and expired ones too."""
-    return await db.read(Together(_found, digest))
-
-
-def _found(connection: Connection, digests: list[bytes]) -> list[ApiKey | None]:
-    return [found(connection, digest) for digest in digests]
-
-
 def found(connection: Connection, digest: bytes) -> ApiKey | None:
-    """Find a key within a unit."""
+    """Find the key with this digest within a unit, revoked and expired ones too."""
     row = connection.execute(f"SELECT {_COLUMNS} FROM api_keys WHERE digest = ?", (digest,)).fetchone()
     return ApiKey(*row) if row else None
+
+
+find = quick(found)
 
 
 @reads
@@ -54,7 +48,7 @@ def page(connection: Connection, accounts: Accounts, limit: int, after: tuple[in
     return [ApiKey(*row) for row in rows]
 
 
-@told
+@writes
 def revoke(connection: Connection, key_id: str, accounts: Accounts, now: int) -> ApiKey | None:
     """Revoke a key of these accounts (None for all) for good, the first time counts. None where there is none."""
     row = connection.execute(_REVOKE, (listed(accounts), now, key_id)).fetchone()

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from chatsvc.domain.knowledge_changes import ChangeOrigin
 from chatsvc.domain.models import Entry, Synonyms
 from chatsvc.store import knowledge_changes as changes
-from chatsvc.store.database import Connection, Database, Together, reads, told
+from chatsvc.store.database import Connection, Database, quick, reads, writes
 from chatsvc.store.knowledge_changes import Rows, StoredEntry, StoredSynonyms
 
 _COLUMNS = "id, question, alt, answer, language, source"
@@ -43,10 +43,10 @@ class FromFile(NamedTuple):
 
 
 class Whole(NamedTuple):
-    """All entries and synonyms of a bot."""
+    """Entries and synonyms of a bot, as they are or before or after a change."""
 
     entries: Sequence[Entry]
-    synonyms: list[Synonyms]
+    synonyms: Sequence[Synonyms]
 
 
 def _entry(row: tuple[str, str, str, str, str, str | None]) -> Entry:
@@ -76,15 +76,10 @@ async def large(db: Database, least: int) -> list[str]:
     return await db.read(lambda connection: [bot_id for (bot_id,) in connection.execute(found, (least,))])
 
 
-async def version(db: Database, bot_id: str) -> int:
+@quick
+def version(connection: Connection, bot_id: str) -> int:
     """Return the number of the latest change of a bot's knowledge, 0 without any."""
-    return await db.read(Together(_versions, bot_id))
-
-
-def _versions(connection: Connection, bot_ids: list[str]) -> list[int]:
-    sql = "SELECT coalesce(max(number), 0) FROM knowledge_changes WHERE bot_id = ?"
-    found = {bot_id: connection.execute(sql, (bot_id,)).fetchone()[0] for bot_id in set(bot_ids)}
-    return [found[bot_id] for bot_id in bot_ids]
+    return int(connection.execute("SELECT coalesce(max(number), 0) FROM knowledge_changes WHERE bot_id = ?", (bot_id,)).fetchone()[0])
 
 
 @reads
@@ -123,7 +118,7 @@ def replace_within(connection: Connection, bot_id: str, files: Sequence[FromFile
     return gone
 
 
-replace = told(replace_within)
+replace = writes(replace_within)
 
 
 def _rows(files: Sequence[FromFile], at: int) -> Rows:
@@ -167,7 +162,7 @@ def remove_files(connection: Connection, bot_id: str, names: Sequence[str], orig
     changes.record(connection, bot_id, origin, "remove", before, Rows(), files=names)
 
 
-@told
+@writes
 def remove_source(connection: Connection, bot_id: str, source: str, origin: ChangeOrigin) -> int:
     """Delete the entries and synonyms of a source, and record the change. Return the number of entries."""
     before = _rows_of_file(connection, bot_id, FromFile(source, ()))
@@ -191,7 +186,7 @@ def numbered(connection: Connection, rows: Iterable[StoredEntry]) -> list[Stored
     return [row._replace(number=number) for number, row in enumerate(rows, start=last + 1)]
 
 
-@told
+@writes
 def remove(connection: Connection, bot_id: str, entry_id: str, origin: ChangeOrigin) -> Entry | None:
     """Delete one entry, record the change and return the entry. None if the bot has none with this id."""
     before = Rows(changes.entries_of(connection.execute(_ONE_ENTRY, (bot_id, entry_id))))
@@ -202,7 +197,7 @@ def remove(connection: Connection, bot_id: str, entry_id: str, origin: ChangeOri
     return before.entries[0].entry
 
 
-@told
+@writes
 def create(connection: Connection, bot_id: str, entry: Entry, origin: ChangeOrigin) -> Entry:
     """Insert one entry that comes from no file, and record the change."""
     after = Rows(numbered(connection, [StoredEntry(0, entry, None, origin.at)]))
@@ -211,7 +206,7 @@ def create(connection: Connection, bot_id: str, entry: Entry, origin: ChangeOrig
     return entry
 
 
-@told
+@writes
 def update(
     connection: Connection,
     bot_id: str,

@@ -14,11 +14,10 @@ from typing import Any, NamedTuple
 from chatsvc.domain.actors import Actor
 from chatsvc.domain.knowledge_changes import ChangeContent, ChangeOrigin, KnowledgeChange
 from chatsvc.domain.models import Entry
-from chatsvc.store.database import Connection, reads, told
+from chatsvc.store.database import LAST, Connection, reads, writes
 
 MOST_CHANGES = 500
 MOST_BYTES = 16 * 1024 * 1024  # compressed; the newest change is kept however large it is
-LAST = 2**63 - 1
 _MOST_TITLE = 200  # characters
 _COLUMNS = "id, at, actor_kind, actor_id, actor_name, via, kind, title, entries_before, entries_after, undone"
 
@@ -189,7 +188,7 @@ def find(connection: Connection, bot_id: str, change_id: str) -> ChangeContent |
     return ChangeContent(_change(row[:-1]), [one.entry for one in before.entries], [one.entry for one in after.entries])
 
 
-@told
+@writes
 def undo(connection: Connection, bot_id: str, change_id: str, origin: ChangeOrigin) -> bool:
     """Put the rows before a change back, as a change of its own. False where there is none. Raises NotUndoable."""
     row = connection.execute(

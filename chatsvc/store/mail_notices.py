@@ -1,12 +1,24 @@
-"""Queues notices to operators and answers to visitors as mails, in their cause's transaction.
+"""Queues notices to operators and answers to visitors as mails, in their cause's transaction; keeps addresses that want no answers.
 
-store/mails.py has the rest of the queue.
+Of those the digests alone are stored. store/mails.py has the rest of the queue.
 """
 
 from __future__ import annotations
 
-from chatsvc.domain.mails import APPOINTMENT, GONE_MS, LEAD_MS, PERIODS_MS, REQUEST
-from chatsvc.store.database import Connection
+from chatsvc.domain.mails import (
+    ANSWER,
+    ANSWERS_A_DAY,
+    APPOINTMENT,
+    DAILY_LIMIT,
+    GONE_MS,
+    LEAD_MS,
+    PERIODS_MS,
+    REQUEST,
+    STOPPED,
+    address_digest,
+)
+from chatsvc.domain.times import DAY_MS
+from chatsvc.store.database import Connection, reads, writes
 
 # Whether the operator `o` wants notices of a kind and may see what they are about: deliveries of webhooks are for owners.
 WANTS = """
@@ -54,3 +66,37 @@ def note_answer(connection: Connection, bot_id: str, conversation: int, recipien
         """,
         (bot_id, conversation, recipient, at),
     )
+
+
+@writes
+def add_stop(connection: Connection, account_id: str, digest: bytes, now: int) -> None:
+    """Send an address no more mails with answers."""
+    connection.execute(
+        """
+        INSERT INTO mail_stops (account_id, digest, created_at) SELECT ?1, ?2, ?3
+        WHERE NOT EXISTS (SELECT 1 FROM mail_stops WHERE account_id = ?1 AND digest = ?2)
+        """,
+        (account_id, digest, now),
+    )
+
+
+def refusal(connection: Connection, bot_id: str, recipient: str, now: int) -> str | None:
+    """Find the same within a unit: STOPPED, DAILY_LIMIT or None."""
+    stopped = connection.execute(
+        "SELECT 1 FROM bots b JOIN mail_stops s ON s.account_id = b.account_id AND s.digest = ? WHERE b.id = ?",
+        (address_digest(recipient), bot_id),
+    ).fetchone()
+    if stopped is not None:
+        return STOPPED
+    # Whether one that is `unknown` arrived nobody knows.
+    (sent,) = connection.execute(
+        f"""
+        SELECT count(*) FROM mails WHERE kind = '{ANSWER}' AND recipient = ? AND created_at > ?
+            AND state IN ('sending', 'sent', 'unknown')
+        """,
+        (recipient, now - DAY_MS),
+    ).fetchone()
+    return DAILY_LIMIT if sent >= ANSWERS_A_DAY else None
+
+
+find_refusal = reads(refusal)

@@ -1,4 +1,4 @@
-"""Queue of mails: lists due ones, marks them before sending, and writes outcomes and retries.
+"""Queue of mails: lists them, marks due ones before sending, and writes outcomes and retries.
 
 store/mail_notices.py queues notices and answers, each in the transaction of its cause.
 
@@ -22,10 +22,12 @@ from chatsvc.domain.mails import (
     QUEUED,
     SENT,
     TEST,
+    Mail,
     MailOutcome,
+    MailState,
 )
-from chatsvc.store import mail_stops
-from chatsvc.store.database import Connection, Database, writes
+from chatsvc.store import mail_notices
+from chatsvc.store.database import LAST, Connection, Database, change_any, reads, writes
 from chatsvc.store.mail_notices import WANTS
 from chatsvc.store.nodes import orphaned
 
@@ -125,7 +127,7 @@ async def begin(db: Database, number: int, now: int) -> OutgoingMail | None:
         if is_unwanted or deleted_at is not None or causes == 0:
             connection.execute("UPDATE mails SET state = 'obsolete', settled_at = ? WHERE number = ?", (now, number))
             return None
-        if kind == ANSWER and (reason := mail_stops.refusal(connection, bot_id, recipient, now)):
+        if kind == ANSWER and (reason := mail_notices.refusal(connection, bot_id, recipient, now)):
             _settle(connection, number, MailOutcome(FAILED, reason), now)
             return None
         connection.execute(
@@ -250,20 +252,9 @@ _UNKNOWN = "UPDATE mails SET state = 'unknown', error = 'interrupted', settled_a
 _CUT_OFF = "state = 'sending' AND " + orphaned("mails")
 
 
-def _interrupt(connection: Connection, now: int) -> int:
-    return connection.execute(f"{_UNKNOWN} WHERE {_CUT_OFF}", (now,)).rowcount
-
-
 async def interrupt(db: Database, now: int) -> int:
     """Settle mails that were being sent when their process ended: nobody knows whether they were. Return how many."""
-
-    def is_cut_off(connection: Connection) -> bool:
-        return connection.execute(f"SELECT 1 FROM mails WHERE {_CUT_OFF} LIMIT 1").fetchone() is not None
-
-    # Most starts find none, and a write costs a sync of the disk.
-    if not await db.read(is_cut_off):
-        return 0
-    return await db.write(lambda connection: _interrupt(connection, now))
+    return await change_any(db, f"SELECT 1 FROM mails WHERE {_CUT_OFF} LIMIT 1", (), f"{_UNKNOWN} WHERE {_CUT_OFF}", (now,))
 
 
 async def resume(db: Database, now: int) -> int:
@@ -271,16 +262,9 @@ async def resume(db: Database, now: int) -> int:
 
     Answers wait until visitors' pages have found the service again, which could not confirm meanwhile what they show.
     """
-    cut_off = f"SELECT 1 FROM mails WHERE {_CUT_OFF} OR state = 'queued' AND kind = 'answer' AND due_at < ? LIMIT 1"
-
-    def unit(connection: Connection) -> int:
-        connection.execute("UPDATE mails SET due_at = ?1 WHERE state = 'queued' AND kind = 'answer' AND due_at < ?1", (now + GONE_MS,))
-        return _interrupt(connection, now)
-
-    # Most starts find none, and a write costs a sync of the disk.
-    if not await db.read(lambda connection: connection.execute(cut_off, (now + GONE_MS,)).fetchone()):
-        return 0
-    return await db.write(unit)
+    early = "state = 'queued' AND kind = 'answer' AND due_at < ?1"
+    await change_any(db, f"SELECT 1 FROM mails WHERE {early} LIMIT 1", (now + GONE_MS,), f"UPDATE mails SET due_at = ?1 WHERE {early}")
+    return await interrupt(db, now)
 
 
 def interrupt_all(connection: Connection, now: int) -> None:
@@ -291,13 +275,40 @@ def interrupt_all(connection: Connection, now: int) -> None:
 
 async def forget_old(db: Database, now: int, limit: int) -> bool:
     """Delete some mails that were settled a month ago. Return False once none is left."""
-    before = now - KEPT_MS
     old = "SELECT number FROM mails WHERE state NOT IN ('queued', 'sending') AND created_at <= ?1 AND settled_at <= ?1 LIMIT ?2"
+    return bool(await change_any(db, old, (now - KEPT_MS, limit), f"DELETE FROM mails WHERE number IN ({old})"))
 
-    def is_left(connection: Connection) -> bool:
-        return connection.execute(old, (before, 1)).fetchone() is not None
 
-    if not await db.read(is_left):
-        return False
-    await db.write(lambda connection: connection.execute(f"DELETE FROM mails WHERE number IN ({old})", (before, limit)).rowcount)
-    return True
+_COLUMNS = """
+    m.number, m.kind, m.account_id, m.recipient, m.causes, m.state, m.created_at, m.due_at, m.attempts, m.settled_at, m.status_code,
+    m.error, m.answer
+"""
+
+
+@reads
+def page(connection: Connection, limit: int, after: int = LAST, *, state: str | None = None) -> list[Mail]:
+    """Read mails, newest first, behind the one numbered `after`."""
+    rows = connection.execute(
+        f"SELECT {_COLUMNS} FROM mails m WHERE m.number < ?1 AND (?2 IS NULL OR m.state = ?2) ORDER BY m.number DESC LIMIT ?3",
+        (after, state, limit),
+    )
+    return [Mail(*row) for row in rows]
+
+
+@reads
+def queued(connection: Connection) -> int:
+    """Count the mails that wait."""
+    return int(connection.execute("SELECT count(*) FROM mails WHERE state = 'queued'").fetchone()[0])
+
+
+@reads
+def of_messages(connection: Connection, conversation_id: str) -> dict[int, MailState]:
+    """Read the states of mails that carried messages of a conversation, by the messages' numbers."""
+    rows = connection.execute(
+        """
+        SELECT m.number, coalesce(s.state, 'sent'), s.error FROM conversations c CROSS JOIN messages m ON m.conversation = c.number
+        LEFT JOIN mails s ON s.number = m.mail WHERE c.id = ? AND m.mail IS NOT NULL
+        """,
+        (conversation_id,),
+    )
+    return {number: MailState(*state) for number, *state in rows}

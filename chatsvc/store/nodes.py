@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from chatsvc.domain.nodes import ServiceNode
 from chatsvc.store import open_turns
-from chatsvc.store.database import Connection, reads, writes
+from chatsvc.store.database import Connection, Database, reads, writes
 
 BEAT_S = 2.0
 DEAD_AFTER_MS = 8_000
@@ -71,3 +71,19 @@ def living(connection: Connection) -> list[ServiceNode]:
         (DEAD_AFTER_MS,),
     )
     return [ServiceNode(*row) for row in rows]
+
+
+async def hold_lease(db: Database, name: str, node: str) -> bool:
+    """Take a lease that is free, or keep one's own. False where another process holds it."""
+
+    def holder(connection: Connection) -> str | None:
+        row = connection.execute("SELECT node FROM leases WHERE name = ?", (name,)).fetchone()
+        return row[0] if row else None
+
+    def take(connection: Connection) -> bool:
+        if holder(connection) is None:
+            connection.execute("INSERT INTO leases (name, node) VALUES (?, ?)", (name, node))
+        return holder(connection) == node
+
+    held_by = await db.read(holder)
+    return held_by == node if held_by is not None else await db.write(take)

@@ -167,14 +167,6 @@ def _allowances(connection: Connection, account_ids: list[str]) -> dict[str, All
     return found
 
 
-def held(connection: Connection, account_id: str) -> dict[str, int]:
-    """Count within a unit the messages of each month that open turns hold."""
-    rows = connection.execute(
-        "SELECT month, count(*) FROM open_turns WHERE account_id = ? AND month IS NOT NULL GROUP BY month", (account_id,)
-    )
-    return dict(rows.fetchall())
-
-
 @reads
 def in_order(connection: Connection, numbers: Iterable[int]) -> dict[int, bool]:
     """Return those of the turns that are open.

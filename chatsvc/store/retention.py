@@ -21,14 +21,10 @@ _DELETE = {
 }
 
 
-async def expire(db: Database, table: str, before: int, now: int, applied: Callable[[set[str]], None]) -> bool:
-    """Delete a batch of a table's rows that are older than `before`. Return False once none is left.
-
-    `applied` gets the accounts whose conversations have changed.
-    """
+async def expire(db: Database, table: str, before: int, now: int) -> set[str] | bool:
+    """Delete a batch of a table's rows that are older than `before`. False once none is left; of conversations, their accounts."""
     if table == "conversations":
-        accounts: set[str] = await db.write(lambda connection: _conversations(connection, before), applied)
-        return bool(accounts)
+        return await db.write(lambda connection: _conversations(connection, before))
     unit = _UNITS.get(table)
     if unit is not None:
         return await db.write(partial(unit, before=before))

@@ -14,8 +14,8 @@ from chatsvc.domain.hand_off import MINE, OPERATOR, WAITING
 from chatsvc.domain.hand_off import UNREAD as UNREAD_BY_ME
 from chatsvc.domain.models import CHANNELS, Conversation
 from chatsvc.domain.search_words import Term
-from chatsvc.store.conversations import LAST, OF_A_PAGE
-from chatsvc.store.database import Connection, Database
+from chatsvc.store.conversations import OF_A_PAGE
+from chatsvc.store.database import LAST, Connection, Database
 from chatsvc.store.owners import ACCOUNT_IN_SCOPE, ALL_ACCOUNTS, ONE_BOT, SOME_ACCOUNTS, Accounts
 from chatsvc.store.search_terms import MATCHES, Owners, candidates, patterns
 

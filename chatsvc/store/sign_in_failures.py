@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from chatsvc.domain import sign_in_delays
 from chatsvc.domain.sign_in_delays import MOST_FAILURES, WINDOW_MS, SignInAttempt, delay_s
-from chatsvc.store.database import Connection, Database, writes
+from chatsvc.store.database import Connection, Database, change_any, writes
 
 
 async def begin(db: Database, email: str, place: str, now: int, *, is_known: bool = False) -> SignInAttempt | int:
@@ -61,5 +61,4 @@ withdraw = writes(_withdraw)
 async def forget_old(db: Database, now: int) -> None:
     """Delete the failures that delay nothing any more."""
     old = "FROM sign_in_failures WHERE at <= ?"
-    if await db.read(lambda connection: connection.execute(f"SELECT 1 {old} LIMIT 1", (now - WINDOW_MS,)).fetchone()):
-        await db.write(lambda connection: connection.execute(f"DELETE {old}", (now - WINDOW_MS,)).rowcount)
+    await change_any(db, f"SELECT 1 {old} LIMIT 1", (now - WINDOW_MS,), f"DELETE {old}")

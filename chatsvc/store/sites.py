@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from chatsvc.domain import websites
@@ -149,7 +149,7 @@ def _stored(connection: Connection, bot_id: str) -> dict[str, StoredEntry]:
     return {row.entry.id: row for row in knowledge_changes.entries_of(rows)}
 
 
-async def apply(db: Database, site: Site, new: Sequence[SiteEntry], origin: ChangeOrigin, done: Callable[[object], None]) -> dict[str, int]:
+async def apply(db: Database, site: Site, new: Sequence[SiteEntry], origin: ChangeOrigin) -> dict[str, int]:
     """Bring the knowledge to what a site says, except for entries that a person has edited; record the change. Returns its counts."""
 
     def unit(connection: Connection) -> dict[str, int]:
@@ -181,7 +181,7 @@ async def apply(db: Database, site: Site, new: Sequence[SiteEntry], origin: Chan
         connection.execute(settle, (site.id, json.dumps(found.counts)))
         return found.counts
 
-    return await db.write(unit, done)
+    return await db.write(unit)
 
 
 async def discard(db: Database, site_id: str) -> None:
@@ -190,7 +190,7 @@ async def discard(db: Database, site_id: str) -> None:
     await db.write(lambda connection: connection.execute(sql, (site_id,)).rowcount)
 
 
-async def remove(db: Database, site: Site, origin: ChangeOrigin, done: Callable[[object], None]) -> None:
+async def remove(db: Database, site: Site, origin: ChangeOrigin) -> None:
     """Delete a site with its pages and its entries; the change of the knowledge is recorded."""
 
     def unit(connection: Connection) -> None:
@@ -203,4 +203,4 @@ async def remove(db: Database, site: Site, origin: ChangeOrigin, done: Callable[
             connection.execute(f"DELETE FROM {table} WHERE site = {_NUMBER}", (site.id,))
         connection.execute("DELETE FROM sites WHERE id = ?", (site.id,))
 
-    await db.write(unit, done)
+    await db.write(unit)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from chatsvc.domain.captures import Appointment
 from chatsvc.store.captures import APPOINTMENT, REQUEST, appointments_of
-from chatsvc.store.database import Connection, Database, reads
+from chatsvc.store.database import Connection, Database, change_any, reads
 
 MOST_FAILED = 20  # attempts read of each bot
 _FOREVER = 2**62
@@ -98,5 +98,4 @@ appointments = reads(_appointments)
 async def set_tried(db: Database, account_id: str, now: int) -> None:
     """Note the time of an account's first trial."""
     untried = "SELECT 1 FROM accounts WHERE id = ? AND tried_at IS NULL"
-    if await db.read(lambda connection: connection.execute(untried, (account_id,)).fetchone()):
-        await db.write(lambda connection: connection.execute("UPDATE accounts SET tried_at = ? WHERE id = ?", (now, account_id)).rowcount)
+    await change_any(db, untried, (account_id,), "UPDATE accounts SET tried_at = ? WHERE id = ?", (now, account_id))

@@ -1,6 +1,6 @@
 """Stores one WhatsApp callback: messages, echoes, delivery statuses and changed numbers, in one transaction.
 
-Also looks up visitors' addresses.
+Also looks up visitors' addresses, and counts the messages that bots send in a month.
 
 An address, which is a phone number or a business-scoped id, leads to a conversation. Where two conversations turn out to be one
 person's, the older one goes on; the younger one keeps its messages and its address, which is not current any more.
@@ -13,14 +13,13 @@ import uuid
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from chatsvc.domain.channels import WHATSAPP
+from chatsvc.domain.channels import WHATSAPP, NewMessage
 from chatsvc.domain.hand_off import BOT
 from chatsvc.domain.whatsapp import PHONE, WhatsAppAddress, WhatsAppMove, precedes
 from chatsvc.store import day_counts, search
-from chatsvc.store.database import Connection, Database, Together, reads, told
+from chatsvc.store.database import Connection, quick, reads, writes
 from chatsvc.store.day_counts import DayCount
-from chatsvc.store.exchanges import id_by_time
-from chatsvc.store.incoming_messages import NewMessage, StoredMessage, addressed, store_one
+from chatsvc.store.incoming_messages import StoredMessage, addressed, store_one
 
 PHONE_OPERATOR = "phone"  # who has a conversation that the owner answers in the app
 _MINUTE_MS = 60_000
@@ -81,7 +80,7 @@ def _store(connection: Connection, callback: ReceivedCallback, now: int) -> Stor
     return StoredCallback(messages, users)
 
 
-receive = told(_store)
+receive = writes(_store)
 
 
 def _receive(connection: Connection, one: AddressedMessage, now: int) -> StoredMessage | None:
@@ -171,7 +170,7 @@ def _echo(connection: Connection, one: AddressedMessage, sent: bytes, now: int) 
         return None
     connection.execute("INSERT INTO incoming_keys (digest, bot_id, created_at) VALUES (?, ?, ?)", (m.digest, m.bot_id, m.at))
     user_id = _user(connection, m.bot_id, one.addresses) or uuid.uuid4().hex
-    conversation = addressed(connection, m._replace(user_id=user_id), id_by_time(m.at)).number
+    conversation = addressed(connection, m._replace(user_id=user_id), str(uuid.uuid4())).number
     _lead(connection, m.bot_id, conversation, one.addresses, now)
     connection.execute(
         """
@@ -240,24 +239,17 @@ def _status(connection: Connection, bot_id: str, status: NewStatus) -> str | Non
     return str(user_id)
 
 
-def _addresses(connection: Connection, visitors: list[tuple[str, str]]) -> list[WhatsAppAddress | None]:
-    return [_address(connection, *visitor) for visitor in visitors]
-
-
-def _address(connection: Connection, bot_id: str, user_id: str) -> WhatsAppAddress | None:
+@quick
+def address(connection: Connection, visitor: tuple[str, str]) -> WhatsAppAddress | None:
+    """Return the address by which a visitor (bot, user) is reached. The phone number, where it is known; the latest."""
     row = connection.execute(
         """
         SELECT a.kind, a.value FROM conversations c JOIN whatsapp_addresses a ON a.conversation = c.number
         WHERE c.bot_id = ? AND c.channel = ? AND c.user_id = ? ORDER BY a.is_current DESC, a.kind = ? DESC, a.number DESC LIMIT 1
         """,
-        (bot_id, WHATSAPP, user_id, PHONE),
+        (visitor[0], WHATSAPP, visitor[1], PHONE),
     ).fetchone()
     return WhatsAppAddress(*row) if row else None
-
-
-async def address(db: Database, bot_id: str, user_id: str) -> WhatsAppAddress | None:
-    """Return the address by which a visitor is reached. The phone number, where it is known; the latest."""
-    return await db.read(Together(_addresses, (bot_id, user_id)))
 
 
 @reads
@@ -301,3 +293,27 @@ def last_word_at(connection: Connection, conversation_id: str) -> int | None:
         (conversation_id,),
     ).fetchone()
     return row[0]  # type: ignore[no-any-return]
+
+
+@writes
+def reserve_send(connection: Connection, bot_id: str, month: str, limit: int | None) -> bool:
+    """Count a message that is about to be sent. False, without a count, where the month's limit is reached."""
+    connection.execute("INSERT INTO whatsapp_sends (bot_id, month, sent) VALUES (?, ?, 0) ON CONFLICT DO NOTHING", (bot_id, month))
+    count = "UPDATE whatsapp_sends SET sent = sent + 1 WHERE bot_id = ?1 AND month = ?2 AND (?3 IS NULL OR sent < ?3)"
+    return connection.execute(count, (bot_id, month, limit)).rowcount == 1
+
+
+@writes
+def release_send(connection: Connection, bot_id: str, month: str) -> None:
+    """Take back the count of a message that was surely not sent."""
+    connection.execute("UPDATE whatsapp_sends SET sent = sent - 1 WHERE bot_id = ? AND month = ? AND sent > 0", (bot_id, month))
+
+
+@reads
+def sends(connection: Connection, bot_ids: Sequence[str], month: str) -> dict[str, int]:
+    """Return the messages that bots have sent in a month."""
+    found = {}
+    for bot_id in bot_ids:
+        row = connection.execute("SELECT sent FROM whatsapp_sends WHERE bot_id = ? AND month = ?", (bot_id, month)).fetchone()
+        found[bot_id] = int(row[0]) if row else 0
+    return found

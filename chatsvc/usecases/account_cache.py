@@ -1,7 +1,7 @@
 """Cache of API keys, accounts and bots, kept consistent with the store by every write.
 
-It is that of a process that works alone: each write updates it right after its commit. A request needs no query, and a revoked key, a
-changed plan or a spent allowance counts from the next request on. usecases/shared_caches.py serves several processes.
+It is that of a process that works alone: each write updates it after its commit, in the order of the commits. A request needs no query,
+and a revoked key, a changed plan or a spent allowance counts from the next request on. usecases/shared_caches.py serves several processes.
 """
 
 from __future__ import annotations
@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING
 from chatsvc.domain import keys as key_rules
 from chatsvc.domain.allowance import Allowance, HeldMessage
 from chatsvc.domain.limiter import AccountVersion
-from chatsvc.domain.models import Account, ApiKey, Bot
+from chatsvc.domain.models import Account, ApiKey, Bot, ConversationKey, HistoryMessage
 from chatsvc.store import accounts, keys
 from chatsvc.store.database import Database, StoreUnavailable
-from chatsvc.usecases.history_cache import HistoryCache
 
 if TYPE_CHECKING:
     from chatsvc.store.exchanges import Counts
@@ -48,28 +47,25 @@ class AccountState:
         self.version = AccountVersion(0, 0)
         self.counted = True  # whether the counts are those of `version`
 
-    def update_account(self, account: Account | None) -> None:
-        """Take over the account's changed row; None changes nothing."""
-        if account is not None:
-            self.account = account
-            self.allowance.limit = account.messages_limit
-            self.allowance.credits = account.message_credits
+    def update_account(self, account: Account) -> None:
+        """Take over the account's changed row."""
+        self.account = account
+        self.allowance.limit = account.messages_limit
+        self.allowance.credits = account.message_credits
 
-    def update_bot(self, bot: Bot | None) -> None:
-        """Add or replace a bot and invalidate the cached pages; None changes nothing."""
-        if bot is not None:
-            self.bots[bot.id] = bot
-            self.pages = {}
+    def update_bot(self, bot: Bot) -> Bot:
+        """Add or replace a bot and invalidate the cached pages. Return the bot."""
+        self.bots[bot.id] = bot
+        self.pages = {}
+        return bot
 
     def remove_bot(self, bot_id: str) -> None:
         """Drop a deleted bot and invalidate the cached pages."""
         self.bots.pop(bot_id, None)
         self.pages = {}
 
-    def apply_exchange(self, bot_id: str, reservation: HeldMessage, counts: Counts | None) -> None:
-        """Take over the counts of a committed exchange. None, if its account was deleted, changes nothing."""
-        if counts is None:
-            return
+    def apply_exchange(self, bot_id: str, reservation: HeldMessage, counts: Counts) -> None:
+        """Take over the counts of a committed exchange."""
         reservation.charge(counts.month_used, counts.credits, awaited=counts.awaited)
         if counts.credits != self.account.message_credits:
             self.account = self.account._replace(message_credits=counts.credits)
@@ -85,7 +81,8 @@ class AccountCache:
         self._accounts: dict[str, AccountState] = {}
         self._key_generation = 0
         self.key_uses: dict[str, int] = {}
-        self.histories = HistoryCache()
+        # Words of turns without an answer: context of the next turn, never stored (DECISIONS.md section 1).
+        self.unanswered: dict[ConversationKey, list[HistoryMessage]] = {}
 
     async def key(self, secret: str) -> ApiKey | None:
         """Look up an API key; raises StoreUnavailable. A malformed one is unknown without a query."""
@@ -109,9 +106,8 @@ class AccountCache:
     async def account(self, account_id: str) -> AccountState | None:
         """Look up an account, None where it is gone; raises StoreUnavailable."""
         state = self._accounts.get(account_id)
-        if state is None:
-            await accounts.hold(self._db, self._add, account_id)
-            state = self._accounts.get(account_id)
+        if state is None and (holding := await accounts.hold(self._db, account_id)) is not None:
+            state = self._accounts.setdefault(account_id, AccountState(holding))
         return state
 
     async def of_key(self, key: ApiKey) -> AccountState | None:
@@ -131,22 +127,18 @@ class AccountCache:
         """Return an account that is in memory."""
         return self._accounts.get(account_id)
 
-    def _add(self, holding: accounts.Holding | None) -> None:
-        if holding is not None:
-            self._accounts.setdefault(holding.account.id, AccountState(holding))
-
     def invalidate(self, account_id: str) -> None:
-        """Invalidate the account's cached pages and conversation histories."""
+        """Invalidate the account's cached pages, and drop all unanswered words."""
         state = self._accounts.get(account_id)
         if state is not None:
             state.pages = {}
-        self.histories.clear()
+        self.unanswered.clear()
 
     def remove_account(self, account_id: str) -> None:
-        """Drop a deleted account, with all keys and histories."""
+        """Drop a deleted account, with all keys and unanswered words."""
         self._accounts.pop(account_id, None)
         self.invalidate_keys()
-        self.histories.clear()
+        self.unanswered.clear()
 
     async def flush_key_uses(self) -> None:
         """Write the keys' times of last use. After a fault they are kept for the next call."""

@@ -157,20 +157,27 @@ async def change(
     if not changes:
         raise refusals.nothing_to_change()
     changes["updated_at"] = services.clock()
-    if await stored.update(services.db, state.update_account, state.account.id, changes) is None:
+    changed = await stored.update(services.db, state.account.id, changes)
+    if changed is None:
         raise refusals.account_not_found(account=account)
+    state.update_account(changed)
     return _with_usage(services, state)
 
 
 async def delete(services: Services, caller: Caller, *, account: str) -> Account:
     """Delete an account with all its records. Only the digests of its keys remain (DECISIONS.md section 1)."""
     state = await resolve(services, caller, account)
-
-    def applied(_: bool) -> None:
-        services.account_cache.remove_account(state.account.id)
-
-    await stored.delete(services.db, applied, state.account.id, services.clock())
+    await stored.delete(services.db, state.account.id, services.clock())
+    services.account_cache.remove_account(state.account.id)
     while await stored.sweep(services.db):
         pass
     services.account_cache.invalidate_keys()
     return state.account
+
+
+def instant_of(text: str) -> int:
+    """Read an ISO 8601 date or time in UTC, as milliseconds; raises `time_invalid`."""
+    try:
+        return times.parse_utc(text)
+    except (ValueError, OverflowError):
+        raise refusals.time_invalid(time=text) from None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from chatsvc.domain import times
 from chatsvc.domain.actors import Caller
 from chatsvc.domain.analytics import NO_USAGE, BotUsage, UsageSummary, sums
-from chatsvc.store import usage
+from chatsvc.store import day_counts
 from chatsvc.usecases import accounts
 from chatsvc.usecases.account_cache import AccountState
 from chatsvc.usecases.services import Services
@@ -19,7 +19,7 @@ async def summary(services: Services, state: AccountState, days: int) -> UsageSu
     """Sum up the last `days` days (1 to 90), today included; raises StoreUnavailable."""
     to = services.clock()
     start = times.start_of_day(to) - (days - 1) * times.DAY_MS
-    found = await usage.summary(services.db, state.account.id, start, to, ROW_CAP)
+    found = await day_counts.usage_summary(services.db, state.account.id, start, to, ROW_CAP)
     covers_from = start if found.covers_from is None else found.covers_from
     total = sums(found.rows, lambda _: None).get(None, NO_USAGE)
     by_bot = sums(found.rows, lambda row: row.bot_id)

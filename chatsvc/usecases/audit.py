@@ -8,7 +8,7 @@ from chatsvc.domain.audit import AuditRecord
 from chatsvc.domain.paging import ResultPage
 from chatsvc.store import audit as stored
 from chatsvc.usecases import accounts
-from chatsvc.usecases.instants import instant_of
+from chatsvc.usecases.accounts import instant_of
 from chatsvc.usecases.services import Services
 
 

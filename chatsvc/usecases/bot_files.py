@@ -104,7 +104,7 @@ async def apply(services: Services, caller: Caller, *, bot: str, file: str, text
         await _test(services, found._replace(**differing))
     if not differing:
         return found
-    return await stored.update(services.db, state.update_bot, found, {**differing, "updated_at": services.clock()})
+    return state.update_bot(await stored.update(services.db, found, {**differing, "updated_at": services.clock()}))
 
 
 async def _test(services: Services, bot: Bot) -> None:

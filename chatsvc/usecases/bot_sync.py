@@ -59,16 +59,8 @@ async def sync(
     plan = services.config.plans.get(state.account.plan or "")
     most = plan.bots if plan else 0
 
-    def applied(changes: Sequence[BotChange]) -> None:
-        for one in changes:
-            state.update_bot(one.bot)
-            if one.files or one.removed:
-                services.knowledge.invalidate(one.bot.id)
-
     try:
-        changes = await stored.run(
-            services.db, wanted, most, lambda: knowledge.origin_of(services, caller), applied, prune=prune, check=check
-        )
+        changes = await stored.run(services.db, wanted, most, lambda: knowledge.origin_of(services, caller), prune=prune, check=check)
     except BotsExhausted:
         raise refusals.bots_exhausted(plan=plan.name if plan else None, most=most) from None
     pairs = list(zip(wanted, changes, strict=True))
@@ -77,6 +69,10 @@ async def sync(
         return Unchanged(
             SyncResult(steps, [(after.bot.name, one) for before, after in pairs for one in await _failed(services, before, after)])
         )
+    for one in changes:
+        state.update_bot(one.bot)
+        if one.files or one.removed:
+            services.knowledge.invalidate(one.bot.id)
     done = SyncResult(steps, [])
     return Unchanged(done) if all(step.change == "none" for step in steps) else done
 

@@ -14,7 +14,7 @@ from chatsvc.domain.actors import Caller
 from chatsvc.domain.bot_tests import BotTest, BotTestOutcome, BotTestRun, GivenReply
 from chatsvc.domain.models import Bot, Entry, Synonyms
 from chatsvc.engines import EngineError, Turn, threads
-from chatsvc.store import bot_test_runs as stored
+from chatsvc.store import bots as stored
 from chatsvc.usecases import bot_files, bots
 from chatsvc.usecases.services import Services
 
@@ -81,7 +81,7 @@ async def run(services: Services, caller: Caller, *, bot: str, keep: bool = Fals
     if keep and found:
         failed = [one.ask for one in found if not one.passed]
         by = caller.actor.name or caller.actor.id
-        await stored.add(services.db, chatbot.id, BotTestRun(services.clock(), by, len(found), len(failed), failed))
+        await stored.add_run(services.db, chatbot.id, BotTestRun(services.clock(), by, len(found), len(failed), failed))
     return found
 
 
@@ -96,7 +96,7 @@ class ShownTests(NamedTuple):
 async def show(services: Services, caller: Caller, *, bot: str) -> ShownTests:
     """Show a bot's tests and its latest runs."""
     _, chatbot = await bots.resolve(services, caller, bot)
-    return ShownTests(chatbot, tests_of(chatbot), await stored.latest(services.db, chatbot.id))
+    return ShownTests(chatbot, tests_of(chatbot), await stored.latest_runs(services.db, chatbot.id))
 
 
 async def add(services: Services, caller: Caller, *, bot: str, **given: Any) -> Bot:

@@ -131,9 +131,9 @@ async def create(services: Services, caller: Caller, *, name: str, account: str 
     }
     bot = Bot(**{"description": None, **values, **fixed})  # type: ignore[arg-type]  # each setting was checked by its name
     most = plan.bots if plan else 0
-    if await stored.create(services.db, state.update_bot, bot, most) is None:
+    if await stored.create(services.db, bot, most) is None:
         raise refusals.bots_exhausted(plan=plan.name if plan else None, most=most)
-    return bot
+    return state.update_bot(bot)
 
 
 async def list_all(
@@ -161,7 +161,7 @@ async def change(services: Services, caller: Caller, *, bot: str, profile: Profi
     if not changes:
         raise refusals.nothing_to_change()
     changes["updated_at"] = services.clock()
-    return await stored.update(services.db, state.update_bot, found, changes)
+    return state.update_bot(await stored.update(services.db, found, changes))
 
 
 async def activate(services: Services, caller: Caller, *, bot: str) -> Bot:
@@ -177,10 +177,11 @@ async def deactivate(services: Services, caller: Caller, *, bot: str) -> Bot:
 async def delete(services: Services, caller: Caller, *, bot: str) -> Bot:
     """Delete a bot with all its records; raises `bot_not_found`. The account's used messages stay counted."""
     state, found = await resolve(services, caller, bot)
-    await stored.update(services.db, state.update_bot, found, {"active": False, "updated_at": services.clock()})
-    while await stored.delete(services.db, found, lambda: state.remove_bot(bot)):
+    state.update_bot(await stored.update(services.db, found, {"active": False, "updated_at": services.clock()}))
+    while await stored.delete(services.db, found):
         pass
+    state.remove_bot(bot)
     services.account_cache.invalidate(state.account.id)
     services.knowledge.invalidate(bot)
-    services.channels.drop(bot)
+    services.channels.changed(bot)
     return found

@@ -119,15 +119,13 @@ async def _page(
     return ResultPage([record for record, _ in page.items], page.next)
 
 
-def _checked_status(status: str | None, known: tuple[str, ...]) -> None:
-    if status is not None and status not in known:
-        raise refusals.status_unknown(status=status, known=list(known))
-
-
 async def _change(
     services: Services, caller: Caller, kind: str, record_id: str, status: str | None, note: str | None, assignee: str | None
 ) -> CaptureChange:
     """Check the changes of a record; raises Refused."""
+    known = REQUEST_STATUSES if kind == "request" else APPOINTMENT_STATUSES
+    if status is not None and status not in known:
+        raise refusals.status_unknown(status=status, known=list(known))
     if status is None and note is None and assignee is None:
         raise refusals.nothing_to_change()
     if note is not None:
@@ -155,12 +153,10 @@ async def set_request(
     assignee: str | None = None,
 ) -> Request:
     """Change a request's status, note or assignee (an operator's e-mail address); empty texts remove. Raises Refused."""
-    _checked_status(status, REQUEST_STATUSES)
     change = await _change(services, caller, "request", request, status, note, assignee)
     changed = await stored.set_request(services.db, request, caller.scope.accounts, change, services.clock())
     if changed is None:
         raise refusals.request_not_found(request=request)
-    services.account_cache.histories.clear()
     return changed
 
 
@@ -174,10 +170,8 @@ async def set_appointment(
     assignee: str | None = None,
 ) -> Appointment:
     """Change an appointment's status, and note or assignee, which it shares with its request. See set_request."""
-    _checked_status(status, APPOINTMENT_STATUSES)
     change = await _change(services, caller, "appointment", appointment, status, note, assignee)
     changed = await stored.set_appointment(services.db, appointment, caller.scope.accounts, change, services.clock())
     if changed is None:
         raise refusals.appointment_not_found(appointment=appointment)
-    services.account_cache.histories.clear()
     return changed

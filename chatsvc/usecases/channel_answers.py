@@ -12,10 +12,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from chatsvc import background
+from chatsvc.domain.models import ConversationKey
 from chatsvc.store.database import StoreUnavailable
 from chatsvc.store.incoming_messages import StoredMessage
 from chatsvc.usecases import channel_messages
-from chatsvc.usecases.history_cache import ConversationKey
 
 if TYPE_CHECKING:
     from chatsvc.usecases.services import Services

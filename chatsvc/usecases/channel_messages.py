@@ -9,7 +9,6 @@ reply, and the turn is not charged. While a person has the conversation the bot 
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import logging
 from collections.abc import Sequence
 from dataclasses import replace
@@ -17,42 +16,22 @@ from datetime import datetime
 from typing import NamedTuple
 
 from chatsvc.domain import hand_off, profiles, times
-from chatsvc.domain.channels import ACTIVE, PLATFORMS, START, first_delivery
+from chatsvc.domain.channels import ACTIVE, PLATFORMS, START, NewMessage, first_delivery
 from chatsvc.domain.errors import ProblemError
 from chatsvc.domain.hand_off import BOT, WAITING
-from chatsvc.domain.models import MAY_SEND, Bot, Exchange, SendMessage
+from chatsvc.domain.models import MAY_SEND, Bot, ConversationKey, Exchange, SendMessage
 from chatsvc.engines import EngineError
 from chatsvc.store import channel_messages as stored
 from chatsvc.store import conversations, incoming_messages
 from chatsvc.store.channel_messages import NoticeSentence
-from chatsvc.store.incoming_messages import NewMessage, StoredMessage
+from chatsvc.store.incoming_messages import StoredMessage
 from chatsvc.usecases import turns, unanswered
 from chatsvc.usecases.account_cache import AccountState
 from chatsvc.usecases.conversation_locks import Busy
-from chatsvc.usecases.history_cache import ConversationKey
 from chatsvc.usecases.services import Services
 from chatsvc.usecases.turns import MessageRequest
 
 log = logging.getLogger(__name__)
-
-
-class ArrivedMessage(NamedTuple):
-    """A visitor's message as a channel brings it. `key` identifies it on the channel, `at` is its time in milliseconds.
-
-    `kind` is None for a text, START for the beginning of a conversation, and else that of its content, such as "photo".
-    most_new: conversations that may begin on the channel in a UTC day, None for any number.
-    """
-
-    account_id: str
-    bot_id: str
-    channel: str
-    user_id: str
-    text: str
-    key: str
-    at: int
-    page_host: str = ""
-    kind: str | None = None
-    most_new: int | None = None
 
 
 class _ChannelTurn(NamedTuple):
@@ -72,50 +51,30 @@ class _ChannelTurn(NamedTuple):
         return m.bot_id, m.channel, m.user_id
 
 
-def digest_of(bot_id: str, channel: str, key: str) -> bytes:
-    """Return the digest by which a message is recognised when it comes again."""
-    return hashlib.sha256(f"{bot_id}\n{channel}\n{key}".encode("utf-8", "surrogatepass")).digest()
-
-
-def _new(arrived: ArrivedMessage) -> NewMessage:
-    a = arrived
-    digest = digest_of(a.bot_id, a.channel, a.key)
-    return NewMessage(a.account_id, a.bot_id, a.channel, a.user_id, a.text, digest, a.at, a.page_host, a.kind, a.most_new)
-
-
-def _applied(services: Services, account_id: str, message: StoredMessage) -> None:
+def _arrived(services: Services, account_id: str, message: StoredMessage | None) -> StoredMessage | None:
     """Drop what is cached of the account, and wake those who wait for the conversation."""
-    if not message.is_new:
-        return
-    state = services.account_cache.cached(account_id)
-    if state is not None:
-        state.pages = {}
-    conversation = (message.bot_id, message.channel, message.user_id)
-    services.events.stop_typing(conversation, "visitor")
-    services.events.notify(conversation)
+    if message is not None:
+        state = services.account_cache.cached(account_id)
+        if state is not None:
+            state.pages = {}
+        conversation = (message.bot_id, message.channel, message.user_id)
+        services.events.stop_typing(conversation, "visitor")
+        services.events.notify(conversation)
+    return message
 
 
-async def receive(services: Services, arrived: ArrivedMessage) -> StoredMessage | None:
+async def receive(services: Services, arrived: NewMessage) -> StoredMessage | None:
     """Store a visitor's message. The stored one where it came before, None where the visitor or the account was erased since.
 
     Raises TooManyConversations.
     """
-
-    def applied(message: StoredMessage | None) -> None:
-        if message is not None:
-            _applied(services, arrived.account_id, message)
-
-    return await incoming_messages.store(services.db, _new(arrived), applied)
+    return _arrived(services, arrived.account_id, await incoming_messages.store(services.db, arrived))
 
 
-async def receive_several(services: Services, arrived: Sequence[ArrivedMessage]) -> list[StoredMessage | None]:
+async def receive_several(services: Services, arrived: Sequence[NewMessage]) -> list[StoredMessage | None]:
     """Store messages of one account that came together, which have no limit; see receive."""
-
-    def applied(messages: list[StoredMessage]) -> None:
-        for message in messages:
-            _applied(services, arrived[0].account_id, message)
-
-    return await incoming_messages.store_several(services.db, [_new(one) for one in arrived], applied) if arrived else []
+    stored = await incoming_messages.store_several(services.db, list(arrived)) if arrived else []
+    return [_arrived(services, arrived[0].account_id, message) for message in stored]
 
 
 async def answer(services: Services, account_id: str, message: StoredMessage) -> None:
@@ -257,12 +216,11 @@ async def _reply(turn: _ChannelTurn, before: str = "") -> None:
     accepted = accepted._replace(deadline=turn.deadline)
     try:
         tier, engine = turns.engine_of(services, bot)
-        reply, context = await turns.ask(request, accepted, tier, engine)
+        reply, history = await turns.ask(request, accepted, tier, engine)
         if before:
             reply = replace(reply, text=f"{before}\n\n{reply.text}")
         exchange = Exchange(bot.id, message.user_id, message.channel, message.text, reply.text, services.clock())
-        if not await turns.record(request, accepted, context, exchange, reply, tier):
-            services.account_cache.histories.drop(turn.conversation)
+        await turns.record(request, accepted, history, exchange, reply, tier)
     except EngineError as fault:
         if fault.reason != "no_answer":
             log.warning("bot %s gave no reply: %s", bot.id, fault)
@@ -286,7 +244,6 @@ async def _say(turn: _ChannelTurn, key: str, handling: str | None = None, *, tex
 async def _write(turn: _ChannelTurn, said: NoticeSentence | None, handling: str | None = None) -> bool:
     is_settled = await stored.settle(turn.services.db, turn.message.number, said, handling, sends_mail=turn.services.sends_mail)
     turn.state.pages = {}
-    turn.services.account_cache.histories.drop(turn.conversation)
     return is_settled
 
 

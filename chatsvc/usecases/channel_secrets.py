@@ -1,4 +1,4 @@
-"""Secrets of channels, sealed with the master key as JSON; cache of opened channels."""
+"""Secrets of channels, sealed with the master key as JSON, and opened."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from chatsvc.webhooks import sealing
 
 log = logging.getLogger(__name__)
 
-_MOST = 4096  # bots
 VISITORS = "visitors"
 
 
@@ -64,31 +63,19 @@ def opened(key: MasterKey, found: stored.SealedChannel) -> OpenChannel:
     return OpenChannel(found.channel, secrets, found.account_id)
 
 
-class ChannelCache:
-    """Read-through cache of the channels of bots. Each change of a bot's channels drops that bot's."""
+class OpenChannels:
+    """The channels of bots, opened, as the store has them. Each visitor's message takes one short read for them."""
 
     def __init__(self, db: Database, key: MasterKey) -> None:
         self._db, self._key = db, key
-        self._bots: dict[str, dict[str, OpenChannel]] = {}
-        self._generation = 0
         # Called when a bot's channels have changed.
         self.observers: list[Callable[[str], None]] = []
 
     async def of_bot(self, bot_id: str) -> Mapping[str, OpenChannel]:
         """Return the channels of a bot by their kind; raises StoreUnavailable."""
-        found = self._bots.get(bot_id)
-        if found is None:
-            generation = self._generation
-            found = {one.channel.channel: opened(self._key, one) for one in await stored.of_bot(self._db, bot_id)}
-            # Channels read before a change must not be cached after it; bots without any are not, since anybody may ask for them.
-            if found and generation == self._generation:
-                if len(self._bots) >= _MOST:
-                    self._bots.clear()
-                self._bots[bot_id] = found
-        return found
+        return {one.channel.channel: opened(self._key, one) for one in await stored.of_bot(self._db, bot_id)}
 
-    def drop(self, bot_id: str) -> None:
-        self._generation += 1
-        self._bots.pop(bot_id, None)
+    def changed(self, bot_id: str) -> None:
+        """Tell the observers that a bot's channels have changed."""
         for observer in self.observers:
             observer(bot_id)

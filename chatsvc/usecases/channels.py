@@ -220,7 +220,7 @@ async def _write(services: Services, channel: Channel, kept: Mapping[str, str]) 
     except stored.IdentityTaken:
         raise refusals.channel_taken(channel=channel.channel) from None
     finally:
-        services.channels.drop(channel.bot_id)
+        services.channels.changed(channel.bot_id)
 
 
 async def list_all(services: Services, caller: Caller, *, bot: str) -> list[Channel]:
@@ -254,7 +254,7 @@ async def resume(services: Services, caller: Caller, *, bot: str, channel: str) 
 async def _set_state(services: Services, channel: Channel, state: str) -> Channel:
     now = services.clock()
     changed = await stored.set_state(services.db, channel, state, now)
-    services.channels.drop(channel.bot_id)
+    services.channels.changed(channel.bot_id)
     if not changed:
         raise refusals.channel_not_found(bot=channel.bot_id, channel=channel.channel)
     return channel._replace(state=state, updated_at=now)
@@ -264,7 +264,7 @@ async def remove(services: Services, caller: Caller, *, bot: str, channel: str) 
     """Remove a channel with its secrets; its conversations stay."""
     found = await _find(services, caller, bot, channel)
     removed = await stored.remove(services.db, found)
-    services.channels.drop(found.bot_id)
+    services.channels.changed(found.bot_id)
     if not removed:
         raise refusals.channel_not_found(bot=found.bot_id, channel=channel)
     return found

@@ -1,6 +1,6 @@
-"""News of conversations in one process: wakes waiting callers, and remembers for seconds who types.
+"""News of conversations: wakes waiting callers, and remembers for seconds who types.
 
-usecases/shared_events.py serves several processes.
+Of several processes each tells the others by notices. News that is lost is found when a waiter's time is over.
 """
 
 from __future__ import annotations
@@ -8,12 +8,15 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
+from typing import Any
 
-from chatsvc.usecases.history_cache import ConversationKey
+from chatsvc.domain.models import ConversationKey
+from chatsvc.store.database import ProcessNotices
 
 TYPING_S = 6.0
 RENEW_S = 1.0  # a mark is not renewed more often
 VISITOR, OPERATOR = "visitor", "operator"
+NEWS, TYPING, TYPED = "news", "typing", "typed"
 
 
 class Waiter:
@@ -35,7 +38,8 @@ class ConversationEvents:
     `closed` is set when the service stops; then nobody waits any more. `observers` are called at each change.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, notices: ProcessNotices | None = None) -> None:
+        self._notices = notices
         self._waiters: dict[ConversationKey, set[asyncio.Future[None]]] = {}
         self._typing: dict[tuple[ConversationKey, str], float] = {}
         self._tidied = 0.0
@@ -47,8 +51,34 @@ class ConversationEvents:
         """Number of conversations that somebody waits for."""
         return len(self._waiters)
 
+    def listen(self) -> None:
+        """Hear the other processes from now on, if there may be any."""
+        if self._notices is not None:
+            self._notices.listen(self._hear, self._wake_all)
+
+    def _hear(self, message: list[Any]) -> None:
+        kind, *values = message
+        if kind == NEWS:
+            self._wake(tuple(values[0]))
+        elif kind == TYPING:
+            self._mark(tuple(values[0]), values[1])
+        elif kind == TYPED:
+            self._typing.pop((tuple(values[0]), values[1]), None)
+
+    def _tell(self, *message: object) -> None:
+        if self._notices is not None:
+            self._notices.send(*message)
+
     def notify(self, conversation: ConversationKey) -> None:
         """Wake all who wait for the conversation. A message, its handling or a typing mark has changed."""
+        self._wake(conversation)
+        self._tell(NEWS, conversation)
+
+    def _wake_all(self) -> None:
+        for conversation in list(self._waiters):
+            self._wake(conversation)
+
+    def _wake(self, conversation: ConversationKey) -> None:
         for waiter in self._waiters.pop(conversation, ()):
             if not waiter.done():
                 waiter.set_result(None)
@@ -73,26 +103,31 @@ class ConversationEvents:
     def close(self) -> None:
         """Wake everybody, and let nobody wait any more."""
         self.closed = True
-        for conversation in list(self._waiters):
-            self.notify(conversation)
+        self._wake_all()
 
     def type(self, conversation: ConversationKey, who: str) -> None:
         """Mark that the visitor or the operator is typing, for TYPING_S seconds."""
+        if self._mark(conversation, who):
+            self._tell(TYPING, conversation, who)
+
+    def _mark(self, conversation: ConversationKey, who: str) -> bool:
+        """Note a typing mark here. A mark that was just made stays as it is, however often a caller tries; False then."""
         now = asyncio.get_running_loop().time()
         until = self._typing.get((conversation, who), 0.0)
-        # A mark that was just made stays as it is, however often a caller tries.
         if until > now + TYPING_S - RENEW_S:
-            return
+            return False
         if now >= self._tidied + TYPING_S:
             self._tidied = now
             self._typing = {mark: end for mark, end in self._typing.items() if end > now}
         self._typing[conversation, who] = now + TYPING_S
         if until <= now:
-            self.notify(conversation)
+            self._wake(conversation)
+        return True
 
     def stop_typing(self, conversation: ConversationKey, who: str) -> None:
         """Remove a typing mark: the message has come."""
         self._typing.pop((conversation, who), None)
+        self._tell(TYPED, conversation, who)
 
     def is_typing(self, conversation: ConversationKey, who: str) -> bool:
         """Report whether the visitor or the operator is typing."""

@@ -9,8 +9,8 @@ from chatsvc.domain.actors import Caller
 from chatsvc.domain.hand_off import WAITING
 from chatsvc.domain.models import Conversation
 from chatsvc.domain.paging import ResultPage
-from chatsvc.store import conversation_rows, search_queries
-from chatsvc.store.conversation_rows import RowDetails
+from chatsvc.store import conversation_view, search_queries
+from chatsvc.store.conversation_view import RowDetails
 from chatsvc.usecases import conversations
 from chatsvc.usecases.services import Services
 
@@ -53,6 +53,6 @@ async def show(
             first = (await search_queries.conversations(services.db, accounts, waiting, MOST_WAITING)).rows
     found = await search_queries.conversations(services.db, accounts, wanted, limit, place)
     rows = [*first, *found.rows]
-    details = await conversation_rows.details(services.db, [number for _, number in rows], caller.actor.id)
+    details = await conversation_view.details(services.db, [number for _, number in rows], caller.actor.id)
     shown = [ConversationRow(one, details[number]) for one, number in rows if number in details]
     return ResultPage(shown, paging.position(*found.next) if found.next else None)

@@ -15,8 +15,7 @@ from typing import Any, NamedTuple, TypeVar
 from chatsvc.deadlines import Deadlines
 from chatsvc.domain.allowance import Allowance, HeldMessage, Reservation
 from chatsvc.domain.errors import ProblemError
-from chatsvc.domain.models import Exchange
-from chatsvc.usecases.history_cache import ConversationKey
+from chatsvc.domain.models import ConversationKey, Exchange
 
 T = TypeVar("T")
 # Futures of the requests that wait for a lock, first in, first out.

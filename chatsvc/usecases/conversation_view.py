@@ -17,7 +17,7 @@ from chatsvc.domain.mails import MailState
 from chatsvc.domain.models import Conversation, Entry, HistoryMessage, Message
 from chatsvc.domain.whatsapp import WhatsAppAddress
 from chatsvc.store import conversation_view as stored
-from chatsvc.store import knowledge, mail_lists, whatsapp
+from chatsvc.store import knowledge, mails, whatsapp
 from chatsvc.store.conversation_team import TeamRecords
 from chatsvc.store.conversation_view import Window
 from chatsvc.usecases import handling, search, unanswered, visitor_addresses
@@ -98,13 +98,13 @@ async def show(
     evidence = [json.loads(message.evidence) if message.evidence else {} for message in view.messages]
     ids = {entry["id"] for one in evidence for entry in one.get("entries", ())}
     known = await knowledge.some(services.db, view.conversation.chatbot_id, sorted(ids)) if ids else {}
-    mailed = await mail_lists.of_messages(services.db, conversation) if services.sends_mail else {}
+    mailed = await mails.of_messages(services.db, conversation) if services.sends_mail else {}
     pairs = zip(view.messages, evidence, strict=True)
     shown = [_shown(message, mailed.get(message.number), origin, known) for message, origin in pairs]
     typing = services.events.is_typing(handling.key_of(view.conversation), VISITOR)
     bot_id, channel, user_id = handling.key_of(view.conversation)
     until = await handling.writable_until(services, channel, conversation)
-    address = await whatsapp.address(services.db, bot_id, user_id) if channel == WHATSAPP else None
+    address = await whatsapp.address(services.db, (bot_id, user_id)) if channel == WHATSAPP else None
     mail_to = await visitor_addresses.to_mail(services, caller, conversation)
     spoken = language.spoken("", [HistoryMessage(message.role, message.content) for message in view.messages])
     return ShownConversation(

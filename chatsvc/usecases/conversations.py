@@ -17,7 +17,7 @@ from chatsvc.domain.mails import MailState
 from chatsvc.domain.models import Conversation, Message, Note
 from chatsvc.domain.paging import ResultPage
 from chatsvc.domain.search_words import Term
-from chatsvc.store import conversation_team, mail_lists, search_queries, transcripts, whatsapp
+from chatsvc.store import conversation_team, mails, search_queries, transcripts, whatsapp
 from chatsvc.store import conversations as stored
 from chatsvc.store.conversation_team import TeamRecords
 from chatsvc.store.search_queries import ConversationFilter
@@ -127,7 +127,7 @@ async def show(services: Services, caller: Caller, *, conversation: str, message
     """Show one conversation with its newest messages, their mails, and the visitor's number."""
     thread = await _thread(services, caller, conversation, message_limit)
     is_answered = any(message.role == OPERATOR for message in thread.messages)
-    mailed = await mail_lists.of_messages(services.db, conversation) if is_answered else {}
+    mailed = await mails.of_messages(services.db, conversation) if is_answered else {}
     team = await conversation_team.read(services.db, caller.scope.accounts, conversation)
     return TeamThread(*thread, mailed, (await _phones(services, [thread.conversation])).get(conversation), team)
 

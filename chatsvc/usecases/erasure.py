@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import NamedTuple
 
 from chatsvc.domain import refusals
 from chatsvc.domain.actors import Caller
 from chatsvc.store import erasure as stored
 from chatsvc.store import unanswered, whatsapp
-from chatsvc.store.erasure import Erased, OwnedConversation
+from chatsvc.store.erasure import Erased
 from chatsvc.usecases import accounts, bots
 from chatsvc.usecases.conversation_locks import Busy
 from chatsvc.usecases.services import Services
@@ -66,10 +65,7 @@ async def _with_bot(services: Services, user_id: str, bot_id: str) -> Erased:
     for conversation in await stored.conversations(services.db, user_id, bot_id):
         # Locked, since an answer in flight would write back the history that it has read.
         async with locks.hold(conversation[1:], wait_s):
-            while (some := await stored.some_of(services.db, conversation, partial(_invalidate, services, conversation))) is not None:
+            while (some := await stored.some_of(services.db, conversation)) is not None:
+                services.account_cache.invalidate(conversation.account_id)
                 erased = erased.plus(some)
     return erased
-
-
-def _invalidate(services: Services, conversation: OwnedConversation, _: Erased) -> None:
-    services.account_cache.invalidate(conversation.account_id)

@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
 from typing import TypeVar
 
 from chatsvc.domain import refusals
@@ -15,7 +13,7 @@ from chatsvc.domain.captures import MOST_A_DAY
 from chatsvc.domain.channels import NEEDS_SECRET, PAUSED, WHATSAPP, first_delivery
 from chatsvc.domain.hand_off import OPERATOR, WAITING
 from chatsvc.domain.mails import STOPPED
-from chatsvc.domain.models import Bot, Conversation, HistoryMessage
+from chatsvc.domain.models import Bot, Conversation, ConversationKey, HistoryMessage
 from chatsvc.domain.times import DAY_MS
 from chatsvc.store import conversations, owners, whatsapp
 from chatsvc.store import handling as stored
@@ -23,7 +21,6 @@ from chatsvc.store import operators as stored_operators
 from chatsvc.store.channel_messages import NoticeSentence
 from chatsvc.store.handling import Handler, OperatorMessage
 from chatsvc.usecases import accounts, captures, channel_messages, operators, turns, visitor_addresses
-from chatsvc.usecases.history_cache import ConversationKey
 from chatsvc.usecases.messages import FALLBACK
 from chatsvc.usecases.services import Services
 
@@ -45,8 +42,8 @@ async def take(services: Services, caller: Caller, *, conversation: str, email: 
         if found.handling == OPERATOR and not yes and not _is_same(found, handler):
             raise refusals.conversation_taken(conversation=conversation, operator=found.operator_name or "?")
 
-    taken = await stored.take(services.db, _changed(services), caller.scope.accounts, conversation, handler, services.clock(), check)
-    return _existing(taken, conversation)
+    taken = await stored.take(services.db, caller.scope.accounts, conversation, handler, services.clock(), check)
+    return _changed(services, _existing(taken, conversation))
 
 
 async def reply(
@@ -72,8 +69,9 @@ async def reply(
     given = await visitor_addresses.to_mail(services, caller, conversation)
     # One beyond the day's limit is queued all the same: it ends with its reason, where the visitor does not come back.
     mail_to = given.address if given and given.refusal != STOPPED else None
-    written = await stored.reply(services.db, _changed(services), caller.scope.accounts, conversation, said, handler, key, mail_to)
-    return _existing(written, conversation)
+    written = _existing(await stored.reply(services.db, caller.scope.accounts, conversation, said, handler, key, mail_to), conversation)
+    _changed(services, written.conversation)
+    return written
 
 
 async def release(services: Services, caller: Caller, *, conversation: str, yes: bool = False) -> Conversation:
@@ -81,8 +79,7 @@ async def release(services: Services, caller: Caller, *, conversation: str, yes:
 
     A local user releases for the operator who has it, as with a reply.
     """
-    thread = await conversations.find(services.db, caller.scope.accounts, conversation, 1)
-    found = _existing(thread, conversation).conversation
+    found = await _conversation(services, caller, conversation)
     account = await services.account_cache.account(_existing(await _account(services, caller, conversation), conversation))
     bot = account.bots.get(found.chatbot_id) if account else None
     if bot is None:
@@ -97,14 +94,13 @@ async def release(services: Services, caller: Caller, *, conversation: str, yes:
             raise refusals.conversation_taken(conversation=conversation, operator=found.operator_name or "?")
         return said
 
-    released = await stored.release(services.db, _changed(services), caller.scope.accounts, conversation, notice)
-    return _existing(released, conversation)
+    released = await stored.release(services.db, caller.scope.accounts, conversation, notice)
+    return _changed(services, _existing(released, conversation))
 
 
 async def show_typing(services: Services, caller: Caller, *, conversation: str) -> Conversation:
     """Show the visitor for a few seconds that the operator is typing; return the conversation."""
-    thread = await conversations.find(services.db, caller.scope.accounts, conversation, 1)
-    found = _existing(thread, conversation).conversation
+    found = await _conversation(services, caller, conversation)
     services.events.type(key_of(found), "operator")
     return found
 
@@ -122,7 +118,8 @@ async def return_overdue(services: Services) -> int:
             continue
         waited = conversation.handling == WAITING
         sentence = await (_nobody_came if waited else _notice)(services, bot, conversation, said)
-        await stored.give_back(services.db, partial(_given_back, services, key_of(conversation)), conversation, sentence)
+        if await stored.give_back(services.db, conversation, sentence):
+            _changed(services, conversation)
         account.pages = {}
     return len(found)
 
@@ -164,6 +161,10 @@ def _before_last_word(messages: list[HistoryMessage]) -> list[HistoryMessage]:
     return messages[:last]
 
 
+async def _conversation(services: Services, caller: Caller, conversation: str) -> Conversation:
+    return _existing(await conversations.find(services.db, caller.scope.accounts, conversation, 1), conversation).conversation
+
+
 async def _account(services: Services, caller: Caller, conversation: str) -> str | None:
     return await owners.account_of(services.db, "conversation", conversation, caller.scope.accounts)
 
@@ -193,8 +194,7 @@ async def _of_operator(services: Services, account_id: str, operator_id: str, na
 
 async def _check_channel(services: Services, caller: Caller, conversation: str) -> None:
     """Raise Refused where the conversation's channel sends nothing; on the interface nothing is sent."""
-    thread = await conversations.find(services.db, caller.scope.accounts, conversation, 1)
-    bot_id, channel, _ = key_of(_existing(thread, conversation).conversation)
+    bot_id, channel, _ = key_of(await _conversation(services, caller, conversation))
     if channel == "api":
         return
     found = (await services.channels.of_bot(bot_id)).get(channel)
@@ -226,25 +226,8 @@ def _existing(found: T | None, conversation: str) -> T:
     return found
 
 
-def _changed(services: Services) -> Callable[[object], None]:
-    """Return the callback of a commit. It drops the cached history and wakes those who wait for the conversation."""
-
-    def applied(result: object) -> None:
-        match result:
-            case Conversation() as conversation:
-                _apply(services, key_of(conversation))
-            case OperatorMessage(conversation=conversation):
-                _apply(services, key_of(conversation))
-
-    return applied
-
-
-def _given_back(services: Services, conversation: ConversationKey, done: bool) -> None:
-    if done:
-        _apply(services, conversation)
-
-
-def _apply(services: Services, conversation: ConversationKey) -> None:
-    services.account_cache.histories.drop(conversation)
-    services.events.stop_typing(conversation, "operator")
-    services.events.notify(conversation)
+def _changed(services: Services, conversation: Conversation) -> Conversation:
+    """Wake those who wait for a conversation that has changed, and return it."""
+    services.events.stop_typing(key_of(conversation), "operator")
+    services.events.notify(key_of(conversation))
+    return conversation

@@ -10,7 +10,7 @@ from chatsvc.domain.models import ApiKey, ListedKey, NewKey
 from chatsvc.domain.paging import ResultPage
 from chatsvc.store import keys as stored
 from chatsvc.usecases import accounts
-from chatsvc.usecases.instants import instant_of
+from chatsvc.usecases.accounts import instant_of
 from chatsvc.usecases.services import Services
 
 
@@ -65,7 +65,8 @@ async def list_all(
 async def revoke(services: Services, caller: Caller, *, key: str) -> ListedKey:
     """Revoke a key for good, from the next request on."""
     now = services.clock()
-    revoked = await stored.revoke(services.db, lambda _: services.account_cache.invalidate_keys(), key, caller.scope.accounts, now)
+    revoked = await stored.revoke(services.db, key, caller.scope.accounts, now)
     if revoked is None:
         raise refusals.key_not_found(key=key)
+    services.account_cache.invalidate_keys()
     return ListedKey(revoked, keys.status(revoked, now))

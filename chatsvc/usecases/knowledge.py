@@ -19,6 +19,7 @@ from chatsvc.domain.models import Bot, Entry, Synonyms
 from chatsvc.domain.paging import ResultPage
 from chatsvc.store import knowledge as stored
 from chatsvc.store import knowledge_changes as changes
+from chatsvc.store.bot_sync import FileChange
 from chatsvc.usecases import bots
 from chatsvc.usecases.services import Services
 
@@ -27,19 +28,11 @@ if TYPE_CHECKING:
     from chatsvc.engines.knowledge.search.index import KnowledgeIndex
 
 
-class AddedFile(NamedTuple):
-    """A file that was added. Its name, its entries, and how many earlier ones they replaced."""
-
-    source: str
-    entries: int
-    replaced: int
-
-
 class Addition(NamedTuple):
     """The files that one call added to a bot."""
 
     bot: str
-    files: list[AddedFile]
+    files: list[FileChange]
 
 
 class WholeKnowledge(NamedTuple):
@@ -62,10 +55,6 @@ def origin_of(services: Services, caller: Caller) -> ChangeOrigin:
     return ChangeOrigin(str(uuid.uuid4()), services.clock(), caller.actor, caller.via)
 
 
-def _invalidating(services: Services, bot_id: str) -> Callable[[object], None]:
-    return lambda _: services.knowledge.invalidate(bot_id)
-
-
 async def add(services: Services, caller: Caller, *, bot: str, files: Sequence[dict[str, Any]]) -> Addition:
     """Add the contents of files, as `file_reading.read_files` returns them, in one transaction.
 
@@ -77,8 +66,9 @@ async def add(services: Services, caller: Caller, *, bot: str, files: Sequence[d
     if twice:
         raise refusals.files_same_name(names=twice)
     added = [from_file(file) for file in files]
-    gone = await stored.replace(services.db, _invalidating(services, chatbot.id), chatbot.id, added, origin_of(services, caller))
-    done = [AddedFile(file.name, len(file.entries), replaced) for file, replaced in zip(added, gone, strict=True)]
+    gone = await stored.replace(services.db, chatbot.id, added, origin_of(services, caller))
+    services.knowledge.invalidate(chatbot.id)
+    done = [FileChange(file.name, len(file.entries), replaced) for file, replaced in zip(added, gone, strict=True)]
     return Addition(chatbot.id, done)
 
 
@@ -125,7 +115,8 @@ async def export(services: Services, caller: Caller, *, bot: str) -> WholeKnowle
 async def remove(services: Services, caller: Caller, *, bot: str, entry: str) -> Entry:
     """Remove one entry; raises `entry_not_found`."""
     _, chatbot = await bots.resolve(services, caller, bot)
-    gone = await stored.remove(services.db, _invalidating(services, chatbot.id), chatbot.id, entry, origin_of(services, caller))
+    gone = await stored.remove(services.db, chatbot.id, entry, origin_of(services, caller))
+    services.knowledge.invalidate(chatbot.id)
     if gone is None:
         raise refusals.entry_not_found(entry=entry)
     return gone
@@ -149,14 +140,20 @@ async def put(
     """
     _, chatbot = await bots.resolve(services, caller, bot)
     written = draft(chatbot, question, answer, alt, language)
-    done, origin = _invalidating(services, chatbot.id), origin_of(services, caller)
     if entry is None:
-        return await stored.create(services.db, done, chatbot.id, written._replace(id=str(uuid.uuid4())), origin)
+        made = await stored.create(services.db, chatbot.id, written._replace(id=str(uuid.uuid4())), origin_of(services, caller))
+        services.knowledge.invalidate(chatbot.id)
+        return made
 
     def edited(before: Entry) -> Entry:
         return written._replace(id=before.id, source=before.source, language=written.language if language else before.language)
 
-    changed = await stored.update(services.db, done, chatbot.id, entry, edited, origin)
+    return await _edit(services, caller, chatbot, entry, edited)
+
+
+async def _edit(services: Services, caller: Caller, chatbot: Bot, entry: str, edit: Callable[[Entry], Entry]) -> Entry:
+    changed = await stored.update(services.db, chatbot.id, entry, edit, origin_of(services, caller))
+    services.knowledge.invalidate(chatbot.id)
     if changed is None:
         raise refusals.entry_not_found(entry=entry)
     return changed
@@ -189,11 +186,7 @@ async def add_phrasings(services: Services, caller: Caller, chatbot: Bot, entry:
 
     from chatsvc.language.folding import fold
 
-    done, origin = _invalidating(services, chatbot.id), origin_of(services, caller)
-    changed = await stored.update(services.db, done, chatbot.id, entry, edited, origin)
-    if changed is None:
-        raise refusals.entry_not_found(entry=entry)
-    return changed
+    return await _edit(services, caller, chatbot, entry, edited)
 
 
 async def history(
@@ -221,11 +214,12 @@ async def undo(services: Services, caller: Caller, *, bot: str, change: str) -> 
     _, chatbot = await bots.resolve(services, caller, bot)
     origin = origin_of(services, caller)
     try:
-        done = await changes.undo(services.db, _invalidating(services, chatbot.id), chatbot.id, change, origin)
+        done = await changes.undo(services.db, chatbot.id, change, origin)
     except changes.NotUndoable:
         raise refusals.change_not_undoable(change=change) from None
     if not done:
         raise refusals.change_not_found(change=change)
+    services.knowledge.invalidate(chatbot.id)
     return await show_change(services, caller, bot=bot, change=origin.id)
 
 

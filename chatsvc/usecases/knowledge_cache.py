@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from functools import partial
 
+from chatsvc import background
 from chatsvc.domain.models import Bot, Entry
 from chatsvc.engines import Knowledge, threads
 from chatsvc.engines.knowledge.search.index import KnowledgeIndex
@@ -47,7 +48,7 @@ class KnowledgeCache:
 
     async def _build(self, bot: Bot) -> Knowledge:
         entries, synonyms = await knowledge.whole(self._db, bot.id)
-        return await threads.in_daemon_thread(partial(_built, entries, bot.language, [group.words for group in synonyms]))
+        return await background.in_daemon_thread(partial(_built, entries, bot.language, [group.words for group in synonyms]))
 
     def invalidate(self, bot_id: str) -> None:
         """Drop the bot's indexes, since its entries or synonyms have changed."""

@@ -15,8 +15,8 @@ from chatsvc.domain.knowledge_files.parsed import Gathering
 from chatsvc.domain.models import Entry, Synonyms
 from chatsvc.domain.websites import SiteEntry
 from chatsvc.store import knowledge as stored
+from chatsvc.store.bot_sync import FileChange
 from chatsvc.usecases import bots, knowledge
-from chatsvc.usecases.knowledge import AddedFile
 from chatsvc.usecases.services import Services
 
 MOST_PIECES = 200  # shown at once; longer files are added as a whole
@@ -111,7 +111,7 @@ async def put(
     pieces: Sequence[Piece],
     keep: Sequence[str] = (),
     synonyms: Sequence[tuple[str, ...]] = (),
-) -> AddedFile:
+) -> FileChange:
     """Import pieces as the entries of a source. Its earlier entries go, but for those of the ids in `keep`.
 
     A changed text keeps its id and its phrasings. Raises `files_invalid` with the faults of all pieces.
@@ -142,15 +142,17 @@ async def put(
         source, [*entries, *(one for one in compared.removed if one.id in keep)], [Synonyms(words, source) for words in synonyms]
     )
     origin = knowledge.origin_of(services, caller)
-    (replaced,) = await stored.replace(services.db, lambda _: services.knowledge.invalidate(chatbot.id), chatbot.id, [file], origin)
-    return AddedFile(source, len(file.entries), replaced)
+    (replaced,) = await stored.replace(services.db, chatbot.id, [file], origin)
+    services.knowledge.invalidate(chatbot.id)
+    return FileChange(source, len(file.entries), replaced)
 
 
-async def remove_source(services: Services, caller: Caller, *, bot: str, source: str) -> AddedFile:
+async def remove_source(services: Services, caller: Caller, *, bot: str, source: str) -> FileChange:
     """Remove all entries and synonyms of a source; raises `source_not_found`."""
     _, chatbot = await bots.resolve(services, caller, bot)
     origin = knowledge.origin_of(services, caller)
-    gone = await stored.remove_source(services.db, lambda _: services.knowledge.invalidate(chatbot.id), chatbot.id, source, origin)
+    gone = await stored.remove_source(services.db, chatbot.id, source, origin)
+    services.knowledge.invalidate(chatbot.id)
     if not gone:
         raise refusals.source_not_found(source=source)
-    return AddedFile(source, 0, gone)
+    return FileChange(source, 0, gone)

@@ -14,9 +14,10 @@ from typing import NamedTuple
 
 from chatsvc.domain.actors import Caller
 from chatsvc.domain.bot_tests import BotTestOutcome
-from chatsvc.domain.models import Bot, Entry, Synonyms
+from chatsvc.domain.models import Bot, Entry
 from chatsvc.store import knowledge, transcripts
 from chatsvc.store import unanswered as stored
+from chatsvc.store.knowledge import Whole
 from chatsvc.usecases import bot_tests, bots
 from chatsvc.usecases.services import Services
 
@@ -25,6 +26,7 @@ MOST_QUESTIONS = 10_000
 _BATCH = 50  # questions between two reports of progress
 _CACHED = 20_000  # phrasings whose features each index keeps: the questions come back to the same ones
 
+KnowledgeContent = Whole
 Progress = Callable[[str, int, int], None]
 
 
@@ -34,13 +36,6 @@ class PastQuestion(NamedTuple):
     text: str
     origin: str
     times: int
-
-
-class KnowledgeContent(NamedTuple):
-    """Entries and synonyms of a bot, before or after a change."""
-
-    entries: Sequence[Entry]
-    synonyms: Sequence[Synonyms]
 
 
 class AnswerChange(NamedTuple):
@@ -67,7 +62,7 @@ async def past_questions(services: Services, caller: Caller, *, bot: str, limit:
 async def kept(services: Services, caller: Caller, *, bot: str, files: Sequence[str], sources: Sequence[str]) -> KnowledgeContent:
     """Read the knowledge that a bot would keep when these files are added."""
     _, chatbot = await bots.resolve(services, caller, bot)
-    return KnowledgeContent(*await knowledge.kept(services.db, chatbot.id, files, sources))
+    return await knowledge.kept(services.db, chatbot.id, files, sources)
 
 
 def changes(

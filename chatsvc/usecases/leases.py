@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
-from chatsvc.store import leases as stored
+from chatsvc.store import nodes as stored
 from chatsvc.store.database import Database
 
 
 class Leases:
-    """The leases of a process that works alone: it holds all."""
+    """The leases of a process. One that works alone holds all; the end of one of several frees those that it held."""
+
+    def __init__(self, db: Database | None = None) -> None:
+        self._db = db
 
     async def hold(self, name: str) -> bool:
         """Take a lease that is free, or keep one's own. False where another process holds it. Raises StoreUnavailable."""
-        del name
-        return True
+        return self._db is None or self._db.node is None or await stored.hold_lease(self._db, name, self._db.node)
 
     def guarding(self, name: str, work: Callable[[], Awaitable[object]]) -> Callable[[], Awaitable[None]]:
         """Return a function that does the work where this process holds the lease."""
@@ -24,14 +26,3 @@ class Leases:
                 await work()
 
         return guarded
-
-
-class SharedLeases(Leases):
-    """The leases of one of several processes. The end of a process frees those that it held."""
-
-    def __init__(self, db: Database, node: str) -> None:
-        self._db, self._node = db, node
-
-    async def hold(self, name: str) -> bool:
-        """See Leases.hold."""
-        return await stored.hold(self._db, name, self._node)

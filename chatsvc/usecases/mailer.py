@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING
 from chatsvc import background
 from chatsvc.config.model import Smtp
 from chatsvc.domain.mails import ANSWER, FAILED, QUEUED, SENT, UNKNOWN, Mail, MailOutcome
-from chatsvc.store import mail_lists
+from chatsvc.store import mails
 from chatsvc.store import mails as stored
-from chatsvc.store.database import StoreUnavailable
+from chatsvc.store.database import StoreUnavailable, until_written
 from chatsvc.store.mails import OutgoingMail
 from chatsvc.usecases import visitor_addresses
 
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 LOOK_EVERY_S = 2.0
-STORE_PAUSE_S = 1.0
 STOP_S = 20.0
 BATCH = 100
 
@@ -140,23 +139,14 @@ class Mailer:
             await self._settle(number, _outcome(FAILED, fault))
             return
         self.outcomes[fault.code] += 1
-        await self._written(lambda: put_off(_outcome(QUEUED, fault), self._services.clock()))
+        await until_written(lambda: put_off(_outcome(QUEUED, fault), self._services.clock()), self._stops, "mails")
 
     async def _settle(self, number: int, outcome: MailOutcome) -> None:
         self.outcomes[outcome.error or SENT] += 1
-        await self._written(lambda: stored.settle(self._services.db, number, outcome, self._services.clock()))
+        await until_written(lambda: stored.settle(self._services.db, number, outcome, self._services.clock()), self._stops, "mails")
 
-    async def _written(self, write: Callable[[], Awaitable[None]]) -> None:
-        """Write an outcome, again and again while the store cannot."""
-        while True:
-            try:
-                await write()
-                return
-            except StoreUnavailable as fault:
-                if self.stopping:
-                    raise
-                log.error("outcomes of mails wait: %s", fault)
-                await asyncio.sleep(STORE_PAUSE_S)
+    def _stops(self) -> bool:
+        return self.stopping
 
     async def send_test(self, recipient: str) -> Mail:
         """Send a test mail now, once, and return it with its outcome."""
@@ -173,14 +163,14 @@ class Mailer:
                 await connection.close()
         except MailFault as fault:
             await self._settle(mail.number, _outcome(FAILED, fault))
-        (sent,) = await mail_lists.page(db, 1, mail.number + 1)
+        (sent,) = await mails.page(db, 1, mail.number + 1)
         # A server that puts it off has not taken it: a test is not tried again.
         if sent.state == QUEUED:
             await self._settle(mail.number, MailOutcome(FAILED, sent.error, sent.status_code, sent.answer))
-            (sent,) = await mail_lists.page(db, 1, mail.number + 1)
+            (sent,) = await mails.page(db, 1, mail.number + 1)
         return sent
 
-    async def stop(self) -> None:
+    async def close(self) -> None:
         """Finish the mail in flight; begin none."""
         self.stopping = True
         try:

@@ -6,7 +6,7 @@ from chatsvc.domain import operators, paging, refusals
 from chatsvc.domain.actors import Caller
 from chatsvc.domain.mails import STATES, Mail
 from chatsvc.domain.paging import ResultPage
-from chatsvc.store import mail_lists as stored
+from chatsvc.store import mails as stored
 from chatsvc.usecases.services import Services
 
 
@@ -18,7 +18,7 @@ async def list_all(
     if status is not None and status not in STATES:
         raise refusals.status_unknown(status=status, known=list(STATES))
     limit, place = paging.clamped(limit), paging.parsed(after, paging.number)
-    found = await stored.page(services.db, limit + 1, place[0] if place else stored.LAST, status)
+    found = await stored.page(services.db, limit + 1, *(place or ()), state=status)
     return paging.page_of(found, limit, lambda mail: paging.position(mail.number))
 
 

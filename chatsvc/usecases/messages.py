@@ -99,9 +99,9 @@ async def _reply(request: MessageRequest, accepted: AcceptedMessage) -> Exchange
         user_id = message.user_id or uuid.uuid4().hex
         tier, engine = turns.engine_of(services, bot)
         async with request.locks.lock((bot.id, channel, user_id), accepted.deadline, accepted.reservation):
-            reply, context = await turns.ask(request, accepted, tier, engine)
+            reply, history = await turns.ask(request, accepted, tier, engine)
             exchange = Exchange(bot.id, user_id, channel, message.message, reply.text, services.clock())
-            await turns.record(request, accepted, context, exchange, reply, tier)
+            await turns.record(request, accepted, history, exchange, reply, tier)
             return exchange
     except Busy:
         raise errors.assistant_unavailable(reason="busy") from None

@@ -15,15 +15,14 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from chatsvc import background
-from chatsvc.domain.channels import ACTIVE, PLATFORMS
+from chatsvc.domain.channels import ACTIVE, PLATFORMS, digest_of
+from chatsvc.domain.models import ConversationKey
 from chatsvc.domain.outgoing import OutgoingPart
 from chatsvc.outbound.sending import NotConnected, RetryLater, SendingRefused, SendingUncertain
 from chatsvc.store import outbox as stored
-from chatsvc.store.database import StoreUnavailable
+from chatsvc.store.database import STORE_PAUSE_S, StoreUnavailable, until_written
 from chatsvc.store.outbox import OutgoingMessage
-from chatsvc.usecases.channel_messages import digest_of
 from chatsvc.usecases.channel_secrets import OpenChannel
-from chatsvc.usecases.history_cache import ConversationKey
 from chatsvc.usecases.outbox_queue import OutboxQueue, PlatformSender
 
 if TYPE_CHECKING:
@@ -34,7 +33,6 @@ log = logging.getLogger(__name__)
 IN_FLIGHT = 16  # requests of a queue at a time
 AHEAD = 256  # messages that are read at a time
 LOOK_EVERY_S = 5.0
-STORE_PAUSE_S = 1.0
 STOP_S = 45.0  # longer than any request to a platform
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 1.0, 60.0
 
@@ -188,15 +186,7 @@ class Outbox:
                 self._services.events.notify((message.bot_id, message.channel, message.user_id))
 
     async def _written(self, outcome: WriteOutcome) -> None:
-        """Write an outcome, again and again while the store cannot."""
-        while True:
-            try:
-                return await outcome()
-            except StoreUnavailable as fault:
-                if self.stopping:
-                    raise
-                log.error("outcomes of sent messages wait: %s", fault)
-                await asyncio.sleep(STORE_PAUSE_S)
+        await until_written(outcome, lambda: self.stopping, "sent messages")
 
     async def _attempt(self, queue: OutboxQueue, message: OutgoingMessage) -> WriteOutcome:
         """Send the remaining parts of a message. Return the function that writes the outcome."""
@@ -255,7 +245,7 @@ class Outbox:
         digest = sent_digest(message.bot_id, message.channel, platform_id) if platform_id is not None else None
         return stored.settle(self._services.db, message.number, delivery, error, digest)
 
-    async def stop(self) -> None:
+    async def close(self) -> None:
         """Finish requests in flight; start none."""
         self.stopping = True
         if self._look is not None:

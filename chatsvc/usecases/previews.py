@@ -24,9 +24,9 @@ from chatsvc.domain.knowledge_findings import LintFinding
 from chatsvc.domain.models import Bot, Entry
 from chatsvc.domain.websites import Site
 from chatsvc.store import knowledge as stored
+from chatsvc.store.knowledge import Whole as Version
 from chatsvc.usecases import bots, knowledge, knowledge_preview, knowledge_work
 from chatsvc.usecases.knowledge_preview import AnswerChange
-from chatsvc.usecases.knowledge_preview import KnowledgeContent as Version
 from chatsvc.usecases.services import Services
 
 log = logging.getLogger(__name__)
@@ -137,7 +137,7 @@ async def begin(
     Raises `entry_invalid` and `entry_not_found`.
     """
     _, chatbot = await bots.resolve(services, caller, bot)
-    before = Version(*await stored.whole(services.db, chatbot.id))
+    before = await stored.whole(services.db, chatbot.id)
     if files is not None:
         draft, after = PreviewDraft(files=files), await _with_files(services, chatbot, files)
     else:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from functools import partial
 
 from chatsvc.domain.times import DAY_MS
 from chatsvc.store import audit, mails, sign_in_failures
@@ -29,19 +28,15 @@ async def once(services: Services) -> None:
 
 async def _batches(services: Services) -> AsyncIterator[None]:
     settings, now = services.config.retention, services.clock()
-    applied = partial(_invalidate, services)
     await sign_in_failures.forget_old(services.db, now)
     yield
     while await audit.expire(services.db, now):
         yield
     for table, rule in stored.RULES.items():
         days = getattr(settings, rule.setting)
-        while days is not None and await stored.expire(services.db, table, now - days * DAY_MS, now, applied):
+        while days is not None and (more := await stored.expire(services.db, table, now - days * DAY_MS, now)):
+            for account in more if isinstance(more, set) else ():
+                services.account_cache.invalidate(account)
             yield
     while await mails.forget_old(services.db, now, stored.BATCH):
         yield
-
-
-def _invalidate(services: Services, accounts: set[str]) -> None:
-    for account in accounts:
-        services.account_cache.invalidate(account)

@@ -19,7 +19,6 @@ from chatsvc.domain.tallies import Tallies
 from chatsvc.domain.times import now_ms
 from chatsvc.outbound.egress import Egress
 from chatsvc.usecases.conversation_locks import ConversationLocks
-from chatsvc.usecases.daemon_threads import in_daemon_thread
 from chatsvc.usecases.leases import Leases
 
 if TYPE_CHECKING:
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
     from chatsvc.store.master_key import MasterKey
     from chatsvc.usecases.account_cache import AccountCache
     from chatsvc.usecases.channel_answers import ChannelAnswers
-    from chatsvc.usecases.channel_secrets import ChannelCache
+    from chatsvc.usecases.channel_secrets import OpenChannels
     from chatsvc.usecases.conversation_events import ConversationEvents
     from chatsvc.usecases.doctor import ExaminationCache
     from chatsvc.usecases.knowledge_cache import KnowledgeCache
@@ -128,11 +127,11 @@ class Services:
         return Trials()
 
     @cached_property
-    def channels(self) -> ChannelCache:
+    def channels(self) -> OpenChannels:
         """Channels of bots with their secrets. Built at first use: few commands need them."""
-        from chatsvc.usecases.channel_secrets import ChannelCache
+        from chatsvc.usecases.channel_secrets import OpenChannels
 
-        return ChannelCache(self.db, self.secret)
+        return OpenChannels(self.db, self.secret)
 
     @cached_property
     def events(self) -> ConversationEvents:
@@ -222,25 +221,13 @@ class Services:
 
     async def offload(self, work: Callable[[], T]) -> T:
         """Run long work in a thread, so that it does not block the event loop."""
-        return await in_daemon_thread(work)
+        return await background.in_daemon_thread(work)
 
     async def close(self) -> None:
         """End computations, an examination and deliveries in flight and close connections, where there are any."""
-        if "computations" in vars(self):
-            await self.computations.close()
         if "examinations" in vars(self) and self.examinations.task:
             await background.cancel(self.examinations.task)
-        if "site_readings" in vars(self):
-            await self.site_readings.close()
-        if "website" in vars(self):
-            await self.website.close()
-        if "whatsapp" in vars(self):
-            await self.whatsapp.close()
-        if "outbox" in vars(self):
-            await self.outbox.stop()
-        if "mailer" in vars(self) and self.mailer is not None:
-            await self.mailer.stop()
-        if "dispatcher" in vars(self):
-            await self.dispatcher.stop()
-        if "courier" in vars(self):
-            await self.courier.close()
+        for name in ("computations", "site_readings", "website", "whatsapp", "outbox", "mailer", "dispatcher", "courier"):
+            part = vars(self).get(name)
+            if part is not None:
+                await part.close()

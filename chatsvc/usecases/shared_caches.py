@@ -1,11 +1,11 @@
-"""Caches of accounts, histories, indexes and channels for one of several processes.
+"""Caches of accounts and indexes for one of several processes.
 
 Data that others may change is kept by version, or read from the store each time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any
 from weakref import WeakValueDictionary
@@ -15,33 +15,19 @@ from chatsvc.domain.limiter import AccountVersion
 from chatsvc.domain.models import ApiKey, Bot
 from chatsvc.engines import Knowledge
 from chatsvc.store import accounts, keys, knowledge
-from chatsvc.store import channels as stored_channels
-from chatsvc.store.conversations import ConversationHistory
 from chatsvc.store.database import Connection, Database, Unit, Versioned
 from chatsvc.usecases.account_cache import AccountCache, AccountState, RequestCount
-from chatsvc.usecases.channel_secrets import ChannelCache, OpenChannel, opened
-from chatsvc.usecases.history_cache import ConversationKey, HistoryCache
 from chatsvc.usecases.knowledge_cache import KnowledgeCache
 
+# Reads with a unit, and the version of an account on the same snapshot.
 ReadVersioned = Callable[[str, Unit[Any]], Awaitable[Versioned]]
 
 
-class NoHistories(HistoryCache):
-    """A cache that keeps nothing: the next message of a conversation may be answered by another process."""
-
-    def put(self, conversation: ConversationKey, history: ConversationHistory, since: int, generation: int) -> None:
-        """See HistoryCache.put."""
-
-
 class SharedAccounts(AccountCache):
-    """Keeps keys and accounts for requests, as long as the account has the version of which they were read.
-
-    `versioned` reads an account with its version on one snapshot.
-    """
+    """Keeps keys and accounts for requests, as long as the account has the version of which they were read."""
 
     def __init__(self, db: Database, versioned: ReadVersioned) -> None:
         super().__init__(db)
-        self.histories = NoHistories()
         self._versioned = versioned
         self._owners: dict[bytes, str] = {}  # accounts of keys, which never change
         self._requests: WeakValueDictionary[str, RequestCount] = WeakValueDictionary()
@@ -136,11 +122,3 @@ class SharedKnowledge(KnowledgeCache):
                 self.invalidate(bot.id)
             self._versions[bot.id] = version, settings
         return await super().of(bot)
-
-
-class SharedChannels(ChannelCache):
-    """Reads the channels of a bot each time."""
-
-    async def of_bot(self, bot_id: str) -> Mapping[str, OpenChannel]:
-        """See ChannelCache.of_bot."""
-        return {one.channel.channel: opened(self._key, one) for one in await stored_channels.of_bot(self._db, bot_id)}

@@ -17,12 +17,11 @@ from chatsvc import background
 from chatsvc.domain import errors
 from chatsvc.domain.allowance import HeldMessage
 from chatsvc.domain.errors import Because, Problem, ProblemError
-from chatsvc.domain.models import CHANNELS
+from chatsvc.domain.models import CHANNELS, ConversationKey
 from chatsvc.store import open_turns as stored
 from chatsvc.store.database import Database, ProcessNotices, StoreUnavailable
 from chatsvc.store.open_turns import AccountGone, AllowanceSpent, KnownKey, NewTurn, OpenedTurn, TurnEnd
 from chatsvc.usecases.conversation_locks import Busy, ConversationLocks, HoldRequest, OpenElsewhere
-from chatsvc.usecases.history_cache import ConversationKey
 
 LOOK_EVERY_S = 0.5  # while turns wait for others, where no notice comes
 TURNS = "turns"

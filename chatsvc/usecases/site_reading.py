@@ -125,7 +125,8 @@ class _Reading:
         await stored.finish(services.db, site, outcome, now, now + wait_ms if site.every_days else None, counts)
         if outcome.draft is not None and not site.review:
             origin = ChangeOrigin(str(uuid.uuid4()), now, _ACTOR, "web")
-            await stored.apply(services.db, site, outcome.draft, origin, lambda _: services.knowledge.invalidate(site.bot_id))
+            await stored.apply(services.db, site, outcome.draft, origin)
+            services.knowledge.invalidate(site.bot_id)
 
     async def _look_for_pages(self) -> None:
         """Read robots.txt and the sitemaps. A site without a sitemap is walked along its links."""

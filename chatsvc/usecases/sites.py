@@ -21,7 +21,6 @@ from chatsvc.store import sites as stored
 from chatsvc.store import unanswered as asked_questions
 from chatsvc.usecases import bots, previews, unanswered
 from chatsvc.usecases.knowledge import origin_of
-from chatsvc.usecases.knowledge_preview import KnowledgeContent as Version
 from chatsvc.usecases.previews import Computation, PreviewDraft
 from chatsvc.usecases.services import Services
 
@@ -130,7 +129,7 @@ async def preview(services: Services, caller: Caller, *, site: str) -> Computati
     """Begin to ask the past questions before and after the draft of a website; raises `site_without_draft`."""
     chatbot, found = await _resolve(services, caller, site)
     draft, applied = await _draft(services, found), await stored.applied(services.db, found.id)
-    before = Version(*await knowledge.whole(services.db, chatbot.id))
+    before = await knowledge.whole(services.db, chatbot.id)
     difference = websites.difference(draft, applied, {entry.id: entry for entry in before.entries})
     after = before._replace(entries=websites.changed_entries(before.entries, difference))
     # Not the phrasings: with the entries of a site, hundreds come and go.
@@ -141,7 +140,8 @@ async def apply(services: Services, caller: Caller, *, site: str) -> Site:
     """Apply the draft of a website; raises `site_without_draft`."""
     chatbot, found = await _resolve(services, caller, site)
     draft = await _draft(services, found)
-    await stored.apply(services.db, found, draft, origin_of(services, caller), lambda _: services.knowledge.invalidate(chatbot.id))
+    await stored.apply(services.db, found, draft, origin_of(services, caller))
+    services.knowledge.invalidate(chatbot.id)
     return (await _resolve(services, caller, site))[1]
 
 
@@ -157,5 +157,6 @@ async def discard(services: Services, caller: Caller, *, site: str) -> Site:
 async def remove(services: Services, caller: Caller, *, site: str) -> Site:
     """Remove a website with its entries."""
     chatbot, found = await _resolve(services, caller, site)
-    await stored.remove(services.db, found, origin_of(services, caller), lambda _: services.knowledge.invalidate(chatbot.id))
+    await stored.remove(services.db, found, origin_of(services, caller))
+    services.knowledge.invalidate(chatbot.id)
     return found

@@ -17,11 +17,12 @@ from chatsvc.domain.nodes import ServiceNode
 from chatsvc.domain.times import now_ms
 from chatsvc.outbound.tls import bundle
 from chatsvc.store.batches import READERS, StoreDatabase
-from chatsvc.store.database import StoreUnavailable
+from chatsvc.store.database import Database, StoreUnavailable
 from chatsvc.store.folder import Folder
 from chatsvc.store.master_key import MasterKey, open_master_key
 from chatsvc.store.sqlite.group_commit import GroupCommitDatabase
 from chatsvc.usecases.account_cache import AccountCache
+from chatsvc.usecases.leases import Leases
 from chatsvc.usecases.nodes import Presence
 from chatsvc.usecases.services import Services
 
@@ -29,11 +30,12 @@ if TYPE_CHECKING:
     from chatsvc.store.examination import Examined, ServerState
     from chatsvc.store.postgres.connection import PostgresTarget
     from chatsvc.store.postgres.copying import CopyTarget
+    from chatsvc.store.postgres.group_commit import PostgresDatabase
 
 # Imported by root before it gives up its rights.
 LATE = (
     *("chatsvc.store.postgres.group_commit", "chatsvc.store.postgres.copying", "chatsvc.store.postgres.examination"),
-    *("chatsvc.store.postgres.limiter", "chatsvc.usecases.shared_services"),
+    *("chatsvc.store.postgres.limiter", "chatsvc.usecases.shared_caches", "chatsvc.usecases.shared_services"),
     "cryptography.hazmat.primitives.ciphers.aead",
 )
 
@@ -110,28 +112,36 @@ class SeveralProcesses:
 
     def services(self, config: Config, db: StoreDatabase, secret: MasterKey, clock: Callable[[], int] = now_ms) -> Services:
         """See StoreChoice.services."""
-        from chatsvc.store.postgres.group_commit import PostgresDatabase
         from chatsvc.store.postgres.limiter import SharedLimiter
-        from chatsvc.usecases.shared_services import SharedServices
+        from chatsvc.usecases.conversation_events import ConversationEvents
+        from chatsvc.usecases.shared_caches import SharedAccounts, SharedKnowledge
+        from chatsvc.usecases.shared_turns import SharedTurns
 
-        if not isinstance(db, PostgresDatabase):
-            raise TypeError("the store is PostgreSQL")
-        made = SharedServices.over(config, db, secret, clock)
-        made.new_limiter = partial(SharedLimiter, db.aside)
+        shared = _shared(db)
+        made = Services(config, db, secret, SharedAccounts(db, shared.versioned), clock, leases=Leases(db))
+        made.conversation_locks = SharedTurns(db, shared.notices, clock)
+        made.knowledge, made.events = SharedKnowledge(db), ConversationEvents(shared.notices)
+        made.new_limiter = partial(SharedLimiter, shared.aside)
         return made
 
     def enter(self, services: Services, node: ServiceNode) -> Presence:
         """See StoreChoice.enter."""
-        from chatsvc.usecases.shared_services import SharedPresence, SharedServices
+        from chatsvc.usecases.shared_services import SharedPresence
 
-        if not isinstance(services, SharedServices):
-            raise TypeError("the services are those of several processes")
-        return SharedPresence(services, node)
+        return SharedPresence(services, node, _shared(services.db).replaced)
 
     def alone(self, folder: Folder) -> AbstractContextManager[None]:
         """See StoreChoice.alone."""
         del folder
         return nullcontext()
+
+
+def _shared(db: Database) -> PostgresDatabase:
+    from chatsvc.store.postgres.group_commit import PostgresDatabase
+
+    if not isinstance(db, PostgresDatabase):
+        raise TypeError("the store is PostgreSQL")
+    return db
 
 
 def chosen(config: Config) -> StoreChoice:

@@ -10,8 +10,8 @@ from typing import NamedTuple
 from chatsvc import __version__
 from chatsvc.domain.actors import Caller
 from chatsvc.domain.tallies import Histogram
-from chatsvc.store import webhook_events
-from chatsvc.store.webhook_events import Outstanding
+from chatsvc.store import webhooks
+from chatsvc.store.webhooks import Outstanding
 from chatsvc.usecases.services import Services
 
 MESSAGES = "POST /messages"
@@ -79,5 +79,5 @@ async def metrics(services: Services, caller: Caller) -> MetricsSummary:
         slow_s=durations.quantile(0.99),
         replies=dict(replies.most_common()),
         deliveries=dict(services.dispatcher.outcomes.most_common()),
-        outstanding=await webhook_events.outstanding(services.db),
+        outstanding=await webhooks.outstanding(services.db),
     )

@@ -19,7 +19,7 @@ from chatsvc.domain.transfer import Record, checked
 from chatsvc.store import accounts as stored_accounts
 from chatsvc.store import transfer as stored
 from chatsvc.store.transfer import ExportPosition, Unfitting
-from chatsvc.store.webhook_events import KEPT, PENDING
+from chatsvc.store.webhooks import KEPT, PENDING
 from chatsvc.usecases import accounts, channel_secrets
 from chatsvc.usecases.bot_file_reader import BotFileReader, values_of
 from chatsvc.usecases.channel_secrets import new_web_secrets

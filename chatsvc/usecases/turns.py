@@ -9,12 +9,11 @@ import json
 import logging
 import time
 from contextlib import suppress
-from functools import partial
 from typing import NamedTuple
 
 from chatsvc.domain import errors, times
 from chatsvc.domain.allowance import HeldMessage
-from chatsvc.domain.captures import MOST_A_DAY, as_captured
+from chatsvc.domain.captures import MOST_A_DAY
 from chatsvc.domain.models import MAY_SEND, Bot, Exchange, HistoryMessage, SendMessage
 from chatsvc.domain.pricing import Tier, cost_micro_usd
 from chatsvc.engines import Engine, EngineError, Reply, Turn
@@ -23,12 +22,12 @@ from chatsvc.store.conversations import ConversationHistory
 from chatsvc.usecases import captures
 from chatsvc.usecases.account_cache import AccountState
 from chatsvc.usecases.conversation_locks import ConversationLocks, HoldRequest
-from chatsvc.usecases.history_cache import extended
 from chatsvc.usecases.services import Services
 
 log = logging.getLogger(__name__)
 
 HISTORY_MESSAGES = 40
+MOST_UNANSWERED = 1024  # conversations whose unanswered words are kept
 FALLBACK = "knowledge"
 # Seconds of the deadline that are left for the fallback engine.
 FALLBACK_S = 1.0
@@ -68,18 +67,6 @@ class AcceptedMessage(NamedTuple):
     deadline: float
 
 
-class TurnContext(NamedTuple):
-    """History of the conversation, and the state of the history cache when it was read."""
-
-    history: ConversationHistory
-    since: int
-    generation: int
-
-    def spoken(self, message: str) -> list[str]:
-        """List the visitor's own messages, the new one last."""
-        return [earlier.content for earlier in self.history.messages if earlier.role == "user"] + [message]
-
-
 async def accept(request: MessageRequest) -> AcceptedMessage:
     """Check bot, subscription and allowance in this order, and reserve one message."""
     services, state = request.services, request.state
@@ -113,18 +100,16 @@ def engine_of(services: Services, bot: Bot) -> tuple[Tier, Engine]:
     return tier, services.engines[tier.engine]
 
 
-async def _context(request: MessageRequest, accepted: AcceptedMessage) -> TurnContext:
-    services, user_id = request.services, request.message.user_id
-    histories = services.account_cache.histories
+async def _history(request: MessageRequest, accepted: AcceptedMessage) -> ConversationHistory:
+    user_id = request.message.user_id
     # A message without a user_id begins a conversation.
     if user_id is None:
-        return TurnContext(conversations.NO_HISTORY, 0, histories.generation)
-    since, generation = captures.start_of_day(accepted.bot, accepted.at), histories.generation
+        return conversations.NO_HISTORY
     conversation = (accepted.bot.id, request.channel, user_id)
-    history = histories.pop(conversation, since)
-    if history is None:
-        history = await conversations.history(services.db, conversation, HISTORY_MESSAGES, since)
-    return TurnContext(history, since, generation)
+    since = captures.start_of_day(accepted.bot, accepted.at)
+    history = await conversations.history(request.services.db, conversation, HISTORY_MESSAGES, since)
+    unanswered = request.services.account_cache.unanswered.get(conversation, [])
+    return history._replace(messages=[*history.messages, *unanswered][-HISTORY_MESSAGES:])
 
 
 async def _turn(request: MessageRequest, accepted: AcceptedMessage, history: ConversationHistory, tier: Tier, spare_s: float) -> Turn:
@@ -145,7 +130,7 @@ async def _turn(request: MessageRequest, accepted: AcceptedMessage, history: Con
     )
 
 
-async def ask(request: MessageRequest, accepted: AcceptedMessage, tier: Tier, engine: Engine) -> tuple[Reply, TurnContext]:
+async def ask(request: MessageRequest, accepted: AcceptedMessage, tier: Tier, engine: Engine) -> tuple[Reply, ConversationHistory]:
     """Ask the bot's engine for the reply within the deadline; raises EngineError."""
     began, tallies = time.perf_counter(), request.services.tallies
     try:
@@ -157,7 +142,7 @@ async def ask(request: MessageRequest, accepted: AcceptedMessage, tier: Tier, en
     return answered
 
 
-async def _reply(request: MessageRequest, accepted: AcceptedMessage, tier: Tier, engine: Engine) -> tuple[Reply, TurnContext]:
+async def _reply(request: MessageRequest, accepted: AcceptedMessage, tier: Tier, engine: Engine) -> tuple[Reply, ConversationHistory]:
     """Ask the engine and, where it fails and the bot has a fallback, its knowledge. One deadline for both."""
     falls_back = accepted.bot.fallback == FALLBACK and tier.engine != FALLBACK
     try:
@@ -175,16 +160,16 @@ async def _reply(request: MessageRequest, accepted: AcceptedMessage, tier: Tier,
 
 async def _reply_by(
     request: MessageRequest, accepted: AcceptedMessage, tier: Tier, engine: Engine, *, spare_s: float = 0.0
-) -> tuple[Reply, TurnContext]:
+) -> tuple[Reply, ConversationHistory]:
     """Ask one engine; `spare_s` of the remaining seconds are not used."""
     try:
         with request.locks.deadlines.until(accepted.deadline - spare_s):
-            context = await _context(request, accepted)
+            history = await _history(request, accepted)
             try:
-                reply = await engine.reply(await _turn(request, accepted, context.history, tier, spare_s))
+                reply = await engine.reply(await _turn(request, accepted, history, tier, spare_s))
             except EngineError as fault:
                 if fault.reason == "no_answer":
-                    _keep_as_context(request, accepted, context)
+                    _keep_as_context(request, accepted, history)
                 raise
     except TimeoutError:
         raise EngineError("timeout", "the deadline has passed") from None
@@ -192,18 +177,19 @@ async def _reply_by(
         raise EngineError("empty")
     if "\0" in reply.text or not _is_unicode(reply.text):
         raise EngineError("bad_response", "the reply is no valid Unicode text")
-    return reply, context
+    return reply, history
 
 
-def _keep_as_context(request: MessageRequest, accepted: AcceptedMessage, context: TurnContext) -> None:
-    """Add a message without an answer to the cached history alone. Context of the next turn, never stored (DECISIONS.md section 1)."""
-    user_id, history = request.message.user_id, context.history
-    said = HistoryMessage("user", request.message.message)
-    if user_id is None or said in history.messages[-1:]:
+def _keep_as_context(request: MessageRequest, accepted: AcceptedMessage, history: ConversationHistory) -> None:
+    """Keep a message without an answer as context of the next turn, in memory alone."""
+    user_id, said = request.message.user_id, HistoryMessage("user", request.message.message)
+    # Those of a channel are stored. Of several processes another one may answer the next message, or erase the visitor.
+    if user_id is None or request.stored is not None or request.services.db.node is not None or said in history.messages[-1:]:
         return
-    kept = history._replace(messages=[*history.messages, said][-HISTORY_MESSAGES:])
-    conversation = (accepted.bot.id, request.channel, user_id)
-    request.services.account_cache.histories.put(conversation, kept, context.since, context.generation)
+    kept, conversation = request.services.account_cache.unanswered, (accepted.bot.id, request.channel, user_id)
+    kept[conversation] = [*kept.pop(conversation, []), said][-HISTORY_MESSAGES:]
+    if len(kept) > MOST_UNANSWERED:
+        del kept[next(iter(kept))]
 
 
 def _is_unicode(text: str) -> bool:
@@ -214,43 +200,36 @@ def _is_unicode(text: str) -> bool:
     return True
 
 
-def _captured(request: MessageRequest, accepted: AcceptedMessage, context: TurnContext, reply: Reply) -> exchanges.NewCapture | None:
-    if reply.captured is None or context.history.captured >= MOST_A_DAY:
+def _captured(
+    request: MessageRequest, accepted: AcceptedMessage, history: ConversationHistory, reply: Reply
+) -> exchanges.NewCapture | None:
+    if reply.captured is None or history.captured >= MOST_A_DAY:
         return None
-    spoken = context.spoken(request.message.message)
+    spoken = [*(earlier.content for earlier in history.messages if earlier.role == "user"), request.message.message]
     captured, appointment = captures.records(accepted.bot, reply.captured, spoken, accepted.at, page_host=request.page_host)
     plan = request.services.config.plans.get(request.state.account.plan or "")
     return exchanges.NewCapture(captured, appointment, tell=plan is not None and plan.webhooks, sends_mail=request.services.sends_mail)
 
 
 async def record(
-    request: MessageRequest, accepted: AcceptedMessage, context: TurnContext, exchange: Exchange, reply: Reply, tier: Tier
-) -> bool:
-    """Write the exchange in one transaction, then update counters, history cache and webhook queue.
+    request: MessageRequest, accepted: AcceptedMessage, history: ConversationHistory, exchange: Exchange, reply: Reply, tier: Tier
+) -> None:
+    """Write the exchange in one transaction, then update counters and webhook queue.
 
-    Returns False and writes no reply where the turn of a stored message was settled meanwhile, by an operator or another call.
+    Writes no reply where the turn of a stored message was settled meanwhile, by an operator or another call.
     """
     services, state = request.services, request.state
-    cost, captured = cost_micro_usd(tier, reply.usage), _captured(request, accepted, context, reply)
-    written = await exchanges.record(
-        services.db,
-        _new_exchange(request, accepted, exchange, reply, cost=cost, captured=captured),
-        # Run at the commit, even if this task has been cancelled.
-        partial(state.apply_exchange, exchange.chatbot_id, accepted.reservation),
-    )
+    cost, captured = cost_micro_usd(tier, reply.usage), _captured(request, accepted, history, reply)
+    written = await exchanges.record(services.db, _new_exchange(request, accepted, exchange, reply, cost=cost, captured=captured))
     if written is None and request.stored is not None:
-        return False
+        return
     if written is None:
         raise errors.account_not_found() if await services.account_cache.account(state.account.id) is None else errors.chatbot_not_found()
+    state.apply_exchange(exchange.chatbot_id, accepted.reservation, written)
     services.tallies.spent(tier.name, state.account.plan or "none", reply.usage, cost)
     if captured and captured.tell:
         services.dispatcher.wake(exchange.chatbot_id)
-    if request.message.user_id is not None:
-        record = as_captured(captured.request, captured.appointment) if captured else None
-        history = extended(context.history, exchange.message, exchange.reply, reply.dialogue, captured=record, most=HISTORY_MESSAGES)
-        conversation = (exchange.chatbot_id, exchange.channel, exchange.user_id)
-        services.account_cache.histories.put(conversation, history, context.since, context.generation)
-    return True
+    services.account_cache.unanswered.pop((exchange.chatbot_id, exchange.channel, exchange.user_id), None)
 
 
 def _new_exchange(

@@ -193,13 +193,17 @@ class Cleared(NamedTuple):
     questions: int
 
 
+async def _asked(services: Services, bot: Bot) -> list[stored.Asked]:
+    return [one for one in await stored.most_asked(services.db, bot.id) if is_question(one.question, one.language)]
+
+
 async def groups(services: Services, caller: Caller, *, bot: str, limit: int = 20, answered: bool | None = None) -> list[UnansweredGroup]:
     """List a bot's unanswered questions, most frequent first, with similar ones in one group.
 
     `answered` selects those that the knowledge answers by now, or those that it still does not.
     """
     _, chatbot = await bots.resolve(services, caller, bot)
-    asked = [one for one in await stored.most_asked(services.db, chatbot.id) if is_question(one.question, one.language)]
+    asked = await _asked(services, chatbot)
     if not asked:
         return []
     known = await _known(services, chatbot)
@@ -226,7 +230,7 @@ async def page(
     (start,) = paging.parsed(after, paging.number) or (0,)
     if not 0 <= start <= stored.MOST_KEPT:
         raise refusals.position_invalid(position=after)
-    asked = [one for one in await stored.most_asked(services.db, chatbot.id) if is_question(one.question, one.language)]
+    asked = await _asked(services, chatbot)
     if question is not None:
         asked = (await _group_of(services, chatbot, question)).wordings
     if not asked:
@@ -238,7 +242,7 @@ async def page(
 
 async def _group_of(services: Services, bot: Bot, question: int) -> _Group:
     """Find the group of a question by its number; raises `question_not_found`."""
-    asked = [one for one in await stored.most_asked(services.db, bot.id) if is_question(one.question, one.language)]
+    asked = await _asked(services, bot)
     for group in await services.offload(lambda: _grouped(asked)):
         if question in {one.number for one in group.wordings}:
             return group

@@ -11,7 +11,7 @@ from chatsvc.domain.actors import Caller
 from chatsvc.domain.models import Message
 from chatsvc.domain.operators import normalised_email
 from chatsvc.domain.refusals import Refused
-from chatsvc.store import conversations, mail_stops
+from chatsvc.store import conversations, mail_notices
 from chatsvc.store.mails import OutgoingMail
 from chatsvc.usecases import channel_messages, web_visits
 from chatsvc.usecases.services import Services
@@ -45,7 +45,7 @@ async def to_mail(services: Services, caller: Caller, conversation: str) -> Mail
         return None
     if address is None:
         return None
-    return MailAddress(address, await mail_stops.find(services.db, thread.conversation.chatbot_id, address, services.clock()))
+    return MailAddress(address, await mail_notices.find_refusal(services.db, thread.conversation.chatbot_id, address, services.clock()))
 
 
 def _given(services: Services, messages: list[Message]) -> str | None:

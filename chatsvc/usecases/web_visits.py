@@ -12,18 +12,16 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from chatsvc.domain import hand_off, profiles, times, visitor_tokens, websites
-from chatsvc.domain.channels import ACTIVE, ANY_LINK, FEEDBACK, Channel, host_of
+from chatsvc.domain.channels import ACTIVE, ANY_LINK, FEEDBACK, Channel, NewMessage, host_of
 from chatsvc.domain.limiter import Slot
 from chatsvc.domain.mails import address_digest
-from chatsvc.domain.models import Bot, Message
+from chatsvc.domain.models import Bot, ConversationKey, Message
 from chatsvc.domain.visitor_tokens import MAIL, SITE, VISITOR
 from chatsvc.store import channel_messages as stored
-from chatsvc.store import knowledge, mail_stops
+from chatsvc.store import knowledge, mail_notices
 from chatsvc.usecases import channel_messages
-from chatsvc.usecases.channel_messages import ArrivedMessage
 from chatsvc.usecases.channel_secrets import VISITORS
 from chatsvc.usecases.conversation_events import TYPING_S
-from chatsvc.usecases.history_cache import ConversationKey
 from chatsvc.usecases.services import Services
 
 WEB = "web"
@@ -193,7 +191,7 @@ class WebVisits:
 
     async def _send(self, widget: Widget, user_id: str, text: str, key: str, site: str) -> bool:
         services, host = self.services, "" if site == LINK else host_of(site)
-        arrived = ArrivedMessage(
+        arrived = NewMessage(
             widget.account_id,
             widget.bot.id,
             WEB,
@@ -269,7 +267,7 @@ class WebVisits:
 
     async def stop_mails(self, widget: Widget, digest: bytes) -> None:
         """Send no more mails with answers to an address."""
-        await mail_stops.add(self.services.db, widget.account_id, digest, self.services.clock())
+        await mail_notices.add_stop(self.services.db, widget.account_id, digest, self.services.clock())
 
     async def rate(self, widget: Widget, user_id: str, message: str, feedback: str | None) -> bool:
         """Keep a thumb on a reply, None to take it back; False for another message."""

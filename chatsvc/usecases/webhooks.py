@@ -19,14 +19,13 @@ from chatsvc.domain.models import Bot
 from chatsvc.domain.paging import ResultPage
 from chatsvc.domain.plans import with_webhooks
 from chatsvc.domain.webhooks import STATUSES, SUBSCRIBED, TEST, Attempt, AttemptDetail, ResentPage, SignedEvent, WebhookSettings
-from chatsvc.store import attempts as stored_attempts
 from chatsvc.store import deliveries
+from chatsvc.store import deliveries as stored_attempts
 from chatsvc.store import webhooks as stored
 from chatsvc.store.deliveries import Sending
-from chatsvc.store.webhook_events import Event
-from chatsvc.store.webhooks import Webhook
+from chatsvc.store.webhooks import Event, Webhook
 from chatsvc.usecases import bots
-from chatsvc.usecases.instants import instant_of
+from chatsvc.usecases.accounts import instant_of
 from chatsvc.usecases.services import Services
 from chatsvc.webhooks import sealing
 from chatsvc.webhooks.courier import row
@@ -148,8 +147,8 @@ async def attempts(
         raise refusals.event_unknown(event=event, events=[*SUBSCRIBED, TEST])
     chosen = (await bots.resolve(services, caller, bot))[1].id if bot is not None else None
     limit, place = paging.clamped(limit), paging.parsed(after, paging.number)
-    start = place[0] if place else stored_attempts.LAST
-    rows = await stored_attempts.attempts(services.db, caller.scope.accounts, chosen, limit + 1, start, status=status, event=event)
+    scope = caller.scope.accounts
+    rows = await stored_attempts.attempts(services.db, scope, chosen, limit + 1, *(place or ()), status=status, event=event)
     page = paging.page_of(rows, limit, lambda row: paging.position(row[1]))
     return ResultPage([attempt for attempt, _ in page.items], page.next)
 

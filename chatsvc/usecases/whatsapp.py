@@ -5,20 +5,18 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
-from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING
 
 from chatsvc import background
 from chatsvc.domain import times
-from chatsvc.domain.channels import ACTIVE, WHATSAPP
+from chatsvc.domain.channels import ACTIVE, WHATSAPP, NewMessage, digest_of
 from chatsvc.domain.hand_off import BOT
 from chatsvc.domain.whatsapp import WhatsAppCallback, WhatsAppStatus
 from chatsvc.outbound.sending import NotConnected, RetryLater, SendingRefused, SendingUncertain
 from chatsvc.store import channels, whatsapp
-from chatsvc.store.incoming_messages import NewMessage, StoredMessage
+from chatsvc.store.incoming_messages import StoredMessage
 from chatsvc.store.whatsapp import AddressedMessage, NewStatus, ReceivedCallback, StoredCallback
-from chatsvc.usecases.channel_messages import digest_of
 from chatsvc.usecases.channel_secrets import OpenChannel
 from chatsvc.usecases.outbox import sent_digest
 
@@ -71,14 +69,15 @@ class WhatsAppInbox:
             [_status(bot_id, one) for one in callback.statuses],
             callback.moves,
         )
-        done = await whatsapp.receive(services.db, partial(self._applied, channel), arrived, services.clock())
+        done = await whatsapp.receive(services.db, arrived, services.clock())
+        self._drop_caches(channel, done)
         keys = {digest_of(bot_id, WHATSAPP, one.key): one.key for one in callback.messages}
         messages = sorted(done.messages.items(), key=lambda item: (item[1].user_id, item[1].at, item[1].number))
         for _, of_visitor in groupby(messages, key=lambda item: item[1].user_id):
             new = list(of_visitor)
             self._begin(channel, [message for _, message in new], keys[new[-1][0]])
 
-    def _applied(self, channel: OpenChannel, done: StoredCallback) -> None:
+    def _drop_caches(self, channel: OpenChannel, done: StoredCallback) -> None:
         """Drop what is cached of the changed conversations, and wake those who wait for them."""
         services = self._services
         state = services.account_cache.cached(channel.account_id)
@@ -86,7 +85,6 @@ class WhatsAppInbox:
             state.pages = {}
         for user_id in done.users:
             conversation = (channel.channel.bot_id, WHATSAPP, user_id)
-            services.account_cache.histories.drop(conversation)
             services.events.notify(conversation)
 
     def _begin(self, channel: OpenChannel, messages: Sequence[StoredMessage], last_key: str) -> None:
@@ -154,8 +152,7 @@ class WhatsAppInbox:
 
 
 def _message(channel: OpenChannel, key: str, at: int, text: str) -> NewMessage:
-    bot_id = channel.channel.bot_id
-    return NewMessage(channel.account_id, bot_id, WHATSAPP, "", text, digest_of(bot_id, WHATSAPP, key), at)
+    return NewMessage(channel.account_id, channel.channel.bot_id, WHATSAPP, "", text, key, at)
 
 
 def _status(bot_id: str, status: WhatsAppStatus) -> NewStatus:

@@ -13,8 +13,8 @@ from chatsvc.domain.outgoing import OutgoingPart
 from chatsvc.domain.whatsapp import error_name
 from chatsvc.outbound.sending import NotConnected, RetryLater, SendingRefused
 from chatsvc.outbound.whatsapp import TOKEN_CODE, WhatsAppClient, WhatsAppSender
+from chatsvc.store import whatsapp
 from chatsvc.store import whatsapp as stored
-from chatsvc.store import whatsapp_sends
 from chatsvc.store.database import StoreUnavailable
 from chatsvc.usecases import channel_states
 from chatsvc.usecases.channel_secrets import OpenChannel
@@ -47,10 +47,10 @@ class LimitedSender:
         """See PlatformSender."""
         db, bot_id, month = self._services.db, self._channel.bot_id, times.month(self._services.clock())
         try:
-            address = await stored.address(db, bot_id, part.user_id)
+            address = await stored.address(db, (bot_id, part.user_id))
             if address is None:
                 raise SendingRefused("visitor_unknown")
-            if not await whatsapp_sends.reserve_send(db, bot_id, month, self._limit):
+            if not await whatsapp.reserve_send(db, bot_id, month, self._limit):
                 raise SendingRefused("monthly_limit")
         except StoreUnavailable:
             raise RetryLater("store_unavailable", _RETRY_S) from None
@@ -65,7 +65,7 @@ class LimitedSender:
 
     async def _not_sent(self, month: str, fault: Exception) -> None:
         try:
-            await whatsapp_sends.release_send(self._services.db, self._channel.bot_id, month)
+            await whatsapp.release_send(self._services.db, self._channel.bot_id, month)
         except StoreUnavailable as outage:
             log.error("a message that was not sent stays counted: %s", outage)
         if isinstance(fault, SendingRefused) and fault.code == error_name(TOKEN_CODE):

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from chatsvc.domain import times
 from chatsvc.domain.actors import Caller
 from chatsvc.domain.channels import WHATSAPP
-from chatsvc.store import channels, whatsapp_sends
+from chatsvc.store import channels, whatsapp
 from chatsvc.usecases import accounts
 from chatsvc.usecases.services import Services
 
@@ -28,7 +28,7 @@ async def show(services: Services, caller: Caller, *, account: str | None = None
     """List the bots of an account that have WhatsApp, or have used it this month."""
     state = await accounts.resolve(services, caller, account)
     month = times.month(services.clock())
-    sent = await whatsapp_sends.sends(services.db, list(state.bots), month)
+    sent = await whatsapp.sends(services.db, list(state.bots), month)
     limits = await channels.settings_of(services.db, state.account.id, WHATSAPP)
     made = []
     for bot_id, count in sent.items():

@@ -22,8 +22,7 @@ from chatsvc.outbound.resolver import check_target
 from chatsvc.outbound.tls import client_context
 from chatsvc.store.deliveries import Outcome, Sending, UnusableKey
 from chatsvc.store.master_key import MasterKey
-from chatsvc.store.webhook_events import Event
-from chatsvc.store.webhooks import Webhook
+from chatsvc.store.webhooks import Event, Webhook
 from chatsvc.webhooks import sealing
 from chatsvc.webhooks.delivery import Sender
 from chatsvc.webhooks.envelope import build_headers, build_request

@@ -15,15 +15,14 @@ from functools import partial
 from typing import TypeVar
 
 from chatsvc import background
-from chatsvc.store import deliveries, webhook_events
-from chatsvc.store.database import Database, StoreUnavailable
+from chatsvc.store import deliveries, webhooks
+from chatsvc.store.database import STORE_PAUSE_S, Database, StoreUnavailable, until_written
 from chatsvc.store.deliveries import Outcome, Sending, Sign
 from chatsvc.webhooks.slots import SLOTS_PER_BOT, DeliverySlots
 
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
-STORE_PAUSE_S = 1.0
 STOP_S = 120.0  # longer than any delivery: after it only a queue that fails again and again is left
 # Pause of a slot after a delivery without an answer: a failed handshake costs far more than a delivery, and a receiver that just
 # restarts misses fewer events.
@@ -81,12 +80,12 @@ class Dispatcher:
 
         Called again where another process may have left some.
         """
-        interrupted = await webhook_events.interrupt(self._db)
+        interrupted = await webhooks.interrupt(self._db)
         if interrupted:
             log.warning("%d webhook deliveries were in flight when the service ended; they are recorded as interrupted", interrupted)
         # After interrupt(), which would take earlier attempts for interrupted.
         self._running = True
-        for bot_id in await webhook_events.bots_with_pending(self._db):
+        for bot_id in await webhooks.bots_with_pending(self._db):
             self.wake(bot_id)
 
     def wake(self, bot_id: str) -> None:
@@ -188,14 +187,7 @@ class Dispatcher:
     async def deliver(self, sending: Sending) -> None:
         """Make one attempt that a person asked for, and record its outcome."""
         done = await self._attempt(sending)
-        while True:
-            try:
-                await deliveries.settle(self._db, [done])
-                break
-            except StoreUnavailable:
-                if self.stopping:
-                    raise
-                await asyncio.sleep(STORE_PAUSE_S)
+        await until_written(partial(deliveries.settle, self._db, [done]), lambda: self.stopping, "webhooks")
         # An event may have waited for this attempt.
         self.wake(sending.bot_id)
 
@@ -224,7 +216,7 @@ class Dispatcher:
         finally:
             self._slots.release(bot_id)
 
-    async def stop(self) -> None:
+    async def close(self) -> None:
         """Finish deliveries in flight; start none."""
         self.stopping = True
         for queue in self._queues.values():

@@ -28,13 +28,12 @@ from chatsvc.domain.plans import with_webhooks
 from chatsvc.domain.signing import generate_signing_key, sign
 from chatsvc.domain.times import now_ms
 from chatsvc.outbound.egress import Egress
-from chatsvc.store import deliveries, webhook_events
+from chatsvc.store import deliveries, webhooks
 from chatsvc.store.deliveries import Sending
 from chatsvc.store.folder import Folder
 from chatsvc.store.master_key import MasterKey, open_master_key
 from chatsvc.store.sqlite.group_commit import GroupCommitDatabase
-from chatsvc.store.webhook_events import Event
-from chatsvc.store.webhooks import Webhook
+from chatsvc.store.webhooks import Event, Webhook
 from chatsvc.webhooks import sealing
 from chatsvc.webhooks.courier import make_courier, row
 from chatsvc.webhooks.dispatcher import Dispatcher
@@ -98,7 +97,7 @@ class Bench:
 
         def unit(connection: sqlite3.Connection) -> None:
             for _ in range(count):
-                webhook_events.add_event(connection, event, webhook_events.PENDING)
+                webhooks.add_event(connection, event, webhooks.PENDING)
 
         await self.db.write(unit)
 
@@ -124,7 +123,7 @@ class Bench:
         await self.dispatcher.start()
         await self._empty()
         took = time.perf_counter() - begun
-        await self.dispatcher.stop()
+        await self.dispatcher.close()
         return took
 
     async def bare(self, count: int) -> float:
@@ -169,7 +168,7 @@ class Bench:
             task.add_done_callback(waiting.discard)
         await asyncio.sleep(0.3)
         others = list(self.delays)
-        await self.dispatcher.stop()
+        await self.dispatcher.close()
         await self.db.write(lambda connection: connection.execute("UPDATE webhook_events SET state = 1 WHERE state = 0"))
         await self.set(self.bots[0], self.ok)
         return others
@@ -186,7 +185,7 @@ class Bench:
         while time.perf_counter() < until:  # a benchmark may look
             await asyncio.sleep(0.05)
             most = max(most, _resident())
-        await self.dispatcher.stop()
+        await self.dispatcher.close()
         if await self.left() < count / 4:
             sys.exit("the backlog was gone before it could be measured")
         await self.db.write(lambda connection: connection.execute("UPDATE webhook_events SET state = 1 WHERE state = 0"))

@@ -104,7 +104,7 @@ async def long_history(instance: Instance) -> str:
         exchange = NewExchange(
             instance.account, instance.bots[0], "api", "talker", "x" * 4000, "y" * 4000, number, number, "2026-01", 1, 1, None
         )
-        await record(db, exchange, lambda _: None)
+        await record(db, exchange)
     conversation = await db.read(lambda connection: str(connection.execute("SELECT id FROM conversations").fetchone()[0]))
     await db.close()
     return f"/api/v2/conversations/{conversation}?message_limit=500"

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from chatsvc import background
 from chatsvc.app import App
 from chatsvc.domain.models import Entry
-from chatsvc.engines import threads
 from chatsvc.usecases import bots, knowledge, knowledge_cache
 from chatsvc.usecases.file_reading import read_files
 from chatsvc.usecases.knowledge_cache import KnowledgeCache
@@ -59,5 +59,5 @@ async def test_what_goes_wrong_beside_the_loop_is_told_to_who_waits() -> None:
         raise ValueError("no")
 
     with pytest.raises(ValueError, match="no"):
-        await threads.in_daemon_thread(fails)
-    assert await threads.in_daemon_thread(lambda: 7) == 7
+        await background.in_daemon_thread(fails)
+    assert await background.in_daemon_thread(lambda: 7) == 7

@@ -92,7 +92,8 @@ async def read_site(caller: Caller) -> None:
     await sites.create(services.db, site)
     page = SiteEntry("http://www.example.com/a", "Hours#0", "Hours", "From nine to five.", "en")
     origin = ChangeOrigin(str(uuid.uuid4()), START, ADMIN.actor, "cli")
-    await sites.apply(services.db, site, [page], origin, lambda _: services.knowledge.invalidate(caller.bot))
+    await sites.apply(services.db, site, [page], origin)
+    services.knowledge.invalidate(caller.bot)
     (entry,) = [one for one in await knowledge.list_all(services, ADMIN, bot=caller.bot) if one.source == page.page]
     await knowledge.put(services, ADMIN, bot=caller.bot, entry=entry.id, question="Hours", answer="From nine to six.")
 

@@ -15,9 +15,9 @@ from playwright.async_api import Browser, BrowserContext, Page
 
 from chatsvc.config import Config
 from chatsvc.config.model import Channels
+from chatsvc.domain.channels import NewMessage
 from chatsvc.usecases import channel_messages, conversations
 from chatsvc.usecases.administration import perform
-from chatsvc.usecases.channel_messages import ArrivedMessage
 from chatsvc.usecases.conversations import TeamThread
 from tests.browsers import chromium
 from tests.channels.bot_api import BotApi
@@ -78,7 +78,7 @@ class Visitor:
     async def say(self, text: str, *, key: str | None = None, page_host: str = "") -> list[tuple[str, str]]:
         """Send a message; return role and text of all messages that follow the visitor's."""
         self.sent += 1
-        arrived = ArrivedMessage(
+        arrived = NewMessage(
             self.caller.account,
             self.caller.bot,
             "web",

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from chatsvc.domain.captures import Captured
+from chatsvc.domain.channels import NewMessage
 from chatsvc.engines import EngineError, Reply, Turn
 from chatsvc.store import channel_messages as stored
 from chatsvc.store import incoming_messages
 from chatsvc.store.database import Database
 from chatsvc.usecases import accounts, bots, channel_messages, erasure
 from chatsvc.usecases.administration import perform
-from chatsvc.usecases.channel_messages import ArrivedMessage
 from tests.channels.conftest import Visitor, begun
 from tests.conftest import Caller, MakeCaller
 from tests.fakes import ADMIN, FakeClock, ScriptedEngine, failing
@@ -60,7 +60,7 @@ async def test_two_quick_messages_are_answered_in_their_order(visitor: Visitor, 
 
 async def test_a_stored_message_is_answered_after_the_process_has_gone(visitor: Visitor, caller: Caller) -> None:
     services = caller.app.services
-    arrived = ArrivedMessage(caller.account, caller.bot, "web", "visitor", "hello", "k", services.clock())
+    arrived = NewMessage(caller.account, caller.bot, "web", "visitor", "hello", "k", services.clock())
     message = await channel_messages.receive(services, arrived)
     assert message is not None
     assert await stored.pending(services.db) == [(caller.account, caller.bot, message.number)]
@@ -74,7 +74,7 @@ async def test_a_stored_message_is_answered_after_the_process_has_gone(visitor: 
 async def test_a_message_that_waited_for_longer_than_a_day_is_not_answered(visitor: Visitor, caller: Caller, clock: FakeClock) -> None:
     services = caller.app.services
     for key in ("a", "b"):
-        arrived = ArrivedMessage(caller.account, caller.bot, "web", "visitor", f"message {key}", key, services.clock())
+        arrived = NewMessage(caller.account, caller.bot, "web", "visitor", f"message {key}", key, services.clock())
         assert await channel_messages.receive(services, arrived)
         clock.advance(86_400)
     assert await visitor.say("and now?") == [("assistant", "echo: message b"), ("assistant", "echo: and now?")]
@@ -85,7 +85,7 @@ async def test_an_erased_visitors_message_that_comes_again_is_not_stored(visitor
     await visitor.say("hello", key="k")
     done = await erasure.erase(services, ADMIN, user_id="visitor", bot=caller.bot)
     assert (done.erased.conversations, done.erased.messages) == (1, 2)
-    arrived = ArrivedMessage(caller.account, caller.bot, "web", "visitor", "hello", "k", services.clock())
+    arrived = NewMessage(caller.account, caller.bot, "web", "visitor", "hello", "k", services.clock())
     assert await channel_messages.receive(services, arrived) is None
 
 
@@ -100,7 +100,7 @@ async def test_a_question_erased_before_its_turn_is_settled_is_not_kept(
 
     engine.script = failing("no_answer")
     monkeypatch.setattr(stored, "settle", erased_first)
-    arrived = ArrivedMessage(caller.account, caller.bot, "web", "visitor", "What does breakfast cost on Sundays?", "k", services.clock())
+    arrived = NewMessage(caller.account, caller.bot, "web", "visitor", "What does breakfast cost on Sundays?", "k", services.clock())
     message = await channel_messages.receive(services, arrived)
     assert message is not None
     await channel_messages.answer(services, caller.account, message)
@@ -112,7 +112,7 @@ async def test_a_late_turn_of_an_erased_message_settles_no_other(visitor: Visito
 
     async def arrive(user_id: str) -> int:
         message = await channel_messages.receive(
-            services, ArrivedMessage(caller.account, caller.bot, "web", user_id, "hello", user_id, services.clock())
+            services, NewMessage(caller.account, caller.bot, "web", user_id, "hello", user_id, services.clock())
         )
         assert message is not None
         return message.number
@@ -132,9 +132,8 @@ async def test_keys_are_kept_for_eight_days(visitor: Visitor, caller: Caller, cl
     assert await visitor.say("hello", key="k") == [("assistant", "echo: hello"), ("user", "a new key"), ("assistant", "echo: a new key")]
     clock.advance(1)
     await visitor.say("another key")
-    digest = channel_messages.digest_of(caller.bot, "web", "k")
-    new = incoming_messages.NewMessage(caller.account, caller.bot, "web", "else", "hello", digest[::-1], clock())
-    assert await incoming_messages.store(caller.app.services.db, new, lambda _: None)
+    new = NewMessage(caller.account, caller.bot, "web", "else", "hello", "the key of somebody else", clock())
+    assert await incoming_messages.store(caller.app.services.db, new)
 
 
 @pytest.mark.parametrize(

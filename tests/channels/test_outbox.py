@@ -12,6 +12,7 @@ import pytest
 
 from chatsvc.config import Config
 from chatsvc.config.model import Channels
+from chatsvc.domain.channels import NewMessage
 from chatsvc.domain.outgoing import OutgoingPart, split, utf16_units
 from chatsvc.engines import Reply
 from chatsvc.outbound import posting
@@ -21,7 +22,6 @@ from chatsvc.outbound.telegram import TelegramClient, TelegramSender
 from chatsvc.store import outbox as stored
 from chatsvc.usecases import channel_messages, conversations, outbox
 from chatsvc.usecases.administration import perform
-from chatsvc.usecases.channel_messages import ArrivedMessage
 from chatsvc.usecases.platform_senders import SENDERS
 from tests.channels.bot_api import TOKEN, BotApi, Fault
 from tests.conftest import Caller
@@ -46,7 +46,7 @@ class Chat:
         self.count += 1
         key = f"{self.chat} {self.count}"
         given = {"at": self.services.clock(), **more}
-        arrived = ArrivedMessage(self.caller.account, self.caller.bot, "telegram", str(self.chat), text, key, **given)
+        arrived = NewMessage(self.caller.account, self.caller.bot, "telegram", str(self.chat), text, key, **given)
         message = await channel_messages.receive(self.services, arrived)
         assert message is not None
         await channel_messages.answer(self.services, self.caller.account, message)
@@ -185,7 +185,7 @@ async def test_a_paused_channel_keeps_its_messages_for_a_day(chat: Chat, api: Bo
 
 
 async def test_a_message_that_nobody_could_try_fails_after_a_day(chat: Chat, api: BotApi, clock: FakeClock) -> None:
-    await chat.services.outbox.stop()
+    await chat.services.outbox.close()
     await chat.say("hello there, good morning")
     clock.advance(86_399)
     assert await stored.waiting(chat.services.db, clock()) == [f"telegram {chat.caller.bot}"]
@@ -250,7 +250,7 @@ async def test_what_was_in_flight_when_the_process_ended_is_unknown_and_never_se
     # As the next process does.
     later = outbox.Outbox(chat.services, {})
     await later.start()
-    await later.stop()
+    await later.close()
     assert await chat.until("unknown") == [("echo: hello", "unknown", "interrupted")]
     assert await stored.waiting(chat.services.db, chat.services.clock()) == []
     assert api.sent == []
@@ -261,7 +261,7 @@ async def test_the_end_of_the_service_waits_for_what_is_under_way_and_leaves_the
     await chat.say("one")
     await api.until(lambda: len(api.sent) == 1)
     await chat.say("two")
-    await chat.services.outbox.stop()
+    await chat.services.outbox.close()
     assert await chat.deliveries() == [("echo: one", "sent", None), ("echo: two", "queued", None)]
     assert api.texts() == ["echo: one"]
 
@@ -317,12 +317,12 @@ async def test_the_end_of_the_service_between_two_parts_keeps_the_rest_for_the_n
     api.send_delay_s = 0.3
     await chat.say("hello")
     await api.until(lambda: len(api.sent) == 1)
-    await chat.services.outbox.stop()
+    await chat.services.outbox.close()
     assert [state for _, state, _ in await chat.deliveries()] == ["queued"]
     later = outbox.Outbox(chat.services, SENDERS)
     await later.start()
     await chat.until("sent")
-    await later.stop()
+    await later.close()
     assert " ".join(api.texts()) == text
 
 
@@ -377,7 +377,7 @@ async def test_the_beginning_is_greeted_with_questions_to_choose_from(
 
 async def queued(chat: Chat, *others: Chat) -> list[int]:
     """Let visitors write while nothing is sent; return the numbers of the messages to them."""
-    await chat.services.outbox.stop()
+    await chat.services.outbox.close()
     for one in (chat, *others):
         await one.say("hello there, good morning")
     return [number for (number,) in await execute(chat.caller.app, "SELECT number FROM messages WHERE outbox IS NOT NULL ORDER BY number")]
@@ -476,7 +476,7 @@ def test_no_header_begins_another_one() -> None:
 async def test_messages_that_wait_are_answered_by_their_own_times(chat: Chat, api: BotApi, clock: FakeClock) -> None:
     now = clock()
     arrived = [
-        ArrivedMessage(chat.caller.account, chat.caller.bot, "telegram", "7", text, text, now - age)
+        NewMessage(chat.caller.account, chat.caller.bot, "telegram", "7", text, text, now - age)
         for text, age in (("third", 0), ("first", 2000), ("second", 1000))
     ]
     found = [await channel_messages.receive(chat.services, one) for one in arrived]

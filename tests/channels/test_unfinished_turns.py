@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 from aiohttp import ClientSession
 
+from chatsvc.domain.channels import NewMessage
 from chatsvc.engines import Reply, Turn
 from chatsvc.store import channel_messages as stored
 from chatsvc.store.channel_messages import UnfinishedTurn
 from chatsvc.store.database import StoreUnavailable
 from chatsvc.usecases import channel_messages, turns, unfinished_turns
 from chatsvc.usecases.administration import perform
-from chatsvc.usecases.channel_messages import ArrivedMessage
 from tests.channels.conftest import Visitor
 from tests.cli.support import Site
 from tests.conftest import Caller, MakeCaller
@@ -32,7 +32,7 @@ async def store(caller: Caller, *texts: str, user_id: str = "visitor", channel: 
     """Store messages and settle none, as a process does that is killed; their numbers."""
     services, numbers = caller.app.services, []
     for text in texts:
-        arrived = ArrivedMessage(caller.account, caller.bot, channel, user_id, text, f"{user_id} {text}", services.clock())
+        arrived = NewMessage(caller.account, caller.bot, channel, user_id, text, f"{user_id} {text}", services.clock())
         message = await channel_messages.receive(services, arrived)
         assert message is not None
         numbers.append(message.number)

@@ -191,7 +191,7 @@ async def test_a_conversation_goes_on_by_its_token_and_tells_what_is_new(frame: 
 async def test_an_answer_from_a_website_has_its_page(frame: Frame, caller: Caller, engine: ScriptedEngine) -> None:
     entries = [Entry(str(uuid4()), "Open?", (), "From 9.", "en", source) for source in ("https://a.example/hours", "faq.md")]
     for entry in entries:
-        await knowledge.create(caller.app.services.db, support.ignore, caller.bot, entry, support.origin())
+        await knowledge.create(caller.app.services.db, caller.bot, entry, support.origin())
     for nth, decision, page in ((0, "answer", entries[0].source), (0, "ask", None), (1, "answer", None)):
         evidence = Evidence(((entries[nth].id, 0.9),), decision, 0.9)
         engine.script = lambda _, evidence=evidence: Reply("From 9.", evidence=evidence)  # type: ignore[misc]

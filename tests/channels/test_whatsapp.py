@@ -22,7 +22,7 @@ from chatsvc.domain.refusals import Refused
 from chatsvc.domain.transfer import checked
 from chatsvc.engines import Reply, Turn
 from chatsvc.http import admission
-from chatsvc.store import whatsapp, whatsapp_sends
+from chatsvc.store import whatsapp
 from chatsvc.store import whatsapp as stored
 from chatsvc.store.database import StoreUnavailable
 from chatsvc.usecases import channel_states, erasure, whatsapp_sending
@@ -221,7 +221,7 @@ async def test_other_methods_and_unknown_or_removed_channels_are_refused(phone: 
 
 async def test_a_channel_without_its_secrets_takes_nothing(phone: Phone, api: GraphApi, caller: Caller) -> None:
     await execute(caller.app, "UPDATE channels SET secrets = NULL, state = 'needs_secret'")
-    phone.services.channels.drop(caller.bot)
+    phone.services.channels.changed(caller.bot)
     assert await api.post(api.body(api.message(at=phone.now))) == 403
     async with caller.session.get(api.callback, params={"hub.mode": "subscribe", "hub.verify_token": "", "hub.challenge": "1"}) as answer:
         assert answer.status == 403
@@ -818,7 +818,7 @@ async def test_the_store_may_fail_around_a_message_that_is_not_lost(phone: Phone
                 await asyncio.sleep(0.01)
     await phone.until("sent")
     with monkeypatch.context() as patched:
-        patched.setattr(whatsapp_sends, "release_send", unavailable)
+        patched.setattr(whatsapp, "release_send", unavailable)
         patched.setattr(channel_states, "note_fault", unavailable)
         api.token = "another"
         await phone.say("two")

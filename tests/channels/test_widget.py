@@ -377,7 +377,7 @@ async def test_replies_are_rated_a_choice_is_a_button_and_links_are_links(chat: 
     asked = "Did you mean one of these?\n\n- Prices of tours\n- Prices of rooms"
     offered = ("Prices of tours", "Prices of rooms")
     entry = Entry(str(uuid4()), "Rooms?", (), "80 euros.", "en", "https://a.example/rooms")
-    await knowledge.create(caller.app.services.db, support.ignore, caller.bot, entry, support.origin())
+    await knowledge.create(caller.app.services.db, caller.bot, entry, support.origin())
     evidence = Evidence(((entry.id, 0.9),), "answer", 0.9)
     engine.script = lambda turn: Reply(asked, choices=offered) if turn.message == "prices" else Reply(
                                        f"<i>{turn.message}</i> https://example.com/a?b=1.", evidence=evidence)  # fmt: skip

@@ -18,8 +18,8 @@ from typing import Any
 import pytest
 
 from chatsvc.domain import signing
-from chatsvc.store import webhook_events
-from chatsvc.store.webhook_events import Event
+from chatsvc.store import webhooks
+from chatsvc.store.webhooks import Event
 from tests.cli.model_thread import ModelThread
 from tests.cli.server_thread import ServerThread
 from tests.cli.support import CHATSVC, PATIENCE_S, Site, environment, one_line, run, usage_error
@@ -178,7 +178,7 @@ def insert(site: Site, bot: str, count: int, state: int) -> None:
     def unit(connection: Any) -> None:
         for number in range(count):
             event = Event(0, bot, "request.created", f"record-{number}", f'{{"id":"record-{number}"}}', 1000)
-            webhook_events.add_event(connection, event, state)
+            webhooks.add_event(connection, event, state)
 
     in_database(site.data / "chatsvc.db", lambda db: db.write(unit))
 
@@ -194,7 +194,7 @@ def test_resend_failed_sends_each_event_once_and_only_what_failed_last(fresh: Si
     site = Site(fresh.folder, settings(authority))
     bot = site.bot(site.account())
     set_hook(site, bot, hooks.url)
-    insert(site, bot, 5, webhook_events.PENDING)
+    insert(site, bot, 5, webhooks.PENDING)
     hooks.receiver.answer = FAILS
     with site.serve() as serving:
         wait_for(lambda: [a["success"] for a in site.json("webhook", "attempts", bot)] == [False] * 5)
@@ -220,7 +220,7 @@ def test_where_somebody_looks_at_it_a_long_resend_tells_how_far_it_is(fresh: Sit
     site = Site(fresh.folder, settings(authority))
     bot = site.bot(site.account())
     set_hook(site, bot, hooks.url)
-    insert(site, bot, 1030, webhook_events.ATTEMPTED)
+    insert(site, bot, 1030, webhooks.ATTEMPTED)
     fail_all(site.data / "chatsvc.db")
     ours, theirs = os.openpty()
     command = [*CHATSVC, "-c", str(site.config), "webhook", "resend", "--bot", bot, "--failed-since", "2026-01-01", "--json"]
@@ -256,7 +256,7 @@ def test_what_a_killed_service_had_under_way_is_told_as_interrupted_at_once(
     site = Site(fresh.folder, settings(authority))
     bot = site.bot(site.account())
     set_hook(site, bot, hooks.url)
-    insert(site, bot, 1, webhook_events.PENDING)
+    insert(site, bot, 1, webhooks.PENDING)
     hooks.receiver.answer = never
     with site.serve() as serving:
         wait_for(lambda: len(hooks.receiver.bodies) == 1)
@@ -304,7 +304,7 @@ def test_kept_events_are_forwarded_to_a_listener_that_verifies_them(fresh: Site,
     bot = fresh.bot(fresh.account())
     key = tmp_path / "key"
     key.write_text(set_hook(fresh, bot)["signing_key"])
-    insert(fresh, bot, 3, webhook_events.KEPT)
+    insert(fresh, bot, 3, webhooks.KEPT)
     with started("webhook", "listen", "--port", "0", "--signing-key-file", key, "--json") as listener:
         assert listener.stdout
         url = json.loads(listener.stdout.readline())["url"]
@@ -317,7 +317,7 @@ def test_kept_events_are_forwarded_to_a_listener_that_verifies_them(fresh: Site,
         with started("-c", fresh.config, "webhook", "forward", bot, url, "--follow", "--json") as following:
             assert following.stdout
             assert [json.loads(following.stdout.readline())["success"] for _ in range(3)] == [True] * 3
-            insert(fresh, bot, 1, webhook_events.KEPT)
+            insert(fresh, bot, 1, webhooks.KEPT)
             assert json.loads(following.stdout.readline())["success"] is True
         for _ in range(4):
             listener.stdout.readline()

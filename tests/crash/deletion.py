@@ -8,7 +8,7 @@ from chatsvc.store import accounts, exchanges
 from chatsvc.store.database import Database
 from tests.fakes import START
 from tests.store.inspection import query
-from tests.store.support import ignore, in_database, new_exchange
+from tests.store.support import in_database, new_exchange
 
 
 def half_deleted(database: Path, account: str) -> None:
@@ -17,8 +17,8 @@ def half_deleted(database: Path, account: str) -> None:
 
     async def work(db: Database) -> None:
         for i in range(1500):
-            await exchanges.record(db, new_exchange(bot, account, f"visitor {i % 50}", at=START + i), ignore)
-        await accounts.delete(db, ignore, account, START)
+            await exchanges.record(db, new_exchange(bot, account, f"visitor {i % 50}", at=START + i))
+        await accounts.delete(db, account, START)
         assert await accounts.sweep(db)
 
     in_database(database, work)

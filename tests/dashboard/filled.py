@@ -10,7 +10,7 @@ from chatsvc.store import exchanges
 from chatsvc.usecases import channel_states
 from tests.dashboard.site import Site
 from tests.store.inspection import execute, insert
-from tests.store.support import ignore, new_exchange
+from tests.store.support import new_exchange
 
 _SECRETS = {"token": "a-token", "app_secret": "a-secret", "verify_token": "a-word"}
 
@@ -31,7 +31,7 @@ async def fill(site: Site) -> None:
     await site.do("channel.set", bot=bot, channel="whatsapp", phone_number_id="1055", monthly_limit=5000, **_SECRETS)
     services.egress.allowed = True
     exchange = new_exchange(bot, site.mine.account, "waiting-visitor", channel="web", at=site.clock.now, text="A person, please")
-    await exchanges.record(services.db, exchange, ignore)
+    await exchanges.record(services.db, exchange)
     waits = "UPDATE conversations SET handling = 'waiting', handling_since = :1 WHERE user_id = 'waiting-visitor'"
     await execute(site.app, waits, site.clock.now)
     await execute(site.app, "UPDATE conversations SET visitor_email = 'gone@example.com' WHERE user_id = 'waiting-visitor'")

@@ -20,7 +20,7 @@ from chatsvc.usecases import backups
 from tests.dashboard.client import Client
 from tests.dashboard.site import Business, Site
 from tests.store.inspection import execute, insert
-from tests.store.support import ignore, new_exchange
+from tests.store.support import new_exchange
 
 RECT = "{http://www.w3.org/2000/svg}rect"
 UNKNOWN = "00000000-0000-4000-8000-000000000000"
@@ -114,7 +114,7 @@ async def test_usage_agrees_with_the_interface_and_the_csv_file(site: Site, owne
         for channel in ("web", "telegram"):
             at = site.clock() - day * 86_400_000
             made = new_exchange(site.mine.bot, site.mine.account, "counted", channel=channel, at=at)
-            await exchanges.record(site.app.services.db, made._replace(tokens=1000 + day, cost_micro_usd=4_200), ignore)
+            await exchanges.record(site.app.services.db, made._replace(tokens=1000 + day, cost_micro_usd=4_200))
     await site.do("bot.set", bot=site.mine.bot, name='=HYPERLINK("x")')
     summary = await site.do("usage", account=site.mine.account, days=7)
     shown = await owner.get("/usage?days=7")
@@ -146,7 +146,7 @@ async def test_usage_says_what_the_bots_did_beside_the_days_before(site: Site, o
     for at, times in ((site.clock() - 40 * day, 2), (site.clock() - 35 * day, 1)):
         for number in range(times):
             made = new_exchange(bot, site.mine.account, f"earlier {number}", at=at)._replace(entry=entry)
-            await exchanges.record(services.db, made, ignore)
+            await exchanges.record(services.db, made)
     rows = [(bot, "response_s", start_of_day(site.clock()), seconds, times) for seconds, times in (("30", 1), ("120", 8), ("7200", 1))]
     await insert(site.app, "day_counts", "bot_id, name, day, item, times", rows)
     await insert(site.app, "day_counts", "bot_id, name, day, item, times", [(bot, "up", start_of_day(site.clock()), "", 3)])

@@ -8,7 +8,7 @@ from chatsvc.engines import Evidence
 from chatsvc.store import exchanges
 from tests.dashboard.client import Client
 from tests.dashboard.site import Site
-from tests.store.support import ignore, new_exchange
+from tests.store.support import new_exchange
 
 RENTAL = "Do you rent bicycles?"
 
@@ -69,7 +69,7 @@ async def test_a_test_with_faults_is_refused_and_kept(path: str, editor: Client)
 async def test_an_answer_in_a_conversation_becomes_a_test(site: Site, path: str, editor: Client, reader: Client) -> None:
     evidence = Evidence(((site.mine.ids["entry"], 0.9),), "answer", 0.9).to_json()
     exchange = new_exchange(site.mine.bot, site.mine.account, "asker", at=site.clock.now, text="Open on Saturday? I am a@example.com")
-    await exchanges.record(site.app.services.db, exchange._replace(evidence=evidence), ignore)
+    await exchanges.record(site.app.services.db, exchange._replace(evidence=evidence))
     (conversation,) = (await site.do("conversation.list", bot=site.mine.bot, q="asker")).items
     page = await editor.get(f"/conversations/{conversation.id}")
     (link,) = [one for one in page.links() if "/tests?" in one]

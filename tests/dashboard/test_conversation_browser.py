@@ -14,7 +14,7 @@ from playwright.async_api import Browser, Page
 from chatsvc.store import exchanges
 from tests.dashboard.site import Site
 from tests.store.inspection import execute
-from tests.store.support import ignore, new_exchange
+from tests.store.support import new_exchange
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
@@ -26,7 +26,7 @@ async def path(site: Site) -> str:
         exchange = new_exchange(
             bot, site.mine.account, "web-visitor", channel="web", at=site.clock.now - 1000 + number, text=f"Question {number}"
         )
-        await exchanges.record(site.app.services.db, exchange, ignore)
+        await exchanges.record(site.app.services.db, exchange)
     await execute(site.app, "UPDATE conversations SET visitor_name = 'Deniz' WHERE user_id = 'web-visitor'")
     await site.do("saved_reply.set", account=site.mine.account, name="address", text="We are at 128 Harbour Road.")
     await site.do("saved_reply.set", account=site.mine.account, name="greeting", text="Hello {name}, this is Ada.")
@@ -133,7 +133,7 @@ async def test_a_thread_that_was_scrolled_back_stays_at_its_place(site: Site, br
         message = page.locator("#messages li.message").nth(12)
         before = await message.bounding_box()
         exchange = new_exchange(site.mine.bot, site.mine.account, "web-visitor", channel="web", at=site.clock.now, text="One more")
-        await exchanges.record(site.app.services.db, exchange, ignore)
+        await exchanges.record(site.app.services.db, exchange)
         await page.locator("#messages").get_by_text("One more", exact=True).wait_for(timeout=15_000)
         after = await message.bounding_box()
         assert before is not None

@@ -17,7 +17,7 @@ from chatsvc.usecases import saved_replies
 from tests.dashboard.client import Client, Shown
 from tests.dashboard.site import Site
 from tests.store.inspection import execute
-from tests.store.support import ignore, new_exchange
+from tests.store.support import new_exchange
 
 VISITOR = "7d3f9a2c41b8e6d05f7a"
 
@@ -34,7 +34,7 @@ async def web(site: Site) -> str:
 async def write(site: Site, text: str, visitor: str = VISITOR, evidence: str | None = None) -> None:
     """A message on the website with its reply."""
     exchange = new_exchange(site.mine.bot, site.mine.account, visitor, channel="web", at=site.clock.now, text=text)
-    await exchanges.record(site.app.services.db, exchange._replace(evidence=evidence), ignore)
+    await exchanges.record(site.app.services.db, exchange._replace(evidence=evidence))
 
 
 def element(page: Shown, record: str) -> Element:

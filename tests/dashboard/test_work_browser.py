@@ -10,7 +10,7 @@ from playwright.async_api import Browser, Page, Route
 from chatsvc.store import exchanges
 from tests.dashboard.site import Site
 from tests.store.inspection import execute
-from tests.store.support import ignore, new_exchange
+from tests.store.support import new_exchange
 
 
 @pytest_asyncio.fixture(loop_scope="module")
@@ -68,7 +68,7 @@ async def test_a_new_message_appears_in_an_open_conversation(site: Site, tab: Pa
     shown = await tab.locator("#messages li.message").count()
     (found,) = [one for one in (await site.do("conversation.list", bot=site.mine.bot)).items if one.id == site.mine.ids["conversation"]]
     exchange = new_exchange(site.mine.bot, site.mine.account, found.user_id, at=site.clock.now, text="Are you still there?")
-    await exchanges.record(site.app.services.db, exchange, ignore)
+    await exchanges.record(site.app.services.db, exchange)
     await tab.locator("#messages").get_by_text("Are you still there?", exact=True).wait_for(timeout=15_000)
     assert await tab.locator("#messages li.message").count() == shown + 2
 
@@ -94,7 +94,7 @@ async def test_an_open_conversation_refreshes_after_faults_and_while_a_link_has_
 
     await tab.route(address, fail)
     exchange = new_exchange(site.mine.bot, site.mine.account, found.user_id, at=site.clock.now, text="After the faults")
-    await exchanges.record(site.app.services.db, exchange, ignore)
+    await exchanges.record(site.app.services.db, exchange)
     await tab.locator("#messages").get_by_text("After the faults", exact=True).wait_for(timeout=40_000)
     assert next(faults, None) is None
     assert await tab.evaluate("document.activeElement.getAttribute('href')") == focused
@@ -113,7 +113,7 @@ async def test_a_new_waiting_visitor_is_in_the_title_and_heard(site: Site, tab: 
     services, bot = site.app.services, site.mine.bot
     ids = []
     for visitor in ("waits-1", "waits-2"):
-        await exchanges.record(services.db, new_exchange(bot, site.mine.account, visitor, at=site.clock.now), ignore)
+        await exchanges.record(services.db, new_exchange(bot, site.mine.account, visitor, at=site.clock.now))
         (found,) = (await site.do("conversation.list", bot=bot, q=visitor)).items
         ids.append(found.id)
 
@@ -137,7 +137,7 @@ async def test_a_new_waiting_visitor_is_in_the_title_and_heard(site: Site, tab: 
 
 async def test_the_visitor_sees_that_a_reply_is_being_typed(site: Site, tab: Page) -> None:
     services, bot = site.app.services, site.mine.bot
-    await exchanges.record(services.db, new_exchange(bot, site.mine.account, "watched", channel="web", at=site.clock.now), ignore)
+    await exchanges.record(services.db, new_exchange(bot, site.mine.account, "watched", channel="web", at=site.clock.now))
     (found,) = (await site.do("conversation.list", bot=bot, channel="web")).items
     await tab.goto(f"{site.app.url}/conversations/{found.id}")
     async with tab.expect_response("**/typing") as answer:

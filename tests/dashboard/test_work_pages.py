@@ -10,14 +10,14 @@ from chatsvc.domain.captures import Captured
 from chatsvc.domain.mails import ANSWERS_A_DAY, GONE_MS
 from chatsvc.engines import Evidence
 from chatsvc.store import conversations, exchanges, mails, unanswered
-from chatsvc.store.webhook_events import Event
+from chatsvc.store.webhooks import Event
 from chatsvc.usecases import search
 from tests.dashboard.client import Client, Shown
 from tests.dashboard.filled import fill
 from tests.dashboard.site import Site
 from tests.fakes import ADMIN
 from tests.store.inspection import add_events, execute, insert
-from tests.store.support import ignore, new_exchange
+from tests.store.support import new_exchange
 
 CALL = Captured("contact", "Call me", "Ömer Çelik", "omer@example.com", "05327654321")
 
@@ -28,7 +28,7 @@ async def web(site: Site) -> str:
     services, bot = site.app.services, site.mine.bot
     await site.do("channel.set", bot=bot, channel="web", sites=["https://shop.example"])
     exchange = new_exchange(bot, site.mine.account, "web-visitor", channel="web", at=site.clock.now, text="Haben Sie geöffnet?")
-    await exchanges.record(services.db, exchange, ignore)
+    await exchanges.record(services.db, exchange)
     (found,) = (await site.do("conversation.list", bot=bot, channel="web")).items
     return str(found.id)
 
@@ -143,7 +143,7 @@ async def test_conversations_are_searched_and_paged(site: Site, reader: Client, 
     assert (await reader.get("/conversations?after=x")).status == 422
     for number in range(60):
         await exchanges.record(
-            site.app.services.db, new_exchange(site.mine.bot, site.mine.account, f"many-{number}", at=site.clock.now + number), ignore
+            site.app.services.db, new_exchange(site.mine.bot, site.mine.account, f"many-{number}", at=site.clock.now + number)
         )
     page = await reader.get("/conversations")
     (following,) = page.links("next")
@@ -159,7 +159,7 @@ async def test_a_conversation_shows_origins_requests_and_other_conversations(sit
     await search.work_off(site.app.services)
     evidence = Evidence(((site.mine.ids["entry"], 0.9123), ("gone", 0.2)), "answer", 0.9312).to_json()
     exchange = new_exchange(site.mine.bot, site.mine.account, "second-device", at=site.clock.now)._replace(evidence=evidence)
-    await exchanges.record(site.app.services.db, exchange, ignore)
+    await exchanges.record(site.app.services.db, exchange)
     listed = (await site.do("conversation.list", bot=site.mine.bot, q="omer")).items
     second = next(one for one in listed if one.user_id == "second-device")
     first = next(one for one in listed if one.user_id == "first-device")
@@ -181,7 +181,7 @@ async def test_a_long_conversation_is_paged_and_a_message_found_by_its_link(site
     db, bot = site.app.services.db, site.mine.bot
     for number in range(120):
         exchange = new_exchange(bot, site.mine.account, "talker", at=site.clock.now + number, text=f"turn {number}.")
-        await exchanges.record(db, exchange, ignore)
+        await exchanges.record(db, exchange)
     (talker, *_) = (await site.do("conversation.list", bot=bot, q="talker")).items
     page = await reader.get(f"/conversations/{talker.id}")
     assert ("turn 119." in page.text, "turn 70." in page.text, "turn 69." in page.text) == (True, True, False)
@@ -235,7 +235,7 @@ async def test_an_operators_message_becomes_an_entry(site: Site, editor: Client,
     path = f"/conversations/{web}"
     for said in ("Can you write to gina@example.com?", "Danke schön"):
         exchange = new_exchange(site.mine.bot, site.mine.account, "web-visitor", channel="web", at=site.clock.now, text=said)
-        await exchanges.record(site.app.services.db, exchange, ignore)
+        await exchanges.record(site.app.services.db, exchange)
     await editor.submit(path, "conversation.reply", text="Ja, bis 18 Uhr.", yes="1")
     page = await editor.get(path)
     link = [one for one in page.links() if "/knowledge/new?" in one][-1]
@@ -264,7 +264,7 @@ async def test_visitor_and_operator_see_each_other_typing(site: Site, editor: Cl
 async def test_a_reply_is_kept_where_the_channel_was_removed(site: Site, editor: Client) -> None:
     services, bot = site.app.services, site.mine.bot
     exchange = new_exchange(bot, site.mine.account, "no-channel", channel="telegram", at=site.clock.now, text="Hello?")
-    await exchanges.record(services.db, exchange, ignore)
+    await exchanges.record(services.db, exchange)
     (found,) = (await site.do("conversation.list", bot=bot, channel="telegram")).items
     refused = await editor.submit(f"/conversations/{found.id}", "conversation.reply", text="Half an answer")
     assert (refused.status, refused.alert != "", "Half an answer" in refused.body) == (422, True, True)
@@ -316,7 +316,7 @@ async def test_an_owner_exports_and_erases_a_conversation(site: Site, owner: Cli
 async def test_a_failed_message_is_explained_and_a_closed_window_told_before_writing(site: Site, editor: Client) -> None:
     services, bot, now = site.app.services, site.mine.bot, site.clock.now
     exchange = new_exchange(bot, site.mine.account, "on-whatsapp", channel="whatsapp", at=now, text="Hello?")
-    await exchanges.record(services.db, exchange, ignore)
+    await exchanges.record(services.db, exchange)
     (found,) = (await site.do("conversation.list", bot=bot, channel="whatsapp")).items
     unit = """
         UPDATE messages SET delivery = 'failed', error = :1, role = :2, author = :3
@@ -366,7 +366,7 @@ async def test_a_page_names_the_zones_of_its_times(site: Site, owner: Client) ->
     site.clock.advance(1)  # the pages have the zone of the account's first bot
     bot = await site.do("bot.create", name="Overseas", account=site.mine.account, timezone="America/New_York")
     exchange = new_exchange(bot.id, site.mine.account, "overseas-visitor", at=site.clock.now, text="hello")
-    await exchanges.record(site.app.services.db, exchange, ignore)
+    await exchanges.record(site.app.services.db, exchange)
     (far,) = (await site.do("conversation.list", bot=bot.id)).items
     near = site.mine.ids["conversation"]
     for path, is_far in (("/conversations", False), (f"/conversations/{far.id}", True), (f"/conversations/{near}", False)):

@@ -6,7 +6,7 @@ from datetime import date, time
 
 from chatsvc.domain.captures import Captured
 from chatsvc.engines import Reply
-from chatsvc.store import deliveries, mail_notices, webhook_events
+from chatsvc.store import deliveries, mail_notices, webhooks
 from chatsvc.store.database import Connection
 from chatsvc.store.deliveries import Outcome
 from chatsvc.usecases.administration import perform
@@ -74,7 +74,7 @@ async def test_failed_webhooks_are_mailed_to_owners_alone(caller: Caller, engine
     await services.db.write(send_to_nobody)
     await capture(caller, engine, "appointment", "v1")
     services.dispatcher.wake(caller.bot)
-    while not services.dispatcher.outcomes["refused_address"] or await webhook_events.bots_with_pending(services.db):
+    while not services.dispatcher.outcomes["refused_address"] or await webhooks.bots_with_pending(services.db):
         await post.pass_time(0)
     while sum(mail.causes for mail in await post.mails()) < 2:
         await post.pass_time(0)
@@ -97,8 +97,8 @@ async def test_deliveries_that_cannot_be_begun_count_too_and_successes_do_not(ca
     assert await post.states() == [("webhook", "queued", 1, None)]
 
     def add(connection: Connection) -> int:
-        event = webhook_events.Event(0, caller.bot, "request.created", "r", "{}", now)
-        return webhook_events.add_event(connection, event, webhook_events.PENDING)
+        event = webhooks.Event(0, caller.bot, "request.created", "r", "{}", now)
+        return webhooks.add_event(connection, event, webhooks.PENDING)
 
     await db.write(add)
     # There is no webhook any more.

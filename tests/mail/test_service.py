@@ -24,7 +24,7 @@ async def test_mails_leave_by_themselves_and_wait_while_the_service_stops(
         while not mailbox.messages:  # noqa: ASYNC110  # the server has no event for it
             await asyncio.sleep(0.05)
     assert services.mailer is not None
-    await services.mailer.stop()
+    await services.mailer.close()
     await services.db.write(lambda connection: mail_notices.note(connection, "request", caller.bot, None, clock()))
     clock.advance(600)
     await services.mailer.send_due()

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from chatsvc.app import App
-from chatsvc.store import exchanges, webhook_events
+from chatsvc.store import exchanges, webhooks
 from chatsvc.store.database import Connection, Database
 from chatsvc.store.sqlite.connection import SqliteConnection
-from chatsvc.store.webhook_events import Event
+from chatsvc.store.webhooks import Event
 from tests import postgres
 from tests.postgres import RUNNING, USER
 
@@ -66,16 +66,16 @@ async def insert(app: App, table: str, columns: str, rows: Iterable[Sequence[obj
     )
 
 
-async def add_events(db: Database, *events: tuple[Event, str | None], applied: Callable[[object], None] | None = None) -> None:
+async def add_events(db: Database, *events: tuple[Event, str | None]) -> None:
     """Write pending events in one transaction. Each names the event before it."""
 
     def unit(connection: Connection) -> None:
         numbers: dict[str, int] = {}
         for event, before in events:
             follows = numbers[before] if before else None
-            numbers[event.event] = webhook_events.add_event(connection, event._replace(follows=follows), webhook_events.PENDING)
+            numbers[event.event] = webhooks.add_event(connection, event._replace(follows=follows), webhooks.PENDING)
 
-    await db.write(unit, applied)
+    await db.write(unit)
 
 
 async def write_exchanges(db: Database, several: Iterable[exchanges.NewExchange]) -> None:

@@ -74,10 +74,6 @@ def new_exchange(
     )
 
 
-def ignore(_: object) -> None:
-    """For callers that keep nothing in memory."""
-
-
 def in_database(path: Path, work: Callable[[Database], Awaitable[T]], key: MasterKey | None = None) -> T:
     """Open a database, run `work` on it in a new event loop, and close it."""
 
@@ -100,11 +96,10 @@ async def furnish(db: Database, account_id: str = "account", bot_ids: Sequence[s
     """An account with bots, a key each, and an entry of knowledge each."""
     await accounts.create(db, new_account(account_id))
     for bot_id in bot_ids:
-        await bots.create(db, ignore, new_bot(bot_id, account_id), 1000)
+        await bots.create(db, new_bot(bot_id, account_id), 1000)
         entry = Entry(str(uuid.uuid4()), f"question of {bot_id}", (f"alt of {bot_id}",), f"answer of {bot_id}", "en", f"{bot_id}.md")
         await knowledge.replace(
             db,
-            ignore,
             bot_id,
             [knowledge.FromFile(f"{bot_id}.md", [entry], [Synonyms((f"words of {bot_id}", "b"), f"{bot_id}.md")])],
             origin(),
@@ -117,7 +112,7 @@ async def furnish(db: Database, account_id: str = "account", bot_ids: Sequence[s
 
 async def chat(db: Database, **fields: object) -> exchanges.Counts | None:
     """Write one exchange."""
-    return await exchanges.record(db, new_exchange(**fields), ignore)  # type: ignore[arg-type]  # the names are those of new_exchange
+    return await exchanges.record(db, new_exchange(**fields))  # type: ignore[arg-type]  # the names are those of new_exchange
 
 
 def after(connection: sqlite3.Connection, tables: Mapping[str, str], write: Callable[[], T]) -> tuple[T, dict[str, list[object]]]:

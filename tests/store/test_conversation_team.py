@@ -9,7 +9,6 @@ import pytest
 from chatsvc.domain.models import Conversation, SavedReply
 from chatsvc.domain.search_words import Term
 from chatsvc.store import (
-    conversation_rows,
     conversation_team,
     conversation_view,
     erasure,
@@ -23,7 +22,7 @@ from chatsvc.store.conversation_view import Window
 from chatsvc.store.database import Database
 from chatsvc.store.search_queries import ConversationFilter, FoundConversations
 from tests.fakes import START
-from tests.store.support import chat, furnish, ignore
+from tests.store.support import chat, furnish
 
 pytestmark = pytest.mark.postgres
 
@@ -53,7 +52,7 @@ async def everything(db: Database) -> list[tuple[Conversation, int]]:
 async def unread(db: Database, operator: str) -> dict[str, int]:
     """The unread messages of each visitor."""
     rows = await everything(db)
-    details = await conversation_rows.details(db, [number for _, number in rows], operator)
+    details = await conversation_view.details(db, [number for _, number in rows], operator)
     return {conversation.user_id: details[number].unread for conversation, number in rows}
 
 
@@ -76,7 +75,7 @@ async def test_each_operator_has_unread_messages_of_visitors_until_the_conversat
     assert await visitors(db, status="unread", operator_id="ada") == ["v2"]
     await chat(db, user_id="v1", text="Three", at=START)
     assert await unread(db, "ada") == {"v1": 1, "v2": 1}
-    with patch.object(conversation_rows, "_ROWS", conversation_rows._ROWS.replace("LIMIT 100", "LIMIT 2")):
+    with patch.object(conversation_view, "_ROWS", conversation_view._ROWS.replace("LIMIT 100", "LIMIT 2")):
         assert await unread(db, "selin") == {"v1": 2, "v2": 1}
 
 
@@ -97,7 +96,7 @@ async def test_a_row_has_the_last_words_and_the_assignee(db: Database) -> None:
     await furnish(db)
     await chat(db, user_id="v1", text="x" * 500, at=START)
     ((_, number),) = (await listed(db)).rows
-    details = (await conversation_rows.details(db, [number], "ada"))[number]
+    details = (await conversation_view.details(db, [number], "ada"))[number]
     assert (details.role, details.words, details.assignee) == ("assistant", f"reply to {'x' * 151}", None)
 
 
@@ -163,7 +162,7 @@ async def test_notes_and_views_go_with_the_visitor_and_views_with_the_operator(d
     await operators.remove(db, "ada")
     assert await left() == (1, 1)
     (place,) = await erasure.conversations(db, "v1", None)
-    while await erasure.some_of(db, place, ignore):
+    while await erasure.some_of(db, place):
         pass
     assert await left() == (0, 0)
 

@@ -46,42 +46,15 @@ async def test_a_unit_that_raises_is_undone_and_tells_what_it_raised(db: Databas
     assert await db.read(names) == ["after"]
 
 
-async def test_a_result_is_applied_after_its_commit(db: Database, path: Path) -> None:
-    seen: list[tuple[str, list[tuple[object, ...]]]] = []
-    await db.write(note("a"), lambda name: seen.append((name, rows(path, "SELECT name FROM store_facts"))))
-    assert seen == [("a", [("a",)])]
-
-
-async def test_nothing_is_applied_of_a_unit_that_failed(db: Database) -> None:
-    def fails(connection: Connection) -> None:
-        raise LookupError
-
-    applied: list[object] = []
-    with pytest.raises(LookupError):
-        await db.write(fails, applied.append)
-    assert applied == []
-
-
-async def test_what_applied_raises_is_told_to_its_caller_and_the_unit_stays_written(db: Database) -> None:
-    def applied(_: str) -> None:
-        raise LookupError("while applying")
-
-    with pytest.raises(LookupError, match="while applying"):
-        await db.write(note("a"), applied)
-    assert await db.read(names) == ["a"]
-
-
 @pytest.mark.sqlite
-async def test_a_commit_that_fails_writes_nothing_and_applies_nothing(db: Database) -> None:
+async def test_a_commit_that_fails_writes_nothing(db: Database) -> None:
     def fails_at_its_commit(connection: Connection) -> None:
         note("half")(connection)
         connection.execute("PRAGMA defer_foreign_keys=ON")
         connection.execute("INSERT INTO allowances (account_id, month, messages_used) VALUES ('nobody', '2026-11', 1)")
 
-    applied: list[object] = []
     with pytest.raises(StoreFault):
-        await db.write(fails_at_its_commit, applied.append)
-    assert applied == []
+        await db.write(fails_at_its_commit)
     assert await db.read(names) == []
     await db.write(note("after"))
     assert await db.read(names) == ["after"]

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from chatsvc.domain.captures import Appointment, Request
+from chatsvc.domain.channels import NewMessage
 from chatsvc.domain.quality import Quality, ResponseTimes, response_times
 from chatsvc.domain.times import DAY_MS, start_of_day
 from chatsvc.store import channel_messages, day_counts, erasure, exchanges, handling, incoming_messages, retention
@@ -15,12 +16,11 @@ from chatsvc.store.channel_messages import NoticeSentence
 from chatsvc.store.database import Connection, Database
 from chatsvc.store.exchanges import NewCapture
 from chatsvc.store.handling import Handler
-from chatsvc.store.incoming_messages import NewMessage
 from chatsvc.store.postgres.dialect import translate_schema
 from chatsvc.store.sqlite.migrations import MIGRATIONS
 from tests.fakes import START
 from tests.postgres import RUNNING
-from tests.store.support import chat, furnish, ignore, new_exchange, rows
+from tests.store.support import chat, furnish, new_exchange, rows
 
 pytestmark = pytest.mark.postgres
 
@@ -38,13 +38,13 @@ async def capture(db: Database, user_id: str) -> None:
     request = Request(str(uuid.uuid4()), "appointment", "new", "a bicycle", "Ece", None, None, "", START)
     appointment = Appointment(str(uuid.uuid4()), request, "pending", "2026-11-21", "10:30", START, START)
     new = new_exchange(user_id=user_id)._replace(captured=NewCapture(request, appointment, tell=False), entry="e1")
-    assert await exchanges.record(db, new, ignore)
+    assert await exchanges.record(db, new)
 
 
 async def wait(db: Database, at: int) -> str:
     """Let a visitor of the widget wait for a person."""
-    message = NewMessage("account", "bot", "web", "visitor", "A person, please", uuid.uuid4().bytes, at, "", None, None)
-    stored = await incoming_messages.store(db, message, ignore)
+    message = NewMessage("account", "bot", "web", "visitor", "A person, please", str(uuid.uuid4()), at, "", None, None)
+    stored = await incoming_messages.store(db, message)
     assert stored is not None
     assert await channel_messages.settle(db, stored.number, NoticeSentence("One moment.", at, None), "waiting")
     return stored.conversation_id
@@ -52,7 +52,7 @@ async def wait(db: Database, at: int) -> str:
 
 async def answer(db: Database, conversation: str, at: int) -> None:
     """Let a person write to a visitor."""
-    assert await handling.reply(db, ignore, None, conversation, NoticeSentence("Hello!", at, None), lambda _: ECE)
+    assert await handling.reply(db, None, conversation, NoticeSentence("Hello!", at, None), lambda _: ECE)
 
 
 async def test_exchanges_captures_and_questions_are_counted_by_day_and_bot(db: Database) -> None:
@@ -88,15 +88,15 @@ async def test_a_thumb_that_turns_is_counted_once(db: Database, path: Path) -> N
 async def test_a_hand_over_and_the_first_words_of_a_person_are_counted_once(db: Database) -> None:
     await furnish(db)
     found = await wait(db, START)
-    assert await handling.take(db, ignore, None, found, ECE, START + 20_000, ignore)
+    assert await handling.take(db, None, found, ECE, START + 20_000, lambda _: None)
     await answer(db, found, START + 90_000)
     await answer(db, found, START + 400_000)
     counts = await of_days(db)
     assert (counts.rows[TODAY, "bot"].handed_over, counts.responses) == (1, {90: 1})
     # Given back before anybody wrote, then taken without having been waited for.
-    assert await handling.release(db, ignore, None, found, lambda _: None)
+    assert await handling.release(db, None, found, lambda _: None)
     await wait(db, START + 500_000)
-    assert await handling.release(db, ignore, None, found, lambda _: None)
+    assert await handling.release(db, None, found, lambda _: None)
     await answer(db, found, START + 900_000)
     counts = await of_days(db)
     assert (counts.rows[TODAY, "bot"].handed_over, counts.responses) == (3, {90: 1})
@@ -107,13 +107,13 @@ async def test_erasure_keeps_the_counts_and_retention_deletes_old_ones(db: Datab
     await capture(db, "first")
     before = rows(path, "SELECT name, day, item, times FROM day_counts ORDER BY name")
     for place in await erasure.conversations(db, "first", None):
-        while await erasure.some_of(db, place, ignore) is not None:
+        while await erasure.some_of(db, place) is not None:
             pass
     assert rows(path, "SELECT count(*) FROM conversations") == [(0,)]
     assert rows(path, "SELECT name, day, item, times FROM day_counts ORDER BY name") == before
-    assert not await retention.expire(db, "day_counts", TODAY, START, ignore)
+    assert not await retention.expire(db, "day_counts", TODAY, START)
     assert rows(path, "SELECT name, day, item, times FROM day_counts ORDER BY name") == before
-    await retention.expire(db, "day_counts", TODAY + 1, START, ignore)
+    await retention.expire(db, "day_counts", TODAY + 1, START)
     assert rows(path, "SELECT count(*) FROM day_counts") == [(0,)]
 
 
@@ -122,8 +122,8 @@ async def test_the_entries_that_answered_most_stand_first_and_deleted_ones_nowhe
     entries = {str(bot): str(entry) for entry, bot in rows(path, "SELECT id, bot_id FROM knowledge_entries")}
     for bot, times in (("bot", 1), ("other", 2)):
         for number in range(times):
-            await exchanges.record(db, new_exchange(bot, user_id=f"{number}")._replace(entry=entries[bot]), ignore)
-    await exchanges.record(db, new_exchange()._replace(entry="deleted since"), ignore)
+            await exchanges.record(db, new_exchange(bot, user_id=f"{number}")._replace(entry=entries[bot]))
+    await exchanges.record(db, new_exchange()._replace(entry="deleted since"))
     used = (await of_days(db)).entries
     assert [(one.bot_id, one.entry_id, one.question, one.times) for one in used] == [
         ("other", entries["other"], "question of other", 2),

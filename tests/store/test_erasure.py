@@ -14,7 +14,7 @@ import pytest
 
 from chatsvc.domain.captures import Appointment, Request
 from chatsvc.domain.models import Exchange
-from chatsvc.store import conversations, deliveries, erasure, exchanges, facts, webhook_events, webhooks
+from chatsvc.store import conversations, deliveries, erasure, exchanges, facts, webhooks
 from chatsvc.store.database import Database, StoreUnavailable
 from chatsvc.store.erasure import Erased
 from chatsvc.store.exchanges import Idempotency, NewCapture
@@ -23,7 +23,7 @@ from chatsvc.store.sqlite import group_commit
 from chatsvc.store.sqlite.group_commit import GroupCommitDatabase
 from chatsvc.store.webhooks import Webhook
 from tests.fakes import START
-from tests.store.support import chat, dump, furnish, ignore, new_exchange, rows
+from tests.store.support import chat, dump, furnish, new_exchange, rows
 
 SECRET = "Seltenes Wort"
 EVENTS = ("request.created", "appointment.created")
@@ -39,7 +39,7 @@ async def say(db: Database, user_id: str, text: str, *, bot: str = "bot", captur
         dialogue=f"note of {text}",
         captured=NewCapture(request, appointment, tell=True) if captured else None,
     )
-    assert await exchanges.record(db, new, ignore)
+    assert await exchanges.record(db, new)
 
 
 async def hook(db: Database) -> None:
@@ -52,14 +52,14 @@ async def erase(db: Database, user_id: str, bot: str | None = None) -> Erased:
     total = Erased()
     found = await erasure.conversations(db, user_id, bot)
     for place in found:
-        while (some := await erasure.some_of(db, place, ignore)) is not None:
+        while (some := await erasure.some_of(db, place)) is not None:
             total = total.plus(some)
     for bot_id in {place.bot_id for place in found}:
         await erasure.forget_answers(db, user_id, bot_id, START + 10_000)
     return total
 
 
-def attempted(event: webhook_events.Event, delivery_id: str, _: Webhook) -> tuple[bytes, str]:
+def attempted(event: webhooks.Event, delivery_id: str, _: Webhook) -> tuple[bytes, str]:
     return event.data.encode(), delivery_id
 
 
@@ -131,7 +131,7 @@ async def test_a_long_conversation_goes_in_batches_that_leave_its_count_right(
         await say(db, "v", f"text {i}", captured=i < 2)
     (place,) = await erasure.conversations(db, "v", None)
     steps = []
-    while (some := await erasure.some_of(db, place, ignore)) is not None:
+    while (some := await erasure.some_of(db, place)) is not None:
         steps.append(some)
         kept = rows(path, "SELECT message_count, (SELECT count(*) FROM messages) FROM conversations")
         assert all(count == there for count, there in kept)

@@ -20,7 +20,7 @@ from chatsvc.store.open_turns import TurnLost
 from chatsvc.store.sqlite.connection import SqliteConnection, connect
 from chatsvc.store.sqlite.group_commit import GroupCommitDatabase
 from tests.fakes import START
-from tests.store.support import after, chat, furnish, ignore, in_database, new_exchange, rows
+from tests.store.support import after, chat, furnish, in_database, new_exchange, rows
 from tests.store.test_group_commit import start_held
 
 pytestmark = pytest.mark.postgres
@@ -77,9 +77,9 @@ async def fill(db: Database) -> None:
     for account in ("a", "b", "gone"):
         await furnish(db, account, [bot for bot, owner in BOTS.items() if owner == account])
         await chat(db, bot_id=f"{account}1", account_id=account, user_id="here before", at=START + 1000)
-    await accounts.update(db, ignore, "a", {"messages_limit": 3, "message_credits": 2})
-    await accounts.update(db, ignore, "b", {"messages_limit": 0, "message_credits": 1})
-    await accounts.delete(db, ignore, "gone", START)
+    await accounts.update(db, "a", {"messages_limit": 3, "message_credits": 2})
+    await accounts.update(db, "b", {"messages_limit": 0, "message_credits": 1})
+    await accounts.delete(db, "gone", START)
     await db.write(lambda connection: connection.execute("INSERT INTO store_facts VALUES ('master_key_check', x'')"))
     hook = webhooks.Webhook("a1", "https://example.com", ("request.created", "appointment.created"), b"", START, START)
     await webhooks.put(db, hook, lambda check: check)
@@ -125,16 +125,21 @@ async def test_what_callers_send_at_once_is_counted_in_its_order_and_a_fault_of_
     group: GroupCommitDatabase, path: Path
 ) -> None:
     await furnish(group)
-    applied: list[Counts | None] = []
+    seen: list[Counts | None] = []
+
+    async def record(exchange: NewExchange) -> Counts | None:
+        seen.append(await exchanges.record(group, exchange))
+        return seen[-1]
+
     held, first = await start_held(group)
     batch = [new_exchange(user_id=f"v{i % 5}", text=f"{i}") for i in range(20)]
     batch[7] = batch[7]._replace(message=None)  # type: ignore[arg-type]  # which the store refuses
-    others = [asyncio.create_task(exchanges.record(group, exchange, applied.append)) for exchange in batch]
+    others = [asyncio.create_task(record(exchange)) for exchange in batch]
     await asyncio.sleep(0)
     held.let_go.set()
     _, *results = await asyncio.gather(first, *others, return_exceptions=True)
     assert isinstance(results.pop(7), StoreFault)
-    assert results == applied == [Counts(i, 0, i) for i in range(1, 20)]
+    assert results == seen == [Counts(i, 0, i) for i in range(1, 20)]
     said = [text for (text,) in rows(path, "SELECT content FROM messages WHERE role = 'user' ORDER BY number")]
     assert said == [f"{i}" for i in range(20) if i != 7]
     assert rows(path, "SELECT user_id, message_count FROM conversations ORDER BY number") == [

@@ -6,13 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from chatsvc.domain.channels import TooManyConversations
+from chatsvc.domain.channels import NewMessage, TooManyConversations
 from chatsvc.domain.times import DAY_MS
 from chatsvc.store import incoming_messages
 from chatsvc.store.database import Database
-from chatsvc.store.incoming_messages import NewMessage
 from tests.fakes import START
-from tests.store.support import furnish, ignore, in_database, rows
+from tests.store.support import furnish, in_database, rows
 
 pytestmark = pytest.mark.postgres
 
@@ -22,8 +21,7 @@ BOTS = {"a1": "a"}
 def message(bot: str, user: str, key: str, *, day: int = 0, most: int | None = None, at: int = START) -> NewMessage:
     """A message of a visitor."""
     text, host = f"text {key}", f"{user}.example"
-    digest = f"{bot} {user} {key}".encode()
-    return NewMessage(BOTS[bot], bot, "web", user, text, digest, at + day * DAY_MS, host, most_new=most)
+    return NewMessage(BOTS[bot], bot, "web", user, text, f"{user} {key}", at + day * DAY_MS, host, most_new=most)
 
 
 def test_the_limit_of_a_day_counts_conversations_that_begin_and_no_others(tmp_path: Path) -> None:
@@ -41,7 +39,7 @@ def test_the_limit_of_a_day_counts_conversations_that_begin_and_no_others(tmp_pa
             message("a1", "v3", "k1", day=1, most=2),
         ):
             try:
-                said.append("stored" if await incoming_messages.store(db, m, ignore) else "erased")
+                said.append("stored" if await incoming_messages.store(db, m) else "erased")
             except TooManyConversations:
                 said.append("refused")
         return said

@@ -13,7 +13,7 @@ from chatsvc.store import knowledge, knowledge_changes
 from chatsvc.store.database import Database
 from chatsvc.store.knowledge_changes import NotUndoable
 from tests.fakes import START
-from tests.store.support import furnish, ignore, origin
+from tests.store.support import furnish, origin
 
 pytestmark = pytest.mark.postgres
 
@@ -26,13 +26,13 @@ def entry(question: str, answer: str = "answer") -> Entry:
 
 async def add(db: Database, *questions: str, synonyms: Sequence[Synonyms] = ()) -> str:
     made = origin()
-    await knowledge.replace(db, ignore, "bot", [knowledge.FromFile("faq.md", list(map(entry, questions)), synonyms)], made)
+    await knowledge.replace(db, "bot", [knowledge.FromFile("faq.md", list(map(entry, questions)), synonyms)], made)
     return made.id
 
 
 async def undo(db: Database, change: str) -> str:
     made = origin()
-    assert await knowledge_changes.undo(db, ignore, "bot", change, made)
+    assert await knowledge_changes.undo(db, "bot", change, made)
     return made.id
 
 
@@ -72,11 +72,11 @@ async def test_each_kind_of_change_is_recorded_and_can_be_taken_back_and_done_ag
 async def test_one_entry_is_created_changed_and_removed_and_each_step_goes_back(db: Database) -> None:
     await furnish(db)
     made, created = entry("new")._replace(source=None), origin()
-    await knowledge.create(db, ignore, "bot", made, created)
+    await knowledge.create(db, "bot", made, created)
     changed = origin()
-    assert await knowledge.update(db, ignore, "bot", made.id, lambda one: one._replace(answer="better"), changed)
+    assert await knowledge.update(db, "bot", made.id, lambda one: one._replace(answer="better"), changed)
     removed = origin()
-    assert await knowledge.remove(db, ignore, "bot", made.id, removed)
+    assert await knowledge.remove(db, "bot", made.id, removed)
     with pytest.raises(NotUndoable):
         await undo(db, changed.id)
     await undo(db, removed.id)
@@ -89,7 +89,7 @@ async def test_one_entry_is_created_changed_and_removed_and_each_step_goes_back(
     assert await present(db) == ["question of bot", "words of bot", "b"]
     with pytest.raises(NotUndoable):
         await undo(db, created.id)
-    assert await knowledge.update(db, ignore, "bot", made.id, lambda one: one, origin()) is None
+    assert await knowledge.update(db, "bot", made.id, lambda one: one, origin()) is None
 
 
 async def test_an_entry_keeps_its_place_and_an_equal_one_is_no_change(db: Database) -> None:
@@ -97,11 +97,11 @@ async def test_an_entry_keeps_its_place_and_an_equal_one_is_no_change(db: Databa
     await add(db, "a", "b", "c")
     b = (await knowledge.entries(db, "bot"))[2]
     count = len(await history(db))
-    await knowledge.update(db, ignore, "bot", b.id, lambda one: one, origin())
+    await knowledge.update(db, "bot", b.id, lambda one: one, origin())
     assert len(await history(db)) == count
-    await knowledge.update(db, ignore, "bot", b.id, lambda one: one._replace(question="b2"), origin())
+    await knowledge.update(db, "bot", b.id, lambda one: one._replace(question="b2"), origin())
     gone = origin()
-    await knowledge.remove(db, ignore, "bot", b.id, gone)
+    await knowledge.remove(db, "bot", b.id, gone)
     await undo(db, gone.id)
     assert (await present(db))[:4] == ["question of bot", "a", "b2", "c"]
 
@@ -110,7 +110,7 @@ async def test_an_entry_of_a_file_that_was_replaced_since_does_not_come_back(db:
     await furnish(db)
     await add(db, "a", "b")
     gone = origin()
-    await knowledge.remove(db, ignore, "bot", (await knowledge.entries(db, "bot"))[1].id, gone)
+    await knowledge.remove(db, "bot", (await knowledge.entries(db, "bot"))[1].id, gone)
     again = await add(db, "a", "b")
     with pytest.raises(NotUndoable):
         await undo(db, gone.id)
@@ -123,12 +123,12 @@ async def test_the_history_is_the_bots_own_and_bounded(db: Database, monkeypatch
     await furnish(db, bot_ids=("bot", "other"))
     (change, _), *_ = await knowledge_changes.page(db, "other", 10)
     assert await knowledge_changes.find(db, "bot", change.origin.id) is None
-    assert not await knowledge_changes.undo(db, ignore, "bot", change.origin.id, origin())
+    assert not await knowledge_changes.undo(db, "bot", change.origin.id, origin())
     monkeypatch.setattr(knowledge_changes, "MOST_CHANGES", 3)
     for at in range(5):
-        await knowledge.create(db, ignore, "bot", entry(str(at)), origin(START + at))
+        await knowledge.create(db, "bot", entry(str(at)), origin(START + at))
     assert [one.title for one in await history(db)] == ["4", "3", "2"]
     monkeypatch.setattr(knowledge_changes, "MOST_BYTES", 1)
-    await knowledge.create(db, ignore, "bot", entry("5"), origin())
+    await knowledge.create(db, "bot", entry("5"), origin())
     assert [one.title for one in await history(db)] == ["5"]
     assert len(await knowledge_changes.page(db, "other", 10)) == 1

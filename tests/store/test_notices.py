@@ -10,15 +10,14 @@ from contextlib import AsyncExitStack
 import pytest
 
 from chatsvc.store.postgres import notices
-from chatsvc.store.postgres.aside import AsideConnection
 from chatsvc.store.postgres.connection import PostgresTarget, connect
 from chatsvc.store.postgres.notices import PostgresNotices
-from chatsvc.usecases.conversation_events import OPERATOR, VISITOR
-from chatsvc.usecases.shared_events import SharedEvents
+from chatsvc.store.postgres.thread import AsideConnection
+from chatsvc.usecases.conversation_events import OPERATOR, VISITOR, ConversationEvents
 from tests.api.support import until
 
 HERE = ("bot", "web", "visitor")
-Open = Callable[[str], Awaitable[SharedEvents]]
+Open = Callable[[str], Awaitable[ConversationEvents]]
 
 
 @pytest.fixture
@@ -26,7 +25,7 @@ async def events(place: PostgresTarget) -> AsyncIterator[Open]:
     """Make the events of a process, which hears the others."""
     async with AsyncExitStack() as stack:
 
-        async def open_one(node: str) -> SharedEvents:
+        async def open_one(node: str) -> ConversationEvents:
             aside = AsideConnection(place, node)
             stack.push_async_callback(aside.close)
             made = PostgresNotices(place, aside, node)
@@ -34,7 +33,7 @@ async def events(place: PostgresTarget) -> AsyncIterator[Open]:
             listening = asyncio.Event()
             made.listen(lambda _: None, listening.set)
             await asyncio.wait_for(listening.wait(), 10)
-            shared = SharedEvents(made)
+            shared = ConversationEvents(made)
             shared.listen()
             return shared
 
@@ -97,6 +96,6 @@ async def test_after_a_break_all_are_woken_and_news_come_again(
 async def test_a_message_without_meaning_for_conversations_wakes_nobody(events: Open) -> None:
     one, other = await events("one"), await events("other")
     async with other.waiting_for(HERE) as there:
-        one._notices.send("another kind")
+        one._tell("another kind")
         one.notify(HERE)
         await there.wait(10)

@@ -19,15 +19,15 @@ from chatsvc.domain.models import Entry, Synonyms
 from chatsvc.domain.search_words import Term
 from chatsvc.store import (
     accounts,
-    attempts,
     audit,
     bots,
     captures,
     channel_messages,
-    conversation_rows,
     conversation_team,
     conversation_view,
     conversations,
+    day_counts,
+    deliveries,
     erasure,
     exchanges,
     inbox,
@@ -46,7 +46,6 @@ from chatsvc.store import (
     today,
     transcripts,
     unanswered,
-    usage,
     whatsapp,
 )
 from chatsvc.store.captures import CaptureChange
@@ -56,7 +55,7 @@ from chatsvc.store.inbox import InboxFilter
 from chatsvc.store.search_queries import ConversationFilter
 from chatsvc.store.sqlite.connection import SqliteConnection
 from tests.fakes import START
-from tests.store.support import furnish, ignore, in_database, new_exchange, origin
+from tests.store.support import furnish, in_database, new_exchange, origin
 
 pytestmark = pytest.mark.sqlite
 
@@ -107,7 +106,7 @@ QUESTIONS: dict[str, Callable[[Database], Awaitable[object]]] = {
     "a conversation with its messages": lambda db: conversations.find(db, ["account"], "id", 500),
     "a conversation for the administrator": lambda db: conversations.find(db, None, "id", 500),
     "the history of a visitor": lambda db: conversations.history(db, ("bot", "api", "visitor"), 40, START),
-    "analytics": lambda db: usage.summary(db, "account", START, START + 10, 3),
+    "analytics": lambda db: day_counts.usage_summary(db, "account", START, START + 10, 3),
     "a key": lambda db: keys.find(db, b"digest"),
     "a page of the keys of an account": lambda db: keys.page(db, ["account"], 20, (START, "id")),
     "a page of all keys": lambda db: keys.page(db, None, 20),
@@ -140,7 +139,7 @@ QUESTIONS: dict[str, Callable[[Database], Awaitable[object]]] = {
     "a page of conversations without those that wait": lambda db: search_queries.conversations(
         db, ["account"], ConversationFilter(without_waiting=True), 20, (START, 1)
     ),
-    "the rows of a list": lambda db: conversation_rows.details(db, [1, 2], "operator"),
+    "the rows of a list": lambda db: conversation_view.details(db, [1, 2], "operator"),
     "the notes of conversations": lambda db: conversation_team.notes_of(db, ["id"]),
     "the saved replies of an account": lambda db: saved_replies.all_of(db, "account"),
     "what waits today": lambda db: today.read(db, "account", START, 0, 20),
@@ -148,23 +147,23 @@ QUESTIONS: dict[str, Callable[[Database], Awaitable[object]]] = {
     "a conversation around a message": lambda db: seen(db, Window(around="id")),
     "the messages of a conversation": lambda db: conversation_view.contents(db, ["account"], "id", 20),
     "some entries": lambda db: knowledge.some(db, "bot", ["id"]),
-    "a page of the attempts of a bot": lambda db: attempts.attempts(db, None, "bot", 20),
-    "a page of the attempts of an account": lambda db: attempts.attempts(db, ["account"], None, 20, 100),
-    "a page of the failed attempts of a bot": lambda db: attempts.attempts(db, None, "bot", 20, status="failed"),
-    "a page of the tests of an account": lambda db: attempts.attempts(db, ["account"], None, 20, event="webhook.test"),
-    "an attempt": lambda db: attempts.detail(db, "id", ["account"]),
-    "the events of a bot that failed": lambda db: attempts.failed_since(db, None, "bot", START, 0),
+    "a page of the attempts of a bot": lambda db: deliveries.attempts(db, None, "bot", 20),
+    "a page of the attempts of an account": lambda db: deliveries.attempts(db, ["account"], None, 20, 100),
+    "a page of the failed attempts of a bot": lambda db: deliveries.attempts(db, None, "bot", 20, status="failed"),
+    "a page of the tests of an account": lambda db: deliveries.attempts(db, ["account"], None, 20, event="webhook.test"),
+    "an attempt": lambda db: deliveries.detail(db, "id", ["account"]),
+    "the events of a bot that failed": lambda db: deliveries.failed_since(db, None, "bot", START, 0),
     "changing a request": lambda db: captures.set_request(db, "id", ["account"], CaptureChange("done", "note", "id"), START),
     "changing an appointment": lambda db: captures.set_appointment(db, "id", ["account"], CaptureChange("done", "note", "id"), START),
-    "revoking a key": lambda db: keys.revoke(db, ignore, "id", None, START),
+    "revoking a key": lambda db: keys.revoke(db, "id", None, START),
     "the use of keys": lambda db: keys.note_use(db, {"id": START}),
-    "an account with its bots": lambda db: accounts.hold(db, ignore, "account"),
-    "changing an account": lambda db: accounts.update(db, ignore, "account", {"name": "new"}),
+    "an account with its bots": lambda db: accounts.hold(db, "account"),
+    "changing an account": lambda db: accounts.update(db, "account", {"name": "new"}),
     **{f"the owner of: {kind}": owner_of(kind) for kind in sorted(owners.KINDS)},
     "an answer under an idempotency key": lambda db: exchanges.answered(db, "account", "key", START),
-    "an exchange": lambda db: exchanges.record(db, new_exchange(key="key 2", at=START + 100), ignore),
+    "an exchange": lambda db: exchanges.record(db, new_exchange(key="key 2", at=START + 100)),
     "the entries of a bot": lambda db: knowledge.entries(db, "bot"),
-    "replacing a file of knowledge": lambda db: knowledge.replace(db, ignore, "bot", [FILE], origin()),
+    "replacing a file of knowledge": lambda db: knowledge.replace(db, "bot", [FILE], origin()),
     "the entries and synonyms of a bot": lambda db: knowledge.whole(db, "bot"),
     "noting a question without an answer": lambda db: unanswered.note(
         db, "bot", unanswered.AskedQuestion("folded", "question", "en", ("api", "v")), START
@@ -181,11 +180,11 @@ QUESTIONS: dict[str, Callable[[Database], Awaitable[object]]] = {
     "a session": lambda db: sessions.find(db, b"digest"),
     "the sessions of an operator": lambda db: sessions.of_operator(db, "id"),
     "ending a session": lambda db: sessions.remove(db, "id", "operator"),
-    "removing an entry": lambda db: knowledge.remove(db, ignore, "bot", "id", origin()),
+    "removing an entry": lambda db: knowledge.remove(db, "bot", "id", origin()),
     "an entry of a bot": lambda db: knowledge.find(db, "bot", "id"),
     "changes to knowledge": lambda db: knowledge_changes.page(db, "bot", 20),
     "a change to knowledge": lambda db: knowledge_changes.find(db, "bot", "id"),
-    "taking a change to knowledge back": lambda db: knowledge_changes.undo(db, ignore, "bot", "id", origin()),
+    "taking a change to knowledge back": lambda db: knowledge_changes.undo(db, "bot", "id", origin()),
 }
 
 
@@ -197,7 +196,7 @@ def furnished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     async def fill(db: Database) -> None:
         await furnish(db)
         for i in range(30):
-            await exchanges.record(db, new_exchange(user_id=f"v{i}", at=START + i, key=f"key {i}"), ignore)
+            await exchanges.record(db, new_exchange(user_id=f"v{i}", at=START + i, key=f"key {i}"))
         await search.index(db, lambda text: text.contents)
 
     in_database(path, fill)
@@ -310,13 +309,13 @@ def test_the_sweep_of_a_deleted_account_searches_by_indexes(furnished: Path) -> 
 
 def expire(db: Database, table: str) -> Awaitable[object]:
     """One batch of old rows."""
-    return retention.expire(db, table, START + 10, START, ignore)
+    return retention.expire(db, table, START + 10, START)
 
 
 PLACE = erasure.OwnedConversation("account", "bot", "api", "v1")
 OVER_ALL_BOTS: dict[str, Callable[[Database], Awaitable[object]]] = {
     "the conversations of a visitor": lambda db: erasure.conversations(db, "v1", None),
-    "erasing a conversation": lambda db: erasure.some_of(db, PLACE, ignore),
+    "erasing a conversation": lambda db: erasure.some_of(db, PLACE),
     **{f"old {table}": partial(expire, table=table) for table in retention.RULES},
     "the questions of a visitor": lambda db: unanswered.erase(db, "bot", "asker of bot"),
     "questions that were not masked": lambda db: unanswered.unmasked(db, 10),
@@ -330,7 +329,7 @@ OVER_ALL_BOTS: dict[str, Callable[[Database], Awaitable[object]]] = {
     "requests of all accounts": lambda db: captures.requests(db, None, None, None, 20),
     "the inbox of all accounts": lambda db: inbox.page(db, None, InboxFilter(), 20),
     "appointments of all accounts": lambda db: captures.appointments(db, None, None, None, 20),
-    "attempts of all accounts": lambda db: attempts.attempts(db, None, None, 20),
+    "attempts of all accounts": lambda db: deliveries.attempts(db, None, None, 20),
     "a page of whole conversations": lambda db: transcripts.walk(db, None, None, None),
 }
 # One row for each account or bot, a page of them, or the few rows of a partial index.

@@ -13,11 +13,11 @@ import pytest
 from chatsvc.domain.analytics import UsageRow, UsageTotals
 from chatsvc.domain.models import Entry, Synonyms
 from chatsvc.domain.times import DAY_MS
-from chatsvc.store import accounts, bots, conversations, exchanges, keys, knowledge, unanswered, usage
+from chatsvc.store import accounts, bots, conversations, day_counts, exchanges, keys, knowledge, unanswered
 from chatsvc.store.database import Database
 from tests.fakes import START
 from tests.store.conftest import Open
-from tests.store.support import chat, dump, furnish, ignore, new_bot, new_exchange, origin, rows
+from tests.store.support import chat, dump, furnish, new_bot, new_exchange, origin, rows
 
 pytestmark = pytest.mark.postgres
 
@@ -55,7 +55,7 @@ async def test_the_time_of_the_last_message_never_goes_back(db: Database, path: 
 
 async def test_credits_pay_for_what_the_plan_does_not_and_never_go_below_none(db: Database) -> None:
     await furnish(db)
-    await accounts.update(db, ignore, "account", {"messages_limit": 1, "message_credits": 2})
+    await accounts.update(db, "account", {"messages_limit": 1, "message_credits": 2})
     counts = [await chat(db) for _ in range(4)]
     assert [(c.month_used, c.credits) for c in counts if c] == [(1, 2), (2, 1), (3, 0), (4, 0)]
     december = await chat(db, month="2026-12")
@@ -64,7 +64,7 @@ async def test_credits_pay_for_what_the_plan_does_not_and_never_go_below_none(db
 
 async def test_nothing_is_written_for_an_account_that_is_gone(db: Database, path: Path) -> None:
     await furnish(db)
-    await accounts.delete(db, ignore, "account", START)
+    await accounts.delete(db, "account", START)
     before = dump(path)
     assert await chat(db, key="k") is None
     assert dump(path) == before
@@ -124,23 +124,23 @@ async def test_the_kept_counts_of_conversations_are_those_that_are_there(db: Dat
 
 async def test_a_bot_past_the_plans_number_is_not_written(db: Database) -> None:
     await furnish(db, "account", ("a", "b"))
-    assert await bots.create(db, ignore, new_bot("c"), 2) is None
-    assert await bots.create(db, ignore, new_bot("c"), 3) == new_bot("c")
+    assert await bots.create(db, new_bot("c"), 2) is None
+    assert await bots.create(db, new_bot("c"), 3) == new_bot("c")
 
 
 @pytest.mark.parametrize("name", ["id", "account_id", "number", "messages_used = 0, name"])
 async def test_only_the_settings_of_a_bot_can_be_changed(db: Database, name: str) -> None:
     await furnish(db)
     with pytest.raises(ValueError, match="cannot be changed"):
-        await bots.update(db, ignore, new_bot(), {name: 1})
+        await bots.update(db, new_bot(), {name: 1})
     with pytest.raises(ValueError, match="cannot be changed"):
-        await accounts.update(db, ignore, "account", {name: 1})
+        await accounts.update(db, "account", {name: 1})
 
 
 async def add(db: Database, name: str, *questions: tuple[str, str], synonyms: Sequence[Synonyms] = ()) -> int:
     """Add a file of questions, each with its source; the number of entries that went."""
     entries = [Entry(str(uuid.uuid4()), question, (), "answer", "en", source) for question, source in questions]
-    return (await knowledge.replace(db, ignore, "bot", [knowledge.FromFile(name, entries, synonyms)], origin()))[0]
+    return (await knowledge.replace(db, "bot", [knowledge.FromFile(name, entries, synonyms)], origin()))[0]
 
 
 async def test_a_name_that_was_added_before_is_replaced_with_all_its_entries(db: Database) -> None:
@@ -202,14 +202,14 @@ async def test_usage_is_summed_over_the_newest_records_and_says_from_when(db: Da
     for i in range(10):
         await chat(db, at=START + i * DAY_MS)
     end = START + 20 * DAY_MS
-    whole = await usage.summary(db, "account", START, end, cap=10)
+    whole = await day_counts.usage_summary(db, "account", START, end, cap=10)
     first = START - START % DAY_MS
     days = [UsageRow(first + i * DAY_MS, "bot", "api", UsageTotals(1, 12, 34)) for i in range(10)]
     assert whole == (None, days)
-    cut = await usage.summary(db, "account", START, end, cap=4)
+    cut = await day_counts.usage_summary(db, "account", START, end, cap=4)
     assert cut == (START + 6 * DAY_MS, days[6:])
-    assert (await usage.summary(db, "account", START + 1, end, cap=9)).covers_from is None
-    assert await usage.summary(db, "someone else", START, end, cap=10) == (None, [])
+    assert (await day_counts.usage_summary(db, "account", START + 1, end, cap=9)).covers_from is None
+    assert await day_counts.usage_summary(db, "someone else", START, end, cap=10) == (None, [])
 
 
 SECRET = "unforgettable"
@@ -227,7 +227,7 @@ async def fill(db: Database, account_id: str, messages: int) -> None:
             text=f"{account_id} says {i}",
             key=f"{account_id} key {i}" if i % 3 == 0 else None,
         )
-        await exchanges.record(db, exchange, ignore)
+        await exchanges.record(db, exchange)
 
 
 @pytest.mark.sqlite
@@ -241,9 +241,9 @@ async def test_nothing_is_left_of_a_deleted_account_but_the_digests_of_its_keys(
     await fill(db, SECRET, 60)
     digests = rows(path, "SELECT digest FROM api_keys WHERE account_id <> 'acme' ORDER BY digest")
     ids = [str(name) for (name,) in rows(path, "SELECT id FROM api_keys WHERE account_id <> 'acme'")]
-    assert await accounts.delete(db, ignore, SECRET, START)
-    assert not await accounts.delete(db, ignore, SECRET, START)
-    assert await accounts.hold(db, ignore, SECRET) is None
+    assert await accounts.delete(db, SECRET, START)
+    assert not await accounts.delete(db, SECRET, START)
+    assert await accounts.hold(db, SECRET) is None
     assert [account.id for account, _ in await accounts.page(db, None, "2026-11", 20)] == ["acme"]
     await keys.note_use(db, dict.fromkeys(ids, START + 99))
     batches = 0
@@ -263,7 +263,7 @@ async def test_nothing_is_left_of_a_deleted_account_but_the_digests_of_its_keys(
     assert [line for line in dump(path) if line in others] == others
     assert (await keys.find(db, f"digest {SECRET} bot 1".encode())) is not None
     assert await keys.page(db, None, 10) == await keys.page(db, ["acme"], 10)
-    assert await keys.revoke(db, ignore, ids[0], None, START) is None
+    assert await keys.revoke(db, ids[0], None, START) is None
     await db.close()
     # Not in free pages of the file either. The digests of this test spell the name; real ones are hashes.
     raw = (await asyncio.to_thread(path.read_bytes)).replace(f"digest {SECRET}".encode(), b"")
@@ -279,12 +279,12 @@ async def test_a_deletion_that_a_crash_interrupted_goes_on_at_the_next_start(
     await fill(db, "acme", 10)
     others = dump(path)
     await fill(db, SECRET, 40)
-    await accounts.delete(db, ignore, SECRET, START)
+    await accounts.delete(db, SECRET, START)
     await db.close()
     swept = True
     while swept:
         db = await open_db(path)
-        assert await accounts.hold(db, ignore, SECRET) is None
+        assert await accounts.hold(db, SECRET) is None
         assert await chat(db, bot_id=f"{SECRET} bot 1", account_id=SECRET) is None
         assert rows(path, "PRAGMA foreign_key_check") == []
         swept = await accounts.sweep(db)
@@ -303,7 +303,7 @@ async def test_a_sweep_with_nobody_deleted_does_nothing(db: Database, path: Path
 async def test_a_batch_of_the_sweep_is_small(db: Database, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(accounts, "_SWEEP_BATCH", 10)
     await fill(db, SECRET, 50)
-    await accounts.delete(db, ignore, SECRET, START)
+    await accounts.delete(db, SECRET, START)
     before = len(dump(path))
     while await accounts.sweep(db):
         now = len(dump(path))

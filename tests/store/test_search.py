@@ -15,7 +15,7 @@ from chatsvc.store.exchanges import NewCapture
 from chatsvc.store.search_queries import ConversationFilter
 from chatsvc.usecases.search import terms_of, words_of
 from tests.fakes import START
-from tests.store.support import chat, dump, furnish, ignore, new_exchange, rows
+from tests.store.support import chat, dump, furnish, new_exchange, rows
 from tests.store.test_erasure import erase, readable
 
 pytestmark = pytest.mark.postgres
@@ -66,7 +66,7 @@ async def test_a_visitor_is_found_by_name_address_number_and_user_id(db: Databas
     await furnish(db)
     request = Request("r", "contact", "new", "Call me", "Ayşe Yılmaz", "ayse.y@example.com", "+905321234567", "", START)
     captured = NewCapture(request, None, tell=False)
-    await exchanges.record(db, new_exchange(user_id="customer-1042", text="hi")._replace(captured=captured), ignore)
+    await exchanges.record(db, new_exchange(user_id="customer-1042", text="hi")._replace(captured=captured))
     await chat(db, user_id="other", text="my number is 0212 555 44 33", at=START + 1)
     await index(db)
     for query in ("yilmaz", "ayse.y@example.com", "0532 123 45 67", "+90 532 123 45 67", "5321234", "0532", "customer-1042", "AYŞE call"):
@@ -141,7 +141,7 @@ async def test_a_deleted_account_leaves_no_word_and_is_not_indexed_again(db: Dat
     await chat(db, text="kept", account_id="other", bot_id="bot of other")
     await index(db)
     await chat(db, text="queued", user_id="second")
-    await accounts.delete(db, ignore, "account", START)
+    await accounts.delete(db, "account", START)
     await index(db)
     assert rows(path, "SELECT count(*) FROM search_words WHERE word = 'queued'") == [(0,)]
     while await accounts.sweep(db):

@@ -11,10 +11,10 @@ from contextlib import AsyncExitStack
 import pytest
 
 from chatsvc.store.database import StoreUnavailable
-from chatsvc.store.postgres.aside import AsideConnection
 from chatsvc.store.postgres.connection import PostgresTarget, connect
 from chatsvc.store.postgres.limiter import MAX_BATCH, SharedLimiter
 from chatsvc.store.postgres.migrations import migrate
+from chatsvc.store.postgres.thread import AsideConnection
 from tests.fakes import START
 from tests.postgres import Postgres
 

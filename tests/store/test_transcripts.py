@@ -14,7 +14,7 @@ from chatsvc.store import erasure, transcripts
 from chatsvc.store.database import Database
 from chatsvc.store.transcripts import TranscriptPosition
 from tests.fakes import START
-from tests.store.support import chat, furnish, ignore
+from tests.store.support import chat, furnish
 
 pytestmark = pytest.mark.postgres
 
@@ -70,7 +70,7 @@ async def test_what_is_said_during_the_walk_is_left_out_and_what_is_erased_ends(
     assert begun[0].begins
     assert not begun[0].ends
     (gone,) = await erasure.conversations(db, "b", None)
-    await erasure.some_of(db, gone, ignore)
+    await erasure.some_of(db, gone)
     parts, place = await transcripts.walk(db, None, None, place)
     assert [(part.conversation, part.messages, part.ends) for part in parts][:1] == [(None, [], True)]
     assert place is None

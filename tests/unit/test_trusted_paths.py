@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from chatsvc.domain.errors import CommandError
-from chatsvc.trusted_paths import make_folders, open_trusted, resolved
+from chatsvc.trusted_paths import open_trusted, resolved
 
 OTHER, THIRD = 1234, 4321
 
@@ -130,16 +130,6 @@ def test_descriptors_are_closed(place: Path) -> None:
     before = sum(1 for _ in Path("/proc/self/fd").iterdir())
     for _ in range(3):
         os.close(open_trusted(place / "file"))
-        os.close(make_folders(place / "a" / "b"))
         with pytest.raises(FileNotFoundError), resolved(place / "no" / "where"):
             pass
     assert sum(1 for _ in Path("/proc/self/fd").iterdir()) == before
-
-
-def test_folders_are_made_where_they_are_missing_and_not_in_those_of_another_user(place: Path) -> None:
-    os.close(make_folders(place / "a" / "b", 0o700))
-    assert (place / "a" / "b").stat().st_mode & 0o777 == 0o700
-    link(place / "theirs", place / "a", OTHER)
-    with pytest.raises(CommandError):
-        make_folders(place / "theirs" / "c")
-    assert not (place / "a" / "c").exists()

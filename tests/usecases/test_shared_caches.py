@@ -16,15 +16,14 @@ from chatsvc.domain.models import ApiKey, Entry
 from chatsvc.engines import Knowledge
 from chatsvc.store import accounts, bots, facts, keys, knowledge
 from chatsvc.store import channels as stored_channels
-from chatsvc.store.conversations import NO_HISTORY
 from chatsvc.store.database import Database
 from chatsvc.store.master_key import MasterKey
 from chatsvc.store.postgres.group_commit import PostgresDatabase
-from chatsvc.usecases.channel_secrets import VISITORS, new_web_secrets, seal
-from chatsvc.usecases.shared_caches import NoHistories, SharedAccounts, SharedChannels, SharedKnowledge
+from chatsvc.usecases.channel_secrets import VISITORS, OpenChannels, new_web_secrets, seal
+from chatsvc.usecases.shared_caches import SharedAccounts, SharedKnowledge
 from tests.fakes import START
 from tests.postgres import Postgres, open_store
-from tests.store.support import chat, furnish, ignore, new_bot, origin
+from tests.store.support import chat, furnish, new_bot, origin
 
 
 @pytest.fixture
@@ -64,9 +63,9 @@ async def test_a_key_and_its_account_are_kept_until_the_account_changes(on_postg
     cache._versioned = db.versioned
     # Of another process.
     for change in (
-        lambda: accounts.update(db, ignore, "account", {"plan": "starter"}),
-        lambda: bots.update(db, ignore, new_bot(), {"active": False}),
-        lambda: keys.revoke(db, ignore, "key", None, START),
+        lambda: accounts.update(db, "account", {"plan": "starter"}),
+        lambda: bots.update(db, new_bot(), {"active": False}),
+        lambda: keys.revoke(db, "key", None, START),
     ):
         await change()
         assert not cache.confirm(state, await version(db))
@@ -76,7 +75,7 @@ async def test_a_key_and_its_account_are_kept_until_the_account_changes(on_postg
         assert state is not None
         assert cache.confirm(state, await version(db))
     assert (state.account.plan, state.bots["bot"].active, key.revoked_at) == ("starter", False, START)
-    await accounts.delete(db, ignore, "account", START)
+    await accounts.delete(db, "account", START)
     assert not cache.confirm(state, await version(db))
     assert await cache.key(secret) is not None
     assert await cache.of_key(key) is None
@@ -130,19 +129,13 @@ async def test_each_change_of_settings_makes_a_new_version_and_no_count_does(
 async def test_a_change_of_knowledge_makes_a_new_version(on_postgres: PostgresDatabase) -> None:
     before = await version(on_postgres)
     entry = Entry("another", "another question", (), "another answer", "en", "")
-    await knowledge.replace(on_postgres, ignore, "bot", [knowledge.FromFile("another.md", [entry], [])], origin())
+    await knowledge.replace(on_postgres, "bot", [knowledge.FromFile("another.md", [entry], [])], origin())
     assert (await version(on_postgres)).settings > before.settings
 
 
 async def version(db: PostgresDatabase) -> AccountVersion:
     """The present version of the account."""
     return (await db.versioned("account", lambda _: None)).version
-
-
-async def test_no_history_is_kept() -> None:
-    histories = NoHistories()
-    histories.put(("bot", "api", "visitor"), NO_HISTORY, 0, histories.generation)
-    assert histories.pop(("bot", "api", "visitor"), 0) is None
 
 
 def questions(found: Knowledge) -> set[str]:
@@ -156,18 +149,18 @@ async def test_an_index_is_kept_until_the_knowledge_changes(db: Database) -> Non
     first = await cache.of(bot)
     assert await cache.of(bot) is first
     entry = Entry("another", "another question", (), "another answer", "en", "")
-    await knowledge.replace(db, ignore, "bot", [knowledge.FromFile("another.md", [entry], [])], origin())
+    await knowledge.replace(db, "bot", [knowledge.FromFile("another.md", [entry], [])], origin())
     second = await cache.of(bot)
     assert second is not first
     assert "another question" in questions(second)
     assert await cache.of(bot) is second
     # With the version of the account nothing is read until that grows.
     assert await cache.of(bot, 1) is second
-    await knowledge.replace(db, ignore, "bot", [knowledge.FromFile("another.md", [], [])], origin())
+    await knowledge.replace(db, "bot", [knowledge.FromFile("another.md", [], [])], origin())
     assert await cache.of(bot, 1) is second
     assert "another question" not in questions(await cache.of(bot, 2))
     # A bot without any change has an index too.
-    await bots.create(db, ignore, new_bot("new"), 10)
+    await bots.create(db, new_bot("new"), 10)
     assert questions(await cache.of(new_bot("new"))) == set()
 
 
@@ -175,7 +168,7 @@ async def test_an_index_is_kept_until_the_knowledge_changes(db: Database) -> Non
 async def test_channels_are_as_the_store_has_them(db: Database) -> None:
     key = MasterKey(secrets.token_bytes(32))
     await facts.belongs_to(db, key)
-    cache = SharedChannels(db, key)
+    cache = OpenChannels(db, key)
     assert await cache.of_bot("bot") == {}
     channel = Channel("channel", "bot", WEB, "active", {}, None, START, START)
     await stored_channels.put(db, channel, lambda *_: seal(key, "channel", json.dumps(new_web_secrets())))

@@ -12,7 +12,7 @@ import pytest
 
 from chatsvc import background
 from chatsvc.domain.nodes import ServiceNode
-from chatsvc.store import leases, open_turns
+from chatsvc.store import nodes, open_turns
 from chatsvc.store import nodes as stored
 from chatsvc.store.database import Database, StoreUnavailable
 from chatsvc.usecases.leases import Leases
@@ -88,7 +88,7 @@ async def start(db: Database) -> AsyncIterator[Callable[..., Any]]:
 async def hold(db: Database, node: str) -> None:
     """Open a turn of a process, and take a lease of its name for it."""
     await open_turns.begin(db, open_turns.NewTurn(node, "account", START, "2026-11"))
-    assert await leases.hold(db, f"work of {node}", node)
+    assert await nodes.hold_lease(db, f"work of {node}", node)
 
 
 def living(path: Path) -> set[str]:
@@ -105,16 +105,16 @@ async def test_what_the_dead_leave_is_taken_over_by_one_of_the_others(db: Databa
     await until(lambda: living(path) == {"one", "three"})
     await until(lambda: one.taken + three.taken == 1)
     assert rows(path, "SELECT node FROM open_turns") == rows(path, "SELECT node FROM leases") == [("one",)]
-    assert await leases.hold(db, "work of two", "three")
+    assert await nodes.hold_lease(db, "work of two", "three")
     await one.die()
     await until(lambda: living(path) == {"three"})
 
 
 async def test_a_named_lease_has_one_holder(db: Database) -> None:
-    assert [await leases.hold(db, "work", node) for node in ("one", "two", "one")] == [True, False, True]
-    assert await leases.hold(db, "other work", "two")
+    assert [await nodes.hold_lease(db, "work", node) for node in ("one", "two", "one")] == [True, False, True]
+    assert await nodes.hold_lease(db, "other work", "two")
     await stored.remove(db, "one")
-    assert [await leases.hold(db, "work", node) for node in ("two", "one")] == [True, False]
+    assert [await nodes.hold_lease(db, "work", node) for node in ("two", "one")] == [True, False]
 
 
 async def test_work_is_done_where_its_lease_is_held() -> None:

@@ -20,7 +20,7 @@ from chatsvc.usecases.conversation_locks import Busy, HoldRequest, OpenElsewhere
 from chatsvc.usecases.shared_turns import SharedTurns, StoredMessageHold
 from tests.fakes import START
 from tests.postgres import open_store
-from tests.store.support import chat, furnish, ignore, rows
+from tests.store.support import chat, furnish, rows
 
 pytestmark = pytest.mark.postgres
 
@@ -80,7 +80,7 @@ def request(**fields: Any) -> HoldRequest:
 
 async def limit(db: Database, messages: int, credits: int = 0) -> None:
     """Set what the account may send."""
-    await accounts.update(db, ignore, "account", {"messages_limit": messages, "message_credits": credits})
+    await accounts.update(db, "account", {"messages_limit": messages, "message_credits": credits})
 
 
 async def held(process: SharedTurns, **fields: Any) -> StoredMessageHold:
@@ -120,7 +120,7 @@ async def test_an_exchange_ends_its_turn_and_that_of_a_deleted_account_as_well(
     one, other = await held(processes[0]), await held(processes[1])
     await chat(db, turn=one.turn)
     assert rows(path, "SELECT number FROM open_turns") == [(other.turn,)]
-    await accounts.delete(db, ignore, "account", START)
+    await accounts.delete(db, "account", START)
     assert await chat(db, turn=other.turn) is None
     assert rows(path, "SELECT number FROM open_turns") == []
     with pytest.raises(ProblemError, match="account_not_found"):

@@ -14,8 +14,7 @@ from chatsvc.app import App
 from chatsvc.config import Config
 from chatsvc.domain import signing
 from chatsvc.store.deliveries import Outcome, Sending
-from chatsvc.store.webhook_events import Event
-from chatsvc.store.webhooks import Webhook
+from chatsvc.store.webhooks import Event, Webhook
 from chatsvc.usecases import accounts, webhooks
 from chatsvc.webhooks import dispatcher as dispatching
 from chatsvc.webhooks.dispatcher import Dispatcher
@@ -318,7 +317,7 @@ async def test_200_bots_with_dead_receivers_delay_no_living_one_not_even_right_a
     sender.wake(living)
     await eventually(lambda: all_told(201))
     gate.set()
-    await sender.stop()
+    await sender.close()
 
 
 async def test_an_event_that_comes_while_a_person_sends_others_again_gets_its_lane(caller: Caller) -> None:
@@ -342,7 +341,7 @@ async def test_an_event_that_comes_while_a_person_sends_others_again_gets_its_la
     await eventually(all_told)
     gate.set()
     assert await resending == [True]
-    await sender.stop()
+    await sender.close()
     assert sender._slots._taken == 0
 
 
@@ -368,7 +367,7 @@ async def test_where_nothing_is_heard_the_lane_rests_but_the_outcome_is_recorded
         return tried == 3
 
     await eventually(all_tried)
-    await sender.stop()
+    await sender.close()
 
 
 async def test_a_stop_ends_what_is_under_way_and_the_next_start_sends_the_rest(
@@ -451,7 +450,8 @@ async def test_no_wake_up_is_lost_while_queues_end(caller: Caller) -> None:
         await asyncio.sleep(random.uniform(0, 0.5))
 
         first, second = (Event(0, bot, f"{number}{letter}", "r", "{}", 0) for letter in "ab")
-        await add_events(db, (first, None), (second, first.event), applied=lambda _: sender.wake(bot))
+        await add_events(db, (first, None), (second, first.event))
+        sender.wake(bot)
 
     await asyncio.gather(*map(capture, range(600)))
 

@@ -9,7 +9,7 @@ import pytest
 from chatsvc.domain import signing
 from chatsvc.domain.refusals import Refused
 from chatsvc.domain.webhooks import Attempt, WebhookSettings
-from chatsvc.store import webhook_events
+from chatsvc.store import webhooks as stored
 from chatsvc.store.database import StoreUnavailable
 from chatsvc.usecases import accounts, master_key, webhooks
 from chatsvc.usecases.master_key import Rotation
@@ -160,7 +160,7 @@ async def test_what_failed_is_sent_again_page_by_page_over_several_lanes(
 async def test_what_was_pending_for_a_removed_webhook_is_not_told_to_the_next_one(
     caller: Caller, engine: ScriptedEngine, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(webhook_events, "BATCH", 2)
+    monkeypatch.setattr(stored, "BATCH", 2)
     services = caller.app.services
     await hook(caller, None)
     services.dispatcher.stopping = True

@@ -12,12 +12,11 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from chatsvc import background
 from chatsvc.channels.telegram.update_loop import UpdateLoop
 from chatsvc.channels.telegram.updates import ReadMessage
-from chatsvc.domain.channels import TELEGRAM
+from chatsvc.domain.channels import TELEGRAM, NewMessage
 from chatsvc.domain.hand_off import BOT
 from chatsvc.outbound.sending import NotConnected, RetryLater, SendingRefused, SendingUncertain
 from chatsvc.outbound.telegram import TelegramClient
 from chatsvc.usecases import channel_messages, channel_states
-from chatsvc.usecases.channel_messages import ArrivedMessage
 from chatsvc.usecases.channel_secrets import OpenChannel
 from chatsvc.usecases.services import Services
 
@@ -59,9 +58,9 @@ class TelegramPoller:
                 end_typing = self._begin_typing(message.chat) if is_awaited else None
                 self._services.answers.begin(self._channel.account_id, kept, end_typing)
 
-    def _arrived(self, message: ReadMessage) -> ArrivedMessage:
+    def _arrived(self, message: ReadMessage) -> NewMessage:
         now, channel = self._services.clock(), self._channel.channel
-        return ArrivedMessage(
+        return NewMessage(
             self._channel.account_id,
             channel.bot_id,
             TELEGRAM,

@@ -22,12 +22,11 @@ from chatsvc.store import nodes
 from chatsvc.store.batches import READERS, BatchThread, Failed, Work, all_of_them, each_by_itself, least_busy, read_batch, take_waiting
 from chatsvc.store.database import Connection, StoreUnavailable, Unit, Versioned
 from chatsvc.store.master_key import MasterKey
-from chatsvc.store.postgres.aside import AsideConnection
 from chatsvc.store.postgres.connection import STATEMENT_S, PostgresConnection, PostgresTarget, connect, outage, translated
 from chatsvc.store.postgres.membership import Membership, Replaced, TakenForDead
 from chatsvc.store.postgres.migrations import check_key, check_schema
 from chatsvc.store.postgres.notices import PostgresNotices
-from chatsvc.store.postgres.thread import PostgresThread
+from chatsvc.store.postgres.thread import AsideConnection, PostgresThread
 
 T = TypeVar("T")
 BEAT_S = 1.0
@@ -332,10 +331,10 @@ class PostgresDatabase:
 
         return await self.read(both)
 
-    async def write(self, unit: Unit[T], applied: Callable[[T], None] | None = None) -> T:
+    async def write(self, unit: Unit[T]) -> T:
         """See Database.write."""
         self._check_usable()
-        return await self.writer.run(unit, applied)
+        return await self.writer.run(unit)
 
     async def size(self) -> int:
         """See Database.size. The server's logs do not count."""

@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 from chatsvc import background
 from chatsvc.domain.limiter import WINDOW_S, AccountVersion, Slot, untouched
-from chatsvc.store.postgres.aside import AsideConnection
 from chatsvc.store.postgres.connection import PostgresConnection
+from chatsvc.store.postgres.thread import AsideConnection
 
 MAX_BATCH = 256
 # Clocks that differ by less are taken for the same.

@@ -16,8 +16,8 @@ import psycopg
 
 from chatsvc import background
 from chatsvc.store.database import StoreUnavailable
-from chatsvc.store.postgres.aside import AsideConnection
 from chatsvc.store.postgres.connection import PostgresConnection, PostgresTarget, connect, outage
+from chatsvc.store.postgres.thread import AsideConnection
 
 log = logging.getLogger(__name__)
 

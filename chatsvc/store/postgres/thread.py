@@ -1,4 +1,4 @@
-"""One PostgreSQL connection in a thread of its own, opened again after it broke."""
+"""One PostgreSQL connection in a thread of its own, opened again after it broke. One is for what is no transaction."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from functools import partial
 from typing import Any, TypeVar
 
 import psycopg
 
-from chatsvc.store.postgres.connection import PostgresConnection
+from chatsvc.store.database import StoreUnavailable
+from chatsvc.store.postgres.connection import PostgresConnection, PostgresTarget, connect, translated
 
 T = TypeVar("T")
 
@@ -79,3 +81,22 @@ class PostgresThread:
 
         await asyncio.get_running_loop().run_in_executor(self._executor, close)
         self._executor.shutdown()
+
+
+class AsideConnection(PostgresThread):
+    """A connection that commits each statement; opened when first used."""
+
+    def __init__(self, place: PostgresTarget, name: str) -> None:
+        super().__init__(partial(connect, place, writes=True, name=name))
+        self._place = place
+        # Why the store cannot be used; the database that owns the connection sets it.
+        self.fault: Callable[[], str | None] = lambda: None
+
+    async def run(self, work: Callable[..., T], *arguments: object) -> T:
+        """See PostgresThread.run; raises StoreUnavailable."""
+        if (fault := self.fault()) is not None:
+            raise StoreUnavailable(fault)
+        try:
+            return await super().run(work, *arguments)
+        except psycopg.Error as error:
+            raise translated(error, self._place) from None

@@ -25,7 +25,7 @@ from chatsvc.store.sqlite.backup_trailer import Trailer
 from chatsvc.store.sqlite.connection import SqliteConnection, connect
 from chatsvc.store.sqlite.migrations import is_newer, migrate, schema_fault, schema_version
 from chatsvc.store.tables import TABLES
-from chatsvc.store.webhook_events import interrupt_all
+from chatsvc.store.webhooks import interrupt_all
 
 _CHUNK = 1 << 20  # bytes
 COUNTS = {table.name: f"SELECT count(*) FROM {table.name}" for table in TABLES}

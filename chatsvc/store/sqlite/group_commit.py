@@ -113,10 +113,10 @@ class GroupCommitDatabase:
             return await self.writer.run(unit)
         return await least_busy(self.readers, unit).run(unit)
 
-    async def write(self, unit: Unit[T], applied: Callable[[T], None] | None = None) -> T:
+    async def write(self, unit: Unit[T]) -> T:
         """See Database.write."""
         self._check_writable()
-        return await self.writer.run(unit, applied)
+        return await self.writer.run(unit)
 
     def _check_writable(self) -> None:
         if self._closed:

@@ -1,4 +1,4 @@
-"""The cache of conversation histories always equals the store."""
+"""Every turn is given the history of its conversation as the store has it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from chatsvc.domain.captures import APPOINTMENT_STATUSES, REQUEST_STATUSES, Capt
 from chatsvc.domain.models import Usage
 from chatsvc.engines import EngineError, Reply, Turn
 from chatsvc.store import conversations
-from chatsvc.usecases import captures, erasure, history_cache, retention
+from chatsvc.usecases import captures, erasure, retention
 from chatsvc.usecases import turns as turns_module
 from tests.conftest import Caller
 from tests.fakes import ADMIN, FakeClock, ScriptedEngine
@@ -50,7 +50,6 @@ async def set_statuses(caller: Caller, chance: random.Random) -> None:
 async def test_every_answer_is_given_what_the_store_would_give(
     seed: int, caller: Caller, engine: ScriptedEngine, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(history_cache, "MOST_CONVERSATIONS", 3)
     monkeypatch.setattr(turns_module, "HISTORY_MESSAGES", 6)
     monkeypatch.setattr(turns_module, "MOST_A_DAY", 2)
     chance, services = random.Random(seed), caller.app.services
@@ -88,17 +87,31 @@ async def test_every_answer_is_given_what_the_store_would_give(
                     assert turn.may_capture == (expected.captured < 2)
                     assert turn.captured == expected.records
                     seen |= {(record.kind, record.status) for record in turn.captured}
-    assert len(services.account_cache.histories._cached) <= 3
     assert {kind for kind, _ in seen} == {"appointment", "request"}
     assert len(seen) > 2, "a status that the team set is seen by the next turn"
 
 
-async def test_a_conversation_that_goes_on_reads_nothing(caller: Caller, engine: ScriptedEngine, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def unread(*_: object) -> conversations.ConversationHistory:
-        raise AssertionError("the store was asked")
+async def test_words_without_an_answer_are_context_of_the_next_turn_until_one_is_answered_or_the_visitor_is_erased(
+    caller: Caller, engine: ScriptedEngine
+) -> None:
+    def silent(_: Turn) -> Reply:
+        raise EngineError("no_answer")
 
-    await caller.send("hello", "v")
-    monkeypatch.setattr(conversations, "history", unread)
-    for _ in range(3):
-        assert (await caller.send("and then?", "v")).status == 200
-    assert [said.content for said in engine.turns[-1].history][:3] == ["hello", "echo: hello", "and then?"]
+    def answers(turn: Turn) -> Reply:
+        return Reply(" | ".join(said.content for said in turn.history) or "nothing", Usage(1, 1))
+
+    async def say(*words: str) -> None:
+        engine.script = silent
+        for said in words:
+            assert (await caller.send(said, "v")).status == 502
+
+    async def ask() -> str:
+        engine.script = answers
+        return str((await caller.send("so?", "v")).json["data"]["reply"])
+
+    await say("one", "one", "two")
+    assert await ask() == "one | two"
+    assert await ask() == "so? | one | two"
+    await say("three")
+    await erasure.erase(caller.app.services, ADMIN, user_id="v")
+    assert await ask() == "nothing"
