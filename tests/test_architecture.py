@@ -18,9 +18,9 @@ import click
 import pytest
 
 import chatsvc
+from chatsvc.cli.catalogue import CatalogueCommand
 from chatsvc.cli.main import COMMANDS
 from chatsvc.cli.main import chatsvc as chatsvc_command
-from chatsvc.cli.operations import OperationCommand
 from chatsvc.control.rendering import RENDERERS
 from chatsvc.domain.refusals import Refused
 from chatsvc.usecases.administration import OPERATIONS, find
@@ -492,7 +492,7 @@ def operations_called() -> Iterator[tuple[str, set[str]]]:
                 yield str(node.args[1].value), {keyword.arg for keyword in node.keywords if keyword.arg} - {"most"}
     for name in COMMANDS:
         for command in commands_of(chatsvc_command.get_command(click.Context(chatsvc_command), name)):
-            if isinstance(command, OperationCommand):
+            if isinstance(command, CatalogueCommand) and command.operation:
                 sent = {one.name for one in command.params if "Confirm" not in (getattr(one, "help", None) or "")}
                 yield command.operation, {one for one in sent if one} - {"as_json", "limit", "pull"}
 

@@ -7,35 +7,25 @@ import click
 from chatsvc.cli import progress
 from chatsvc.cli.files import InputFile, InputPath, OutputFile, OutputPath
 from chatsvc.cli.main import load_config
-from chatsvc.cli.output import call, json_option, show, written
+from chatsvc.cli.operations import command, group, options
+from chatsvc.cli.output import call, show, written
 from chatsvc.domain import refusals
 from chatsvc.domain.errors import CommandError
 from chatsvc.trusted_paths import is_root
 
 FILE = click.argument("file", type=InputPath(exists=False))
-MASTER_KEY_FILE = click.option("--master-key-file", type=InputPath(), help="File with the backup's master key.")
+MASTER_KEY_FILE = options(master_key_file=InputPath())
+
+backup = group("backup")
 
 
-@click.group()
-def backup() -> None:
-    """Backups: one file each, made while the service runs."""
-
-
-@backup.command()
-@click.argument("file", type=OutputPath(over=False, rule="a backup overwrites nothing"))
-@click.option("--with-master-key", is_flag=True, help="Include the master key, which every restore needs: protect the file.")
-@json_option
-@click.pass_context
+@command(
+    backup,
+    "create",
+    click.argument("file", type=OutputPath(over=False, rule="a backup overwrites nothing")),
+    *options(with_master_key=bool),
+)
 def create(ctx: click.Context, file: OutputFile, with_master_key: bool, as_json: bool) -> None:
-    """Write a backup to FILE, which must not exist. It contains every reply sent before it began.
-
-    The service may run. Without --with-master-key, store data/master.key elsewhere; it changes only with `master-key rotate`.
-
-    \b
-    Examples:
-      chatsvc backup create /mnt/backup/chatsvc-$(date +%F).backup
-      chatsvc backup create moving.backup --with-master-key
-    """
     load_config(ctx)
     with written(file) as stream, progress.shown("making the backup"):
         made = call(ctx, "backup.create", stream, with_master_key=with_master_key)
@@ -43,21 +33,8 @@ def create(ctx: click.Context, file: OutputFile, with_master_key: bool, as_json:
     show({"file": str(file), **made}, as_json)
 
 
-@backup.command()
-@FILE
-@MASTER_KEY_FILE
-@json_option
+@command(backup, "verify", FILE, *MASTER_KEY_FILE)
 def verify(file: InputFile, master_key_file: InputFile | None, as_json: bool) -> None:
-    """Restore FILE to a temporary folder and check it; exit status 1 when it has faults.
-
-    With the master key, or if FILE contains it, its authentication tag is checked too: then every change is found, also one made on
-    purpose. It needs no configuration. The folder for temporary files ($TMPDIR) needs free space of the backup's size.
-
-    \b
-    Examples:
-      chatsvc backup verify chatsvc-2026-11-20.backup
-      chatsvc backup verify chatsvc-2026-11-20.backup --master-key-file master.key
-    """
     from chatsvc.control.rendering import installation as installation_json
     from chatsvc.usecases import backups
 
@@ -84,22 +61,8 @@ def _key(file: InputFile | None) -> bytes | None:
     return bytes.fromhex(key_in(file)) if file else None
 
 
-@backup.command()
-@FILE
-@MASTER_KEY_FILE
-@json_option
-@click.pass_context
+@command(backup, "restore", FILE, *MASTER_KEY_FILE)
 def restore(ctx: click.Context, file: InputFile, master_key_file: InputFile | None, as_json: bool) -> None:
-    """Restore the backup FILE to the data folder; the service must not run. An existing store is renamed.
-
-    A newer store is not overwritten. Pending webhook events become `interrupted`, because they may have been sent since. `webhook resend`
-    sends them again.
-
-    \b
-    Examples:
-      chatsvc backup restore chatsvc-2026-11-20.backup
-      chatsvc backup restore chatsvc-2026-11-20.backup --master-key-file master.key
-    """
     from chatsvc.control.rendering import installation as installation_json
     from chatsvc.domain.times import now_ms
     from chatsvc.usecases import backups

@@ -16,9 +16,8 @@ from ipaddress import ip_network
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
-
-from chatsvc.cli.output import echo, json_option, to_json
+from chatsvc.cli.operations import command, options
+from chatsvc.cli.output import echo, to_json
 
 if TYPE_CHECKING:
     from chatsvc.app import App
@@ -31,21 +30,8 @@ WEBHOOK_S = 15.0
 Say = Callable[[str, dict[str, Any]], None]
 
 
-@click.command()
-@click.option("--once", is_flag=True, help="Stop after the demonstration.")
-@json_option
+@command(None, "demo", *options(once=bool))
 def demo(once: bool, as_json: bool) -> None:
-    """Start a temporary instance with a sample bot that answers a real message.
-
-    It starts a service on a free port of this machine, asks the sample bot a question over HTTP, lets it capture a request, receives the
-    signed webhook, and prints a curl command and a link to the dashboard to continue with. All its data is deleted at the end. With --json,
-    it prints one object a line.
-
-    \b
-    Examples:
-      chatsvc demo
-      chatsvc demo --once
-    """
     import uvloop
 
     from chatsvc import config, log

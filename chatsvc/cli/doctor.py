@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import click
 
 from chatsvc.cli.main import load_config
-from chatsvc.cli.output import counted, echo, json_option, show
+from chatsvc.cli.operations import command
+from chatsvc.cli.output import counted, echo, show
 from chatsvc.domain.errors import CommandError
 from chatsvc.domain.refusals import Refused
 from chatsvc.domain.terminal import one_line
@@ -23,20 +24,8 @@ LATE = ("chatsvc.engines.anthropic.engine", "chatsvc.engines.anthropic.sdk")
 MARKS = {"ok": "ok", "warning": "WARN", "fault": "FAULT"}
 
 
-@click.command()
-@json_option
-@click.pass_context
+@command(None, "doctor")
 def doctor(ctx: click.Context, as_json: bool) -> None:
-    """List the faults of this installation, each with its remedy. It changes nothing.
-
-    It checks configuration, files, permissions, disk, clock, database, certificates, model server and webhooks. The exit status is 1 when
-    there is a fault; warnings do not count. It waits up to 5 seconds each for a name server or model server.
-
-    \b
-    Examples:
-      chatsvc doctor
-      chatsvc -c /etc/chatsvc/config.yaml doctor --json
-    """
     from chatsvc.cli.findings import worded
     from chatsvc.doctor.examination import examine
     from chatsvc.doctor.report import FAULT

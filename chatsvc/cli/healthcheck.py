@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 import click
 
 from chatsvc.cli.main import load_config
-from chatsvc.cli.output import json_option, show
+from chatsvc.cli.operations import command, option
+from chatsvc.cli.output import show
 from chatsvc.domain.errors import CommandError
 
 if TYPE_CHECKING:
@@ -22,20 +23,8 @@ ANYWHERE = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 
 MOST_SHOWN = 200  # characters of a status: another program may answer there
 
 
-@click.command()
-@click.option("--timeout", "timeout_s", type=click.FloatRange(0.1, 60), default=5.0, show_default=True, help="Seconds to wait.")
-@json_option
-@click.pass_context
+@command(None, "healthcheck", option("--timeout", "timeout_s", type=click.FloatRange(0.1, 60), default=5.0, show_default=True))
 def healthcheck(ctx: click.Context, timeout_s: float, as_json: bool) -> None:
-    """Check whether the service of this configuration is ready; exit status 0 if it is, else 1.
-
-    For supervisors and load balancers on the same machine. From elsewhere, request `/readyz` over HTTP.
-
-    \b
-    Examples:
-      chatsvc healthcheck
-      chatsvc healthcheck --timeout 2 || systemctl restart chatsvc
-    """
     server = load_config(ctx).server
     if not server.port and server.socket is None:
         raise CommandError("server.listen has port 0, any free one: set a port to check it")

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from chatsvc.cli.main import COMMANDS
-from chatsvc.cli.output import echo, json_option, show
+from chatsvc.cli.operations import command
+from chatsvc.cli.output import echo, show
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -54,22 +55,8 @@ class Topic(click.types.StringParamType):
         return [CompletionItem(name, help=_summary(text)) for name, text in topics().items() if name.startswith(incomplete)]
 
 
-@click.command("help")
-@click.argument("topic", required=False, type=Topic())
-@json_option
+@command(None, "help", click.argument("topic", required=False, type=Topic()))
 def manual(topic: str | None, as_json: bool) -> None:
-    """List the topics of the manual, or show one TOPIC.
-
-    On a terminal a topic is formatted and shown in the pager ($PAGER); otherwise its Markdown is printed. `chatsvc COMMAND --help` has
-    the options of one command.
-
-    \b
-    Examples:
-      chatsvc help
-      chatsvc help operate
-      chatsvc help webhooks > webhooks.md
-      chatsvc help errors --json
-    """
     if topic is None:
         listed = [{"topic": name, "about": _summary(text)} for name, text in topics().items()]
         if as_json:

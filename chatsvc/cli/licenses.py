@@ -2,24 +2,12 @@
 
 from __future__ import annotations
 
-import click
+from chatsvc.cli.operations import command, options
+from chatsvc.cli.output import echo, show
 
-from chatsvc.cli.output import echo, json_option, show
 
-
-@click.command()
-@click.option("--full", is_flag=True, help="Print the texts of the licences.")
-@json_option
+@command(None, "licenses", *options(full=bool))
 def licenses(full: bool, as_json: bool) -> None:
-    """List the third-party software in this installation with its licences.
-
-    In the binary, this includes Python and the system's libraries.
-
-    \b
-    Examples:
-      chatsvc licenses
-      chatsvc licenses --full | less
-    """
     from chatsvc.usecases.licenses import installed
 
     found = [{**one._asdict(), "license": one.license or "see its text"} for one in installed()]

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from chatsvc import __version__
+from chatsvc.cli.catalogue import CatalogueGroup, CatalogueOption
 from chatsvc.cli.refusals import sentence
 from chatsvc.domain.errors import CommandError
 from chatsvc.domain.refusals import Refused
@@ -53,8 +54,10 @@ COMMANDS = {
 }
 
 
-class Lazy(click.Group):
+class Lazy(CatalogueGroup):
     """A click group that imports a command only when it is used."""
+
+    key = "chatsvc"
 
     def list_commands(self, _: click.Context) -> list[str]:
         """Return the commands in the order of the table."""
@@ -82,38 +85,10 @@ class Lazy(click.Group):
 
 
 @click.group(cls=Lazy, context_settings={"help_option_names": ["-h", "--help"]})
-@click.option(
-    "-c", "--config", "config_file", metavar="FILE", help="Configuration; else $CHATSVC_CONFIG, else ./config.yaml, else defaults."
-)
+@click.option("-c", "--config", "config_file", metavar="FILE", cls=CatalogueOption)
 @click.version_option(__version__, message="chatsvc %(version)s")
 @click.pass_context
 def chatsvc(ctx: click.Context, config_file: str | None) -> None:
-    """A chatbot messaging service that you run yourself.
-
-    `init` makes an installation, `serve` runs it, the other commands administer it, with or without a running service and with effect at
-    once. `chatsvc COMMAND --help` describes a command, `chatsvc help` is the manual.
-
-    \b
-    Examples:
-      chatsvc demo --once
-      chatsvc init /srv/chatsvc
-      chatsvc -c /srv/chatsvc/config.yaml serve
-      chatsvc -c /srv/chatsvc/config.yaml doctor
-      eval "$(chatsvc completion bash)"
-
-    \b
-    Exit status:
-      0  done
-      1  refused, or not successful; one line on standard error says why
-      2  wrong usage
-
-    \b
-    Environment:
-      CHATSVC_CONFIG      the configuration, where -c does not name it
-      CHATSVC_MASTER_KEY  the master key, where it is not in the data folder
-      ANTHROPIC_API_KEY   the model server's key, where the configuration does not say otherwise
-      CHATSVC_DEBUG       1: shows an unexpected error whole
-    """
     ctx.obj = config_file
 
 

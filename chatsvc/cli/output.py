@@ -6,9 +6,9 @@ Everything that a command prints goes through `echo` or `to_json`: no control or
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import IO, TYPE_CHECKING, Any, TypeVar
+from typing import IO, TYPE_CHECKING, Any
 
 import click
 
@@ -19,13 +19,6 @@ if TYPE_CHECKING:
     from chatsvc.cli.files import OutputFile
 
 LARGEST_PAGE = 1000
-
-F = TypeVar("F", bound=Callable[..., Any])
-
-
-def json_option(command: F) -> F:
-    """Add `--json`: exactly one JSON value on standard output."""
-    return click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")(command)
 
 
 def call(ctx: click.Context, operation: str, /, target: IO[bytes] | None = None, **arguments: Any) -> Any:

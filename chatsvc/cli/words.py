@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -79,6 +80,14 @@ class Id(Word):
         return _items(begun or [row for row in rows if incomplete.casefold() in row[1].casefold()])
 
 
+@dataclass
+class Called:
+    """A type with another name in the help."""
+
+    metavar: str
+    kind: click.ParamType[Any]
+
+
 def _items(words: Iterable[tuple[str, str | None]]) -> list[CompletionItem[Any]]:
     from click.shell_completion import CompletionItem
 
@@ -98,7 +107,7 @@ def _config(ctx: click.Context) -> Config:
     return config
 
 
-ACCOUNT = Id("account", "account.list")
+ACCOUNT = Id("id", "account.list")
 BOT = Id("bot", "bot.list")
 KEY = Id("key", "key.list")
 TIER = Setting("tier", "models")
