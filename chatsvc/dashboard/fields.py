@@ -61,6 +61,13 @@ class Fields:
     def __contains__(self, name: str) -> bool:
         return name in self._form.values
 
+    def __bool__(self) -> bool:
+        """Whether a form was submitted."""
+        return bool(self._form.values or self._form.uploads)
+
     def close(self) -> None:
         """Delete the uploads."""
         self._form.__exit__()
+
+
+NO_FIELDS = Fields(SubmittedForm())

@@ -18,6 +18,7 @@ from chatsvc.domain.actors import ANONYMOUS, Caller, Role, Scope
 from chatsvc.domain.hand_off import MINUTE_MS
 from chatsvc.domain.models import Account
 from chatsvc.domain.operators import NewSession, Operator, OperatorSession, SignedIn
+from chatsvc.domain.paging import ResultPage
 from chatsvc.domain.refusals import Refused
 from chatsvc.http.forms import UNKNOWN_SENDER, FormLimits, read_form
 from chatsvc.http.request import HttpRequest
@@ -57,6 +58,7 @@ class Page:
         self._fields: Fields | None = None
         self._faults: Mapping[str, str] = {}
         self._is_refused_form = self._has_focus = False
+        self._refused_filters: Refused | None = None
 
     @property
     def operator(self) -> Operator:
@@ -109,6 +111,16 @@ class Page:
         """Perform an operation in all accounts of the operator; raises Refused."""
         return await administration.perform(self.services, self.caller, operation, arguments)
 
+    async def listed(self, operation: str, /, everywhere: bool = False, **filters: Any) -> ResultPage[Any]:
+        """Perform an operation that lists. Filters of the address that it refuses give an empty list, above which the refusal stands."""
+        try:
+            return await (self.perform_everywhere if everywhere else self.perform)(operation, **filters)  # type: ignore[no-any-return]
+        except Refused as fault:
+            if status_of(fault) != 422:
+                raise
+            self._refused_filters = fault
+            return ResultPage([], None)
+
     def _caller(self, operation: str, arguments: Mapping[str, Any]) -> Caller:
         found = administration.find(operation)
         named = not self._is_bound and any(arguments.get(kind) is not None for kind in found.records)
@@ -157,6 +169,9 @@ class Page:
 
     def render(self, template: str, /, status: int = 200, more: Iterable[tuple[str, str]] = (), **values: Any) -> HttpResponse:
         """Render a template with the names of the page: `page`, `t` and the formats. `more` are header fields."""
+        if (fault := self._refused_filters) is not None and status == 200:
+            self._faults, status = faults_of(self.language, fault), 422
+            values["fault"] = self.refusal(fault)
         body = environment().get_template(template).render({**self._context(), **values})
         return responses.respond(status, responses.encode(body), HTML, more)
 
@@ -237,10 +252,13 @@ class Page:
         """Redirect after a form. `done` is the key in `done.yaml` of the notice that the next page shows."""
         return responses.redirect(with_query(local(path), {"done": done}))
 
-    def refused(self, template: str, fault: Refused, /, **values: Any) -> HttpResponse:
-        """Render a form again with the sentence of its refusal. Re-raises a refusal that is about permission or a missing record."""
-        status = status_of(fault)
-        if status not in (422, 429):
+    def refused(self, template: str, fault: Refused, kept: Container[str] = (), /, **values: Any) -> HttpResponse:
+        """Render a form again with the sentence of its refusal.
+
+        Re-raises a refusal that is about permission, or about a missing record unless its code is one of `kept`.
+        """
+        status = 422 if fault.code in kept else status_of(fault)
+        if fault.code not in kept and not is_about_form(fault):
             raise fault
         self._faults = faults_of(self.language, fault)
         return self.render(template, status=status, more=_retry(fault), fault=self.refusal(fault), **values)
@@ -300,6 +318,11 @@ def status_of(fault: Refused) -> int:
     if code == "too_many_attempts":
         return 429
     return 404 if code.endswith("_not_found") else 422
+
+
+def is_about_form(fault: Refused) -> bool:
+    """Report whether a refusal is about what was typed, and not about permission or a missing record."""
+    return status_of(fault) in (422, 429)
 
 
 def _retry(fault: Refused) -> list[tuple[str, str]]:

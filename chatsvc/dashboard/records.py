@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from chatsvc.dashboard.fields import Fields
+from chatsvc.dashboard.fields import NO_FIELDS, Fields
 from chatsvc.dashboard.page import Page
 from chatsvc.domain.captures import APPOINTMENT_STATUSES, REQUEST_STATUSES
 from chatsvc.domain.hand_off import WAITING
@@ -64,7 +64,7 @@ async def change(page: Page, fields: Fields) -> None:
     await page.perform(f"{kind}.set", **{kind: fields.text("id")}, **given)
 
 
-async def values(page: Page, typed: Fields | None = None) -> dict[str, Any]:
+async def values(page: Page, typed: Fields = NO_FIELDS) -> dict[str, Any]:
     """Return what the templates of records need; `typed` are the fields of a refused form."""
     may_edit, bots = page.may("request.set"), await bots_of(page)
     return {
@@ -75,5 +75,5 @@ async def values(page: Page, typed: Fields | None = None) -> dict[str, Any]:
         "request_statuses": [(one, page.text(f"records.status_{one}")) for one in REQUEST_STATUSES],
         "appointment_statuses": [(one, page.text(f"records.status_{one}")) for one in APPOINTMENT_STATUSES],
         "tones": TONES,
-        "typed": {name: typed.text(name) for name in ("id", *KEPT)} if typed else {},
+        "typed": {name: typed.text(name) for name in ("id", *KEPT)} if "id" in typed else {},
     }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from chatsvc.control.rendering.registry import renders
 from chatsvc.domain import profiles, shapes
 from chatsvc.domain.shapes import Json, fields
 
@@ -12,19 +13,20 @@ if TYPE_CHECKING:
     from chatsvc.domain.operators import NewOperator, Operator, OperatorSession
 
 
+@renders("account.create", "account.list", "account.show", "account.set")
 def account(result: AccountUsage) -> Json:
-    """Write an account with the messages of this month."""
     a, used = result
     own = fields(a, "id", "name", "plan", "subscription_status")
     return {**own, "messages_used": used, **fields(a, "messages_limit", "message_credits", "created_at", "updated_at")}
 
 
+@renders("bot.list")
 def bot(result: Bot) -> Json:
-    """Write a chatbot with its settings."""
     settings = ("account_id", "instructions", "timezone", "country", "language", "opening_hours", "ask_back", "greeting", "fallback")
     return {**shapes.chatbot(result), **fields(result, *settings, "hand_off", "hand_off_wait", "hand_off_return")}
 
 
+@renders("bot.create", "bot.show", "bot.set", "bot.apply", "bot.activate", "bot.deactivate")
 def bot_with_profile(result: Bot) -> Json:
     """Write a chatbot with its settings and the owner's words, as its file has them."""
     return {**bot(result), **profiles.values_of(profiles.load(result.profile))}
@@ -35,16 +37,18 @@ def _key(key: ApiKey, status: str) -> Json:
     return {**fields(key, "id", "account_id"), "name": key.label, "prefix": key.prefix, "status": status, **dated}
 
 
+@renders("key.list", "key.revoke")
 def key(result: ListedKey) -> Json:
-    """Write a key as it may be shown after its creation."""
     return _key(*result)
 
 
+@renders("key.create")
 def new_key(result: NewKey) -> Json:
     """Write a key at its creation, with its secret."""
     return {"id": result.key.id, "key": result.secret, **_key(result.key, result.status)}
 
 
+@renders("init")
 def first_records(result: FirstRecords) -> Json:
     """Write the first account, bot and key."""
     return {
@@ -55,6 +59,7 @@ def first_records(result: FirstRecords) -> Json:
     }
 
 
+@renders("operator.list", "operator.set", removes="operator.remove")
 def operator(result: Operator) -> Json:
     return {
         **fields(result, "id", "email", "name", "language", "timezone", "admin"),
@@ -65,15 +70,16 @@ def operator(result: Operator) -> Json:
     }
 
 
+@renders("operator.add", "operator.link")
 def new_operator(result: NewOperator) -> Json:
-    """Write an operator with a new set-up link."""
     return {**operator(result.operator), **fields(result, "link", "expires_at")}
 
 
+@renders("operator.sessions")
 def operator_session(result: OperatorSession) -> Json:
     return fields(result, "id", "browser", "address", "verified", "created_at", "last_seen_at")
 
 
+@renders("account.delete", "bot.delete")
 def deleted(result: Any) -> Json:
-    """Write the id of a deleted account or bot."""
     return {"id": result.id, "deleted": True}

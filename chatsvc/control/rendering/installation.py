@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from chatsvc.control.rendering.accounts import account
+from chatsvc.control.rendering.registry import renders
 from chatsvc.domain import times
 from chatsvc.domain.shapes import Json, fields
 
@@ -21,23 +22,24 @@ if TYPE_CHECKING:
 NOT_AUTHENTICATED = "not authenticated: a change made on purpose shows only with the master key (--master-key-file)"
 
 
+@renders("node.list")
 def node(result: ServiceNode) -> Json:
-    """Write a process."""
     return {**result._asdict(), "since": times.without_fraction(result.since)}
 
 
+@renders("account.import_put", whole=True)
 def imported(result: list[ImportedWebhook]) -> Json:
-    """Write the webhooks that got a new signing key."""
     return {"webhooks": [one._asdict() for one in result]}
 
 
+@renders("account.import_end")
 def import_ended(result: Any) -> Json:
     """Write the imported account, or the id of one whose import was abandoned."""
     return result._asdict() if hasattr(result, "id") else account(result)
 
 
+@renders("master_key.rotate")
 def rotation(result: Rotation) -> Json:
-    """Write a change of the master key."""
     return {**fields(result, "rotated_at", "resealed", "unusable"), "master_key": str(result.file) if result.file else None}
 
 
@@ -52,13 +54,12 @@ def _backup(made: Backup) -> Json:
     }
 
 
+@renders("backup.create")
 def backup_draft(result: BackupDraft) -> Json:
-    """Write a backup that lies in the data folder as a draft."""
     return {**_backup(result.backup), "bytes": result.size, "draft": str(result.draft)}
 
 
 def backup_verified(result: VerifiedBackup) -> Json:
-    """Write what a verification has found."""
     made = result.backup
     notes = [] if made.authenticated else [NOT_AUTHENTICATED]
     authenticated = {"authenticated": made.authenticated, "faults": made.faults, "notes": notes}
@@ -74,6 +75,7 @@ def store_copied(result: list[TableDigest]) -> list[Json]:
     return [one._asdict() for one in result]
 
 
+@renders("audit")
 def audit_record(result: AuditRecord) -> Json:
     """Write a record of the audit log. `uid` is that of a local user, else null."""
     actor = result.actor
@@ -90,7 +92,7 @@ def audit_record(result: AuditRecord) -> Json:
     }
 
 
+@renders("egress.show")
 def egress(result: EgressReport) -> Json:
-    """Write the outbound connections by purpose."""
     counts = {"opened": dict(result.egress.opened), "refused": dict(result.egress.refused)}
     return {"allowed": result.egress.allowed, **counts, "store_fault": result.store_fault}

@@ -5,9 +5,7 @@ from __future__ import annotations
 from chatsvc import translations
 from chatsvc.dashboard import records
 from chatsvc.dashboard.page import Page
-from chatsvc.dashboard.route import Access, Route
 from chatsvc.domain.audit import AuditRecord
-from chatsvc.domain.refusals import Refused
 from chatsvc.http.response import HttpResponse
 
 _LIMIT = 50
@@ -17,10 +15,8 @@ async def show(page: Page) -> HttpResponse:
     """List records, newest first: an administrator's of the whole installation, an owner's of the account."""
     since = page.query.get("since") or None
     account = None if page.operator.admin else page.account_id
-    try:
-        listed = await page.perform_everywhere("audit", account=account, since=since, limit=_LIMIT, after=page.query.get("after"))
-    except Refused as fault:
-        return page.refused("audit.html", fault, records=[], next=None, since=since, names={}, act_of=str, concerned=dict)
+    after = page.query.get("after")
+    listed = await page.listed("audit", everywhere=True, account=account, since=since, limit=_LIMIT, after=after)
     names = {account.id: account.name for account in page.accounts}
     known = names | await _names(page)
     return page.render(
@@ -59,6 +55,3 @@ def _act(page: Page, operation: str) -> str:
     """Word an operation; one of an earlier version by its name."""
     key = f"acts.{operation.replace('.', '_')}"
     return page.text(key) if translations.has(key) else operation
-
-
-ROUTES = (Route("GET", "/audit", show, Access.OWNER),)

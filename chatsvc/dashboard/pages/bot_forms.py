@@ -7,7 +7,6 @@ from typing import Any
 
 from chatsvc.dashboard.fields import Fields
 from chatsvc.dashboard.page import Page
-from chatsvc.dashboard.route import Access, Route
 from chatsvc.domain import profiles, refusals, times
 from chatsvc.domain.captures import REQUEST_TYPES
 from chatsvc.domain.profiles import APPOINTMENTS, KINDS, Form, FormField
@@ -32,17 +31,15 @@ async def _values(page: Page, appointment: str | None = None, rows: list[Row] | 
     lasts = appointment or form.appointment
     now = times.local(page.services.clock(), bot.timezone)
     sample = bot_files.sample_questions(bot, kind, Form(lasts, tuple(map(_field_of, filter(_is_named, shown)))), page.language, now)
-    options = {"appointments": [(one, page.text(f"bot_forms.is_{one}")) for one in APPOINTMENTS]}
-    kinds = [(one, page.text(f"bot_forms.of_{one}")) for one in KINDS]
     return {
         "bot": bot,
         "kind": kind,
         "appointment": lasts,
         "rows": shown or [NO_ROW],
-        "kinds": kinds,
+        "kinds": [(one, page.text(f"bot_forms.of_{one}")) for one in KINDS],
         "sample": sample,
         "most": MOST,
-        **options,
+        "appointments": [(one, page.text(f"bot_forms.is_{one}")) for one in APPOINTMENTS],
     }
 
 
@@ -109,9 +106,3 @@ async def submit(page: Page) -> HttpResponse:
     except Refused as fault:
         return page.refused("bot_form.html", fault, is_changed=False, **await _values(page, appointment, rows))
     return page.redirect(f"/bots/{bot_id}/forms/{kind}", done="saved")
-
-
-ROUTES = (
-    Route("GET", "/bots/{bot}/forms/{kind}", show, Access.EDITOR),
-    Route("POST", "/bots/{bot}/forms/{kind}", submit, Access.EDITOR),
-)

@@ -6,7 +6,7 @@ from typing import Any
 
 from chatsvc.dashboard.fields import Fields
 from chatsvc.dashboard.page import Page
-from chatsvc.dashboard.route import Access, Route
+from chatsvc.dashboard.views import Action
 from chatsvc.domain import refusals
 from chatsvc.domain.models import Bot, Entry
 from chatsvc.domain.refusals import Refused
@@ -92,35 +92,23 @@ def arguments(values: dict[str, str]) -> dict[str, Any]:
     return {"question": values["question"], "alt": alt, "answer": values["answer"], "language": values["language"].strip() or None}
 
 
-async def save(page: Page) -> HttpResponse:
-    """Save an entry."""
-    return await _submit(page, "knowledge.set")
-
-
-async def preview(page: Page) -> HttpResponse:
-    """Preview what saving the entry would change."""
-    return await _submit(page, "knowledge.preview")
-
-
-async def _submit(page: Page, operation: str) -> HttpResponse:
+async def submit(page: Page) -> HttpResponse:
+    """Save an entry, or preview what saving it would change."""
+    operation = "knowledge.preview" if page.request.path.endswith("/preview") else "knowledge.set"
     bot_id, fields = page.params["bot"], await page.form()
     entry_id = page.params.get("entry") or fields.optional("entry")
     unanswered, values = fields.text("unanswered"), typed(fields)
     try:
         made = await page.perform(operation, bot=bot_id, entry=entry_id, **arguments(values))
     except Refused as fault:
-        return await _refused(page, fault, entry_id, values, unanswered)
+        bot = await page.perform("bot.show", bot=bot_id)
+        context = await _context(page, bot, await _entry(page, entry_id), values, unanswered)
+        return page.refused("knowledge_entry.html", fault, **context)
     if operation == "knowledge.preview":
         return page.redirect(page.url(f"/bots/{bot_id}/knowledge/previews/{made.id}", unanswered=unanswered or None))
     if unanswered:
         return page.redirect(f"/bots/{bot_id}/unanswered", done="saved")
     return page.redirect(f"/bots/{bot_id}/knowledge/{made.id}", done="saved")
-
-
-async def _refused(page: Page, fault: Refused, entry_id: str | None, values: dict[str, str], unanswered: str) -> HttpResponse:
-    bot = await page.perform("bot.show", bot=page.params["bot"])
-    entry = await _entry(page, entry_id)
-    return page.refused("knowledge_entry.html", fault, **await _context(page, bot, entry, values, unanswered))
 
 
 async def search_beside(page: Page) -> HttpResponse:
@@ -138,28 +126,12 @@ async def search(page: Page) -> HttpResponse:
     return page.render("knowledge_search.html", bot=bot, q=q, result=found)
 
 
-async def remove(page: Page) -> HttpResponse:
-    """Remove an entry."""
-    await page.perform("knowledge.remove", bot=page.params["bot"], entry=page.params["entry"])
-    return page.redirect(f"/bots/{page.params['bot']}/knowledge", done="removed")
-
-
 async def preview_removal(page: Page) -> HttpResponse:
     """Preview the removal of the entry. Where the form has its texts, preview saving it."""
     if "question" in await page.form():
-        return await _submit(page, "knowledge.preview")
+        return await submit(page)
     made = await page.perform("knowledge.preview", bot=page.params["bot"], entry=page.params["entry"])
     return page.redirect(f"/bots/{page.params['bot']}/knowledge/previews/{made.id}")
 
 
-ROUTES = (
-    Route("GET", "/bots/{bot}/knowledge/new", show_new, Access.EDITOR),
-    Route("POST", "/bots/{bot}/knowledge/new", save, Access.READER),
-    Route("POST", "/bots/{bot}/knowledge/new/preview", preview, Access.READER),
-    Route("POST", "/bots/{bot}/knowledge/new/search", search_beside, Access.READER),
-    Route("GET", "/bots/{bot}/knowledge/search", search, Access.READER),
-    Route("GET", "/bots/{bot}/knowledge/{entry}", show, Access.READER),
-    Route("POST", "/bots/{bot}/knowledge/{entry}", save, Access.READER),
-    Route("POST", "/bots/{bot}/knowledge/{entry}/remove", remove, Access.READER),
-    Route("POST", "/bots/{bot}/knowledge/{entry}/preview", preview_removal, Access.READER),
-)
+remove = Action("knowledge.remove", to="/bots/{bot}/knowledge", done="removed")

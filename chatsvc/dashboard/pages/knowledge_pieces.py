@@ -7,7 +7,6 @@ from typing import Any
 from chatsvc.dashboard.fields import Fields
 from chatsvc.dashboard.page import Page
 from chatsvc.dashboard.pages import knowledge
-from chatsvc.dashboard.route import Access, Route
 from chatsvc.dashboard.wording import fault_line
 from chatsvc.domain import refusals
 from chatsvc.domain.refusals import Refused
@@ -31,10 +30,7 @@ async def split(page: Page) -> HttpResponse:
             raise refusals.files_missing()
         pieces: Pieces = await page.perform("knowledge.split", bot=bot.id, file=files[0], source=fields.text("source"))
     except Refused as fault:
-        faults = fault.facts.get("faults")
-        typed = {"name": fields.text("name"), "text": fields.raw("text")}
-        lines = knowledge.lines_of(page, faults, fields) if isinstance(faults, list) else []
-        return page.refused("knowledge.html", fault, **{**await knowledge.context(page), **typed, "faults": lines})
+        return await knowledge.show.refuse(page, fault, fields, faults=knowledge.lines_of(page, fault, fields))
     return page.render("knowledge_pieces.html", bot=bot, **_shown(pieces, set(range(len(pieces.pieces)))))
 
 
@@ -86,10 +82,3 @@ async def save(page: Page) -> HttpResponse:
         shown["faults"] = [fault_line(page.language, one) for one in found] if isinstance(found, list) else []
         return page.refused("knowledge_pieces.html", fault, bot=bot, **shown)
     return page.redirect(f"/bots/{bot.id}/knowledge", done="files_added")
-
-
-ROUTES = (
-    Route("POST", "/bots/{bot}/knowledge/pieces", split, Access.EDITOR),
-    Route("POST", "/bots/{bot}/knowledge/pieces/join", join, Access.EDITOR),
-    Route("POST", "/bots/{bot}/knowledge/import", save, Access.EDITOR),
-)

@@ -5,14 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from chatsvc.dashboard.page import HOME_PATH, Page
-from chatsvc.dashboard.route import Access, Route
 from chatsvc.domain import passwords
 from chatsvc.domain.operators import Operator
 from chatsvc.domain.refusals import Refused
 from chatsvc.http.response import HttpResponse
 from chatsvc.usecases import sessions
-
-PATH = "/setup/{token}"
 
 
 async def show(page: Page) -> HttpResponse:
@@ -47,6 +44,3 @@ def _values(page: Page, operator: Operator, expires_at: int, typed: str | None =
     page.timezone = operator.timezone or page.timezone
     shown = {"email": operator.email, "expires_at": expires_at, "name": operator.name if typed is None else typed}
     return {"path": page.request.path, "least": passwords.LEAST, "most": passwords.MOST, **shown}
-
-
-ROUTES = (Route("GET", PATH, show, Access.PUBLIC), Route("POST", PATH, submit, Access.PUBLIC))

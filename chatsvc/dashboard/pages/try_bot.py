@@ -2,29 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from chatsvc.dashboard.fields import Fields
 from chatsvc.dashboard.page import Page
-from chatsvc.dashboard.route import Access, Route
-from chatsvc.domain.refusals import Refused
-from chatsvc.http.response import HttpResponse
+from chatsvc.dashboard.views import Action, View
 
 
-async def show(page: Page) -> HttpResponse:
-    """Show a trial."""
+async def _values(page: Page, typed: Fields) -> dict[str, Any]:
     bot = await page.perform("bot.show", bot=page.params["bot"])
-    trial = await page.perform("bot.try", bot=bot.id, trial=page.query.get("trial"))
-    return page.render("try_bot.html", bot=bot, trial=trial, text="")
+    trial = await page.perform("bot.try", bot=bot.id, trial=typed.optional("trial") or page.query.get("trial"))
+    return {"bot": bot, "trial": trial, "text": typed.raw("text")}
 
 
-async def say(page: Page) -> HttpResponse:
-    """Say something to the bot."""
-    bot_id, fields = page.params["bot"], await page.form()
-    trial_id, text = fields.optional("trial"), fields.raw("text")
-    try:
-        trial = await page.perform("bot.try", bot=bot_id, text=text, trial=trial_id)
-    except Refused as fault:
-        bot, trial = await page.perform("bot.show", bot=bot_id), await page.perform("bot.try", bot=bot_id, trial=trial_id)
-        return page.refused("try_bot.html", fault, bot=bot, trial=trial, text=text)
-    return page.redirect(page.url(f"/bots/{bot_id}/try", trial=trial.id) + "#last")
-
-
-ROUTES = (Route("GET", "/bots/{bot}/try", show, Access.READER), Route("POST", "/bots/{bot}/try", say, Access.READER))
+show = View("try_bot.html", _values)
+say = Action("bot.try", show, "text:raw trial:optional", to="/bots/{bot}/try?trial={made.id}#last")
