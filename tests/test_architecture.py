@@ -396,7 +396,7 @@ def test_docstrings_begin_with_a_short_sentence_that_is_no_riddle() -> None:
     assert [place for place, text in texts if len(re.split(r"(?<=[.!?:])\s|\n\n", text)[0].split()) > MOST_WORDS] == []
 
 
-PACKAGED = {("completion.py", "click.echo"), ("help.py", "click.echo"), ("help.py", "click.echo_via_pager")}
+PACKAGED = {("help.py", "click.echo"), ("help.py", "click.echo_via_pager")}
 
 
 def test_commands_print_through_the_one_function_that_escapes() -> None:
@@ -486,7 +486,7 @@ def operations_called() -> Iterator[tuple[str, set[str]]]:
         for node in ast.walk(tree(path)):
             if (
                 isinstance(node, ast.Call)
-                and ast.unparse(node.func) in {"call", "call_all", "client.call", "client.ask"}
+                and ast.unparse(node.func) in {"call", "call_all", "pages", "client.call", "client.ask"}
                 and isinstance(node.args[1], ast.Constant)
             ):
                 yield str(node.args[1].value), {keyword.arg for keyword in node.keywords if keyword.arg} - {"most"}

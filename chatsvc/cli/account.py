@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import Any
 
 import click
 
 from chatsvc.cli.files import InputFile, InputPath, OutputFile, OutputPath
 from chatsvc.cli.operations import command, group, operation, options
-from chatsvc.cli.output import call, echo, show, written
+from chatsvc.cli.output import call, echo, pages, show, written
 from chatsvc.cli.refusals import sentence
 from chatsvc.cli.words import PLAN, SUBSCRIPTION
 from chatsvc.domain.errors import CommandError
 from chatsvc.domain.refusals import Refused
 
-COLUMNS = ("id", "name", "plan", "subscription_status", "messages_used", "messages_limit", "message_credits")
-
 account = group("account")
 operation(account, "account.create", "name", *options(plan=(PLAN, "enterprise")))
-operation(account, "account.list", columns=COLUMNS, pages=True)
+operation(account, "account.list", columns="id name plan subscription_status messages_used messages_limit message_credits", pages=True)
 operation(account, "account.show", "account ID")
 CHANGES = options(name=str, plan=PLAN, status=SUBSCRIPTION, messages_limit=int, credits=int)
 operation(account, "account.set", "account ID", *CHANGES)
@@ -30,20 +29,15 @@ operation(account, "account.delete", "account ID", confirm=LOSS)
 def export(ctx: click.Context, account: str, file: OutputFile, with_secrets: bool, as_json: bool) -> None:
     from chatsvc.cli import progress, transfer
 
-    def page(after: object) -> Any:
-        return call(ctx, "account.export", account=account, after=after, with_secrets=with_secrets)
-
+    parts = pages(ctx, "account.export", account=account, with_secrets=with_secrets)
     # What is refused must not have made or emptied a file.
-    told = page(None)
+    first = next(parts)
     with written(file) as stream, progress.shown("exporting") as far:
         writer = transfer.TransferWriter(stream, account)
-        while True:
-            for record in told["records"]:
+        for part in chain([first], parts):
+            for record in part["records"]:
                 writer.write(record)
             far(f"exporting: {writer.lines:,} records", 0, 0)
-            if told["next"] is None:
-                break
-            told = page(told["next"])
         writer.end()
     show({"id": account, "file": str(file), "records": writer.lines - 2}, as_json)
 

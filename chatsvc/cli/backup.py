@@ -1,6 +1,8 @@
-"""`chatsvc backup`: create, verify, restore."""
+"""`chatsvc backup`: create, verify, restore. `chatsvc master-key`: rotate."""
 
 from __future__ import annotations
+
+import re
 
 import click
 
@@ -8,7 +10,7 @@ from chatsvc.cli import progress
 from chatsvc.cli.files import InputFile, InputPath, OutputFile, OutputPath
 from chatsvc.cli.main import load_config
 from chatsvc.cli.operations import command, group, options
-from chatsvc.cli.output import call, show, written
+from chatsvc.cli.output import call, echo, show, written
 from chatsvc.domain import refusals
 from chatsvc.domain.errors import CommandError
 from chatsvc.trusted_paths import is_root
@@ -16,7 +18,15 @@ from chatsvc.trusted_paths import is_root
 FILE = click.argument("file", type=InputPath(exists=False))
 MASTER_KEY_FILE = options(master_key_file=InputPath())
 
-backup = group("backup")
+backup, master_key = group("backup"), group("master-key")
+
+
+def _key_in(file: InputFile) -> str:
+    with file.open() as stream:
+        text = stream.read(1024).decode("ascii", "replace").strip()
+    if not re.fullmatch("[0-9a-fA-F]{64}", text):
+        raise CommandError(f"{file} does not hold a master key: 64 hexadecimal digits, as `openssl rand -hex 32` makes them")
+    return text
 
 
 @command(
@@ -38,7 +48,7 @@ def verify(file: InputFile, master_key_file: InputFile | None, as_json: bool) ->
     from chatsvc.control.rendering import installation as installation_json
     from chatsvc.usecases import backups
 
-    key = _key(master_key_file)
+    key = bytes.fromhex(_key_in(master_key_file)) if master_key_file else None
     owner = file.stat()
     if is_root() and owner.st_uid:
         # What another user wrote is examined as that user.
@@ -55,12 +65,6 @@ def verify(file: InputFile, master_key_file: InputFile | None, as_json: bool) ->
         raise CommandError(f"{file} cannot be restored: {'; '.join(map(str, found['faults']))}")  # type: ignore[call-overload]  # a list
 
 
-def _key(file: InputFile | None) -> bytes | None:
-    from chatsvc.cli.master_key import key_in
-
-    return bytes.fromhex(key_in(file)) if file else None
-
-
 @command(backup, "restore", FILE, *MASTER_KEY_FILE)
 def restore(ctx: click.Context, file: InputFile, master_key_file: InputFile | None, as_json: bool) -> None:
     from chatsvc.control.rendering import installation as installation_json
@@ -68,8 +72,16 @@ def restore(ctx: click.Context, file: InputFile, master_key_file: InputFile | No
     from chatsvc.usecases import backups
 
     config = load_config(ctx)
-    key = _key(master_key_file)
+    key = bytes.fromhex(_key_in(master_key_file)) if master_key_file else None
     with file.open() as stream:
         with progress.shown("restoring"):
             restored = installation_json.backup_restored(backups.restore(config, stream, master_key=key, now=now_ms()))
         show(restored, as_json)
+
+
+@command(master_key, "rotate", *options(new_key_file=InputPath()))
+def rotate(ctx: click.Context, new_key_file: InputFile | None, as_json: bool) -> None:
+    rotated = call(ctx, "master_key.rotate", key=_key_in(new_key_file) if new_key_file else None)
+    show(rotated, as_json)
+    if not as_json and rotated["master_key"] is None:
+        echo("Put the new key into the configuration now: with the old one the service does not start again.", err=True)

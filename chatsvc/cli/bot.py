@@ -14,8 +14,6 @@ from chatsvc.cli.output import call, echo, show, to_json
 from chatsvc.cli.words import ACCOUNT, TIER, Called
 from chatsvc.domain.terminal import one_line
 
-COLUMNS = ("id", "name", "model", "active", "messages_used", "account_id")
-
 MINUTES = Called("M", click.IntRange(1, 1440))
 SWITCH = click.Choice(["on", "off"])
 
@@ -48,7 +46,7 @@ bot = group("bot")
 bot.add_command(sync)
 
 operation(bot, "bot.create", "name", *options(account=ACCOUNT), *SETTINGS, arguments=_given)
-operation(bot, "bot.list", *options(account=ACCOUNT), columns=COLUMNS, pages=True)
+operation(bot, "bot.list", *options(account=ACCOUNT), columns="id name model active messages_used account_id", pages=True)
 operation(bot, "bot.show", "bot ID")
 operation(bot, "bot.set", "bot ID", *options(name=str), *SETTINGS, *options(suggestions=["T"]), arguments=_given)
 
@@ -59,13 +57,7 @@ def export(ctx: click.Context, bot: str, as_json: bool) -> None:
     echo(to_json({"yaml": text}) if as_json else text, nl=as_json)
 
 
-@command(
-    bot,
-    "apply",
-    "bot ID",
-    click.argument("file", type=InputPath()),
-    *options(dry_run=bool, test=bool),
-)
+@command(bot, "apply", "bot ID", click.argument("file", type=InputPath()), *options(dry_run=bool, test=bool))
 def apply(ctx: click.Context, bot: str, file: InputFile, dry_run: bool, test: bool, as_json: bool) -> None:
     if dry_run and test:
         raise click.UsageError("--dry-run goes not with --test")

@@ -14,7 +14,6 @@ from chatsvc.cli.words import SET_CHANNEL, Called
 from chatsvc.domain.errors import CommandError
 from chatsvc.domain.terminal import one_line
 
-COLUMNS = ("channel", "state", "fault", "verified_at", "seen_at", "created_at", "updated_at")
 _FILES = ("token", "app_secret", "verify_token")
 
 
@@ -71,16 +70,8 @@ def _secret(file: InputFile | None) -> str | None:
     return secret
 
 
-operation(channel, "channel.list", "bot", columns=COLUMNS)
+operation(channel, "channel.list", "bot", columns="channel state fault verified_at seen_at created_at updated_at")
 operation(channel, "channel.pause", "bot", "channel CHANNEL")
 operation(channel, "channel.resume", "bot", "channel CHANNEL")
 operation(channel, "channel.remove", "bot", "channel CHANNEL", confirm="this deletes the channel with its tokens")
-
-
-@command(channel, "snippet", "bot")
-def snippet(ctx: click.Context, bot: str, as_json: bool) -> None:
-    made = call(ctx, "channel.snippet", bot=bot)
-    if as_json:
-        show(made, True)
-    else:
-        echo(one_line(made["snippet"]))
+operation(channel, "channel.snippet", "bot", prints=lambda made: echo(one_line(made["snippet"])))

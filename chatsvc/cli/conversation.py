@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import AbstractContextManager
 from itertools import chain
-from typing import IO, Any
+from typing import Any
 
 import click
 
 from chatsvc.cli import progress, transcript
 from chatsvc.cli.files import OutputFile, OutputPath
 from chatsvc.cli.operations import command, group, operation, option, options
-from chatsvc.cli.output import call, counted, echo, show, written
+from chatsvc.cli.output import call, counted, echo, pages, show, written
 from chatsvc.cli.words import ACCOUNT, BOT, CHANNEL, HANDLING, Called
 from chatsvc.domain.terminal import indented, one_line
-
-COLUMNS = ("id", "channel", "handling", "user_id", "visitor_name", "message_count", "last_message_at")
 
 
 def _print(found: dict[str, Any]) -> None:
@@ -41,7 +38,7 @@ operation(
     *options(bot=Called("ID", BOT), channel=CHANNEL),
     option("--search", "q", metavar="WORDS"),
     *options(captured=bool, handling=HANDLING, limit=(click.IntRange(1, 100000), 100)),
-    columns=COLUMNS,
+    columns="id channel handling user_id visitor_name message_count last_message_at",
     pages=True,
 )
 operation(conversation, "conversation.show", "conversation ID", *options(message_limit=(click.IntRange(1, 100000), 100)), prints=_print)
@@ -72,26 +69,16 @@ def export(ctx: click.Context, bot: str | None, form: str | None, output: Output
     form = "json" if as_json else form or {"": "jsonl", ".jsonl": "jsonl", ".csv": "csv"}.get(output.suffix.lower() if output else "")
     if form is None:
         raise click.UsageError(f"{output} ends with neither .jsonl nor .csv: say with --format what it is to be")
-    written = {"conversation": 0, "message": 0}
-    pages = _counted(_pages(ctx, bot), written)
+    counts = {"conversation": 0, "message": 0}
+    parts = _counted((page["parts"] for page in pages(ctx, "conversation.export", bot=bot)), counts)
     # Asked for before the file is opened: what is refused must not have emptied it.
-    first = next(pages)
-    with _opened(output) as file, progress.shown("exporting", prints=output is None):
-        for text in transcript.write(form, chain([first], pages)):
+    first = next(parts)
+    with written(output) as file, progress.shown("exporting", prints=output is None):
+        for text in transcript.write(form, chain([first], parts)):
             file.write(text.encode())
     if output:
-        conversations, messages = (counted(number, what, f"{what}s") for what, number in written.items())
+        conversations, messages = (counted(number, what, f"{what}s") for what, number in counts.items())
         echo(f"{conversations} with {messages} written to {one_line(output)}", err=True)
-
-
-def _pages(ctx: click.Context, bot: str | None) -> Iterator[list[dict[str, Any]]]:
-    after = None
-    while True:
-        page = call(ctx, "conversation.export", bot=bot, after=after)
-        yield page["parts"]
-        after = page["next"]
-        if after is None:
-            return
 
 
 def _counted(pages: Iterator[list[dict[str, Any]]], written: dict[str, int]) -> Iterator[list[dict[str, Any]]]:
@@ -99,13 +86,6 @@ def _counted(pages: Iterator[list[dict[str, Any]]], written: dict[str, int]) -> 
         written["conversation"] += sum(part["ends"] for part in page)
         written["message"] += sum(len(part["messages"]) for part in page)
         yield page
-
-
-def _opened(output: OutputFile | None) -> AbstractContextManager[IO[bytes]]:
-    """Open standard output, or a file that only the caller can read."""
-    if output is None:
-        return click.open_file("-", "wb")
-    return written(output)
 
 
 @command(conversation, "erase", option("--user-id", required=True, metavar="U"), *options(bot=Called("ID", BOT), account=ACCOUNT, yes=bool))

@@ -147,7 +147,6 @@ async def _talk(app: App, bot: str, key: str, say: Say) -> None:
 
 
 async def _await_webhook(deliveries: asyncio.Queue[ReceivedDelivery], say: Say) -> None:
-    """Wait for the bot's signed webhook at the demo's own receiver."""
     from chatsvc.domain.errors import CommandError
 
     try:

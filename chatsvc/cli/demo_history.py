@@ -53,7 +53,6 @@ class DemoClock:
         self.days_ago = 0
 
     def __call__(self) -> int:
-        """Return the time in milliseconds."""
         return now_ms() - self.days_ago * DAY_MS
 
 
@@ -94,7 +93,6 @@ async def teach(app: App, bot: str, language: str) -> int:
 
 
 async def _let_wait(app: App, bot: str) -> None:
-    """Let a visitor of the bot's page ask for a person."""
     from chatsvc.usecases import web_visits
 
     visits, widget = web_visits.WebVisits(app.services), await web_visits.find(app.services, bot)

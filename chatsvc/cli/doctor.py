@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
@@ -14,6 +14,7 @@ from chatsvc.cli.output import counted, echo, show
 from chatsvc.domain.errors import CommandError
 from chatsvc.domain.refusals import Refused
 from chatsvc.domain.terminal import one_line
+from chatsvc.translations import COMMAND_LINE, template
 
 if TYPE_CHECKING:
     from chatsvc.config import Config
@@ -24,9 +25,32 @@ LATE = ("chatsvc.engines.anthropic.engine", "chatsvc.engines.anthropic.sdk")
 MARKS = {"ok": "ok", "warning": "WARN", "fault": "FAULT"}
 
 
+class Words(NamedTuple):
+    """A finding in words, with its remedy for all but good ones."""
+
+    found: str
+    remedy: str | None = None
+
+
+def worded(finding: Finding) -> Words:
+    facts = {name: _shown(name, value) for name, value in finding.facts.items()}
+    free = finding.facts.get("free")
+    if isinstance(free, int):
+        facts |= {"gib": free / (1 << 30), "mib": free >> 20}
+    found = template(COMMAND_LINE, f"doctor.found_{finding.code}").format(**facts)
+    return Words(found, template(COMMAND_LINE, f"doctor.remedy_{finding.code}").format(**facts) if finding.state != "ok" else None)
+
+
+def _shown(name: str, value: object) -> object:
+    if isinstance(value, list):
+        return ("; " if name == "problems" else ", ").join(map(str, value))
+    if isinstance(value, dict):
+        return ", ".join(f"{purpose} {count}" for purpose, count in value.items())
+    return value
+
+
 @command(None, "doctor")
 def doctor(ctx: click.Context, as_json: bool) -> None:
-    from chatsvc.cli.findings import worded
     from chatsvc.doctor.examination import examine
     from chatsvc.doctor.report import FAULT
     from chatsvc.usecases import channel_secrets, stores

@@ -41,7 +41,6 @@ class _SocketConnection(http.client.HTTPConnection):
     path: str
 
     def connect(self) -> None:
-        """See HTTPConnection."""
         self.sock = socket.socket(socket.AF_UNIX)
         self.sock.settimeout(self.timeout)
         self.sock.connect(self.path)

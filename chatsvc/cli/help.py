@@ -1,4 +1,4 @@
-"""`chatsvc help`: the manual, one Markdown file for each topic."""
+"""`chatsvc help`: the manual, one Markdown file for each topic. `chatsvc completion`: the script for the shell."""
 
 from __future__ import annotations
 
@@ -40,7 +40,6 @@ class Topic(click.types.StringParamType):
     name = "topic"
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Refuse an unknown name, naming all topics."""
         known = topics()
         if value not in known:
             hint = f" (`chatsvc {value} --help` describes the command)" if value in COMMANDS else ""
@@ -48,7 +47,6 @@ class Topic(click.types.StringParamType):
         return value
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem[Any]]:
-        """Offer the topics that begin with what was typed."""
         del ctx, param
         from click.shell_completion import CompletionItem
 
@@ -74,3 +72,11 @@ def manual(topic: str | None, as_json: bool) -> None:
         click.echo_via_pager(f"{line}\n" for line in formatted(topics()[topic], width))
     else:
         click.echo(topics()[topic].encode(), nl=False)
+
+
+@command(None, "completion", click.argument("shell", type=click.Choice(["bash", "zsh", "fish"])), json=False)
+def completion(ctx: click.Context, shell: str) -> None:
+    from click.shell_completion import BashComplete, FishComplete, ZshComplete
+
+    kind = {"bash": BashComplete, "zsh": ZshComplete, "fish": FishComplete}[shell]
+    click.echo(kind(ctx.find_root().command, {}, "chatsvc", "_CHATSVC_COMPLETE").source())

@@ -19,9 +19,6 @@ from chatsvc.domain import terminal
 from chatsvc.domain.models import Bot
 from chatsvc.domain.terminal import one_line
 
-COLUMNS = ("id", "language", "question", "alt", "source")
-FILE = InputPath()
-
 knowledge = group("knowledge")
 
 
@@ -29,7 +26,7 @@ for one in (search, test, lint, unanswered, site):
     knowledge.add_command(one)
 
 
-@command(knowledge, "add", "bot", click.argument("files", nargs=-1, required=True, type=FILE), *options(dry_run=bool))
+@command(knowledge, "add", "bot", click.argument("files", nargs=-1, required=True, type=InputPath()), *options(dry_run=bool))
 def add(ctx: click.Context, bot: str, files: tuple[InputFile, ...], dry_run: bool, as_json: bool) -> None:
     if dry_run:
         _preview(ctx, bot, read_files(ctx, bot, files), as_json)
@@ -56,7 +53,9 @@ def _preview(ctx: click.Context, bot: str, files: list[dict[str, Any]], as_json:
             [*rest[1], *(group for file in added for group in file.synonyms)],
         )
         questions = [PastQuestion(**one) for one in call(ctx, "knowledge.past_questions", bot=bot)]
-        asker = _bot_of(shown)
+        # The settings on which the answers depend.
+        kept = {name: shown[name] for name in ("id", "name", "language", "timezone", "country", "ask_back")}
+        asker = Bot(**kept, account_id="", description=None, model="", active=True, messages_used=0, created_at=0, updated_at=0)
         found = knowledge_preview.changes(asker, before, after, questions, told)
     if as_json:
         show([one._asdict() for one in found], True)
@@ -68,13 +67,7 @@ def _preview(ctx: click.Context, bot: str, files: list[dict[str, Any]], as_json:
     echo(f"{counted(len(questions), 'past question', 'past questions')}: {kinds}; nothing was stored", err=True)
 
 
-def _bot_of(shown: dict[str, Any]) -> Bot:
-    """Return the settings of a bot on which its answers depend."""
-    kept = {name: shown[name] for name in ("id", "name", "language", "timezone", "country", "ask_back")}
-    return Bot(**kept, account_id="", description=None, model="", active=True, messages_used=0, created_at=0, updated_at=0)
-
-
-operation(knowledge, "knowledge.list", "bot", columns=COLUMNS)
+operation(knowledge, "knowledge.list", "bot", columns="id language question alt source")
 operation(knowledge, "knowledge.remove", "bot", "entry")
 
 
@@ -120,7 +113,7 @@ def export(ctx: click.Context, bot: str, form: str | None, output: OutputFile | 
     parts = writing.write(form, entries, synonyms)
     # Elsewhere than in a terminal every character stays as it is: `knowledge add` has to read the same entries again.
     shown = terminal.escape if output is None and sys.stdout.isatty() else str
-    with written(output) if output else click.open_file("-", "wb") as file:
+    with written(output) as file:
         for part in parts:
             file.write(shown(part).encode())
     if output:

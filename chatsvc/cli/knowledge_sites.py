@@ -14,7 +14,6 @@ from chatsvc.domain.errors import CommandError
 from chatsvc.domain.terminal import one_line
 from chatsvc.domain.websites import EVERY_DAYS, MOST_PAGES
 
-COLUMNS = ("id", "url", "state", "reason", "read_at", "changes")
 PAGES = ("url", "state", "reason", "entries")
 _EVERY_S = 0.5
 
@@ -44,7 +43,7 @@ operation(
     *options(review=(click.Choice(["on", "off"]), "on")),
     arguments=_given,
 )
-operation(site, "site.list", "bot", columns=COLUMNS)
+operation(site, "site.list", "bot", columns="id url state reason read_at changes")
 operation(site, "site.show", "site ID", prints=_print)
 
 

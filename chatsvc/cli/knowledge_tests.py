@@ -33,16 +33,11 @@ def test(ctx: click.Context, bot: str | None, file: str | None, junit: OutputFil
 
 def _of_file(file: str) -> list[dict[str, Any]]:
     """Run the tests of a bot's file in this process."""
-    from chatsvc.control.rendering.knowledge import test_outcome
-
-    return [test_outcome(one) for one in _outcomes(file)]
-
-
-def _outcomes(file: str) -> list[Any]:
     from pathlib import Path
 
     from chatsvc.cli.bot_folder import read_bot
     from chatsvc.cli.knowledge_reading import parse_knowledge
+    from chatsvc.control.rendering.knowledge import test_outcome
     from chatsvc.domain import times
     from chatsvc.domain.models import Bot
     from chatsvc.usecases import bot_tests
@@ -60,11 +55,10 @@ def _outcomes(file: str) -> list[Any]:
     (parsed,) = parse_knowledge([(read.knowledge, bot.language)])
     files = [from_file(one) for one in parsed or ()]
     index = bot_tests.index_of(bot, [entry for one in files for entry in one.entries], [group for one in files for group in one.synonyms])
-    return bot_tests.outcomes(bot, index, bot_tests.tests_of(bot), times.now_ms())
+    return [test_outcome(one) for one in bot_tests.outcomes(bot, index, bot_tests.tests_of(bot), times.now_ms())]
 
 
 def _junit(found: list[dict[str, Any]]) -> str:
-    """Write the outcomes as JUnit XML."""
     failed = sum(not one["passed"] for one in found)
     lines = ['<?xml version="1.0" encoding="UTF-8"?>', f'<testsuite name="chatsvc" tests="{len(found)}" failures="{failed}">']
     for one in found:

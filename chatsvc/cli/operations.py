@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import click
@@ -17,14 +17,12 @@ _ARGUMENTS: dict[str, Any] = {"account": ACCOUNT, "bot": BOT, "channel": SET_CHA
 
 
 def group(name: str, key: str = "") -> CatalogueGroup:
-    """Make a group of commands."""
     made = CatalogueGroup(name)
     made.key = key or name.replace("-", "_")
     return made
 
 
 def option(*names: str, **attributes: Any) -> Decorator:
-    """Make an option."""
     return click.option(*names, cls=CatalogueOption, **attributes)
 
 
@@ -82,7 +80,7 @@ def operation(
     parent: click.Group | str,
     name: str,
     *parameters: Decorator | str,
-    columns: Sequence[str] = (),
+    columns: str = "",
     pages: bool = False,
     confirm: str = "",
     arguments: Callable[[dict[str, Any]], dict[str, Any]] | None = None,
@@ -107,7 +105,7 @@ def operation(
         if prints and not as_json:
             prints(result)
         else:
-            show(shown(result) if shown and not as_json else result, as_json, columns)
+            show(shown(result) if shown and not as_json else result, as_json, columns.split())
         if told and not as_json and (sentence := told(result)):
             echo(sentence, err=True)
         if ends:

@@ -49,7 +49,6 @@ def parse(
 
 
 def _clock(now: str | None, timezone: str) -> datetime:
-    """The wall clock, naive; raises CommandError."""
     zone = times.zone(timezone)
     if zone is None:
         raise CommandError(f"{timezone!r} is no time zone; one is written like Europe/Istanbul")

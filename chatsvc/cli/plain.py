@@ -1,4 +1,4 @@
-"""Commands that are operations alone: `key`, `saved-reply`, `mail`, `request`, `appointment`, `audit` and `nodes`."""
+"""Commands that are operations alone: `key`, `operator`, `saved-reply`, `mail`, `request`, `appointment`, `audit` and `nodes`."""
 
 from __future__ import annotations
 
@@ -6,32 +6,27 @@ from typing import Any
 
 import click
 
-from chatsvc.cli.operations import group, operation, options
+from chatsvc.cli.operations import group, operation, option, options
 from chatsvc.cli.words import ACCOUNT, APPOINTMENT_STATUS, REQUEST_STATUS, Word
 from chatsvc.domain.errors import CommandError
 from chatsvc.domain.mails import SENT, STATES
-
-KEY_COLUMNS = ("id", "name", "prefix", "status", "created_at", "expires_at", "last_used_at")
 
 key = group("key")
 
 operation(
     key, "key.create", *options(account=ACCOUNT, name="LABEL", expires="TIME"), told=lambda _: "Keep the key now: it is not shown again."
 )
-operation(key, "key.list", *options(account=ACCOUNT), columns=KEY_COLUMNS, pages=True)
+operation(key, "key.list", *options(account=ACCOUNT), columns="id name prefix status created_at expires_at last_used_at", pages=True)
 operation(key, "key.revoke", "key KEY_ID")
-
 
 OF_ACCOUNT = options(account=ACCOUNT)
 
 saved_reply = group("saved-reply")
 
-operation(saved_reply, "saved_reply.list", *OF_ACCOUNT, columns=("name", "text"))
+operation(saved_reply, "saved_reply.list", *OF_ACCOUNT, columns="name text")
 operation(saved_reply, "saved_reply.set", "name", "text", *OF_ACCOUNT)
 operation(saved_reply, "saved_reply.remove", "name", *OF_ACCOUNT)
 
-
-MAIL_COLUMNS = ("id", "created_at", "kind", "causes", "recipient", "state", "attempts", "error", "status_code", "answer")
 STATE = Word("state", *STATES)
 
 
@@ -43,13 +38,14 @@ def _end(sent: dict[str, Any]) -> None:
 
 mail = group("mail")
 
-operation(mail, "mail.list", *options(status=STATE, limit=(click.IntRange(1, 10000), 20)), columns=MAIL_COLUMNS, pages=True)
+operation(
+    mail,
+    "mail.list",
+    *options(status=STATE, limit=(click.IntRange(1, 10000), 20)),
+    columns="id created_at kind causes recipient state attempts error status_code answer",
+    pages=True,
+)
 operation(mail, "mail.test", "email", ends=_end)
-
-
-REQUEST_COLUMNS = ("id", "request_type", "status", "visitor_name", "visitor_email", "visitor_phone", "message", "created_at")
-APPOINTMENT_COLUMNS = ("id", "status", "appointment_date", "appointment_time", "visitor_name", "visitor_email", "visitor_phone", "message")
-
 
 CHANGES = options(note="TEXT", assignee="EMAIL")
 
@@ -62,21 +58,61 @@ def _change(given: dict[str, Any]) -> dict[str, Any]:
 
 request = group("request")
 
-operation(request, "request.list", "bot", columns=REQUEST_COLUMNS, pages=True)
+operation(
+    request, "request.list", "bot", columns="id request_type status visitor_name visitor_email visitor_phone message created_at", pages=True
+)
 operation(request, "request.set", "request ID", *options(status=REQUEST_STATUS), *CHANGES, arguments=_change)
 
 appointment = group("appointment")
 
-operation(appointment, "appointment.list", "bot", columns=APPOINTMENT_COLUMNS, pages=True)
+operation(
+    appointment,
+    "appointment.list",
+    "bot",
+    columns="id status appointment_date appointment_time visitor_name visitor_email visitor_phone message",
+    pages=True,
+)
 operation(appointment, "appointment.set", "appointment ID", *options(status=APPOINTMENT_STATUS), *CHANGES, arguments=_change)
 
 audit = operation(
     "audit",
     "audit",
     *options(limit=(click.IntRange(1, 100000), 100), since="TIME"),
-    columns=("at", "uid", "operation", "outcome", "ids"),
+    columns="at uid operation outcome ids",
     pages=True,
     shown=lambda acts: [{**act, "ids": " ".join((f"{name} {id_}" for name, id_ in act["ids"].items()))} for act in acts],
 )
 
-nodes = operation("nodes", "node.list", columns=("id", "since", "listen", "version"))
+nodes = operation("nodes", "node.list", columns="id since listen version")
+
+ROLE = Word("role", "reader", "editor", "owner", "none")
+LANGUAGE = Word("L", "tr", "en")
+NOTICE = Word("N", "waiting", "request", "appointment", "webhook", "none")
+
+
+def _keep(made: dict[str, Any]) -> str | None:
+    return "Keep the link now: it is not shown again." if made["link"] is not None else None
+
+
+operator = group("operator")
+
+operation(operator, "operator.add", "email", *options(admin=bool, account=ACCOUNT, role=ROLE, name="NAME", language=LANGUAGE), told=_keep)
+operation(
+    operator,
+    "operator.list",
+    *options(account=ACCOUNT),
+    columns="email name admin roles set_up second_factor created_at",
+    pages=True,
+    shown=lambda found: [{**one, "roles": " ".join(f"{held['account']} {held['role']}" for held in one["roles"])} for one in found],
+)
+operation(
+    operator,
+    "operator.set",
+    "email",
+    *options(account=ACCOUNT, role=ROLE, notices=[NOTICE], name="NAME", language=LANGUAGE, timezone="ZONE"),
+    option("--admin/--no-admin", default=None),
+    arguments=lambda given: {**given, "notices": list(given["notices"]) or None},
+)
+operation(operator, "operator.link", "email", told=_keep)
+operation(operator, "operator.sessions", "email", columns="id browser address created_at last_seen_at")
+operation(operator, "operator.remove", "email")

@@ -11,11 +11,11 @@ from chatsvc.cli import progress
 from chatsvc.cli.files import InputFile, InputPath
 from chatsvc.cli.main import load_config
 from chatsvc.cli.operations import command, group, operation, option, options
-from chatsvc.cli.output import call, show
+from chatsvc.cli.output import call, pages, show
 from chatsvc.cli.words import BOT, EVENT
 from chatsvc.domain.errors import CommandError
 
-ATTEMPT_COLUMNS = ("id", "at", "event", "record_id", "success", "status_code", "error", "duration_ms", "url")
+ATTEMPT_COLUMNS = "id at event record_id success status_code error duration_ms url"
 KEEP_IT = "Keep the signing key now: it is not shown again."
 
 
@@ -62,17 +62,12 @@ operation(webhook, "webhook.attempts", "bot", *options(limit=(click.IntRange(1, 
 
 
 def _resend_failed(ctx: click.Context, bot: str, since: str) -> list[dict[str, Any]]:
-    """Send page by page, and show the progress."""
     sent: list[dict[str, Any]] = []
-    after = 0
     with progress.shown("sending again") as far:
-        while True:
-            page = call(ctx, "webhook.resend_failed", bot=bot, since=since, after=after)
+        for page in pages(ctx, "webhook.resend_failed", bot=bot, since=since):
             sent += page["attempts"]
             far("sending again: events", len(sent), len(sent) + page["left"])
-            if page["next"] is None:
-                return sent
-            after = page["next"]
+    return sent
 
 
 @command(webhook, "resend", "[attempt]", *options(bot=BOT, failed_since="TIME"))
@@ -83,7 +78,7 @@ def resend(ctx: click.Context, attempt: str | None, bot: str | None, failed_sinc
         _end([sent])
     elif attempt is None and bot is not None and failed_since is not None:
         sent = _resend_failed(ctx, bot, failed_since)
-        show(sent, as_json, ATTEMPT_COLUMNS)
+        show(sent, as_json, ATTEMPT_COLUMNS.split())
         _end(sent)
     else:
         raise click.UsageError("give an ATTEMPT, or --bot with --failed-since")

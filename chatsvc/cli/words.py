@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import click
+
+from chatsvc.domain.captures import APPOINTMENT_STATUSES, REQUEST_STATUSES
+from chatsvc.domain.models import CHANNELS, SUBSCRIPTION_STATUSES
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -32,18 +34,6 @@ class Word(click.types.StringParamType):
 
     def _offered(self, _: click.Context, incomplete: str) -> Iterable[CompletionItem[Any]]:
         return _items((word, None) for word in self._words if word.startswith(incomplete))
-
-
-class Status(Word):
-    """A status, or another word of a list; `where` names the list as module:NAME."""
-
-    def __init__(self, where: str, name: str = "status") -> None:
-        super().__init__(name)
-        self._where = where
-
-    def _offered(self, _: click.Context, incomplete: str) -> Iterable[CompletionItem[Any]]:
-        module, name = self._where.split(":")
-        return _items((word, None) for word in getattr(import_module(module), name) if word.startswith(incomplete))
 
 
 class Setting(Word):
@@ -113,9 +103,9 @@ KEY = Id("key", "key.list")
 TIER = Setting("tier", "models")
 PLAN = Setting("plan", "plans", "none")
 HANDLING = Word("handling", "waiting", "operator")
-CHANNEL = Status("chatsvc.domain.models:CHANNELS", "channel")
+CHANNEL = Word("channel", *CHANNELS)
 SET_CHANNEL = Word("channel", "web", "telegram", "whatsapp")
 EVENT = Word("event", "request.created", "appointment.created")
-SUBSCRIPTION = Status("chatsvc.domain.models:SUBSCRIPTION_STATUSES")
-REQUEST_STATUS = Status("chatsvc.domain.captures:REQUEST_STATUSES")
-APPOINTMENT_STATUS = Status("chatsvc.domain.captures:APPOINTMENT_STATUSES")
+SUBSCRIPTION = Word("status", *SUBSCRIPTION_STATUSES)
+REQUEST_STATUS = Word("status", *REQUEST_STATUSES)
+APPOINTMENT_STATUS = Word("status", *APPOINTMENT_STATUSES)

@@ -4,7 +4,6 @@ from chatsvc.config.faults import ConfigError, ConfigFault
 from chatsvc.config.load import ConfigDocument, build, load, locate, read
 from chatsvc.config.model import (
     Acme,
-    Anthropic,
     Backups,
     Config,
     Limits,
@@ -15,13 +14,10 @@ from chatsvc.config.model import (
     Secret,
     Server,
     Tls,
-    Webhooks,
-    Websites,
 )
 
 __all__ = [
     "Acme",
-    "Anthropic",
     "Backups",
     "Config",
     "ConfigDocument",
@@ -35,8 +31,6 @@ __all__ = [
     "Secret",
     "Server",
     "Tls",
-    "Webhooks",
-    "Websites",
     "build",
     "load",
     "locate",

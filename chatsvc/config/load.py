@@ -6,29 +6,19 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from chatsvc.config import notices, server, store, values
 from chatsvc.config.document import Node, parse, read_text, why
 from chatsvc.config.faults import ConfigError, ConfigFault
-from chatsvc.config.model import Anthropic, Backups, Channels, Config, Limits, Log, Metrics, Retention, TelegramNotices, Webhooks, Websites
+from chatsvc.config.model import SECTIONS, Anthropic, Channels, Config, TelegramNotices
 from chatsvc.config.section import Section, Source
 from chatsvc.config.settings import keys_of, secret, settings
 from chatsvc.domain.plans import Plan
 from chatsvc.domain.pricing import Tier
 
-DEFAULT_MODELS = (
-    Tier("offline", "knowledge"),
-    Tier(
-        "fast",
-        "anthropic",
-        "claude-haiku-5-5",
-        input_price=100_000,
-        output_price=500_000,
-        cache_write_price=125_000,
-        cache_read_price=10_000,
-    ),
-)
+_FAST_PRICES = {"input_price": 100_000, "output_price": 500_000, "cache_write_price": 125_000, "cache_read_price": 10_000}
+DEFAULT_MODELS = (Tier("offline", "knowledge"), Tier("fast", "anthropic", "claude-haiku-5-5", **_FAST_PRICES))
 DEFAULT_PLANS = (
     Plan("free", 1, messages=100, bots=1),
     Plan("starter", 1, messages=1000, bots=3),
@@ -44,7 +34,6 @@ _ROOT = (
 USUAL = "config.yaml"
 DATA_DIR = "data"
 LOW_PORTS = 1024
-T = TypeVar("T")
 
 
 class ConfigDocument(NamedTuple):
@@ -59,7 +48,6 @@ class ConfigDocument(NamedTuple):
         return Section(self.source._replace(faults=[]), self.node, "").folder("data_dir", DATA_DIR)
 
     def names_postgres(self) -> bool:
-        """Return whether the store is PostgreSQL."""
         root = Section(self.source._replace(faults=[]), self.node, "")
         return root.section("store").gives("url")
 
@@ -109,9 +97,6 @@ def build(document: ConfigDocument) -> Config:
 def _config(path: Path | None, source: Source, node: Node | None) -> Config:
     root = Section(source, node, "", *_ROOT)
 
-    def declared(kind: type[T], name: str) -> T:
-        return settings(kind, root.section(name, *keys_of(kind)))
-
     place, told = root.section("store", *store.KEYS), root.section("notices", *notices.KEYS)
     channels = root.section("channels", "telegram", "whatsapp")
     smtp, team = told.section("smtp", *notices.SMTP_KEYS), told.section("telegram", *keys_of(TelegramNotices))
@@ -122,24 +107,18 @@ def _config(path: Path | None, source: Source, node: Node | None) -> Config:
         server=server.read(root.section("server", *server.KEYS)),
         data_dir=root.folder("data_dir", DATA_DIR),
         master_key=secret(root, "master_key", values.master_key, "${CHATSVC_MASTER_KEY}"),
-        limits=declared(Limits, "limits"),
         anthropic=settings(Anthropic, anthropic),
         models=_models(root),
         plans=_plans(root),
-        webhooks=declared(Webhooks, "webhooks"),
-        website=declared(Websites, "website"),
         channels=Channels(
             telegram_api_url=channels.section("telegram", "api_url").text("api_url", values.base_url, TELEGRAM_API),
             whatsapp_graph_url=channels.section("whatsapp", "graph_url").text("graph_url", values.base_url, WHATSAPP_GRAPH),
         ),
         notices=notices.read(smtp, team),
-        backup=declared(Backups, "backup"),
-        retention=declared(Retention, "retention"),
         egress=root.text("egress", values.one_of("all", "none"), "all"),
-        log=declared(Log, "log"),
-        metrics=declared(Metrics, "metrics"),
         store=store.read(place),
         path_holds_secrets=any(section.writes_out(key) for section, key in secrets),
+        **{name: settings(kind, root.section(name, *keys_of(kind))) for name, kind in SECTIONS.items()},
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar, final
+from typing import TYPE_CHECKING, Any, TypeVar, final
 
 from chatsvc.config import values
 from chatsvc.domain.plans import Plan
@@ -41,7 +41,6 @@ class Secret:
         self._text = text
 
     def reveal(self) -> str:
-        """Return the text."""
         return self._text
 
     def __repr__(self) -> str:
@@ -232,6 +231,18 @@ class PostgresSettings:
     parameters: Mapping[str, str]
     password: Secret | None
     connections: int = DEFAULT_CONNECTIONS
+
+
+# Sections that are read and shown as they are declared.
+SECTIONS: dict[str, Any] = {
+    "limits": Limits,
+    "webhooks": Webhooks,
+    "website": Websites,
+    "backup": Backups,
+    "retention": Retention,
+    "log": Log,
+    "metrics": Metrics,
+}
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,6 @@ SMTP_PORTS = {TLS: 465, STARTTLS: 587, NONE: 25}
 
 
 def read(smtp: Section, telegram: Section) -> Notices:
-    """Read the parts of the section."""
     return Notices(_smtp(smtp), _telegram(telegram))
 
 

@@ -19,13 +19,11 @@ T = TypeVar("T")
 
 
 def keys_of(kind: Any) -> list[str]:
-    """Return the keys of the settings of a dataclass."""
     declared = [(one.metadata["key"] or one.name, one.metadata["how"]) for one in fields(kind)]
     return [key for name, how in declared for key in ((name, f"{name}_file") if how == "secret" else (name,))]
 
 
 def settings(kind: type[T], section: Section) -> T:
-    """Read the settings of a dataclass."""
     return kind(**{one.name: _setting(section, one) for one in fields(kind)})  # type: ignore[arg-type]  # a dataclass
 
 

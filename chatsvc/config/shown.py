@@ -85,7 +85,6 @@ def _place(host: str, port: int) -> str:
 
 
 def as_yaml(document: Mapping[str, Any]) -> str:
-    """Return the settings as YAML."""
     return yaml.safe_dump(dict(document), sort_keys=False, allow_unicode=True)
 
 

@@ -39,7 +39,6 @@ class _Address(NamedTuple):
 
 
 def read(section: Section) -> PostgresSettings | None:
-    """Read the section; None without a URL."""
     address = section.optional("url", _address)
     password = secret(section, "password", values.login)
     connections = section.plain("connections", values.whole(LEAST_CONNECTIONS, 1000), DEFAULT_CONNECTIONS)

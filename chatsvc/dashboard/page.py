@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Container, Iterable, Mapping, Sequence
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, TypeVar
 
 from chatsvc import translations
-from chatsvc.dashboard import catalogue, formats, navigation, reasons, responses, session_cookie, visitors
+from chatsvc.dashboard import catalogue, formats, navigation, responses, session_cookie, wording
 from chatsvc.dashboard.fields import Fields
 from chatsvc.dashboard.local_paths import local, with_query
 from chatsvc.dashboard.route import ACCOUNT_ACCESS, Access, Route
@@ -29,6 +29,7 @@ from chatsvc.usecases.services import Services
 DEFAULT_ZONE = "Europe/Istanbul"
 LOGIN_PATH, CODE_PATH, HOME_PATH, SHOWN_PATH = "/login", "/login/code", "/", "/shown"
 _SHOWN_COOKIE = "chatsvc_shown"
+T = TypeVar("T")
 
 
 class Page:
@@ -62,7 +63,6 @@ class Page:
 
     @property
     def operator(self) -> Operator:
-        """The operator who is signed in."""
         return self._known.operator
 
     @property
@@ -92,7 +92,6 @@ class Page:
         return next((one for one in self.accounts if one.id == self.account_id), None)
 
     def may_see(self, access: Access) -> bool:
-        """Report whether the operator has the access."""
         return access <= Access.SIGNED_IN or (self.role is not None and self.role >= access)
 
     def may(self, operation: str, *arguments: str) -> bool:
@@ -121,6 +120,12 @@ class Page:
             self._refused_filters = fault
             return ResultPage([], None)
 
+    def part(self, items: Sequence[T], size: int) -> ResultPage[T]:
+        """Return the part of a list that the address names by the place of its first item."""
+        after = self.query.get("after", "")
+        start = int(after) if after.isascii() and after.isdigit() and len(after) < 7 else 0
+        return ResultPage(list(items[start : start + size]), str(start + size) if start + size < len(items) else None)
+
     def _caller(self, operation: str, arguments: Mapping[str, Any]) -> Caller:
         found = administration.find(operation)
         named = not self._is_bound and any(arguments.get(kind) is not None for kind in found.records)
@@ -148,16 +153,13 @@ class Page:
         return self.route.access in ACCOUNT_ACCESS and self._fields is not None and self._fields.optional("account") is not None
 
     def close(self) -> None:
-        """Delete uploads."""
         if self._fields is not None:
             self._fields.close()
 
     def text(self, key: str, /, **values: object) -> str:
-        """Return a text of the catalogue in the page's language."""
         return catalogue.text(self.language, key, **values)
 
     def refusal(self, fault: Refused) -> str:
-        """Word a refusal in the page's language."""
         return sentence(self.language, fault)
 
     def url(self, path: str | None = None, /, **changes: object) -> str:
@@ -204,11 +206,11 @@ class Page:
             "percent": partial(formats.percent, language=language),
             "money": partial(formats.money, language=language),
             "size": partial(formats.size, language=language),
-            "reasons": partial(reasons.sentence, language),
+            "reasons": partial(wording.reasons, language),
             "date": lambda at, there=zone: formats.date(at, language, there),
             "days": partial(formats.days, language=language),
             "ago_text": self._ago,
-            "visitor": partial(visitors.label, language),
+            "visitor": partial(wording.visitor, language),
             "weekday": lambda at, there=zone: formats.weekday(at, language, there),
             "clock": lambda at, there=zone: self._zoned(formats.clock(at, there), there),
             "date_and_time": lambda at, there=zone: self._zoned(formats.date_and_time(at, language, there), there),
@@ -242,7 +244,6 @@ class Page:
 
     @property
     def menu(self) -> list[navigation.MenuLink]:
-        """The main menu."""
         return navigation.links(navigation.MENU, self.request.path, self._templates, self.may_see) if self.is_signed_in else []
 
     def bot_tabs(self, bot: str) -> list[navigation.MenuLink]:
@@ -284,7 +285,6 @@ class Page:
         return responses.redirect(path, [("Set-Cookie", session_cookie.keep(self.services.config.server.public_url, made.token))])
 
     def end_session(self, path: str) -> HttpResponse:
-        """Redirect and delete the cookie of the session."""
         return responses.redirect(local(path), [("Set-Cookie", session_cookie.drop(self.services.config.server.public_url))])
 
     async def show_once(self, secrets: Mapping[str, str], back: str, title: str | None = None) -> HttpResponse:

@@ -11,6 +11,7 @@ from chatsvc.dashboard.page import Page, is_about_form
 from chatsvc.domain.refusals import Refused
 from chatsvc.http.forms import FormLimits
 from chatsvc.http.response import HttpResponse
+from chatsvc.usecases import administration
 
 Values = Callable[[Page, Fields], Awaitable[Mapping[str, Any]]]
 
@@ -27,7 +28,6 @@ class View:
     kept: Container[str] = ()
 
     async def __call__(self, page: Page) -> HttpResponse:
-        """Answer GET."""
         return await self.show(page)
 
     async def show(self, page: Page, fields: Fields = NO_FIELDS, **more: Any) -> HttpResponse:
@@ -45,10 +45,11 @@ class View:
 class Action:
     """A form that performs an operation.
 
-    Its arguments are the parameters of the path and those that are `given`: `argument`, `argument=field`, `argument:reader` (a method of
-    Fields, else `text`), where `account` is that of the page; or a function that makes them of the fields. A refusal is shown in `view`,
-    without one on an error page. Then the browser goes `to` a path with parameters of the path, and of the result (`made`), where `done`
-    names the notice; or `then` makes the response. What cannot be undone needs `confirm`.
+    Its arguments are the parameters of the path, without records that it does not take, and those that are `given`: `argument`,
+    `argument=field`, `argument:reader` (a method of Fields, else `text`), where `account` is that of the page; or a function that makes
+    them of the fields. A refusal is shown in `view`, without one on an error page. Then the browser goes `to` a path with parameters of
+    the path, and of the result (`made`), where `done` names the notice; or `then` makes the response. What cannot be undone needs
+    `confirm`.
     """
 
     operation: str
@@ -61,12 +62,11 @@ class Action:
     limits: FormLimits | None = None
 
     async def __call__(self, page: Page) -> HttpResponse:
-        """Answer POST."""
         fields = await page.form(self.limits)
         try:
             if self.confirm and page.may(self.operation):
                 fields.require_confirmation()
-            made = await page.perform(self.operation, **{**page.params, **self._arguments(page, fields)})
+            made = await page.perform(self.operation, **self._arguments(page, fields))
         except Refused as fault:
             if self.view is None:
                 raise
@@ -74,9 +74,10 @@ class Action:
         return await self.then(page, made) if self.then else page.redirect(self.to.format(**page.params, made=made), done=self.done)
 
     def _arguments(self, page: Page, fields: Fields) -> Mapping[str, Any]:
+        records = administration.find(self.operation).records
+        found: dict[str, Any] = {name: value for name, value in page.params.items() if name in records or not administration.is_owned(name)}
         if not isinstance(self.given, str):
-            return self.given(page, fields)
-        found: dict[str, Any] = {}
+            return {**found, **self.given(page, fields)}
         for one in self.given.split():
             names, _, reader = one.partition(":")
             argument, _, field = names.partition("=")

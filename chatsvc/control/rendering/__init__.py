@@ -1,6 +1,6 @@
 """JSON of the command line: results of administrative operations as DECISIONS.md section 4 has them."""
 
-from chatsvc.control.rendering import accounts, conversations, delivery, installation, knowledge
+from chatsvc.control.rendering import conversations, delivery, installation, knowledge
 from chatsvc.control.rendering.registry import RENDERERS
 
-__all__ = ["RENDERERS", "accounts", "conversations", "delivery", "installation", "knowledge"]
+__all__ = ["RENDERERS", "conversations", "delivery", "installation", "knowledge"]

@@ -48,7 +48,6 @@ def _handling(conversation: Conversation) -> Json:
 
 @renders("conversation.reply")
 def operator_message(result: OperatorMessage) -> Json:
-    """Write a message of a person, with the conversation that it belongs to."""
     return {"conversation": conversation(result.conversation), "message": shapes.message_for_operator(result.message)}
 
 

@@ -64,7 +64,6 @@ def test_outcome(result: BotTestOutcome) -> Json:
 
 @renders("bot.sync")
 def sync_result(result: SyncResult) -> Json:
-    """Write the plan of a folder, and the tests that failed."""
     plan = [
         {
             "bot": step.bot,

@@ -16,7 +16,6 @@ from chatsvc.usecases import bot_files
 
 MOST = 12
 NO_ROW = {"name": "", "kind": KINDS[0], "choices": "", "required": "1", "ask_tr": "", "ask_en": ""}
-_CHOICES = re.compile(r"[,\n]")
 
 Row = dict[str, str]
 
@@ -54,7 +53,7 @@ def _is_named(row: Row) -> bool:
 
 def _value(row: Row) -> dict[str, Any]:
     asked = {language: text for language in profiles.LANGUAGES if (text := row[f"ask_{language}"].strip())}
-    choices = [choice.strip() for choice in _CHOICES.split(row["choices"]) if choice.strip()] if row["kind"] == "choice" else []
+    choices = [choice.strip() for choice in re.compile(r"[,\n]").split(row["choices"]) if choice.strip()] if row["kind"] == "choice" else []
     return {"name": row["name"].strip(), "kind": row["kind"], "ask": asked, "choices": choices, "required": bool(row["required"])}
 
 

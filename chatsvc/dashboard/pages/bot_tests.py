@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from chatsvc.dashboard import records
 from chatsvc.dashboard.fields import NO_FIELDS, Fields
 from chatsvc.dashboard.page import Page
 from chatsvc.dashboard.views import Action, View
-from chatsvc.domain import refusals
-from chatsvc.domain.bot_tests import reasons
+from chatsvc.domain.bot_tests import BotTestOutcome, reasons
 from chatsvc.domain.models import Bot
 from chatsvc.http.response import HttpResponse
-from chatsvc.usecases.conversation_view import ShownConversation, last_question
+from chatsvc.usecases.conversation_view import last_question
 
-_LINES = ("contains", "lacks")
 _EMPTY = {"ask": "", "language": "", "entry": "", "contains": "", "lacks": "", "decision": ""}
 
 
@@ -27,16 +26,12 @@ async def _values(page: Page, typed: Fields) -> dict[str, Any]:
 
 
 async def _answered(page: Page, bot: Bot) -> dict[str, str]:
-    """Return the test that expects a reply of the bot again. Raises `conversation_not_found` for one of another bot."""
-    conversation, message = page.query.get("conversation", ""), page.query["message"]
-    found: ShownConversation = await page.perform("conversation.view", conversation=conversation, around=message)
-    if found.conversation.chatbot_id != bot.id:
-        raise refusals.conversation_not_found(conversation=conversation)
-    at = next((at for at, one in enumerate(found.messages) if one.message.id == message and one.message.role == "assistant"), None)
+    """Return the test that expects a reply of the bot again."""
+    messages, at = await records.reply_of(page, bot, "assistant")
     if at is None:
         return _EMPTY
-    reply = found.messages[at]
-    asked = next((one.message for one in found.messages[:at][::-1] if one.message.role == "user"), None)
+    reply = messages[at]
+    asked = next((one.message for one in messages[:at][::-1] if one.message.role == "user"), None)
     ask = await page.services.offload(lambda: last_question([asked], bot.country, bot.language)) if asked else ""
     entry = next((one.question for one in reply.origins if one.question), None) if reply.decision == "answer" else None
     first_line = next(iter(reply.message.content.splitlines()), "")
@@ -46,7 +41,7 @@ async def _answered(page: Page, bot: Bot) -> dict[str, str]:
 
 def _new(_: Page, fields: Fields) -> dict[str, Any]:
     values = {name: fields.raw(name) for name in _EMPTY}
-    lines = {name: [line.strip() for line in values[name].splitlines() if line.strip()] for name in _LINES}
+    lines = {name: [line.strip() for line in values[name].splitlines() if line.strip()] for name in ("contains", "lacks")}
     return {name: value for name, value in {**values, **lines}.items() if value}
 
 
@@ -55,10 +50,10 @@ add = Action("test.add", show, _new, to="/bots/{bot}/tests", done="saved")
 remove = Action("test.remove", None, "test=id", to="/bots/{bot}/tests", done="removed")
 
 
-async def run(page: Page) -> HttpResponse:
-    """Run the tests and show their outcomes; the run is added to the latest runs."""
-    await page.form()
-    found = await page.perform("test.run", bot=page.params["bot"], keep=True)
+async def _show_outcomes(page: Page, found: list[BotTestOutcome]) -> HttpResponse:
     values = await _values(page, NO_FIELDS)
     shown = [(one, reasons(one, page.language)) for one in found]
     return page.render("bot_tests.html", **{**values, "outcomes": shown if len(shown) == len(values["tests"]) else None})
+
+
+run = Action("test.run", None, lambda _, __: {"keep": True}, then=_show_outcomes)

@@ -41,7 +41,6 @@ class Wording(NamedTuple):
 
     @property
     def current(self) -> dict[str, str]:
-        """The texts in force by language."""
         return {language: self.own.get(language) or text for language, text in self.default.texts.items()}
 
     @property
@@ -63,7 +62,6 @@ def _wordings(bot: Bot) -> list[Wording]:
 
 
 async def show(page: Page) -> HttpResponse:
-    """List the sentences by situation, or those with the words searched for."""
     bot = await page.perform("bot.show", bot=page.params["bot"])
     wanted, state = fold(page.query.get("q", "").strip()), page.query.get("status", "")
     found = [
@@ -92,7 +90,6 @@ show_one = View("bot_text.html", _one)
 
 
 async def submit(page: Page) -> HttpResponse:
-    """Reword a sentence."""
     fields = await page.form()
     bot = (await _one(page, fields))["bot"]
     try:

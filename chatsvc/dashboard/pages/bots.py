@@ -21,10 +21,8 @@ OWN = ("name", "model", "timezone", "country", "language", "fallback")  # settin
 WORDS = ("greeting", "description", "instructions")
 HOURS = tuple(f"hours_{day}" for day in opening_hours.DAYS)
 SWITCHES = ("ask_back", "hand_off")
-FILE_LIMITS = FormLimits(size=1024 * 1024, field_size=256 * 1024)
 MINUTES = ("hand_off_wait", "hand_off_return")
 GREETING = "smalltalk.greeting"
-OWNERS_PIECES = ("hand_off", "danger")
 DAYS_CLOSED = ("from", "to", "note")
 PIECES = ("general", "hours", "voice", "forms", "hand_off", "model", "danger")
 
@@ -49,7 +47,6 @@ create = Action("bot.create", show_all, _new, to="/bots/{made.id}/knowledge", do
 
 
 def values_of(bot: Bot) -> dict[str, str | list[str]]:
-    """Return the fields of the form for a bot."""
     values = {name: getattr(bot, name) or "" for name in (*OWN, *WORDS)}
     profile = profiles.load(bot.profile)
     return {
@@ -79,8 +76,8 @@ async def _values(page: Page, typed: Fields) -> dict[str, Any]:
         "closed": profile.closed,
         "forms": {kind: profile.form(kind) for kind in REQUEST_TYPES},
         "greets_in": [one for one in profiles.LANGUAGES if one != bot.language.partition("-")[0]],
-        "refused": _piece(typed) if "piece" in typed else "",
-        "pieces": [one for one in PIECES if one not in OWNERS_PIECES or page.may("bot.delete")],
+        "refused": _piece(typed) if page.route.template == "/bots/{bot}" and typed else "",
+        "pieces": [one for one in PIECES if one not in ("hand_off", "danger") or page.may("bot.delete")],
     }
 
 
@@ -118,18 +115,14 @@ deactivate = Action("bot.deactivate", to="/bots/{bot}", done="deactivated")
 delete = Action("bot.delete", show, to="/bots", done="removed", confirm=True)
 
 
-async def submit(page: Page) -> HttpResponse:
-    """Change the settings that the form has."""
-    fields = await page.form()
-    try:
-        await page.perform("bot.set", bot=page.params["bot"], **_settings(fields))
-    except Refused as fault:
-        return await show.refuse(page, fault, fields, refused=_piece(fields))
-    return page.redirect(f"{page.request.path}#{_piece(fields)}", done="saved")
+async def _lead(page: Page, _: Bot) -> HttpResponse:
+    return page.redirect(f"{page.request.path}#{_piece(await page.form())}", done="saved")
+
+
+submit = Action("bot.set", show, lambda _, fields: _settings(fields), then=_lead)
 
 
 async def export(page: Page) -> HttpResponse:
-    """Download the bot's file."""
     text = await page.perform("bot.export", bot=page.params["bot"])
     return page.download(text.encode(), "application/yaml", "bot.yaml")
 
@@ -143,7 +136,7 @@ show_file = View("bot_file.html", _file)
 
 async def apply(page: Page) -> HttpResponse:
     """Show what a bot's file would change. With `yes`, apply it."""
-    bot_id, fields = page.params["bot"], await page.form(FILE_LIMITS)
+    bot_id, fields = page.params["bot"], await page.form(FormLimits(size=1024 * 1024, field_size=256 * 1024))
     text, name = fields.raw("text"), "bot.yaml"
     try:
         for upload in fields.uploads():

@@ -9,15 +9,13 @@ from typing import Any, NamedTuple
 from chatsvc.dashboard.fields import Fields
 from chatsvc.dashboard.page import Page
 from chatsvc.dashboard.views import Action, View
-from chatsvc.domain.channels import ANY_LINK, DEFAULT_COLOR, MOST_LOGO, TELEGRAM, WEB, WHATSAPP, Channel, is_color, is_dark
-from chatsvc.domain.refusals import Refused
+from chatsvc.domain.channels import ANY_LINK, DEFAULT_COLOR, MOST_LOGO, TELEGRAM, WEB, WHATSAPP, Channel, SetChannel, is_color, is_dark
 from chatsvc.domain.targets import with_https
 from chatsvc.http.response import HttpResponse
 from chatsvc.usecases import web_visits
 from chatsvc.usecases.channels import callback_url
 from chatsvc.usecases.whatsapp_usage import WhatsAppUsage
 
-TEMPLATE = "channels.html"
 PATH = "/bots/{bot}/channels"
 
 
@@ -119,21 +117,21 @@ FORMS: Mapping[str, ChannelForm] = {
 }
 
 
-show = View(TEMPLATE, _values)
+show = View("channels.html", _values)
 
 
-async def put(page: Page) -> HttpResponse:
-    """Set a channel."""
-    fields = await page.form()
+def _given(_: Page, fields: Fields) -> dict[str, object]:
     channel = fields.text("channel")
-    settings, _ = FORMS.get(channel, FORMS[WEB]).read(fields)
-    try:
-        done = await page.perform("channel.set", bot=page.params["bot"], channel=channel, **settings)
-    except Refused as fault:
-        return await show.refuse(page, fault, fields)
-    return await show.show(page, warning=channel) if done.warning else page.redirect(page.request.path, done="saved")
+    return {"channel": channel, **FORMS.get(channel, FORMS[WEB]).read(fields)[0]}
 
 
+async def _warn(page: Page, done: SetChannel) -> HttpResponse:
+    """Show the page with a warning where the platform did not confirm the token."""
+    warning = done.channel.channel if done.warning else None
+    return await show.show(page, warning=warning) if warning else page.redirect(page.request.path, done="saved")
+
+
+put = Action("channel.set", show, _given, then=_warn)
 pause = Action("channel.pause", show, to=PATH, done="saved")
 resume = Action("channel.resume", show, to=PATH, done="saved")
 remove = Action("channel.remove", show, to=PATH, done="removed", confirm=True)

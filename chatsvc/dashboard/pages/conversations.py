@@ -16,7 +16,7 @@ from chatsvc.dashboard.page import Page
 from chatsvc.dashboard.views import Action, View
 from chatsvc.domain import shapes
 from chatsvc.domain.hand_off import BOT, WAITING
-from chatsvc.domain.models import Entry, Note
+from chatsvc.domain.models import CHANNELS, Entry, Note
 from chatsvc.domain.paging import ResultPage
 from chatsvc.domain.refusals import Refused
 from chatsvc.http.response import HTML, HttpResponse
@@ -25,12 +25,9 @@ from chatsvc.usecases import saved_replies, search
 from chatsvc.usecases.conversation_list import MOST_WAITING, ConversationRow
 from chatsvc.usecases.conversation_view import ShownConversation, ShownMessage
 
-_LIMIT = 40
 _FILTERS = ("q", "bot", "channel", "status", "after")
 log = logging.getLogger(__name__)
 
-_MOST_QUESTION = 500
-_ANSWERS = 5
 _ERROR = "conversation.error_"
 
 
@@ -40,7 +37,6 @@ def _kept(page: Page) -> dict[str, str]:
 
 
 async def _filters(page: Page) -> dict[str, Any]:
-    """Return what the template of the list needs beside the rows."""
     chosen = {name: page.query.get(name) or None for name in _FILTERS}
     captured = bool(page.query.get("captured"))
     bots = await records.bots_of(page)
@@ -51,14 +47,14 @@ async def _filters(page: Page) -> dict[str, Any]:
         "is_filtered": captured or any(value for name, value in chosen.items() if name != "after"),
         "bots": bots,
         "bot_names": [(bot.id, bot.name) for bot in bots.values()],
-        "channels": records.channels(page),
+        "channels": [(one, page.text(f"records.channel_{one}")) for one in CHANNELS],
         "complete": not chosen["q"] or await search.is_complete(page.services),
     }
 
 
 def _chosen(page: Page) -> dict[str, Any]:
     chosen: dict[str, Any] = {name: page.query.get(name) or None for name in _FILTERS}
-    return {**chosen, "captured": bool(page.query.get("captured")), "limit": _LIMIT}
+    return {**chosen, "captured": bool(page.query.get("captured")), "limit": 40}
 
 
 def _rows(page: Page, found: ResultPage[ConversationRow]) -> dict[str, Any]:
@@ -96,7 +92,6 @@ async def show(page: Page) -> HttpResponse:
 
 
 async def change(page: Page) -> HttpResponse:
-    """Change a request or an appointment of the conversation."""
     fields = await page.form()
     try:
         await records.change(page, fields)
@@ -106,7 +101,6 @@ async def change(page: Page) -> HttpResponse:
 
 
 async def export(page: Page) -> HttpResponse:
-    """Send the whole conversation as a JSON file."""
     conversation = page.params["conversation"]
     exported = await page.perform("conversation.export", conversation=conversation)
     (part,) = exported.parts
@@ -117,26 +111,12 @@ async def export(page: Page) -> HttpResponse:
     return page.download(body, "application/json; charset=utf-8", f"conversation-{part.conversation.id}.json")
 
 
-async def erase(page: Page) -> HttpResponse:
-    """Erase all that is stored of the visitor with this bot."""
-    fields = await page.form()
-    try:
-        if page.may("conversation.erase"):
-            fields.require_confirmation()
-        await page.perform("conversation.erase", user_id=fields.raw("user_id"), bot=fields.text("bot"))
-    except Refused as fault:
-        return await view.refuse(page, fault, NO_FIELDS)
-    return page.redirect("/conversations", done="removed")
-
-
 async def show_typing(page: Page) -> HttpResponse:
-    """Show the visitor that an operator is typing."""
     await page.perform("conversation.type", conversation=page.params["conversation"])
     return responses.respond(204, b"", HTML)
 
 
 def _leads(part: str = "", done: str | None = None) -> Callable[[Page, Any], Awaitable[HttpResponse]]:
-    """Lead to a part of the conversation."""
 
     async def lead(page: Page, _: Any) -> HttpResponse:
         return page.redirect(f"{_here(page)}{part}", done=done)
@@ -160,8 +140,8 @@ async def _answers(page: Page, bot: str, question: str) -> list[Entry]:
     """Search the bot's knowledge for an answer to insert."""
     if not question.strip():
         return []
-    (found,) = await page.perform("knowledge.search", bot=bot, questions=[question.strip()[:_MOST_QUESTION]])
-    return [hit.entry for hit in found.result.hits[:_ANSWERS]]
+    (found,) = await page.perform("knowledge.search", bot=bot, questions=[question.strip()[:500]])
+    return [hit.entry for hit in found.result.hits[:5]]
 
 
 @cache
@@ -269,3 +249,4 @@ reply = Action("conversation.reply", view, "text:raw yes:checked", then=_leads("
 note = Action("conversation.note", view, "text:raw", then=_leads())
 assign = Action("conversation.assign", view, "email", then=_leads(done="saved"))
 release = Action("conversation.release", view, "yes:checked", then=_leads(done="released"))
+erase = Action("conversation.erase", view, "user_id:raw bot", to="/conversations", done="removed", confirm=True)

@@ -14,7 +14,6 @@ from chatsvc.domain.refusals import Refused
 from chatsvc.http.response import HttpResponse
 from chatsvc.usecases.inbox import STATUSES
 
-_LIMIT = 20
 _FILTERS = ("q", "bot", "status", "kind", "assignee")
 
 
@@ -38,7 +37,7 @@ async def _week(page: Page) -> HttpResponse:
 
 async def _values(page: Page, typed: Fields) -> dict[str, Any]:
     chosen: dict[str, Any] = {name: page.query.get(name) or None for name in _FILTERS}
-    found = await page.listed("inbox.list", **chosen, limit=_LIMIT, after=page.query.get("after"))
+    found = await page.listed("inbox.list", **chosen, limit=20, after=page.query.get("after"))
     return {
         "items": found.items,
         "next": found.next,
@@ -61,7 +60,6 @@ async def show(page: Page) -> HttpResponse:
 
 
 async def change(page: Page) -> HttpResponse:
-    """Change a request or an appointment, and show the same list again."""
     fields = await page.form()
     try:
         await records.change(page, fields)

@@ -10,14 +10,12 @@ from chatsvc.dashboard.views import Action, View
 from chatsvc.domain.models import NewKey
 from chatsvc.http.response import HttpResponse
 
-LIMIT = 50
-
 
 async def _values(page: Page, typed: Fields) -> dict[str, Any]:
     values: dict[str, Any] = {"keys": [], "next": None, "name": typed.text("name"), "expires": typed.text("expires")}
     if page.account_id is None:
         return values
-    listed = await page.perform("key.list", account=page.account_id, limit=LIMIT, after=page.query.get("after"))
+    listed = await page.perform("key.list", account=page.account_id, limit=50, after=page.query.get("after"))
     return {**values, "keys": listed.items, "next": listed.next}
 
 

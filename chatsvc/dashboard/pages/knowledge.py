@@ -23,8 +23,6 @@ from chatsvc.usecases import knowledge
 
 SHOWN = 50  # entries of a page
 LIMITS = FormLimits(size=66 * 1024 * 1024, field_size=1024 * 1024, fields=64, timeout_s=300.0)
-ACCEPTED = ".md,.markdown,.txt,.html,.htm,.csv,.jsonl,.pdf,.docx"
-PASTED = "pasted.md"
 _MOST_NAME = 120
 ALL, WRITTEN_HERE = "*", "-"  # in the filter of sources
 TYPES = {
@@ -41,9 +39,8 @@ async def _values(page: Page, typed: Fields) -> dict[str, Any]:
     q, chosen = page.query.get("q", "").strip(), page.query.get("source", ALL)
     source = None if chosen == ALL else "" if chosen == WRITTEN_HERE else chosen
     counts, found = await page.services.offload(lambda: filtered(entries, q, source))
-    start = start_of(page)
-    following = start + SHOWN
-    groups = [(name, list(group)) for name, group in groupby(found[start:following], key=lambda one: one.source or "")]
+    part = page.part(found, SHOWN)
+    groups = [(name, list(group)) for name, group in groupby(part.items, key=lambda one: one.source or "")]
     return {
         "bot": bot,
         "groups": groups,
@@ -52,19 +49,13 @@ async def _values(page: Page, typed: Fields) -> dict[str, Any]:
         "found": len(found),
         "q": q,
         "source": source,
-        "next": str(following) if following < len(found) else None,
-        "accepted": ACCEPTED,
+        "next": part.next,
+        "accepted": ".md,.markdown,.txt,.html,.htm,.csv,.jsonl,.pdf,.docx",
         "name": typed.text("name"),
         "text": typed.raw("text"),
         "faults": [],
         "is_removable": source is not None and bool(source) and not source.startswith(("https://", "http://")),
     }
-
-
-def start_of(page: Page) -> int:
-    """Return the place of the first entry of a page of the list."""
-    after = page.query.get("after", "")
-    return int(after) if after.isascii() and after.isdigit() and len(after) < 7 else 0
 
 
 def filtered(entries: Sequence[Entry], q: str, source: str | None) -> tuple[list[tuple[str, int]], list[Entry]]:
@@ -87,7 +78,7 @@ def files_of(fields: Fields) -> list[tuple[str, bytes]]:
     files = [(one_line(one.filename)[:_MOST_NAME], one.file.read(MAX_BYTES + 1)) for one in fields.uploads()]
     text = fields.raw("text")
     if text.strip():
-        name = one_line(fields.text("name"))[:_MOST_NAME].replace("/", "-") or PASTED
+        name = one_line(fields.text("name"))[:_MOST_NAME].replace("/", "-") or "pasted.md"
         files.append((name if "." in name else f"{name}.md", text.encode()))
     return files
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from chatsvc.dashboard import records
 from chatsvc.dashboard.fields import Fields
 from chatsvc.dashboard.page import Page
 from chatsvc.dashboard.views import Action
@@ -11,13 +12,12 @@ from chatsvc.domain import refusals
 from chatsvc.domain.models import Bot, Entry
 from chatsvc.domain.refusals import Refused
 from chatsvc.http.response import HttpResponse
-from chatsvc.usecases.conversation_view import ShownConversation, last_question
+from chatsvc.usecases.conversation_view import last_question
 
 TEXTS = ("question", "alt", "answer", "language")
 
 
 def values_of(entry: Entry) -> dict[str, str]:
-    """Return the fields of the form for an entry."""
     return {"question": entry.question, "alt": "\n".join(entry.alt), "answer": entry.answer, "language": entry.language}
 
 
@@ -61,15 +61,11 @@ async def show_new(page: Page) -> HttpResponse:
 
 
 async def _answered(page: Page, bot: Bot) -> dict[str, str]:
-    """Return the question of a message and an operator's answer. Raises `conversation_not_found` for one of another bot."""
-    conversation, message = page.query.get("conversation", ""), page.query["message"]
-    found: ShownConversation = await page.perform("conversation.view", conversation=conversation, around=message)
-    if found.conversation.chatbot_id != bot.id:
-        raise refusals.conversation_not_found(conversation=conversation)
-    messages = [shown.message for shown in found.messages]
-    at = next((at for at, one in enumerate(messages) if one.id == message and one.role != "user"), None)
+    """Return the question of a message and an operator's answer."""
+    shown, at = await records.reply_of(page, bot, "assistant", "operator")
     if at is None:
         return {}
+    messages = [one.message for one in shown]
     question = await page.services.offload(lambda: last_question(messages[:at], bot.country, bot.language))
     return {"question": question, "answer": messages[at].content if messages[at].role == "operator" else ""}
 
@@ -82,7 +78,6 @@ def question_number(text: str) -> int:
 
 
 def typed(fields: Fields) -> dict[str, str]:
-    """Return the texts of the form as they were typed."""
     return {name: fields.raw(name) for name in TEXTS}
 
 
@@ -120,7 +115,6 @@ async def search_beside(page: Page) -> HttpResponse:
 
 
 async def search(page: Page) -> HttpResponse:
-    """Show which entries would answer a question."""
     bot, q = await page.perform("bot.show", bot=page.params["bot"]), page.query.get("q", "")[:500]
     found = (await page.perform("knowledge.search", bot=bot.id, questions=[q]))[0].result if q.strip() else None
     return page.render("knowledge_search.html", bot=bot, q=q, result=found)

@@ -9,14 +9,12 @@ from chatsvc.dashboard.page import Page
 from chatsvc.dashboard.views import Action, View
 from chatsvc.http.response import HttpResponse
 
-SHOWN = 50
 MOST_ENTRIES = 200  # of a change that are shown
 
 
 async def show(page: Page) -> HttpResponse:
-    """List the changes."""
     bot = await page.perform("bot.show", bot=page.params["bot"])
-    found = await page.perform("knowledge.history", bot=bot.id, limit=SHOWN, after=page.query.get("after"))
+    found = await page.perform("knowledge.history", bot=bot.id, limit=50, after=page.query.get("after"))
     return page.render("knowledge_history.html", bot=bot, changes=found.items, next=found.next)
 
 

@@ -18,7 +18,6 @@ LIMITS = FormLimits(size=8 * 1024 * 1024, field_size=64 * 1024, fields=8 * MOST_
 
 
 async def split(page: Page) -> HttpResponse:
-    """Split a text or a file, and show the pieces."""
     if not page.may("knowledge.split"):
         # Before the file is read: the operation refuses the attempt.
         await page.perform("knowledge.split", bot=page.params["bot"], file=("", b""))
@@ -68,7 +67,6 @@ def _synonyms(fields: Fields) -> list[tuple[str, ...]]:
 
 
 async def save(page: Page) -> HttpResponse:
-    """Import the kept pieces."""
     bot = await page.perform("bot.show", bot=page.params["bot"])
     fields = await page.form(LIMITS)
     typed, kept, source, entries = _typed(fields), _places(fields, "keep"), fields.text("source"), fields.all("keep_entry")

@@ -35,13 +35,11 @@ view = View("knowledge_preview.html", _values)
 
 
 async def show(page: Page) -> HttpResponse:
-    """Show a preview or a check with its progress or its results."""
     values = await _values(page, NO_FIELDS)
     return page.render("knowledge_check.html" if values["preview"].kind == "lint" else view.template, **values)
 
 
 async def save(page: Page) -> HttpResponse:
-    """Add the files of a preview."""
     bot_id, fields = page.params["bot"], await page.form()
     found = await page.perform("knowledge.preview_show", bot=bot_id, preview=fields.text("preview"))
     try:

@@ -46,7 +46,6 @@ async def show(page: Page) -> HttpResponse:
 
 
 async def show_logout(page: Page) -> HttpResponse:
-    """Show the button that signs out."""
     return page.render("logout.html") if page.signed_in else page.redirect("/login")
 
 

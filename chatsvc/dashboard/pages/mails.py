@@ -10,12 +10,10 @@ from chatsvc.dashboard.views import Action, View
 from chatsvc.domain.mails import SENT, STATES, Mail
 from chatsvc.http.response import HttpResponse
 
-LIMIT = 50
-
 
 async def _values(page: Page, typed: Fields) -> dict[str, Any]:
     status = page.query.get("status") if page.query.get("status") in STATES else None
-    listed = await page.perform("mail.list", status=status, limit=LIMIT, after=page.query.get("after"))
+    listed = await page.perform("mail.list", status=status, limit=50, after=page.query.get("after"))
     return {
         "mails": listed.items,
         "next": listed.next,

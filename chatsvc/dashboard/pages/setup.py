@@ -13,13 +13,11 @@ from chatsvc.usecases import sessions
 
 
 async def show(page: Page) -> HttpResponse:
-    """Show the form for the operator of the link."""
     found = await sessions.operator_of_link(page.services, page.params["token"])
     return page.render("setup.html", **_values(page, *found)) if found else page.fail(404)
 
 
 async def submit(page: Page) -> HttpResponse:
-    """Choose the password and begin a session."""
     found = await sessions.operator_of_link(page.services, page.params["token"])
     if found is None:
         return page.fail(404)

@@ -6,7 +6,6 @@ from typing import Any
 
 from chatsvc.dashboard.fields import Fields
 from chatsvc.dashboard.page import Page
-from chatsvc.dashboard.pages.knowledge import start_of
 from chatsvc.dashboard.views import Action, View
 from chatsvc.domain import refusals
 from chatsvc.domain.websites import EVERY_DAYS, MOST_PAGES
@@ -35,39 +34,25 @@ add = Action("site.add", show_all, _new, to="/bots/{bot}/knowledge/sites/{made.i
 
 
 async def show(page: Page) -> HttpResponse:
-    """Show a website with its progress, its draft and its pages."""
     found: ShownSite = await page.perform("site.show", site=page.params["site"])
     if found.bot.id != page.params["bot"]:
         raise refusals.site_not_found(site=found.site.id)
-    start = start_of(page)
-    following = start + SHOWN
+    part = page.part(found.pages, SHOWN)
     return page.render(
         "site.html",
         bot=found.bot,
         shown=found,
         site=found.site,
-        pages=found.pages[start:following],
+        pages=part.items,
         entries=sum(one.entries for one in found.pages),
         answering=sum(one.entries > 0 for one in found.pages),
-        next=str(following) if following < len(found.pages) else None,
+        next=part.next,
     )
 
 
-async def act(page: Page) -> HttpResponse:
-    """Read again, apply or discard the draft, or remove a website."""
-    fields = await page.form()
-    action = page.request.path.rsplit("/", 1)[-1]
-    if action == "remove":
-        fields.require_confirmation()
-    found = await page.perform(f"site.{action}", site=page.params["site"])
-    place = f"/bots/{found.bot_id}/knowledge/sites"
-    if action == "remove":
-        return page.redirect(place, done="removed")
-    return page.redirect(f"{place}/{found.id}", done="saved" if action == "apply" else None)
-
-
-async def preview(page: Page) -> HttpResponse:
-    """Ask the past questions before and after the draft."""
-    await page.form()
-    made = await page.perform("site.preview", site=page.params["site"])
-    return page.redirect(f"/bots/{made.bot_id}/knowledge/previews/{made.id}")
+_ONE = "/bots/{made.bot_id}/knowledge/sites/{made.id}"
+sync = Action("site.sync", to=_ONE)
+apply = Action("site.apply", to=_ONE, done="saved")
+discard = Action("site.discard", to=_ONE)
+remove = Action("site.remove", to="/bots/{made.bot_id}/knowledge/sites", done="removed", confirm=True)
+preview = Action("site.preview", to="/bots/{made.bot_id}/knowledge/previews/{made.id}")

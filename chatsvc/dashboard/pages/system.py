@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from chatsvc.dashboard import findings
+from chatsvc.dashboard import wording
 from chatsvc.dashboard.fields import Fields
 from chatsvc.dashboard.page import Page
 from chatsvc.dashboard.views import Action, View
 from chatsvc.http.response import HttpResponse
 from chatsvc.usecases.doctor import Examination
 
-BINARY = "application/octet-stream"
 DOWNLOAD_S = 4 * 3600.0  # for the largest backup over a slow line
 
 
 async def _values(page: Page, _: Fields) -> dict[str, Any]:
     examination: Examination | None = await page.perform("doctor.show")
-    found = [findings.worded(page.language, one) for one in examination.findings] if examination else []
+    found = [wording.finding(page.language, one) for one in examination.findings] if examination else []
     egress = await page.perform("egress.show")
     return {
         "system": await page.perform("system.show"),
@@ -44,9 +43,8 @@ back_up = Action(
 
 
 async def download(page: Page) -> HttpResponse:
-    """Send a backup piece by piece."""
     stream = await page.perform("backup.read", backup=page.params["backup"])
-    response = page.download(stream.pieces, BINARY, stream.backup.name)
+    response = page.download(stream.pieces, "application/octet-stream", stream.backup.name)
     response.timeout_s = DOWNLOAD_S
     return response
 

@@ -32,7 +32,6 @@ _STEPS = {
 
 
 async def show(page: Page) -> HttpResponse:
-    """Show the day's work."""
     if page.account_id is None:
         return page.render("today.html", today=None, waiting=None, faults=[])
     today: Today = await page.perform("today", account=page.account_id)

@@ -40,11 +40,10 @@ async def _choose_entry(page: Page, question: int) -> HttpResponse:
     bot = await page.perform("bot.show", bot=page.params["bot"])
     (group,) = (await page.perform("unanswered.list", bot=bot.id, question=question)).items
     entries = await page.perform("knowledge.list", bot=bot.id)
-    q, start = page.query.get("q", "").strip(), knowledge.start_of(page)
+    q = page.query.get("q", "").strip()
     _, found = await page.services.offload(lambda: knowledge.filtered(entries, q, None))
-    following = start + knowledge.SHOWN
-    values = {"bot": bot, "group": group, "entries": found[start:following], "q": q}
-    return page.render("unanswered_entry.html", **values, next=str(following) if following < len(found) else None)
+    part = page.part(found, knowledge.SHOWN)
+    return page.render("unanswered_entry.html", bot=bot, group=group, entries=part.items, q=q, next=part.next)
 
 
 def _number(_: Page, fields: Fields) -> dict[str, Any]:
@@ -52,7 +51,6 @@ def _number(_: Page, fields: Fields) -> dict[str, Any]:
 
 
 def _forgotten(_: Page, fields: Fields) -> dict[str, Any]:
-    """Return one group, or all questions."""
     return {"question": question_number(fields.text("id")) if fields.text("id") else None}
 
 

@@ -18,10 +18,8 @@ from chatsvc.domain.spreadsheets import row
 from chatsvc.http.response import HttpResponse
 from chatsvc.usecases.quality import QualityReport
 
-PERIODS = (7, 30, 90)
 DEFAULT_DAYS = 30
 CSV = "text/csv; charset=utf-8"
-_UNFINISHED = ' class="unfinished"'
 MESSAGES, RECORDS = ("answered", "unanswered", "handed_over"), ("requests", "appointments")
 
 
@@ -56,7 +54,6 @@ def _days(page: Page) -> int:
 
 
 async def show(page: Page) -> HttpResponse:
-    """Show the work of bots in a period and before, and the usage for the bill."""
     days = _days(page)
     if page.account_id is None:
         return page.render("usage.html", report=None)
@@ -81,7 +78,7 @@ async def show(page: Page) -> HttpResponse:
         chosen=chosen,
         summary=summary,
         days=days,
-        periods=PERIODS,
+        periods=(7, 30, 90),
         billed=[(_day_cell(page, day), _billed(page, one)) for day, one in summary.by_day],
         plots=[_bars(page, summary, key) for key in ("messages", *(["cost"] if summary.cost_micro_usd else []))],
         by_bot=_most_first(page, by_bot.items()),
@@ -160,7 +157,6 @@ def _row(numbers: Sequence[str]) -> str:
 
 
 def _bars(page: Page, summary: UsageSummary, key: str) -> Plot:
-    """Draw messages or cost by day."""
     rows = [(usage.cost_micro_usd if key == "cost" else usage.messages) for _, usage in summary.by_day]
     write = formats.money if key == "cost" else formats.number
     texts = [
@@ -193,7 +189,8 @@ def _drawn(chart: charts.Chart | charts.StackedChart) -> str:
         ]
     else:
         bars = [
-            f"<g{_UNFINISHED if bar.unfinished else ''}><title>{escape(bar.text)}</title>"
+            ('<g class="unfinished">' if bar.unfinished else "<g>")
+            + f"<title>{escape(bar.text)}</title>"
             + "".join(f'<path class="{chart.names[place]}" d="{outline}"/>' for place, outline in bar.parts)
             + "</g>"
             for bar in chart.stacks
@@ -203,7 +200,6 @@ def _drawn(chart: charts.Chart | charts.StackedChart) -> str:
 
 
 async def download(page: Page) -> HttpResponse:
-    """Send the counts by day and bot as a CSV file."""
     if page.account_id is None:
         return page.redirect("/usage")
     chosen = page.query.get("bot") or None

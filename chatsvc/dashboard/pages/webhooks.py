@@ -12,13 +12,11 @@ from chatsvc.dashboard.views import Action, View
 from chatsvc.domain.plans import with_webhooks
 from chatsvc.domain.refusals import Refused
 from chatsvc.domain.times import DAY_MS, without_fraction
-from chatsvc.domain.webhooks import STATUSES, SUBSCRIBED, TEST, AttemptDetail, WebhookSettings
+from chatsvc.domain.webhooks import STATUSES, SUBSCRIBED, TEST, AttemptDetail, ResentPage, WebhookSettings
 from chatsvc.http.response import HttpResponse
 
-RECENT = 5
 PATH_OF_BOT = "/bots/{bot}/webhook"
 PATH = "/webhooks"
-LIMIT = 50
 RESENT = 20  # events sent again by one form, since its page waits for their answers
 EVENTS = (*SUBSCRIBED, TEST)
 
@@ -36,7 +34,7 @@ async def _target(page: Page, typed: Fields) -> dict[str, Any]:
         shown = {"url": typed.text("url"), "events": typed.all("event"), "pull": typed.checked("pull")}
     elif webhook:
         shown = {"url": webhook.url or "", "events": webhook.events, "pull": webhook.url is None}
-    recent = (await page.perform("webhook.attempts", bot=bot.id, limit=RECENT)).items
+    recent = (await page.perform("webhook.attempts", bot=bot.id, limit=5)).items
     has_plan = (page.account.plan if page.account else None) in with_webhooks(page.services.config.plans)
     return {"bot": bot, "webhook": webhook, "recent": recent, "events": SUBSCRIBED, "has_plan": has_plan, "typed": shown}
 
@@ -46,7 +44,6 @@ def _given(_: Page, fields: Fields) -> dict[str, Any]:
 
 
 async def _show_key(page: Page, made: WebhookSettings) -> HttpResponse:
-    """Show a new signing key once."""
     if not made.signing_key:
         return page.redirect(page.request.path, done="saved")
     title = page.text("webhook.signing_key")
@@ -75,7 +72,7 @@ async def _values(page: Page, typed: Fields) -> dict[str, Any]:
         "event": query.get("event") if query.get("event") in EVENTS else None,
     }
     given = {name: value for name, value in chosen.items() if value}
-    listed = await page.perform("webhook.attempts", **given, limit=LIMIT, after=query.get("after"))
+    listed = await page.perform("webhook.attempts", **given, limit=50, after=query.get("after"))
     return values | {"attempts": listed.items, "next": listed.next, "chosen": chosen}
 
 
@@ -97,14 +94,16 @@ detail = View("attempt.html", _detail)
 resend = Action("webhook.resend", detail, to="/webhooks/{made.id}", done="resent")
 
 
-async def resend_failed(page: Page) -> HttpResponse:
-    """Send some of the events again whose latest attempt failed. The next page offers the rest."""
-    fields = await page.form()
-    bot, since = fields.optional("bot"), fields.text("failed_since")
+def _failed(_: Page, fields: Fields) -> dict[str, Any]:
     behind = max(0, fields.number("behind") or 0)
-    try:
-        made = await page.perform("webhook.resend_failed", **({"bot": bot} if bot else {}), since=since, after=behind, limit=RESENT)
-    except Refused as fault:
-        return await show.refuse(page, fault, fields)
-    where = {"bot": bot, "resent": len(made.attempts), "left": made.left, "since": since, "behind": made.next}
-    return page.redirect(page.url(PATH, **where))
+    return {"bot": fields.optional("bot"), "since": fields.text("failed_since"), "after": behind, "limit": RESENT}
+
+
+async def _offer_rest(page: Page, made: ResentPage) -> HttpResponse:
+    """Lead to the list, which offers to send the rest."""
+    fields = await page.form()
+    where = {"resent": len(made.attempts), "left": made.left, "since": fields.text("failed_since"), "behind": made.next}
+    return page.redirect(page.url(PATH, bot=fields.optional("bot"), **where))
+
+
+resend_failed = Action("webhook.resend_failed", show, _failed, then=_offer_rest)
