@@ -45,7 +45,7 @@ COMMANDS = {
     "config": ("chatsvc.cli.shown:config", "Show the configuration in force."),
     "nodes": ("chatsvc.cli.plain:nodes", "List the processes of this service."),
     "doctor": ("chatsvc.cli.doctor:doctor", "List the faults of this installation with their remedies."),
-    "healthcheck": ("chatsvc.cli.healthcheck:healthcheck", "Check whether the service is ready."),
+    "healthcheck": ("chatsvc.cli.doctor:healthcheck", "Check whether the service is ready."),
     "licenses": ("chatsvc.cli.shown:licenses", "List third-party software with its licences."),
     "audit": ("chatsvc.cli.plain:audit", "List administrative acts."),
     "usage": ("chatsvc.cli.shown:usage", "Show messages, tokens and cost of an account."),

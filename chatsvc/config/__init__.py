@@ -2,19 +2,7 @@
 
 from chatsvc.config.faults import ConfigError, ConfigFault
 from chatsvc.config.load import ConfigDocument, build, load, locate, read
-from chatsvc.config.model import (
-    Acme,
-    Backups,
-    Config,
-    Limits,
-    Log,
-    Metrics,
-    PostgresSettings,
-    Retention,
-    Secret,
-    Server,
-    Tls,
-)
+from chatsvc.config.model import Acme, Backups, Config, Limits, Log, Metrics, PostgresSettings, Retention, Secret, Server, Tls
 
 __all__ = [
     "Acme",

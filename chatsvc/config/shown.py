@@ -31,8 +31,7 @@ def as_document(config: Config) -> dict[str, Any]:
         "engines": {"anthropic": _fields(config.anthropic)},
         "models": {name: _tier(tier) for name, tier in config.models.items()},
         "plans": {name: dict(list(plan._asdict().items())[1:]) for name, plan in config.plans.items()},
-        "webhooks": _fields(config.webhooks),
-        "website": _fields(config.website),
+        **{name: _fields(getattr(config, name)) for name in ("webhooks", "website")},
         "channels": {
             "telegram": {"api_url": config.channels.telegram_api_url},
             "whatsapp": {"graph_url": config.channels.whatsapp_graph_url},

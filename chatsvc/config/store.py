@@ -28,9 +28,12 @@ _PORT = "5432"
 
 def settings(url: str, password: str) -> PostgresSettings:
     """Make settings of an address and a password, which may be empty; raises ValueError. Files are named from the working directory."""
-    address = _address(url)
-    files = {name: str(Path(value).absolute()) for name, value in address.parameters.items() if name in _FILES}
-    return PostgresSettings(address.url, MappingProxyType({**address.parameters, **files}), Secret(password) if password else None)
+    return _made(_address(url), Path.cwd(), Secret(password) if password else None)
+
+
+def _made(address: _Address, folder: Path, password: Secret | None, connections: int = DEFAULT_CONNECTIONS) -> PostgresSettings:
+    files = {name: str(folder / value) for name, value in address.parameters.items() if name in _FILES}
+    return PostgresSettings(address.url, MappingProxyType({**address.parameters, **files}), password, connections)
 
 
 class _Address(NamedTuple):
@@ -46,11 +49,7 @@ def read(section: Section) -> PostgresSettings | None:
         for key in ("password", "password_file"):
             if section.gives(key):
                 section.refuse("expected url beside it: the address of the database", key)
-    if address is None:
-        return None
-    folder = section.source.folder
-    files = {name: str(folder / Path(value)) for name, value in address.parameters.items() if name in _FILES}
-    return PostgresSettings(address.url, MappingProxyType({**address.parameters, **files}), password, connections)
+    return _made(address, section.source.folder, password, connections) if address else None
 
 
 def _address(text: str) -> _Address:

@@ -61,7 +61,7 @@ async def values(page: Page, typed: Fields = NO_FIELDS) -> dict[str, Any]:
 
 
 async def reply_of(page: Page, bot: Bot, *roles: str) -> tuple[Sequence[ShownMessage], int | None]:
-    """Return messages of the conversation that the address names, and the place of the reply among them, of one of the roles.
+    """Find the reply that the address names, of one of the roles. Returns messages of its conversation, and its place among them.
 
     Raises `conversation_not_found` for a conversation of another bot.
     """

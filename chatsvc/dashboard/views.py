@@ -9,7 +9,6 @@ from typing import Any
 from chatsvc.dashboard.fields import NO_FIELDS, Fields
 from chatsvc.dashboard.page import Page, is_about_form
 from chatsvc.domain.refusals import Refused
-from chatsvc.http.forms import FormLimits
 from chatsvc.http.response import HttpResponse
 from chatsvc.usecases import administration
 
@@ -59,10 +58,9 @@ class Action:
     done: str | None = None
     then: Callable[[Page, Any], Awaitable[HttpResponse]] | None = None
     confirm: bool = False
-    limits: FormLimits | None = None
 
     async def __call__(self, page: Page) -> HttpResponse:
-        fields = await page.form(self.limits)
+        fields = await page.form()
         try:
             if self.confirm and page.may(self.operation):
                 fields.require_confirmation()

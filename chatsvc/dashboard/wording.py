@@ -25,38 +25,30 @@ def sentence(language: str, refusal: Refused) -> str:
     return catalogue.text(language, key, **_shown(language, refusal.facts))
 
 
-# Fields of forms by the refusals that do not name one.
-_FIELDS = {
-    "timezone_unknown": "timezone",
-    "country_unknown": "country",
-    "language_invalid": "language",
-    "operator_language_unknown": "language",
-    "tier_unknown": "model",
-    "plan_unknown": "plan",
-    "status_unknown": "status",
-    "email_invalid": "email",
-    "operator_exists": "email",
-    "role_missing": "role",
-    "role_unknown": "role",
-    "password_too_short": "password",
-    "password_too_long": "password",
-    "password_common": "password",
-    "password_is_email": "password",
-    "password_wrong": "current",
-    "code_wrong": "code",
-    "time_invalid": "expires",
-    "time_passed": "expires",
-    "target_refused": "url",
-    "events_missing": "event",
-    "site_invalid": "site",
-    "too_many_sites": "site",
-    "color_invalid": "color",
-    "logo_invalid": "logo",
-    "web_address_invalid": "privacy_url",
-    "phone_number_id_invalid": "phone_number_id",
-    "token_invalid": "token",
-    "token_refused": "token",
+# Fields of forms, each with the refusals about it that do not name one.
+_REFUSALS = {
+    "timezone": "timezone_unknown",
+    "country": "country_unknown",
+    "language": "language_invalid operator_language_unknown",
+    "model": "tier_unknown",
+    "plan": "plan_unknown",
+    "status": "status_unknown",
+    "email": "email_invalid operator_exists",
+    "role": "role_missing role_unknown",
+    "password": "password_too_short password_too_long password_common password_is_email",
+    "current": "password_wrong",
+    "code": "code_wrong",
+    "expires": "time_invalid time_passed",
+    "url": "target_refused",
+    "event": "events_missing",
+    "site": "site_invalid too_many_sites",
+    "color": "color_invalid",
+    "logo": "logo_invalid",
+    "privacy_url": "web_address_invalid",
+    "phone_number_id": "phone_number_id_invalid",
+    "token": "token_invalid token_refused",
 }
+_FIELDS = {code: field for field, codes in _REFUSALS.items() for code in codes.split()}
 # Fields that forms name otherwise than the operations.
 _NAMES = {"message_credits": "credits", "closed": "from", "suggestions": "suggestion"}
 

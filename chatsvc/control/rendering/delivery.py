@@ -53,13 +53,8 @@ def quality(result: QualityReport) -> Json:
 
 @renders("usage.whatsapp")
 def whatsapp_usage(result: WhatsAppUsage) -> Json:
-    return {
-        "bot": result.bot_id,
-        "month": result.month,
-        "sent": result.sent,
-        "beyond_free": result.beyond,
-        "monthly_limit": result.limit,
-    }
+    about = {"bot": result.bot_id, "month": result.month, "sent": result.sent}
+    return {**about, "beyond_free": result.beyond, "monthly_limit": result.limit}
 
 
 @renders("mail.list", "mail.test")

@@ -149,17 +149,9 @@ def store_copied(result: list[TableDigest]) -> list[Json]:
 def audit_record(result: AuditRecord) -> Json:
     """Write a record of the audit log. `uid` is that of a local user, else null."""
     actor = result.actor
-    return {
-        "at": times.with_millis(result.at),
-        "uid": int(actor.id) if actor.kind == "user" else None,
-        "actor": actor._asdict(),
-        "via": result.via,
-        "operation": result.operation,
-        "account": result.account_id,
-        "ids": dict(result.ids),
-        "outcome": result.outcome,
-        "times": result.times,
-    }
+    who = {"uid": int(actor.id) if actor.kind == "user" else None, "actor": actor._asdict(), **fields(result, "via", "operation")}
+    concerned = {"account": result.account_id, "ids": dict(result.ids)}
+    return {"at": times.with_millis(result.at), **who, **concerned, **fields(result, "outcome", "times")}
 
 
 @renders("egress.show")

@@ -1,4 +1,4 @@
-"""Tests of a bot: list, add by hand or from a conversation, remove, run; the latest runs."""
+"""Tests of a bot: list, add by hand or from a conversation, remove, run. A conversation on trial, of which nothing is stored."""
 
 from __future__ import annotations
 
@@ -57,3 +57,13 @@ async def _show_outcomes(page: Page, found: list[BotTestOutcome]) -> HttpRespons
 
 
 run = Action("test.run", None, lambda _, __: {"keep": True}, then=_show_outcomes)
+
+
+async def _trial(page: Page, typed: Fields) -> dict[str, Any]:
+    bot = await page.perform("bot.show", bot=page.params["bot"])
+    trial = await page.perform("bot.try", bot=bot.id, trial=typed.optional("trial") or page.query.get("trial"))
+    return {"bot": bot, "trial": trial, "text": typed.raw("text")}
+
+
+show_trial = View("try_bot.html", _trial)
+say = Action("bot.try", show_trial, "text:raw trial:optional", to="/bots/{bot}/try?trial={made.id}#last")

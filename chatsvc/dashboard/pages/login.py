@@ -1,4 +1,4 @@
-"""Sign in with e-mail address and password; the second step with a code; sign out."""
+"""Sign in with e-mail address and password; the second step with a code; sign out. Set-up link, on which the password is chosen."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ from typing import Any
 
 from chatsvc.dashboard.fields import Fields
 from chatsvc.dashboard.local_paths import local
-from chatsvc.dashboard.page import Page
+from chatsvc.dashboard.page import HOME_PATH, Page
 from chatsvc.dashboard.views import Action, View
-from chatsvc.domain.operators import NewSession
+from chatsvc.domain import passwords
+from chatsvc.domain.operators import NewSession, Operator
 from chatsvc.domain.refusals import Refused
 from chatsvc.http.response import HttpResponse
-from chatsvc.usecases import operators
+from chatsvc.usecases import operators, sessions
 
 
 async def _values(page: Page, typed: Fields) -> dict[str, Any]:
@@ -57,3 +58,36 @@ async def sign_out(page: Page) -> HttpResponse:
         if fault.code != "session_needed":
             raise
     return page.end_session("/login")
+
+
+async def show_setup(page: Page) -> HttpResponse:
+    """Show the form for the operator of a set-up link. A used, expired or wrong one is one and the same 404."""
+    found = await sessions.operator_of_link(page.services, page.params["token"])
+    return page.render("setup.html", **_setup_values(page, *found)) if found else page.fail(404)
+
+
+async def set_up(page: Page) -> HttpResponse:
+    found = await sessions.operator_of_link(page.services, page.params["token"])
+    if found is None:
+        return page.fail(404)
+    fields = await page.form()
+    try:
+        made = await page.perform(
+            "password.set",
+            token=page.params["token"],
+            password=fields.raw("password"),
+            name=fields.text("name"),
+            browser=page.request.headers.get("User-Agent", ""),
+            address=page.request.client_address,
+        )
+    except Refused as fault:
+        if fault.code == "link_invalid":
+            return page.fail(404)
+        return page.refused("setup.html", fault, **_setup_values(page, *found, fields.text("name")))
+    return page.start_session(made, HOME_PATH)
+
+
+def _setup_values(page: Page, operator: Operator, expires_at: int, typed: str | None = None) -> dict[str, Any]:
+    page.timezone = operator.timezone or page.timezone
+    shown = {"email": operator.email, "expires_at": expires_at, "name": operator.name if typed is None else typed}
+    return {"path": page.request.path, "least": passwords.LEAST, "most": passwords.MOST, **shown}

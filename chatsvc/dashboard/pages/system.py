@@ -1,4 +1,4 @@
-"""System pages for the administrator: examination, backups, outbound connections, metrics, version, licences."""
+"""System pages for the administrator: examination, backups, outbound connections, metrics, version, licences; mails, and a test."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from chatsvc.dashboard import wording
 from chatsvc.dashboard.fields import Fields
 from chatsvc.dashboard.page import Page
 from chatsvc.dashboard.views import Action, View
+from chatsvc.domain.mails import SENT, STATES, Mail
 from chatsvc.http.response import HttpResponse
 from chatsvc.usecases.doctor import Examination
 
@@ -54,3 +55,26 @@ async def _licenses(page: Page, _: Fields) -> dict[str, Any]:
 
 
 licenses = View("licenses.html", _licenses)
+
+
+async def _mails(page: Page, typed: Fields) -> dict[str, Any]:
+    status = page.query.get("status") if page.query.get("status") in STATES else None
+    listed = await page.perform("mail.list", status=status, limit=50, after=page.query.get("after"))
+    return {
+        "mails": listed.items,
+        "next": listed.next,
+        "states": STATES,
+        "chosen": status,
+        "smtp": page.services.config.notices.smtp,
+        "email": typed.text("email") if "email" in typed else page.operator.email,
+        "sent": None,
+    }
+
+
+async def _show_outcome(page: Page, sent: Mail) -> HttpResponse:
+    """Show the server's answer where the mail was not sent."""
+    return page.redirect("/system/mails", done="sent") if sent.state == SENT else await show_mails.show(page, await page.form(), sent=sent)
+
+
+show_mails = View("mails.html", _mails)
+test_mail = Action("mail.test", show_mails, "email", then=_show_outcome)

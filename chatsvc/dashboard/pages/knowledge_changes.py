@@ -1,4 +1,4 @@
-"""Preview of a change to knowledge. Progress, the past questions whose answers change, save; and the check for weak entries."""
+"""Changes to a bot's knowledge: those made, to take back; a preview with the past questions that get another answer; the check."""
 
 from __future__ import annotations
 
@@ -12,7 +12,26 @@ from chatsvc.domain.bot_tests import reasons
 from chatsvc.domain.refusals import Refused
 from chatsvc.http.response import HttpResponse
 
+MOST_ENTRIES = 200  # of a change that are shown
 KINDS = ("lost", "changed", "gained")
+
+
+async def show_history(page: Page) -> HttpResponse:
+    bot = await page.perform("bot.show", bot=page.params["bot"])
+    found = await page.perform("knowledge.history", bot=bot.id, limit=50, after=page.query.get("after"))
+    return page.render("knowledge_history.html", bot=bot, changes=found.items, next=found.next)
+
+
+async def _change(page: Page, _: Fields) -> dict[str, Any]:
+    bot = await page.perform("bot.show", bot=page.params["bot"])
+    found = await page.perform("knowledge.show_change", bot=bot.id, change=page.params["change"])
+    before, after = ({one.id: one for one in entries} for entries in (found.before, found.after))
+    pairs = [(before.get(entry_id), after.get(entry_id)) for entry_id in {**before, **after}]
+    return {"bot": bot, "change": found.change, "pairs": pairs[:MOST_ENTRIES], "others": max(0, len(pairs) - MOST_ENTRIES)}
+
+
+show_change = View("knowledge_change.html", _change)
+undo = Action("knowledge.undo", show_change, to="/bots/{bot}/knowledge/history", done="undone")
 
 
 async def _values(page: Page, _: Fields) -> dict[str, Any]:
