@@ -18,9 +18,9 @@ import click
 import pytest
 
 import chatsvc
+from chatsvc.cli.catalogue import CatalogueCommand
 from chatsvc.cli.main import COMMANDS
 from chatsvc.cli.main import chatsvc as chatsvc_command
-from chatsvc.cli.operations import OperationCommand
 from chatsvc.control.rendering import RENDERERS
 from chatsvc.domain.refusals import Refused
 from chatsvc.usecases.administration import OPERATIONS, find
@@ -396,7 +396,7 @@ def test_docstrings_begin_with_a_short_sentence_that_is_no_riddle() -> None:
     assert [place for place, text in texts if len(re.split(r"(?<=[.!?:])\s|\n\n", text)[0].split()) > MOST_WORDS] == []
 
 
-PACKAGED = {("completion.py", "click.echo"), ("help.py", "click.echo"), ("help.py", "click.echo_via_pager")}
+PACKAGED = {("help.py", "click.echo"), ("help.py", "click.echo_via_pager")}
 
 
 def test_commands_print_through_the_one_function_that_escapes() -> None:
@@ -486,13 +486,13 @@ def operations_called() -> Iterator[tuple[str, set[str]]]:
         for node in ast.walk(tree(path)):
             if (
                 isinstance(node, ast.Call)
-                and ast.unparse(node.func) in {"call", "call_all", "client.call", "client.ask"}
+                and ast.unparse(node.func) in {"call", "call_all", "pages", "client.call", "client.ask"}
                 and isinstance(node.args[1], ast.Constant)
             ):
                 yield str(node.args[1].value), {keyword.arg for keyword in node.keywords if keyword.arg} - {"most"}
     for name in COMMANDS:
         for command in commands_of(chatsvc_command.get_command(click.Context(chatsvc_command), name)):
-            if isinstance(command, OperationCommand):
+            if isinstance(command, CatalogueCommand) and command.operation:
                 sent = {one.name for one in command.params if "Confirm" not in (getattr(one, "help", None) or "")}
                 yield command.operation, {one for one in sent if one} - {"as_json", "limit", "pull"}
 

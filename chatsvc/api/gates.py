@@ -56,7 +56,6 @@ class RequestContext:
             return untouched(self.limiter.limit, now)
 
     async def counted(self) -> AccountState:
-        """Return the account with its counts of this moment."""
         return await self.services.account_cache.counted(self.state)
 
     async def is_confirmed(self) -> bool:

@@ -16,21 +16,33 @@ Schema = dict[str, object]
 TEXT: Schema = {"type": "string"}
 MAYBE: Schema = {"type": ["string", "null"]}
 COUNT: Schema = {"type": "integer", "minimum": 0}
-BOOLEAN: Schema = {"type": "boolean"}
-ID: Schema = {"type": "string", "format": "uuid"}
-SECOND: Schema = {"type": "string", "pattern": r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$", "examples": ["2026-11-20T15:14:28Z"]}
-INSTANT: Schema = {"type": "string", "pattern": r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$", "examples": ["2026-11-20T15:14:28.123Z"]}
-UNMARKED: Schema = {
-    "type": "string",
-    "pattern": r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}$",
-    "description": "UTC, without a designator.",
-    "examples": ["2026-11-20T15:14:28.123"],
-}
+_DATE = r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d"
 _PRINTABLE = "^[^\\u0000]*$"
+# Kinds of fields.
+_KINDS: dict[str, Schema] = {
+    "text": TEXT,
+    "text?": MAYBE,
+    "count": COUNT,
+    "count?": {"type": ["integer", "null"]},
+    "flag": {"type": "boolean"},
+    "id": {"type": "string", "format": "uuid"},
+    "channel": {"enum": list(CHANNELS)},
+    "second": {"type": "string", "pattern": _DATE + "Z$", "examples": ["2026-11-20T15:14:28Z"]},
+    "instant": {"type": "string", "pattern": _DATE + r"\.\d{3}Z$", "examples": ["2026-11-20T15:14:28.123Z"]},
+    "unmarked": {
+        "type": "string",
+        "pattern": _DATE + r"\.\d{3}$",
+        "description": "UTC, without a designator.",
+        "examples": ["2026-11-20T15:14:28.123"],
+    },
+}
 
 
-def _object(**fields: Schema) -> Schema:
-    return {"type": "object", "required": list(fields), "properties": fields, "additionalProperties": False}
+def _object(fields: str, **kinds: Schema) -> Schema:
+    """Make the schema of an object. Its fields are `name:kind`, or `name` where the kind has the same name; `kinds` are more of them."""
+    pairs = [field.partition(":") for field in fields.split()]
+    found = {name: {**_KINDS, **kinds}[kind or name] for name, _, kind in pairs}
+    return {"type": "object", "required": list(found), "properties": found, "additionalProperties": False}
 
 
 def _ref(name: str) -> Schema:
@@ -41,77 +53,47 @@ def _list_of(schema: Schema) -> Schema:
     return {"type": "array", "items": schema}
 
 
-CHATBOT = _object(
-    id=ID,
-    name=TEXT,
-    description=MAYBE,
-    model={**TEXT, "description": "The name of a model tier."},
-    active=BOOLEAN,
-    messages_used=COUNT,
-    created_at=SECOND,
-    updated_at=SECOND,
+_CONVERSATION = (
+    "id chatbot_id:id channel user_id:text session_id:text visitor_name:text? visitor_email:text? last_message_at:unmarked"
+    " created_at:unmarked updated_at:unmarked"
 )
-EXCHANGE = _object(
-    chatbot_id=ID,
-    user_id=TEXT,
-    session_id={**TEXT, "description": "The channel and the user id, joined by a colon."},
-    channel={"const": "api"},
-    message=TEXT,
-    reply={**TEXT, "minLength": 1},
-    created_at=INSTANT,
+_ACCOUNT = _object(
+    "plan:text? plan_version:count? subscription_status messages_used:count messages_limit:count plan_message_limit:count?"
+    " plan_bot_limit:count? message_credits:count",
+    subscription_status={"enum": list(SUBSCRIPTION_STATUSES)},
 )
-MESSAGE = _object(id=ID, role={"enum": ["user", "assistant", "operator"]}, content=TEXT, created_at=INSTANT)
-_CONVERSATION: dict[str, Schema] = {
-    "id": ID,
-    "chatbot_id": ID,
-    "channel": {"enum": list(CHANNELS)},
-    "user_id": TEXT,
-    "session_id": TEXT,
-    "visitor_name": MAYBE,
-    "visitor_email": MAYBE,
-    "last_message_at": UNMARKED,
-    "created_at": UNMARKED,
-    "updated_at": UNMARKED,
+_USAGE = _object(
+    "window_days from:instant to:instant covers_from:instant truncated:flag row_cap total_messages:count total_tokens:count total_cost_usd"
+    " by_day",
+    window_days={"type": "integer", "minimum": 1, "maximum": analytics.MAX_DAYS},
+    row_cap={"const": analytics.ROW_CAP},
+    total_cost_usd={"type": "number", "minimum": 0},
+    by_day=_list_of(_object("day messages:count", day={"type": "string", "format": "date"})),
+)
+_BOT_USAGE = _object("id name:text active:flag messages_used_total:count messages_in_window:count")
+SCHEMAS: dict[str, Schema] = {
+    "Chatbot": _object(
+        "id name:text description:text? model active:flag messages_used:count created_at:second updated_at:second",
+        model={**TEXT, "description": "The name of a model tier."},
+    ),
+    "Exchange": _object(
+        "chatbot_id:id user_id:text session_id channel message:text reply created_at:instant",
+        session_id={**TEXT, "description": "The channel and the user id, joined by a colon."},
+        channel={"const": "api"},
+        reply={**TEXT, "minLength": 1},
+    ),
+    "Message": _object("id role content:text created_at:instant", role={"enum": ["user", "assistant", "operator"]}),
+    "Conversation": _object(_CONVERSATION),
+    "Thread": _object(
+        f"{_CONVERSATION} message_count messages messages_truncated:flag",
+        message_count={**COUNT, "description": "All messages of the conversation."},
+        messages={**_list_of(_ref("Message")), "maxItems": conversations.MAX_MESSAGES, "description": "The newest, oldest first."},
+    ),
+    "Pagination": _object(
+        "limit returned:count total:count has_more:flag next_cursor:text?", limit={"type": "integer", "minimum": 1, "maximum": MAX_LIMIT}
+    ),
+    "Analytics": _object("account chatbots usage", account=_ACCOUNT, chatbots=_list_of(_BOT_USAGE), usage=_USAGE),
 }
-CONVERSATION = _object(**_CONVERSATION)
-THREAD = _object(
-    **_CONVERSATION,
-    message_count={**COUNT, "description": "All messages of the conversation."},
-    messages={**_list_of(_ref("Message")), "maxItems": conversations.MAX_MESSAGES, "description": "The newest, oldest first."},
-    messages_truncated=BOOLEAN,
-)
-PAGINATION = _object(
-    limit={"type": "integer", "minimum": 1, "maximum": MAX_LIMIT},
-    returned=COUNT,
-    total=COUNT,
-    has_more=BOOLEAN,
-    next_cursor=MAYBE,
-)
-ANALYTICS = _object(
-    account=_object(
-        plan=MAYBE,
-        plan_version={"type": ["integer", "null"]},
-        subscription_status={"enum": list(SUBSCRIPTION_STATUSES)},
-        messages_used=COUNT,
-        messages_limit=COUNT,
-        plan_message_limit={"type": ["integer", "null"]},
-        plan_bot_limit={"type": ["integer", "null"]},
-        message_credits=COUNT,
-    ),
-    chatbots=_list_of(_object(id=ID, name=TEXT, active=BOOLEAN, messages_used_total=COUNT, messages_in_window=COUNT)),
-    usage=_object(
-        window_days={"type": "integer", "minimum": 1, "maximum": analytics.MAX_DAYS},
-        **{"from": INSTANT},
-        to=INSTANT,
-        covers_from=INSTANT,
-        truncated=BOOLEAN,
-        row_cap={"const": analytics.ROW_CAP},
-        total_messages=COUNT,
-        total_tokens=COUNT,
-        total_cost_usd={"type": "number", "minimum": 0},
-        by_day=_list_of(_object(day={"type": "string", "format": "date"}, messages=COUNT)),
-    ),
-)
 SEND_MESSAGE: Schema = {
     "type": "object",
     "required": ["chatbot_id", "message"],
@@ -169,19 +151,9 @@ def _integer(name: str, default: int, most: int) -> Schema:
 
 _PAGE = (_integer("limit", DEFAULT_LIMIT, MAX_LIMIT), _parameter("cursor", "The `next_cursor` of the page before, as it was received."))
 _EVERYWHERE = (
-    "invalid_json",
-    "missing_api_key",
-    "invalid_api_key",
-    "account_not_found",
-    "plan_required",
-    "plan_upgrade_required",
-    "rate_limit_exceeded",
-    "unknown_endpoint",
-    "method_not_allowed",
-    "internal_error",
-    "auth_backend_unavailable",
-    "rate_limit_unavailable",
-    "service_unavailable",
+    *("invalid_json", "missing_api_key", "invalid_api_key", "account_not_found", "plan_required", "plan_upgrade_required"),
+    *("rate_limit_exceeded", "unknown_endpoint", "method_not_allowed", "internal_error", "auth_backend_unavailable"),
+    *("rate_limit_unavailable", "service_unavailable"),
 )
 _CURSOR = ("invalid_cursor", "cursor_out_of_range")
 _IN_BODY = ("missing_chatbot_id", "missing_message", "message_too_long")
@@ -190,6 +162,10 @@ _ANSWERING = ("chatbot_inactive", "message_quota_exceeded", "assistant_unavailab
 
 def document(base_url: str) -> Schema:
     """The OpenAPI 3.1 document of SPEC.md section 4; `base_url` ends with the version segment."""
+    paths: dict[str, Schema] = {}
+    for place, operation in _operations().items():
+        method, path = place.split()
+        paths.setdefault(path, {"parameters": [_ID]} if "{id}" in path else {})[method.lower()] = operation
     return {
         "openapi": "3.1.0",
         "info": {
@@ -199,77 +175,46 @@ def document(base_url: str) -> Schema:
         },
         "servers": [{"url": base_url}],
         "security": [{"api_key": []}],
-        "paths": {
-            "/chatbots": {"get": _reads("list_chatbots", "The account's chatbots, newest first", _page("Chatbot"), _PAGE, _CURSOR)},
-            "/chatbots/{id}": {
-                "parameters": [_ID],
-                "get": _reads("get_chatbot", "One chatbot", _data(_ref("Chatbot")), (), ("chatbot_not_found",)),
-            },
-            "/messages": {"post": _send_message()},
-            "/conversations": {
-                "get": _reads(
-                    "list_conversations",
-                    "The conversations of the account's bots, the one with the newest message first",
-                    _page("Conversation"),
-                    (
-                        *_PAGE,
-                        _parameter("chatbot_id", "Only those of this bot.", TEXT),
-                        _parameter("channel", f"Only those of this channel: {', '.join(CHANNELS)}.", TEXT),
-                    ),
-                    (*_CURSOR, "chatbot_not_found"),
-                )
-            },
-            "/conversations/{id}": {
-                "parameters": [_ID],
-                "get": _reads(
-                    "get_conversation",
-                    "One conversation with its newest messages",
-                    _data(_ref("Thread")),
-                    (_integer("message_limit", conversations.DEFAULT_MESSAGES, conversations.MAX_MESSAGES),),
-                    ("conversation_not_found",),
-                ),
-            },
-            "/analytics": {
-                "get": _reads(
-                    "get_analytics",
-                    "The account's usage over the last days, with its cost",
-                    _data(_ref("Analytics")),
-                    (_integer("days", analytics.DEFAULT_DAYS, analytics.MAX_DAYS),),
-                    (),
-                )
-            },
-        },
+        "paths": paths,
         "components": {
             "securitySchemes": {"api_key": {"type": "http", "scheme": "bearer", "description": "An API key of the account."}},
-            "schemas": {
-                "Chatbot": CHATBOT,
-                "Exchange": EXCHANGE,
-                "Message": MESSAGE,
-                "Conversation": CONVERSATION,
-                "Thread": THREAD,
-                "Pagination": PAGINATION,
-                "Analytics": ANALYTICS,
-                **{code: _problem(problem) for code, problem in PROBLEMS.items()},
-            },
+            "schemas": {**SCHEMAS, **{code: _problem(problem) for code, problem in PROBLEMS.items()}},
         },
     }
 
 
-def _send_message() -> Schema:
-    operation = _reads(
-        "send_message",
-        "Send a message to a bot and get its reply",
-        _data(_ref("Exchange")),
-        (
-            {
-                "name": "Idempotency-Key",
-                "in": "header",
-                "description": "The same key with the same body within 24 hours gives the first answer again, charged once.",
-                "schema": {"type": "string", "pattern": "^[!-~]{1,255}$"},
-            },
-        ),
-        (*_IN_BODY, "chatbot_not_found", *_ANSWERING),
+def _operations() -> dict[str, Schema]:
+    """Describe the operations by method and path, in the order of routes.py."""
+    only = (
+        _parameter("chatbot_id", "Only those of this bot.", TEXT),
+        _parameter("channel", f"Only those of this channel: {', '.join(CHANNELS)}.", TEXT),
     )
+    messages = _integer("message_limit", conversations.DEFAULT_MESSAGES, conversations.MAX_MESSAGES)
+    of_list = "The conversations of the account's bots, the one with the newest message first"
+    days = _integer("days", analytics.DEFAULT_DAYS, analytics.MAX_DAYS)
+    return {
+        "GET /chatbots": _reads("list_chatbots", "The account's chatbots, newest first", _page("Chatbot"), _PAGE, _CURSOR),
+        "GET /chatbots/{id}": _reads("get_chatbot", "One chatbot", _data("Chatbot"), (), ("chatbot_not_found",)),
+        "POST /messages": _send_message(),
+        "GET /conversations": _reads(
+            "list_conversations", of_list, _page("Conversation"), (*_PAGE, *only), (*_CURSOR, "chatbot_not_found")
+        ),
+        "GET /conversations/{id}": _reads(
+            "get_conversation", "One conversation with its newest messages", _data("Thread"), (messages,), ("conversation_not_found",)
+        ),
+        "GET /analytics": _reads("get_analytics", "The account's usage over the last days, with its cost", _data("Analytics"), (days,), ()),
+    }
+
+
+def _send_message() -> Schema:
+    key: Schema = {
+        "name": "Idempotency-Key",
+        "in": "header",
+        "description": "The same key with the same body within 24 hours gives the first answer again, charged once.",
+        "schema": {"type": "string", "pattern": "^[!-~]{1,255}$"},
+    }
+    problems = (*_IN_BODY, "chatbot_not_found", *_ANSWERING)
+    operation = _reads("send_message", "Send a message to a bot and get its reply", _data("Exchange"), (key,), problems)
     return {**operation, "requestBody": {"required": True, "content": {"application/json": {"schema": SEND_MESSAGE}}}}
 
 
@@ -297,21 +242,23 @@ def _response(description: str, schema: Schema) -> Schema:
     return {"description": description, "headers": headers, "content": {"application/json": {"schema": schema}}}
 
 
-def _data(schema: Schema) -> Schema:
-    return _object(success={"const": True}, data=schema)
+def _data(name: str) -> Schema:
+    return _object("success data", success={"const": True}, data=_ref(name))
 
 
 def _page(name: str) -> Schema:
-    return _object(success={"const": True}, data={**_list_of(_ref(name)), "maxItems": MAX_LIMIT}, pagination=_ref("Pagination"))
+    data: Schema = {**_list_of(_ref(name)), "maxItems": MAX_LIMIT}
+    return _object("success data pagination", success={"const": True}, data=data, pagination=_ref("Pagination"))
 
 
 def _problem(problem: Problem) -> Schema:
     """The flat envelope of SPEC.md section 7, with what this code adds."""
     schema = _object(
+        " ".join(("success", "error", "message", "message_en", *problem.extra)),
+        **_EXTRA,
         success={"const": False},
         error={"const": problem.code},
         message={**TEXT, "description": "In Turkish."},
         message_en={**TEXT, "description": "In English."},
-        **{name: _EXTRA[name] for name in problem.extra},
     )
     return {**schema, "description": problem.text("en")}

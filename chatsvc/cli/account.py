@@ -2,103 +2,48 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import Any
 
 import click
 
 from chatsvc.cli.files import InputFile, InputPath, OutputFile, OutputPath
-from chatsvc.cli.operations import Confirm, operation
-from chatsvc.cli.output import call, echo, json_option, show, written
+from chatsvc.cli.operations import command, group, operation, options
+from chatsvc.cli.output import call, echo, pages, show, written
 from chatsvc.cli.refusals import sentence
-from chatsvc.cli.words import ACCOUNT, PLAN, SUBSCRIPTION
+from chatsvc.cli.words import PLAN, SUBSCRIPTION
 from chatsvc.domain.errors import CommandError
 from chatsvc.domain.refusals import Refused
 
-COLUMNS = ("id", "name", "plan", "subscription_status", "messages_used", "messages_limit", "message_credits")
+account = group("account")
+operation(account, "account.create", "name", *options(plan=(PLAN, "enterprise")))
+operation(account, "account.list", columns="id name plan subscription_status messages_used messages_limit message_credits", pages=True)
+operation(account, "account.show", "account ID")
+CHANGES = options(name=str, plan=PLAN, status=SUBSCRIPTION, messages_limit=int, credits=int)
+operation(account, "account.set", "account ID", *CHANGES)
+LOSS = "this deletes the account's bots, conversations, keys and usage for good"
+operation(account, "account.delete", "account ID", confirm=LOSS)
 
 
-@click.group()
-def account() -> None:
-    """Manage accounts: plan, allowance, subscription, export and import."""
-
-
-operation(
-    account,
-    "account.create",
-    click.argument("name"),
-    click.option("--plan", type=PLAN, default="enterprise", show_default=True, help="A plan of the configuration, or none."),
-)
-operation(account, "account.list", columns=COLUMNS, pages=True)
-operation(account, "account.show", click.argument("account", type=ACCOUNT, metavar="ID"))
-operation(
-    account,
-    "account.set",
-    click.argument("account", type=ACCOUNT, metavar="ID"),
-    click.option("--name", help="The account's name."),
-    click.option("--plan", type=PLAN, help="A plan of the configuration, or none; also sets the plan's limit."),
-    click.option("--status", type=SUBSCRIPTION, help="active, trialing, past_due, canceled or paused."),
-    click.option("--messages-limit", type=int, help="Messages a month; else unchanged, or the plan's."),
-    click.option("--credits", type=int, help="Extra messages, which do not expire; else unchanged."),
-)
-operation(
-    account,
-    "account.delete",
-    click.argument("account", type=ACCOUNT, metavar="ID"),
-    confirm=Confirm("this deletes the account's bots, conversations, keys and usage for good", "deletion"),
-)
-
-
-@account.command()
-@click.argument("account_id", type=ACCOUNT, metavar="ID")
-@click.argument("file", type=OutputPath(over=False))
-@click.option("--with-secrets", is_flag=True, help="Include the signing keys of webhooks; else the import makes new ones.")
-@json_option
-@click.pass_context
-def export(ctx: click.Context, account_id: str, file: OutputFile, with_secrets: bool, as_json: bool) -> None:
-    """Export an account with everything that belongs to it to a new file, for another installation.
-
-    The file contains bots, knowledge, conversations, requests, appointments, webhooks with their events, usage, and the digests of API
-    keys. Only you can read it. It contains visitors' messages: protect it like a backup.
-
-    \b
-    Examples:
-      chatsvc account export 6f1c... acme.jsonl
-      chatsvc account export 6f1c... acme.jsonl --with-secrets
-    """
+@command(account, "export", "account ID", click.argument("file", type=OutputPath(over=False)), *options(with_secrets=bool))
+def export(ctx: click.Context, account: str, file: OutputFile, with_secrets: bool, as_json: bool) -> None:
     from chatsvc.cli import progress, transfer
 
-    def page(after: object) -> Any:
-        return call(ctx, "account.export", account=account_id, after=after, with_secrets=with_secrets)
-
+    parts = pages(ctx, "account.export", account=account, with_secrets=with_secrets)
     # What is refused must not have made or emptied a file.
-    told = page(None)
+    first = next(parts)
     with written(file) as stream, progress.shown("exporting") as far:
-        writer = transfer.TransferWriter(stream, account_id)
-        while True:
-            for record in told["records"]:
+        writer = transfer.TransferWriter(stream, account)
+        for part in chain([first], parts):
+            for record in part["records"]:
                 writer.write(record)
             far(f"exporting: {writer.lines:,} records", 0, 0)
-            if told["next"] is None:
-                break
-            told = page(told["next"])
         writer.end()
-    show({"id": account_id, "file": str(file), "records": writer.lines - 2}, as_json)
+    show({"id": account, "file": str(file), "records": writer.lines - 2}, as_json)
 
 
-@account.command("import")
-@click.argument("file", type=InputPath())
-@json_option
-@click.pass_context
+@command(account, "import", click.argument("file", type=InputPath()))
 def import_(ctx: click.Context, file: InputFile, as_json: bool) -> None:
-    """Import an account from a file of `account export`; all of it or nothing.
-
-    API keys stay valid. Webhooks whose signing key is not in the file get a new one, shown only once. Events that were pending at the
-    export are kept and not sent, because the other installation sends them.
-
-    \b
-    Examples:
-      chatsvc account import acme.jsonl
-    """
     from chatsvc.cli import progress, transfer
 
     account_id, webhooks, complete = transfer.check(file), [], False

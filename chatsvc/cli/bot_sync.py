@@ -8,34 +8,21 @@ from typing import Any
 import click
 
 from chatsvc.cli import progress
-from chatsvc.cli.output import call, counted, json_option, show
+from chatsvc.cli.operations import command, options
+from chatsvc.cli.output import call, counted, show
 from chatsvc.cli.words import ACCOUNT
 from chatsvc.domain.errors import CommandError
 from chatsvc.domain.terminal import one_line
 
 
-@click.command()
-@click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
-@click.option("--account", type=ACCOUNT, metavar="ID", help="The bots' owner; optional when there is only one account.")
-@click.option("--check", is_flag=True, help="Change nothing; exit 1 if something would change or a test fails.")
-@click.option("--prune", is_flag=True, help="Remove entries of files that the folder no longer has.")
-@json_option
-@click.pass_context
+@command(
+    None,
+    "sync",
+    click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path)),
+    *options(account=ACCOUNT, check=bool, prune=bool),
+    key="bot_sync",
+)
 def sync(ctx: click.Context, folder: Path, account: str | None, check: bool, prune: bool, as_json: bool) -> None:
-    """Bring bots, their knowledge and their tests to what a folder says.
-
-    Each `*.yaml` with a `name` is a bot: a file of `bot export`, with `knowledge:`, a list of files and patterns relative to it. A bot
-    is found by its name; one that is missing is created. What a file does not name stays as it is. All faults of all files are told at
-    once; then nothing is changed, and otherwise everything in one step. Symbolic links and paths out of the folder are refused; hidden
-    names are left out.
-
-    --prune removes entries of files that the folder no longer has. Entries written by hand and bots are never removed.
-
-    \b
-    Examples:
-      chatsvc bot sync bots/ --check
-      chatsvc bot sync bots/ --prune
-    """
     from chatsvc.cli.bot_folder import read_folder
     from chatsvc.cli.knowledge_reading import parse_knowledge
 

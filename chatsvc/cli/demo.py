@@ -5,24 +5,22 @@ from __future__ import annotations
 import asyncio
 import gc
 import json
-import os
 import shlex
 import signal
 import socket
 import tempfile
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from ipaddress import ip_network
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
-
-from chatsvc.cli.output import echo, json_option, to_json
+from chatsvc.cli.operations import command, options
+from chatsvc.cli.output import echo, to_json
 
 if TYPE_CHECKING:
     from chatsvc.app import App
-    from chatsvc.cli.demo_history import DemoClock
     from chatsvc.cli.listener import ReceivedDelivery
     from chatsvc.config import Config
 
@@ -31,21 +29,8 @@ WEBHOOK_S = 15.0
 Say = Callable[[str, dict[str, Any]], None]
 
 
-@click.command()
-@click.option("--once", is_flag=True, help="Stop after the demonstration.")
-@json_option
+@command(None, "demo", *options(once=bool))
 def demo(once: bool, as_json: bool) -> None:
-    """Start a temporary instance with a sample bot that answers a real message.
-
-    It starts a service on a free port of this machine, asks the sample bot a question over HTTP, lets it capture a request, receives the
-    signed webhook, and prints a curl command and a link to the dashboard to continue with. All its data is deleted at the end. With --json,
-    it prints one object a line.
-
-    \b
-    Examples:
-      chatsvc demo
-      chatsvc demo --once
-    """
     import uvloop
 
     from chatsvc import config, log
@@ -93,8 +78,10 @@ async def _run(folder: Path, defaults: Config, once: bool, say: Say) -> None:
     async with App(throw_away, clock) as app, receiver.listening(0, pem) as hook:
         account, bot, key = await _furnish(app, say)
         if not once:
-            await _make_past(app, clock, account, bot, key)
-        receiver.key = await _hook(app, bot, hook)
+            async with _caller(app, key) as send:
+                await demo_history.make_past(app, clock, account, bot, send)
+        made = await demo_history.perform(app, "webhook.set", bot=bot, url=hook, events=["request.created"])
+        receiver.key = made.signing_key or ""
         await _talk(app, bot, key, say)
         await _await_webhook(deliveries, say)
         _go_on(app, bot, key, None if once else await demo_history.add_operator(app), say)
@@ -112,82 +99,54 @@ def _free_port() -> int:
     return port
 
 
-async def _hook(app: App, bot: str, url: str) -> str:
-    """Set the bot's webhook; gives the signing key."""
-    from chatsvc.privileges import caller_of
-    from chatsvc.usecases import webhooks
-
-    made = await webhooks.put(app.services, caller_of(os.getuid()), bot=bot, url=url, events=["request.created"])
-    return made.signing_key or ""
-
-
 async def _furnish(app: App, say: Say) -> tuple[str, str, str]:
     """Make an account with a bot that knows the sample business. Returns the ids of both and a key."""
     from chatsvc import samples
-    from chatsvc.privileges import caller_of
-    from chatsvc.usecases import accounts, bots, file_reading, keys, knowledge
+    from chatsvc.cli.demo_history import perform, teach
 
-    caller = caller_of(os.getuid())
-    account = await accounts.create(app.services, caller, name="Demo")
-    bot = await bots.create(
-        app.services,
-        caller,
-        name=samples.BOT_NAME,
-        description=samples.BOT_DESCRIPTION,
-        instructions=samples.BOT_INSTRUCTIONS,
-        opening_hours=samples.OPENING_HOURS,
-    )
-    texts = [(name, text.encode()) for name, text in samples.knowledge().items()]
-    contents = await app.services.offload(lambda: file_reading.read_files(texts, bot.language))
-    added = await knowledge.add(app.services, caller, bot=bot.id, files=contents)
-    key = await keys.create(app.services, caller, account=account.account.id, name="demo")
-    count = sum(file.entries for file in added.files)
+    account = (await perform(app, "account.create", name="Demo")).account.id
+    about = {"description": samples.BOT_DESCRIPTION, "instructions": samples.BOT_INSTRUCTIONS, "opening_hours": samples.OPENING_HOURS}
+    bot = await perform(app, "bot.create", name=samples.BOT_NAME, **about)
+    count = await teach(app, bot.id, bot.language)
+    key = await perform(app, "key.create", account=account, name="demo")
     say(
         f"The bot “{samples.BOT_NAME}” knows {count} answers, in Turkish and English.",
         {"event": "bot", "chatbot_id": bot.id, "name": samples.BOT_NAME, "entries": count},
     )
-    return account.account.id, bot.id, key.secret
+    return account, bot.id, key.secret
 
 
-async def _make_past(app: App, clock: DemoClock, account: str, bot: str, key: str) -> None:
+@asynccontextmanager
+async def _caller(app: App, key: str) -> AsyncIterator[Callable[[str, str, str], Awaitable[tuple[int, Any]]]]:
+    """Send messages over HTTP; takes bot, visitor and message, and returns the status with the answer."""
     from aiohttp import ClientSession
-
-    from chatsvc.cli import demo_history
 
     async with ClientSession(headers={"Authorization": f"Bearer {key}"}, trust_env=False) as session:
 
-        async def send(bot_id: str, visitor: str, message: str) -> None:
-            body = {"chatbot_id": bot_id, "message": message, "user_id": visitor}
+        async def send(bot: str, visitor: str, message: str) -> tuple[int, Any]:
+            body = {"chatbot_id": bot, "message": message, "user_id": visitor}
             async with session.post(f"{app.url}/api/v2/messages", json=body) as response:
-                await response.read()
+                return response.status, await response.json()
 
-        await demo_history.make_past(app, clock, account, bot, send)
+        yield send
 
 
 async def _talk(app: App, bot: str, key: str, say: Say) -> None:
     """A question, and then a request that the bot takes down, all over HTTP."""
-    from aiohttp import ClientSession
-
     from chatsvc import samples
     from chatsvc.domain.errors import CommandError
 
-    headers = {"Authorization": f"Bearer {key}"}
-    async with ClientSession(headers=headers, trust_env=False) as session:
+    async with _caller(app, key) as send:
         for message in (samples.QUESTION, *samples.REQUEST):
-            body = {"chatbot_id": bot, "message": message, "user_id": "demo-visitor"}
-            async with session.post(f"{app.url}/api/v2/messages", json=body) as response:
-                answer = await response.json()
-                if response.status != 200:
-                    raise CommandError(
-                        f"the demo's message was answered with {response.status} {answer.get('error')}: {answer.get('message_en')}"
-                    )
+            status, answer = await send(bot, "demo-visitor", message)
+            if status != 200:
+                raise CommandError(f"the demo's message was answered with {status} {answer.get('error')}: {answer.get('message_en')}")
             data = answer["data"]
             reply = data["reply"].replace("\n", "\n    ")
             say(f"\n  > {data['message']}\n  < {reply}", {"event": "reply", **data})
 
 
 async def _await_webhook(deliveries: asyncio.Queue[ReceivedDelivery], say: Say) -> None:
-    """Wait for the bot's signed webhook at the demo's own receiver."""
     from chatsvc.domain.errors import CommandError
 
     try:

@@ -43,7 +43,7 @@ TOUR_REQUEST = ("Tur hakkında bilgi almak istiyorum, beni arayın. Adım Cem Ak
 WAITING = ("Turlarınızda yemek var mı?", "Bir yetkiliyle görüşmek istiyorum")
 WAIT_MINUTES = 240
 
-Send = Callable[[str, str, str], Awaitable[None]]
+Send = Callable[[str, str, str], Awaitable[object]]
 
 
 class DemoClock:
@@ -53,7 +53,6 @@ class DemoClock:
         self.days_ago = 0
 
     def __call__(self) -> int:
-        """Return the time in milliseconds."""
         return now_ms() - self.days_ago * DAY_MS
 
 
@@ -62,9 +61,6 @@ async def make_past(app: App, clock: DemoClock, account: str, bot: str, send: Se
 
     A second bot has a webhook that fails.
     """
-    from chatsvc import samples
-    from chatsvc.usecases import file_reading
-
     # Questions without an answer are part of the sample, and no reason for warnings.
     log = logging.getLogger("chatsvc")
     level = log.level
@@ -75,21 +71,28 @@ async def make_past(app: App, clock: DemoClock, account: str, bot: str, send: Se
             await send(bot, visitor, message)
     log.setLevel(level)
     clock.days_ago = 0
-    second = (await _perform(app, "bot.create", name=SECOND_BOT, account=account)).id
-    texts = [(name, text.encode()) for name, text in samples.knowledge().items()]
-    files = await app.services.offload(lambda: file_reading.read_files(texts, "tr"))
-    await _perform(app, "knowledge.add", bot=second, files=files)
-    await _perform(app, "webhook.set", bot=second, url=NOWHERE, events=["request.created"])
+    second = (await perform(app, "bot.create", name=SECOND_BOT, account=account)).id
+    await teach(app, second, "tr")
+    await perform(app, "webhook.set", bot=second, url=NOWHERE, events=["request.created"])
     for message in TOUR_REQUEST:
         await send(second, "cem", message)
     for one in (bot, second):
-        await _perform(app, "channel.set", bot=one, channel="web", sites=[ANY_LINK])
-        await _perform(app, "bot.set", bot=one, hand_off=True, hand_off_wait=WAIT_MINUTES)
+        await perform(app, "channel.set", bot=one, channel="web", sites=[ANY_LINK])
+        await perform(app, "bot.set", bot=one, hand_off=True, hand_off_wait=WAIT_MINUTES)
     await _let_wait(app, second)
 
 
+async def teach(app: App, bot: str, language: str) -> int:
+    """Add the sample business to the knowledge of a bot; returns the number of entries."""
+    from chatsvc import samples
+    from chatsvc.usecases import file_reading
+
+    texts = [(name, text.encode()) for name, text in samples.knowledge().items()]
+    files = await app.services.offload(lambda: file_reading.read_files(texts, language))
+    return sum(file.entries for file in (await perform(app, "knowledge.add", bot=bot, files=files)).files)
+
+
 async def _let_wait(app: App, bot: str) -> None:
-    """Let a visitor of the bot's page ask for a person."""
     from chatsvc.usecases import web_visits
 
     visits, widget = web_visits.WebVisits(app.services), await web_visits.find(app.services, bot)
@@ -101,11 +104,11 @@ async def _let_wait(app: App, bot: str) -> None:
 
 async def add_operator(app: App) -> str:
     """Add an administrator; returns the set-up link."""
-    made = await _perform(app, "operator.add", email=EMAIL, admin=True, name="Demo")
+    made = await perform(app, "operator.add", email=EMAIL, admin=True, name="Demo")
     return made.link or ""
 
 
-async def _perform(app: App, operation: str, **arguments: object) -> Any:
+async def perform(app: App, operation: str, **arguments: object) -> Any:
     """Perform an operation as the local user, so that the audit log has it."""
     from chatsvc.privileges import caller_of
     from chatsvc.usecases.administration import perform

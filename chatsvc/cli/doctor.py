@@ -1,21 +1,28 @@
-"""`chatsvc doctor`: check the installation, and print each fault with its remedy."""
+"""`chatsvc doctor`: check the installation, and print each fault with its remedy. `chatsvc healthcheck`: readiness, for supervisors."""
 
 from __future__ import annotations
 
+import http.client
+import json
+import socket
+import ssl
 from collections.abc import Iterator
+from contextlib import closing
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
 from chatsvc.cli.main import load_config
-from chatsvc.cli.output import counted, echo, json_option, show
+from chatsvc.cli.operations import command, option
+from chatsvc.cli.output import counted, echo, show
 from chatsvc.domain.errors import CommandError
 from chatsvc.domain.refusals import Refused
 from chatsvc.domain.terminal import one_line
+from chatsvc.translations import COMMAND_LINE, template
 
 if TYPE_CHECKING:
-    from chatsvc.config import Config
+    from chatsvc.config import Config, Server
     from chatsvc.doctor.report import Finding
 
 ANSWER_S = 5
@@ -23,21 +30,32 @@ LATE = ("chatsvc.engines.anthropic.engine", "chatsvc.engines.anthropic.sdk")
 MARKS = {"ok": "ok", "warning": "WARN", "fault": "FAULT"}
 
 
-@click.command()
-@json_option
-@click.pass_context
+class Words(NamedTuple):
+    """A finding in words, with its remedy for all but good ones."""
+
+    found: str
+    remedy: str | None = None
+
+
+def worded(finding: Finding) -> Words:
+    facts = {name: _shown(name, value) for name, value in finding.facts.items()}
+    free = finding.facts.get("free")
+    if isinstance(free, int):
+        facts |= {"gib": free / (1 << 30), "mib": free >> 20}
+    found = template(COMMAND_LINE, f"doctor.found_{finding.code}").format(**facts)
+    return Words(found, template(COMMAND_LINE, f"doctor.remedy_{finding.code}").format(**facts) if finding.state != "ok" else None)
+
+
+def _shown(name: str, value: object) -> object:
+    if isinstance(value, list):
+        return ("; " if name == "problems" else ", ").join(map(str, value))
+    if isinstance(value, dict):
+        return ", ".join(f"{purpose} {count}" for purpose, count in value.items())
+    return value
+
+
+@command(None, "doctor")
 def doctor(ctx: click.Context, as_json: bool) -> None:
-    """List the faults of this installation, each with its remedy. It changes nothing.
-
-    It checks configuration, files, permissions, disk, clock, database, certificates, model server and webhooks. The exit status is 1 when
-    there is a fault; warnings do not count. It waits up to 5 seconds each for a name server or model server.
-
-    \b
-    Examples:
-      chatsvc doctor
-      chatsvc -c /etc/chatsvc/config.yaml doctor --json
-    """
-    from chatsvc.cli.findings import worded
     from chatsvc.doctor.examination import examine
     from chatsvc.doctor.report import FAULT
     from chatsvc.usecases import channel_secrets, stores
@@ -79,3 +97,54 @@ def _service(config: Config) -> Iterator[Finding]:
             return
     connections = egress["opened" if egress["allowed"] else "refused"]
     yield from network.running(config, may_connect=egress["allowed"], connections=connections, store_fault=egress["store_fault"])
+
+
+ANYWHERE = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104  # what is listened on, not what is listened to
+MOST_SHOWN = 200  # characters of a status: another program may answer there
+
+
+@command(None, "healthcheck", option("--timeout", "timeout_s", type=click.FloatRange(0.1, 60), default=5.0, show_default=True))
+def healthcheck(ctx: click.Context, timeout_s: float, as_json: bool) -> None:
+    server = load_config(ctx).server
+    if not server.port and server.socket is None:
+        raise CommandError("server.listen has port 0, any free one: set a port to check it")
+    state = _ask(server, timeout_s)
+    show({"status": state}, as_json)
+    if state != "ready":
+        place = server.socket or f"{server.host or '*'}:{server.port}"
+        raise CommandError(f"the service on {place} is not ready: {state}")
+
+
+class _SocketConnection(http.client.HTTPConnection):
+    """HTTP connection over the Unix socket at `path`."""
+
+    path: str
+
+    def connect(self) -> None:
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.settimeout(self.timeout)
+        self.sock.connect(self.path)
+
+
+def _ask(server: Server, timeout_s: float) -> str:
+    host = ANYWHERE.get(server.host, server.host)
+    connection: http.client.HTTPConnection
+    if server.socket is not None:
+        connection = _SocketConnection("localhost", timeout=timeout_s)
+        connection.path = str(server.socket)
+    elif server.speaks_https:
+        # The machine's own listener, by its address: the name in its certificate is for callers from outside.
+        context = ssl.create_default_context()
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+        connection = http.client.HTTPSConnection(host, server.port, timeout=timeout_s, context=context)
+    else:
+        connection = http.client.HTTPConnection(host, server.port, timeout=timeout_s)
+    with closing(connection):
+        try:
+            connection.request("GET", "/readyz")
+            return str(json.loads(connection.getresponse().read(10_000))["status"])[:MOST_SHOWN]
+        except OSError as fault:
+            return f"unreachable ({fault.strerror or type(fault).__name__})"
+        except (http.client.HTTPException, ValueError, KeyError, TypeError, RecursionError):
+            return "something else answers there"

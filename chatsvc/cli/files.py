@@ -42,7 +42,6 @@ class InputFile:
 
     @property
     def name(self) -> str:
-        """Return the last part of the path."""
         return self.path.name
 
     @property
@@ -51,7 +50,6 @@ class InputFile:
         return self.path if self._descriptor is None else Path(f"/proc/self/fd/{self._descriptor}")
 
     def open(self) -> IO[bytes]:
-        """Open the file at its beginning; raises OSError."""
         if self._descriptor is None:
             return self.path.open("rb")
         stream = os.fdopen(os.dup(self._descriptor), "rb")
@@ -60,12 +58,10 @@ class InputFile:
         return stream
 
     def read_bytes(self) -> bytes:
-        """Return all bytes; raises OSError."""
         with self.open() as stream:
             return stream.read()
 
     def stat(self) -> os.stat_result:
-        """Its status; raises OSError."""
         return self.path.stat() if self._descriptor is None else os.fstat(self._descriptor)
 
 
@@ -76,7 +72,6 @@ class InputPath(click.Path):
         super().__init__(exists=exists, dir_okay=False, path_type=Path)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Open the file."""
         if isinstance(value, InputFile):
             return value
         path = Path(super().convert(value, param, ctx))  # type: ignore[arg-type]  # path_type makes it a Path
@@ -98,7 +93,6 @@ class OutputFile:
 
     @property
     def suffix(self) -> str:
-        """Return the ending of the name."""
         return self.path.suffix
 
     def _opened_folder(self) -> int:
@@ -118,7 +112,6 @@ class OutputFile:
             return os.dup(found.folder)
 
     def open(self) -> IO[bytes]:
-        """Return the open `.part` file, readable by its owner alone; raises OSError."""
         if self._stream is None:
             self._part = f".{self._name[:200]}.{os.urandom(4).hex()}.part"
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -174,7 +167,6 @@ class OutputPath(click.Path):
         self._over, self._rule = over, rule
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Open the folder."""
         if isinstance(value, OutputFile):
             return value
         path = Path(super().convert(value, param, ctx))  # type: ignore[arg-type]  # path_type makes it a Path

@@ -1,4 +1,4 @@
-"""`chatsvc help`: the manual, one Markdown file for each topic."""
+"""`chatsvc help`: the manual, one Markdown file for each topic. `chatsvc completion`: the script for the shell."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from chatsvc.cli.main import COMMANDS
-from chatsvc.cli.output import echo, json_option, show
+from chatsvc.cli.operations import command
+from chatsvc.cli.output import echo, show
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -39,7 +40,6 @@ class Topic(click.types.StringParamType):
     name = "topic"
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Refuse an unknown name, naming all topics."""
         known = topics()
         if value not in known:
             hint = f" (`chatsvc {value} --help` describes the command)" if value in COMMANDS else ""
@@ -47,29 +47,14 @@ class Topic(click.types.StringParamType):
         return value
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem[Any]]:
-        """Offer the topics that begin with what was typed."""
         del ctx, param
         from click.shell_completion import CompletionItem
 
         return [CompletionItem(name, help=_summary(text)) for name, text in topics().items() if name.startswith(incomplete)]
 
 
-@click.command("help")
-@click.argument("topic", required=False, type=Topic())
-@json_option
+@command(None, "help", click.argument("topic", required=False, type=Topic()))
 def manual(topic: str | None, as_json: bool) -> None:
-    """List the topics of the manual, or show one TOPIC.
-
-    On a terminal a topic is formatted and shown in the pager ($PAGER); otherwise its Markdown is printed. `chatsvc COMMAND --help` has
-    the options of one command.
-
-    \b
-    Examples:
-      chatsvc help
-      chatsvc help operate
-      chatsvc help webhooks > webhooks.md
-      chatsvc help errors --json
-    """
     if topic is None:
         listed = [{"topic": name, "about": _summary(text)} for name, text in topics().items()]
         if as_json:
@@ -87,3 +72,11 @@ def manual(topic: str | None, as_json: bool) -> None:
         click.echo_via_pager(f"{line}\n" for line in formatted(topics()[topic], width))
     else:
         click.echo(topics()[topic].encode(), nl=False)
+
+
+@command(None, "completion", click.argument("shell", type=click.Choice(["bash", "zsh", "fish"])), json=False)
+def completion(ctx: click.Context, shell: str) -> None:
+    from click.shell_completion import BashComplete, FishComplete, ZshComplete
+
+    kind = {"bash": BashComplete, "zsh": ZshComplete, "fish": FishComplete}[shell]
+    click.echo(kind(ctx.find_root().command, {}, "chatsvc", "_CHATSVC_COMPLETE").source())

@@ -11,7 +11,8 @@ from typing import Any
 import click
 
 from chatsvc.cli.main import load_config
-from chatsvc.cli.output import call, echo, json_option, show
+from chatsvc.cli.operations import command, options
+from chatsvc.cli.output import call, echo, show
 from chatsvc.domain.errors import CommandError
 from chatsvc.domain.terminal import one_line
 
@@ -19,24 +20,13 @@ FILE = "config.yaml"
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-@click.command()
-@click.argument("directory", metavar="[DIR]", required=False, type=click.Path(file_okay=False, path_type=Path))
-@click.option("--operator", metavar="EMAIL", help="Add an administrator of the dashboard and print the link to choose a password.")
-@json_option
-@click.pass_context
+@command(
+    None,
+    "init",
+    click.argument("directory", metavar="[DIR]", required=False, type=click.Path(file_okay=False, path_type=Path)),
+    *options(operator="EMAIL"),
+)
 def init(ctx: click.Context, directory: Path | None, operator: str | None, as_json: bool) -> None:
-    """Make an installation: configuration, data folder, and a first account, bot and API key.
-
-    The configuration has comments for every setting; the data folder gets a new master key. Both are made in DIR. Without DIR the
-    configuration is the file of -c, else of $CHATSVC_CONFIG, else ./config.yaml. Existing files are kept, so `init` can be repeated. The
-    API key is shown only once.
-
-    \b
-    Examples:
-      chatsvc init
-      chatsvc init /srv/chatsvc --operator ada@example.com
-      chatsvc -c /etc/chatsvc/config.yaml init --json
-    """
     named = ctx.find_root().obj
     if directory is not None and named is not None:
         raise click.UsageError("give a DIR or -c FILE, one of them")

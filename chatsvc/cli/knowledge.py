@@ -13,64 +13,21 @@ from chatsvc.cli.knowledge_questions import lint, search, unanswered
 from chatsvc.cli.knowledge_reading import parsed_knowledge, read_files, read_knowledge
 from chatsvc.cli.knowledge_sites import site
 from chatsvc.cli.knowledge_tests import test
-from chatsvc.cli.operations import operation
-from chatsvc.cli.output import call, call_all, counted, echo, json_option, show, written
-from chatsvc.cli.words import BOT
+from chatsvc.cli.operations import command, group, operation, option, options
+from chatsvc.cli.output import call, call_all, counted, echo, show, written
 from chatsvc.domain import terminal
 from chatsvc.domain.models import Bot
 from chatsvc.domain.terminal import one_line
 
-COLUMNS = ("id", "language", "question", "alt", "source")
-FILE = InputPath()
+knowledge = group("knowledge")
 
 
-@click.group()
-def knowledge() -> None:
-    """Manage a bot's knowledge: add files, read a website, list, search, remove, test, check, export.
-
-    \b
-    chatsvc knowledge add BOT faq.md prices.csv delivery.html
-    chatsvc knowledge site add BOT https://www.example.com
-    chatsvc knowledge search BOT "are you open on sundays?"
-    chatsvc knowledge test BOT
-    chatsvc knowledge lint BOT
-    chatsvc knowledge unanswered BOT --markdown > new.md
-    chatsvc knowledge export BOT --format csv --output faq.csv
-    """
+for one in (search, test, lint, unanswered, site):
+    knowledge.add_command(one)
 
 
-for command in (search, test, lint, unanswered, site):
-    knowledge.add_command(command)
-
-
-@knowledge.command()
-@click.argument("bot", type=BOT)
-@click.argument("files", nargs=-1, required=True, type=FILE)
-@click.option("--dry-run", is_flag=True, help="Store nothing; list the past questions whose answers would change.")
-@json_option
-@click.pass_context
+@command(knowledge, "add", "bot", click.argument("files", nargs=-1, required=True, type=InputPath()), *options(dry_run=bool))
 def add(ctx: click.Context, bot: str, files: tuple[InputFile, ...], dry_run: bool, as_json: bool) -> None:
-    """Add files to a bot's knowledge, replacing entries from files of the same names.
-
-    Either all files are stored or none. All errors of all files are listed with their lines. A call takes at most 64 MB. Lines with Q:
-    and A: become questions and answers, lines of a price list entries.
-
-    With --dry-run nothing is stored. Past questions (of stored conversations, without an answer, and the phrasings of all entries) are
-    searched for in the knowledge before and after: which would lose their answer, get another one, or gain one.
-
-    \b
-    .md            questions (## ...), alt: lines, answers; or a document, cut into passages
-    .txt .html     documents, cut into passages; what a page asks and answers becomes entries
-    .pdf .docx     documents as well
-    .csv           question,alt,answer,language (and source, synonyms); or a price list
-    .jsonl         what `knowledge export` writes
-
-    \b
-    Examples:
-      chatsvc knowledge add 6f1c... faq.md
-      chatsvc knowledge add 6f1c... faq.tr.md faq.en.md prices.csv
-      chatsvc knowledge add 6f1c... faq.md --dry-run
-    """
     if dry_run:
         _preview(ctx, bot, read_files(ctx, bot, files), as_json)
         return
@@ -96,7 +53,9 @@ def _preview(ctx: click.Context, bot: str, files: list[dict[str, Any]], as_json:
             [*rest[1], *(group for file in added for group in file.synonyms)],
         )
         questions = [PastQuestion(**one) for one in call(ctx, "knowledge.past_questions", bot=bot)]
-        asker = _bot_of(shown)
+        # The settings on which the answers depend.
+        kept = {name: shown[name] for name in ("id", "name", "language", "timezone", "country", "ask_back")}
+        asker = Bot(**kept, account_id="", description=None, model="", active=True, messages_used=0, created_at=0, updated_at=0)
         found = knowledge_preview.changes(asker, before, after, questions, told)
     if as_json:
         show([one._asdict() for one in found], True)
@@ -108,32 +67,12 @@ def _preview(ctx: click.Context, bot: str, files: list[dict[str, Any]], as_json:
     echo(f"{counted(len(questions), 'past question', 'past questions')}: {kinds}; nothing was stored", err=True)
 
 
-def _bot_of(shown: dict[str, Any]) -> Bot:
-    """Return the settings of a bot on which its answers depend."""
-    kept = {name: shown[name] for name in ("id", "name", "language", "timezone", "country", "ask_back")}
-    return Bot(**kept, account_id="", description=None, model="", active=True, messages_used=0, created_at=0, updated_at=0)
+operation(knowledge, "knowledge.list", "bot", columns="id language question alt source")
+operation(knowledge, "knowledge.remove", "bot", "entry")
 
 
-operation(knowledge, "knowledge.list", click.argument("bot", type=BOT), columns=COLUMNS)
-operation(knowledge, "knowledge.remove", click.argument("bot", type=BOT), click.argument("entry"))
-
-
-@knowledge.command()
-@click.argument("bot", type=BOT)
-@click.argument("change", required=False)
-@click.option("--limit", type=click.IntRange(1, 500), default=20, show_default=True, help="Maximum number of changes.")
-@json_option
-@click.pass_context
+@command(knowledge, "history", "bot", "[change]", *options(limit=(click.IntRange(1, 500), 20)))
 def history(ctx: click.Context, bot: str, change: str | None, limit: int, as_json: bool) -> None:
-    """List the changes to a bot's knowledge, newest first, or show one with its entries before and after.
-
-    A bot keeps its newest 500 changes.
-
-    \b
-    Examples:
-      chatsvc knowledge history 6f1c...
-      chatsvc knowledge history 6f1c... 51ad... --json
-    """
     if change is not None:
         show(call(ctx, "knowledge.show_change", bot=bot, change=change), as_json)
         return
@@ -145,31 +84,20 @@ def history(ctx: click.Context, bot: str, change: str | None, limit: int, as_jso
 operation(
     knowledge,
     "knowledge.undo",
-    click.argument("bot", type=BOT),
-    click.argument("change"),
+    "bot",
+    "change",
     shown=lambda done: {name: value for name, value in done.items() if not name.startswith("entries_")},
 )
 
 
-@knowledge.command()
-@click.argument("bot", type=BOT)
-@click.option(
-    "--format", "form", type=click.Choice(["jsonl", "csv", "markdown"]), help="The default follows from FILE's ending, else it is jsonl."
+@command(
+    knowledge,
+    "export",
+    "bot",
+    option("--format", "form", type=click.Choice(["jsonl", "csv", "markdown"])),
+    *options(output=OutputPath(over=True)),
 )
-@click.option("--output", type=OutputPath(over=True), metavar="FILE", help="The default is standard output.")
-@json_option
-@click.pass_context
 def export(ctx: click.Context, bot: str, form: str | None, output: OutputFile | None, as_json: bool) -> None:
-    """Export a bot's knowledge in a form that `knowledge add` reads.
-
-    The format is JSONL, CSV or Markdown, by the ending of FILE (.jsonl, .csv, .md) or by --format. An existing FILE is overwritten.
-    Markdown does not contain sources.
-
-    \b
-    Examples:
-      chatsvc knowledge export 6f1c... --output faq.csv
-      chatsvc knowledge export 6f1c... --format markdown
-    """
     from chatsvc.domain.knowledge_files import writing
 
     if as_json and (form or output):
@@ -185,7 +113,7 @@ def export(ctx: click.Context, bot: str, form: str | None, output: OutputFile | 
     parts = writing.write(form, entries, synonyms)
     # Elsewhere than in a terminal every character stays as it is: `knowledge add` has to read the same entries again.
     shown = terminal.escape if output is None and sys.stdout.isatty() else str
-    with written(output) if output else click.open_file("-", "wb") as file:
+    with written(output) as file:
         for part in parts:
             file.write(shown(part).encode())
     if output:

@@ -9,27 +9,13 @@ import click
 from chatsvc.cli import progress
 from chatsvc.cli.files import InputFile, InputPath
 from chatsvc.cli.knowledge_reading import read_knowledge, read_text
-from chatsvc.cli.output import call, counted, echo, json_option, show
-from chatsvc.cli.words import BOT
+from chatsvc.cli.operations import command, option, options
+from chatsvc.cli.output import call, counted, echo, show
 from chatsvc.domain.terminal import one_line
 
 
-@click.command()
-@click.argument("bot", type=BOT)
-@click.argument("text", required=False)
-@click.option("--file", "file", type=InputPath(), help="A file with one question a line.")
-@json_option
-@click.pass_context
+@command(None, "search", "bot", "[text]", *options(file=InputPath()), key="knowledge_search")
 def search(ctx: click.Context, bot: str, text: str | None, file: InputFile | None, as_json: bool) -> None:
-    """Search a bot's knowledge for a question, and show whether the bot would answer.
-
-    Shows up to five entries, best first, each with a score from 0 to 1 and the reason it was found. No message is charged.
-
-    \b
-    Examples:
-      chatsvc knowledge search 6f1c... "are you open on sundays?"
-      chatsvc knowledge search 6f1c... --file questions.txt --json
-    """
     if (text is None) == (file is None):
         raise click.UsageError("give a TEXT or --file, one of them")
     questions = [text] if text is not None else [line.strip() for line in read_text(file).splitlines() if line.strip()]  # type: ignore[arg-type]
@@ -47,30 +33,8 @@ def search(ctx: click.Context, bot: str, text: str | None, file: InputFile | Non
                 echo(f"        {one_line('; '.join(entry['why']))}")
 
 
-@click.command()
-@click.argument("bot", type=BOT)
-@click.option("--all", "everything", is_flag=True, help="Search for every phrasing, not only for a sample.")
-@json_option
-@click.pass_context
+@command(None, "lint", "bot", option("--all", "everything", is_flag=True), key="knowledge_lint")
 def lint(ctx: click.Context, bot: str, everything: bool, as_json: bool) -> None:
-    """Report weak entries of a bot's knowledge, worst first. It changes nothing.
-
-    With many entries only a sample of the phrasings is searched for; --all searches for every one, which takes minutes.
-
-    \b
-    answers_another     a phrasing of one entry finds another one first
-    duplicate_phrasing  two entries have the same phrasing
-    near_duplicate      two entries are nearly the same
-    overlap             questions made from one entry are answered by another one
-    foreign_language    an entry seems to be in another language than it says
-    easily_missed       questions made from an entry do not find it; the five worst
-    long_answer         hardly a chat message any more
-
-    \b
-    Examples:
-      chatsvc knowledge lint 6f1c...
-      chatsvc knowledge lint 6f1c... --all --json
-    """
     # Here and not in the service: it takes a processor to itself, for minutes where there is much to look at.
     from chatsvc.usecases import knowledge_lint
 
@@ -89,27 +53,16 @@ def lint(ctx: click.Context, bot: str, everything: bool, as_json: bool) -> None:
     echo(f"{counted(len(entries), 'entry', 'entries')}, {counted(len(found), 'finding', 'findings')}", err=True)
 
 
-@click.command()
-@click.argument("bot", type=BOT)
-@click.option("--limit", type=click.IntRange(1, 10_000), default=20, show_default=True, help="Maximum number of questions.")
-@click.option("--all", "with_answered", is_flag=True, help="Also those that the knowledge answers by now.")
-@click.option("--markdown", is_flag=True, help="Print them as entries to fill in.")
-@click.option("--clear", is_flag=True, help="Delete them all.")
-@json_option
-@click.pass_context
+@command(
+    None,
+    "unanswered",
+    "bot",
+    *options(limit=(click.IntRange(1, 10000), 20)),
+    option("--all", "with_answered", is_flag=True),
+    *options(markdown=bool, clear=bool),
+    key="knowledge_unanswered",
+)
 def unanswered(ctx: click.Context, bot: str, limit: int, with_answered: bool, markdown: bool, clear: bool, as_json: bool) -> None:
-    """List unanswered questions, most frequent first, each with the nearest entry.
-
-    Similar questions form one group. A group closes once the knowledge answers it, and opens when it is missed again.
-
-    With --markdown they are printed as entries: fill in the answers and use `knowledge add`.
-
-    \b
-    Examples:
-      chatsvc knowledge unanswered 6f1c... --markdown > new.md
-      chatsvc knowledge add 6f1c... new.md
-      chatsvc knowledge unanswered 6f1c... --clear
-    """
     # Before the call, for after it root has become the data folder's owner, who may not be allowed to read the program.
     from chatsvc.domain.knowledge_files.writing import question
 

@@ -21,7 +21,6 @@ def read_text(path: InputFile) -> str:
 
 
 def decoded(name: str, data: bytes) -> str:
-    """Decode a file as UTF-8; raises CommandError."""
     from chatsvc.domain.knowledge_files import KnowledgeFileError, decode
 
     try:

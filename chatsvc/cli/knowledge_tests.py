@@ -9,34 +9,16 @@ import click
 
 from chatsvc.cli import progress
 from chatsvc.cli.files import OutputFile, OutputPath
-from chatsvc.cli.output import call, counted, json_option, show, written
-from chatsvc.cli.words import BOT
+from chatsvc.cli.operations import command, options
+from chatsvc.cli.output import call, counted, show, written
 from chatsvc.domain import refusals
 from chatsvc.domain.errors import CommandError
 
 COLUMNS = ("passed", "ask", "decision", "entry", "why")
 
 
-@click.command()
-@click.argument("bot", type=BOT, required=False)
-@click.option("--file", "file", type=click.Path(exists=True, dir_okay=False), help="A bot's file with its tests and its knowledge.")
-@click.option("--junit", type=OutputPath(over=True), metavar="FILE", help="Write the outcomes as JUnit XML as well.")
-@json_option
-@click.pass_context
+@command(None, "test", "[bot]", *options(file=click.Path(exists=True, dir_okay=False), junit=OutputPath(over=True)), key="knowledge_test")
 def test(ctx: click.Context, bot: str | None, file: str | None, junit: OutputFile | None, as_json: bool) -> None:
-    """Run the tests of a bot; exit status 1 if one fails.
-
-    The tests stand in the bot's file (`tests:`) and on its page. Each question is asked as a visitor's first message and answered by the
-    knowledge engine, whatever the bot's model. Nothing is stored or charged.
-
-    With --file, settings, tests and knowledge are those of the file; no service and no installation is needed. Knowledge files may lie in
-    the current folder if the file does, else in the file's own.
-
-    \b
-    Examples:
-      chatsvc knowledge test 6f1c...
-      chatsvc knowledge test --file salon.yaml --junit tests.xml
-    """
     if (bot is None) == (file is None):
         raise click.UsageError("give a BOT or --file, one of them")
     with progress.shown("testing"):
@@ -51,16 +33,11 @@ def test(ctx: click.Context, bot: str | None, file: str | None, junit: OutputFil
 
 def _of_file(file: str) -> list[dict[str, Any]]:
     """Run the tests of a bot's file in this process."""
-    from chatsvc.control.rendering.knowledge import test_outcome
-
-    return [test_outcome(one) for one in _outcomes(file)]
-
-
-def _outcomes(file: str) -> list[Any]:
     from pathlib import Path
 
     from chatsvc.cli.bot_folder import read_bot
     from chatsvc.cli.knowledge_reading import parse_knowledge
+    from chatsvc.control.rendering.knowledge import test_outcome
     from chatsvc.domain import times
     from chatsvc.domain.models import Bot
     from chatsvc.usecases import bot_tests
@@ -78,11 +55,10 @@ def _outcomes(file: str) -> list[Any]:
     (parsed,) = parse_knowledge([(read.knowledge, bot.language)])
     files = [from_file(one) for one in parsed or ()]
     index = bot_tests.index_of(bot, [entry for one in files for entry in one.entries], [group for one in files for group in one.synonyms])
-    return bot_tests.outcomes(bot, index, bot_tests.tests_of(bot), times.now_ms())
+    return [test_outcome(one) for one in bot_tests.outcomes(bot, index, bot_tests.tests_of(bot), times.now_ms())]
 
 
 def _junit(found: list[dict[str, Any]]) -> str:
-    """Write the outcomes as JUnit XML."""
     failed = sum(not one["passed"] for one in found)
     lines = ['<?xml version="1.0" encoding="UTF-8"?>', f'<testsuite name="chatsvc" tests="{len(found)}" failures="{failed}">']
     for one in found:

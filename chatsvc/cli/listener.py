@@ -39,7 +39,6 @@ class Receiver:
         self._seen = seen
 
     async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
-        """Take one delivery."""
         body = await request.read()
         valid = signing.verify(self.key, body, request.headers.get("X-Service-Signature", ""))
         try:

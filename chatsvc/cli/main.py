@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from chatsvc import __version__
+from chatsvc.cli.catalogue import CatalogueGroup, CatalogueOption
 from chatsvc.cli.refusals import sentence
 from chatsvc.domain.errors import CommandError
 from chatsvc.domain.refusals import Refused
@@ -29,39 +30,39 @@ COMMANDS = {
     "bot": ("chatsvc.cli.bot:bot", "Manage bots and their settings."),
     "channel": ("chatsvc.cli.channel:channel", "Manage a bot's channels: web widget, Telegram, WhatsApp."),
     "key": ("chatsvc.cli.plain:key", "Create, list and revoke API keys."),
-    "operator": ("chatsvc.cli.operator:operator", "Manage the people who sign in to the dashboard: roles, set-up links, sessions."),
+    "operator": ("chatsvc.cli.plain:operator", "Manage the people who sign in to the dashboard: roles, set-up links, sessions."),
     "knowledge": ("chatsvc.cli.knowledge:knowledge", "Manage a bot's knowledge: add files, list, search, remove, check, export."),
     "webhook": ("chatsvc.cli.webhook:webhook", "Manage webhooks and their deliveries."),
     "mail": ("chatsvc.cli.plain:mail", "List mails to operators and visitors, and send a test mail."),
     "backup": ("chatsvc.cli.backup:backup", "Create, verify and restore backups."),
     "store": ("chatsvc.cli.store:store", "Copy the store from SQLite to PostgreSQL."),
-    "master-key": ("chatsvc.cli.master_key:master_key", "Replace the master key."),
+    "master-key": ("chatsvc.cli.backup:master_key", "Replace the master key."),
     "request": ("chatsvc.cli.plain:request", "List captured requests and set their status."),
     "appointment": ("chatsvc.cli.plain:appointment", "List captured appointments and set their status."),
     "conversation": ("chatsvc.cli.conversation:conversation", "List, show, export and erase conversations."),
     "saved-reply": ("chatsvc.cli.plain:saved_reply", "Manage the texts that operators insert into their messages."),
     "parse": ("chatsvc.cli.parse:parse", "Show the date, time and contact data found in a sentence."),
-    "config": ("chatsvc.cli.config:config", "Show the configuration in force."),
+    "config": ("chatsvc.cli.shown:config", "Show the configuration in force."),
     "nodes": ("chatsvc.cli.plain:nodes", "List the processes of this service."),
     "doctor": ("chatsvc.cli.doctor:doctor", "List the faults of this installation with their remedies."),
-    "healthcheck": ("chatsvc.cli.healthcheck:healthcheck", "Check whether the service is ready."),
-    "licenses": ("chatsvc.cli.licenses:licenses", "List third-party software with its licences."),
+    "healthcheck": ("chatsvc.cli.doctor:healthcheck", "Check whether the service is ready."),
+    "licenses": ("chatsvc.cli.shown:licenses", "List third-party software with its licences."),
     "audit": ("chatsvc.cli.plain:audit", "List administrative acts."),
-    "usage": ("chatsvc.cli.usage:usage", "Show messages, tokens and cost of an account."),
+    "usage": ("chatsvc.cli.shown:usage", "Show messages, tokens and cost of an account."),
     "help": ("chatsvc.cli.help:manual", "List the topics of the manual, or show one."),
-    "completion": ("chatsvc.cli.completion:completion", "Print the script for Tab completion."),
+    "completion": ("chatsvc.cli.help:completion", "Print the script for Tab completion."),
 }
 
 
-class Lazy(click.Group):
+class Lazy(CatalogueGroup):
     """A click group that imports a command only when it is used."""
 
+    key = "chatsvc"
+
     def list_commands(self, _: click.Context) -> list[str]:
-        """Return the commands in the order of the table."""
         return list(COMMANDS)
 
     def get_command(self, _: click.Context, cmd_name: str) -> click.Command | None:
-        """Import one command."""
         if cmd_name not in COMMANDS:
             return None
         module, name = COMMANDS[cmd_name][0].split(":")
@@ -82,38 +83,10 @@ class Lazy(click.Group):
 
 
 @click.group(cls=Lazy, context_settings={"help_option_names": ["-h", "--help"]})
-@click.option(
-    "-c", "--config", "config_file", metavar="FILE", help="Configuration; else $CHATSVC_CONFIG, else ./config.yaml, else defaults."
-)
+@click.option("-c", "--config", "config_file", metavar="FILE", cls=CatalogueOption)
 @click.version_option(__version__, message="chatsvc %(version)s")
 @click.pass_context
 def chatsvc(ctx: click.Context, config_file: str | None) -> None:
-    """A chatbot messaging service that you run yourself.
-
-    `init` makes an installation, `serve` runs it, the other commands administer it, with or without a running service and with effect at
-    once. `chatsvc COMMAND --help` describes a command, `chatsvc help` is the manual.
-
-    \b
-    Examples:
-      chatsvc demo --once
-      chatsvc init /srv/chatsvc
-      chatsvc -c /srv/chatsvc/config.yaml serve
-      chatsvc -c /srv/chatsvc/config.yaml doctor
-      eval "$(chatsvc completion bash)"
-
-    \b
-    Exit status:
-      0  done
-      1  refused, or not successful; one line on standard error says why
-      2  wrong usage
-
-    \b
-    Environment:
-      CHATSVC_CONFIG      the configuration, where -c does not name it
-      CHATSVC_MASTER_KEY  the master key, where it is not in the data folder
-      ANTHROPIC_API_KEY   the model server's key, where the configuration does not say otherwise
-      CHATSVC_DEBUG       1: shows an unexpected error whole
-    """
     ctx.obj = config_file
 
 

@@ -68,11 +68,6 @@ def _table(rows: list[list[str]], width: int) -> Iterator[str]:
             if cell:
                 text = f"{name}: {cell}" if len(heading) > 2 and name else cell
                 lines = textwrap.wrap(
-                    _plain(text),
-                    width,
-                    initial_indent="    ",
-                    subsequent_indent="      ",
-                    break_long_words=False,
-                    break_on_hyphens=False,
+                    _plain(text), width, initial_indent="    ", subsequent_indent="      ", break_long_words=False, break_on_hyphens=False
                 )
                 yield from _styled("\n".join(lines)).split("\n")

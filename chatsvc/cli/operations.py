@@ -1,82 +1,118 @@
-"""Commands that are one administrative operation: their parameters are its arguments, and its result is what they print."""
+"""Commands with their parameters. A command that is one administrative operation has its parameters as arguments and prints its result."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import click
 
-from chatsvc.cli.output import call, call_all, echo, json_option, show
-from chatsvc.translations import COMMAND_LINE, template
+from chatsvc.cli.catalogue import CatalogueCommand, CatalogueGroup, CatalogueOption
+from chatsvc.cli.output import call, call_all, echo, show
+from chatsvc.cli.words import ACCOUNT, BOT, KEY, SET_CHANNEL, Called
 
 Decorator = Callable[[Any], Any]
+# Types of arguments; others are texts.
+_ARGUMENTS: dict[str, Any] = {"account": ACCOUNT, "bot": BOT, "channel": SET_CHANNEL, "key": KEY}
 
 
-class OperationCommand(click.Command):
-    """A command whose help is in `translations/commands.yaml`, which is read when it is shown."""
-
-    operation = ""
-
-    def _read(self) -> str:
-        """Read the help. A line `\\b` keeps the line breaks of its paragraph."""
-        return template(COMMAND_LINE, f"commands.{self.operation.replace('.', '_')}").rstrip("\n").replace("\\b", "\b")
-
-    def _leave(self, _: str | None) -> None:
-        """Keep the help of the catalogue: click sets the one that its caller gave."""
-
-    help = property(_read, _leave)
+def group(name: str, key: str = "") -> CatalogueGroup:
+    made = CatalogueGroup(name)
+    made.key = key or name.replace("-", "_")
+    return made
 
 
-class Confirm:
-    """The option --yes, without which a command is refused; `reason` says what would be gone."""
+def option(*names: str, **attributes: Any) -> Decorator:
+    return click.option(*names, cls=CatalogueOption, **attributes)
 
-    def __init__(self, reason: str, what: str) -> None:
-        self.reason = reason
-        self.option = click.option("--yes", is_flag=True, help=f"Confirm the {what}.")
+
+def options(**kinds: Any) -> tuple[Decorator, ...]:
+    """Make options by their names. A kind is a type, bool for a flag, or the metavar of a text.
+
+    In a list, whose name is a plural or not, it may be given several times; in a pair it has a default.
+    """
+    return tuple(_of_kind(name, kind) for name, kind in kinds.items())
+
+
+def _of_kind(name: str, kind: Any) -> Decorator:
+    attributes: dict[str, Any] = {}
+    names = [f"--{name.replace('_', '-')}"]
+    if isinstance(kind, tuple):
+        kind, attributes["default"] = kind
+        attributes["show_default"] = True
+    if isinstance(kind, list):
+        (kind,), attributes["multiple"] = kind, True
+        names = [names[0].removesuffix("s"), name]
+    if isinstance(kind, Called):
+        attributes["metavar"], kind = kind.metavar, kind.kind
+    attributes |= {"is_flag": True} if kind is bool else {"metavar": kind} if isinstance(kind, str) else {"type": kind}
+    return option(*names, **attributes)
+
+
+def _argument(text: str) -> Decorator:
+    """Make an argument: `name`, `[name]` for one that may be missing, or `name METAVAR`."""
+    name, _, metavar = text.partition(" ")
+    required, name = not name.startswith("["), name.strip("[]")
+    return click.argument(name, type=_ARGUMENTS.get(name, str), required=required, metavar=metavar or None)
+
+
+def command(parent: click.Group | None, name: str, *parameters: Decorator | str, key: str = "", json: bool = True) -> Decorator:
+    """Make a command of a function, with --json. One whose first parameter is `ctx` gets the context."""
+
+    def make(function: Callable[..., Any]) -> CatalogueCommand:
+        callback: Any = click.pass_context(function) if function.__code__.co_varnames[:1] == ("ctx",) else function
+        shared = [option("--json", "as_json", is_flag=True)] if json else []
+        for parameter in reversed([*parameters, *shared]):
+            callback = (_argument(parameter) if isinstance(parameter, str) else parameter)(callback)
+        made = click.command(name, cls=CatalogueCommand)(callback)
+        made.key = key or (f"{parent.key}_{name}" if isinstance(parent, CatalogueGroup) else name).replace("-", "_")
+        for one in made.params:
+            if isinstance(one, CatalogueOption):
+                one.key = made.key
+        if parent is not None:
+            parent.add_command(made)
+        return made
+
+    return make
 
 
 def operation(
-    group: click.Group | str,
+    parent: click.Group | str,
     name: str,
-    *parameters: Decorator,
-    columns: Sequence[str] = (),
+    *parameters: Decorator | str,
+    columns: str = "",
     pages: bool = False,
-    confirm: Confirm | None = None,
+    confirm: str = "",
     arguments: Callable[[dict[str, Any]], dict[str, Any]] | None = None,
     shown: Callable[[Any], Any] | None = None,
     told: Callable[[Any], str | None] | None = None,
     prints: Callable[[Any], None] | None = None,
     ends: Callable[[Any], None] | None = None,
-) -> click.Command:
+) -> CatalogueCommand:
     """Make a command of the operation `name`, whose last part names it in its group. One without a group gets its own name.
 
     columns: those of a list's table. pages: the operation lists page by page, at most --limit items where the command has that option.
-    arguments: makes the operation's arguments from the options. shown: makes from the result what is shown where JSON is not asked for.
-    told: a sentence on standard error beside the result. prints: writes the result where it is neither table nor fields. ends: raises
-    CommandError where the command has failed though the operation was done.
+    confirm: the reason for which it needs --yes. arguments: makes the operation's arguments from the options. shown: makes from the result
+    what is shown where JSON is not asked for. told: a sentence on standard error beside the result. prints: writes the result where it is
+    neither table nor fields. ends: raises CommandError where the command has failed though the operation was done.
     """
 
     def run(ctx: click.Context, /, as_json: bool, **given: Any) -> None:
-        if confirm is not None and not given.pop("yes"):
-            raise click.UsageError(f"{confirm.reason}: add --yes")
+        if confirm and not given.pop("yes"):
+            raise click.UsageError(f"{confirm}: add --yes")
         given = arguments(given) if arguments else {key: value for key, value in given.items() if value is not False}
         result = call_all(ctx, name, most=given.pop("limit", None), **given) if pages else call(ctx, name, **given)
         if prints and not as_json:
             prints(result)
         else:
-            show(shown(result) if shown and not as_json else result, as_json, columns)
+            show(shown(result) if shown and not as_json else result, as_json, columns.split())
         if told and not as_json and (sentence := told(result)):
             echo(sentence, err=True)
         if ends:
             ends(result)
 
-    function = json_option(click.pass_context(run))
-    for parameter in reversed((*parameters, confirm.option) if confirm else parameters):
-        function = parameter(function)
-    called = group if isinstance(group, str) else name.rpartition(".")[2]
-    command = click.command(called, cls=OperationCommand)(function)
-    command.operation = name
-    if isinstance(group, click.Group):
-        group.add_command(command)
-    return command
+    confirmed = options(yes=bool) if confirm else ()
+    called, within = (parent, None) if isinstance(parent, str) else (name.rpartition(".")[2], parent)
+    made: CatalogueCommand = command(within, called, *parameters, *confirmed, key=name.replace(".", "_"))(run)
+    made.operation = name
+    return made

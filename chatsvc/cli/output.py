@@ -6,9 +6,9 @@ Everything that a command prints goes through `echo` or `to_json`: no control or
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import IO, TYPE_CHECKING, Any, TypeVar
+from typing import IO, TYPE_CHECKING, Any
 
 import click
 
@@ -19,13 +19,6 @@ if TYPE_CHECKING:
     from chatsvc.cli.files import OutputFile
 
 LARGEST_PAGE = 1000
-
-F = TypeVar("F", bound=Callable[..., Any])
-
-
-def json_option(command: F) -> F:
-    """Add `--json`: exactly one JSON value on standard output."""
-    return click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")(command)
 
 
 def call(ctx: click.Context, operation: str, /, target: IO[bytes] | None = None, **arguments: Any) -> Any:
@@ -39,22 +32,37 @@ def call(ctx: click.Context, operation: str, /, target: IO[bytes] | None = None,
     return client.call(load_config(ctx), operation, given, target)
 
 
+def pages(ctx: click.Context, operation: str, /, **arguments: Any) -> Iterator[Any]:
+    """Perform an operation that goes page by page, to the last one."""
+    after = None
+    while True:
+        page = call(ctx, operation, **(arguments if after is None else {**arguments, "after": after}))
+        yield page
+        after = page["next"]
+        if after is None:
+            return
+
+
 def call_all(ctx: click.Context, operation: str, *, most: int | None = None, **arguments: Any) -> list[Any]:
     """Read the pages of a list to its end, or the first `most` items."""
     items: list[Any] = []
-    after = None
-    while True:
-        left = LARGEST_PAGE if most is None else min(most - len(items), LARGEST_PAGE)
-        page = call(ctx, operation, limit=left, after=after, **arguments)
+    for page in pages(ctx, operation, limit=min(most or LARGEST_PAGE, LARGEST_PAGE), **arguments):
         items += page["items"]
-        after = page["next"]
-        if after is None or len(items) == most:
-            return items
+        if most is not None and len(items) >= most:
+            break
+    return items[:most]
 
 
 @contextmanager
-def written(output: OutputFile) -> Iterator[IO[bytes]]:
-    """Write an output file. It gets its name at the end, or is removed where that is not reached. Raises Refused and OSError."""
+def written(output: OutputFile | None) -> Iterator[IO[bytes]]:
+    """Write an output file, else standard output.
+
+    A file gets its name at the end, or is removed where that is not reached. Raises Refused and OSError.
+    """
+    if output is None:
+        with click.open_file("-", "wb") as stream:
+            yield stream
+        return
     try:
         yield output.open()
         output.keep()

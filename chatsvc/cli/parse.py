@@ -8,7 +8,8 @@ import click
 
 from chatsvc.cli.files import InputFile, InputPath
 from chatsvc.cli.knowledge_reading import read_text
-from chatsvc.cli.output import echo, fields, json_option, show
+from chatsvc.cli.operations import command, options
+from chatsvc.cli.output import echo, fields, show
 from chatsvc.domain import language as languages
 from chatsvc.domain import times
 from chatsvc.domain.errors import CommandError
@@ -16,31 +17,15 @@ from chatsvc.domain.shapes import Json
 from chatsvc.domain.terminal import one_line
 
 
-@click.command()
-@click.argument("text", required=False)
-@click.option(
-    "--file",
-    "file",
-    type=InputPath(),
-    help="A file with one sentence a line; the result is a list.",
+@command(
+    None,
+    "parse",
+    "[text]",
+    *options(file=InputPath(), now="LOCAL_TIME", timezone=(str, "Europe/Istanbul"), country=(str, "TR"), language=str),
 )
-@click.option("--now", metavar="LOCAL_TIME", help="Local time, such as 2026-11-20T10:00; else the current time.")
-@click.option("--timezone", default="Europe/Istanbul", show_default=True, help="The time zone.")
-@click.option("--country", default="TR", show_default=True, help="The country of telephone numbers without a country code.")
-@click.option("--language", help="The language; else it is detected.")
-@json_option
 def parse(
     text: str | None, file: InputFile | None, now: str | None, timezone: str, country: str, language: str | None, as_json: bool
 ) -> None:
-    """Show the date, time, e-mail address, telephone number and name that a bot finds in TEXT.
-
-    It needs no service, no configuration and no data folder. With --file, each line is one sentence.
-
-    \b
-    Examples:
-      chatsvc parse "yarın saat 3'e randevu, ben Ayşe" --now 2026-11-20T10:00
-      chatsvc parse "call me on 020 7946 0018" --country GB --language en
-    """
     if (text is None) == (file is None):
         raise click.UsageError("give a TEXT or --file, one of them")
     clock = _clock(now, timezone)
@@ -64,7 +49,6 @@ def parse(
 
 
 def _clock(now: str | None, timezone: str) -> datetime:
-    """The wall clock, naive; raises CommandError."""
     zone = times.zone(timezone)
     if zone is None:
         raise CommandError(f"{timezone!r} is no time zone; one is written like Europe/Istanbul")

@@ -25,7 +25,6 @@ class Progress:
         self._state = (what, done, of)
 
     def __str__(self) -> str:
-        """Return the line that is shown."""
         what, done, of = self._state
         far = f" {done:,} of {of:,} ({100 * done // of} %)" if of else ""
         return f"{what}{far}, {time.monotonic() - self._began:.0f} s"

@@ -28,43 +28,23 @@ def _no_bots(facts: Mapping[str, Any]) -> str:
     return f"no more bots: the plan {plan} has {most} bot{'' if most == 1 else 's'}, and the account has as many"
 
 
-def _faults_of_bot_file(facts: Mapping[str, Any]) -> str:
-    from chatsvc.domain import bot_file_faults
+def _faults(facts: Mapping[str, Any]) -> str:
+    return "\n".join(_line(one, facts.get("file", "")) for one in facts["faults"])
 
-    def line(fault: Mapping[str, Any]) -> str:
+
+def _line(fault: Mapping[str, Any], file: str) -> str:
+    """Word one fault of settings, of a bot's file, of a knowledge file or of an entry, with its place."""
+    from chatsvc.domain import bot_file_faults
+    from chatsvc.domain.knowledge_files.faults import FileFault
+
+    code, facts = fault["code"], fault["facts"]
+    if "field" in fault:
+        return f"{fault['field']}: {bot_file_faults.sentence(code, facts)}"
+    if "column" in fault:
         place = f":{fault['line']}:{fault['column']}" if fault["line"] else ""
-        return f"{fault.get('file', facts['file'])}{place}: {bot_file_faults.sentence(fault['code'], fault['facts'])}"
-
-    return "\n".join(map(line, facts["faults"]))
-
-
-def _several(facts: Mapping[str, Any]) -> str:
-    return "; ".join(sentence(Refused(one["code"], **one["facts"])) for one in facts["faults"])
-
-
-def _failed_tests(facts: Mapping[str, Any]) -> str:
-    return "\n".join(["tests fail:", *(f"{one['ask']}: {one['why']}" for one in facts["outcomes"])])
-
-
-def _faults_of_settings(facts: Mapping[str, Any]) -> str:
-    from chatsvc.domain import bot_file_faults
-
-    return "\n".join(f"{one['field']}: {bot_file_faults.sentence(one['code'], one['facts'])}" for one in facts["faults"])
-
-
-def _faults_of_files(facts: Mapping[str, Any]) -> str:
-    from chatsvc.domain.knowledge_files.faults import FileFault
-
-    return "\n".join(
-        f"{one_line(one['file'])}, {one['unit']} {one['line']}: {FileFault(one['line'], one['code'], one['facts']).text}"
-        for one in facts["faults"]
-    )
-
-
-def _faults_of_entry(facts: Mapping[str, Any]) -> str:
-    from chatsvc.domain.knowledge_files.faults import FileFault
-
-    return "\n".join(FileFault(**one).text for one in facts["faults"])
+        return f"{fault.get('file', file)}{place}: {bot_file_faults.sentence(code, facts)}"
+    said = FileFault(fault["line"], code, facts).text
+    return f"{one_line(fault['file'])}, {fault['unit']} {fault['line']}: {said}" if "unit" in fault else said
 
 
 def _opening_hours(facts: Mapping[str, Any]) -> str:
@@ -75,14 +55,14 @@ def _opening_hours(facts: Mapping[str, Any]) -> str:
 
 # Refusals whose sentence is more than a template of their facts.
 MADE: dict[str, Callable[[Mapping[str, Any]], str]] = {
-    "several": _several,
+    "several": lambda facts: "; ".join(sentence(Refused(one["code"], **one["facts"])) for one in facts["faults"]),
     "opening_hours_invalid": _opening_hours,
-    "bot_file_invalid": _faults_of_bot_file,
-    "bot_settings_invalid": _faults_of_settings,
-    "bot_tests_failed": _failed_tests,
+    "bot_file_invalid": _faults,
+    "bot_settings_invalid": _faults,
+    "bot_tests_failed": lambda facts: "\n".join(["tests fail:", *(f"{one['ask']}: {one['why']}" for one in facts["outcomes"])]),
     "bots_exhausted": _no_bots,
-    "files_invalid": _faults_of_files,
-    "entry_invalid": _faults_of_entry,
+    "files_invalid": _faults,
+    "entry_invalid": _faults,
 }
 
 

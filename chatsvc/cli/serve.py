@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import click
 
 from chatsvc.cli.main import load_config
-from chatsvc.cli.output import echo, json_option, to_json
+from chatsvc.cli.operations import command
+from chatsvc.cli.output import echo, to_json
 
 if TYPE_CHECKING:
     from chatsvc.app import App
@@ -20,22 +21,8 @@ LATE = (
 )
 
 
-@click.command()
-@json_option
-@click.pass_context
+@command(None, "serve")
 def serve(ctx: click.Context, as_json: bool) -> None:
-    """Run the service until SIGTERM or Ctrl+C; requests in progress are finished.
-
-    It stays in the foreground, for a terminal, systemd or a container. Log lines go to standard error: text in a terminal, else JSON. Only
-    one service can use a data folder; a second one is refused. With --json, one line on standard output gives the address as soon as it
-    listens.
-
-    \b
-    Examples:
-      chatsvc serve
-      chatsvc -c /srv/chatsvc/config.yaml serve
-      systemctl enable --now chatsvc
-    """
     config = load_config(ctx, *LATE, listens=True)
 
     import uvloop

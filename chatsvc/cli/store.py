@@ -9,17 +9,15 @@ import click
 from chatsvc.cli import progress
 from chatsvc.cli.files import InputFile, InputPath
 from chatsvc.cli.main import load_config
-from chatsvc.cli.output import echo, json_option, show
+from chatsvc.cli.operations import command, group, option, options
+from chatsvc.cli.output import echo, show
 
 if TYPE_CHECKING:
     from chatsvc.config import PostgresSettings
 
 _MOST = 1 << 16  # bytes of a password file
 
-
-@click.group()
-def store() -> None:
-    """The store: SQLite in the data folder, or PostgreSQL."""
+store = group("store")
 
 
 def _settings(url: str, password_file: InputFile | None) -> PostgresSettings:
@@ -37,22 +35,8 @@ def _settings(url: str, password_file: InputFile | None) -> PostgresSettings:
         raise click.BadParameter(str(fault), param_hint="--to and --password-file") from None
 
 
-@store.command()
-@click.option("--to", "url", required=True, metavar="URL", help="Empty database: postgresql://USER@HOST/DATABASE, without a password.")
-@click.option("--password-file", type=InputPath(), help="File with the password of the database's user.")
-@json_option
-@click.pass_context
+@command(store, "copy", option("--to", "url", required=True, metavar="URL"), *options(password_file=InputPath()))
 def copy(ctx: click.Context, url: str, password_file: InputFile | None, as_json: bool) -> None:
-    """Copy the SQLite store of a stopped service to PostgreSQL, and compare both.
-
-    The database must be empty, or hold this store's own unfinished copy, which is continued. The SQLite file stays as it is. Afterwards set
-    store.url, and the master key of data/master.key for all processes; do not start the service on the SQLite file again.
-
-    \b
-    Examples:
-      chatsvc store copy --to postgresql://chatsvc@db.example.com/chatsvc --password-file /root/password
-      chatsvc store copy --to 'postgresql://chatsvc@/chatsvc?host=/run/postgresql' --json
-    """
     from chatsvc.control.rendering import installation as installation_json
     from chatsvc.domain.times import now_ms
     from chatsvc.privileges import STARTED_BY, caller_of

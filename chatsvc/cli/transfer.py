@@ -28,14 +28,12 @@ class TransferWriter:
         self.write({"format": FORMAT, "version": VERSION, "program": __version__, "account": account})
 
     def write(self, value: object) -> None:
-        """Add one line."""
         line = json.dumps(value, ensure_ascii=False).encode() + b"\n"
         self._digest.update(line)
         self._file.write(line)
         self.lines += 1
 
     def end(self) -> None:
-        """Add the last line."""
         self.write({"end": self.lines, "sha256": self._digest.hexdigest()})
 
 

@@ -10,12 +10,12 @@ import click
 from chatsvc.cli import progress
 from chatsvc.cli.files import InputFile, InputPath
 from chatsvc.cli.main import load_config
-from chatsvc.cli.operations import operation
-from chatsvc.cli.output import call, json_option, show
+from chatsvc.cli.operations import command, group, operation, option, options
+from chatsvc.cli.output import call, pages, show
 from chatsvc.cli.words import BOT, EVENT
 from chatsvc.domain.errors import CommandError
 
-ATTEMPT_COLUMNS = ("id", "at", "event", "record_id", "success", "status_code", "error", "duration_ms", "url")
+ATTEMPT_COLUMNS = "id at event record_id success status_code error duration_ms url"
 KEEP_IT = "Keep the signing key now: it is not shown again."
 
 
@@ -25,26 +25,21 @@ def _given(given: dict[str, Any]) -> dict[str, Any]:
     return {**given, "events": list(given["events"])}
 
 
-@click.group()
-def webhook() -> None:
-    """Webhooks: where a bot's requests and appointments are sent, and what became of each delivery."""
-
+webhook = group("webhook")
 
 operation(
     webhook,
     "webhook.set",
-    click.argument("bot", type=BOT),
-    click.argument("url", required=False),
-    click.option("--pull", is_flag=True, help="Record events without sending; fetch them with `webhook forward`."),
-    click.option(
-        "--event", "events", type=EVENT, multiple=True, required=True, help="request.created or appointment.created; may be given twice."
-    ),
+    "bot",
+    "[url]",
+    *options(pull=bool),
+    option("--event", "events", type=EVENT, multiple=True, required=True),
     arguments=_given,
     told=lambda made: KEEP_IT if "signing_key" in made else None,
 )
-operation(webhook, "webhook.show", click.argument("bot", type=BOT))
-operation(webhook, "webhook.rotate", click.argument("bot", type=BOT), told=lambda _: KEEP_IT)
-operation(webhook, "webhook.remove", click.argument("bot", type=BOT))
+operation(webhook, "webhook.show", "bot")
+operation(webhook, "webhook.rotate", "bot", told=lambda _: KEEP_IT)
+operation(webhook, "webhook.remove", "bot")
 
 
 def _signing_key(file: InputFile) -> str:
@@ -62,74 +57,41 @@ def _end(attempts: list[dict[str, Any]]) -> None:
         raise CommandError(f"{what} failed: {', '.join(sorted({str(attempt['error']) for attempt in failed}))}")
 
 
-operation(webhook, "webhook.test", click.argument("bot", type=BOT), ends=lambda attempt: _end([attempt]))
-operation(
-    webhook,
-    "webhook.attempts",
-    click.argument("bot", type=BOT),
-    click.option("--limit", type=click.IntRange(1, 10_000), default=20, show_default=True, help="Maximum number of records."),
-    columns=ATTEMPT_COLUMNS,
-    pages=True,
-)
+operation(webhook, "webhook.test", "bot", ends=lambda attempt: _end([attempt]))
+operation(webhook, "webhook.attempts", "bot", *options(limit=(click.IntRange(1, 10000), 20)), columns=ATTEMPT_COLUMNS, pages=True)
 
 
 def _resend_failed(ctx: click.Context, bot: str, since: str) -> list[dict[str, Any]]:
-    """Send page by page, and show the progress."""
     sent: list[dict[str, Any]] = []
-    after = 0
     with progress.shown("sending again") as far:
-        while True:
-            page = call(ctx, "webhook.resend_failed", bot=bot, since=since, after=after)
+        for page in pages(ctx, "webhook.resend_failed", bot=bot, since=since):
             sent += page["attempts"]
             far("sending again: events", len(sent), len(sent) + page["left"])
-            if page["next"] is None:
-                return sent
-            after = page["next"]
+    return sent
 
 
-@webhook.command()
-@click.argument("attempt", required=False)
-@click.option("--bot", type=BOT, metavar="BOT", help="All of this bot's events ...")
-@click.option("--failed-since", metavar="TIME", help="... whose latest attempt failed since then (2026-11-20T08:00, UTC).")
-@json_option
-@click.pass_context
+@command(webhook, "resend", "[attempt]", *options(bot=BOT, failed_since="TIME"))
 def resend(ctx: click.Context, attempt: str | None, bot: str | None, failed_since: str | None, as_json: bool) -> None:
-    """Send an event again: its record keeps its id, the delivery gets a new one.
-
-    Give the id of one attempt from `webhook attempts`, or resend each event of a bot whose latest attempt failed. The exit status is 1 when
-    one failed again.
-
-    \b
-    Examples:
-      chatsvc webhook resend 90be...
-      chatsvc webhook resend --bot 6f1c... --failed-since 2026-11-20T08:00
-    """
     if attempt is not None and bot is None and failed_since is None:
         sent = call(ctx, "webhook.resend", attempt=attempt)
         show(sent, as_json)
         _end([sent])
     elif attempt is None and bot is not None and failed_since is not None:
         sent = _resend_failed(ctx, bot, failed_since)
-        show(sent, as_json, ATTEMPT_COLUMNS)
+        show(sent, as_json, ATTEMPT_COLUMNS.split())
         _end(sent)
     else:
         raise click.UsageError("give an ATTEMPT, or --bot with --failed-since")
 
 
-@webhook.command()
-@click.option("--signing-key-file", type=InputPath(), required=True, help="File with the signing key.")
-@click.option("--signature", required=True, help="The header X-Service-Signature.")
-@click.argument("body_file", type=InputPath())
-@json_option
+@command(
+    webhook,
+    "verify",
+    option("--signing-key-file", type=InputPath(), required=True),
+    option("--signature", required=True),
+    click.argument("body_file", type=InputPath()),
+)
 def verify(signing_key_file: InputFile, signature: str, body_file: InputFile, as_json: bool) -> None:
-    """Check the signature of a received body; exit status 1 when it is wrong.
-
-    For the developer of a receiver: BODY_FILE holds the bytes of the body, unchanged.
-
-    \b
-    Examples:
-      chatsvc webhook verify --signing-key-file key.txt --signature sha256=757107ea... body.json
-    """
     from chatsvc.domain import signing
 
     valid = signing.verify(_signing_key(signing_key_file), body_file.read_bytes(), signature)
@@ -138,22 +100,14 @@ def verify(signing_key_file: InputFile, signature: str, body_file: InputFile, as
         raise CommandError("the signature is not that of this body under this key")
 
 
-@webhook.command()
-@click.option("--port", type=click.IntRange(0, 65535), required=True, help="Port on 127.0.0.1; 0 is any free one.")
-@click.option("--signing-key-file", type=InputPath(), required=True, help="File with the signing key.")
-@click.option("--cert-file", type=InputPath(), help="Certificate (PEM), for https.")
-@click.option("--key-file", type=InputPath(), help="The certificate's key (PEM).")
-@json_option
+@command(
+    webhook,
+    "listen",
+    option("--port", type=click.IntRange(0, 65535), required=True),
+    option("--signing-key-file", type=InputPath(), required=True),
+    *options(cert_file=InputPath(), key_file=InputPath()),
+)
 def listen(port: int, signing_key_file: InputFile, cert_file: InputFile | None, key_file: InputFile | None, as_json: bool) -> None:
-    """Receive, verify and print webhooks on this machine, for development. Ctrl+C ends it.
-
-    It answers 204 to a delivery with a correct signature, else 401. With --json, it prints one delivery a line.
-
-    \b
-    Examples:
-      chatsvc webhook listen --port 9000 --signing-key-file key.txt
-      chatsvc webhook listen --port 9443 --signing-key-file key.txt --cert-file cert.pem --key-file key.pem
-    """
     if (cert_file is None) != (key_file is None):
         raise click.UsageError("--cert-file and --key-file go together")
 
@@ -168,24 +122,8 @@ def listen(port: int, signing_key_file: InputFile, cert_file: InputFile | None, 
     asyncio.run(receive(port, key, (cert_file.reopened, key_file.reopened) if cert_file and key_file else None, as_json=as_json))
 
 
-@webhook.command()
-@click.argument("bot", type=BOT)
-@click.argument("url")
-@click.option("--since", metavar="TIME", help="Only events since then (2026-11-20T08:00, UTC).")
-@click.option("--follow", is_flag=True, help="Continue with new events until Ctrl+C.")
-@json_option
-@click.pass_context
+@command(webhook, "forward", "bot", "url", *options(since="TIME", follow=bool))
 def forward(ctx: click.Context, /, bot: str, url: str, since: str | None, follow: bool, as_json: bool) -> None:
-    """Post a bot's recorded events, signed, to a receiver in your own network.
-
-    For receivers at private addresses, and for webhooks set with --pull. Events are sent oldest first; the first failure stops it. With
-    --json it prints an array, or one object a line with --follow.
-
-    \b
-    Examples:
-      chatsvc webhook forward 6f1c... http://10.0.0.7:9000/hook --follow
-      chatsvc webhook forward 6f1c... http://10.0.0.7:9000/hook --since 2026-11-20T08:00
-    """
     import asyncio
     import gc
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from importlib import import_module
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
+
+from chatsvc.domain.captures import APPOINTMENT_STATUSES, REQUEST_STATUSES
+from chatsvc.domain.models import CHANNELS, SUBSCRIPTION_STATUSES
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -31,18 +34,6 @@ class Word(click.types.StringParamType):
 
     def _offered(self, _: click.Context, incomplete: str) -> Iterable[CompletionItem[Any]]:
         return _items((word, None) for word in self._words if word.startswith(incomplete))
-
-
-class Status(Word):
-    """A status, or another word of a list; `where` names the list as module:NAME."""
-
-    def __init__(self, where: str, name: str = "status") -> None:
-        super().__init__(name)
-        self._where = where
-
-    def _offered(self, _: click.Context, incomplete: str) -> Iterable[CompletionItem[Any]]:
-        module, name = self._where.split(":")
-        return _items((word, None) for word in getattr(import_module(module), name) if word.startswith(incomplete))
 
 
 class Setting(Word):
@@ -79,6 +70,14 @@ class Id(Word):
         return _items(begun or [row for row in rows if incomplete.casefold() in row[1].casefold()])
 
 
+@dataclass
+class Called:
+    """A type with another name in the help."""
+
+    metavar: str
+    kind: click.ParamType[Any]
+
+
 def _items(words: Iterable[tuple[str, str | None]]) -> list[CompletionItem[Any]]:
     from click.shell_completion import CompletionItem
 
@@ -98,15 +97,15 @@ def _config(ctx: click.Context) -> Config:
     return config
 
 
-ACCOUNT = Id("account", "account.list")
+ACCOUNT = Id("id", "account.list")
 BOT = Id("bot", "bot.list")
 KEY = Id("key", "key.list")
 TIER = Setting("tier", "models")
 PLAN = Setting("plan", "plans", "none")
 HANDLING = Word("handling", "waiting", "operator")
-CHANNEL = Status("chatsvc.domain.models:CHANNELS", "channel")
+CHANNEL = Word("channel", *CHANNELS)
 SET_CHANNEL = Word("channel", "web", "telegram", "whatsapp")
 EVENT = Word("event", "request.created", "appointment.created")
-SUBSCRIPTION = Status("chatsvc.domain.models:SUBSCRIPTION_STATUSES")
-REQUEST_STATUS = Status("chatsvc.domain.captures:REQUEST_STATUSES")
-APPOINTMENT_STATUS = Status("chatsvc.domain.captures:APPOINTMENT_STATUSES")
+SUBSCRIPTION = Word("status", *SUBSCRIPTION_STATUSES)
+REQUEST_STATUS = Word("status", *REQUEST_STATUSES)
+APPOINTMENT_STATUS = Word("status", *APPOINTMENT_STATUSES)

@@ -2,26 +2,10 @@
 
 from chatsvc.config.faults import ConfigError, ConfigFault
 from chatsvc.config.load import ConfigDocument, build, load, locate, read
-from chatsvc.config.model import (
-    Acme,
-    Anthropic,
-    Backups,
-    Config,
-    Limits,
-    Log,
-    Metrics,
-    PostgresSettings,
-    Retention,
-    Secret,
-    Server,
-    Tls,
-    Webhooks,
-    Websites,
-)
+from chatsvc.config.model import Acme, Backups, Config, Limits, Log, Metrics, PostgresSettings, Retention, Secret, Server, Tls
 
 __all__ = [
     "Acme",
-    "Anthropic",
     "Backups",
     "Config",
     "ConfigDocument",
@@ -35,8 +19,6 @@ __all__ = [
     "Secret",
     "Server",
     "Tls",
-    "Webhooks",
-    "Websites",
     "build",
     "load",
     "locate",

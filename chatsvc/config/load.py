@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import fields
 from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
@@ -12,46 +11,22 @@ from typing import NamedTuple
 from chatsvc.config import notices, server, store, values
 from chatsvc.config.document import Node, parse, read_text, why
 from chatsvc.config.faults import ConfigError, ConfigFault
-from chatsvc.config.model import Anthropic, Backups, Channels, Config, Limits, Log, Metrics, Retention, Webhooks, Websites
-from chatsvc.config.secret_files import secret
+from chatsvc.config.model import SECTIONS, Anthropic, Channels, Config, TelegramNotices
 from chatsvc.config.section import Section, Source
+from chatsvc.config.settings import keys_of, secret, settings
 from chatsvc.domain.plans import Plan
 from chatsvc.domain.pricing import Tier
 
-DEFAULT_MODELS = (
-    Tier("offline", "knowledge"),
-    Tier(
-        "fast",
-        "anthropic",
-        "claude-haiku-5-5",
-        input_price=100_000,
-        output_price=500_000,
-        cache_write_price=125_000,
-        cache_read_price=10_000,
-    ),
-)
+_FAST_PRICES = {"input_price": 100_000, "output_price": 500_000, "cache_write_price": 125_000, "cache_read_price": 10_000}
+DEFAULT_MODELS = (Tier("offline", "knowledge"), Tier("fast", "anthropic", "claude-haiku-5-5", **_FAST_PRICES))
 DEFAULT_PLANS = (
     Plan("free", 1, messages=100, bots=1),
     Plan("starter", 1, messages=1000, bots=3),
     Plan("business", 1, messages=10_000, bots=10, webhooks=True),
     Plan("enterprise", 1, messages=100_000, bots=100, webhooks=True, rest_api=True),
 )
-_DEFAULT_KEY = "${ANTHROPIC_API_KEY}"
-_DEFAULT_MASTER_KEY = "${CHATSVC_MASTER_KEY}"
-MOST_DAYS = 36_500
 TELEGRAM_API = "https://api.telegram.org"
 WHATSAPP_GRAPH = "https://graph.facebook.com/v26.0"
-# The usual value, and the bounds.
-_LIMITS = {
-    "requests_per_minute": (120, 1, 1_000_000),
-    "max_in_flight": (512, 1, 100_000),
-    "connections": (1000, 1, 100_000),
-    "connections_per_address": (100, 1, 100_000),
-    "web_per_minute": (20, 1, 1_000_000),
-    "web_daily": (1000, 0, 100_000_000),
-}
-# The fewest days. GET /analytics looks back as far as 90 days.
-_RETENTION = {"conversations_days": 1, "webhooks_days": 1, "usage_days": 90}
 _ROOT = (
     *("server", "data_dir", "master_key", "master_key_file", "store", "limits", "engines", "models", "plans", "webhooks"),
     *("website", "channels", "notices", "backup", "retention", "egress", "log", "metrics"),
@@ -59,10 +34,6 @@ _ROOT = (
 USUAL = "config.yaml"
 DATA_DIR = "data"
 LOW_PORTS = 1024
-
-
-def _names(section: type) -> list[str]:
-    return [field.name for field in fields(section)]
 
 
 class ConfigDocument(NamedTuple):
@@ -77,7 +48,6 @@ class ConfigDocument(NamedTuple):
         return Section(self.source._replace(faults=[]), self.node, "").folder("data_dir", DATA_DIR)
 
     def names_postgres(self) -> bool:
-        """Return whether the store is PostgreSQL."""
         root = Section(self.source._replace(faults=[]), self.node, "")
         return root.section("store").gives("url")
 
@@ -126,70 +96,29 @@ def build(document: ConfigDocument) -> Config:
 
 def _config(path: Path | None, source: Source, node: Node | None) -> Config:
     root = Section(source, node, "", *_ROOT)
-    limits = root.section("limits", *_LIMITS)
-    place = root.section("store", *store.KEYS)
+
+    place, told = root.section("store", *store.KEYS), root.section("notices", *notices.KEYS)
     channels = root.section("channels", "telegram", "whatsapp")
-    told = root.section("notices", *notices.KEYS)
-    smtp, team = told.section("smtp", *notices.SMTP_KEYS), told.section("telegram", *notices.TELEGRAM_KEYS)
-    backup = root.section("backup", "every", "folder", "keep")
-    retention = root.section("retention", *_RETENTION)
-    webhooks = root.section("webhooks", *_names(Webhooks))
-    website = root.section("website", *_names(Websites))
-    log = root.section("log", *_names(Log))
-    anthropic = root.section("engines", "anthropic").section("anthropic", "base_url", "api_key", "api_key_file", "timeout_s", "max_retries")
+    smtp, team = told.section("smtp", *notices.SMTP_KEYS), told.section("telegram", *keys_of(TelegramNotices))
+    anthropic = root.section("engines", "anthropic").section("anthropic", *keys_of(Anthropic))
+    secrets = ((root, "master_key"), (place, "password"), (anthropic, "api_key"), (smtp, "password"), (team, "token"))
     return Config(
         path=path,
         server=server.read(root.section("server", *server.KEYS)),
         data_dir=root.folder("data_dir", DATA_DIR),
-        master_key=secret(root, "master_key", values.master_key, _DEFAULT_MASTER_KEY),
-        limits=Limits(**{name: limits.plain(name, values.whole(*bounds), usual) for name, (usual, *bounds) in _LIMITS.items()}),
-        anthropic=_anthropic(anthropic),
+        master_key=secret(root, "master_key", values.master_key, "${CHATSVC_MASTER_KEY}"),
+        anthropic=settings(Anthropic, anthropic),
         models=_models(root),
         plans=_plans(root),
-        webhooks=Webhooks(
-            timeout_s=webhooks.plain("timeout_s", values.seconds(60), 10.0),
-            allowed_networks=webhooks.texts("allowed_networks", values.network),
-            ca_file=webhooks.file("ca_file"),
-        ),
-        website=Websites(website.texts("allowed_networks", values.network), website.file("ca_file")),
         channels=Channels(
             telegram_api_url=channels.section("telegram", "api_url").text("api_url", values.base_url, TELEGRAM_API),
             whatsapp_graph_url=channels.section("whatsapp", "graph_url").text("graph_url", values.base_url, WHATSAPP_GRAPH),
         ),
         notices=notices.read(smtp, team),
-        backup=Backups(
-            every_s=backup.optional("every", values.interval),
-            folder=backup.folder("folder", "backups"),
-            keep=backup.plain("keep", values.whole(1, 1000), 7),
-        ),
-        retention=Retention(**{name: retention.optional(name, values.whole(least, MOST_DAYS)) for name, least in _RETENTION.items()}),
         egress=root.text("egress", values.one_of("all", "none"), "all"),
-        log=Log(
-            format=log.text("format", values.one_of("auto", "text", "json"), "auto"),
-            level=log.text("level", values.one_of("info", "warning", "error"), "info"),
-            access=log.plain("access", values.flag, False),
-        ),
-        metrics=Metrics(root.section("metrics", "listen").optional("listen", values.host_and_port)),
         store=store.read(place),
-        path_holds_secrets=any(
-            section.writes_out(key)
-            for section, key in (
-                (root, "master_key"),
-                (place, "password"),
-                (anthropic, "api_key"),
-                (smtp, "password"),
-                (team, "token"),
-            )
-        ),
-    )
-
-
-def _anthropic(section: Section) -> Anthropic:
-    return Anthropic(
-        base_url=section.text("base_url", values.base_url, "https://api.anthropic.com"),
-        api_key=secret(section, "api_key", values.key, _DEFAULT_KEY),
-        timeout_s=section.plain("timeout_s", values.seconds(600), 30.0),
-        max_retries=section.plain("max_retries", values.whole(0, 10), 0),
+        path_holds_secrets=any(section.writes_out(key) for section, key in secrets),
+        **{name: settings(kind, root.section(name, *keys_of(kind))) for name, kind in SECTIONS.items()},
     )
 
 

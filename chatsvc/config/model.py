@@ -2,16 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, Any, TypeVar, final
 
+from chatsvc.config import values
 from chatsvc.domain.plans import Plan
 from chatsvc.domain.pricing import Tier
 
 if TYPE_CHECKING:
     from ipaddress import IPv4Network, IPv6Network
+
+
+LETS_ENCRYPT = "https://acme-v02.api.letsencrypt.org/directory"
+MOST_DAYS = 36_500
+T = TypeVar("T")
+_BACKUPS = Path("backups")
+
+
+def setting(default: T, read: Callable[[str], object] | None = None, how: str = "plain", *, key: str = "", otherwise: str = "") -> T:
+    """Declare a setting: its default, the reader of its text, how a section reads it (see settings.py), and its key in the file.
+
+    otherwise: the text of a secret that the file does not give.
+    """
+    return field(default=default, metadata={"read": read, "how": how, "key": key, "otherwise": otherwise})
 
 
 @final
@@ -26,7 +41,6 @@ class Secret:
         self._text = text
 
     def reveal(self) -> str:
-        """Return the text."""
         return self._text
 
     def __repr__(self) -> str:
@@ -54,10 +68,10 @@ class Tls:
 class Acme:
     """Settings for certificates by ACME: domains, contact address, directory URL, extra CA file."""
 
-    domains: tuple[str, ...]
-    email: str | None
-    directory: str
-    ca_file: Path | None
+    domains: tuple[str, ...] = setting((), values.domain, "texts")
+    email: str | None = setting(None, values.email, "optional")
+    directory: str = setting(LETS_ENCRYPT, values.https_url, "text")
+    ca_file: Path | None = setting(None, how="file")
 
 
 @dataclass(frozen=True)
@@ -93,39 +107,39 @@ class Limits:
     for each bot and address, `web_daily` that of a bot's new conversations in a day.
     """
 
-    requests_per_minute: int
-    max_in_flight: int
-    connections: int
-    connections_per_address: int
-    web_per_minute: int
-    web_daily: int
+    requests_per_minute: int = setting(120, values.whole(1, 1_000_000))
+    max_in_flight: int = setting(512, values.whole(1, 100_000))
+    connections: int = setting(1000, values.whole(1, 100_000))
+    connections_per_address: int = setting(100, values.whole(1, 100_000))
+    web_per_minute: int = setting(20, values.whole(1, 1_000_000))
+    web_daily: int = setting(1000, values.whole(0, 100_000_000))
 
 
 @dataclass(frozen=True)
 class Anthropic:
     """The server that speaks the Anthropic Messages API; without a key its tiers answer `not_configured`."""
 
-    base_url: str
-    api_key: Secret | None
-    timeout_s: float
-    max_retries: int
+    base_url: str = setting("https://api.anthropic.com", values.base_url, "text")
+    api_key: Secret | None = setting(None, values.key, "secret", otherwise="${ANTHROPIC_API_KEY}")
+    timeout_s: float = setting(30.0, values.seconds(600))
+    max_retries: int = setting(0, values.whole(0, 10))
 
 
 @dataclass(frozen=True)
 class Webhooks:
     """Webhook delivery. `timeout_s` limits a whole delivery, `allowed_networks` may be private, `ca_file` adds roots."""
 
-    timeout_s: float
-    allowed_networks: tuple[IPv4Network | IPv6Network, ...]
-    ca_file: Path | None
+    timeout_s: float = setting(10.0, values.seconds(60))
+    allowed_networks: tuple[IPv4Network | IPv6Network, ...] = setting((), values.network, "texts")
+    ca_file: Path | None = setting(None, how="file")
 
 
 @dataclass(frozen=True)
 class Websites:
     """Reading of websites. `allowed_networks` may be private, `ca_file` adds roots."""
 
-    allowed_networks: tuple[IPv4Network | IPv6Network, ...]
-    ca_file: Path | None
+    allowed_networks: tuple[IPv4Network | IPv6Network, ...] = setting((), values.network, "texts")
+    ca_file: Path | None = setting(None, how="file")
 
 
 @dataclass(frozen=True)
@@ -157,8 +171,8 @@ class TelegramNotices:
     No token where its environment variable is not set: nobody is told then.
     """
 
-    token: Secret | None
-    chat_id: int
+    token: Secret | None = setting(None, values.telegram_token, "secret")
+    chat_id: int = setting(0, values.whole(-(10**15), 10**15), "optional")
 
 
 @dataclass(frozen=True)
@@ -173,34 +187,34 @@ class Notices:
 class Backups:
     """Scheduled backups: interval in seconds (None: never), folder, and number of backups kept."""
 
-    every_s: float | None
-    folder: Path
-    keep: int
+    every_s: float | None = setting(None, values.interval, "optional", key="every")
+    folder: Path = setting(_BACKUPS, how="folder")
+    keep: int = setting(7, values.whole(1, 1000))
 
 
 @dataclass(frozen=True)
 class Retention:
     """After how many days conversations, webhook events and usage records go; None: they stay."""
 
-    conversations_days: int | None
-    webhooks_days: int | None
-    usage_days: int | None
+    conversations_days: int | None = setting(None, values.whole(1, MOST_DAYS), "optional")
+    webhooks_days: int | None = setting(None, values.whole(1, MOST_DAYS), "optional")
+    usage_days: int | None = setting(None, values.whole(90, MOST_DAYS), "optional")  # GET /analytics looks back as far
 
 
 @dataclass(frozen=True)
 class Log:
     """`format` is text, json, or auto: text in a terminal. `level` is info, warning or error; `access` writes a line a request."""
 
-    format: str
-    level: str
-    access: bool
+    format: str = setting("auto", values.one_of("auto", "text", "json"), "text")
+    level: str = setting("info", values.one_of("info", "warning", "error"), "text")
+    access: bool = setting(False, values.flag)
 
 
 @dataclass(frozen=True)
 class Metrics:
     """Address of the metrics listener: host ("" is every interface) and port; None: no listener."""
 
-    listen: tuple[str, int] | None
+    listen: tuple[str, int] | None = setting(None, values.host_and_port, "optional")
 
 
 DEFAULT_CONNECTIONS = 10
@@ -217,6 +231,18 @@ class PostgresSettings:
     parameters: Mapping[str, str]
     password: Secret | None
     connections: int = DEFAULT_CONNECTIONS
+
+
+# Sections that are read and shown as they are declared.
+SECTIONS: dict[str, Any] = {
+    "limits": Limits,
+    "webhooks": Webhooks,
+    "website": Websites,
+    "backup": Backups,
+    "retention": Retention,
+    "log": Log,
+    "metrics": Metrics,
+}
 
 
 @dataclass(frozen=True)

@@ -4,34 +4,29 @@ from __future__ import annotations
 
 from chatsvc.config import values
 from chatsvc.config.model import Notices, Smtp, TelegramNotices
-from chatsvc.config.secret_files import secret
 from chatsvc.config.section import Section
+from chatsvc.config.settings import secret, settings
 
 KEYS = ("smtp", "telegram")
 SMTP_KEYS = ("host", "port", "username", "password", "password_file", "from", "security", "ca_file")
-TELEGRAM_KEYS = ("token", "token_file", "chat_id")
 TLS, STARTTLS, NONE = "tls", "starttls", "none"
 SMTP_PORTS = {TLS: 465, STARTTLS: 587, NONE: 25}
-_MOST_CHAT = 10**15
 
 
 def read(smtp: Section, telegram: Section) -> Notices:
-    """Read the parts of the section."""
     return Notices(_smtp(smtp), _telegram(telegram))
 
 
 def _telegram(section: Section) -> TelegramNotices | None:
     """Read the group of the team; without a chat there is none."""
-    token = secret(section, "token", values.telegram_token)
-    chat = section.optional("chat_id", values.whole(-_MOST_CHAT, _MOST_CHAT))
+    team = settings(TelegramNotices, section)
     gives_token = section.gives("token") or section.gives("token_file")
     if section.gives("chat_id") and not gives_token:
         section.refuse("expected token_file beside it: the file with the bot's token", "chat_id")
     if gives_token and not section.gives("chat_id"):
-        section.refuse(
-            "expected chat_id beside it: the number of the team's group", "token_file" if section.gives("token_file") else "token"
-        )
-    return TelegramNotices(token, chat) if chat is not None else None
+        key = "token_file" if section.gives("token_file") else "token"
+        section.refuse("expected chat_id beside it: the number of the team's group", key)
+    return team if section.gives("chat_id") and team.chat_id is not None else None
 
 
 def _smtp(section: Section) -> Smtp | None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from chatsvc.config import values
 from chatsvc.config.model import Acme, Server, Tls
 from chatsvc.config.section import Section
+from chatsvc.config.settings import keys_of, settings
 
 KEYS = ("listen", "public_url", "tls", "acme", "http_listen", "hsts_s", "trusted_proxies", "dashboard")
-LETS_ENCRYPT = "https://acme-v02.api.letsencrypt.org/directory"
 YEAR_S = 31_536_000
 _MAX_SOCKET_PATH = 107  # bytes: the kernel's sockaddr_un
 
@@ -19,7 +21,7 @@ def read(section: Section) -> Server:
     host, port = ("", 0) if isinstance(listen, str) else listen
     socket = section.source.folder / listen if isinstance(listen, str) else None
     tls = _tls(section.section("tls", "cert_file", "key_file"))
-    acme = _acme(section.section("acme", "domains", "email", "directory", "ca_file"))
+    acme = _acme(section.section("acme", *keys_of(Acme)))
     http = section.optional("http_listen", values.host_and_port)
     encrypted = tls is not None or acme is not None
     if acme and tls:
@@ -65,11 +67,8 @@ def _tls(section: Section) -> Tls | None:
 
 
 def _acme(section: Section) -> Acme | None:
-    domains = section.texts("domains", values.domain)
-    email = section.optional("email", values.email)
-    directory = section.text("directory", values.https_url, LETS_ENCRYPT)
-    ca_file = section.file("ca_file")
+    acme = settings(Acme, section)
     for key in ("email", "ca_file"):
         if section.gives(key) and not section.gives("domains"):
             section.refuse("expected domains beside it: the names to have certificates for", key)
-    return Acme(tuple(dict.fromkeys(domains)), email, directory, ca_file) if domains else None
+    return replace(acme, domains=tuple(dict.fromkeys(acme.domains))) if acme.domains else None

@@ -10,7 +10,6 @@ import yaml
 
 from chatsvc.config.model import DEFAULT_CONNECTIONS, Acme, Config, Secret, Server, Smtp, TelegramNotices, Tls
 from chatsvc.config.notices import STARTTLS
-from chatsvc.config.server import LETS_ENCRYPT
 from chatsvc.domain.pricing import Tier
 
 MASK = "***"
@@ -32,8 +31,7 @@ def as_document(config: Config) -> dict[str, Any]:
         "engines": {"anthropic": _fields(config.anthropic)},
         "models": {name: _tier(tier) for name, tier in config.models.items()},
         "plans": {name: dict(list(plan._asdict().items())[1:]) for name, plan in config.plans.items()},
-        "webhooks": _fields(config.webhooks),
-        "website": _fields(config.website),
+        **{name: _fields(getattr(config, name)) for name in ("webhooks", "website")},
         "channels": {
             "telegram": {"api_url": config.channels.telegram_api_url},
             "whatsapp": {"graph_url": config.channels.whatsapp_graph_url},
@@ -49,7 +47,8 @@ def as_document(config: Config) -> dict[str, Any]:
 
 def _fields(settings: Any, *names: str) -> dict[str, Any]:
     """Write the fields of settings under their names. Of a class, whose settings are not given, each is null."""
-    return {name: _value(getattr(settings, name, None)) for name in names or [field.name for field in dataclasses.fields(settings)]}
+    shown = names or [field.name for field in dataclasses.fields(settings)]
+    return dict.fromkeys(shown) if isinstance(settings, type) else {name: _value(getattr(settings, name)) for name in shown}
 
 
 def _value(value: Any) -> Any:
@@ -74,7 +73,7 @@ def _server(server: Server) -> dict[str, Any]:
         "listen": f"unix:{server.socket}" if server.socket else _place(server.host, server.port),
         "public_url": server.public_url,
         "tls": _fields(server.tls or Tls, "cert_file", "key_file"),
-        "acme": _fields(server.acme or Acme((), None, LETS_ENCRYPT, None)),
+        "acme": _fields(server.acme or Acme()),
         "http_listen": _place(*server.http) if server.http else None,
         **_fields(server, "hsts_s", "trusted_proxies", "dashboard"),
     }
@@ -85,7 +84,6 @@ def _place(host: str, port: int) -> str:
 
 
 def as_yaml(document: Mapping[str, Any]) -> str:
-    """Return the settings as YAML."""
     return yaml.safe_dump(dict(document), sort_keys=False, allow_unicode=True)
 
 

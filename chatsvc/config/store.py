@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from chatsvc.config import values
 from chatsvc.config.model import DEFAULT_CONNECTIONS, PostgresSettings, Secret
-from chatsvc.config.secret_files import secret
 from chatsvc.config.section import Section
+from chatsvc.config.settings import secret
 
 KEYS = ("url", "password", "password_file", "connections")
 # A process writes with one connection, counts requests with another, hears notices with a third, and reads with at least two.
@@ -28,9 +28,12 @@ _PORT = "5432"
 
 def settings(url: str, password: str) -> PostgresSettings:
     """Make settings of an address and a password, which may be empty; raises ValueError. Files are named from the working directory."""
-    address = _address(url)
-    files = {name: str(Path(value).absolute()) for name, value in address.parameters.items() if name in _FILES}
-    return PostgresSettings(address.url, MappingProxyType({**address.parameters, **files}), Secret(password) if password else None)
+    return _made(_address(url), Path.cwd(), Secret(password) if password else None)
+
+
+def _made(address: _Address, folder: Path, password: Secret | None, connections: int = DEFAULT_CONNECTIONS) -> PostgresSettings:
+    files = {name: str(folder / value) for name, value in address.parameters.items() if name in _FILES}
+    return PostgresSettings(address.url, MappingProxyType({**address.parameters, **files}), password, connections)
 
 
 class _Address(NamedTuple):
@@ -39,7 +42,6 @@ class _Address(NamedTuple):
 
 
 def read(section: Section) -> PostgresSettings | None:
-    """Read the section; None without a URL."""
     address = section.optional("url", _address)
     password = secret(section, "password", values.login)
     connections = section.plain("connections", values.whole(LEAST_CONNECTIONS, 1000), DEFAULT_CONNECTIONS)
@@ -47,11 +49,7 @@ def read(section: Section) -> PostgresSettings | None:
         for key in ("password", "password_file"):
             if section.gives(key):
                 section.refuse("expected url beside it: the address of the database", key)
-    if address is None:
-        return None
-    folder = section.source.folder
-    files = {name: str(folder / Path(value)) for name, value in address.parameters.items() if name in _FILES}
-    return PostgresSettings(address.url, MappingProxyType({**address.parameters, **files}), password, connections)
+    return _made(address, section.source.folder, password, connections) if address else None
 
 
 def _address(text: str) -> _Address:

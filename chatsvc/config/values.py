@@ -16,15 +16,11 @@ if TYPE_CHECKING:
 _WHOLE = re.compile(r"-?(?:0|[1-9][0-9]{0,18})")
 _DECIMAL = re.compile(r"(0|[1-9][0-9]{0,8})(?:\.([0-9]{1,12}))?")
 _INTERVAL = re.compile(r"([1-9][0-9]{0,3})([mhd])")
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
-_MASTER_KEY = re.compile(r"[0-9a-fA-F]{64}")
 _LABEL = re.compile(r"(?!-)[A-Za-z0-9_-]{1,63}(?<!-)")
 _LISTEN = re.compile(r"\A(?:\[([^\[\]]+)\]|([^:\[\]]*)):([0-9]{1,5})")
 _URL = re.compile(r"(https?)://(?:\[([^\[\]]+)\]|([^:/?#@\[\]]+))(?::([0-9]{1,5}))?(/[^?#\s]*)?", re.IGNORECASE)
-_EMAIL = re.compile(r"[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+")
 _MAILBOX = re.compile(r'\A(?:"([^"<>\\]*)"\s*|([^"<>\\]*))<([^<>]*)>')
 _SENDER = re.compile(r"[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*")
-_TELEGRAM_TOKEN = re.compile(r"[0-9]{1,20}:[A-Za-z0-9_-]{1,100}")
 _MAX_USD = 100_000
 
 
@@ -74,25 +70,31 @@ def flag(text: str) -> bool:
 
 
 def line(text: str) -> str:
-    """Some text that fits on a line."""
     if not text.strip() or not text.isprintable():
         raise ValueError("expected a text on one line, not empty")
     return text
 
 
-def _matching(pattern: re.Pattern[str], expected: str) -> Callable[[str], str]:
+def _matching(pattern: str, expected: str) -> Callable[[str], str]:
     def read(text: str) -> str:
-        if not pattern.fullmatch(text):
+        if not re.fullmatch(pattern, text):
             raise ValueError(expected)
         return text
 
     return read
 
 
-name = _matching(_NAME, "expected a name of at most 64 letters, digits, dots, hyphens and underscores, beginning with a letter or digit")
-master_key = _matching(_MASTER_KEY, "expected a master key: 64 hexadecimal digits, as `openssl rand -hex 32` makes them")
-email = _matching(_EMAIL, "expected an e-mail address, such as admin@example.com")
-telegram_token = _matching(_TELEGRAM_TOKEN, "expected the token of a bot, as @BotFather gives it")
+name = _matching(
+    r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}",
+    "expected a name of at most 64 letters, digits, dots, hyphens and underscores, beginning with a letter or digit",
+)
+master_key = _matching(r"[0-9a-fA-F]{64}", "expected a master key: 64 hexadecimal digits, as `openssl rand -hex 32` makes them")
+email = _matching(
+    r"[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+", "expected an e-mail address, such as admin@example.com"
+)
+key = _matching("[!-~]+", "expected a key of visible ASCII characters without spaces")
+login = _matching("[ -~]+", "expected printable ASCII characters")  # a user name or a password
+telegram_token = _matching(r"[0-9]{1,20}:[A-Za-z0-9_-]{1,100}", "expected the token of a bot, as @BotFather gives it")
 
 
 def plan_name(text: str) -> str:
@@ -103,7 +105,6 @@ def plan_name(text: str) -> str:
 
 
 def one_of(*words: str) -> Callable[[str], str]:
-    """One of a few words."""
 
     def read(text: str) -> str:
         if text not in words:
@@ -111,13 +112,6 @@ def one_of(*words: str) -> Callable[[str], str]:
         return text
 
     return read
-
-
-def key(text: str) -> str:
-    """A secret that goes into an HTTP header as it is."""
-    if not text or not all("!" <= character <= "~" for character in text):
-        raise ValueError("expected a key of visible ASCII characters without spaces")
-    return text
 
 
 def host_and_port(text: str) -> tuple[str, int]:
@@ -152,7 +146,6 @@ def origin(text: str) -> str:
 
 
 def base_url(text: str) -> str:
-    """The same, and a path may follow."""
     url = _url(text)
     if url is None:
         raise ValueError("expected a URL that begins with http:// or https://; no query, user or password")
@@ -160,7 +153,6 @@ def base_url(text: str) -> str:
 
 
 def https_url(text: str) -> str:
-    """The same, of https alone."""
     url = _url(text)
     if url is None or not url.startswith("https://"):
         raise ValueError("expected a URL that begins with https://; no query, user or password")
@@ -188,13 +180,6 @@ def host(text: str) -> str:
     if not (_is_ipv6(text) and "%" not in text if ":" in text else _is_host(text)):
         raise ValueError("expected the name or the address of a host, without a port")
     return text.lower()
-
-
-def login(text: str) -> str:
-    """A user name or a password: what can be typed, in ASCII."""
-    if not text or not all(" " <= character <= "~" for character in text):
-        raise ValueError("expected printable ASCII characters")
-    return text
 
 
 def _url(text: str) -> str | None:

@@ -14,15 +14,15 @@ _BROWSERS = (
     ("Safari", r"Version/(\d+)\S* (?:Mobile/\S+ )?Safari/"),
     ("curl", r"^curl/(\d+)"),
 )
-_SYSTEMS = (
-    ("iPhone", "iPhone"),
-    ("iPad", "iPad"),
-    ("Android", "Android"),
-    ("Windows", "Windows"),
-    ("macOS", "Macintosh"),
-    ("ChromeOS", "CrOS"),
-    ("Linux", "Linux"),
-)
+_SYSTEMS = {
+    "iPhone": "iPhone",
+    "iPad": "iPad",
+    "Android": "Android",
+    "Windows": "Windows",
+    "macOS": "Macintosh",
+    "ChromeOS": "CrOS",
+    "Linux": "Linux",
+}
 
 
 def name(header: str) -> str:
@@ -30,5 +30,5 @@ def name(header: str) -> str:
     browser = next((f"{one} {found[1]}" for one, pattern in _BROWSERS if (found := re.search(pattern, header))), None)
     if browser is None:
         return header
-    system = next((one for one, mark in _SYSTEMS if mark in header), None)
+    system = next((one for one, mark in _SYSTEMS.items() if mark in header), None)
     return f"{browser}, {system}" if system else browser

@@ -8,8 +8,6 @@ from chatsvc.domain import refusals
 from chatsvc.domain.targets import with_https
 from chatsvc.http.forms import SubmittedForm, Upload
 
-_MOST_DIGITS = 15
-
 
 class Fields:
     """Fields of one submitted form; a missing field reads as an empty one."""
@@ -35,7 +33,7 @@ class Fields:
         text = self.text(name)
         if not text:
             return None
-        return int(text) if text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS else -1
+        return int(text) if text.isascii() and text.isdigit() and len(text) <= 15 else -1
 
     def address(self, name: str) -> str:
         """Return a web address; one that was typed without a scheme is taken for https."""
@@ -46,11 +44,9 @@ class Fields:
         return list(self._form.values.getall(name, []))
 
     def checked(self, name: str) -> bool:
-        """Report whether a check box is set."""
         return name in self._form.values
 
     def uploads(self, name: str = "file") -> Sequence[Upload]:
-        """Return the uploaded files of a field."""
         return self._form.uploads.getall(name, [])
 
     def require_confirmation(self) -> None:
@@ -61,6 +57,11 @@ class Fields:
     def __contains__(self, name: str) -> bool:
         return name in self._form.values
 
+    def __bool__(self) -> bool:
+        return bool(self._form.values or self._form.uploads)
+
     def close(self) -> None:
-        """Delete the uploads."""
         self._form.__exit__()
+
+
+NO_FIELDS = Fields(SubmittedForm())

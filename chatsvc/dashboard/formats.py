@@ -16,7 +16,6 @@ DAYS = {
     "en": ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"],
     "tr": ["Pazartesi", "Salı", "Çarşamba", "Perşembe", "Cuma", "Cumartesi", "Pazar"],
 }
-_TURKISH = str.maketrans(",.", ".,")
 CENT = 10_000  # micro-dollars
 
 
@@ -25,7 +24,7 @@ def number(value: float, language: str, digits: int = 0) -> str:
     if type(value) is int and 0 <= value < 1000 and not digits:
         return str(value)  # most numbers of a page
     shown = f"{value:,.{digits}f}"
-    return shown.translate(_TURKISH) if language == "tr" else shown
+    return shown.translate(str.maketrans(",.", ".,")) if language == "tr" else shown
 
 
 def percent(share: float, language: str, digits: int = 0) -> str:
@@ -41,7 +40,6 @@ def money(micro_usd: int, language: str) -> str:
 
 
 def size(count: int, language: str) -> str:
-    """Write a number of bytes with a unit."""
     amount, unit = float(count), "B"
     for unit in ("B", "KB", "MB", "GB", "TB"):  # the last one counts
         if amount < 1000 or unit == "TB":
@@ -70,7 +68,6 @@ def days(first: calendar_date, last: calendar_date, language: str) -> str:
 
 
 def weekday(instant: int, language: str, zone: str = "UTC") -> str:
-    """Write the day of the week."""
     return DAYS[language][moment(instant, zone).weekday()]
 
 
@@ -97,5 +94,4 @@ def days_ago(instant: int, now: int, zone: str = "UTC") -> int:
 
 
 def machine_time(instant: int) -> str:
-    """Write an instant for the attribute `datetime`."""
     return without_fraction(instant)

@@ -8,7 +8,7 @@ from contextlib import suppress
 from chatsvc.dashboard import languages, responses, session_cookie
 from chatsvc.dashboard.local_paths import with_query
 from chatsvc.dashboard.page import CODE_PATH, DEFAULT_ZONE, HOME_PATH, LOGIN_PATH, Page
-from chatsvc.dashboard.pages.waiting import PATH as WAITING_PATH
+from chatsvc.dashboard.pages.today import WAITING_PATH
 from chatsvc.dashboard.route import ACCOUNT_ACCESS, Access, Route
 from chatsvc.dashboard.routes import ROUTES
 from chatsvc.dashboard.templating import load, static_files

@@ -9,7 +9,6 @@ DEFAULT = "tr"
 
 
 def choose(request: HttpRequest | None, own: str | None = None) -> str:
-    """Return the language of a page."""
     if own in LANGUAGES:
         return own
     return accepted(request.headers.get("Accept-Language", "") if request is not None else "")

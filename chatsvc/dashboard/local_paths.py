@@ -8,12 +8,11 @@ from urllib.parse import urlencode
 
 # Browsers read "//host" and "/\host" as another host, and drop tabs and line breaks.
 _LOCAL = re.compile(r"/(?![/\\])[!-\[\]-~]*")
-_MOST = 2000
 
 
 def local(path: str | None, otherwise: str = "/") -> str:
     """Return a path of this service, else `otherwise`."""
-    return path if path is not None and len(path) <= _MOST and _LOCAL.fullmatch(path) else otherwise
+    return path if path is not None and len(path) <= 2000 and _LOCAL.fullmatch(path) else otherwise
 
 
 def with_query(path: str, values: Mapping[str, object]) -> str:

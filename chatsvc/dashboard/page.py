@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Container, Iterable, Mapping, Sequence
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, TypeVar
 
 from chatsvc import translations
-from chatsvc.dashboard import catalogue, formats, navigation, reasons, responses, session_cookie, visitors
+from chatsvc.dashboard import catalogue, formats, navigation, responses, session_cookie, wording
 from chatsvc.dashboard.fields import Fields
 from chatsvc.dashboard.local_paths import local, with_query
 from chatsvc.dashboard.route import ACCOUNT_ACCESS, Access, Route
@@ -18,6 +18,7 @@ from chatsvc.domain.actors import ANONYMOUS, Caller, Role, Scope
 from chatsvc.domain.hand_off import MINUTE_MS
 from chatsvc.domain.models import Account
 from chatsvc.domain.operators import NewSession, Operator, OperatorSession, SignedIn
+from chatsvc.domain.paging import ResultPage
 from chatsvc.domain.refusals import Refused
 from chatsvc.http.forms import UNKNOWN_SENDER, FormLimits, read_form
 from chatsvc.http.request import HttpRequest
@@ -28,6 +29,7 @@ from chatsvc.usecases.services import Services
 DEFAULT_ZONE = "Europe/Istanbul"
 LOGIN_PATH, CODE_PATH, HOME_PATH, SHOWN_PATH = "/login", "/login/code", "/", "/shown"
 _SHOWN_COOKIE = "chatsvc_shown"
+T = TypeVar("T")
 
 
 class Page:
@@ -57,10 +59,10 @@ class Page:
         self._fields: Fields | None = None
         self._faults: Mapping[str, str] = {}
         self._is_refused_form = self._has_focus = False
+        self._refused_filters: Refused | None = None
 
     @property
     def operator(self) -> Operator:
-        """The operator who is signed in."""
         return self._known.operator
 
     @property
@@ -90,7 +92,6 @@ class Page:
         return next((one for one in self.accounts if one.id == self.account_id), None)
 
     def may_see(self, access: Access) -> bool:
-        """Report whether the operator has the access."""
         return access <= Access.SIGNED_IN or (self.role is not None and self.role >= access)
 
     def may(self, operation: str, *arguments: str) -> bool:
@@ -108,6 +109,22 @@ class Page:
     async def perform_everywhere(self, operation: str, **arguments: Any) -> Any:
         """Perform an operation in all accounts of the operator; raises Refused."""
         return await administration.perform(self.services, self.caller, operation, arguments)
+
+    async def listed(self, operation: str, /, everywhere: bool = False, **filters: Any) -> ResultPage[Any]:
+        """Perform an operation that lists. Filters of the address that it refuses give an empty list, above which the refusal stands."""
+        try:
+            return await (self.perform_everywhere if everywhere else self.perform)(operation, **filters)  # type: ignore[no-any-return]
+        except Refused as fault:
+            if status_of(fault) != 422:
+                raise
+            self._refused_filters = fault
+            return ResultPage([], None)
+
+    def part(self, items: Sequence[T], size: int) -> ResultPage[T]:
+        """Return the part of a list that the address names by the place of its first item."""
+        after = self.query.get("after", "")
+        start = int(after) if after.isascii() and after.isdigit() and len(after) < 7 else 0
+        return ResultPage(list(items[start : start + size]), str(start + size) if start + size < len(items) else None)
 
     def _caller(self, operation: str, arguments: Mapping[str, Any]) -> Caller:
         found = administration.find(operation)
@@ -136,16 +153,13 @@ class Page:
         return self.route.access in ACCOUNT_ACCESS and self._fields is not None and self._fields.optional("account") is not None
 
     def close(self) -> None:
-        """Delete uploads."""
         if self._fields is not None:
             self._fields.close()
 
     def text(self, key: str, /, **values: object) -> str:
-        """Return a text of the catalogue in the page's language."""
         return catalogue.text(self.language, key, **values)
 
     def refusal(self, fault: Refused) -> str:
-        """Word a refusal in the page's language."""
         return sentence(self.language, fault)
 
     def url(self, path: str | None = None, /, **changes: object) -> str:
@@ -157,6 +171,9 @@ class Page:
 
     def render(self, template: str, /, status: int = 200, more: Iterable[tuple[str, str]] = (), **values: Any) -> HttpResponse:
         """Render a template with the names of the page: `page`, `t` and the formats. `more` are header fields."""
+        if (fault := self._refused_filters) is not None and status == 200:
+            self._faults, status = faults_of(self.language, fault), 422
+            values["fault"] = self.refusal(fault)
         body = environment().get_template(template).render({**self._context(), **values})
         return responses.respond(status, responses.encode(body), HTML, more)
 
@@ -189,11 +206,11 @@ class Page:
             "percent": partial(formats.percent, language=language),
             "money": partial(formats.money, language=language),
             "size": partial(formats.size, language=language),
-            "reasons": partial(reasons.sentence, language),
+            "reasons": partial(wording.reasons, language),
             "date": lambda at, there=zone: formats.date(at, language, there),
             "days": partial(formats.days, language=language),
             "ago_text": self._ago,
-            "visitor": partial(visitors.label, language),
+            "visitor": partial(wording.visitor, language),
             "weekday": lambda at, there=zone: formats.weekday(at, language, there),
             "clock": lambda at, there=zone: self._zoned(formats.clock(at, there), there),
             "date_and_time": lambda at, there=zone: self._zoned(formats.date_and_time(at, language, there), there),
@@ -227,7 +244,6 @@ class Page:
 
     @property
     def menu(self) -> list[navigation.MenuLink]:
-        """The main menu."""
         return navigation.links(navigation.MENU, self.request.path, self._templates, self.may_see) if self.is_signed_in else []
 
     def bot_tabs(self, bot: str) -> list[navigation.MenuLink]:
@@ -237,10 +253,13 @@ class Page:
         """Redirect after a form. `done` is the key in `done.yaml` of the notice that the next page shows."""
         return responses.redirect(with_query(local(path), {"done": done}))
 
-    def refused(self, template: str, fault: Refused, /, **values: Any) -> HttpResponse:
-        """Render a form again with the sentence of its refusal. Re-raises a refusal that is about permission or a missing record."""
-        status = status_of(fault)
-        if status not in (422, 429):
+    def refused(self, template: str, fault: Refused, kept: Container[str] = (), /, **values: Any) -> HttpResponse:
+        """Render a form again with the sentence of its refusal.
+
+        Re-raises a refusal that is about permission, or about a missing record unless its code is one of `kept`.
+        """
+        status = 422 if fault.code in kept else status_of(fault)
+        if fault.code not in kept and not is_about_form(fault):
             raise fault
         self._faults = faults_of(self.language, fault)
         return self.render(template, status=status, more=_retry(fault), fault=self.refusal(fault), **values)
@@ -266,7 +285,6 @@ class Page:
         return responses.redirect(path, [("Set-Cookie", session_cookie.keep(self.services.config.server.public_url, made.token))])
 
     def end_session(self, path: str) -> HttpResponse:
-        """Redirect and delete the cookie of the session."""
         return responses.redirect(local(path), [("Set-Cookie", session_cookie.drop(self.services.config.server.public_url))])
 
     async def show_once(self, secrets: Mapping[str, str], back: str, title: str | None = None) -> HttpResponse:
@@ -300,6 +318,11 @@ def status_of(fault: Refused) -> int:
     if code == "too_many_attempts":
         return 429
     return 404 if code.endswith("_not_found") else 422
+
+
+def is_about_form(fault: Refused) -> bool:
+    """Report whether a refusal is about what was typed, and not about permission or a missing record."""
+    return status_of(fault) in (422, 429)
 
 
 def _retry(fault: Refused) -> list[tuple[str, str]]:

@@ -3,50 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
-from chatsvc.dashboard.fields import Fields
+from chatsvc.dashboard.fields import NO_FIELDS, Fields
 from chatsvc.dashboard.page import Page
+from chatsvc.domain import refusals
 from chatsvc.domain.captures import APPOINTMENT_STATUSES, REQUEST_STATUSES
 from chatsvc.domain.hand_off import WAITING
-from chatsvc.domain.models import CHANNELS, Bot, Conversation
+from chatsvc.domain.models import Bot, Conversation
+from chatsvc.domain.paging import ResultPage
 from chatsvc.usecases.conversation_list import MOST_WAITING
+from chatsvc.usecases.conversation_view import ShownConversation, ShownMessage
 
-MOST_BOTS = 1000
 KEPT = ("status", "note", "assignee")
-TONES = {
-    "new": "info",
-    "pending": "info",
-    "in_progress": "warn",
-    "confirmed": "good",
-    "done": "good",
-    "delivered": "good",
-    "failed": "bad",
-}
+TONES = {"new": "info", "pending": "info", "in_progress": "warn", "confirmed": "good", "done": "good", "delivered": "good", "failed": "bad"}
 
 
-class WaitingVisitors(NamedTuple):
-    """Conversations that wait for a person. `is_cut`: there are more than MOST_WAITING."""
-
-    conversations: Sequence[Conversation]
-    is_cut: bool
-
-
-async def waiting(page: Page) -> WaitingVisitors:
+async def waiting(page: Page) -> ResultPage[Conversation]:
     """Return the conversations of the page's account that wait for a person."""
-    found = await page.perform("conversation.list", handling=WAITING, limit=MOST_WAITING)
-    return WaitingVisitors(found.items, found.next is not None)
+    found: ResultPage[Conversation] = await page.perform("conversation.list", handling=WAITING, limit=MOST_WAITING)
+    return found
 
 
 async def bots_of(page: Page) -> Mapping[str, Bot]:
-    """Return the bots of the page's account by id."""
-    found: Sequence[Bot] = (await page.perform("bot.list", account=page.account_id, limit=MOST_BOTS)).items
+    found: Sequence[Bot] = (await page.perform("bot.list", account=page.account_id, limit=1000)).items
     return {bot.id: bot for bot in found}
-
-
-def channels(page: Page) -> list[tuple[str, str]]:
-    """Return the channels with their names, for a filter."""
-    return [(channel, page.text(f"records.channel_{channel}")) for channel in CHANNELS]
 
 
 async def people(page: Page) -> list[tuple[str, str]]:
@@ -64,7 +45,7 @@ async def change(page: Page, fields: Fields) -> None:
     await page.perform(f"{kind}.set", **{kind: fields.text("id")}, **given)
 
 
-async def values(page: Page, typed: Fields | None = None) -> dict[str, Any]:
+async def values(page: Page, typed: Fields = NO_FIELDS) -> dict[str, Any]:
     """Return what the templates of records need; `typed` are the fields of a refused form."""
     may_edit, bots = page.may("request.set"), await bots_of(page)
     return {
@@ -75,5 +56,18 @@ async def values(page: Page, typed: Fields | None = None) -> dict[str, Any]:
         "request_statuses": [(one, page.text(f"records.status_{one}")) for one in REQUEST_STATUSES],
         "appointment_statuses": [(one, page.text(f"records.status_{one}")) for one in APPOINTMENT_STATUSES],
         "tones": TONES,
-        "typed": {name: typed.text(name) for name in ("id", *KEPT)} if typed else {},
+        "typed": {name: typed.text(name) for name in ("id", *KEPT)} if "id" in typed else {},
     }
+
+
+async def reply_of(page: Page, bot: Bot, *roles: str) -> tuple[Sequence[ShownMessage], int | None]:
+    """Find the reply that the address names, of one of the roles. Returns messages of its conversation, and its place among them.
+
+    Raises `conversation_not_found` for a conversation of another bot.
+    """
+    conversation, message = page.query.get("conversation", ""), page.query["message"]
+    found: ShownConversation = await page.perform("conversation.view", conversation=conversation, around=message)
+    if found.conversation.chatbot_id != bot.id:
+        raise refusals.conversation_not_found(conversation=conversation)
+    places = (at for at, one in enumerate(found.messages) if one.message.id == message and one.message.role in roles)
+    return found.messages, next(places, None)

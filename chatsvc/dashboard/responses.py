@@ -36,7 +36,6 @@ def respond(status: int, body: bytes | AsyncIterator[bytes], kind: str, more: It
 
 
 def redirect(location: str, more: Iterable[tuple[str, str]] = ()) -> HttpResponse:
-    """Make the redirect that follows a form."""
     return respond(303, b"", HTML, [("Location", location), *more])
 
 

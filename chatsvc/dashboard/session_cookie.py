@@ -25,15 +25,12 @@ def render(public_url: str, base: str, value: str, max_age_s: int) -> str:
 
 
 def token(request: HttpRequest, public_url: str) -> str | None:
-    """Return the token that the browser sent."""
     return request.cookies.get(name(public_url))
 
 
 def keep(public_url: str, new_token: str) -> str:
-    """Return the Set-Cookie value of a new session."""
     return render(public_url, _NAME, new_token, SESSION_MS // 1000)
 
 
 def drop(public_url: str) -> str:
-    """Return the Set-Cookie value that ends the session in the browser."""
     return render(public_url, _NAME, "", 0)

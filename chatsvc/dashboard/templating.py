@@ -26,7 +26,6 @@ def static_files() -> StaticFiles:
 
 @cache
 def environment() -> Environment:
-    """Build the environment with all templates."""
     # Imported at the first page: an installation without visitors here saves 3 MB.
     from jinja2 import DictLoader, Environment, StrictUndefined
     from jinja2.ext import ExprStmtExtension

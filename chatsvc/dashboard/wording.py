@@ -1,14 +1,17 @@
-"""Sentences of refusals on pages, from `translations/refusals.yaml`."""
+"""Sentences of pages: refusals, findings of an examination, visitors, and reasons of a search."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, cast
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple, cast
 
 from chatsvc import translations
-from chatsvc.dashboard import catalogue
+from chatsvc.dashboard import catalogue, formats
+from chatsvc.doctor.report import Finding
 from chatsvc.domain import bot_file_faults, opening_hours
 from chatsvc.domain.knowledge_files.faults import FileFault
+from chatsvc.domain.models import Conversation
 from chatsvc.domain.refusals import Refused
 
 # Facts that are names of fields or roles, and the file that translates them.
@@ -16,45 +19,36 @@ _SECTIONS = {"field": "fields", "role": "roles", "roles": "roles", "rule": "targ
 
 
 def sentence(language: str, refusal: Refused) -> str:
-    """Word a refusal in a language of the dashboard."""
     key = f"refusals.{refusal.code}"
     if not translations.has(key):
         key = "refusals.unexpected_fault"
     return catalogue.text(language, key, **_shown(language, refusal.facts))
 
 
-# Fields of forms by the refusals that do not name one.
-_FIELDS = {
-    "timezone_unknown": "timezone",
-    "country_unknown": "country",
-    "language_invalid": "language",
-    "operator_language_unknown": "language",
-    "tier_unknown": "model",
-    "plan_unknown": "plan",
-    "status_unknown": "status",
-    "email_invalid": "email",
-    "operator_exists": "email",
-    "role_missing": "role",
-    "role_unknown": "role",
-    "password_too_short": "password",
-    "password_too_long": "password",
-    "password_common": "password",
-    "password_is_email": "password",
-    "password_wrong": "current",
-    "code_wrong": "code",
-    "time_invalid": "expires",
-    "time_passed": "expires",
-    "target_refused": "url",
-    "events_missing": "event",
-    "site_invalid": "site",
-    "too_many_sites": "site",
-    "color_invalid": "color",
-    "logo_invalid": "logo",
-    "web_address_invalid": "privacy_url",
-    "phone_number_id_invalid": "phone_number_id",
-    "token_invalid": "token",
-    "token_refused": "token",
+# Fields of forms, each with the refusals about it that do not name one.
+_REFUSALS = {
+    "timezone": "timezone_unknown",
+    "country": "country_unknown",
+    "language": "language_invalid operator_language_unknown",
+    "model": "tier_unknown",
+    "plan": "plan_unknown",
+    "status": "status_unknown",
+    "email": "email_invalid operator_exists",
+    "role": "role_missing role_unknown",
+    "password": "password_too_short password_too_long password_common password_is_email",
+    "current": "password_wrong",
+    "code": "code_wrong",
+    "expires": "time_invalid time_passed",
+    "url": "target_refused",
+    "event": "events_missing",
+    "site": "site_invalid too_many_sites",
+    "color": "color_invalid",
+    "logo": "logo_invalid",
+    "privacy_url": "web_address_invalid",
+    "phone_number_id": "phone_number_id_invalid",
+    "token": "token_invalid token_refused",
 }
+_FIELDS = {code: field for field, codes in _REFUSALS.items() for code in codes.split()}
 # Fields that forms name otherwise than the operations.
 _NAMES = {"message_credits": "credits", "closed": "from", "suggestions": "suggestion"}
 
@@ -127,3 +121,60 @@ def _named(language: str, section: str, value: object) -> object:
         return [_named(language, section, one) for one in value]
     key = f"{section}.{str(value).replace('.', '_')}"
     return catalogue.text(language, key) if translations.has(key) else value
+
+
+class WordedFinding(NamedTuple):
+    """A finding of an examination in words. `state` is ok, warning or fault, `remedy` None for ok."""
+
+    name: str
+    state: str
+    found: str
+    remedy: str | None
+
+
+def finding(language: str, one: Finding) -> WordedFinding:
+    facts = {name: _fact(language, name, value) for name, value in one.facts.items()}
+    name = catalogue.text(language, f"doctor.name_{one.name.lower().replace(' ', '_')}")
+    remedy = None if one.state == "ok" else catalogue.text(language, f"doctor.remedy_{one.code}", **facts)
+    return WordedFinding(name, one.state, catalogue.text(language, f"doctor.found_{one.code}", **facts), remedy)
+
+
+def _fact(language: str, name: str, value: object) -> object:
+    """Write a fact. A size gets its unit, counts their purposes; other numbers stay as they are (a port has no separators)."""
+    if name == "free" and isinstance(value, int):
+        return formats.size(value, language)
+    if isinstance(value, dict):
+        return ", ".join(f"{purpose} {count}" for purpose, count in value.items())
+    return str(value) if isinstance(value, int) else value
+
+
+def visitor(language: str, conversation: Conversation) -> str:
+    """Return a visitor's name, else the e-mail address, else a short label. It has the end of the user_id."""
+    user_id = conversation.user_id
+    shown = user_id if len(user_id) <= 16 else user_id[-4:].upper()
+    named = conversation.visitor_name or conversation.visitor_email
+    return named or catalogue.text(language, "conversations.visitor_id", id=shown)
+
+
+_FORMS = (
+    ("same", re.compile(r"\A(?P<said>.+?) = .+")),
+    ("alike", re.compile(r"\A(?P<said>.+?) ~ (?P<found>.+)")),
+    ("means", re.compile(r"\A(?P<said>(?:(?! -> ).)+) -> (?P<found>(?:(?! \().)+) \(.*\)")),
+    ("in_answer", re.compile(r"\A(?P<said>.+?) \(answer\)")),
+    ("topic", re.compile(r"\A\(about: .+\)")),
+)
+
+
+def reasons(language: str, lines: Iterable[str]) -> str:
+    """Word the reasons for which a search found an entry, with commas between them.
+
+    The search gives them as lines: `word = word`, `word ~ word`, `word -> word (concept)`, `word (answer)`, `(about: topics)`.
+    """
+    return ", ".join(_reason(language, line) for line in lines)
+
+
+def _reason(language: str, line: str) -> str:
+    for name, form in _FORMS:
+        if match := form.fullmatch(line):
+            return catalogue.text(language, f"reasons.{name}", **match.groupdict())
+    return line

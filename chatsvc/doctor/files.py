@@ -190,7 +190,6 @@ def master_key(config: Config, examined: Examined | None) -> Iterator[Finding]:
 
 
 def clock(now: int, examined: Examined | None) -> Iterator[Finding]:
-    """Check the machine's clock against the newest record."""
     if now < EARLIEST_MS:
         yield report.clock_early(time=with_millis(now))
     elif examined is not None and examined.newest > now + AHEAD_MS:

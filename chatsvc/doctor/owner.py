@@ -12,7 +12,6 @@ PACKAGED = "chatsvc"  # the user of the Debian package
 
 
 def name(folder: Path) -> str:
-    """The name of the user that owns a folder."""
     return user_name(folder.stat().st_uid)
 
 
@@ -26,5 +25,4 @@ def packaged() -> bool:
 
 
 def writable(path: Path) -> bool:
-    """Whether this process may write a file or folder."""
     return os.access(path, os.W_OK, effective_ids=True)

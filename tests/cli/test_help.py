@@ -12,8 +12,8 @@ from pathlib import Path
 import click
 import pytest
 
+from chatsvc.cli.catalogue import CatalogueCommand, CatalogueGroup
 from chatsvc.cli.main import COMMANDS, chatsvc
-from chatsvc.cli.operations import OperationCommand
 from chatsvc.translations import section
 from chatsvc.usecases.administration import OPERATIONS
 from tests.cli.support import run
@@ -140,7 +140,28 @@ def test_help_is_told_at_once_and_changes_nothing() -> None:
     assert "Examples:\n    chatsvc knowledge add" in done.out
 
 
-def test_every_help_of_the_catalogue_is_that_of_a_command() -> None:
-    said = [command.operation.replace(".", "_") for command in EVERY.values() if isinstance(command, OperationCommand)]
-    assert sorted(said) == sorted(section("commands"))
-    assert set(said) <= {name.replace(".", "_") for name in OPERATIONS}
+def groups(group: click.Group) -> Iterator[click.Group]:
+    """The group and those in it."""
+    yield group
+    for name in group.list_commands(click.Context(group)):
+        command = group.get_command(click.Context(group), name)
+        if isinstance(command, click.Group):
+            yield from groups(command)
+
+
+def test_every_help_of_the_catalogue_is_that_of_a_command_or_of_an_option() -> None:
+    told = {command.key for command in (*EVERY.values(), *groups(chatsvc)) if isinstance(command, CatalogueCommand | CatalogueGroup)}
+    assert len(told) == len([*EVERY, *groups(chatsvc)])
+    of_all = {opt for command in (*EVERY.values(), chatsvc) for option in command.params for opt in option.opts}
+    own = {
+        f"{command.key} {opt}"
+        for command in EVERY.values()
+        if isinstance(command, CatalogueCommand)
+        for one in command.params
+        for opt in one.opts
+    }
+    known = section("commands").keys()
+    assert told <= known
+    assert known - told <= of_all | own
+    said = {command.operation for command in EVERY.values() if isinstance(command, CatalogueCommand) and command.operation}
+    assert said <= OPERATIONS.keys()

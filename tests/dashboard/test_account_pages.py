@@ -11,7 +11,7 @@ import pytest
 
 from chatsvc import translations
 from chatsvc.dashboard import catalogue, charts
-from chatsvc.dashboard.findings import worded
+from chatsvc.dashboard.wording import finding as worded
 from chatsvc.doctor.report import CODES as FINDINGS
 from chatsvc.domain.operators import LANGUAGES
 from chatsvc.domain.times import start_of_day

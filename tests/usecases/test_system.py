@@ -14,7 +14,7 @@ import pytest
 
 from chatsvc import translations
 from chatsvc.app import App
-from chatsvc.cli.findings import worded
+from chatsvc.cli.doctor import worded
 from chatsvc.config import load
 from chatsvc.doctor import examination, report
 from chatsvc.doctor.report import CODES, OK, Finding

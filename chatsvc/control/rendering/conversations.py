@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from chatsvc.control.rendering.registry import renders
 from chatsvc.domain import shapes, times
 from chatsvc.domain.shapes import Json
 
@@ -21,16 +22,17 @@ def _team(result: Request) -> Json:
     return {name: value for name in ("note", "assignee") if (value := getattr(result, name)) is not None}
 
 
+@renders("request.list", "request.set")
 def request(result: Request) -> Json:
-    """Write a request with the team's note and assignee."""
     return {**shapes.request(result), **_team(result)}
 
 
+@renders("appointment.list", "appointment.set")
 def appointment(result: Appointment) -> Json:
-    """Write an appointment with the team's note and assignee."""
     return {**shapes.appointment(result), **_team(result.request)}
 
 
+@renders("conversation.list", "conversation.take", "conversation.release")
 def conversation(result: Conversation) -> Json:
     return {**shapes.conversation(result), "message_count": result.message_count, **_handling(result)}
 
@@ -44,13 +46,13 @@ def _handling(conversation: Conversation) -> Json:
     }
 
 
+@renders("conversation.reply")
 def operator_message(result: OperatorMessage) -> Json:
-    """Write a message of a person, with the conversation that it belongs to."""
     return {"conversation": conversation(result.conversation), "message": shapes.message_for_operator(result.message)}
 
 
+@renders("conversation.show")
 def thread(result: TeamThread) -> Json:
-    """Write a conversation with its newest messages."""
     detail = shapes.conversation_detail(result.conversation, result.messages)
     detail |= _handling(result.conversation)
     messages = [shapes.message_for_operator(message, result.mails.get(message.number)) for message in result.messages]
@@ -58,12 +60,13 @@ def thread(result: TeamThread) -> Json:
     return {**detail, "visitor_phone": result.phone, "messages": messages, **team}
 
 
+@renders("conversation.assign")
 def assigned(result: AssignedConversation) -> Json:
     return {**conversation(result.conversation), "assignee": result.assignee}
 
 
+@renders("conversation.export")
 def transcripts(result: TranscriptPage) -> Json:
-    """Write parts of whole conversations."""
     return {
         "parts": [
             {
@@ -86,6 +89,6 @@ def _exported(conversation: Conversation, page: TranscriptPage) -> Json:
     return shapes.conversation(conversation) | more | ({"notes": [shapes.note(one) for one in notes]} if notes else {})
 
 
+@renders("conversation.erase")
 def erased(result: ErasedVisitor) -> Json:
-    """Write the number of records deleted of a visitor."""
     return {"user_id": result.user_id, **result.erased._asdict()}

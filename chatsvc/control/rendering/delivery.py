@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from chatsvc.control.rendering.registry import renders
 from chatsvc.domain import times
 from chatsvc.domain.channels import PLATFORMS
 from chatsvc.domain.quality import Quality
@@ -20,6 +21,7 @@ MASK = "***"
 SHOWN = Quality._fields[:7]  # without tokens and cost, which `usage` has
 
 
+@renders("webhook.set", "webhook.show", "webhook.rotate", removes="webhook.remove")
 def webhook(result: WebhookSettings) -> Json:
     """Write a webhook; its signing key only where it is given."""
     about: Json = {"bot": result.bot_id, "url": result.url, "pull": result.url is None, "events": list(result.events)}
@@ -27,20 +29,20 @@ def webhook(result: WebhookSettings) -> Json:
     return shown if result.signing_key is None else {**shown, "signing_key": result.signing_key}
 
 
+@renders("webhook.test", "webhook.attempts", "webhook.resend")
 def attempt(result: Attempt) -> Json:
-    """Write an attempt to deliver an event."""
     shown = {**result._asdict(), "at": times.with_millis(result.at)}
     del shown["bot_id"]
     return shown
 
 
+@renders("webhook.resend_failed")
 def resent(result: ResentPage) -> Json:
-    """Write the attempts that sent failed events again."""
     return {"attempts": [attempt(one) for one in result.attempts], "left": result.left, "next": result.next}
 
 
+@renders("usage.quality")
 def quality(result: QualityReport) -> Json:
-    """Write the report on the work of bots."""
     return {
         "by_day": [{"date": times.day(day), **dict(zip(SHOWN, result.of_day(day), strict=False))} for day in result.days],
         "first_response_s": {"median": result.responses.median, "p90": result.responses.p90},
@@ -49,25 +51,21 @@ def quality(result: QualityReport) -> Json:
     }
 
 
+@renders("usage.whatsapp")
 def whatsapp_usage(result: WhatsAppUsage) -> Json:
-    """Write the messages that a bot sent by WhatsApp in a month."""
-    return {
-        "bot": result.bot_id,
-        "month": result.month,
-        "sent": result.sent,
-        "beyond_free": result.beyond,
-        "monthly_limit": result.limit,
-    }
+    about = {"bot": result.bot_id, "month": result.month, "sent": result.sent}
+    return {**about, "beyond_free": result.beyond, "monthly_limit": result.limit}
 
 
+@renders("mail.list", "mail.test")
 def mail(result: Mail) -> Json:
-    """Write a mail of the queue."""
     instants = ("created_at", "due_at", "settled_at")
     found = result._asdict()
     shown = {name: times.with_millis(found[name]) if found[name] is not None else None for name in instants}
     return {"id": found.pop("number"), "account": found.pop("account_id"), **found, **shown}
 
 
+@renders("channel.list", "channel.pause", "channel.resume", removes="channel.remove")
 def channel(result: Channel) -> Json:
     """Write a channel; each secret that it has is masked, and of a logo its media type is told."""
     secrets = {"telegram": ["token"], "whatsapp": ["token", "app_secret", "verify_token"]}.get(result.channel, [])
@@ -85,6 +83,7 @@ def _platform_state(result: Channel) -> Json:
     return fields(result, "fault", "fault_at", "seen_at", "verified_at")
 
 
+@renders("channel.set")
 def set_channel(result: SetChannel) -> Json:
     """Write a channel that was just set. It has a warning where its platform could not confirm it."""
     callback: Json = {} if result.callback_url is None else {"callback_url": result.callback_url}

@@ -1,16 +1,18 @@
-"""JSON of what concerns the installation: transfers, master key, backups, audit log, egress."""
+"""JSON of accounts, bots, keys, operators, and of what concerns the installation: transfers, backups, audit log, egress."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from chatsvc.control.rendering.accounts import account
-from chatsvc.domain import times
+from chatsvc.control.rendering.registry import renders
+from chatsvc.domain import profiles, shapes, times
 from chatsvc.domain.shapes import Json, fields
 
 if TYPE_CHECKING:
     from chatsvc.domain.audit import AuditRecord
+    from chatsvc.domain.models import AccountUsage, ApiKey, Bot, FirstRecords, ListedKey, NewKey
     from chatsvc.domain.nodes import ServiceNode
+    from chatsvc.domain.operators import NewOperator, Operator, OperatorSession
     from chatsvc.store.copying import TableDigest
     from chatsvc.store.sqlite.backup import Backup
     from chatsvc.usecases.backups import BackupDraft, RestoredBackup, VerifiedBackup
@@ -21,23 +23,93 @@ if TYPE_CHECKING:
 NOT_AUTHENTICATED = "not authenticated: a change made on purpose shows only with the master key (--master-key-file)"
 
 
+@renders("account.create", "account.list", "account.show", "account.set")
+def account(result: AccountUsage) -> Json:
+    a, used = result
+    own = fields(a, "id", "name", "plan", "subscription_status")
+    return {**own, "messages_used": used, **fields(a, "messages_limit", "message_credits", "created_at", "updated_at")}
+
+
+@renders("bot.list")
+def bot(result: Bot) -> Json:
+    settings = ("account_id", "instructions", "timezone", "country", "language", "opening_hours", "ask_back", "greeting", "fallback")
+    return {**shapes.chatbot(result), **fields(result, *settings, "hand_off", "hand_off_wait", "hand_off_return")}
+
+
+@renders("bot.create", "bot.show", "bot.set", "bot.apply", "bot.activate", "bot.deactivate")
+def bot_with_profile(result: Bot) -> Json:
+    """Write a chatbot with its settings and the owner's words, as its file has them."""
+    return {**bot(result), **profiles.values_of(profiles.load(result.profile))}
+
+
+def _key(key: ApiKey, status: str) -> Json:
+    dated = fields(key, "created_at", "expires_at", "revoked_at", "last_used_at")
+    return {**fields(key, "id", "account_id"), "name": key.label, "prefix": key.prefix, "status": status, **dated}
+
+
+@renders("key.list", "key.revoke")
+def key(result: ListedKey) -> Json:
+    return _key(*result)
+
+
+@renders("key.create")
+def new_key(result: NewKey) -> Json:
+    return {"id": result.key.id, "key": result.secret, **_key(result.key, result.status)}
+
+
+@renders("init")
+def first_records(result: FirstRecords) -> Json:
+    return {
+        "account": account(result.account) if result.account else None,
+        "bot": bot(result.bot) if result.bot else None,
+        "key": new_key(result.key) if result.key else None,
+        "operator": new_operator(result.operator) if result.operator else None,
+    }
+
+
+@renders("operator.list", "operator.set", removes="operator.remove")
+def operator(result: Operator) -> Json:
+    return {
+        **fields(result, "id", "email", "name", "language", "timezone", "admin"),
+        "roles": [{"account": account_id, "role": role.name.lower()} for account_id, role in result.roles.items()],
+        "notices": list(result.notices),
+        "set_up": result.is_set_up,
+        **fields(result, "second_factor", "created_at", "updated_at"),
+    }
+
+
+@renders("operator.add", "operator.link")
+def new_operator(result: NewOperator) -> Json:
+    return {**operator(result.operator), **fields(result, "link", "expires_at")}
+
+
+@renders("operator.sessions")
+def operator_session(result: OperatorSession) -> Json:
+    return fields(result, "id", "browser", "address", "verified", "created_at", "last_seen_at")
+
+
+@renders("account.delete", "bot.delete")
+def deleted(result: Any) -> Json:
+    return {"id": result.id, "deleted": True}
+
+
+@renders("node.list")
 def node(result: ServiceNode) -> Json:
-    """Write a process."""
     return {**result._asdict(), "since": times.without_fraction(result.since)}
 
 
+@renders("account.import_put", whole=True)
 def imported(result: list[ImportedWebhook]) -> Json:
-    """Write the webhooks that got a new signing key."""
     return {"webhooks": [one._asdict() for one in result]}
 
 
+@renders("account.import_end")
 def import_ended(result: Any) -> Json:
-    """Write the imported account, or the id of one whose import was abandoned."""
     return result._asdict() if hasattr(result, "id") else account(result)
 
 
+@renders("master_key.rotate")
 def rotation(result: Rotation) -> Json:
-    """Write a change of the master key."""
     return {**fields(result, "rotated_at", "resealed", "unusable"), "master_key": str(result.file) if result.file else None}
 
 
@@ -52,13 +124,12 @@ def _backup(made: Backup) -> Json:
     }
 
 
+@renders("backup.create")
 def backup_draft(result: BackupDraft) -> Json:
-    """Write a backup that lies in the data folder as a draft."""
     return {**_backup(result.backup), "bytes": result.size, "draft": str(result.draft)}
 
 
 def backup_verified(result: VerifiedBackup) -> Json:
-    """Write what a verification has found."""
     made = result.backup
     notes = [] if made.authenticated else [NOT_AUTHENTICATED]
     authenticated = {"authenticated": made.authenticated, "faults": made.faults, "notes": notes}
@@ -74,23 +145,16 @@ def store_copied(result: list[TableDigest]) -> list[Json]:
     return [one._asdict() for one in result]
 
 
+@renders("audit")
 def audit_record(result: AuditRecord) -> Json:
     """Write a record of the audit log. `uid` is that of a local user, else null."""
     actor = result.actor
-    return {
-        "at": times.with_millis(result.at),
-        "uid": int(actor.id) if actor.kind == "user" else None,
-        "actor": actor._asdict(),
-        "via": result.via,
-        "operation": result.operation,
-        "account": result.account_id,
-        "ids": dict(result.ids),
-        "outcome": result.outcome,
-        "times": result.times,
-    }
+    who = {"uid": int(actor.id) if actor.kind == "user" else None, "actor": actor._asdict(), **fields(result, "via", "operation")}
+    concerned = {"account": result.account_id, "ids": dict(result.ids)}
+    return {"at": times.with_millis(result.at), **who, **concerned, **fields(result, "outcome", "times")}
 
 
+@renders("egress.show")
 def egress(result: EgressReport) -> Json:
-    """Write the outbound connections by purpose."""
     counts = {"opened": dict(result.egress.opened), "refused": dict(result.egress.refused)}
     return {"allowed": result.egress.allowed, **counts, "store_fault": result.store_fault}

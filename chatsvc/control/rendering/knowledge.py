@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from chatsvc.control.rendering.registry import renders
 from chatsvc.domain import bot_tests, times
 from chatsvc.domain.shapes import Json, fields
 from chatsvc.domain.websites import SiteDifference
@@ -20,29 +21,29 @@ if TYPE_CHECKING:
     from chatsvc.usecases.unanswered import Cleared, UnansweredGroup
 
 
+@renders("knowledge.list", "knowledge.remove")
 def entry(result: Entry) -> Json:
-    """Write an entry of a bot's knowledge."""
     return {**result._asdict(), "alt": list(result.alt)}
 
 
+@renders("knowledge.add")
 def addition(result: Addition) -> Json:
-    """Write the files that were added."""
     files = [file._asdict() for file in result.files]
     return {"bot": result.bot, "entries": sum(file.entries for file in result.files), "files": files}
 
 
+@renders("knowledge.kept")
 def knowledge(result: KnowledgeContent | WholeKnowledge) -> Json:
-    """Write entries and synonyms."""
     return {"entries": [entry(one) for one in result.entries], "synonyms": [group._asdict() for group in result.synonyms]}
 
 
+@renders("knowledge.export")
 def whole_knowledge(result: WholeKnowledge) -> Json:
-    """Write all entries and synonyms of a bot."""
     return {"language": result.language, **knowledge(result)}
 
 
+@renders("knowledge.search")
 def question_result(result: QuestionResult) -> Json:
-    """Write the findings for a question."""
     finding = result.result
     return {
         "question": result.question,
@@ -56,12 +57,13 @@ def question_result(result: QuestionResult) -> Json:
     }
 
 
+@renders("test.run")
 def test_outcome(result: BotTestOutcome) -> Json:
     return {**result._asdict(), "why": bot_tests.reasons(result)}
 
 
+@renders("bot.sync")
 def sync_result(result: SyncResult) -> Json:
-    """Write the plan of a folder, and the tests that failed."""
     plan = [
         {
             "bot": step.bot,
@@ -73,8 +75,8 @@ def sync_result(result: SyncResult) -> Json:
     return {"plan": plan, "failed": [{"bot": bot, **test_outcome(outcome)} for bot, outcome in result.failed]}
 
 
+@renders("site.add", "site.list", "site.state", "site.sync", "site.apply", "site.discard", removes="site.remove")
 def site(result: Site) -> Json:
-    """Write a website of a bot."""
     return {
         **fields(result, "id", "url", "state", "reason"),
         "read_at": times.with_millis(result.read_at) if result.read_at else None,
@@ -86,6 +88,7 @@ def site(result: Site) -> Json:
     }
 
 
+@renders("site.show")
 def shown_site(result: ShownSite) -> Json:
     """Write a website with its pages, its draft and the entries that a person has edited."""
     difference = result.difference and {
@@ -104,21 +107,21 @@ def _both(entry: Entry, one: SiteEntry | None) -> Json:
     return {"id": entry.id, "source": entry.source, "question": entry.question, "answer": entry.answer, "site": texts}
 
 
+@renders("knowledge.history")
 def knowledge_change(result: KnowledgeChange) -> Json:
-    """Write a change to a bot's knowledge."""
     origin = result.origin
     made = {"id": origin.id, "at": times.with_millis(origin.at), "actor": origin.actor._asdict(), "via": origin.via}
     return {**made, **fields(result, "kind", "title", "before", "after", "undone", "undoes")}
 
 
+@renders("knowledge.show_change", "knowledge.undo")
 def change_content(result: ChangeContent) -> Json:
-    """Write a change with the entries before and after it."""
     entries = {"entries_before": [entry(one) for one in result.before], "entries_after": [entry(one) for one in result.after]}
     return {**knowledge_change(result.change), **entries}
 
 
+@renders("knowledge.unanswered")
 def unanswered_group(result: UnansweredGroup) -> Json:
-    """Write a group of unanswered questions."""
     nearest = result.nearest
     return {
         "question": result.question,
@@ -130,6 +133,6 @@ def unanswered_group(result: UnansweredGroup) -> Json:
     }
 
 
+@renders("knowledge.forget_unanswered")
 def cleared(result: Cleared) -> Json:
-    """Write how many questions were deleted."""
     return {"bot": result.bot, "cleared": result.questions}

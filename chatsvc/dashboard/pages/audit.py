@@ -5,22 +5,16 @@ from __future__ import annotations
 from chatsvc import translations
 from chatsvc.dashboard import records
 from chatsvc.dashboard.page import Page
-from chatsvc.dashboard.route import Access, Route
 from chatsvc.domain.audit import AuditRecord
-from chatsvc.domain.refusals import Refused
 from chatsvc.http.response import HttpResponse
-
-_LIMIT = 50
 
 
 async def show(page: Page) -> HttpResponse:
     """List records, newest first: an administrator's of the whole installation, an owner's of the account."""
     since = page.query.get("since") or None
     account = None if page.operator.admin else page.account_id
-    try:
-        listed = await page.perform_everywhere("audit", account=account, since=since, limit=_LIMIT, after=page.query.get("after"))
-    except Refused as fault:
-        return page.refused("audit.html", fault, records=[], next=None, since=since, names={}, act_of=str, concerned=dict)
+    after = page.query.get("after")
+    listed = await page.listed("audit", everywhere=True, account=account, since=since, limit=50, after=after)
     names = {account.id: account.name for account in page.accounts}
     known = names | await _names(page)
     return page.render(
@@ -29,8 +23,8 @@ async def show(page: Page) -> HttpResponse:
         next=listed.next,
         since=since,
         names=names,
-        act_of=lambda name: _act(page, name),
-        concerned=lambda record: [(_kind(page, kind, record), known.get(one), one) for kind, one in _ids(record)],
+        act_of=lambda name: _named(page, f"acts.{name.replace('.', '_')}", name),
+        concerned=lambda record: [(_named(page, f"audit.kind_{kind}", kind), known.get(one), one) for kind, one in _ids(record)],
     )
 
 
@@ -43,22 +37,15 @@ async def _names(page: Page) -> dict[str, str]:
 
 
 def _ids(record: AuditRecord) -> list[tuple[str, str]]:
-    """Return kinds and ids of the records concerned, each once. The account stands by itself."""
+    """Return kinds and ids of the records concerned, each once. The account stands by itself.
+
+    A new one has the kind of its operation, such as `key.create`.
+    """
     named = {one: kind for kind, one in record.ids.items() if kind != "id"}
-    made = [("id", one) for kind, one in record.ids.items() if kind == "id" and one not in named]
+    made = [(record.operation.partition(".")[0], one) for kind, one in record.ids.items() if kind == "id" and one not in named]
     return [(kind, one) for one, kind in named.items() if kind != "account"] + made
 
 
-def _kind(page: Page, kind: str, record: AuditRecord) -> str:
-    """Name a kind of record. A new one has the kind of its operation, such as `key.create`."""
-    key = f"audit.kind_{record.operation.partition('.')[0] if kind == 'id' else kind}"
-    return page.text(key) if translations.has(key) else kind
-
-
-def _act(page: Page, operation: str) -> str:
-    """Word an operation; one of an earlier version by its name."""
-    key = f"acts.{operation.replace('.', '_')}"
-    return page.text(key) if translations.has(key) else operation
-
-
-ROUTES = (Route("GET", "/audit", show, Access.OWNER),)
+def _named(page: Page, key: str, name: str) -> str:
+    """Word a name; one of an earlier version stays."""
+    return page.text(key) if translations.has(key) else name

@@ -7,7 +7,6 @@ from typing import Any
 
 from chatsvc.dashboard.fields import Fields
 from chatsvc.dashboard.page import Page
-from chatsvc.dashboard.route import Access, Route
 from chatsvc.domain import profiles, refusals, times
 from chatsvc.domain.captures import REQUEST_TYPES
 from chatsvc.domain.profiles import APPOINTMENTS, KINDS, Form, FormField
@@ -17,7 +16,6 @@ from chatsvc.usecases import bot_files
 
 MOST = 12
 NO_ROW = {"name": "", "kind": KINDS[0], "choices": "", "required": "1", "ask_tr": "", "ask_en": ""}
-_CHOICES = re.compile(r"[,\n]")
 
 Row = dict[str, str]
 
@@ -32,17 +30,15 @@ async def _values(page: Page, appointment: str | None = None, rows: list[Row] | 
     lasts = appointment or form.appointment
     now = times.local(page.services.clock(), bot.timezone)
     sample = bot_files.sample_questions(bot, kind, Form(lasts, tuple(map(_field_of, filter(_is_named, shown)))), page.language, now)
-    options = {"appointments": [(one, page.text(f"bot_forms.is_{one}")) for one in APPOINTMENTS]}
-    kinds = [(one, page.text(f"bot_forms.of_{one}")) for one in KINDS]
     return {
         "bot": bot,
         "kind": kind,
         "appointment": lasts,
         "rows": shown or [NO_ROW],
-        "kinds": kinds,
+        "kinds": [(one, page.text(f"bot_forms.of_{one}")) for one in KINDS],
         "sample": sample,
         "most": MOST,
-        **options,
+        "appointments": [(one, page.text(f"bot_forms.is_{one}")) for one in APPOINTMENTS],
     }
 
 
@@ -57,7 +53,7 @@ def _is_named(row: Row) -> bool:
 
 def _value(row: Row) -> dict[str, Any]:
     asked = {language: text for language in profiles.LANGUAGES if (text := row[f"ask_{language}"].strip())}
-    choices = [choice.strip() for choice in _CHOICES.split(row["choices"]) if choice.strip()] if row["kind"] == "choice" else []
+    choices = [choice.strip() for choice in re.compile(r"[,\n]").split(row["choices"]) if choice.strip()] if row["kind"] == "choice" else []
     return {"name": row["name"].strip(), "kind": row["kind"], "ask": asked, "choices": choices, "required": bool(row["required"])}
 
 
@@ -109,9 +105,3 @@ async def submit(page: Page) -> HttpResponse:
     except Refused as fault:
         return page.refused("bot_form.html", fault, is_changed=False, **await _values(page, appointment, rows))
     return page.redirect(f"/bots/{bot_id}/forms/{kind}", done="saved")
-
-
-ROUTES = (
-    Route("GET", "/bots/{bot}/forms/{kind}", show, Access.EDITOR),
-    Route("POST", "/bots/{bot}/forms/{kind}", submit, Access.EDITOR),
-)

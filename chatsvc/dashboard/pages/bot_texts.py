@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from chatsvc import translations
+from chatsvc.dashboard.fields import Fields
 from chatsvc.dashboard.page import Page
-from chatsvc.dashboard.route import Access, Route
+from chatsvc.dashboard.views import View
 from chatsvc.domain import profiles, refusals
 from chatsvc.domain.folding import fold
 from chatsvc.domain.models import Bot
@@ -40,7 +41,6 @@ class Wording(NamedTuple):
 
     @property
     def current(self) -> dict[str, str]:
-        """The texts in force by language."""
         return {language: self.own.get(language) or text for language, text in self.default.texts.items()}
 
     @property
@@ -62,7 +62,6 @@ def _wordings(bot: Bot) -> list[Wording]:
 
 
 async def show(page: Page) -> HttpResponse:
-    """List the sentences by situation, or those with the words searched for."""
     bot = await page.perform("bot.show", bot=page.params["bot"])
     wanted, state = fold(page.query.get("q", "").strip()), page.query.get("status", "")
     found = [
@@ -77,34 +76,24 @@ async def show(page: Page) -> HttpResponse:
     return page.render("bot_texts.html", bot=bot, groups=groups, is_open=is_open, q=page.query.get("q", ""), state=state)
 
 
-async def _one(page: Page) -> tuple[Bot, Wording]:
+async def _one(page: Page, typed: Fields) -> dict[str, Any]:
+    """Return one sentence; an empty text restores the default."""
     bot, name = await page.perform("bot.show", bot=page.params["bot"]), page.params["sentence"]
     found = next((one for one in _wordings(bot) if one.default.name == name), None)
     if found is None:
         raise refusals.sentence_not_found(sentence=name)
-    return bot, found
+    values = {language: typed.raw(language) for language in profiles.LANGUAGES} if typed else found.own
+    return {"bot": bot, "wording": found, "values": values}
 
 
-async def show_one(page: Page) -> HttpResponse:
-    """Show the form of one sentence."""
-    bot, wording = await _one(page)
-    return page.render("bot_text.html", bot=bot, wording=wording, values=wording.own)
+show_one = View("bot_text.html", _one)
 
 
 async def submit(page: Page) -> HttpResponse:
-    """Reword a sentence; an empty text restores the default."""
     fields = await page.form()
-    bot, wording = await _one(page)
-    values = {language: fields.raw(language) for language in profiles.LANGUAGES}
+    bot = (await _one(page, fields))["bot"]
     try:
-        await page.perform("bot.set", bot=bot.id, texts={wording.default.name: values})
+        await page.perform("bot.set", bot=bot.id, texts={page.params["sentence"]: {one: fields.raw(one) for one in profiles.LANGUAGES}})
     except Refused as fault:
-        return page.refused("bot_text.html", fault, bot=bot, wording=wording, values=values)
+        return await show_one.refuse(page, fault, fields)
     return page.redirect(f"/bots/{bot.id}/texts", done="saved")
-
-
-ROUTES = (
-    Route("GET", "/bots/{bot}/texts", show, Access.READER),
-    Route("GET", "/bots/{bot}/texts/{sentence}", show_one, Access.EDITOR),
-    Route("POST", "/bots/{bot}/texts/{sentence}", submit, Access.EDITOR),
-)

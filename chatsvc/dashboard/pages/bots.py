@@ -1,40 +1,154 @@
-"""Bots of the account: list, create."""
+"""Bots: list, create; the settings of one in pieces, each with a form of its own; closed days; activate, deactivate, delete; its file."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from chatsvc.dashboard import formats
+from chatsvc.dashboard.fields import Fields
 from chatsvc.dashboard.page import Page
-from chatsvc.dashboard.route import Access, Route
+from chatsvc.dashboard.views import Action, View
+from chatsvc.domain import opening_hours, profiles
+from chatsvc.domain.captures import REQUEST_TYPES
+from chatsvc.domain.knowledge_files import KnowledgeFileError, decode
+from chatsvc.domain.models import Bot
 from chatsvc.domain.refusals import Refused
+from chatsvc.http.forms import FormLimits
 from chatsvc.http.response import HttpResponse
 
 NO_VALUES = {"name": "", "model": "", "language": "tr", "country": "TR", "timezone": "Europe/Istanbul", "description": ""}
+OWN = ("name", "model", "timezone", "country", "language", "fallback")  # settings that take an owner
+WORDS = ("greeting", "description", "instructions")
+HOURS = tuple(f"hours_{day}" for day in opening_hours.DAYS)
+SWITCHES = ("ask_back", "hand_off")
+MINUTES = ("hand_off_wait", "hand_off_return")
+GREETING = "smalltalk.greeting"
+DAYS_CLOSED = ("from", "to", "note")
+PIECES = ("general", "hours", "voice", "forms", "hand_off", "model", "danger")
 
 
-async def _context(page: Page) -> dict[str, Any]:
+async def _list(page: Page, typed: Fields) -> dict[str, Any]:
     found = await page.perform("bot.list", account=page.account_id, after=page.query.get("after")) if page.account_id else None
     return {
         "bots": found.items if found else [],
         "next": found.next if found else None,
         "tiers": [(one, one) for one in page.services.config.models],
+        "values": {name: typed.text(name) for name in NO_VALUES} if typed else NO_VALUES,
     }
 
 
-async def show(page: Page) -> HttpResponse:
-    return page.render("bots.html", **await _context(page), values=NO_VALUES)
+def _new(page: Page, fields: Fields) -> dict[str, Any]:
+    given = {name: fields.text(name) for name in NO_VALUES if fields.text(name)}
+    return {"account": page.account_id, **given, "name": fields.text("name")}
 
 
-async def create(page: Page) -> HttpResponse:
-    """Create a bot and go on with its knowledge."""
-    fields = await page.form()
-    values = {name: fields.text(name) for name in NO_VALUES}
+show_all = View("bots.html", _list)
+create = Action("bot.create", show_all, _new, to="/bots/{made.id}/knowledge", done="bot_created")
+
+
+def values_of(bot: Bot) -> dict[str, str | list[str]]:
+    values = {name: getattr(bot, name) or "" for name in (*OWN, *WORDS)}
+    profile = profiles.load(bot.profile)
+    return {
+        **values,
+        **{f"hours_{day}": hours for day, hours in opening_hours.by_day(bot.opening_hours or "").items()},
+        "fallback": bot.fallback or "none",
+        "ask_back": "off" if bot.ask_back is False else "on",
+        "hand_off": "on" if bot.hand_off else "off",
+        **{name: str(getattr(bot, name)) for name in MINUTES},
+        "address": profile.address,
+        **{language: profile.texts.get(GREETING, {}).get(language, "") for language in profiles.LANGUAGES},
+        "suggestion": [*profile.suggestions, *[""] * (profiles.MOST_SUGGESTIONS - len(profile.suggestions))],
+    }
+
+
+async def _values(page: Page, typed: Fields) -> dict[str, Any]:
+    """Return the settings; in the piece of a refused form, what was typed."""
+    bot = await page.perform("bot.show", bot=page.params["bot"])
+    profile = profiles.load(bot.profile)
+    return {
+        "bot": bot,
+        "path": f"/bots/{bot.id}",
+        "values": {**dict.fromkeys(DAYS_CLOSED, ""), **values_of(bot), **_typed(typed)},
+        # One that the configuration does not have any more stays a choice.
+        "tiers": [(one, one) for one in dict.fromkeys([*page.services.config.models, bot.model])],
+        "days_of_week": list(zip(HOURS, formats.DAYS[page.language], strict=True)),
+        "closed": profile.closed,
+        "forms": {kind: profile.form(kind) for kind in REQUEST_TYPES},
+        "greets_in": [one for one in profiles.LANGUAGES if one != bot.language.partition("-")[0]],
+        "refused": _piece(typed) if page.route.template == "/bots/{bot}" and typed else "",
+        "pieces": [one for one in PIECES if one not in ("hand_off", "danger") or page.may("bot.delete")],
+    }
+
+
+def _typed(fields: Fields) -> dict[str, str | list[str]]:
+    names = (*OWN, *WORDS, *HOURS, *SWITCHES, *MINUTES, *profiles.LANGUAGES, *DAYS_CLOSED, "address")
+    typed: dict[str, str | list[str]] = {name: fields.raw(name) for name in names if name in fields}
+    if "suggestion" in fields:
+        # The fault of one names its place among those that are not empty.
+        typed["suggestion"] = sorted(fields.all("suggestion"), key=lambda text: not text.strip())
+    return typed
+
+
+def _piece(fields: Fields) -> str:
+    return fields.text("piece") if fields.text("piece") in PIECES else "general"
+
+
+def _settings(fields: Fields) -> dict[str, object]:
+    settings: dict[str, object] = {name: fields.text(name) for name in (*OWN, *WORDS, "address") if name in fields}
+    settings |= {name: fields.text(name) == "on" for name in SWITCHES if name in fields}
+    settings |= {name: fields.number(name) for name in MINUTES if name in fields}
+    if hours := {name.removeprefix("hours_"): fields.text(name) for name in HOURS if name in fields}:
+        settings["hours"] = hours
+    if greetings := {one: fields.raw(one) for one in profiles.LANGUAGES if one in fields}:
+        settings["texts"] = {GREETING: greetings}
+    if "suggestion" in fields:
+        settings["suggestions"] = [text.strip() for text in fields.all("suggestion") if text.strip()]
+    return settings
+
+
+show = View("bot_settings.html", _values)
+close = Action("closed.add", show, "first=from last=to note", to="/bots/{bot}#hours", done="saved")
+reopen = Action("closed.remove", None, "first=from", to="/bots/{bot}#hours", done="removed")
+activate = Action("bot.activate", to="/bots/{bot}", done="activated")
+deactivate = Action("bot.deactivate", to="/bots/{bot}", done="deactivated")
+delete = Action("bot.delete", show, to="/bots", done="removed", confirm=True)
+
+
+async def _lead(page: Page, _: Bot) -> HttpResponse:
+    return page.redirect(f"{page.request.path}#{_piece(await page.form())}", done="saved")
+
+
+submit = Action("bot.set", show, lambda _, fields: _settings(fields), then=_lead)
+
+
+async def export(page: Page) -> HttpResponse:
+    text = await page.perform("bot.export", bot=page.params["bot"])
+    return page.download(text.encode(), "application/yaml", "bot.yaml")
+
+
+async def _file(page: Page, typed: Fields) -> dict[str, Any]:
+    return {"bot": await page.perform("bot.show", bot=page.params["bot"]), "text": typed.raw("text")}
+
+
+show_file = View("bot_file.html", _file)
+
+
+async def apply(page: Page) -> HttpResponse:
+    """Show what a bot's file would change. With `yes`, apply it."""
+    bot_id, fields = page.params["bot"], await page.form(FormLimits(size=1024 * 1024, field_size=256 * 1024))
+    text, name = fields.raw("text"), "bot.yaml"
     try:
-        given = {name: value for name, value in values.items() if value and name != "name"}
-        made = await page.perform("bot.create", account=page.account_id, name=values["name"], **given)
+        for upload in fields.uploads():
+            text, name = decode(upload.filename, upload.file.read()), upload.filename
+        if not fields.checked("yes"):
+            found = await page.perform("bot.compare", bot=bot_id, file=name, text=text)
+            bot = await page.perform("bot.show", bot=bot_id)
+            return page.render("bot_file_changes.html", bot=bot, lines=found.lines, text=text)
+        await page.perform("bot.apply", bot=bot_id, file=name, text=text)
+    except KnowledgeFileError as fault:
+        sentence = f"{fault.source}: {fault.faults[0].sentence(page.language)}"
+        return page.render("bot_file.html", status=422, fault=sentence, **await _file(page, fields))
     except Refused as fault:
-        return page.refused("bots.html", fault, **await _context(page), values=values)
-    return page.redirect(f"/bots/{made.id}/knowledge", done="bot_created")
-
-
-ROUTES = (Route("GET", "/bots", show, Access.READER), Route("POST", "/bots", create, Access.READER))
+        return await show_file.refuse(page, fault, fields)
+    return page.redirect(f"/bots/{bot_id}", done="saved")

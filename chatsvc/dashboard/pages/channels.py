@@ -8,25 +8,21 @@ from typing import Any, NamedTuple
 
 from chatsvc.dashboard.fields import Fields
 from chatsvc.dashboard.page import Page
-from chatsvc.dashboard.route import Access, Route
-from chatsvc.domain.channels import ANY_LINK, DEFAULT_COLOR, MOST_LOGO, TELEGRAM, WEB, WHATSAPP, Channel, is_color, is_dark
-from chatsvc.domain.refusals import Refused
+from chatsvc.dashboard.views import Action, View
+from chatsvc.domain.channels import ANY_LINK, DEFAULT_COLOR, MOST_LOGO, TELEGRAM, WEB, WHATSAPP, Channel, SetChannel, is_color, is_dark
 from chatsvc.domain.targets import with_https
 from chatsvc.http.response import HttpResponse
 from chatsvc.usecases import web_visits
 from chatsvc.usecases.channels import callback_url
 from chatsvc.usecases.whatsapp_usage import WhatsAppUsage
 
-TEMPLATE = "channels.html"
+PATH = "/bots/{bot}/channels"
 
 
-async def show(page: Page) -> HttpResponse:
-    """Show each channel with its state and the form that sets it."""
-    return page.render(TEMPLATE, **await _values(page))
-
-
-async def _values(page: Page, channel: str = "", typed: Typed | None = None, warning: str | None = None) -> dict[str, Any]:
-    """Return the values of the page. `typed` takes the place of what is kept in the form of one channel."""
+async def _values(page: Page, fields: Fields) -> dict[str, Any]:
+    """Return each channel with its state and the form that sets it. What was typed takes the place of what is kept in one form."""
+    channel = fields.text("channel")
+    typed = FORMS.get(channel, FORMS[WEB]).read(fields)[1] if channel else None
     bot = await page.perform("bot.show", bot=page.params["bot"])
     channels = {one.channel: one for one in await page.perform("channel.list", bot=bot.id)}
     snippet = (await page.perform("channel.snippet", bot=bot.id)).snippet if WEB in channels else None
@@ -45,7 +41,7 @@ async def _values(page: Page, channel: str = "", typed: Typed | None = None, war
         "any_link": ANY_LINK,
         "typed": kept | ({channel: typed} if typed is not None else {}),
         "refused": channel,
-        "warning": warning,
+        "warning": None,
         "now": page.services.clock(),
         "logo": web.text("logo") if web else None,
         "opening": web_visits.opening(page.services, bot, page.language),
@@ -58,10 +54,6 @@ async def _sent(page: Page, bot_id: str) -> int:
     """Return the messages that the bot has sent by WhatsApp this month."""
     usage: list[WhatsAppUsage] = await page.perform("usage.whatsapp", account=page.account_id)
     return sum(one.sent for one in usage if one.bot_id == bot_id)
-
-
-def _path(page: Page) -> str:
-    return f"/bots/{page.params['bot']}/channels"
 
 
 Typed = dict[str, Any]
@@ -125,53 +117,21 @@ FORMS: Mapping[str, ChannelForm] = {
 }
 
 
-async def put(page: Page) -> HttpResponse:
-    """Set a channel."""
-    fields = await page.form()
+show = View("channels.html", _values)
+
+
+def _given(_: Page, fields: Fields) -> dict[str, object]:
     channel = fields.text("channel")
-    form = FORMS.get(channel, FORMS[WEB])
-    settings, typed = form.read(fields)
-    try:
-        done = await page.perform("channel.set", bot=page.params["bot"], channel=channel, **settings)
-    except Refused as fault:
-        return page.refused(TEMPLATE, fault, **await _values(page, channel, typed))
-    if done.warning:
-        return page.render(TEMPLATE, **await _values(page, warning=channel))
-    return page.redirect(_path(page), done="saved")
+    return {"channel": channel, **FORMS.get(channel, FORMS[WEB]).read(fields)[0]}
 
 
-async def pause(page: Page) -> HttpResponse:
-    """Pause a channel."""
-    return await _set_state(page, "channel.pause")
+async def _warn(page: Page, done: SetChannel) -> HttpResponse:
+    """Show the page with a warning where the platform did not confirm the token."""
+    warning = done.channel.channel if done.warning else None
+    return await show.show(page, warning=warning) if warning else page.redirect(page.request.path, done="saved")
 
 
-async def resume(page: Page) -> HttpResponse:
-    """Resume a paused channel."""
-    return await _set_state(page, "channel.resume")
-
-
-async def _set_state(page: Page, operation: str) -> HttpResponse:
-    try:
-        await page.perform(operation, bot=page.params["bot"], channel=page.params["channel"])
-    except Refused as fault:
-        return page.refused(TEMPLATE, fault, **await _values(page))
-    return page.redirect(_path(page), done="saved")
-
-
-async def remove(page: Page) -> HttpResponse:
-    """Remove a channel with its secrets."""
-    try:
-        (await page.form()).require_confirmation()
-        await page.perform("channel.remove", bot=page.params["bot"], channel=page.params["channel"])
-    except Refused as fault:
-        return page.refused(TEMPLATE, fault, **await _values(page))
-    return page.redirect(_path(page), done="removed")
-
-
-ROUTES = (
-    Route("GET", "/bots/{bot}/channels", show, Access.OWNER),
-    Route("POST", "/bots/{bot}/channels", put, Access.OWNER),
-    Route("POST", "/bots/{bot}/channels/{channel}/pause", pause, Access.OWNER),
-    Route("POST", "/bots/{bot}/channels/{channel}/resume", resume, Access.OWNER),
-    Route("POST", "/bots/{bot}/channels/{channel}/remove", remove, Access.OWNER),
-)
+put = Action("channel.set", show, _given, then=_warn)
+pause = Action("channel.pause", show, to=PATH, done="saved")
+resume = Action("channel.resume", show, to=PATH, done="saved")
+remove = Action("channel.remove", show, to=PATH, done="removed", confirm=True)

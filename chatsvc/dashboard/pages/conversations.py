@@ -1,71 +1,252 @@
-"""List of conversations: search by visitor and words, filters by status, bot and channel. It also stands beside an open conversation."""
+"""Conversations: the list with search and filters, and beside it one with its messages, notes, hand-off, visitor, export and erasure."""
 
 from __future__ import annotations
 
-from typing import Any
+import json
+import logging
+from collections.abc import Awaitable, Callable
+from functools import cache
+from typing import Any, NamedTuple
 
-from chatsvc.dashboard import records
+from chatsvc import translations
+from chatsvc.dashboard import formats, records, responses
+from chatsvc.dashboard.fields import NO_FIELDS, Fields
+from chatsvc.dashboard.local_paths import with_query
 from chatsvc.dashboard.page import Page
-from chatsvc.dashboard.route import Access, Route
-from chatsvc.domain.hand_off import WAITING
+from chatsvc.dashboard.views import Action, View
+from chatsvc.domain import shapes
+from chatsvc.domain.hand_off import BOT, WAITING
+from chatsvc.domain.models import CHANNELS, Entry, Note
 from chatsvc.domain.paging import ResultPage
 from chatsvc.domain.refusals import Refused
-from chatsvc.http.response import HttpResponse
-from chatsvc.usecases import search
+from chatsvc.http.response import HTML, HttpResponse
+from chatsvc.store.database import StoreUnavailable
+from chatsvc.usecases import saved_replies, search
 from chatsvc.usecases.conversation_list import MOST_WAITING, ConversationRow
+from chatsvc.usecases.conversation_view import ShownConversation, ShownMessage
 
-_LIMIT = 40
 _FILTERS = ("q", "bot", "channel", "status", "after")
-_NOTHING = {"waiting": (), "is_cut": False, "conversations": (), "next": None}
+log = logging.getLogger(__name__)
+
+_ERROR = "conversation.error_"
 
 
-async def show(page: Page) -> HttpResponse:
-    values = await filters(page)
-    try:
-        return page.render("conversations.html", **values, **await rows(page))
-    except Refused as fault:
-        return page.refused("conversations.html", fault, **values, **_NOTHING)
-
-
-def kept(page: Page) -> dict[str, str]:
+def _kept(page: Page) -> dict[str, str]:
     """Return the filters of the list that the page's address has."""
     return {name: page.query[name] for name in (*_FILTERS, "captured") if page.query.get(name)}
 
 
-async def filters(page: Page) -> dict[str, Any]:
-    """Return what the template of the list needs beside the rows."""
+async def _filters(page: Page) -> dict[str, Any]:
     chosen = {name: page.query.get(name) or None for name in _FILTERS}
     captured = bool(page.query.get("captured"))
     bots = await records.bots_of(page)
     return {
         "chosen": chosen,
         "captured": captured,
-        "kept": kept(page),
+        "kept": _kept(page),
         "is_filtered": captured or any(value for name, value in chosen.items() if name != "after"),
         "bots": bots,
         "bot_names": [(bot.id, bot.name) for bot in bots.values()],
-        "channels": records.channels(page),
+        "channels": [(one, page.text(f"records.channel_{one}")) for one in CHANNELS],
         "complete": not chosen["q"] or await search.is_complete(page.services),
     }
 
 
-async def rows(page: Page) -> dict[str, Any]:
-    """Return the rows of the list; raises Refused for an unknown filter."""
+def _chosen(page: Page) -> dict[str, Any]:
     chosen: dict[str, Any] = {name: page.query.get(name) or None for name in _FILTERS}
-    captured = bool(page.query.get("captured"))
-    found: ResultPage[ConversationRow] = await page.perform("conversation.rows", **chosen, captured=captured, limit=_LIMIT)
-    is_grouped = not (chosen["status"] or chosen["q"] or captured)
+    return {**chosen, "captured": bool(page.query.get("captured")), "limit": 40}
+
+
+def _rows(page: Page, found: ResultPage[ConversationRow]) -> dict[str, Any]:
+    chosen = _chosen(page)
+    is_grouped = not (chosen["status"] or chosen["q"] or chosen["captured"])
     waiting = [one for one in found.items if is_grouped and one.conversation.handling == WAITING]
     others = [one for one in found.items if one not in waiting]
     return {"waiting": waiting, "is_cut": len(waiting) == MOST_WAITING, "conversations": others, "next": found.next}
 
 
-async def beside(page: Page) -> dict[str, Any]:
+async def _beside(page: Page) -> dict[str, Any]:
     """Return what the list beside an open conversation needs. Filters that are refused show no rows."""
     try:
-        return {**await filters(page), **await rows(page)}
+        found = await page.perform("conversation.rows", **_chosen(page))
     except Refused:
-        return {**await filters(page), **_NOTHING}
+        found = ResultPage[ConversationRow]([], None)
+    return {**await _filters(page), **_rows(page, found)}
 
 
-ROUTES = (Route("GET", "/conversations", show, Access.READER),)
+async def _list(page: Page, _: Fields) -> dict[str, Any]:
+    return {**await _filters(page), **_rows(page, await page.listed("conversation.rows", **_chosen(page)))}
+
+
+show_all = View("conversations.html", _list)
+
+
+async def show(page: Page) -> HttpResponse:
+    """Show the newest messages, or those around or before one. A search leads to the message found."""
+    if page.query.get("q") and not (page.query.get("message") or page.query.get("before")):
+        hit = await page.perform("conversation.find", conversation=page.params["conversation"], q=page.query["q"])
+        if hit is not None:
+            path = with_query(f"/conversations/{page.params['conversation']}", {"message": hit, **_kept(page)})
+            return page.redirect(f"{path}#{hit}")
+    return await view(page)
+
+
+async def change(page: Page) -> HttpResponse:
+    fields = await page.form()
+    try:
+        await records.change(page, fields)
+    except Refused as fault:
+        return await view.refuse(page, fault, fields)
+    return page.redirect(_here(page), done="saved")
+
+
+async def export(page: Page) -> HttpResponse:
+    conversation = page.params["conversation"]
+    exported = await page.perform("conversation.export", conversation=conversation)
+    (part,) = exported.parts
+    phone, notes = exported.phones.get(part.conversation.id), exported.notes.get(part.conversation.id, [])
+    written = shapes.conversation_detail(part.conversation, part.messages) | ({} if phone is None else {"visitor_phone": phone})
+    written["notes"] = [shapes.note(one) for one in notes]
+    body = json.dumps(written, ensure_ascii=False, indent=2).encode()
+    return page.download(body, "application/json; charset=utf-8", f"conversation-{part.conversation.id}.json")
+
+
+async def show_typing(page: Page) -> HttpResponse:
+    await page.perform("conversation.type", conversation=page.params["conversation"])
+    return responses.respond(204, b"", HTML)
+
+
+def _leads(part: str = "", done: str | None = None) -> Callable[[Page, Any], Awaitable[HttpResponse]]:
+
+    async def lead(page: Page, _: Any) -> HttpResponse:
+        return page.redirect(f"{_here(page)}{part}", done=done)
+
+    return lead
+
+
+def _here(page: Page) -> str:
+    """Return the address of the conversation with the filters of the list. Without the search, which leads to a message."""
+    return with_query(f"/conversations/{page.params['conversation']}", {**_kept(page), "q": None})
+
+
+async def find(page: Page) -> HttpResponse:
+    """Search the knowledge for a reply, or append an entry to it."""
+    if not page.may("conversation.reply"):
+        return page.fail(403)
+    return await view.show(page, await page.form())
+
+
+async def _answers(page: Page, bot: str, question: str) -> list[Entry]:
+    """Search the bot's knowledge for an answer to insert."""
+    if not question.strip():
+        return []
+    (found,) = await page.perform("knowledge.search", bot=bot, questions=[question.strip()[:500]])
+    return [hit.entry for hit in found.result.hits[:5]]
+
+
+@cache
+def _explained() -> frozenset[str]:
+    """Return the errors of deliveries that have a sentence."""
+    return frozenset(key.removeprefix(_ERROR) for key in translations.texts() if key.startswith(_ERROR))
+
+
+class TimelineEntry(NamedTuple):
+    """A message or a note of the thread. `day` (a date) and its name stand before the first entry of each day, else they are empty."""
+
+    message: ShownMessage | None
+    note: Note | None
+    day: str
+    day_name: str
+
+
+def _timeline(page: Page, found: ShownConversation, zone: str) -> list[TimelineEntry]:
+    """Put the notes between the messages by time. Beside a part of the messages stand the notes of its time."""
+    times = [one.message.created_at for one in found.messages]
+    first = times[0] if found.older else 0
+    notes = [one for one in found.team.notes if one.created_at >= first and not (found.newer and one.created_at > times[-1])]
+    entries: list[tuple[int, ShownMessage | None, Note | None]] = []
+    for one in found.messages:
+        while notes and notes[0].created_at < one.message.created_at:
+            entries.append((notes[0].created_at, None, notes.pop(0)))
+        entries.append((one.message.created_at, one, None))
+    entries += [(one.created_at, None, one) for one in notes]
+    timeline, before = [], ""
+    for at, message, note in entries:
+        day = f"{formats.moment(at, zone):%Y-%m-%d}"
+        timeline.append(TimelineEntry(message, note, *((day, page.day_name(at, zone)) if day != before else ("", ""))))
+        before = day
+    return timeline
+
+
+def _contact(found: ShownConversation) -> dict[str, list[str]]:
+    """Collect names and addresses of the visitor, each once."""
+    one, requests = found.conversation, [item.request for item in found.items]
+    phones = [f"+{found.address.value}"] if found.address and found.address.kind == "phone" else []
+    given = {
+        "names": [one.visitor_name, *(request.visitor_name for request in requests)],
+        "emails": [one.visitor_email, *(request.visitor_email for request in requests)],
+        "phones": [*phones, *(request.visitor_phone for request in requests)],
+    }
+    return {kind: list(dict.fromkeys(value for value in values if value)) for kind, values in given.items()}
+
+
+async def _see(page: Page, found: ShownConversation) -> None:
+    """Store that the operator has seen the messages. The page is shown also where the store takes no writes."""
+    last = found.messages[-1].message.number if found.messages else 0
+    if last <= found.seen:
+        return
+    try:
+        await page.perform("conversation.see", conversation=found.conversation.id, message=last)
+    except StoreUnavailable as fault:
+        log.warning("what an operator has seen is not stored: %s", fault)
+
+
+async def _reply_values(page: Page, found: ShownConversation, reply: Fields) -> dict[str, Any]:
+    """Return the values of the form for a reply. An entry or a saved reply that was chosen is appended to the text."""
+    question, text, chosen = reply.text("find"), reply.raw("text"), reply.text("insert")
+    answers = await _answers(page, found.conversation.chatbot_id, question)
+    saved = await page.perform("saved_reply.list", account=page.account_id) if page.may("conversation.reply") else []
+    saved = [one._replace(text=saved_replies.filled(one.text, found.conversation.visitor_name)) for one in saved]
+    inserted = [entry.answer for entry in answers if entry.id == chosen]
+    inserted += [one.text for one in saved if chosen == "saved" and one.name == reply.text("saved")]
+    text = "\n\n".join([text.rstrip(), *inserted]).lstrip("\n") if inserted else text
+    return {"answers": answers, "find": question, "text": text, "saved": saved, "yes": reply.checked("yes")}
+
+
+async def _values(page: Page, typed: Fields) -> dict[str, Any]:
+    found: ShownConversation = await page.perform(
+        "conversation.view",
+        conversation=page.params["conversation"],
+        around=page.query.get("message") or None,
+        before=page.query.get("before") or None,
+    )
+    await _see(page, found)
+    values = await records.values(page, typed) | await _beside(page)
+    bot = values["bots"].get(found.conversation.chatbot_id)
+    zone = page.operator.timezone or (bot.timezone if bot else page.timezone)
+    is_note = page.request.path.endswith("/note")
+    is_reply = not is_note and ("text" in typed or "find" in typed)
+    return {
+        **values,
+        **await _reply_values(page, found, typed if is_reply else NO_FIELDS),
+        "note_text": typed.raw("text") if is_note else "",
+        "timeline": _timeline(page, found, zone),
+        "contact": _contact(found),
+        "is_writable": found.writable_until is None or page.services.clock() < found.writable_until,
+        "explained": _explained(),
+        "steady": found.typing or found.conversation.handling != BOT,
+        "found": found,
+        "conversation": found.conversation,
+        "bot": bot,
+        "zone": zone,
+    }
+
+
+# The channel may be removed while a reply is written: the conversation itself exists, so the text is kept.
+view = View("conversation.html", _values, kept=("channel_not_found",))
+take = Action("conversation.take", view, "yes:checked", then=_leads("#write"))
+reply = Action("conversation.reply", view, "text:raw yes:checked", then=_leads("#write"))
+note = Action("conversation.note", view, "text:raw", then=_leads())
+assign = Action("conversation.assign", view, "email", then=_leads(done="saved"))
+release = Action("conversation.release", view, "yes:checked", then=_leads(done="released"))
+erase = Action("conversation.erase", view, "user_id:raw bot", to="/conversations", done="removed", confirm=True)

@@ -9,8 +9,7 @@ from typing import Any
 
 from chatsvc.dashboard.fields import Fields
 from chatsvc.dashboard.page import Page
-from chatsvc.dashboard.responses import respond
-from chatsvc.dashboard.route import Access, Route
+from chatsvc.dashboard.views import Action, View
 from chatsvc.dashboard.wording import fault_line
 from chatsvc.domain import refusals
 from chatsvc.domain.folding import fold
@@ -24,8 +23,6 @@ from chatsvc.usecases import knowledge
 
 SHOWN = 50  # entries of a page
 LIMITS = FormLimits(size=66 * 1024 * 1024, field_size=1024 * 1024, fields=64, timeout_s=300.0)
-ACCEPTED = ".md,.markdown,.txt,.html,.htm,.csv,.jsonl,.pdf,.docx"
-PASTED = "pasted.md"
 _MOST_NAME = 120
 ALL, WRITTEN_HERE = "*", "-"  # in the filter of sources
 TYPES = {
@@ -35,21 +32,15 @@ TYPES = {
 }
 
 
-async def show(page: Page) -> HttpResponse:
-    """List the entries of all sources, or those with the words searched for."""
-    return page.render("knowledge.html", **await context(page))
-
-
-async def context(page: Page) -> dict[str, Any]:
-    """Return what the list shows."""
+async def _values(page: Page, typed: Fields) -> dict[str, Any]:
+    """Return the entries of all sources, or those with the words searched for."""
     bot = await page.perform("bot.show", bot=page.params["bot"])
     entries: Sequence[Entry] = await page.perform("knowledge.list", bot=bot.id)
     q, chosen = page.query.get("q", "").strip(), page.query.get("source", ALL)
     source = None if chosen == ALL else "" if chosen == WRITTEN_HERE else chosen
     counts, found = await page.services.offload(lambda: filtered(entries, q, source))
-    start = start_of(page)
-    following = start + SHOWN
-    groups = [(name, list(group)) for name, group in groupby(found[start:following], key=lambda one: one.source or "")]
+    part = page.part(found, SHOWN)
+    groups = [(name, list(group)) for name, group in groupby(part.items, key=lambda one: one.source or "")]
     return {
         "bot": bot,
         "groups": groups,
@@ -58,19 +49,13 @@ async def context(page: Page) -> dict[str, Any]:
         "found": len(found),
         "q": q,
         "source": source,
-        "next": str(following) if following < len(found) else None,
-        "accepted": ACCEPTED,
-        "name": "",
-        "text": "",
+        "next": part.next,
+        "accepted": ".md,.markdown,.txt,.html,.htm,.csv,.jsonl,.pdf,.docx",
+        "name": typed.text("name"),
+        "text": typed.raw("text"),
         "faults": [],
         "is_removable": source is not None and bool(source) and not source.startswith(("https://", "http://")),
     }
-
-
-def start_of(page: Page) -> int:
-    """Return the place of the first entry of a page of the list."""
-    after = page.query.get("after", "")
-    return int(after) if after.isascii() and after.isdigit() and len(after) < 7 else 0
 
 
 def filtered(entries: Sequence[Entry], q: str, source: str | None) -> tuple[list[tuple[str, int]], list[Entry]]:
@@ -93,7 +78,7 @@ def files_of(fields: Fields) -> list[tuple[str, bytes]]:
     files = [(one_line(one.filename)[:_MOST_NAME], one.file.read(MAX_BYTES + 1)) for one in fields.uploads()]
     text = fields.raw("text")
     if text.strip():
-        name = one_line(fields.text("name"))[:_MOST_NAME].replace("/", "-") or PASTED
+        name = one_line(fields.text("name"))[:_MOST_NAME].replace("/", "-") or "pasted.md"
         files.append((name if "." in name else f"{name}.md", text.encode()))
     return files
 
@@ -105,17 +90,13 @@ async def _read(page: Page, bot: Bot, fields: Fields) -> list[dict[str, Any]]:
     return await knowledge.read_files(page.services, bot, files)
 
 
-async def add(page: Page) -> HttpResponse:
-    """Add files or a pasted text."""
-    return await _submit(page, "knowledge.add")
+show = View("knowledge.html", _values)
+remove_source = Action("knowledge.remove_source", None, "source", to="/bots/{bot}/knowledge", done="removed", confirm=True)
 
 
-async def preview(page: Page) -> HttpResponse:
-    """Preview what adding these files would change."""
-    return await _submit(page, "knowledge.preview")
-
-
-async def _submit(page: Page, operation: str) -> HttpResponse:
+async def submit(page: Page) -> HttpResponse:
+    """Add files or a pasted text, or preview what adding them would change."""
+    operation = "knowledge.preview" if page.request.path.endswith("/previews") else "knowledge.add"
     if not page.may(operation):
         # Before the files are read: the operation records and refuses the attempt.
         await page.perform(operation, bot=page.params["bot"], files=[])
@@ -125,17 +106,15 @@ async def _submit(page: Page, operation: str) -> HttpResponse:
         files = await _read(page, bot, fields)
         made = await page.perform(operation, bot=bot.id, files=files)
     except Refused as fault:
-        faults = fault.facts.get("faults") if fault.code == "files_invalid" else None
-        typed = {"name": fields.text("name"), "text": fields.raw("text")}
-        shown = {**await context(page), **typed, "faults": lines_of(page, faults, fields) if isinstance(faults, list) else []}
-        return page.refused("knowledge.html", fault, **shown)
+        return await show.refuse(page, fault, fields, faults=lines_of(page, fault, fields))
     if operation == "knowledge.preview":
         return page.redirect(f"/bots/{bot.id}/knowledge/previews/{made.id}")
     return page.redirect(f"/bots/{bot.id}/knowledge", done="files_added")
 
 
-def lines_of(page: Page, faults: list[dict[str, Any]], fields: Fields) -> list[dict[str, Any]]:
-    """Return the faults with the lines that they are about."""
+def lines_of(page: Page, refusal: Refused, fields: Fields) -> list[dict[str, Any]]:
+    """Return the faults of files with the lines that they are about."""
+    faults = refusal.facts.get("faults") if refusal.code == "files_invalid" else None
     lines: dict[str, list[str]] = {}
     for upload in fields.uploads():
         upload.file.seek(0)
@@ -143,20 +122,12 @@ def lines_of(page: Page, faults: list[dict[str, Any]], fields: Fields) -> list[d
         lines[one_line(upload.filename)[:_MOST_NAME]] = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     pasted = fields.raw("text").split("\n")
     shown = []
-    for fault in faults:
+    for fault in faults if isinstance(faults, list) else ():
         of_file = lines.get(fault["file"], pasted)
         at = fault["line"] - 1
         is_text = fault["unit"] == "line" and at < len(of_file) and "\0" not in of_file[at]
         shown.append({"sentence": fault_line(page.language, fault), "line": fault["line"], "text": of_file[at][:300] if is_text else None})
     return shown
-
-
-async def remove_source(page: Page) -> HttpResponse:
-    """Remove all entries of a source."""
-    bot, fields = page.params["bot"], await page.form()
-    fields.require_confirmation()
-    await page.perform("knowledge.remove_source", bot=bot, source=fields.text("source"))
-    return page.redirect(f"/bots/{bot}/knowledge", done="removed")
 
 
 async def export(page: Page) -> HttpResponse:
@@ -166,13 +137,4 @@ async def export(page: Page) -> HttpResponse:
     whole = await page.perform("knowledge.export", bot=page.params["bot"])
     written = writing.write(form if form in TYPES else "markdown", whole.entries, whole.synonyms)
     body = await page.services.offload(lambda: "".join(written).encode())
-    return respond(200, body, kind, [("Content-Disposition", f'attachment; filename="knowledge.{ending}"')])
-
-
-ROUTES = (
-    Route("GET", "/bots/{bot}/knowledge", show, Access.READER),
-    Route("POST", "/bots/{bot}/knowledge", add, Access.READER),
-    Route("POST", "/bots/{bot}/knowledge/previews", preview, Access.READER),
-    Route("POST", "/bots/{bot}/knowledge/sources/remove", remove_source, Access.EDITOR),
-    Route("GET", "/bots/{bot}/knowledge/export", export, Access.EDITOR),
-)
+    return page.download(body, kind, f"knowledge.{ending}")

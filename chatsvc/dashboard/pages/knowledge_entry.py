@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
+from chatsvc.dashboard import records
 from chatsvc.dashboard.fields import Fields
 from chatsvc.dashboard.page import Page
-from chatsvc.dashboard.route import Access, Route
+from chatsvc.dashboard.views import Action
 from chatsvc.domain import refusals
 from chatsvc.domain.models import Bot, Entry
 from chatsvc.domain.refusals import Refused
 from chatsvc.http.response import HttpResponse
-from chatsvc.usecases.conversation_view import ShownConversation, last_question
+from chatsvc.usecases.conversation_view import last_question
 
 TEXTS = ("question", "alt", "answer", "language")
 
 
 def values_of(entry: Entry) -> dict[str, str]:
-    """Return the fields of the form for an entry."""
     return {"question": entry.question, "alt": "\n".join(entry.alt), "answer": entry.answer, "language": entry.language}
 
 
@@ -61,15 +61,11 @@ async def show_new(page: Page) -> HttpResponse:
 
 
 async def _answered(page: Page, bot: Bot) -> dict[str, str]:
-    """Return the question of a message and an operator's answer. Raises `conversation_not_found` for one of another bot."""
-    conversation, message = page.query.get("conversation", ""), page.query["message"]
-    found: ShownConversation = await page.perform("conversation.view", conversation=conversation, around=message)
-    if found.conversation.chatbot_id != bot.id:
-        raise refusals.conversation_not_found(conversation=conversation)
-    messages = [shown.message for shown in found.messages]
-    at = next((at for at, one in enumerate(messages) if one.id == message and one.role != "user"), None)
+    """Return the question of a message and an operator's answer."""
+    shown, at = await records.reply_of(page, bot, "assistant", "operator")
     if at is None:
         return {}
+    messages = [one.message for one in shown]
     question = await page.services.offload(lambda: last_question(messages[:at], bot.country, bot.language))
     return {"question": question, "answer": messages[at].content if messages[at].role == "operator" else ""}
 
@@ -82,7 +78,6 @@ def question_number(text: str) -> int:
 
 
 def typed(fields: Fields) -> dict[str, str]:
-    """Return the texts of the form as they were typed."""
     return {name: fields.raw(name) for name in TEXTS}
 
 
@@ -92,35 +87,23 @@ def arguments(values: dict[str, str]) -> dict[str, Any]:
     return {"question": values["question"], "alt": alt, "answer": values["answer"], "language": values["language"].strip() or None}
 
 
-async def save(page: Page) -> HttpResponse:
-    """Save an entry."""
-    return await _submit(page, "knowledge.set")
-
-
-async def preview(page: Page) -> HttpResponse:
-    """Preview what saving the entry would change."""
-    return await _submit(page, "knowledge.preview")
-
-
-async def _submit(page: Page, operation: str) -> HttpResponse:
+async def submit(page: Page) -> HttpResponse:
+    """Save an entry, or preview what saving it would change."""
+    operation = "knowledge.preview" if page.request.path.endswith("/preview") else "knowledge.set"
     bot_id, fields = page.params["bot"], await page.form()
     entry_id = page.params.get("entry") or fields.optional("entry")
     unanswered, values = fields.text("unanswered"), typed(fields)
     try:
         made = await page.perform(operation, bot=bot_id, entry=entry_id, **arguments(values))
     except Refused as fault:
-        return await _refused(page, fault, entry_id, values, unanswered)
+        bot = await page.perform("bot.show", bot=bot_id)
+        context = await _context(page, bot, await _entry(page, entry_id), values, unanswered)
+        return page.refused("knowledge_entry.html", fault, **context)
     if operation == "knowledge.preview":
         return page.redirect(page.url(f"/bots/{bot_id}/knowledge/previews/{made.id}", unanswered=unanswered or None))
     if unanswered:
         return page.redirect(f"/bots/{bot_id}/unanswered", done="saved")
     return page.redirect(f"/bots/{bot_id}/knowledge/{made.id}", done="saved")
-
-
-async def _refused(page: Page, fault: Refused, entry_id: str | None, values: dict[str, str], unanswered: str) -> HttpResponse:
-    bot = await page.perform("bot.show", bot=page.params["bot"])
-    entry = await _entry(page, entry_id)
-    return page.refused("knowledge_entry.html", fault, **await _context(page, bot, entry, values, unanswered))
 
 
 async def search_beside(page: Page) -> HttpResponse:
@@ -132,34 +115,17 @@ async def search_beside(page: Page) -> HttpResponse:
 
 
 async def search(page: Page) -> HttpResponse:
-    """Show which entries would answer a question."""
     bot, q = await page.perform("bot.show", bot=page.params["bot"]), page.query.get("q", "")[:500]
     found = (await page.perform("knowledge.search", bot=bot.id, questions=[q]))[0].result if q.strip() else None
     return page.render("knowledge_search.html", bot=bot, q=q, result=found)
 
 
-async def remove(page: Page) -> HttpResponse:
-    """Remove an entry."""
-    await page.perform("knowledge.remove", bot=page.params["bot"], entry=page.params["entry"])
-    return page.redirect(f"/bots/{page.params['bot']}/knowledge", done="removed")
-
-
 async def preview_removal(page: Page) -> HttpResponse:
     """Preview the removal of the entry. Where the form has its texts, preview saving it."""
     if "question" in await page.form():
-        return await _submit(page, "knowledge.preview")
+        return await submit(page)
     made = await page.perform("knowledge.preview", bot=page.params["bot"], entry=page.params["entry"])
     return page.redirect(f"/bots/{page.params['bot']}/knowledge/previews/{made.id}")
 
 
-ROUTES = (
-    Route("GET", "/bots/{bot}/knowledge/new", show_new, Access.EDITOR),
-    Route("POST", "/bots/{bot}/knowledge/new", save, Access.READER),
-    Route("POST", "/bots/{bot}/knowledge/new/preview", preview, Access.READER),
-    Route("POST", "/bots/{bot}/knowledge/new/search", search_beside, Access.READER),
-    Route("GET", "/bots/{bot}/knowledge/search", search, Access.READER),
-    Route("GET", "/bots/{bot}/knowledge/{entry}", show, Access.READER),
-    Route("POST", "/bots/{bot}/knowledge/{entry}", save, Access.READER),
-    Route("POST", "/bots/{bot}/knowledge/{entry}/remove", remove, Access.READER),
-    Route("POST", "/bots/{bot}/knowledge/{entry}/preview", preview_removal, Access.READER),
-)
+remove = Action("knowledge.remove", to="/bots/{bot}/knowledge", done="removed")

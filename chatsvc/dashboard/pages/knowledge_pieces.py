@@ -7,7 +7,6 @@ from typing import Any
 from chatsvc.dashboard.fields import Fields
 from chatsvc.dashboard.page import Page
 from chatsvc.dashboard.pages import knowledge
-from chatsvc.dashboard.route import Access, Route
 from chatsvc.dashboard.wording import fault_line
 from chatsvc.domain import refusals
 from chatsvc.domain.refusals import Refused
@@ -19,7 +18,6 @@ LIMITS = FormLimits(size=8 * 1024 * 1024, field_size=64 * 1024, fields=8 * MOST_
 
 
 async def split(page: Page) -> HttpResponse:
-    """Split a text or a file, and show the pieces."""
     if not page.may("knowledge.split"):
         # Before the file is read: the operation refuses the attempt.
         await page.perform("knowledge.split", bot=page.params["bot"], file=("", b""))
@@ -31,10 +29,7 @@ async def split(page: Page) -> HttpResponse:
             raise refusals.files_missing()
         pieces: Pieces = await page.perform("knowledge.split", bot=bot.id, file=files[0], source=fields.text("source"))
     except Refused as fault:
-        faults = fault.facts.get("faults")
-        typed = {"name": fields.text("name"), "text": fields.raw("text")}
-        lines = knowledge.lines_of(page, faults, fields) if isinstance(faults, list) else []
-        return page.refused("knowledge.html", fault, **{**await knowledge.context(page), **typed, "faults": lines})
+        return await knowledge.show.refuse(page, fault, fields, faults=knowledge.lines_of(page, fault, fields))
     return page.render("knowledge_pieces.html", bot=bot, **_shown(pieces, set(range(len(pieces.pieces)))))
 
 
@@ -72,7 +67,6 @@ def _synonyms(fields: Fields) -> list[tuple[str, ...]]:
 
 
 async def save(page: Page) -> HttpResponse:
-    """Import the kept pieces."""
     bot = await page.perform("bot.show", bot=page.params["bot"])
     fields = await page.form(LIMITS)
     typed, kept, source, entries = _typed(fields), _places(fields, "keep"), fields.text("source"), fields.all("keep_entry")
@@ -86,10 +80,3 @@ async def save(page: Page) -> HttpResponse:
         shown["faults"] = [fault_line(page.language, one) for one in found] if isinstance(found, list) else []
         return page.refused("knowledge_pieces.html", fault, bot=bot, **shown)
     return page.redirect(f"/bots/{bot.id}/knowledge", done="files_added")
-
-
-ROUTES = (
-    Route("POST", "/bots/{bot}/knowledge/pieces", split, Access.EDITOR),
-    Route("POST", "/bots/{bot}/knowledge/pieces/join", join, Access.EDITOR),
-    Route("POST", "/bots/{bot}/knowledge/import", save, Access.EDITOR),
-)

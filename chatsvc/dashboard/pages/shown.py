@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from chatsvc.dashboard.page import SHOWN_PATH, Page
-from chatsvc.dashboard.route import Access, Route
+from chatsvc.dashboard.page import Page
 from chatsvc.http.response import HttpResponse
 
 
@@ -15,6 +14,3 @@ async def show(page: Page) -> HttpResponse:
     if content is None:
         return page.render("shown_gone.html", status=410, more=[forget])
     return page.render("shown.html", more=[forget], **content)
-
-
-ROUTES = (Route("GET", SHOWN_PATH, show, Access.SIGNED_IN),)

@@ -1,29 +1,23 @@
-"""System pages for the administrator: examination, backups, outbound connections, metrics, version, licences."""
+"""System pages for the administrator: examination, backups, outbound connections, metrics, version, licences; mails, and a test."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from chatsvc.dashboard import findings
+from chatsvc.dashboard import wording
+from chatsvc.dashboard.fields import Fields
 from chatsvc.dashboard.page import Page
-from chatsvc.dashboard.route import Access, Route
-from chatsvc.domain.refusals import Refused
+from chatsvc.dashboard.views import Action, View
+from chatsvc.domain.mails import SENT, STATES, Mail
 from chatsvc.http.response import HttpResponse
 from chatsvc.usecases.doctor import Examination
 
-PATH = "/system"
-BINARY = "application/octet-stream"
 DOWNLOAD_S = 4 * 3600.0  # for the largest backup over a slow line
 
 
-async def show(page: Page) -> HttpResponse:
-    """Show the state of the installation."""
-    return page.render("system.html", **await _values(page))
-
-
-async def _values(page: Page) -> dict[str, Any]:
+async def _values(page: Page, _: Fields) -> dict[str, Any]:
     examination: Examination | None = await page.perform("doctor.show")
-    found = [findings.worded(page.language, one) for one in examination.findings] if examination else []
+    found = [wording.finding(page.language, one) for one in examination.findings] if examination else []
     egress = await page.perform("egress.show")
     return {
         "system": await page.perform("system.show"),
@@ -38,39 +32,49 @@ async def _values(page: Page) -> dict[str, Any]:
     }
 
 
-async def examine(page: Page) -> HttpResponse:
-    """Examine the installation now."""
-    await page.perform("doctor.run")
-    return page.redirect(f"{PATH}#examination")
-
-
-async def back_up(page: Page) -> HttpResponse:
-    """Write a backup into the folder of backups."""
-    fields = await page.form()
-    try:
-        await page.perform("backup.create", keep=True, with_master_key=fields.checked("with_master_key"))
-    except Refused as fault:
-        return page.refused("system.html", fault, **await _values(page))
-    return page.redirect(f"{PATH}#backups", done="created")
+show = View("system.html", _values)
+examine = Action("doctor.run", to="/system#examination")
+back_up = Action(
+    "backup.create",
+    show,
+    lambda _, fields: {"keep": True, "with_master_key": fields.checked("with_master_key")},
+    to="/system#backups",
+    done="created",
+)
 
 
 async def download(page: Page) -> HttpResponse:
-    """Send a backup piece by piece."""
     stream = await page.perform("backup.read", backup=page.params["backup"])
-    response = page.download(stream.pieces, BINARY, stream.backup.name)
+    response = page.download(stream.pieces, "application/octet-stream", stream.backup.name)
     response.timeout_s = DOWNLOAD_S
     return response
 
 
-async def licenses(page: Page) -> HttpResponse:
-    """Show the third-party software with its licences."""
-    return page.render("licenses.html", found=await page.perform("license.list"))
+async def _licenses(page: Page, _: Fields) -> dict[str, Any]:
+    return {"found": await page.perform("license.list")}
 
 
-ROUTES = (
-    Route("GET", PATH, show, Access.ADMINISTRATOR),
-    Route("POST", "/system/examination", examine, Access.ADMINISTRATOR),
-    Route("POST", "/system/backups", back_up, Access.ADMINISTRATOR),
-    Route("GET", "/system/backups/{backup}", download, Access.ADMINISTRATOR),
-    Route("GET", "/system/licenses", licenses, Access.ADMINISTRATOR),
-)
+licenses = View("licenses.html", _licenses)
+
+
+async def _mails(page: Page, typed: Fields) -> dict[str, Any]:
+    status = page.query.get("status") if page.query.get("status") in STATES else None
+    listed = await page.perform("mail.list", status=status, limit=50, after=page.query.get("after"))
+    return {
+        "mails": listed.items,
+        "next": listed.next,
+        "states": STATES,
+        "chosen": status,
+        "smtp": page.services.config.notices.smtp,
+        "email": typed.text("email") if "email" in typed else page.operator.email,
+        "sent": None,
+    }
+
+
+async def _show_outcome(page: Page, sent: Mail) -> HttpResponse:
+    """Show the server's answer where the mail was not sent."""
+    return page.redirect("/system/mails", done="sent") if sent.state == SENT else await show_mails.show(page, await page.form(), sent=sent)
+
+
+show_mails = View("mails.html", _mails)
+test_mail = Action("mail.test", show_mails, "email", then=_show_outcome)

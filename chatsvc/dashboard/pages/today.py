@@ -7,9 +7,10 @@ from typing import NamedTuple
 
 from chatsvc.dashboard import records
 from chatsvc.dashboard.page import Page
-from chatsvc.dashboard.route import Access, Route
 from chatsvc.http.response import HttpResponse
 from chatsvc.usecases.today import Step, Today
+
+WAITING_PATH = "/waiting"
 
 
 class StepLink(NamedTuple):
@@ -31,7 +32,6 @@ _STEPS = {
 
 
 async def show(page: Page) -> HttpResponse:
-    """Show the day's work."""
     if page.account_id is None:
         return page.render("today.html", today=None, waiting=None, faults=[])
     today: Today = await page.perform("today", account=page.account_id)
@@ -51,4 +51,6 @@ def _linked(page: Page, steps: Sequence[Step], bot: str | None) -> list[StepLink
     return linked
 
 
-ROUTES = (Route("GET", "/", show, Access.SIGNED_IN),)
+async def show_waiting(page: Page) -> HttpResponse:
+    """Show the visitors who wait. The script reads this page again and again for the list on "Today" and in the inbox."""
+    return page.render("waiting.html", waiting=await records.waiting(page), bots=await records.bots_of(page))

@@ -9,20 +9,17 @@ from typing import NamedTuple
 
 from chatsvc.dashboard import charts, formats
 from chatsvc.dashboard.page import Page
-from chatsvc.dashboard.route import Access, Route
 from chatsvc.dashboard.templating import made_markup
 from chatsvc.domain import times
 from chatsvc.domain.analytics import UsageSummary, UsageTotals, sums
 from chatsvc.domain.pricing import Usd
-from chatsvc.domain.quality import NOTHING, Quality, ResponseTimes, total
+from chatsvc.domain.quality import NOTHING, Quality, total
 from chatsvc.domain.spreadsheets import row
 from chatsvc.http.response import HttpResponse
 from chatsvc.usecases.quality import QualityReport
 
-PERIODS = (7, 30, 90)
 DEFAULT_DAYS = 30
 CSV = "text/csv; charset=utf-8"
-_UNFINISHED = ' class="unfinished"'
 MESSAGES, RECORDS = ("answered", "unanswered", "handed_over"), ("requests", "appointments")
 
 
@@ -57,41 +54,37 @@ def _days(page: Page) -> int:
 
 
 async def show(page: Page) -> HttpResponse:
-    """Show the work of bots in a period and before, and the usage for the bill."""
     days = _days(page)
     if page.account_id is None:
         return page.render("usage.html", report=None)
     chosen = page.query.get("bot") or None
     report: QualityReport = await page.perform("usage.quality", account=page.account_id, bot=chosen, days=days)
     summary: UsageSummary = await page.perform("usage", account=page.account_id, days=days)
-    names = _names(summary)
+    names = {one.bot.id: one.bot.name for one in summary.bots}
     by_bot = sums(summary.rows, lambda row: names.get(row.bot_id, row.bot_id))
     by_channel = sums(summary.rows, lambda row: row.channel)
     by_day = [(day, report.of_day(day)) for day in report.days]
+    of_bots = [(bot, report.of_bot(bot.id)) for bot in report.bots]
+    whole = UsageTotals(summary.messages, summary.tokens, summary.cost_micro_usd)
     return page.render(
         "usage.html",
         report=report,
         cards=_cards(page, report),
         stacks=[_stacked(page, by_day, key, names) for key, names in (("talks", MESSAGES), ("records", RECORDS))],
         by_day=[(day, _day_cell(page, day), _cells(page, one)) for day, one in by_day],
-        of_bots=[
-            (bot, _cells(page, one))
-            for bot, one in sorted(
-                ((bot, report.of_bot(bot.id)) for bot in report.bots), key=lambda found: (-found[1].answered, found[0].name)
-            )
-        ],
+        of_bots=[(bot, _cells(page, one)) for bot, one in sorted(of_bots, key=lambda found: (-found[1].answered, found[0].name))],
         whole=_cells(page, total(one for _, one in by_day)),
         is_empty=not report.rows and not report.before,
         chosen=chosen,
         summary=summary,
         days=days,
-        periods=PERIODS,
+        periods=(7, 30, 90),
         billed=[(_day_cell(page, day), _billed(page, one)) for day, one in summary.by_day],
-        plots=[_messages(page, summary), *([_cost(page, summary)] if summary.cost_micro_usd else [])],
+        plots=[_bars(page, summary, key) for key in ("messages", *(["cost"] if summary.cost_micro_usd else []))],
         by_bot=_most_first(page, by_bot.items()),
         by_channel=_most_first(page, by_channel.items()),
-        total=UsageTotals(summary.messages, summary.tokens, summary.cost_micro_usd),
-        sums=_billed(page, UsageTotals(summary.messages, summary.tokens, summary.cost_micro_usd)),
+        total=whole,
+        sums=_billed(page, whole),
         today=report.days[-1],
         names=names,
         whatsapp=await page.perform("usage.whatsapp", account=page.account_id),
@@ -100,14 +93,15 @@ async def show(page: Page) -> HttpResponse:
 
 def _cards(page: Page, report: QualityReport) -> list[Card]:
     now, before = total(report.rows.values()), total(report.before.values())
+    asked, times, earlier = now.answered + now.unanswered, report.responses, report.responses_before
+    notes = {"up": page.text("usage.thumbs_down", count=now.down)}
+    if asked:
+        notes["answered"] = page.text("usage.of_all", share=formats.percent(now.answered / asked, page.language))
+    slowest = page.text("usage.response_p90", time=_duration(page, times.p90)) if times.responses else ""
+    counts = ("answered", "unanswered", "handed_over", "requests", "appointments", "up")
     return [
-        _counted(page, "answered", now, before, note=_share(page, now)),
-        _counted(page, "unanswered", now, before),
-        _counted(page, "handed_over", now, before),
-        _counted(page, "requests", now, before),
-        _counted(page, "appointments", now, before),
-        _counted(page, "up", now, before, note=page.text("usage.thumbs_down", count=now.down)),
-        _response(page, report.responses, report.responses_before),
+        *(_counted(page, key, now, before, notes.get(key, "")) for key in counts),
+        Card("response", _duration(page, times.median), _duration(page, earlier.median), note=slowest),
         Card("cost", formats.money(now.cost_micro_usd, page.language), formats.money(before.cost_micro_usd, page.language)),
     ]
 
@@ -115,18 +109,8 @@ def _cards(page: Page, report: QualityReport) -> list[Card]:
 def _counted(page: Page, key: str, now: Quality, before: Quality, note: str = "") -> Card:
     value, earlier = getattr(now, key), getattr(before, key)
     change = formats.percent((value - earlier) / earlier, page.language) if earlier else ""
-    sign = "+" if change and value > earlier else ""
-    return Card(key, formats.number(value, page.language), formats.number(earlier, page.language), f"{sign}{change}", note)
-
-
-def _share(page: Page, now: Quality) -> str:
-    asked = now.answered + now.unanswered
-    return page.text("usage.of_all", share=formats.percent(now.answered / asked, page.language)) if asked else ""
-
-
-def _response(page: Page, now: ResponseTimes, before: ResponseTimes) -> Card:
-    note = page.text("usage.response_p90", time=_duration(page, now.p90)) if now.responses else ""
-    return Card("response", _duration(page, now.median), _duration(page, before.median), note=note)
+    shown, past = (formats.number(one, page.language) for one in (value, earlier))
+    return Card(key, shown, past, f"+{change}" if change and value > earlier else change, note)
 
 
 def _duration(page: Page, seconds: int | None) -> str:
@@ -149,19 +133,13 @@ def _listed(page: Page, labels: Sequence[str], values: Sequence[int]) -> str:
     return ", ".join(f"{label} {formats.number(value, page.language)}" for label, value in zip(labels, values, strict=True))
 
 
-def _names(summary: UsageSummary) -> dict[str, str]:
-    return {one.bot.id: one.bot.name for one in summary.bots}
-
-
 def _most_first(page: Page, found: Iterable[tuple[str, UsageTotals]]) -> list[tuple[str, str]]:
     return [(name, _billed(page, usage)) for name, usage in sorted(found, key=lambda one: (-one[1].messages, one[0]))]
 
 
 def _billed(page: Page, usage: UsageTotals) -> str:
-    language = page.language
-    return _row(
-        [formats.number(usage.messages, language), formats.number(usage.tokens, language), formats.money(usage.cost_micro_usd, language)]
-    )
+    counts = [formats.number(count, page.language) for count in (usage.messages, usage.tokens)]
+    return _row([*counts, formats.money(usage.cost_micro_usd, page.language)])
 
 
 def _cells(page: Page, counts: Quality) -> str:
@@ -178,19 +156,15 @@ def _row(numbers: Sequence[str]) -> str:
     return made_markup("".join(f'<td class="number">{number}</td>' for number in numbers))
 
 
-def _messages(page: Page, summary: UsageSummary) -> Plot:
-    language = page.language
-    values = [float(usage.messages) for _, usage in summary.by_day]
-    texts = [page.text("usage.day_messages", day=_date(day, language), count=usage.messages) for day, usage in summary.by_day]
-    return _plot(page, summary.by_day, "messages", charts.bars(values, texts), formats.number(summary.messages, language))
-
-
-def _cost(page: Page, summary: UsageSummary) -> Plot:
-    language = page.language
-    shown = [formats.money(usage.cost_micro_usd, language) for _, usage in summary.by_day]
-    texts = [page.text("usage.day_cost", day=_date(day, language), cost=cost) for (day, _), cost in zip(summary.by_day, shown, strict=True)]
-    chart = charts.bars([float(usage.cost_micro_usd) for _, usage in summary.by_day], texts)
-    return _plot(page, summary.by_day, "cost", chart, formats.money(summary.cost_micro_usd, language))
+def _bars(page: Page, summary: UsageSummary, key: str) -> Plot:
+    rows = [(usage.cost_micro_usd if key == "cost" else usage.messages) for _, usage in summary.by_day]
+    write = formats.money if key == "cost" else formats.number
+    texts = [
+        page.text(f"usage.day_{key}", day=_date(day, page.language), cost=write(row, page.language), count=row)
+        for (day, _), row in zip(summary.by_day, rows, strict=True)
+    ]
+    whole = summary.cost_micro_usd if key == "cost" else summary.messages
+    return _plot(page, summary.by_day, key, charts.bars(rows, texts), write(whole, page.language))
 
 
 def _plot(page: Page, by_day: Sequence[tuple[int, object]], key: str, chart: charts.Chart | charts.StackedChart, total: str) -> Plot:
@@ -215,7 +189,8 @@ def _drawn(chart: charts.Chart | charts.StackedChart) -> str:
         ]
     else:
         bars = [
-            f"<g{_UNFINISHED if bar.unfinished else ''}><title>{escape(bar.text)}</title>"
+            ('<g class="unfinished">' if bar.unfinished else "<g>")
+            + f"<title>{escape(bar.text)}</title>"
             + "".join(f'<path class="{chart.names[place]}" d="{outline}"/>' for place, outline in bar.parts)
             + "</g>"
             for bar in chart.stacks
@@ -225,7 +200,6 @@ def _drawn(chart: charts.Chart | charts.StackedChart) -> str:
 
 
 async def download(page: Page) -> HttpResponse:
-    """Send the counts by day and bot as a CSV file."""
     if page.account_id is None:
         return page.redirect("/usage")
     chosen = page.query.get("bot") or None
@@ -238,9 +212,3 @@ async def download(page: Page) -> HttpResponse:
     file = f"usage-{times.day(report.days[0])}-{times.day(report.end)}.csv"
     # Spreadsheets take a file without the mark at its beginning for Latin-1.
     return page.download(("\ufeff" + "".join(lines)).encode(), CSV, file)
-
-
-ROUTES = (
-    Route("GET", "/usage", show, Access.READER),
-    Route("GET", "/usage.csv", download, Access.READER),
-)

@@ -1,10 +1,12 @@
-"""Reader of secrets. Each stands in the file, in an environment variable, or in a file of its own."""
+"""Reader of the settings that a dataclass declares, and of secrets: in the file, in an environment variable, or in a file of their own."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from dataclasses import Field, fields
 from pathlib import Path
+from typing import Any, TypeVar
 
 from chatsvc.config.document import why
 from chatsvc.config.model import Secret
@@ -13,6 +15,32 @@ from chatsvc.domain.errors import CommandError
 from chatsvc.trusted_paths import open_trusted
 
 _MAX_SECRET = 1 << 16
+T = TypeVar("T")
+
+
+def keys_of(kind: Any) -> list[str]:
+    declared = [(one.metadata["key"] or one.name, one.metadata["how"]) for one in fields(kind)]
+    return [key for name, how in declared for key in ((name, f"{name}_file") if how == "secret" else (name,))]
+
+
+def settings(kind: type[T], section: Section) -> T:
+    return kind(**{one.name: _setting(section, one) for one in fields(kind)})  # type: ignore[arg-type]  # a dataclass
+
+
+def _setting(section: Section, declared: Field[Any]) -> Any:
+    about = declared.metadata
+    key, read = about["key"] or declared.name, about["read"]
+    match about["how"]:
+        case "file":
+            return section.file(key)
+        case "folder":
+            return section.folder(key, str(declared.default))
+        case "secret":
+            return secret(section, key, read, about["otherwise"])
+        case "optional" | "texts" as how:
+            return getattr(section, how)(key, read)
+        case how:
+            return getattr(section, how)(key, read, declared.default)
 
 
 def secret(section: Section, key: str, read: Callable[[str], str], default: str = "") -> Secret | None:
