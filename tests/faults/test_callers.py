@@ -6,7 +6,7 @@ import asyncio
 import ssl
 from dataclasses import replace
 from pathlib import Path
-from time import monotonic
+from time import monotonic, sleep
 
 import pytest
 from aiohttp import ClientSession
@@ -15,6 +15,8 @@ from chatsvc.app import App
 from chatsvc.config import Config, Tls
 from chatsvc.domain.models import Usage
 from chatsvc.engines import Reply, Turn
+from chatsvc.engines.knowledge.engine import KnowledgeEngine
+from chatsvc.engines.knowledge.policy import table
 from chatsvc.listening import acceptor
 from tests.api.support import Wire, request
 from tests.conftest import Caller, MakeCaller
@@ -95,6 +97,24 @@ async def test_an_account_whose_model_is_slow_slows_down_no_other(make_caller: M
     assert {answer.status for answer in await asyncio.gather(*waiting)} == {200}
     assert (await told(patient))[0] == 200
     assert (await told(other))[0] == 20
+
+
+async def test_a_crowd_of_one_account_does_not_make_another_wait(make_caller: MakeCaller, monkeypatch: pytest.MonkeyPatch) -> None:
+    def work(turn: Turn) -> Reply:
+        sleep(0.01)  # of the processor
+        return Reply(f"echo: {turn.message}", Usage(1, 1))
+
+    crowded, other = await make_caller(), await make_caller()
+    crowded.app.services.engines["anthropic"] = KnowledgeEngine()
+    monkeypatch.setattr(table, "reply", work)
+    for one in (crowded, other):
+        assert (await one.send("hello")).status == 200  # what the first message loads is loaded
+    crowd = [asyncio.create_task(crowded.send("hello", f"visitor {number}")) for number in range(90)]
+    assert await soon(lambda: any(task.done() for task in crowd))
+    async with ClientSession() as session:
+        assert (await Caller(other.app, session, other.account, other.bot, other.key).send("hello", "visitor")).status == 200
+    assert sum(task.done() for task in crowd) < 45
+    assert {answer.status for answer in await asyncio.gather(*crowd)} == {200}
 
 
 async def test_a_conversation_that_waits_for_its_model_slows_down_no_other_of_the_same_bot(caller: Caller, slow: Slow) -> None:

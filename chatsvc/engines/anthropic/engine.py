@@ -13,7 +13,7 @@ from chatsvc.deadlines import Deadlines
 from chatsvc.engines import EngineError, Reply, Turn, language
 from chatsvc.engines.anthropic import prompt, rounds
 from chatsvc.engines.anthropic.faults import ModelFault
-from chatsvc.engines.anthropic.pace import Pace
+from chatsvc.engines.fair_share import FairShare
 from chatsvc.outbound.egress import Egress, EgressRefused
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class AnthropicEngine:
         self._egress = egress or Egress()
         self._client: Client | None = None
         self._closed = False
-        self._pace = Pace()
+        self._share = FairShare()
         self._deadlines = Deadlines()
         self._without_tools_until: dict[str, float] = {}
 
@@ -69,7 +69,6 @@ class AnthropicEngine:
         try:
             ends_at = self._deadlines.loop.time() + limit
             with self._deadlines.until(ends_at):
-                await self._pace.turn()
                 return await self._reply(self._ready_client(), turn, ends_at)
         except TimeoutError:
             raise EngineError("timeout", f"no reply within {limit:.3g} s") from None
@@ -105,7 +104,7 @@ class AnthropicEngine:
         return self._client
 
     async def _reply(self, client: Client, turn: Turn, ends_at: float) -> Reply:
-        converse = partial(rounds.converse, turn, partial(self._send, client, ends_at), hosted=self._hosted, ends_at=ends_at)
+        converse = partial(rounds.converse, turn, partial(self._send, client, ends_at), self._share, hosted=self._hosted, ends_at=ends_at)
         if self._without_tools_until.get(turn.model, 0.0) > self._deadlines.loop.time():
             return await converse(may_use_tools=False)
         try:
