@@ -51,10 +51,7 @@ async def test_long_work_runs_in_a_few_threads_and_leaves_the_loop_free() -> Non
         go.wait(10)
 
     tasks = [asyncio.create_task(share.run(work, of("a", "long " * 50))) for _ in range(CROWD)]
-    async with asyncio.timeout(10):
-        while len(running) < AT_A_TIME:
-            await asyncio.sleep(0.005)
-    await asyncio.sleep(0.05)
+    await asyncio.wait(tasks, timeout=0.5)
     assert len(running) == AT_A_TIME
     go.set()
     await asyncio.wait(tasks)
