@@ -12,7 +12,7 @@ from chatsvc.engines.threads import fast_thread_switching
 
 T = TypeVar("T")
 
-AT_A_TIME = 2
+AT_A_TIME = 4
 _LONG = 200  # characters of a message
 _LARGE = 200  # entries: above either, a search may block the loop for more than a few milliseconds
 
