@@ -9,9 +9,9 @@ import orjson
 from chatsvc.domain.errors import ProblemError
 from chatsvc.domain.limiter import Slot
 from chatsvc.domain.pricing import Usd
-from chatsvc.http.response import HttpResponse
+from chatsvc.http.response import HttpResponse, render_fields
 
-JSON_TYPE = "application/json; charset=utf-8"
+_FIELDS = render_fields([("Content-Type", "application/json; charset=utf-8"), ("Cache-Control", "no-store")])
 
 
 def _other(value: Any) -> Any:
@@ -32,14 +32,10 @@ def success(data: object, **more: object) -> bytes:
 
 def respond(status: int, body: bytes, request_id: str, slot: Slot | None) -> HttpResponse:
     """Make a JSON response. `slot` gives the three rate-limit headers (SPEC.md section 8), None for paths outside of the interface."""
-    headers = [("Content-Type", JSON_TYPE), ("Cache-Control", "no-store"), ("X-Request-Id", request_id)]
+    fields = f"{_FIELDS}X-Request-Id: {request_id}\r\n"
     if slot is not None:
-        headers += [
-            ("X-RateLimit-Limit", str(slot.limit)),
-            ("X-RateLimit-Remaining", str(slot.remaining)),
-            ("X-RateLimit-Reset", str(slot.reset)),
-        ]
-    return HttpResponse(status, body, headers)
+        fields += f"X-RateLimit-Limit: {slot.limit}\r\nX-RateLimit-Remaining: {slot.remaining}\r\nX-RateLimit-Reset: {slot.reset}\r\n"
+    return HttpResponse(status, body, fields)
 
 
 def problem(fault: ProblemError, request_id: str, slot: Slot | None, now_ms: int) -> HttpResponse:

@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import ctypes
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import TypeVar
 
-from chatsvc.engines import Turn
-
-T = TypeVar("T")
-
-_LONG = 200  # characters of a message
-_LARGE = 200  # entries: above either, a search may block the loop for more than a few milliseconds
 _INTERVAL_S = 0.0005  # the interpreter's default is 5 ms, for which the loop would wait at every switch
 
 _lock = threading.Lock()
@@ -41,15 +33,3 @@ def release_free_memory() -> None:
     """Return free heap memory to the system with malloc_trim(3), where the C library has it."""
     with suppress(OSError, AttributeError):
         ctypes.CDLL(None).malloc_trim(0)
-
-
-async def off_loop_if_long(work: Callable[[Turn], T], turn: Turn) -> T:
-    """Run `work` with the turn, in a thread if it may take long."""
-    if len(turn.message) < _LONG and len(turn.knowledge.entries) < _LARGE:
-        return work(turn)
-    return await asyncio.to_thread(_switching_fast, work, turn)
-
-
-def _switching_fast(work: Callable[[Turn], T], turn: Turn) -> T:
-    with fast_thread_switching():
-        return work(turn)

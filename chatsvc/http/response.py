@@ -19,7 +19,8 @@ def _date(second: int) -> str:
     return formatdate(second, usegmt=True)
 
 
-def _render_fields(fields: Iterable[tuple[str, str]]) -> str:
+def render_fields(fields: Iterable[tuple[str, str]]) -> str:
+    """Render header fields. Raises ValueError for a line break, and for a character outside of Latin-1."""
     lines = [*map(": ".join, fields), ""]
     rendered = "\r\n".join(lines)
     if not rendered.count("\n") == rendered.count("\r") == len(lines) - 1 or "\0" in rendered:
@@ -33,7 +34,7 @@ class HttpResponse:
     """A response. `close` ends the connection after it.
 
     A streamed `body` is sent as fast as the client reads, and the connection is aborted when it takes longer than `timeout_s`
-    or the iterator raises. A header field with a line break, or with a character outside of Latin-1, raises ValueError.
+    or the iterator raises. `headers`: as `render_fields` takes them, or as it rendered them before.
     """
 
     __slots__ = ("_fields", "body", "close", "status", "timeout_s")
@@ -42,20 +43,22 @@ class HttpResponse:
         self,
         status: int,
         body: bytes | AsyncIterator[bytes] = b"",
-        headers: dict[str, str] | Iterable[tuple[str, str]] = (),
+        headers: str | dict[str, str] | Iterable[tuple[str, str]] = "",
         *,
         close: bool = False,
         timeout_s: float = 300.0,
     ) -> None:
         self.status = status
         self.body = body
-        self._fields = _render_fields(headers.items() if isinstance(headers, dict) else headers)
+        if isinstance(headers, dict):
+            headers = headers.items()
+        self._fields = headers if isinstance(headers, str) else render_fields(headers)
         self.close = close
         self.timeout_s = timeout_s
 
     def add_header(self, name: str, value: str) -> None:
         """Append a header field."""
-        self._fields += _render_fields([(name, value)])
+        self._fields += render_fields([(name, value)])
 
     @property
     def is_streamed(self) -> bool:

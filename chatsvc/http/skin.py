@@ -23,7 +23,7 @@ class Skin(Protocol):
 
 
 class Mounts:
-    """A front end made of others. Each request goes to the one with the longest prefix of its path.
+    """A front end made of others. Each request goes to the first whose prefix begins its path.
 
     A prefix that ends with a slash stands for all paths below it, any other for that path alone and the paths below it.
     `default` takes every other path, `pathless` (by default the same) targets that are no path, such as "*", and `unparsed` words the
@@ -31,7 +31,7 @@ class Mounts:
     """
 
     def __init__(self, mounts: Mapping[str, Skin], default: Skin, unparsed: Skin, pathless: Skin | None = None) -> None:
-        self._mounts = sorted(mounts.items(), key=lambda mount: len(mount[0]), reverse=True)
+        self._mounts = tuple(mounts.items())
         self._default = default
         self._unparsed = unparsed
         self._pathless = pathless or default

@@ -2,7 +2,7 @@
 
 Name lookups are cached and attempts staggered (RFC 8305).
 
-Own code, since aiohttp's client takes twice the processor time for a call of the model, and four times the memory while it waits.
+Own code: see http_pool.py.
 """
 
 from __future__ import annotations

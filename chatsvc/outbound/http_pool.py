@@ -1,5 +1,8 @@
 """Pool of keep-alive HTTP connections to one server, for thousands of calls at once.
 
+Own code with http_connection.py and dialler.py: with aiohttp's client a message through a model costs 282 instead of 222 us of CPU, and
+1,900 instead of 2,370 a second are answered (scripts/bench/gateway.py); 2,000 at once take 171 instead of 142 MB (crowd.py).
+
 The environment has no effect: no proxy, netrc, cookies or certificates from it. Nothing is retried, no redirect is followed and nothing
 is decompressed.
 """
@@ -9,13 +12,10 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable, Mapping
-from contextlib import nullcontext
 from functools import partial
-from math import inf
 from urllib.parse import SplitResult, quote
 
 from chatsvc import __version__
-from chatsvc.deadlines import Deadlines
 from chatsvc.outbound.dialler import Dialler
 from chatsvc.outbound.egress import Egress
 from chatsvc.outbound.http_connection import ClientConnection, HttpAnswer
@@ -51,9 +51,8 @@ class HttpPool:
         self._busy: set[ClientConnection] = set()
         self._limit = asyncio.Semaphore(CONNECTIONS)
         self._evict_timer: asyncio.TimerHandle | None = None
-        self.deadlines = Deadlines()
 
-    async def ask(self, make_request: Callable[[], bytes], timeout_s: float = inf) -> HttpAnswer:
+    async def ask(self, make_request: Callable[[], bytes], timeout_s: float | None = None) -> HttpAnswer:
         """Send a request; return its answer. Raises NotOpened.
 
         After it was written raises ConnectionLost and AnswerBroken, and TimeoutError after `timeout_s` seconds without the answer.
@@ -63,7 +62,7 @@ class HttpPool:
             connection = self._reuse() or await self._connect()
             self._busy.add(connection)
             try:
-                with self.deadlines.until(self._loop.time() + timeout_s) if timeout_s < inf else nullcontext():
+                async with asyncio.timeout(timeout_s):
                     answer = await connection.ask(make_request())
             except BaseException:
                 connection.abort()
@@ -78,7 +77,7 @@ class HttpPool:
 
     async def _connect(self) -> ClientConnection:
         try:
-            with self.deadlines.until(self._loop.time() + CONNECT_TIMEOUT_S):
+            async with asyncio.timeout(CONNECT_TIMEOUT_S):
                 return await self._dialler.open(partial(ClientConnection, self._loop, self._most_bytes))
         except (OSError, UnicodeError) as error:
             raise NotOpened(type(error).__name__) from None

@@ -111,7 +111,7 @@ async def _answer(services: Services, account_id: str, message: StoredMessage) -
     channel = (await services.channels.of_bot(bot.id)).get(message.channel)
     is_active = channel is not None and channel.channel.state == ACTIVE
     is_silent = channel is not None and not is_active and message.channel in PLATFORMS
-    loop, timeout_s = services.conversation_locks.deadlines.loop, services.config.anthropic.timeout_s
+    loop, timeout_s = asyncio.get_running_loop(), services.config.anthropic.timeout_s
     turn = _ChannelTurn(services, state, bot, message, is_active, is_silent, loop.time() + timeout_s)
     try:
         async with services.conversation_locks.lock(turn.conversation, turn.deadline):

@@ -12,7 +12,6 @@ from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import AbstractAsyncContextManager
 from typing import Any, NamedTuple, TypeVar
 
-from chatsvc.deadlines import Deadlines
 from chatsvc.domain.allowance import Allowance, HeldMessage, Reservation
 from chatsvc.domain.errors import ProblemError
 from chatsvc.domain.models import ConversationKey, Exchange
@@ -104,7 +103,6 @@ class ConversationLocks:
     """The locks and the requests in flight of a process that works alone. SharedTurns is that of several over one store."""
 
     def __init__(self) -> None:
-        self.deadlines = Deadlines()
         self.in_flight: dict[tuple[str, str], InFlight] = {}
         # Turns of stored messages by the message's number.
         self.answering: dict[int, asyncio.Task[None]] = {}
@@ -144,7 +142,7 @@ class ConversationLocks:
 
     def hold(self, conversation: ConversationKey, timeout_s: float) -> AbstractAsyncContextManager[None]:
         """Lock a conversation; raises Busy after `timeout_s` seconds."""
-        return self.lock(conversation, self.deadlines.loop.time() + timeout_s)
+        return self.lock(conversation, asyncio.get_running_loop().time() + timeout_s)
 
     async def locked(self, user_id: str, bot_id: str) -> list[ConversationKey]:
         """List a visitor's locked conversations with a bot."""
@@ -165,7 +163,7 @@ class ConversationLocks:
 
     async def run(self, work: Coroutine[Any, Any, T]) -> T:
         """Run a request in the caller's own task, for which `drain` waits."""
-        task = asyncio.current_task(self.deadlines.loop)
+        task = asyncio.current_task()
         if task is None:
             raise RuntimeError("requests are answered in tasks")
         self._tasks.add(task)
@@ -184,7 +182,7 @@ class ConversationLocks:
         if not self._tasks:
             return
         # Not the tasks themselves: they also write to callers, who may be slow to read.
-        self._finished = self.deadlines.loop.create_future()
+        self._finished = asyncio.get_running_loop().create_future()
         await asyncio.wait([self._finished], timeout=timeout_s)
         late = set(self._tasks)
         for task in late:

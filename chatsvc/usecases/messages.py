@@ -58,7 +58,7 @@ def _join(request: MessageRequest, key: str) -> asyncio.Task[Exchange]:
 
 
 async def _answer_once(request: MessageRequest, idempotency: IdempotencyKey) -> Exchange:
-    services, loop = request.services, request.locks.deadlines.loop
+    services, loop = request.services, asyncio.get_running_loop()
     deadline = loop.time() + services.config.anthropic.timeout_s
     while True:
         before = await exchanges.answered(services.db, request.state.account.id, idempotency.key, services.clock())

@@ -126,7 +126,7 @@ class SharedTurns(ConversationLocks):
                 raise _from_json(state.outcome)
             if not state.is_open:
                 return
-            if self.deadlines.loop.time() > deadline:
+            if asyncio.get_running_loop().time() > deadline:
                 raise Busy
             await self._wait_for(changed)
 
@@ -162,7 +162,7 @@ class SharedTurns(ConversationLocks):
     @asynccontextmanager
     async def _in_line(self, number: int, deadline: float, *, is_first: bool) -> AsyncIterator[None]:
         if not is_first:
-            waiter = self._waiting[number] = self.deadlines.loop.create_future()
+            waiter = self._waiting[number] = asyncio.get_running_loop().create_future()
             if self._looking is None:
                 self._looking = background.start("turns in line", self._look())
             else:

@@ -5,6 +5,7 @@ The engine has a deadline; the exchange is recorded with its charge. usecases/me
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 import time
@@ -70,7 +71,7 @@ class AcceptedMessage(NamedTuple):
 async def accept(request: MessageRequest) -> AcceptedMessage:
     """Check bot, subscription and allowance in this order, and reserve one message."""
     services, state = request.services, request.state
-    deadline = request.locks.deadlines.loop.time() + services.config.anthropic.timeout_s
+    deadline = asyncio.get_running_loop().time() + services.config.anthropic.timeout_s
     bot = state.bots.get(request.message.chatbot_id)
     if bot is None:
         raise errors.chatbot_not_found()
@@ -122,7 +123,7 @@ async def _turn(request: MessageRequest, accepted: AcceptedMessage, history: Con
         language=message.language,
         knowledge=await request.services.knowledge.of(accepted.bot, request.state.version.settings),
         model=tier.model,
-        timeout_s=accepted.deadline - spare_s - request.locks.deadlines.loop.time(),
+        timeout_s=accepted.deadline - spare_s - asyncio.get_running_loop().time(),
         now_ms=accepted.at,
         dialogue=history.dialogue,
         may_capture=history.captured < MOST_A_DAY,
@@ -163,7 +164,7 @@ async def _reply_by(
 ) -> tuple[Reply, ConversationHistory]:
     """Ask one engine; `spare_s` of the remaining seconds are not used."""
     try:
-        with request.locks.deadlines.until(accepted.deadline - spare_s):
+        async with asyncio.timeout_at(accepted.deadline - spare_s):
             history = await _history(request, accepted)
             try:
                 reply = await engine.reply(await _turn(request, accepted, history, tier, spare_s))

@@ -1,4 +1,4 @@
-"""The connections to a model's server: what may be used again, how a name's addresses are tried, and who begins when many do."""
+"""The connections to a model's server: what may be used again, and how a name's addresses are tried."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ import pytest
 from chatsvc.engines.anthropic import client as client_module
 from chatsvc.engines.anthropic.client import Client
 from chatsvc.engines.anthropic.faults import ModelFault
-from chatsvc.engines.anthropic.pace import AT_A_TIME, Pace
 from chatsvc.outbound import http_pool
 from chatsvc.outbound.dialler import Dialler
 from chatsvc.outbound.egress import Egress
@@ -289,23 +288,3 @@ async def test_a_name_that_could_not_be_looked_up_is_looked_up_again(monkeypatch
         leads_to(monkeypatch, "127.0.0.1")
         dialler._port = server.port
         assert isinstance(await dialler.open(asyncio.Protocol), asyncio.Protocol)
-
-
-# --- who begins ------------------------------------------------------------------------------------------------------
-
-
-async def test_a_few_begin_at_once_and_the_others_in_the_order_in_which_they_came() -> None:
-    pace, begun = Pace(), list[int]()
-
-    async def begin(number: int) -> None:
-        await pace.turn()
-        begun.append(number)
-
-    tasks = [asyncio.create_task(begin(number)) for number in range(3 * AT_A_TIME)]
-    await asyncio.sleep(0)
-    assert begun == list(range(AT_A_TIME))
-    tasks[AT_A_TIME].cancel()
-    await asyncio.wait(tasks)
-    assert begun == [number for number in range(3 * AT_A_TIME) if number != AT_A_TIME]
-    await asyncio.sleep(0.01)
-    await asyncio.wait_for(begin(-1), 0.1)

@@ -6,7 +6,7 @@ import asyncio
 import ssl
 from dataclasses import replace
 from pathlib import Path
-from time import monotonic
+from time import monotonic, sleep
 
 import pytest
 from aiohttp import ClientSession
@@ -15,6 +15,9 @@ from chatsvc.app import App
 from chatsvc.config import Config, Tls
 from chatsvc.domain.models import Usage
 from chatsvc.engines import Reply, Turn
+from chatsvc.engines.fair_share import AT_A_TIME
+from chatsvc.engines.knowledge.engine import KnowledgeEngine
+from chatsvc.engines.knowledge.policy import table
 from chatsvc.listening import acceptor
 from tests.api.support import Wire, request
 from tests.conftest import Caller, MakeCaller
@@ -95,6 +98,41 @@ async def test_an_account_whose_model_is_slow_slows_down_no_other(make_caller: M
     assert {answer.status for answer in await asyncio.gather(*waiting)} == {200}
     assert (await told(patient))[0] == 200
     assert (await told(other))[0] == 20
+
+
+class Busy(KnowledgeEngine):
+    """Counts how many pieces of the crowd's work run while another account's waits for its own."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        super().__init__()
+        self.done = self.waited = 0
+        monkeypatch.setattr(table, "reply", self._work)
+
+    async def reply(self, turn: Turn) -> Reply:
+        """See Engine.reply."""
+        before = self.done
+        reply = await super().reply(turn)
+        self.waited = max(self.waited, self.done - before) if turn.message == "other" else self.waited
+        return reply
+
+    def _work(self, turn: Turn) -> Reply:
+        self.done += 1
+        sleep(0.01)  # of the processor
+        return Reply(f"echo: {turn.message}", Usage(1, 1))
+
+
+async def test_a_crowd_of_one_account_does_not_make_another_wait(make_caller: MakeCaller, monkeypatch: pytest.MonkeyPatch) -> None:
+    crowded, other = await make_caller(), await make_caller()
+    busy = crowded.app.services.engines["anthropic"] = Busy(monkeypatch)
+    assert (await crowded.send("hello")).status == 200  # what the first message loads is loaded
+    crowd = [asyncio.create_task(crowded.send("hello", f"visitor {number}")) for number in range(90)]
+    assert await soon(lambda: busy.done > 1)
+    async with ClientSession() as session:
+        caller = Caller(other.app, session, other.account, other.bot, other.key)
+        assert (await caller.send("other", "visitor")).status == 200
+    assert 1 <= busy.waited <= 2 * AT_A_TIME
+    assert {answer.status for answer in await asyncio.gather(*crowd)} == {200}
+    assert busy.done == 92
 
 
 async def test_a_conversation_that_waits_for_its_model_slows_down_no_other_of_the_same_bot(caller: Caller, slow: Slow) -> None:

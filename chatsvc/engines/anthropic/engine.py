@@ -9,11 +9,10 @@ from functools import partial
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from chatsvc.deadlines import Deadlines
 from chatsvc.engines import EngineError, Reply, Turn, language
 from chatsvc.engines.anthropic import prompt, rounds
 from chatsvc.engines.anthropic.faults import ModelFault
-from chatsvc.engines.anthropic.pace import Pace
+from chatsvc.engines.fair_share import FairShare
 from chatsvc.outbound.egress import Egress, EgressRefused
 
 if TYPE_CHECKING:
@@ -43,8 +42,7 @@ class AnthropicEngine:
         self._egress = egress or Egress()
         self._client: Client | None = None
         self._closed = False
-        self._pace = Pace()
-        self._deadlines = Deadlines()
+        self._share = FairShare()
         self._without_tools_until: dict[str, float] = {}
 
     async def start(self) -> None:
@@ -67,9 +65,8 @@ class AnthropicEngine:
             # On a kept connection the request would be sent before a timer could fire.
             raise EngineError("timeout", "no time was left")
         try:
-            ends_at = self._deadlines.loop.time() + limit
-            with self._deadlines.until(ends_at):
-                await self._pace.turn()
+            ends_at = asyncio.get_running_loop().time() + limit
+            async with asyncio.timeout_at(ends_at):
                 return await self._reply(self._ready_client(), turn, ends_at)
         except TimeoutError:
             raise EngineError("timeout", f"no reply within {limit:.3g} s") from None
@@ -105,8 +102,8 @@ class AnthropicEngine:
         return self._client
 
     async def _reply(self, client: Client, turn: Turn, ends_at: float) -> Reply:
-        converse = partial(rounds.converse, turn, partial(self._send, client, ends_at), hosted=self._hosted, ends_at=ends_at)
-        if self._without_tools_until.get(turn.model, 0.0) > self._deadlines.loop.time():
+        converse = partial(rounds.converse, turn, partial(self._send, client, ends_at), self._share, hosted=self._hosted, ends_at=ends_at)
+        if self._without_tools_until.get(turn.model, 0.0) > asyncio.get_running_loop().time():
             return await converse(may_use_tools=False)
         try:
             return await converse(may_use_tools=True)
@@ -115,7 +112,7 @@ class AnthropicEngine:
                 raise
         reply = await converse(may_use_tools=False)
         # Believed only now that the same question was answered without tools, so that no other fault turns them off.
-        self._without_tools_until[turn.model] = self._deadlines.loop.time() + WITHOUT_TOOLS_S
+        self._without_tools_until[turn.model] = asyncio.get_running_loop().time() + WITHOUT_TOOLS_S
         return reply
 
     async def _send(self, client: Client, ends_at: float, body: dict[str, object]) -> bytes:
@@ -127,7 +124,7 @@ class AnthropicEngine:
                 if attempt >= self._max_retries or not fault.retryable:
                     raise
                 wait_s = _backoff_s(attempt) if fault.retry_after_s is None else fault.retry_after_s
-                if self._deadlines.loop.time() + wait_s >= ends_at:
+                if asyncio.get_running_loop().time() + wait_s >= ends_at:
                     raise
             await asyncio.sleep(wait_s)
         raise AssertionError("unreachable")

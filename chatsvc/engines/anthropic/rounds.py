@@ -11,9 +11,10 @@ from functools import partial
 import orjson
 
 from chatsvc.domain.models import Usage
-from chatsvc.engines import EngineError, Evidence, Reply, Turn, threads
+from chatsvc.engines import EngineError, Evidence, Reply, Turn
 from chatsvc.engines.anthropic import answer, notes, prompt, stable, tools
 from chatsvc.engines.anthropic.review import Review
+from chatsvc.engines.fair_share import FairShare
 
 MAX_ROUNDS = 6
 """Calls of the model for one message: searches, a request, an appointment, one mistake, a correction, and the reply."""
@@ -24,13 +25,13 @@ SPARE_S = 0.5
 Ask = Callable[[dict[str, object]], Awaitable[bytes]]
 
 
-async def converse(turn: Turn, ask: Ask, *, hosted: bool, ends_at: float, may_use_tools: bool) -> Reply:
+async def converse(turn: Turn, ask: Ask, share: FairShare, *, hosted: bool, ends_at: float, may_use_tools: bool) -> Reply:
     """Answer `turn`, with what was captured and what all rounds cost; raises EngineError.
 
     Once something is captured, no failure of the model loses it: the visitor gets a fixed sentence instead of the model's words.
     `ends_at` is the deadline (loop time), which the caller enforces.
     """
-    return await _Rounds(turn, ask, hosted=hosted, ends_at=ends_at, may_use_tools=may_use_tools).run()
+    return await _Rounds(turn, ask, share, hosted=hosted, ends_at=ends_at, may_use_tools=may_use_tools).run()
 
 
 def _offered(turn: Turn, *, hosted: bool) -> tuple[str, ...]:
@@ -42,8 +43,8 @@ def _offered(turn: Turn, *, hosted: bool) -> tuple[str, ...]:
 class _Rounds:
     """State of the rounds of one message."""
 
-    def __init__(self, turn: Turn, ask: Ask, *, hosted: bool, ends_at: float, may_use_tools: bool) -> None:
-        self._turn, self._ask, self._hosted, self._ends_at = turn, ask, hosted, ends_at
+    def __init__(self, turn: Turn, ask: Ask, share: FairShare, *, hosted: bool, ends_at: float, may_use_tools: bool) -> None:
+        self._turn, self._ask, self._share, self._hosted, self._ends_at = turn, ask, share, hosted, ends_at
         self._offered = _offered(turn, hosted=hosted) if may_use_tools else ()
         self._notes = notes.Notes(turn, self._offered)
         self._spent = Usage()
@@ -55,7 +56,7 @@ class _Rounds:
 
     async def run(self) -> Reply:
         """See converse()."""
-        body = await threads.off_loop_if_long(self._begin, self._turn)
+        body = await self._share.run(self._begin, self._turn)
         for _ in range(MAX_ROUNDS):
             try:
                 async with nullcontext() if self._notes.captured is None else asyncio.timeout_at(self._ends_at - SPARE_S):
@@ -63,7 +64,7 @@ class _Rounds:
                 self._spent = self._spent.plus(said.usage)
                 if not said.calls or not self._offered:
                     text = answer.reply(said).text
-                    complaint = await threads.off_loop_if_long(partial(self._complaint, text), self._turn)
+                    complaint = await self._share.run(partial(self._complaint, text), self._turn)
                     if complaint is None:
                         return self._reply(text)
                     body = self._correct(body, text, complaint)
@@ -72,7 +73,7 @@ class _Rounds:
                 if self._notes.captured is None:
                     raise
                 break
-            results = await threads.off_loop_if_long(partial(self._results, said), self._turn)
+            results = await self._share.run(partial(self._results, said), self._turn)
             if self._notes.captured is None and all(call.name == tools.NO_ANSWER for call in said.calls):
                 raise EngineError("no_answer", "by its tool")
             body = _continued(body, _as_said(said.blocks), results)

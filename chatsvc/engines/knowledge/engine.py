@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
-from chatsvc.engines import Reply, Turn, threads
+from chatsvc.engines import Reply, Turn
+from chatsvc.engines.fair_share import FairShare
 
 
 class KnowledgeEngine:
@@ -12,6 +13,7 @@ class KnowledgeEngine:
 
     def __init__(self) -> None:
         self._is_loaded = False
+        self._share = FairShare()
 
     async def start(self) -> None:
         """Do nothing: a service that nobody writes to needs no memory for words and rules."""
@@ -25,7 +27,7 @@ class KnowledgeEngine:
                 self._is_loaded = True
         from chatsvc.engines.knowledge.policy import table
 
-        return await threads.off_loop_if_long(table.reply, turn)
+        return await self._share.run(table.reply, turn)
 
     async def close(self) -> None:
         """Do nothing; there are no connections."""
