@@ -103,6 +103,14 @@ def _read_root_certificates_once() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _end_commands() -> Iterator[None]:
+    """End the process that forks commands before coverage is reported: it has what they have run."""
+    yield
+    if forks.cache_info().currsize:
+        forks().close()
+
+
 @pytest.fixture
 def unmeasured_processes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Measure no coverage in processes of a test, which doubles their time. For tests whose processes run what others run too."""
