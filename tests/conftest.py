@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
@@ -40,6 +41,17 @@ LONGEST = (
 def _place(item: pytest.Item) -> int:
     file = item.nodeid.removeprefix("tests/")
     return next((place for place, long in enumerate(LONGEST) if file.startswith(long)), len(LONGEST))
+
+
+def pytest_sessionstart() -> None:
+    """Collect no reference cycles while the tests are found: their objects stay."""
+    gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """Leave the tests themselves out of all collections of reference cycles."""
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -101,6 +113,14 @@ def _read_root_certificates_once() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr("chatsvc.webhooks.courier.client_context", cache(client_context))
         yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _end_commands() -> Iterator[None]:
+    """End the process that forks commands before coverage is reported: it has what they have run."""
+    yield
+    if forks.cache_info().currsize:
+        forks().close()
 
 
 @pytest.fixture

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import atexit
 import gc
 import json
 import os
+import pickle
 import select
 import signal
 import socket
@@ -135,12 +135,53 @@ class Command:
         self._connection.close()
 
 
+class Measured:
+    """The coverage of all commands. Each sends what none before it has run: a data file of its own would take longer than most commands."""
+
+    def __init__(self) -> None:
+        self.incoming, self._outgoing = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self._arcs: dict[str, set[int]] = {}
+        if (measuring := _coverage()) is not None:
+            measuring.save()  # else each command would send what was measured so far
+
+    def send(self) -> None:
+        """Send what this command has run, as a file in memory: it may be larger than a datagram."""
+        measuring = _coverage()
+        if measuring is None or COVERAGE not in os.environ:
+            return
+        measuring.stop()
+        collected = list(measuring._collector.data.items())  # type: ignore[union-attr]
+        new = {file: found for file, arcs in collected if (found := arcs - self._arcs.get(file, set()))}
+        with suppress(OSError):  # a test may leave no room for another file
+            if new:
+                sent = os.memfd_create("coverage")
+                os.write(sent, pickle.dumps(new))
+                socket.send_fds(self._outgoing, [b"."], [sent])
+
+    def add(self) -> None:
+        """Take in what a command has sent."""
+        _, descriptors, _, _ = socket.recv_fds(self.incoming, 1, 1)
+        with os.fdopen(descriptors[0], "rb") as received:
+            received.seek(0)
+            for file, arcs in pickle.load(received).items():  # noqa: S301  # of this program's own fork
+                self._arcs.setdefault(file, set()).update(arcs)
+
+    def save(self) -> None:
+        """Write a data file."""
+        if (measuring := _coverage()) is not None:
+            measuring.get_data().add_arcs({file: [_unpacked(arc) for arc in arcs] for file, arcs in self._arcs.items()})
+
+
+def _unpacked(arc: int) -> tuple[int, int]:
+    """Return the two lines that the tracer has packed in a number of two times 28 bits and their signs."""
+    one, other = arc & 0xFFFFFFF, arc >> 28 & 0xFFFFFFF
+    return -one if arc >> 56 & 1 else one, -other if arc >> 57 & 1 else other
+
+
 @cache
 def forks() -> Forks:
     """Start the process, once."""
-    made = Forks()
-    atexit.register(made.close)
-    return made
+    return Forks()
 
 
 def serve(descriptor: int) -> None:
@@ -164,22 +205,26 @@ def serve(descriptor: int) -> None:
     # That of `python -c`: the folder of this moment, which a command changes.
     sys.path.remove("")
     listener = socket.socket(fileno=descriptor)
-    _save_coverage()  # else each command would save what was measured so far
+    measured = Measured()
     gc.disable()
     gc.freeze()
     waiting: set[int] = set()
     while True:
-        ready, _, _ = select.select([listener, sys.stdin], [], [])
+        ready, _, _ = select.select([listener, measured.incoming, sys.stdin], [], [])
         waiting -= {child for child in waiting if os.waitpid(child, os.WNOHANG)[0]}
-        if listener not in ready:
+        if measured.incoming in ready:
+            measured.add()
+        elif listener not in ready:
+            measured.save()
             return
-        connection, _ = listener.accept()
-        child = os.fork()
-        if child == 0:
-            listener.close()
-            os._exit(_run(main) if _is_command(connection) else 0)
-        waiting.add(child)
-        connection.close()
+        else:
+            connection, _ = listener.accept()
+            child = os.fork()
+            if child == 0:
+                listener.close()
+                os._exit(_run(main, measured) if _is_command(connection) else 0)
+            waiting.add(child)
+            connection.close()
 
 
 def _is_command(connection: socket.socket) -> bool:
@@ -218,7 +263,7 @@ def _become(request: dict[str, Any], outputs: list[int]) -> None:
     sys.argv = ["chatsvc", *request["arguments"]]
 
 
-def _run(main: Callable[[], None]) -> int:
+def _run(main: Callable[[], None], measured: Measured) -> int:
     """Run the command; its exit status. Clearing all that is loaded away would take longer than most commands."""
     status: Any = 0
     try:
@@ -226,7 +271,7 @@ def _run(main: Callable[[], None]) -> int:
     except SystemExit as ended:
         status = ended.code or 0
     sys.stdout.flush()
-    _save_coverage()
+    measured.send()
     return int(status)
 
 
@@ -236,10 +281,3 @@ def _coverage() -> Coverage | None:
     from coverage import Coverage
 
     return Coverage.current()
-
-
-def _save_coverage() -> None:
-    if (measuring := _coverage()) is not None and COVERAGE in os.environ:
-        # Else each looks for the files that nothing ran, which takes as long as a command. The tests' own process does so anyway.
-        measuring._post_save_work = lambda: None  # type: ignore[method-assign]
-        measuring.save()

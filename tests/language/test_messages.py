@@ -41,17 +41,17 @@ def plain(key: str) -> str:
     return key
 
 
-@pytest.mark.parametrize("key", KEYS)
-def test_a_sentence_is_said_somewhere(key: str) -> None:
+def test_every_sentence_is_said_somewhere() -> None:
     whole, made = literals()
-    assert plain(key) in whole or any(pattern.fullmatch(plain(key)) for pattern in made)
+    left = [key for key in KEYS if plain(key) not in whole]
+    assert [key for key in left if not any(pattern.fullmatch(plain(key)) for pattern in made)] == []
 
 
-@pytest.mark.parametrize("key", [key for key in KEYS if not key.endswith(".familiar")])
-def test_a_sentence_stands_in_each_language_with_the_same_placeholders(key: str) -> None:
-    told = catalogue.sentences(key)
-    assert set(told) == set(catalogue.languages())
-    assert len({frozenset(BRACES.findall(sentence)) for sentence in told.values()}) == 1
+def test_a_sentence_stands_in_each_language_with_the_same_placeholders() -> None:
+    for key in (key for key in KEYS if not key.endswith(".familiar")):
+        told = catalogue.sentences(key)
+        assert set(told) == set(catalogue.languages()), key
+        assert len({frozenset(BRACES.findall(sentence)) for sentence in told.values()}) == 1, key
 
 
 @pytest.mark.parametrize("language", catalogue.languages())

@@ -14,7 +14,7 @@ from chatsvc.language.slots import Slots, examine
 from chatsvc.language.tokenizer import MAX_CHARACTERS, MAX_TOKENS, ends_of, line_of
 from chatsvc.language.yes_no import is_cancel, is_no, is_yes
 from tests.language import slots_strangers
-from tests.language.slots_cases import CASES, FRIDAY, WEDNESDAY, Case
+from tests.language.slots_cases import CASES, FRIDAY, WEDNESDAY
 
 ALL = CASES + slots_strangers.CASES
 _PIECES = st.sampled_from(sorted({word for case in ALL for word in case.text.split()}))
@@ -29,11 +29,14 @@ def read(text: str, *, now: datetime, language: str | None = None, country: str 
     return Slots(found.language, **{kind: mention.value for kind in values.KINDS if (mention := getattr(found, kind)) is not None})
 
 
-@pytest.mark.parametrize("case", ALL, ids=[case.text[:50] for case in ALL])
-def test_a_sentence_gives_what_it_holds(case: Case) -> None:
-    found = read(case.text, now=case.now)
-    expected = (case.date, case.time, case.email, case.phone, case.name)
-    assert (found.date, found.time, found.email, found.phone, found.name) == expected
+def test_a_sentence_gives_what_it_holds() -> None:
+    wrong = []
+    for case in ALL:
+        found = read(case.text, now=case.now)
+        expected = (case.date, case.time, case.email, case.phone, case.name)
+        if (found.date, found.time, found.email, found.phone, found.name) != expected:
+            wrong.append((case, found))
+    assert wrong == []
 
 
 def test_there_are_enough_sentences() -> None:
