@@ -65,7 +65,10 @@ def resolved(path: Path, *, follow_last: bool = True) -> Iterator[Found]:
 
 
 def _check(path: Path, end: os.stat_result, *, follow_last: bool = True) -> None:
-    """Raise CommandError where another user may change where a path leads, and `end`, to which it led, is not that user's."""
+    """Raise CommandError where another user may change where a path leads and `end` is of a third.
+
+    `end` is what the path led to.
+    """
     decides = 0  # the unprivileged user who decides where the path leads from here; 0: nobody but root does
     for status in (*list(_way(path, follow_last=follow_last))[:-1], end):
         # In a folder that anybody may write, anybody may have put a file of root's.

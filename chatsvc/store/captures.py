@@ -86,7 +86,7 @@ def _snapshot(data: Json) -> str:
 
 # For each bot the first rows of an index, merged.
 _OF_BOT = """
-    SELECT n.number FROM {} n WHERE n.bot_id = b.id AND n.number < ?3 AND (?4 IS NULL OR n.status = ?4) ORDER BY n.number DESC LIMIT ?5
+    n WHERE n.bot_id = b.id AND n.number < ?3 AND (?4 IS NULL OR n.status = ?4) ORDER BY n.number DESC LIMIT ?5
 """
 
 
@@ -101,7 +101,7 @@ def requests(
     bots = ONE_BOT if bot_id is not None else ALL_BOTS if accounts is None else SOME_BOTS
     rows = connection.execute(
         f"""
-        SELECT {REQUEST}, r.number FROM {bots} CROSS JOIN requests r ON r.number IN ({_OF_BOT.format("requests")})
+        SELECT {REQUEST}, r.number FROM {bots} CROSS JOIN requests r ON r.number IN (SELECT n.number FROM requests {_OF_BOT})
         ORDER BY r.number DESC LIMIT ?5
         """,
         (listed(accounts), bot_id, after, status, limit),
@@ -137,7 +137,7 @@ def appointments(
     rows = connection.execute(
         f"""
         SELECT {APPOINTMENT}, {REQUEST}, a.number FROM {bots}
-        CROSS JOIN appointments a ON a.number IN ({_OF_BOT.format("appointments")}) CROSS JOIN requests r ON r.number = a.request
+        CROSS JOIN appointments a ON a.number IN (SELECT n.number FROM appointments {_OF_BOT}) CROSS JOIN requests r ON r.number = a.request
         ORDER BY a.number DESC LIMIT ?5
         """,
         (listed(accounts), bot_id, after, status, limit),
