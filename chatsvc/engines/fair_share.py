@@ -20,44 +20,50 @@ _LARGE = 200  # entries: above either, a search may block the loop for more than
 class FairShare:
     """Queues the work of each account, and takes from the queues in turn: a crowd of one account does not make another wait.
 
-    AT_A_TIME pieces of work run before the event loop reads again what others have sent. So in a crowd the first requests have gone to
-    the model before the last ones are prepared.
+    AT_A_TIME pieces of work begin in one iteration of the event loop, which then reads what others have sent. So in a crowd the first
+    requests have gone to the model before the last ones are prepared. As many run in threads at most.
     """
 
     def __init__(self) -> None:
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._free = AT_A_TIME
         self._waiting: dict[str, deque[asyncio.Future[None]]] = {}
+        self._begun = self._threads = 0
+        self._is_turning = False
 
     async def run(self, work: Callable[[Turn], T], turn: Turn) -> T:
         """Run `work` with the turn, in a thread if it may take long."""
-        await self._take(turn.bot.account_id)
+        await self._wait(turn.bot.account_id)
+        if len(turn.message) < _LONG and len(turn.knowledge.entries) < _LARGE:
+            return work(turn)
+        self._threads += 1
         try:
-            if len(turn.message) < _LONG and len(turn.knowledge.entries) < _LARGE:
-                return work(turn)
             return await asyncio.to_thread(_switching_fast, work, turn)
         finally:
-            asyncio.get_running_loop().call_soon(self._release)
+            self._threads -= 1
+            self._turn_soon()
 
-    async def _take(self, account_id: str) -> None:
+    async def _wait(self, account_id: str) -> None:
         loop = asyncio.get_running_loop()
         if self._loop is not loop:
-            # A loop that was closed has released nothing more.
-            self._loop, self._free, self._waiting = loop, AT_A_TIME, {}
-        if self._free:
-            self._free -= 1
+            # A loop that was closed has let nobody begin.
+            self._loop, self._waiting, self._begun, self._threads, self._is_turning = loop, {}, 0, 0, False
+        self._turn_soon()
+        if not self._waiting and self._begun + self._threads < AT_A_TIME:
+            self._begun += 1
             return
         waiter = loop.create_future()
         self._waiting.setdefault(account_id, deque()).append(waiter)
-        try:
-            await waiter
-        except asyncio.CancelledError:
-            if not waiter.cancelled():
-                self._release()
-            raise
+        await waiter
 
-    def _release(self) -> None:
-        while self._waiting:
+    def _turn_soon(self) -> None:
+        if self._loop is not None and not self._is_turning:
+            self._is_turning = True
+            self._loop.call_soon(self._turn)
+
+    def _turn(self) -> None:
+        """Let the next ones begin, in the next iteration of the event loop."""
+        self._begun = 0
+        while self._waiting and self._begun + self._threads < AT_A_TIME:
             account_id = next(iter(self._waiting))
             queue = self._waiting.pop(account_id)
             waiter = queue.popleft()
@@ -65,8 +71,10 @@ class FairShare:
                 self._waiting[account_id] = queue  # behind the other accounts
             if not waiter.done():
                 waiter.set_result(None)
-                return
-        self._free += 1
+                self._begun += 1
+        self._is_turning = False
+        if self._begun:
+            self._turn_soon()
 
 
 def _switching_fast(work: Callable[[Turn], T], turn: Turn) -> T:
