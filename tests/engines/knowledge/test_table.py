@@ -33,6 +33,7 @@ DECIDED = {
     "a form that was given up": ((*ASKED, "forget it"), "ok let's do it then"),
     "an offer to take a note": (("I have a complaint, the soup was cold",), "Tom Hill 07700 900123"),
     "another day for the opening hours": (("are you open on saturday?",), "and monday?"),
+    "a change taken back": ((*BOOKED, "please cancel my booking"), "no wait, keep it"),
     "an appointment to cancel": (BOOKED, "please cancel my booking"),
     "a change that was asked about": ((*BOOKED, "can I cancel my table?"), "yes"),
     "corrected contact data": (BOOKED, "my number was wrong, it's 07700 900777"),
@@ -74,7 +75,7 @@ SELDOM = frozenset(
 def _context(before: tuple[str, ...], message: str) -> Context:
     guest = Guest()
     for line in before:
-        (guest.capture if line in ("yep", "yes") and guest.dialogue and '"confirm"' in guest.dialogue else guest.say)(line)
+        (guest.capture if line in ("yep", "yes", "please cancel my booking") and guest.dialogue and '"confirm"' in guest.dialogue else guest.say)(line)
     return context_of(guest.turn(message))
 
 

@@ -68,10 +68,10 @@ def listen(c: Context) -> ReplyStep | None:
         return repeat(c, draft.quote(c.turn.message) if len(c.turn.message.split()) > _BARE else draft, c.say("noted"))
     if c.state.asked in WHEN and c.said.values.flexible:
         return missed_answer(c, draft, c.form(draft).by_key[c.state.asked], c.say.first(f"any.{c.state.asked}", "hint.field"))
+    if c.state.asked == "date" and reason_against_day(c) and not asks_beside(c):
+        return proceed(c, draft)
     if asked:
         return _answer_and_go_on(c, draft, asked)
-    if c.state.asked == "date" and reason_against_day(c):
-        return proceed(c, draft)
     return repeat(c, draft, c.say("noted")) if _says_again(c, draft) else None
 
 
@@ -177,6 +177,8 @@ def aside(c: Context) -> ReplyStep | None:
         return None
     if c.said.says("complain"):
         return repeat(c, draft.quote(c.turn.message), c.say("sorry"))
+    if c.said.says("keep"):
+        return repeat(c, draft, c.say("noted"))
     if c.said.says("identity"):
         return repeat(c, draft, c.say("smalltalk.identity", name=c.turn.bot.name))
     tells = [one for one in c.said.clauses if one.matter >= _TOLD]

@@ -52,7 +52,7 @@ def taken_up_again(c: Context) -> ReplyStep | None:
     if c.said.says("book") and (other or wanted(c)[0] != draft.kind):
         return None
     taken, changed = take(c, draft)
-    goes_on = c.said.says("book", "change", "correct") or (
+    goes_on = c.said.says("book", "change", "correct", "keep") or (
         c.said.says("affirm") and not c.said.says("ask") and " " in c.turn.message.strip()
     )
     if not (goes_on or (changed & {"date", "time"} and not c.said.says("ask"))):

@@ -32,7 +32,7 @@ def unknown_record(c: Context) -> ReplyStep | None:
     """Say that there is no record here, after what the knowledge has to say, and offer a note."""
     found = answers.find(c, c.turn.message, c.said.questions[0].kind if c.said.questions else "")
     known = found.text if found.decision == "answer" else ""
-    if known and not c.said.may_be("status", "cancel", "change") >= records.OUTRIGHT:
+    if known and not c.said.may_be("status", "cancel", "change", "keep") >= records.OUTRIGHT:
         return None
     if not c.turn.may_capture:
         return c.step(known) if known else None

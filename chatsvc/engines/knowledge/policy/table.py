@@ -184,6 +184,7 @@ RULES = (
     Rule("a form that was given up", _pending(states.DROPPED), offers.taken_up_again),
     Rule("another day for the opening hours", openings.is_another_day, answers.other_day),
     # Records
+    Rule("a change taken back", _all(_has_records, _says("keep")), records.keep),
     Rule("an appointment to cancel", _all(_has_records, _cancels), records.cancel),
     Rule("corrected contact data", _all(_has_records, lambda c: c.said.says("correct", "give", "change")), records.correct),
     Rule("an appointment to move", _all(_has_records, _says("change")), records.move),
@@ -198,7 +199,7 @@ RULES = (
     Rule("whether there is a free hour or room", _asks_for_room, forms.availability),
     Rule("contact data", lambda c: _leaves_contact(c) and c.turn.may_capture, people.volunteered),
     Rule("a name after a matter", _names_oneself, people.volunteered),
-    Rule("a record that is not known here", _says("status", "cancel", "change"), people.unknown_record),
+    Rule("a record that is not known here", _says("status", "cancel", "change", "keep"), people.unknown_record),
     Rule("a day alone", _only_day, people.day),
     # Talk
     Rule("agreement to what was told", _agrees, people.agreed),
@@ -213,7 +214,7 @@ RULES = (
     Rule("a question about what the bot does itself", _asks_of_request_form, people.booking),
     Rule("insults beside what has no answer", _says("insult"), smalltalk.insult),
     Rule("a situation", _tells_situation, people.situation),
-    Rule("small talk", lambda c: c.said.says(*smalltalk.ACTS) and not c.said.questions, smalltalk.reply),
+    Rule("small talk", lambda c: c.said.may_be(*smalltalk.ACTS) > _SURE_TALK and not c.said.questions, smalltalk.reply),
     Rule("nonsense", lambda c: c.said.surely_says("nonsense") and bool(words(c.turn.message)), smalltalk.nonsense),
 )
 
