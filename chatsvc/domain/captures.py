@@ -175,7 +175,15 @@ def change_message(captured: Captured, change: Change, language: str) -> str:
         head = f"Kayıt düzeltmesi ({old.id}): {told}." if language == "tr" else f"Correction of the record ({old.id}): {told}."
         return f"{head} “{captured.message}”"[:MAX_MESSAGE]
     if language == "tr":
-        what = "iptal" if change.cancels else f"olduğu gibi kalsın, {which}" if keeps else f"yeni zaman {wanted}" if wanted else "başka bir zaman"
+        what = (
+            "iptal"
+            if change.cancels
+            else f"olduğu gibi kalsın, {which}"
+            if keeps
+            else f"yeni zaman {wanted}"
+            if wanted
+            else "başka bir zaman"
+        )
         head = f"Randevu değişikliği isteği ({which}, {old.id}): {what}."
     else:
         what = "cancel" if change.cancels else f"keep as it is, {which}" if keeps else f"move to {wanted}" if wanted else "another time"

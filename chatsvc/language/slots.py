@@ -207,7 +207,7 @@ def answered(kind: str, text: str, reading: SlotReading, *, now: datetime, count
     if kind in {"date", "time"} and (soon := next(filter(None, (one.search(folded(text)) for one in _SOON)), None)):
         return _from_now(reading, soon, now)
     if kind == "time":
-        return _with(reading, kind, *_bare("saat", text, now, kind, ()))
+        return _with(reading, kind, *_bare("saat", text, now, kind, [reading.spans["date"]] if "date" in reading.spans else ()))
     if kind == "date":  # "half 11" is no day, but "4-6" may be some
         taken = [span for span in reading.spans.values() if len(re.findall(r"\d+", text[slice(*span)])) == 1]
         return _with(reading, kind, *_bare("ayin", text, now, kind, taken))
@@ -237,6 +237,9 @@ def _bare(symbol: str, text: str, now: datetime, kind: str, taken: Collection[Sp
         return None, None
     if numbers[0].symbol.endswith("?") and any(token.kind is Kind.UNKNOWN for token in line.tokens[line.tokens.index(numbers[0]) :]):
         return None, None  # "bir de fön olsun", "one more thing"
+    behind = line.tokens[line.tokens.index(numbers[0]) + 1 :]
+    if kind == "time" and numbers[0].text.isalpha() and behind and behind[0].kind is Kind.UNKNOWN and behind[0].symbol == "x":
+        return None, None  # "four cylinders"
     start = message.place[numbers[0].start]
     again = examine(text[:start] + cue + text[start:], now=now, language="en")
     span = again.spans.get(kind)

@@ -19,6 +19,8 @@ DECIDED = {
     "a language that nobody here speaks": ((), "Guten Tag, haben Sie am Samstag einen Tisch für vier Personen?"),
     "the form is given up": (ASKED, "forget it"),
     "the form is canceled": (SUMMED_UP, "please cancel my booking"),
+    "a question instead of the form": (ASKED, "no booking, just tell me if you take cards"),
+    "a no to the form": (ASKED, "no thanks"),
     "a yes to the summary": (SUMMED_UP, "yes that's right"),
     "goodbye before the end": (ASKED, "bye"),
     "values, and questions beside them": (ASKED, "saturday at 8pm, do you take cards?"),
@@ -75,7 +77,11 @@ SELDOM = frozenset(
 def _context(before: tuple[str, ...], message: str) -> Context:
     guest = Guest()
     for line in before:
-        (guest.capture if line in ("yep", "yes", "please cancel my booking") and guest.dialogue and '"confirm"' in guest.dialogue else guest.say)(line)
+        (
+            guest.capture
+            if line in ("yep", "yes", "please cancel my booking") and guest.dialogue and '"confirm"' in guest.dialogue
+            else guest.say
+        )(line)
     return context_of(guest.turn(message))
 
 

@@ -8,8 +8,9 @@ from chatsvc.engines.knowledge.fields.base import Field, Place
 from chatsvc.engines.knowledge.fields.owned import Owned
 from chatsvc.engines.knowledge.policy.state import RequestDraft
 from chatsvc.engines.knowledge.understand import Understanding
+from chatsvc.language import counts
 
-NIGHTS = "nights"
+NIGHTS, PEOPLE = "nights", "people"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +33,17 @@ class NightsField(Field):
 
 
 @dataclass(frozen=True, slots=True)
+class PeopleField(Field):
+    """The number of people, which is noted where it is told and never asked for."""
+
+    key: str = PEOPLE
+
+    def read(self, said: Understanding) -> str | None:
+        """Return the number of people."""
+        return str(said.values.people.value) if said.values.people and not said.says("person") else None
+
+
+@dataclass(frozen=True, slots=True)
 class NumberField(Owned):
     """A number that the owner asks for, kept as the visitor typed it."""
 
@@ -41,8 +53,14 @@ class NumberField(Owned):
         return "number"
 
     def read(self, said: Understanding) -> str | None:
-        """Return the visitor's own digits or words for the number."""
+        """Return the visitor's own digits or words for the number. People are counted wherever they are told."""
         if said.asked != self.key:
-            return None
-        found = said.values.number or said.values.people or said.values.nights
+            found = said.values.people if self.counts_people else None
+        else:
+            found = said.values.number or said.values.people or said.values.nights
         return said.text[found.start : found.end] if found else None
+
+    @property
+    def counts_people(self) -> bool:
+        """True if the owner asks how many people come."""
+        return any(counts.names_people(text) for text in (self.own.name, *self.own.ask.values()))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import date, datetime
 from functools import cached_property
 from itertools import takewhile
 
@@ -115,7 +115,8 @@ def context_of(turn: Turn) -> Context:
     """Understand a turn's message in the light of the state that the last reply left."""
     state = _known_field(states.load(turn.dialogue, turn.now_ms), turn)
     now = times.local(turn.now_ms, turn.bot.timezone)
-    said = understand(turn, _asked(state, turn), now, state.language)
+    told = state.draft.get("date") if state.draft else state.heard.get("date")
+    said = understand(turn, _asked(state, turn), now, state.language, date.fromisoformat(told) if told else None)
     before = state.language if state.has_open_form else said.language
     wanted = (primary(turn.language or ""), before, state.language, catalogue.FALLBACK)
     return Context(turn, state, said, say.of(turn.bot, next(one for one in wanted if one in catalogue.languages())))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from chatsvc.engines.knowledge import hours
@@ -13,7 +14,7 @@ from chatsvc.engines.knowledge.policy.forms import ask, begin, finish, proceed, 
 from chatsvc.engines.knowledge.policy.misses import missed_answer
 from chatsvc.engines.knowledge.policy.state import RequestDraft
 from chatsvc.engines.knowledge.policy.taking import WHEN, asks_beside, free_questions, names_when, reason_against_day, take, with_rest
-from chatsvc.engines.knowledge.understand import ReadClause
+from chatsvc.engines.knowledge.understand import SURE, ReadClause
 
 _REACHED = ("phone", "email")
 _DOUBT = 0.22  # probability that a yes is a question or an objection, from which on nothing is captured
@@ -54,10 +55,10 @@ def listen(c: Context) -> ReplyStep | None:
     draft = c.state.draft
     if draft is None:
         return None
-    if draft.kind in ("contact", "other") and c.said.values.date and c.said.values.time and not asks_beside(c):
+    if draft.kind in ("contact", "other") and (c.said.values.date or draft.get("date")) and c.said.values.time and not asks_beside(c):
         draft = replace(draft, kind="appointment")
     taken, changed = take(c, draft)
-    asked = free_questions(c, taken)
+    asked = free_questions(c)
     if other := _other_way(c, draft, asked):
         return other
     if c.said.values.rejected_date and not changed and draft.get("date"):
@@ -124,7 +125,8 @@ def change(c: Context) -> ReplyStep | None:
     named = naming.field_named(c, draft)
     if named is not None:
         return ask(c, draft.without(named.key), named)
-    if any(one.matter >= _TOLD and not one.asks for one in c.said.clauses):
+    counts = c.said.values.number is not None
+    if any((one.matter >= _TOLD or (one.matter and counts)) and not one.asks for one in c.said.clauses):
         return summed_up(c, draft.quote(c.turn.message), c.say("noted")) if not c.state.asked else None
     if c.state.pending == states.CHANGE and c.said.says("affirm", "skip", "deny"):
         return summed_up(c, draft)
@@ -191,9 +193,23 @@ def aside(c: Context) -> ReplyStep | None:
 
 
 def drop(c: Context) -> ReplyStep:
-    """Drop the form that the visitor gives up. It can be taken up again."""
-    said = f"{c.say('cancelled')} {c.say('kept')}" if c.turn.captured else c.say("cancelled")
-    return c.step(said, replace(c.state.settled(), draft=c.state.draft, pending=states.DROPPED, matter=()))
+    """Drop the form that the visitor gives up, and answer what is asked instead. It can be taken up again."""
+    return _left(c, [one for one in c.said.clauses if one.matter and max(one.kinds.values(), default=0.0) >= SURE])
+
+
+def suspend(c: Context) -> ReplyStep:
+    """Answer the question of a visitor who wants no form."""
+    return _left(c, c.said.questions)
+
+
+def _left(c: Context, asked: Sequence[ReadClause]) -> ReplyStep:
+    beside = answers.beside(c, [replace(one, kind=max(one.kinds, key=lambda kind: one.kinds[kind])) for one in asked])
+    said = beside.said or (
+        (c.say("unknown"),) if c.said.questions else (f"{c.say('cancelled')} {c.say('kept')}" if c.turn.captured else c.say("cancelled"),)
+    )
+    step = c.line("cancelled")
+    state = replace(step.state.settled(), draft=c.state.draft, pending=states.DROPPED, matter=(), heard={})
+    return with_answers(c.step("\n\n".join(said), state), beside)
 
 
 def leave(c: Context) -> ReplyStep:

@@ -31,7 +31,7 @@ def answer_to_offer(c: Context) -> ReplyStep | None:
     if draft is None:
         return None
     if c.said.says("deny", "stop", "refuse") and not c.said.says("ask", "book"):
-        return c.step(c.say("offer.declined"), c.state.settled())
+        return replace(c, state=c.state.settled()).line("offer.declined")
     taken, changed = take(c, draft)
     tells = changed & {"name", "phone", "email"} or (draft.is_appointment and (changed & set(WHEN) or c.said.values.part_of_day))
     if not (c.said.says("affirm", "person", "message", "book") or tells) or c.said.says("thank", "part"):

@@ -56,11 +56,13 @@ def complaint(c: Context) -> ReplyStep:
 
 def volunteered(c: Context) -> ReplyStep:
     """Take name and contact data that are given though no form is open; with a day, for an appointment."""
-    return _noted(c, "appointment" if c.said.values.date else "contact", "open.volunteered")
+    return _noted(c, "appointment" if c.said.values.date or "until" in c.state.heard else "contact", "open.volunteered")
 
 
 def proposed(c: Context) -> ReplyStep:
-    """Take down a day that the visitor proposes: "cumartesi 11'e gelirim o zaman"."""
+    """Take down a day that the visitor proposes: "cumartesi 11'e gelirim o zaman". Somebody who wanted no form gets none."""
+    if "cancelled" in c.state.told or "offer.declined" in c.state.told:
+        return c.line("smalltalk.noted")
     return forms.begin(c, "appointment")
 
 
@@ -80,6 +82,8 @@ def agreed(c: Context) -> ReplyStep:
 
 def situation(c: Context) -> ReplyStep:
     """Offer a note where the visitor tells of something for which there is no answer."""
+    if c.state.pending == states.OFFER_CONTACT and c.state.draft is not None and c.state.draft.kind == "support":
+        return complaint(c)
     open_offer = c.state.draft if c.state.pending in (states.OFFER, states.OFFER_CONTACT) else None
     return offers.offer(c, open_offer.kind if open_offer else "contact", "", "offer.situation")
 

@@ -68,7 +68,7 @@ def _told(c: Context, booked: CapturedRecord) -> str:
 
 
 def _wished(c: Context, booked: CapturedRecord) -> tuple[date | None, time | None] | None:
-    """Return day and time of the last change that was asked for. None and None for a cancellation, None for no change, or one taken back."""
+    """Return day and time of the last change that was asked for. None and None for a cancellation, None for no change."""
     wishes = [change[1:] for record in c.turn.captured if (change := wanted_change(record)) and change[0] == booked.id]
     return wishes[-1] if wishes and wishes[-1] != (booked.date, booked.time) else None
 
@@ -247,4 +247,8 @@ def correct(c: Context) -> ReplyStep | None:
 
 
 def _moment(c: Context, booked: CapturedRecord) -> str:
-    return f"{c.say.date(booked.date)}, {booked.time:%H:%M}" if booked.date and booked.time else ""
+    """Return day and time of an appointment in words; no time where none was told."""
+    if booked.date is None or booked.time is None:
+        return ""
+    day = c.say.date(booked.date)
+    return day if booked.date.isoformat() in c.state.untimed else f"{day}, {booked.time:%H:%M}"

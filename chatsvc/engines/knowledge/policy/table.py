@@ -10,19 +10,34 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from chatsvc.engines import EngineError, Reply, Turn
-from chatsvc.engines.knowledge.policy import answers, fallbacks, forms, listening, misses, offers, openings, people, records, smalltalk
+from chatsvc.engines.knowledge.policy import (
+    answers,
+    fallbacks,
+    forms,
+    listening,
+    misses,
+    offers,
+    openings,
+    people,
+    records,
+    smalltalk,
+    taking,
+)
 from chatsvc.engines.knowledge.policy import state as states
 from chatsvc.engines.knowledge.policy.context import Action, Context, ReplyStep, context_of
 from chatsvc.engines.knowledge.policy.state import Subject, remembered
+from chatsvc.engines.knowledge.policy.taking import WHEN
 from chatsvc.engines.knowledge.understand import SURE
 from chatsvc.language.folding import words
 
 _MATTERS = ("complain", "state", "cancel", "change", "status", "book", "message", "ask")
-_NO_MATTER = ("open", "tongue", "free")  # kinds of questions that say nothing of what a request is about
+_NO_MATTER = ("open", "tongue")  # kinds of questions that say nothing of what a request is about
 _SURE_TALK, _TALK_WORDS = 0.7, 3  # probability and words of small talk that may name a thing too
 _MAY_MOVE = 0.2  # probability of a change, for a day named right after a capture
-_MAY_BOOK = 0.15  # probability of a wish, in a question without an answer
+_MAY_BOOK, _WISH = 0.15, 0.3  # probability of a wish in a question: of one without an answer, and of one that is the matter of a form
 _TELLS = 0.5  # probability of a situation
+_TOLD = 2  # words of a no that tells something too
+_REFUSES = 0.3  # probability of a refusal, beside a question, from which a form is left
 _BESIDE_DAY = 2  # words beside a day that is proposed, or named alone
 _OFFER_TURNS = 2  # messages about something else after which an offer is forgotten
 
@@ -55,6 +70,23 @@ def _gives_up(c: Context) -> bool:
     return c.said.says("cancel") or c.said.surely_says("cancel", "stop")
 
 
+def _leaves_for_question(c: Context) -> bool:
+    """A question of somebody who wants no form: "no booking, just tell me the price". Contact data may be refused without leaving."""
+    values = c.said.values
+    if not c.said.questions or values.date or values.time or values.part_of_day:
+        return False
+    refuses = c.said.may_be("stop", "refuse", "deny") > _REFUSES and c.state.asked in (*WHEN, "message")
+    return refuses or c.said.may_be("stop") > _REFUSES
+
+
+def _declines(c: Context) -> bool:
+    """A no to the form's first questions that tells nothing else, and speaks of no other day or hour."""
+    values = c.said.values
+    other = values.rejected_date or values.part_of_day or values.flexible or c.said.says("skip")
+    sure = c.state.asked in (*WHEN, "message") and c.said.surely_says("deny")
+    return sure and not other and all(one.matter < _TOLD for one in c.said.clauses)
+
+
 def _all(*conditions: Callable[[Context], bool]) -> Callable[[Context], bool]:
     return lambda c: all(condition(c) for condition in conditions)
 
@@ -74,13 +106,23 @@ def _cancels(c: Context) -> bool:
 
 
 def _asks_for_room(c: Context) -> bool:
-    return any(clause.kind == "free" and clause.kinds["free"] >= SURE for clause in c.said.questions)
+    values = c.said.values
+    stays = values.until is not None or (values.nights is not None and (values.people is not None or values.date is not None))
+    return any(
+        (clause.kind == "free" and clause.kinds["free"] >= SURE) or (stays and clause.kind in ("free", "open", "whether"))
+        for clause in c.said.questions
+    )
 
 
 def _proposes_day(c: Context) -> bool:
     """A day and an hour or the last day told, or a day and little else, and nothing asked."""
     values = c.said.values
-    if values.date is None or c.said.questions or c.said.says("part", "thank", "status") or not c.turn.may_capture:
+    if (
+        (values.date is None and values.until is None)
+        or c.said.questions
+        or c.said.says("part", "thank", "status")
+        or not c.turn.may_capture
+    ):
         return False
     return values.time is not None or values.until is not None or (c.said.says("give") and c.said.content <= _BESIDE_DAY)
 
@@ -136,6 +178,12 @@ def _only_talks(c: Context) -> bool:
     )
 
 
+def _talks(c: Context) -> bool:
+    """Small talk beside something else. What is hardly any names no thing."""
+    talk = [clause for clause in c.said.clauses if clause.is_one_of(*smalltalk.ACTS)]
+    return not c.said.questions and any(not clause.matter or clause.may_be(*smalltalk.ACTS) > _SURE_TALK for clause in talk)
+
+
 def _is_foreign(c: Context) -> bool:
     """A message in a language that neither the bot nor its knowledge has. One word that the knowledge has may be of any language."""
     sole = len(words(c.turn.message)) == 1
@@ -153,7 +201,7 @@ def _asks_of_request_form(c: Context) -> bool:
 
 def _tells_situation(c: Context) -> bool:
     """A situation is told that has no answer."""
-    tells = c.said.may_be("state", "complain", "cancel", "change") > _TELLS
+    tells = c.said.may_be("state", "complain", "cancel", "change", "correct") > _TELLS
     return tells and c.turn.may_capture and any(clause.matter for clause in c.said.clauses)
 
 
@@ -162,8 +210,9 @@ RULES = (
     Rule("no words at all", smalltalk.is_wordless, smalltalk.wordless),
     Rule("a language that nobody here speaks", _is_foreign, fallbacks.foreign),
     # An open form
-    Rule("the form is given up", _all(_form, lambda c: c.said.surely_says("stop") and not c.said.says("ask")), listening.drop),
+    Rule("the form is given up", _all(_form, lambda c: c.said.says("stop") and not c.said.says("ask", "give")), listening.drop),
     Rule("the form is canceled", _all(_form, _gives_up, lambda c: not _has_records(c) and not c.said.questions), listening.drop),
+    Rule("a question instead of the form", _all(_form, _leaves_for_question), listening.suspend),
     Rule("a yes to the summary", _pending(states.CONFIRM), listening.confirm),
     Rule(
         "goodbye before the end", _all(_form, lambda c: c.said.says_only("part", "thank", "greet") and c.said.says("part")), listening.leave
@@ -172,6 +221,7 @@ RULES = (
     Rule("an insult beside a form", _form, listening.insulted),
     Rule("what the question is for", _all(_form, _says("why")), listening.why),
     Rule("something noted is wrong", _form, listening.change),
+    Rule("a no to the form", _all(_form, _declines), listening.drop),
     Rule("what the visitor will not or cannot tell", _form, misses.refused),
     Rule("the request is taken for sent", _form, listening.not_sent),
     Rule("another wish", _form, listening.other_wish),
@@ -214,7 +264,7 @@ RULES = (
     Rule("a question about what the bot does itself", _asks_of_request_form, people.booking),
     Rule("insults beside what has no answer", _says("insult"), smalltalk.insult),
     Rule("a situation", _tells_situation, people.situation),
-    Rule("small talk", lambda c: c.said.may_be(*smalltalk.ACTS) > _SURE_TALK and not c.said.questions, smalltalk.reply),
+    Rule("small talk", _talks, smalltalk.reply),
     Rule("nonsense", lambda c: c.said.surely_says("nonsense") and bool(words(c.turn.message)), smalltalk.nonsense),
 )
 
@@ -259,10 +309,11 @@ def _remembered(c: Context, step: ReplyStep) -> ReplyStep:
         state = state.settled() if turns >= _OFFER_TURNS else replace(state, turns=turns)
     elif c.state.pending and state.pending == c.state.pending and not state.has_open_form and state is c.state:
         state = state.settled()
+    if step.captured is not None or _form(c) or state.has_open_form:
+        return replace(step, state=state)
     matters = (one for one in c.said.clauses if one.matter and one.act in _MATTERS and one.kind not in _NO_MATTER)
-    about = next((one.act for one in matters), None)
-    if c.said.values.name is not None and c.said.values.name.explicit and not _form(c):
-        state = replace(state, name=c.said.values.name.value)
-    if step.captured is None and about is not None and not _form(c):
+    if (about := next((one.act if one.may_be("book") > _WISH else one.kind or one.act for one in matters), None)) is not None:
         state = remembered(state, about, c.turn.message)
+    told = taking.listened(c, c.turn.message, taking.heard(c))
+    state = replace(state, heard={key: one.value for key, one in told.items()})
     return replace(step, state=state)

@@ -6,8 +6,8 @@ Made once for each message. The policy reads this and the state; it does not loo
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, replace
+from datetime import date, datetime
 from typing import NamedTuple
 
 from chatsvc.domain.language import primary
@@ -19,6 +19,7 @@ from chatsvc.language.name_words import GIVEN_NAMES
 from chatsvc.language.values import Values
 
 _NO_NUMBER = frozenset({"confirm", "name", "phone", "email"})  # questions that a small number does not answer
+_VALUES, _NAME_WORDS = frozenset({"date", "time", "nights", "number"}), 3  # questions that a full name is no answer to
 LIKELY, SURE = 0.4, 0.6
 """Least probability of an act that the policy follows, and of one that has consequences."""
 
@@ -113,15 +114,21 @@ def _content(text: str) -> list[str]:
     return [word for word in words(text) if word not in STOPWORDS and not word.isdigit()]
 
 
-def understand(turn: Turn, asked: AskedFor, now: datetime, before: str) -> Understanding:
-    """Read a message. `asked` is what the bot had asked for, `now` local wall time, `before` the language of the dialogue so far."""
+def understand(turn: Turn, asked: AskedFor, now: datetime, before: str, since: date | None = None) -> Understanding:
+    """Read a message.
+
+    `asked` is what the bot had asked for, `now` local wall time, `before` the language of the dialogue so far, `since` the day told before.
+    """
     spoken = language.detected(turn) or before or primary(turn.language or turn.bot.language)
     speaks = spoken if spoken in catalogue.languages() else before or turn.bot.language
-    found = values.read(turn.message, now=now, language=speaks, country=turn.bot.country, asked=asked.value)
+    found = values.read(turn.message, now=now, language=speaks, country=turn.bot.country, asked=asked.value, since=since)
     read = read_clauses(turn.message, speaks, asked.act, found)
     changing = asked.value in _NO_NUMBER or (turn.captured and not asked.value)
-    if changing and found.number and not found.time and _changes(read):
+    if changing and found.number and not found.time and _changes(read) and not any(clause.matter for clause in read):
         found = values.read(turn.message, now=now, language=speaks, country=turn.bot.country, asked="time")  # "make it 10"
+    if asked.value in _VALUES and found.name is None and _begins_with_name(turn.message):
+        named = values.read(turn.message, now=now, language=speaks, country=turn.bot.country, asked="name").name
+        found = replace(found, name=named)
     return Understanding(turn.message, spoken, asked.key, _nodded(turn.message) or read, found)
 
 
@@ -138,6 +145,11 @@ def read_clauses(text: str, speaks: str, asked: str = "", found: Values | None =
 
 def _changes(read: Iterable[ReadClause]) -> bool:
     return any(clause.is_one_of("correct", "change", "give", "deny") for clause in read)
+
+
+def _begins_with_name(text: str) -> bool:
+    said = words(text)
+    return 1 < len(said) <= _NAME_WORDS and said[0] in GIVEN_NAMES
 
 
 _NODS = frozenset("👍👌✅🆗")
