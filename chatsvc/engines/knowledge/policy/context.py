@@ -20,6 +20,7 @@ from chatsvc.engines.knowledge.policy.state import RequestDraft, State
 from chatsvc.engines.knowledge.say import Say
 from chatsvc.engines.knowledge.understand import AskedFor, Understanding, understand
 from chatsvc.language import catalogue
+from chatsvc.language.contacts import in_figures
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,11 @@ class Context:
     def spoken(self) -> list[str]:
         """The visitor's messages, the new one last."""
         return [past.content for past in self.turn.history if past.role == "user"] + [self.turn.message]
+
+    @cached_property
+    def in_figures(self) -> list[str]:
+        """The visitor's messages with telephone numbers in words written in figures."""
+        return in_figures(self.spoken, self.turn.bot.country)
 
     @cached_property
     def unanswered(self) -> list[str]:

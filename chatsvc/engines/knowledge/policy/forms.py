@@ -29,7 +29,6 @@ from chatsvc.engines.knowledge.policy.taking import (
     with_matter,
 )
 from chatsvc.engines.knowledge.understand import ReadClause, read_clauses
-from chatsvc.language.contacts import in_figures
 
 _SKIPS, _NAME_SKIPS = 3, 2  # answers to a question, and to that for the name or the matter, that hold no value, after which it is left
 _WISHES = frozenset({"person", "message", "book", "complain"})
@@ -173,14 +172,23 @@ def ask_again(c: Context, draft: RequestDraft, field: Field, lead: str = "") -> 
 def _without(c: Context, draft: RequestDraft, field: Field, lead: str = "") -> ReplyStep:
     """Go on without a value. An appointment without its day or hour becomes a call back; the last wish stands for a matter."""
     said = c.say.first(f"no.{field.key}", "noted")
-    if field.key in ("date", "time"):
-        draft = draft.put(field.key, draft.refused) if draft.refused and (":" in draft.refused) == (field.key == "time") else draft
+    if field.key in ("date", "time") and (insisted := _insisted(c, draft, field)):
+        draft, said = insisted, ""
+    elif field.key in ("date", "time"):
         draft, said = replace(draft, kind="contact"), c.say("without.time" if draft.get("date") else "without.when")
     elif field.key == "message":
         draft, said = draft.quote(_last_wish(c)), ""
     else:
         draft = draft.skip("contact" if field.key in ("phone", "email") else field.key)
     return proceed(c, draft, said if lead == c.say("noted") else " ".join(filter(None, (lead, said))))
+
+
+def _insisted(c: Context, draft: RequestDraft, field: Field) -> RequestDraft | None:
+    """Return the draft with the day or the hour that was refused and never named otherwise, where the team may decide on it."""
+    if not draft.refused or (":" in draft.refused) != (field.key == "time"):
+        return None
+    kept = draft.put(field.key, draft.refused)
+    return None if field.refused(kept.insisting(field.key), c.place) else kept
 
 
 def with_answers(step: ReplyStep, beside: Beside) -> ReplyStep:
@@ -228,7 +236,7 @@ def quoted(c: Context, draft: RequestDraft) -> list[str]:
 def _typed(c: Context, draft: RequestDraft) -> RequestDraft:
     """Keep only what stands in the visitor's messages that are still known."""
     country = c.turn.bot.country
-    spoken = in_figures(c.spoken, country)
+    spoken = c.in_figures
     found = {
         "name": contacts.own_name(draft.get("name") or "", spoken),
         "email": contacts.own_email(draft.get("email") or "", spoken),
@@ -262,7 +270,7 @@ def finish(c: Context, draft: RequestDraft) -> ReplyStep:
         details=(*counted, *details),
         offered=(*(choice for one in form.in_order for choice in one.choices()), *(value for _, value in counted)),
     )
-    caught = checked(caught, in_figures(c.spoken, c.turn.bot.country), c.now, c.turn.bot.country)
+    caught = checked(caught, c.in_figures, c.now, c.turn.bot.country)
     said = c.say("done.appointment" if draft.is_appointment else "done")
     state = replace(c.state.settled(), matter=(), heard={})
     if day and at is None:

@@ -14,7 +14,7 @@ from chatsvc.engines.knowledge.policy.forms import ask, begin, finish, proceed, 
 from chatsvc.engines.knowledge.policy.misses import missed_answer
 from chatsvc.engines.knowledge.policy.state import RequestDraft
 from chatsvc.engines.knowledge.policy.taking import WHEN, asks_beside, free_questions, names_when, reason_against_day, take, with_rest
-from chatsvc.engines.knowledge.understand import SURE, ReadClause
+from chatsvc.engines.knowledge.understand import ReadClause
 
 _REACHED = ("phone", "email")
 _DOUBT = 0.22  # probability that a yes is a question or an objection, from which on nothing is captured
@@ -22,6 +22,7 @@ _YES, _SURE_YES = 0.6, 0.8  # least probability of a yes to the summary, alone a
 _ANSWERED = 2  # clauses of a yes with a question
 _PERSON = 0.8  # probability of a wish for a person, from which an appointment with its day is given up
 _ANY = {"date": "any.date"}  # the sentence about free days and hours, by the field that was asked for
+_ASKS_TOO = 0.05  # probability of a question in the words of somebody who stops: "no booking, just the price"
 _BARE = 2  # words of a question that is no more than "what?"
 _TOLD = 2  # words of a matter that is told where something else was asked for
 _NOTED = {"greet": "hello", "thank": "kind", "praise": "kind", "affirm": "noted"}
@@ -194,7 +195,7 @@ def aside(c: Context) -> ReplyStep | None:
 
 def drop(c: Context) -> ReplyStep:
     """Drop the form that the visitor gives up, and answer what is asked instead. It can be taken up again."""
-    return _left(c, [one for one in c.said.clauses if one.matter and max(one.kinds.values(), default=0.0) >= SURE])
+    return _left(c, [one for one in c.said.clauses if one.matter and one.may_be("ask") > _ASKS_TOO])
 
 
 def suspend(c: Context) -> ReplyStep:

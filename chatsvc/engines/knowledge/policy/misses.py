@@ -36,7 +36,7 @@ def refused(c: Context) -> ReplyStep | None:
         if field.key == "contact":
             return ask(c, draft, c.form(draft).by_key[other], c.say(f"no.{key}"))
         field = c.form(draft).by_key["contact"]
-    if field.key in WHEN and any(one.matter >= _ADDED for one in c.said.clauses) and not c.said.says("skip", "refuse"):
+    if field.key in WHEN and sum(one.matter for one in c.said.clauses) >= _ADDED and not c.said.says("skip", "refuse"):
         return repeat(c, draft.quote(c.turn.message), c.say("noted"))  # "no, the small one"
     if field.key in WHEN:
         key = "any." + field.key if c.said.says("skip") or c.said.values.flexible else "hint." + field.key
@@ -58,7 +58,7 @@ def misunderstood(c: Context) -> ReplyStep | None:
         return None
     if c.said.content and not c.said.says("nonsense", "insult"):
         confirms, count = c.state.pending == states.CONFIRM, len(words(c.turn.message))
-        draft = draft.quote(c.turn.message) if count >= (_ADDED if confirms else 1) else draft
+        draft = draft.quote(c.turn.message) if count >= (_ADDED if confirms else 1 if c.state.asked in WHEN else _TOLD) else draft
         remarks = c.state.asked in WHEN and count >= _TOLD and not any(map(str.isdigit, c.turn.message))
         if (remarks or confirms) and draft != c.state.draft:
             return repeat(c, draft, c.say("noted"))

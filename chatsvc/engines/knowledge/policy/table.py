@@ -84,7 +84,7 @@ def _declines(c: Context) -> bool:
     values = c.said.values
     other = values.rejected_date or values.part_of_day or values.flexible or c.said.says("skip")
     sure = c.state.asked in (*WHEN, "message") and c.said.surely_says("deny")
-    return sure and not other and all(one.matter < _TOLD for one in c.said.clauses)
+    return sure and not other and c.said.says_only("deny", "stop", "refuse", "thank") and sum(one.matter for one in c.said.clauses) < _TOLD
 
 
 def _all(*conditions: Callable[[Context], bool]) -> Callable[[Context], bool]:

@@ -20,7 +20,7 @@ WHEN = ("date", "time", "until", NIGHTS)
 """Keys of the fields that say when an appointment is."""
 _HEARD = (*WHEN, PEOPLE)
 _WISH = 0.3  # probability of a wish in a question whether something is possible, from which its day is told
-UNSURE = 0.3  # probability that a visitor cannot tell, in a question without a matter: "I can't say when"
+UNSURE = 0.2  # probability that a visitor cannot tell, in a question without a matter: "I can't say when"
 _OF_VALUE = ("free", "may", "whether", "when", "what", "how")  # kinds of questions that a value may be about: "is 5 all right?"
 _OF_THING = ("price", "duration", "which", "how_many")  # kinds of questions about a thing that may be wanted next
 _COUNTING = ("give", "correct", "change", "deny", "book")  # acts that may put another number of people in place of one told
