@@ -183,7 +183,7 @@ def _language(text: str, line: TokenLine, language: str | None, country: str) ->
     return most if count > second else language_of_country(country)
 
 
-_ANSWER = 6  # tokens of a bare answer
+_ANSWER, _DAY_ANSWER = 6, 4  # tokens of a bare answer, and of one that is a day
 _CLOCK_DIGITS = 6  # more are a telephone number
 _COUNTS = LanguageWords("counts.txt")
 _SOON_COUNTS = {phrase: float(count) for count, phrases in _COUNTS.group("soon_count ").items() for phrase in phrases}
@@ -233,7 +233,7 @@ def _bare(symbol: str, text: str, now: datetime, kind: str, taken: Collection[Sp
     line = line_of(message, (), text)
     counted = (token for token in line.tokens if token.kind is Kind.NUMBER or token.symbol in {"on", "yarim"})
     numbers = [token for token in counted if not any(start <= message.place[token.start] < end for start, end in taken)]
-    if not numbers or len(line.tokens) > _ANSWER:
+    if not numbers or len(line.tokens) > (_ANSWER if kind == "time" else _DAY_ANSWER):
         return None, None
     if numbers[0].symbol.endswith("?") and any(token.kind is Kind.UNKNOWN for token in line.tokens[line.tokens.index(numbers[0]) :]):
         return None, None  # "bir de fön olsun", "one more thing"

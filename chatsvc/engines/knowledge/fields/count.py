@@ -39,8 +39,16 @@ class PeopleField(Field):
     key: str = PEOPLE
 
     def read(self, said: Understanding) -> str | None:
-        """Return the number of people."""
-        return str(said.values.people.value) if said.values.people and not said.says("person") else None
+        """Return the number; the visitor's own words where it is a sum: "2 adults and 1 child"."""
+        if said.values.people is None or said.says("person"):
+            return None
+        told = self.told(said)
+        return told if sum(map(str.isdigit, told)) > len(str(said.values.people.value)) else str(said.values.people.value)
+
+    def told(self, said: Understanding) -> str:
+        """Return the visitor's words for the number."""
+        found = said.values.people
+        return said.text[found.start : found.end] if found else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from chatsvc.engines.knowledge.policy.forms import ask, begin, finish, proceed, 
 from chatsvc.engines.knowledge.policy.misses import missed_answer
 from chatsvc.engines.knowledge.policy.state import RequestDraft
 from chatsvc.engines.knowledge.policy.taking import WHEN, asks_beside, free_questions, names_when, reason_against_day, take, with_rest
-from chatsvc.engines.knowledge.understand import ReadClause
+from chatsvc.engines.knowledge.understand import AskedFor, ReadClause, understand
 
 _REACHED = ("phone", "email")
 _DOUBT = 0.22  # probability that a yes is a question or an objection, from which on nothing is captured
@@ -23,6 +23,7 @@ _ANSWERED = 2  # clauses of a yes with a question
 _PERSON = 0.8  # probability of a wish for a person, from which an appointment with its day is given up
 _ANY = {"date": "any.date"}  # the sentence about free days and hours, by the field that was asked for
 _ASKS_TOO = 0.05  # probability of a question in the words of somebody who stops: "no booking, just the price"
+_SURE_KIND = 0.9  # probability of the kind of such a question
 _BARE = 2  # words of a question that is no more than "what?"
 _TOLD = 2  # words of a matter that is told where something else was asked for
 _NOTED = {"greet": "hello", "thank": "kind", "praise": "kind", "affirm": "noted"}
@@ -125,7 +126,10 @@ def change(c: Context) -> ReplyStep | None:
         return None
     named = naming.field_named(c, draft)
     if named is not None:
-        return ask(c, draft.without(named.key), named)
+        told = c.said.text[c.said.values.number.start :] if c.said.values.number else c.said.text
+        asked = AskedFor(named.key, named.asks_as, named.asks_as)
+        taken, changed = take(replace(c, said=understand(replace(c.turn, message=told), asked, c.now, c.state.language)), draft)
+        return proceed(c, taken, c.say("noted")) if named.key in changed else ask(c, draft.without(named.key), named)
     counts = c.said.values.number is not None
     if any((one.matter >= _TOLD or (one.matter and counts)) and not one.asks for one in c.said.clauses):
         return summed_up(c, draft.quote(c.turn.message), c.say("noted")) if not c.state.asked else None
@@ -194,13 +198,18 @@ def aside(c: Context) -> ReplyStep | None:
 
 
 def drop(c: Context) -> ReplyStep:
-    """Drop the form that the visitor gives up, and answer what is asked instead. It can be taken up again."""
-    return _left(c, [one for one in c.said.clauses if one.matter and one.may_be("ask") > _ASKS_TOO])
+    """Drop the form that the visitor gives up. It can be taken up again."""
+    return _left(c, asked_instead(c))
 
 
 def suspend(c: Context) -> ReplyStep:
     """Answer the question of a visitor who wants no form."""
-    return _left(c, c.said.questions)
+    return _left(c, asked_instead(c))
+
+
+def asked_instead(c: Context) -> list[ReadClause]:
+    """Return the questions of a message, and what may be one in the words of somebody who stops: "no booking, just the price"."""
+    return [one for one in c.said.clauses if one.asks or (one.may_be("ask") > _ASKS_TOO and max(one.kinds.values()) > _SURE_KIND)]
 
 
 def _left(c: Context, asked: Sequence[ReadClause]) -> ReplyStep:

@@ -36,8 +36,9 @@ _SURE_TALK, _TALK_WORDS = 0.7, 3  # probability and words of small talk that may
 _MAY_MOVE = 0.2  # probability of a change, for a day named right after a capture
 _MAY_BOOK, _WISH = 0.15, 0.3  # probability of a wish in a question: of one without an answer, and of one that is the matter of a form
 _TELLS = 0.5  # probability of a situation
+_TELLING = 4  # words of a question that tells of a wish too: "my suit is too wide, can you take it in"
 _TOLD = 2  # words of a no that tells something too
-_REFUSES = 0.3  # probability of a refusal, beside a question, from which a form is left
+_REFUSES = 0.12  # probability of a refusal, beside a question, from which a form is left
 _BESIDE_DAY = 2  # words beside a day that is proposed, or named alone
 _OFFER_TURNS = 2  # messages about something else after which an offer is forgotten
 
@@ -73,18 +74,19 @@ def _gives_up(c: Context) -> bool:
 def _leaves_for_question(c: Context) -> bool:
     """A question of somebody who wants no form: "no booking, just tell me the price". Contact data may be refused without leaving."""
     values = c.said.values
-    if not c.said.questions or values.date or values.time or values.part_of_day:
+    if not listening.asked_instead(c) or values.date or values.time or values.part_of_day:
         return False
-    refuses = c.said.may_be("stop", "refuse", "deny") > _REFUSES and c.state.asked in (*WHEN, "message")
-    return refuses or c.said.may_be("stop") > _REFUSES
+    refusals = ("stop", "deny", "refuse") if c.state.asked in (*WHEN, "message") else ("stop", "deny") if c.state.asked else ("stop",)
+    return c.said.may_be(*refusals) > _REFUSES
 
 
 def _declines(c: Context) -> bool:
     """A no to the form's first questions that tells nothing else, and speaks of no other day or hour."""
-    values = c.said.values
-    other = values.rejected_date or values.part_of_day or values.flexible or c.said.says("skip")
-    sure = c.state.asked in (*WHEN, "message") and c.said.surely_says("deny")
-    return sure and not other and c.said.says_only("deny", "stop", "refuse", "thank") and sum(one.matter for one in c.said.clauses) < _TOLD
+    values, refusals = c.said.values, ("deny", "stop", "cancel", "refuse")
+    other = values.rejected_date or values.part_of_day or values.flexible or c.said.says("skip", "refuse")
+    if other or c.state.asked not in (*WHEN, "message") or c.said.may_be(*refusals) < SURE:
+        return False
+    return c.said.says_only(*refusals, "thank") and sum(one.matter for one in c.said.clauses) < _TOLD
 
 
 def _all(*conditions: Callable[[Context], bool]) -> Callable[[Context], bool]:
@@ -117,12 +119,8 @@ def _asks_for_room(c: Context) -> bool:
 def _proposes_day(c: Context) -> bool:
     """A day and an hour or the last day told, or a day and little else, and nothing asked."""
     values = c.said.values
-    if (
-        (values.date is None and values.until is None)
-        or c.said.questions
-        or c.said.says("part", "thank", "status")
-        or not c.turn.may_capture
-    ):
+    days = values.date or values.until or ("date" in c.state.heard and values.time)
+    if not days or c.said.questions or c.said.says("part", "thank", "status") or not c.turn.may_capture:
         return False
     return values.time is not None or values.until is not None or (c.said.says("give") and c.said.content <= _BESIDE_DAY)
 
@@ -210,7 +208,7 @@ RULES = (
     Rule("no words at all", smalltalk.is_wordless, smalltalk.wordless),
     Rule("a language that nobody here speaks", _is_foreign, fallbacks.foreign),
     # An open form
-    Rule("the form is given up", _all(_form, lambda c: c.said.says("stop") and not c.said.says("ask", "give")), listening.drop),
+    Rule("the form is given up", _all(_form, lambda c: c.said.says("stop") and not c.said.says("ask", "give", "affirm")), listening.drop),
     Rule("the form is canceled", _all(_form, _gives_up, lambda c: not _has_records(c) and not c.said.questions), listening.drop),
     Rule("a question instead of the form", _all(_form, _leaves_for_question), listening.suspend),
     Rule("a yes to the summary", _pending(states.CONFIRM), listening.confirm),
@@ -312,7 +310,11 @@ def _remembered(c: Context, step: ReplyStep) -> ReplyStep:
     if step.captured is not None or _form(c) or state.has_open_form:
         return replace(step, state=state)
     matters = (one for one in c.said.clauses if one.matter and one.act in _MATTERS and one.kind not in _NO_MATTER)
-    if (about := next((one.act if one.may_be("book") > _WISH else one.kind or one.act for one in matters), None)) is not None:
+    wishes = (
+        "book" if max(one.may_be("book"), one.kinds.get("free", 0.0)) > _WISH or one.matter >= _TELLING else one.kind or one.act
+        for one in matters
+    )
+    if (about := next(wishes, None)) is not None:
         state = remembered(state, about, c.turn.message)
     told = taking.listened(c, c.turn.message, taking.heard(c))
     state = replace(state, heard={key: one.value for key, one in told.items()})

@@ -8,7 +8,7 @@ from datetime import date
 
 from chatsvc.engines.knowledge.fields import clock
 from chatsvc.engines.knowledge.fields.base import Field
-from chatsvc.engines.knowledge.fields.count import NIGHTS, PEOPLE
+from chatsvc.engines.knowledge.fields.count import NIGHTS, PEOPLE, PeopleField
 from chatsvc.engines.knowledge.policy.context import Context
 from chatsvc.engines.knowledge.policy.state import RequestDraft, Stored
 from chatsvc.engines.knowledge.understand import ReadClause
@@ -70,6 +70,8 @@ def take(c: Context, draft: RequestDraft) -> tuple[RequestDraft, frozenset[str]]
             continue
         if one.key == PEOPLE and PEOPLE in draft.values and (asks_beside(c) or not c.said.says(*_COUNTING)):
             continue  # "one of us is vegan"
+        if isinstance(one, PeopleField) and not (draft.get(one.key) or "0").isdigit():
+            value = one.told(c.said)  # "not 2 but 3 children", of a sum
         if one.key == "name" and any(folded(value) in folded(kept.value) for key, kept in draft.values.items() if key.startswith("x.")):
             continue  # of a person to choose, not the visitor's own
         draft = draft.quote(value) if one.key == "message" else draft.put(one.key, value)
@@ -141,7 +143,10 @@ def free_questions(c: Context) -> list[ReadClause]:
 
 def with_rest(c: Context, draft: RequestDraft) -> RequestDraft:
     """Keep what is said of the matter beside the values."""
-    tells = any(one.matter and one.act in ("state", "complain", "book", "message") for one in c.said.clauses)
+    acts = ("state", "complain", "book", "message")
+    tells = any(
+        one.matter and (one.act in acts or (one.act == "give" and one.matter > 1 and c.state.asked in WHEN)) for one in c.said.clauses
+    )
     beside = not draft.is_appointment and c.said.content > 0 and not c.said.says("affirm", "thank", "greet", "correct", "deny")
     return draft.quote(c.turn.message) if tells or beside else draft
 

@@ -156,6 +156,7 @@ _NODS = frozenset("👍👌✅🆗")
 
 
 _TELLING = frozenset({"state", "complain"})  # acts without words of their own
+_REFUSING = frozenset({"deny", "stop", "refuse"})  # acts that may name the wish that is none
 
 
 def _read(clause: clauses.Clause, speaks: str, asked: str, given: Values | None) -> ReadClause:
@@ -166,8 +167,8 @@ def _read(clause: clauses.Clause, speaks: str, asked: str, given: Values | None)
         values.blanked(clause.text, [(start - clause.start, end - clause.start) for start, end in given.spans]) if given else clause.text
     )
     called = GIVEN_NAMES if act == "person" else frozenset()
-    carries = act not in _TELLING
-    matter = sum(not (carries and acts.is_carrier(word, act, speaks)) and word not in called for word in _content(beside))
+    spent = (act, "book") if act in _REFUSING else (act,) if act not in _TELLING else ()
+    matter = sum(not any(acts.is_carrier(word, one, speaks) for one in spent) and word not in called for word in _content(beside))
     purpose = max(found.purposes, key=lambda name: found.purposes[name]) if act == "book" else ""
     purpose = purpose if purpose and found.purposes[purpose] >= SURE else ""
     return ReadClause(clause.text, clause.start, clause.end, act, kind, found.acts, found.kinds, matter, purpose)
