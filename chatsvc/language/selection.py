@@ -28,6 +28,7 @@ TILL = _WORDS.words("till")
 _ATTRIBUTES, _ARTICLES, _BUT, _NEAR, _LINKS, _NEW, _OR = (
     _WORDS.words(name) for name in ("attributes", "articles", "but", "near", "links", "new", "or")
 )
+_AGES = _WORDS.words("ages")
 _MEANT, _FAR_BEFORE, _MOVED_FROM, _MOVED_TO = (_WORDS.words(name) for name in ("meant", "far_before", "moved_from", "moved_to"))
 _STOPS = frozenset({".", ";", "!", "?"})
 _QUESTION = _WORDS.any_of("question", "(?:{})$")
@@ -158,7 +159,8 @@ def _refused_behind(tokens: list[Token], *, last: bool) -> bool:
             return True
         if token.text in _NOT_BEHIND or _WILL_NOT.search(token.text):
             return not asked
-        if token.text in _ATTRIBUTES and at and tokens[at - 1].text in _ARTICLES:  # "Saturday for a full head"
+        # "Saturday for a full head", "for a 5 year old"
+        if token.text in _ATTRIBUTES and at and tokens[at - 1].text in _ARTICLES | _AGES:
             continue
         if token.text in _NOT_BEHIND_WEAK:
             left = tokens[at + 1 :]

@@ -79,7 +79,7 @@ def availability(c: Context) -> ReplyStep | None:
     if not c.turn.may_capture:
         return None
     kind, purpose = wanted(c)
-    timed = kind == "appointment" and c.say.profile.form(kind).appointment == "time"
+    timed = kind == "appointment" and not c.said.values.nights and c.say.profile.form(kind).appointment == "time"
     key = "any.free" if not timed else "any.time" if c.said.values.date else "any.date"
     return begin(c, kind, key, purpose=purpose)
 
@@ -158,15 +158,18 @@ def repeat(c: Context, draft: RequestDraft, lead: str, *, aside: bool = False) -
     return ask_again(c, draft, field, lead)
 
 
-def ask_again(c: Context, draft: RequestDraft, field: Field, lead: str = "") -> ReplyStep:
-    """Ask for a field once more, the second time in other words and with the way out. Then go on without it."""
+def ask_again(c: Context, draft: RequestDraft, field: Field, lead: str = "", hint: str = "") -> ReplyStep:
+    """Ask for a field once more, the second time in other words and with the way out. Then go on without it.
+
+    `lead` answers the message, `hint` helps to answer the question.
+    """
     draft = draft.miss(field.key)
     missed = draft.missed[field.key]
     if missed >= (_NAME_SKIPS if field.key in ("name", "message") else _SKIPS):
         return _without(c, draft, field, lead)
     if missed == 1:
-        return ask(c, draft, field, lead or field.hint(c.place))
-    return ask(c, draft, field, f"{lead or c.say.first(f'way.{field.key}', 'hint.field')} {c.say('way.without')}")
+        return ask(c, draft, field, lead or hint or field.hint(c.place))
+    return ask(c, draft, field, f"{lead or hint or c.say.first(f'way.{field.key}', 'hint.field')} {c.say('way.without')}")
 
 
 def _without(c: Context, draft: RequestDraft, field: Field, lead: str = "") -> ReplyStep:

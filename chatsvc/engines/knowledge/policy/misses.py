@@ -81,7 +81,7 @@ def missed_answer(c: Context, draft: RequestDraft, field: Field, hint: str) -> R
         return _number_as_written(c, draft, field, written)
     if field.key == "name" and draft.missed.get("name") and (name := _possible_name(c)):
         return proceed(c, draft.put("name", name), c.say("noted"))
-    return ask_again(c, draft, field, hint)
+    return ask_again(c, draft, field, hint=hint)
 
 
 def _possible_name(c: Context) -> str | None:

@@ -18,7 +18,7 @@ from chatsvc.engines.knowledge.policy.state import RequestDraft, Subject
 from chatsvc.language.contacts import in_local_form
 
 _OPEN = ("pending", "confirmed", "new", "in_progress")
-OUTRIGHT = 0.92  # probability of a cancellation that is noted without asking
+OUTRIGHT = 0.88  # probability of a cancellation that is noted without asking
 _FRESH_MS = 2 * 3_600_000  # so long after a capture a new time alone moves it
 
 

@@ -27,7 +27,7 @@ from chatsvc.engines.knowledge.policy import state as states
 from chatsvc.engines.knowledge.policy.context import Action, Context, ReplyStep, context_of
 from chatsvc.engines.knowledge.policy.state import Subject, remembered
 from chatsvc.engines.knowledge.policy.taking import WHEN
-from chatsvc.engines.knowledge.understand import SURE
+from chatsvc.engines.knowledge.understand import SURE, ReadClause
 from chatsvc.language.folding import words
 
 _MATTERS = ("complain", "state", "cancel", "change", "status", "book", "message", "ask")
@@ -295,6 +295,12 @@ def _after_a_pause(c: Context) -> ReplyStep:
     return offers.resume(c, _step(idle))
 
 
+def _about(clause: ReadClause) -> str:
+    """Return what a message is remembered as: a wish where it may be one or tells much, else the kind of its question or its act."""
+    wishes = max(clause.may_be("book"), clause.kinds.get("free", 0.0)) > _WISH or clause.matter >= _TELLING
+    return "book" if wishes else clause.kind or clause.act
+
+
 def _remembered(c: Context, step: ReplyStep) -> ReplyStep:
     """Keep the words about a matter for a later form, and forget an offer that was passed over twice."""
     state = step.state
@@ -310,11 +316,7 @@ def _remembered(c: Context, step: ReplyStep) -> ReplyStep:
     if step.captured is not None or _form(c) or state.has_open_form:
         return replace(step, state=state)
     matters = (one for one in c.said.clauses if one.matter and one.act in _MATTERS and one.kind not in _NO_MATTER)
-    wishes = (
-        "book" if max(one.may_be("book"), one.kinds.get("free", 0.0)) > _WISH or one.matter >= _TELLING else one.kind or one.act
-        for one in matters
-    )
-    if (about := next(wishes, None)) is not None:
+    if (about := next(map(_about, matters), None)) is not None:
         state = remembered(state, about, c.turn.message)
     told = taking.listened(c, c.turn.message, taking.heard(c))
     state = replace(state, heard={key: one.value for key, one in told.items()})

@@ -61,20 +61,10 @@ def known_visitor(c: Context, draft: RequestDraft) -> RequestDraft:
 
 def take(c: Context, draft: RequestDraft) -> tuple[RequestDraft, frozenset[str]]:
     """Return the draft with the values of the message, and the keys of those that are new."""
-    before, form = draft, c.form(draft).by_key
-    for one in form.values():
-        if one.key in WHEN and not ((draft.is_appointment or draft.get("date")) and _is_told(c, one)):
-            continue
-        value = one.read(c.said)
-        if value is None or value == draft.get(one.key):
-            continue
-        if one.key == PEOPLE and PEOPLE in draft.values and (asks_beside(c) or not c.said.says(*_COUNTING)):
-            continue  # "one of us is vegan"
-        if isinstance(one, PeopleField) and not (draft.get(one.key) or "0").isdigit():
-            value = one.told(c.said)  # "not 2 but 3 children", of a sum
-        if one.key == "name" and any(folded(value) in folded(kept.value) for key, kept in draft.values.items() if key.startswith("x.")):
-            continue  # of a person to choose, not the visitor's own
-        draft = draft.quote(value) if one.key == "message" else draft.put(one.key, value)
+    before = draft
+    for one in c.form(draft).by_key.values():
+        if (value := _read(c, draft, one)) is not None and value != draft.get(one.key):
+            draft = draft.quote(value) if one.key == "message" else draft.put(one.key, value)
     named, surname = c.said.values.name, c.said.values.surname
     if surname and (named is None or named.value == surname) and (known := before.get("name")):
         draft = draft.put("name", " ".join([*(known.split()[:-1] or [known]), surname]))
@@ -86,6 +76,25 @@ def take(c: Context, draft: RequestDraft) -> tuple[RequestDraft, frozenset[str]]
         draft = draft.quote(c.turn.message)
     changed = {key for key, stored in draft.values.items() if before.values.get(key) != stored}
     return draft, frozenset(changed | ({"message"} if draft.quotes != before.quotes else set()))
+
+
+def _read(c: Context, draft: RequestDraft, one: Field) -> str | None:
+    """Return the value of a field that the message tells for this draft."""
+    if one.key in WHEN and not ((draft.is_appointment or draft.get("date")) and _is_told(c, one)):
+        return None
+    value, known = one.read(c.said), draft.get(one.key)
+    if value is None or (one.key == "name" and _is_chosen_person(value, draft)):
+        return None
+    if isinstance(one, PeopleField) and known:
+        if asks_beside(c) or not c.said.says(*_COUNTING):
+            return None  # "one of us is vegan"
+        return value if known.isdigit() else one.told(c.said)  # "not 2 but 3 children", of a sum
+    return value
+
+
+def _is_chosen_person(name: str, draft: RequestDraft) -> bool:
+    """Return whether a name is that of a person to choose, and not the visitor's own."""
+    return any(folded(name) in folded(kept.value) for key, kept in draft.values.items() if key.startswith("x."))
 
 
 def _lasting(c: Context, draft: RequestDraft) -> RequestDraft:
@@ -128,6 +137,7 @@ def _is_told(c: Context, field: Field) -> bool:
         return True  # "how about 3?"
     return (
         clause is None
+        or c.said.values.until is not None
         or not clause.asks
         or clause.kind == "free"
         or (clause.kind in ("may", "whether", "when", "what") and clause.matter <= (clause.kind == "may"))

@@ -16,7 +16,7 @@ from chatsvc.engines.knowledge.search.stopwords import STOPWORDS
 from chatsvc.language import acts, catalogue, clauses, values
 from chatsvc.language.folding import words
 from chatsvc.language.name_words import GIVEN_NAMES
-from chatsvc.language.values import Values
+from chatsvc.language.values import Mention, Values
 
 _NO_NUMBER = frozenset({"confirm", "name", "phone", "email"})  # questions that a small number does not answer
 _VALUES, _NAME_WORDS = frozenset({"date", "time", "nights", "number"}), 3  # questions that a full name is no answer to
@@ -124,7 +124,7 @@ def understand(turn: Turn, asked: AskedFor, now: datetime, before: str, since: d
     found = values.read(turn.message, now=now, language=speaks, country=turn.bot.country, asked=asked.value, since=since)
     read = read_clauses(turn.message, speaks, asked.act, found)
     changing = asked.value in _NO_NUMBER or (turn.captured and not asked.value)
-    if changing and found.number and not found.time and _changes(read) and not any(clause.matter for clause in read):
+    if changing and found.number and not found.time and _changes(read) and not _counts(turn.message, found.number, speaks):
         found = values.read(turn.message, now=now, language=speaks, country=turn.bot.country, asked="time")  # "make it 10"
     if asked.value in _VALUES and found.name is None and _begins_with_name(turn.message):
         named = values.read(turn.message, now=now, language=speaks, country=turn.bot.country, asked="name").name
@@ -141,6 +141,12 @@ def _nodded(text: str) -> tuple[ReadClause, ...]:
 def read_clauses(text: str, speaks: str, asked: str = "", found: Values | None = None) -> tuple[ReadClause, ...]:
     """Read the clauses of a text in a language. `asked` is one of `sentences.ASKED`, "" for nothing. `found` are the text's values."""
     return tuple(_read(clause, speaks, asked, found) for clause in clauses.split(text, speaks, asked))
+
+
+def _counts(text: str, number: Mention[int], speaks: str) -> bool:
+    """Return whether a number stands before the thing that it counts: "make it 10 inch", but not "make it 10 then"."""
+    behind = words(text[number.end :])[:1]
+    return any(word not in STOPWORDS and not acts.is_carrier(word, "correct", speaks) for word in behind)
 
 
 def _changes(read: Iterable[ReadClause]) -> bool:
