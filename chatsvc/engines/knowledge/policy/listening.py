@@ -92,7 +92,8 @@ def _taken(c: Context, draft: RequestDraft, taken: RequestDraft, changed: frozen
 
 def _other_way(c: Context, draft: RequestDraft, asked: list[ReadClause]) -> ReplyStep | None:
     """Ask for the other of number and e-mail where the visitor proposes it. For a bare "what?" say again what is meant."""
-    if c.state.asked in ("contact", "phone", "email") and asked:
+    reached = c.said.values.phone or c.said.values.email
+    if c.state.asked in ("contact", "phone", "email") and asked and not reached:
         named = naming.field_named(c, draft)
         if named is not None and named.key in ("phone", "email") and all(one.kind in ("may", "whether") for one in asked):
             return ask(c, draft, named, c.say("noted"))

@@ -61,7 +61,7 @@ def volunteered(c: Context) -> ReplyStep:
 
 def proposed(c: Context) -> ReplyStep:
     """Take down a day that the visitor proposes: "cumartesi 11'e gelirim o zaman". Somebody who wanted no form gets none."""
-    if "cancelled" in c.state.told or "offer.declined" in c.state.told:
+    if not c.said.values.time and not {"cancelled", "offer.declined"}.isdisjoint(c.state.told):
         return c.line("smalltalk.noted")
     return forms.begin(c, "appointment")
 
