@@ -42,7 +42,9 @@ class CapturedRecord(NamedTuple):
 
 
 class Change(NamedTuple):
-    """A wish to cancel a captured appointment or, with `cancels` False, to move it; to its own time where an earlier wish is taken back.
+    """A wish to cancel a captured appointment or, with `cancels` False, to move it.
+
+    A move to its own time takes an earlier wish back.
 
     With `corrects` it corrects what is noted beside the time, of a request without an appointment too.
     """

@@ -187,7 +187,7 @@ def _without(c: Context, draft: RequestDraft, field: Field, lead: str = "") -> R
 
 
 def _insisted(c: Context, draft: RequestDraft, field: Field) -> RequestDraft | None:
-    """Return the draft with the day or the hour that was refused and never named otherwise, where the team may decide on it."""
+    """Return the draft with the day or hour that was refused last, where the team may decide on it."""
     if not draft.refused or (":" in draft.refused) != (field.key == "time"):
         return None
     kept = draft.put(field.key, draft.refused)

@@ -209,7 +209,7 @@ def suspend(c: Context) -> ReplyStep:
 
 
 def asked_instead(c: Context) -> list[ReadClause]:
-    """Return the questions of a message, and what may be one in the words of somebody who stops: "no booking, just the price"."""
+    """Return the questions of a message, also in words that stop a form. Example: "no booking, just the price"."""
     return [one for one in c.said.clauses if one.asks or (one.may_be("ask") > _ASKS_TOO and max(one.kinds.values()) > _SURE_KIND)]
 
 

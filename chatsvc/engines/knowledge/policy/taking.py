@@ -146,7 +146,7 @@ def _is_told(c: Context, field: Field) -> bool:
 
 
 def free_questions(c: Context) -> list[ReadClause]:
-    """Return the questions of a message that are about something else than the values that it gives, or does not know."""
+    """Return the questions of a message that are about something else than its values."""
     asked = (one for one in c.said.questions if one.matter or one.may_be("skip") < UNSURE)
     return [one for one in asked if one.kind not in _OF_VALUE or not c.said.holds_value(one) or (one.matter and one.kind != "free")]
 
