@@ -44,6 +44,8 @@ class CapturedRecord(NamedTuple):
 class Change(NamedTuple):
     """A wish to cancel a captured appointment or, with `cancels` False, to move it.
 
+    A move to its own time takes an earlier wish back.
+
     With `corrects` it corrects what is noted beside the time, of a request without an appointment too.
     """
 
@@ -169,15 +171,24 @@ def change_message(captured: Captured, change: Change, language: str) -> str:
     old = change.appointment
     which = f"{old.date} {old.time:%H:%M}" if old.date and old.time else old.message
     wanted = f"{captured.date} {captured.time:%H:%M}" if captured.date and captured.time else None
+    keeps = wanted is not None and (captured.date, captured.time) == (old.date, old.time)
     if change.corrects:
         told = ", ".join(filter(None, (captured.visitor_name, captured.visitor_phone, captured.visitor_email)))
         head = f"Kayıt düzeltmesi ({old.id}): {told}." if language == "tr" else f"Correction of the record ({old.id}): {told}."
         return f"{head} “{captured.message}”"[:MAX_MESSAGE]
     if language == "tr":
-        what = "iptal" if change.cancels else f"yeni zaman {wanted}" if wanted else "başka bir zaman"
+        what = (
+            "iptal"
+            if change.cancels
+            else f"olduğu gibi kalsın, {which}"
+            if keeps
+            else f"yeni zaman {wanted}"
+            if wanted
+            else "başka bir zaman"
+        )
         head = f"Randevu değişikliği isteği ({which}, {old.id}): {what}."
     else:
-        what = "cancel" if change.cancels else f"move to {wanted}" if wanted else "another time"
+        what = "cancel" if change.cancels else f"keep as it is, {which}" if keeps else f"move to {wanted}" if wanted else "another time"
         head = f"Request to change the appointment ({which}, {old.id}): {what}."
     return f"{head} “{captured.message}”"[:MAX_MESSAGE]
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from chatsvc.language import symbols
-from chatsvc.language.folding import Folded
+from chatsvc.language.folding import Folded, words
 from chatsvc.language.wordlists import LanguageWords
 
 _FILE = LanguageWords("counts.txt")
@@ -35,6 +35,7 @@ _TENS = (10, 20, 30, 40, 50)
 _TEN_BEHIND = re.compile(
     rf" (?:{'|'.join(sorted(symbols.BEHIND_TEN | {word for word, (value, *_) in symbols.NUMBER_OF.items() if value < _TENS[0]}))})"
 )
+_NOUN = 4  # letters of a noun without its suffixes
 _BEFORE = 40  # characters looked at before a number
 _MOST = 40  # numbers looked at
 _MOST_PEOPLE, _MOST_NIGHTS = 9_999, 365
@@ -67,12 +68,15 @@ def find(message: Folded, taken: Iterable[tuple[int, int]], *, asked: str = "", 
     numbers = [one for one in _numbers(text) if not any(start < place[one.end] and place[one.start] < end for start, end in spans)]
     people: Count | None = None
     nights: Count | None = None
+    parts: dict[str, int] = {}  # people by their noun: "2 adults, 1 child", but "1 person more, we are 5 persons"
     others: list[Count] = []
     for one in numbers:
         if others and _LINK.fullmatch(text, others[-1].end, one.start) and _is_counted(text, one, asked):
             one = Count(others[-1].value, others.pop().start, one.end)  # noqa: PLW2901 - the span is one number
         if (match := _PEOPLE.match(text, one.end)) and one.value <= _MOST_PEOPLE:
-            people = Count(one.value + (people.value if people else 0), people.start if people else one.start, match.end())
+            noun = match[0].strip(" -")[:_NOUN]
+            parts[noun] = max(one.value, parts.get(noun, 0))
+            people = Count(sum(parts.values()), people.start if people else one.start, match.end())
         elif (stay := _stay(text, one, asked)) and stay.value <= _MOST_NIGHTS:
             nights = nights or stay
         else:
@@ -87,6 +91,11 @@ def find(message: Folded, taken: Iterable[tuple[int, int]], *, asked: str = "", 
     if asked == "nights" and nights is None and number is not None and number.value <= _MOST_NIGHTS:
         nights, number = number, None
     return Counted(*(one and Count(one.value, *message.span(one.start, one.end)) for one in (people, nights, number)))
+
+
+def names_people(text: str) -> bool:
+    """Return whether a text names people that can be counted: "Kaç kişisiniz?"."""
+    return any(_PEOPLE.fullmatch(word) for word in words(text))
 
 
 def _numbers(text: str) -> list[Count]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import date
 
 from chatsvc.language import days
-from chatsvc.language.selection import TILL
+from chatsvc.language.selection import TILL, ends_stay
 from chatsvc.language.tokens import Case, Expression, Kind, TokenLine, rule
 
 # two numbers of one month inside an expression: 4-6 Aralık, the 4th to the 6th of December, December 4-6
@@ -40,8 +40,9 @@ def last_day(line: TokenLine, found: Sequence[Expression[date]], wanted: int) ->
     if wanted + 1 < len(found):
         other = found[wanted + 1]
         gap = line.symbols(one.end, other.first)
-        if other.value and len(gap) <= _LONGEST and (set(gap) <= _LOOSE or "arrive" in gap) and _is_range(line, one, other, gap):
-            last = _behind(first, other.value, explicit=other.explicit)
+        near = len(gap) <= _LONGEST and (set(gap) <= _LOOSE or "arrive" in gap) and _is_range(line, one, other, gap)
+        if other.value and (near or ("or" not in gap and ends_stay(line, other.first, other.end))):
+            last = behind(first, other.value, explicit=other.explicit)
             return (last, other.first, other.end) if last else None
     figures = any(token.kind in _FIGURES for token in line.tokens[one.first : one.end])
     return number_behind(line, first, one.end) if figures else None  # "Friday - 5" is an hour
@@ -73,7 +74,7 @@ def _of_number(first: date, number: int) -> date | None:
     return days.made(first.year, first.month, number) if number >= first.day else days.next_number(first, number)
 
 
-def _behind(first: date, last: date, *, explicit: bool) -> date | None:
+def behind(first: date, last: date, *, explicit: bool) -> date | None:
     """Return the last day as it is meant seen from the first. A bare weekday or number is the next one behind it."""
     if last > first or last == first:
         return last

@@ -28,6 +28,7 @@ TILL = _WORDS.words("till")
 _ATTRIBUTES, _ARTICLES, _BUT, _NEAR, _LINKS, _NEW, _OR = (
     _WORDS.words(name) for name in ("attributes", "articles", "but", "near", "links", "new", "or")
 )
+_AGES = _WORDS.words("ages")
 _MEANT, _FAR_BEFORE, _MOVED_FROM, _MOVED_TO = (_WORDS.words(name) for name in ("meant", "far_before", "moved_from", "moved_to"))
 _STOPS = frozenset({".", ";", "!", "?"})
 _QUESTION = _WORDS.any_of("question", "(?:{})$")
@@ -73,6 +74,13 @@ def _ends_span(line: TokenLine, one: Candidate) -> bool:
     """Return whether a candidate is only the end of a span: `till Friday`, `cumaya kadar`."""
     before, behind = _before(line, one.start, 0), _behind(line, one.end, -1)
     return bool(before and before[-1].text in TILL) or bool(behind and behind[0].text in TILL)
+
+
+def ends_stay(line: TokenLine, first: int, end: int) -> bool:
+    """Return whether a day, given by its tokens, ends a span or a stay: `leaving on the 14th`, `14'ünde çıkış`."""
+    before = next((token for token in reversed(line.tokens[:first]) if token.text not in _NEAR), None)
+    behind = next((token for token in line.tokens[end:] if token.text not in _NEAR), None)
+    return any(token is not None and (token.text in TILL or token.symbol == "leave") for token in (before, behind))
 
 
 def rejections(line: TokenLine, found: Sequence[Candidate]) -> list[bool]:
@@ -151,7 +159,8 @@ def _refused_behind(tokens: list[Token], *, last: bool) -> bool:
             return True
         if token.text in _NOT_BEHIND or _WILL_NOT.search(token.text):
             return not asked
-        if token.text in _ATTRIBUTES and at and tokens[at - 1].text in _ARTICLES:  # "Saturday for a full head"
+        # "Saturday for a full head", "for a 5 year old"
+        if token.text in _ATTRIBUTES and at and tokens[at - 1].text in _ARTICLES | _AGES:
             continue
         if token.text in _NOT_BEHIND_WEAK:
             left = tokens[at + 1 :]

@@ -17,7 +17,7 @@ from typing import NamedTuple
 FOLDER = Path(__file__).parent.parent / "languages"
 ACTS = (
     *("ask", "book", "change", "cancel", "status", "give", "correct", "affirm", "deny", "skip", "refuse", "why"),
-    *("stop", "complain", "person", "message", "greet", "thank", "part", "insult", "praise", "nonsense", "state", "identity"),
+    *("stop", "complain", "person", "message", "greet", "thank", "part", "insult", "praise", "nonsense", "state", "identity", "keep"),
 )
 KINDS = ("price", "duration", "when", "where", "who", "how_many", "which", "may", "whether", "how", "what", "why", "open", "tongue", "free")
 PURPOSES = ("meeting", "stay", "order", "course", "quote", "visit")

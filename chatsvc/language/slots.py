@@ -183,7 +183,7 @@ def _language(text: str, line: TokenLine, language: str | None, country: str) ->
     return most if count > second else language_of_country(country)
 
 
-_ANSWER = 6  # tokens of a bare answer
+_ANSWER, _DAY_ANSWER = 6, 4  # tokens of a bare answer, and of one that is a day
 _CLOCK_DIGITS = 6  # more are a telephone number
 _COUNTS = LanguageWords("counts.txt")
 _SOON_COUNTS = {phrase: float(count) for count, phrases in _COUNTS.group("soon_count ").items() for phrase in phrases}
@@ -207,7 +207,7 @@ def answered(kind: str, text: str, reading: SlotReading, *, now: datetime, count
     if kind in {"date", "time"} and (soon := next(filter(None, (one.search(folded(text)) for one in _SOON)), None)):
         return _from_now(reading, soon, now)
     if kind == "time":
-        return _with(reading, kind, *_bare("saat", text, now, kind, ()))
+        return _with(reading, kind, *_bare("saat", text, now, kind, [reading.spans["date"]] if "date" in reading.spans else ()))
     if kind == "date":  # "half 11" is no day, but "4-6" may be some
         taken = [span for span in reading.spans.values() if len(re.findall(r"\d+", text[slice(*span)])) == 1]
         return _with(reading, kind, *_bare("ayin", text, now, kind, taken))
@@ -233,10 +233,13 @@ def _bare(symbol: str, text: str, now: datetime, kind: str, taken: Collection[Sp
     line = line_of(message, (), text)
     counted = (token for token in line.tokens if token.kind is Kind.NUMBER or token.symbol in {"on", "yarim"})
     numbers = [token for token in counted if not any(start <= message.place[token.start] < end for start, end in taken)]
-    if not numbers or len(line.tokens) > _ANSWER:
+    if not numbers or len(line.tokens) > (_ANSWER if kind == "time" else _DAY_ANSWER):
         return None, None
     if numbers[0].symbol.endswith("?") and any(token.kind is Kind.UNKNOWN for token in line.tokens[line.tokens.index(numbers[0]) :]):
         return None, None  # "bir de fön olsun", "one more thing"
+    behind = line.tokens[line.tokens.index(numbers[0]) + 1 :]
+    if kind == "time" and numbers[0].text.isalpha() and behind and behind[0].kind is Kind.UNKNOWN and behind[0].symbol == "x":
+        return None, None  # "four cylinders"
     start = message.place[numbers[0].start]
     again = examine(text[:start] + cue + text[start:], now=now, language="en")
     span = again.spans.get(kind)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from chatsvc.domain import contacts as domain_contacts
-from chatsvc.language import contacts, counts, language_detection, names, ranges, slots
+from chatsvc.language import contacts, counts, days, language_detection, names, ranges, selection, slots
 from chatsvc.language.counts import Count
 from chatsvc.language.folding import Folded
 from chatsvc.language.slots import SlotReading
@@ -70,11 +70,14 @@ class Values:
         return tuple((one.start, one.end) for one in found if one is not None)
 
 
-def read(text: str, *, now: dt.datetime, language: str | None = None, country: str = "TR", asked: str = "") -> Values:
+def read(
+    text: str, *, now: dt.datetime, language: str | None = None, country: str = "TR", asked: str = "", since: dt.date | None = None
+) -> Values:
     """Return the values of a message.
 
     `now` is local wall time, `country` (ISO 3166) that of numbers without a prefix. `asked` is what the bot asked for last: one of
-    `sentences.ASKED` or ""; a bare value of that kind is enough then. Of a long message only the two ends are read.
+    `sentences.ASKED` or ""; a bare value of that kind is enough then. `since` is the first day of a stay of which the message may tell
+    the last one. Of a long message only the two ends are read.
     """
     kept, (cut, missing) = ends_of(text)
     plain = slots.analyse(kept, now=now, language=language, country=country)
@@ -86,6 +89,13 @@ def read(text: str, *, now: dt.datetime, language: str | None = None, country: s
     if phone is None and "email" not in found and (other := _in_a_part(kept, now, language, country)):
         phone, found["phone"] = other
     last = _last_day(plain, bare)
+    first = bare.slots.date
+    if last is None and (last := _end_of_stay(plain, first, found.get("date"), since)):
+        first = since
+        del found["date"]
+    elif last is None and since and first and _replaces(plain, since):
+        near = days.nearest_weekday(since, first.weekday())
+        first = near if near and near > now.date() else first
     if last and "time" in found and last[1][0] < found["time"][1] and found["time"][0] < last[1][1]:  # "4-6", "4'ü ile 6'sı arası"
         del found["time"]
     taken = [*plain.taken, *found.values(), *([written] if written else []), *([last[1]] if last else [])]
@@ -102,18 +112,18 @@ def read(text: str, *, now: dt.datetime, language: str | None = None, country: s
 
     until = last and Mention(last[0], *place(last[1]), explicit=True)
     nights = count(counted.nights)
-    if nights is None and last and bare.slots.date and (length := (last[0] - bare.slots.date).days) > 0:
+    if nights is None and last and first and (length := (last[0] - first).days) > 0:
         nights = Mention(length, *place(last[1]))
     taken += [(one.start, one.end) for one in (counted.people, counted.nights) if one]
     name = names.find(kept, taken, [*plain.contacts, *([found["phone"]] if phone else [])], asked)
     if name:
         found["name"] = name.start, name.end
-    ranged = [(min(found["date"][0], last[1][0]), last[1][1])] if last and "date" in found else []
+    ranged = [(min(found.get("date", last[1])[0], last[1][0]), last[1][1])] if last else []
     beside = [*found.values(), *ranged, *([written] if written else [])]
     beside += [(one.start, one.end) for one in (counted.people, counted.nights, counted.number if asked == "number" else None) if one]
     return Values(
         language=plain.slots.language,
-        date=mention(bare.slots.date, "date"),
+        date=mention(first, "date"),
         until=until,
         time=mention(bare.slots.time, "time"),
         part_of_day=_part_of_day(plain, counted.nights),
@@ -198,6 +208,25 @@ def _last_day(plain: SlotReading, bare: SlotReading) -> tuple[dt.date, Span] | N
     if last is None:
         return None
     return last[0], message.span(line.tokens[last[1]].start, line.tokens[last[2] - 1].end)
+
+
+def _end_of_stay(plain: SlotReading, day: dt.date | None, span: Span | None, since: dt.date | None) -> tuple[dt.date, Span] | None:
+    """Return the day named, where a stay that begins on `since` ends on it."""
+    if day is None or span is None or since is None:
+        return None
+    at = [number for number, token in enumerate(plain.line.tokens) if span[0] <= plain.message.place[token.start] < span[1]]
+    if not at or not selection.ends_stay(plain.line, at[0], at[-1] + 1):
+        return None
+    last = ranges.behind(since, day, explicit=plain.wanted is None or plain.days[plain.wanted].explicit)
+    return (last, span) if last and last > since else None
+
+
+def _replaces(plain: SlotReading, day: dt.date) -> bool:
+    """Return whether a weekday is named in place of the one of a day told before: "not Friday, Saturday"."""
+    if plain.wanted is None or plain.days[plain.wanted].explicit:
+        return False
+    others = (one for at, one in enumerate(plain.days) if at != plain.wanted and not one.explicit)
+    return any(one.value is not None and one.value.weekday() == day.weekday() for one in others)
 
 
 def _part_of_day(plain: SlotReading, nights: Count | None) -> str | None:

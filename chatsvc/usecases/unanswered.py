@@ -68,11 +68,10 @@ def _question(said: str, bot: Bot, language: str | None) -> stored.AskedQuestion
     """Return the question to store. None for an answer, a number, a greeting, an insult or a name, which need no entry."""
     from chatsvc.language.folding import words
     from chatsvc.language.language_detection import guess
-    from chatsvc.language.yes_no import is_only_nod
 
     question = without_personal_data(said, bot.country, language)[:MOST_CHARACTERS]
     found = words(question)
-    if is_only_nod(question) or not is_question(question, language or bot.language):
+    if not is_question(question, language or bot.language):
         return None
     return stored.AskedQuestion(" ".join(found), question, primary(language or guess(question) or bot.language))
 

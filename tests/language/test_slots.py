@@ -12,7 +12,6 @@ from chatsvc.language import values
 from chatsvc.language.folding import fold_with_places
 from chatsvc.language.slots import Slots, examine
 from chatsvc.language.tokenizer import MAX_CHARACTERS, MAX_TOKENS, ends_of, line_of
-from chatsvc.language.yes_no import is_cancel, is_no, is_yes
 from tests.language import slots_strangers
 from tests.language.slots_cases import CASES, FRIDAY, WEDNESDAY
 
@@ -59,7 +58,6 @@ def test_no_text_makes_it_fail_and_the_answer_is_always_the_same(text: str, now:
     for kind in values.KINDS:
         asked = values.read(text, now=now, country=country, asked=kind)
         assert asked == values.read(text, now=now, country=country, asked=kind)
-    assert not (is_yes(text) and is_no(text))
 
 
 @given(_NOWS, st.integers(0, 6), st.sampled_from(["{}", "önümüzdeki {}", "{} saat 3'te"]))
@@ -149,28 +147,6 @@ def test_29_february_is_looked_for_in_a_leap_year() -> None:
 def test_a_bare_answer_is_enough_for_a_question(kind: str, text: str, value: object) -> None:
     found = getattr(values.read(text, now=FRIDAY, asked=kind), kind)
     assert (found and found.value) == value
-
-
-@pytest.mark.parametrize(
-    "text", ["evet", "Evet lütfen", "TAMAM", "olur", "yes", "Yes please", "yep", "sounds good", "no problem", "aynen", "tabii ki"]
-)
-def test_yes(text: str) -> None:
-    assert (is_yes(text), is_no(text), is_cancel(text)) == (True, False, False)
-
-
-@pytest.mark.parametrize("text", ["hayır", "HAYIR", "hayir olmaz", "no", "No thanks", "nope", "yok", "that's wrong", "uygun değil"])
-def test_no(text: str) -> None:
-    assert (is_yes(text), is_no(text)) == (False, True)
-
-
-@pytest.mark.parametrize("text", ["iptal", "vazgeçtim", "boşver", "cancel", "never mind", "Forget it please", "gerek kalmadı"])
-def test_cancel(text: str) -> None:
-    assert is_cancel(text)
-
-
-@pytest.mark.parametrize("text", ["Yarın 3'te gelmek istiyorum", "Where are you?", "", "12", "Ayşe"])
-def test_another_message_is_none_of_them(text: str) -> None:
-    assert (is_yes(text), is_no(text), is_cancel(text)) == (False, False, False)
 
 
 def test_the_spans_say_where_it_stands() -> None:
@@ -270,17 +246,3 @@ def test_a_day_gone_by_is_no_day_to_book_and_is_told_of(text: str) -> None:
     assert reading.gone
     assert (reading.slots.date, reading.slots.time) == (None, None)
     assert not examine(f"{text}, yarın gelirim", now=FRIDAY).gone
-
-
-@pytest.mark.parametrize(
-    ("text", "given_up"),
-    [
-        ("stop", True),
-        ("ok please stop", True),
-        ("stop asking", True),
-        ("arabam dünden beri stop ediyor", False),
-        ("it wont stop leaking", False),
-    ],
-)
-def test_a_word_for_stopping_gives_up_only_where_it_stands_alone(text: str, given_up: bool) -> None:
-    assert is_cancel(text) is given_up

@@ -33,7 +33,8 @@ FULL = State(
     matter=(("ask", "how much is the spa"),),
     told={"insult": 2},
     turns=1,
-    name="Ada",
+    heard={"name": "Ada", "until": "2026-12-08"},
+    untimed=("2026-12-01",),
 )
 OFFERED = State(at=START, pending=states.OPTIONS, options=(("price", "Spa"), ("", "Pool")))
 

@@ -19,6 +19,8 @@ DECIDED = {
     "a language that nobody here speaks": ((), "Guten Tag, haben Sie am Samstag einen Tisch für vier Personen?"),
     "the form is given up": (ASKED, "forget it"),
     "the form is canceled": (SUMMED_UP, "please cancel my booking"),
+    "a question instead of the form": (ASKED, "no booking, just tell me if you take cards"),
+    "a no to the form": (ASKED, "no thanks"),
     "a yes to the summary": (SUMMED_UP, "yes that's right"),
     "goodbye before the end": (ASKED, "bye"),
     "values, and questions beside them": (ASKED, "saturday at 8pm, do you take cards?"),
@@ -33,6 +35,7 @@ DECIDED = {
     "a form that was given up": ((*ASKED, "forget it"), "ok let's do it then"),
     "an offer to take a note": (("I have a complaint, the soup was cold",), "Tom Hill 07700 900123"),
     "another day for the opening hours": (("are you open on saturday?",), "and monday?"),
+    "a change taken back": ((*BOOKED, "please cancel my booking"), "no wait, keep it"),
     "an appointment to cancel": (BOOKED, "please cancel my booking"),
     "a change that was asked about": ((*BOOKED, "can I cancel my table?"), "yes"),
     "corrected contact data": (BOOKED, "my number was wrong, it's 07700 900777"),
@@ -42,6 +45,7 @@ DECIDED = {
     "a person": ((), "can I talk to a real person"),
     "a message for the team": ((), "please tell the chef that we are late"),
     "a complaint": ((), "I have a complaint, the soup was cold"),
+    "no wish to book": ((), "i don't want to book yet"),
     "a wish to book": ((), "I'd like to book a table"),
     "a day that suits": ((), "saturday 8pm then"),
     "whether there is a free hour or room": ((), "do you have a table free on saturday?"),
@@ -74,7 +78,11 @@ SELDOM = frozenset(
 def _context(before: tuple[str, ...], message: str) -> Context:
     guest = Guest()
     for line in before:
-        (guest.capture if line in ("yep", "yes") and guest.dialogue and '"confirm"' in guest.dialogue else guest.say)(line)
+        (
+            guest.capture
+            if line in ("yep", "yes", "please cancel my booking") and guest.dialogue and '"confirm"' in guest.dialogue
+            else guest.say
+        )(line)
     return context_of(guest.turn(message))
 
 

@@ -39,6 +39,22 @@ class Day(Field):
         return place.say.date(date.fromisoformat(value))
 
 
+@dataclass(frozen=True, slots=True)
+class LastDay(Day):
+    """The last day of a stay, which is noted where it is told and never asked for."""
+
+    key: str = "until"
+
+    def read(self, said: Understanding) -> str | None:
+        """Return the day as an ISO date."""
+        return said.values.until.value.isoformat() if said.values.until else None
+
+    def refused(self, draft: RequestDraft, place: Place) -> str:
+        """Return nothing: it lies behind the first day."""
+        del draft, place
+        return ""
+
+
 def day_of(draft: RequestDraft) -> date | None:
     """Return the day of a draft."""
     value = draft.get("date")

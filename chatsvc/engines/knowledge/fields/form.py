@@ -9,8 +9,8 @@ from chatsvc.engines.knowledge.fields.base import Field
 from chatsvc.engines.knowledge.fields.choice import Choice
 from chatsvc.engines.knowledge.fields.clock import Clock
 from chatsvc.engines.knowledge.fields.contact import ContactField, EmailField, PhoneField
-from chatsvc.engines.knowledge.fields.count import NIGHTS, NightsField, NumberField
-from chatsvc.engines.knowledge.fields.day import Day
+from chatsvc.engines.knowledge.fields.count import NIGHTS, NightsField, NumberField, PeopleField
+from chatsvc.engines.knowledge.fields.day import Day, LastDay
 from chatsvc.engines.knowledge.fields.matter import Matter
 from chatsvc.engines.knowledge.fields.name import NameField
 from chatsvc.engines.knowledge.fields.owned import PREFIX, OwnDate, Owned, Text
@@ -50,7 +50,8 @@ def form_of(draft: RequestDraft, own: Form) -> RequestForm:
     else:
         when = [Matter()]
     asked = (*when, *owned, NameField(), ContactField())
-    every = (Day(), Clock(), NightsField(), *asked, PhoneField(), EmailField())
+    people = () if any(isinstance(one, NumberField) and one.counts_people for one in owned) else (PeopleField(),)
+    every = (Day(), Clock(), LastDay(), NightsField(), *people, *asked, PhoneField(), EmailField())
     return RequestForm(asked, {one.key: one for one in every})
 
 

@@ -177,7 +177,7 @@ def beside(c: Context, asked: Sequence[ReadClause]) -> Beside:
         if computed := _computed(c, one):
             told.append((computed, None))
             continue
-        found = find(c, one.text, _kind(one))
+        found = _found(c, one.text, _kind(one))
         if found.decision in ("answer", "hedge"):
             told.append((found.text, found))
         elif len(found.options) == 1 and c.turn.bot.ask_back is not False:  # no question back beside another one

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import date, datetime
 from functools import cached_property
 from itertools import takewhile
 
@@ -20,6 +20,7 @@ from chatsvc.engines.knowledge.policy.state import RequestDraft, State
 from chatsvc.engines.knowledge.say import Say
 from chatsvc.engines.knowledge.understand import AskedFor, Understanding, understand
 from chatsvc.language import catalogue
+from chatsvc.language.contacts import in_figures
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,11 @@ class Context:
     def spoken(self) -> list[str]:
         """The visitor's messages, the new one last."""
         return [past.content for past in self.turn.history if past.role == "user"] + [self.turn.message]
+
+    @cached_property
+    def in_figures(self) -> list[str]:
+        """The visitor's messages with telephone numbers in words written in figures."""
+        return in_figures(self.spoken, self.turn.bot.country)
 
     @cached_property
     def unanswered(self) -> list[str]:
@@ -115,7 +121,8 @@ def context_of(turn: Turn) -> Context:
     """Understand a turn's message in the light of the state that the last reply left."""
     state = _known_field(states.load(turn.dialogue, turn.now_ms), turn)
     now = times.local(turn.now_ms, turn.bot.timezone)
-    said = understand(turn, _asked(state, turn), now, state.language)
+    told = state.draft.get("date") if state.draft else state.heard.get("date")
+    said = understand(turn, _asked(state, turn), now, state.language, date.fromisoformat(told) if told else None)
     before = state.language if state.has_open_form else said.language
     wanted = (primary(turn.language or ""), before, state.language, catalogue.FALLBACK)
     return Context(turn, state, said, say.of(turn.bot, next(one for one in wanted if one in catalogue.languages())))

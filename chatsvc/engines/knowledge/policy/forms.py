@@ -12,7 +12,7 @@ from chatsvc.domain import contacts
 from chatsvc.domain.captures import Captured, checked
 from chatsvc.engines.knowledge import hours
 from chatsvc.engines.knowledge.fields.base import Field
-from chatsvc.engines.knowledge.fields.count import NIGHTS
+from chatsvc.engines.knowledge.fields.count import NIGHTS, PEOPLE
 from chatsvc.engines.knowledge.fields.owned import Owned
 from chatsvc.engines.knowledge.policy import answers
 from chatsvc.engines.knowledge.policy import state as states
@@ -21,19 +21,19 @@ from chatsvc.engines.knowledge.policy.context import Context, ReplyStep
 from chatsvc.engines.knowledge.policy.state import RequestDraft, Subject
 from chatsvc.engines.knowledge.policy.taking import (
     WHEN,
-    day_spoken_of,
     free_questions,
+    heard,
     known_visitor,
     reason_against_day,
     take,
     with_matter,
 )
 from chatsvc.engines.knowledge.understand import ReadClause, read_clauses
-from chatsvc.language.contacts import in_figures
 
 _SKIPS, _NAME_SKIPS = 3, 2  # answers to a question, and to that for the name or the matter, that hold no value, after which it is left
 _WISHES = frozenset({"person", "message", "book", "complain"})
 _MOST_ASIDES = 2  # questions in a row after which the open question is not repeated
+_MOST_UNTIMED = 5
 _SHOWN = 160  # characters of the visitor's message in the summary
 _NOON = time(12)
 _MAY = 0.9  # probability of a question whether something is possible
@@ -42,13 +42,13 @@ _KINDS = {"quote": "quote", "order": "other", "course": "other"}  # of a request
 
 def begin(c: Context, kind: str, opening: str = "", *, before: RequestDraft | None = None, purpose: str = "") -> ReplyStep:
     """Open a form. Take all values of the message, answer its questions, ask for the first thing missing."""
-    if kind == "appointment" and c.said.values.until:
-        purpose = "stay"
     draft = replace(before, kind=kind, purpose=purpose or before.purpose, missed={}) if before else RequestDraft(kind, purpose)
-    draft = with_matter(c, known_visitor(c, draft))
-    draft, _ = take(c, draft)
-    draft = day_spoken_of(c, draft)
-    beside = answers.beside(c, [*free_questions(c, draft), *_known_wishes(c)])
+    before_it = {key: one for key, one in heard(c).items() if draft.is_appointment or key not in WHEN}
+    draft = replace(draft, values={**before_it, **draft.values})
+    draft, _ = take(c, with_matter(c, known_visitor(c, draft)))
+    if draft.is_appointment and draft.get(NIGHTS):
+        draft = replace(draft, purpose="stay")
+    beside = answers.beside(c, [*free_questions(c), *_known_wishes(c)])
     step = proceed(c, draft, "\n\n".join([*beside.said, c.say(opening or f"open.{kind}")]))
     about = c.turn.message if any(clause.matter for clause in c.said.clauses) else ""
     return with_answers(replace(step, state=step.state.about(Subject(about))), beside)
@@ -67,9 +67,9 @@ def book(c: Context) -> ReplyStep:
 
 
 def wanted(c: Context) -> tuple[str, str]:
-    """Return kind and purpose of the request that a wish is for."""
-    if c.said.values.until or c.said.values.nights:
-        return "appointment", "stay"
+    """Return kind and purpose of the request that a wish is for. A stay is an appointment whatever else it may be."""
+    if c.said.values.nights:
+        return "appointment", ""
     purpose = next((one.purpose for one in c.said.clauses if one.purpose), "")
     return _KINDS.get(purpose, "appointment"), purpose
 
@@ -79,7 +79,7 @@ def availability(c: Context) -> ReplyStep | None:
     if not c.turn.may_capture:
         return None
     kind, purpose = wanted(c)
-    timed = kind == "appointment" and c.say.profile.form(kind).appointment == "time"
+    timed = kind == "appointment" and not c.said.values.nights and c.say.profile.form(kind).appointment == "time"
     key = "any.free" if not timed else "any.time" if c.said.values.date else "any.date"
     return begin(c, kind, key, purpose=purpose)
 
@@ -100,9 +100,7 @@ def proceed(c: Context, draft: RequestDraft, lead: str = "") -> ReplyStep:
     if asked.key == "date" and not problems and (reason := reason_against_day(c)):
         problems.append(reason)
     if c.state.asked == asked.key and not problems:  # it was asked for, and something else was told
-        draft = draft.miss(asked.key)
-        if is_spent(draft, asked):
-            return without(c, draft, asked, lead)
+        return ask_again(c, draft, asked, lead)
     if asked.key == "contact" and c.state.asked != "contact":
         problems.append(c.say("privacy"))
     return ask(c, draft, asked, " ".join(filter(None, (lead, *problems))))
@@ -157,27 +155,43 @@ def repeat(c: Context, draft: RequestDraft, lead: str, *, aside: bool = False) -
         return ask(c, draft, field, lead, apart=True, turns=turns)
     if field.key in draft.skipped:
         return proceed(c, draft, lead)
+    return ask_again(c, draft, field, lead)
+
+
+def ask_again(c: Context, draft: RequestDraft, field: Field, lead: str = "", hint: str = "") -> ReplyStep:
+    """Ask for a field once more, the second time in other words and with the way out. Then go on without it.
+
+    `lead` answers the message, `hint` helps to answer the question.
+    """
     draft = draft.miss(field.key)
-    if is_spent(draft, field):
-        return without(c, draft, field, lead)
-    return ask(c, draft, field, f"{lead} {c.say('way.without')}" if draft.missed[field.key] > 1 else lead)
+    missed = draft.missed[field.key]
+    if missed >= (_NAME_SKIPS if field.key in ("name", "message") else _SKIPS):
+        return _without(c, draft, field, lead)
+    if missed == 1:
+        return ask(c, draft, field, lead or hint or field.hint(c.place))
+    return ask(c, draft, field, f"{lead or hint or c.say.first(f'way.{field.key}', 'hint.field')} {c.say('way.without')}")
 
 
-def is_spent(draft: RequestDraft, field: Field) -> bool:
-    """Return whether a field has been asked for often enough."""
-    return draft.missed.get(field.key, 0) >= (_NAME_SKIPS if field.key in ("name", "message") else _SKIPS)
-
-
-def without(c: Context, draft: RequestDraft, field: Field, lead: str = "") -> ReplyStep:
+def _without(c: Context, draft: RequestDraft, field: Field, lead: str = "") -> ReplyStep:
     """Go on without a value. An appointment without its day or hour becomes a call back; the last wish stands for a matter."""
     said = c.say.first(f"no.{field.key}", "noted")
-    if field.key in ("date", "time"):
-        draft, said = replace(draft, kind="contact"), c.say("without.when")
+    if field.key in ("date", "time") and (insisted := _insisted(c, draft, field)):
+        draft, said = insisted, ""
+    elif field.key in ("date", "time"):
+        draft, said = replace(draft, kind="contact"), c.say("without.time" if draft.get("date") else "without.when")
     elif field.key == "message":
         draft, said = draft.quote(_last_wish(c)), ""
     else:
         draft = draft.skip("contact" if field.key in ("phone", "email") else field.key)
     return proceed(c, draft, said if lead == c.say("noted") else " ".join(filter(None, (lead, said))))
+
+
+def _insisted(c: Context, draft: RequestDraft, field: Field) -> RequestDraft | None:
+    """Return the draft with the day or hour that was refused last, where the team may decide on it."""
+    if not draft.refused or (":" in draft.refused) != (field.key == "time"):
+        return None
+    kept = draft.put(field.key, draft.refused)
+    return None if field.refused(kept.insisting(field.key), c.place) else kept
 
 
 def with_answers(step: ReplyStep, beside: Beside) -> ReplyStep:
@@ -193,9 +207,8 @@ def summed_up(c: Context, draft: RequestDraft, lead: str = "") -> ReplyStep:
     form = c.form(draft)
     lines = []
     for key in (
-        "date",
-        "time",
-        NIGHTS,
+        *WHEN,
+        PEOPLE,
         "message",
         *(one.key for one in form.in_order if one.key.startswith("x.")),
         "name",
@@ -203,7 +216,7 @@ def summed_up(c: Context, draft: RequestDraft, lead: str = "") -> ReplyStep:
         "email",
     ):
         value = about(c, draft) if key == "message" else draft.get(key)
-        if value and not (key in WHEN and not draft.is_appointment):
+        if value:
             one = form.by_key.get(key)
             label, shown = (one.label(c.place), one.say(value, c.place)) if one else (c.say(f"field.{key}"), value)
             lines.append(f"- {label}: {shown}")
@@ -226,7 +239,7 @@ def quoted(c: Context, draft: RequestDraft) -> list[str]:
 def _typed(c: Context, draft: RequestDraft) -> RequestDraft:
     """Keep only what stands in the visitor's messages that are still known."""
     country = c.turn.bot.country
-    spoken = in_figures(c.spoken, country)
+    spoken = c.in_figures
     found = {
         "name": contacts.own_name(draft.get("name") or "", spoken),
         "email": contacts.own_email(draft.get("email") or "", spoken),
@@ -248,8 +261,7 @@ def finish(c: Context, draft: RequestDraft) -> ReplyStep:
     at = draft.get("time") if day else None
     hour = time.fromisoformat(at) if at else time(*divmod(spans[0][0], 60)) if spans else _NOON
     details = [(one.own.name, value) for one in form.in_order if isinstance(one, Owned) and (value := draft.get(one.key))]
-    if nights := draft.get(NIGHTS):
-        details.insert(0, (NIGHTS, nights))
+    counted = [(key, value) for key in (*(() if day else ("date", "time")), NIGHTS, PEOPLE) if (value := draft.get(key))]
     caught = Captured(
         request_type=draft.kind,
         message="\n".join(quoted(c, draft)),
@@ -258,10 +270,12 @@ def finish(c: Context, draft: RequestDraft) -> ReplyStep:
         visitor_phone=draft.get("phone"),
         date=day,
         time=hour if day else None,
-        details=tuple(details),
-        offered=tuple(choice for one in form.in_order for choice in one.choices()),
+        details=(*counted, *details),
+        offered=(*(choice for one in form.in_order for choice in one.choices()), *(value for _, value in counted)),
     )
-    caught = checked(caught, in_figures(c.spoken, c.turn.bot.country), c.now, c.turn.bot.country)
+    caught = checked(caught, c.in_figures, c.now, c.turn.bot.country)
     said = c.say("done.appointment" if draft.is_appointment else "done")
-    named = Subject(about(c, draft), states.REQUEST)
-    return c.step(said, replace(c.state.settled(), matter=()).about(named), captured=caught)
+    state = replace(c.state.settled(), matter=(), heard={})
+    if day and at is None:
+        state = replace(state, untimed=(*state.untimed, day.isoformat())[-_MOST_UNTIMED:])
+    return c.step(said, state.about(Subject(about(c, draft), states.REQUEST)), captured=caught)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from chatsvc.engines.knowledge import hours
@@ -13,7 +14,7 @@ from chatsvc.engines.knowledge.policy.forms import ask, begin, finish, proceed, 
 from chatsvc.engines.knowledge.policy.misses import missed_answer
 from chatsvc.engines.knowledge.policy.state import RequestDraft
 from chatsvc.engines.knowledge.policy.taking import WHEN, asks_beside, free_questions, names_when, reason_against_day, take, with_rest
-from chatsvc.engines.knowledge.understand import ReadClause
+from chatsvc.engines.knowledge.understand import AskedFor, ReadClause, understand
 
 _REACHED = ("phone", "email")
 _DOUBT = 0.22  # probability that a yes is a question or an objection, from which on nothing is captured
@@ -21,6 +22,8 @@ _YES, _SURE_YES = 0.6, 0.8  # least probability of a yes to the summary, alone a
 _ANSWERED = 2  # clauses of a yes with a question
 _PERSON = 0.8  # probability of a wish for a person, from which an appointment with its day is given up
 _ANY = {"date": "any.date"}  # the sentence about free days and hours, by the field that was asked for
+_ASKS_TOO = 0.05  # probability of a question in the words of somebody who stops: "no booking, just the price"
+_SURE_KIND = 0.9  # probability of the kind of such a question
 _BARE = 2  # words of a question that is no more than "what?"
 _TOLD = 2  # words of a matter that is told where something else was asked for
 _NOTED = {"greet": "hello", "thank": "kind", "praise": "kind", "affirm": "noted"}
@@ -54,10 +57,10 @@ def listen(c: Context) -> ReplyStep | None:
     draft = c.state.draft
     if draft is None:
         return None
-    if draft.kind in ("contact", "other") and c.said.values.date and c.said.values.time and not asks_beside(c):
+    if draft.kind in ("contact", "other") and (c.said.values.date or draft.get("date")) and c.said.values.time and not asks_beside(c):
         draft = replace(draft, kind="appointment")
     taken, changed = take(c, draft)
-    asked = free_questions(c, taken)
+    asked = free_questions(c)
     if other := _other_way(c, draft, asked):
         return other
     if c.said.values.rejected_date and not changed and draft.get("date"):
@@ -68,10 +71,10 @@ def listen(c: Context) -> ReplyStep | None:
         return repeat(c, draft.quote(c.turn.message) if len(c.turn.message.split()) > _BARE else draft, c.say("noted"))
     if c.state.asked in WHEN and c.said.values.flexible:
         return missed_answer(c, draft, c.form(draft).by_key[c.state.asked], c.say.first(f"any.{c.state.asked}", "hint.field"))
+    if c.state.asked == "date" and reason_against_day(c) and not asks_beside(c):
+        return proceed(c, draft)
     if asked:
         return _answer_and_go_on(c, draft, asked)
-    if c.state.asked == "date" and reason_against_day(c):
-        return proceed(c, draft)
     return repeat(c, draft, c.say("noted")) if _says_again(c, draft) else None
 
 
@@ -89,7 +92,8 @@ def _taken(c: Context, draft: RequestDraft, taken: RequestDraft, changed: frozen
 
 def _other_way(c: Context, draft: RequestDraft, asked: list[ReadClause]) -> ReplyStep | None:
     """Ask for the other of number and e-mail where the visitor proposes it. For a bare "what?" say again what is meant."""
-    if c.state.asked in ("contact", "phone", "email") and asked:
+    reached = c.said.values.phone or c.said.values.email
+    if c.state.asked in ("contact", "phone", "email") and asked and not reached:
         named = naming.field_named(c, draft)
         if named is not None and named.key in ("phone", "email") and all(one.kind in ("may", "whether") for one in asked):
             return ask(c, draft, named, c.say("noted"))
@@ -123,8 +127,12 @@ def change(c: Context) -> ReplyStep | None:
         return None
     named = naming.field_named(c, draft)
     if named is not None:
-        return ask(c, draft.without(named.key), named)
-    if any(one.matter >= _TOLD and not one.asks for one in c.said.clauses):
+        told = c.said.text[c.said.values.number.start :] if c.said.values.number else c.said.text
+        asked = AskedFor(named.key, named.asks_as, named.asks_as)
+        taken, changed = take(replace(c, said=understand(replace(c.turn, message=told), asked, c.now, c.state.language)), draft)
+        return proceed(c, taken, c.say("noted")) if named.key in changed else ask(c, draft.without(named.key), named)
+    counts = c.said.values.number is not None
+    if any((one.matter >= _TOLD or (one.matter and counts)) and not one.asks for one in c.said.clauses):
         return summed_up(c, draft.quote(c.turn.message), c.say("noted")) if not c.state.asked else None
     if c.state.pending == states.CHANGE and c.said.says("affirm", "skip", "deny"):
         return summed_up(c, draft)
@@ -177,6 +185,8 @@ def aside(c: Context) -> ReplyStep | None:
         return None
     if c.said.says("complain"):
         return repeat(c, draft.quote(c.turn.message), c.say("sorry"))
+    if c.said.says("keep"):
+        return repeat(c, draft, c.say("noted"))
     if c.said.says("identity"):
         return repeat(c, draft, c.say("smalltalk.identity", name=c.turn.bot.name))
     tells = [one for one in c.said.clauses if one.matter >= _TOLD]
@@ -190,8 +200,27 @@ def aside(c: Context) -> ReplyStep | None:
 
 def drop(c: Context) -> ReplyStep:
     """Drop the form that the visitor gives up. It can be taken up again."""
-    said = f"{c.say('cancelled')} {c.say('kept')}" if c.turn.captured else c.say("cancelled")
-    return c.step(said, replace(c.state.settled(), draft=c.state.draft, pending=states.DROPPED, matter=()))
+    return _left(c, asked_instead(c))
+
+
+def suspend(c: Context) -> ReplyStep:
+    """Answer the question of a visitor who wants no form."""
+    return _left(c, asked_instead(c))
+
+
+def asked_instead(c: Context) -> list[ReadClause]:
+    """Return the questions of a message, also in words that stop a form. Example: "no booking, just the price"."""
+    return [one for one in c.said.clauses if one.asks or (one.may_be("ask") > _ASKS_TOO and max(one.kinds.values()) > _SURE_KIND)]
+
+
+def _left(c: Context, asked: Sequence[ReadClause]) -> ReplyStep:
+    beside = answers.beside(c, [replace(one, kind=max(one.kinds, key=lambda kind: one.kinds[kind])) for one in asked])
+    said = beside.said or (
+        (c.say("unknown"),) if c.said.questions else (f"{c.say('cancelled')} {c.say('kept')}" if c.turn.captured else c.say("cancelled"),)
+    )
+    step = c.line("cancelled")
+    state = replace(step.state.settled(), draft=c.state.draft, pending=states.DROPPED, matter=(), heard={})
+    return with_answers(c.step("\n\n".join(said), state), beside)
 
 
 def leave(c: Context) -> ReplyStep:

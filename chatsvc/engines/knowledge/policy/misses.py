@@ -10,9 +10,9 @@ from chatsvc.engines.knowledge.fields.form import is_of_person
 from chatsvc.engines.knowledge.policy import naming
 from chatsvc.engines.knowledge.policy import state as states
 from chatsvc.engines.knowledge.policy.context import Context, ReplyStep
-from chatsvc.engines.knowledge.policy.forms import ask, is_spent, proceed, repeat, without
+from chatsvc.engines.knowledge.policy.forms import ask, ask_again, proceed, repeat
 from chatsvc.engines.knowledge.policy.state import RequestDraft
-from chatsvc.engines.knowledge.policy.taking import WHEN
+from chatsvc.engines.knowledge.policy.taking import UNSURE, WHEN
 from chatsvc.language.folding import words
 
 _GIVES_UP = 4  # misunderstood answers to the confirmation after which the form is left
@@ -23,7 +23,7 @@ _TOLD, _ADDED = 3, 2  # words of a message that may tell something for the team,
 def refused(c: Context) -> ReplyStep | None:
     """Handle what the visitor will not or cannot tell: one of phone and e-mail is enough, the rest can be done without."""
     draft = c.state.draft
-    if draft is None or not c.state.asked or not c.said.says("refuse", "skip", "deny"):
+    if draft is None or not c.state.asked or not (c.said.says("refuse", "skip", "deny") or c.said.may_be("skip") > UNSURE):
         return None
     field = c.form(draft).by_key[c.state.asked]
     named = naming.field_named(c, draft)
@@ -36,6 +36,8 @@ def refused(c: Context) -> ReplyStep | None:
         if field.key == "contact":
             return ask(c, draft, c.form(draft).by_key[other], c.say(f"no.{key}"))
         field = c.form(draft).by_key["contact"]
+    if field.key in WHEN and sum(one.matter for one in c.said.clauses) >= _ADDED and not c.said.says("skip", "refuse"):
+        return repeat(c, draft.quote(c.turn.message), c.say("noted"))  # "no, the small one"
     if field.key in WHEN:
         key = "any." + field.key if c.said.says("skip") or c.said.values.flexible else "hint." + field.key
         return missed_answer(c, draft, field, c.say.first(key, "hint.field"))
@@ -56,8 +58,8 @@ def misunderstood(c: Context) -> ReplyStep | None:
         return None
     if c.said.content and not c.said.says("nonsense", "insult"):
         confirms, count = c.state.pending == states.CONFIRM, len(words(c.turn.message))
-        draft = draft.quote(c.turn.message) if count >= (_ADDED if confirms else _TOLD) else draft
-        remarks = c.state.asked in WHEN and not any(map(str.isdigit, c.turn.message))
+        draft = draft.quote(c.turn.message) if count >= (_ADDED if confirms else 1 if c.state.asked in WHEN else _TOLD) else draft
+        remarks = c.state.asked in WHEN and count >= _TOLD and not any(map(str.isdigit, c.turn.message))
         if (remarks or confirms) and draft != c.state.draft:
             return repeat(c, draft, c.say("noted"))
     if c.state.asked:
@@ -73,18 +75,13 @@ def misunderstood(c: Context) -> ReplyStep | None:
 
 
 def missed_answer(c: Context, draft: RequestDraft, field: Field, hint: str) -> ReplyStep:
+    """Ask again for what was not told. A number that cannot be right and few words instead of a name count the second time."""
     written = c.said.values.phone_as_written
     if field.key in ("contact", "phone") and written:
         return _number_as_written(c, draft, field, written)
-    draft = draft.miss(field.key)
-    missed = draft.missed[field.key]
-    if field.key == "name" and missed > 1 and (name := _possible_name(c)):
+    if field.key == "name" and draft.missed.get("name") and (name := _possible_name(c)):
         return proceed(c, draft.put("name", name), c.say("noted"))
-    if is_spent(draft, field):
-        return without(c, draft, field)
-    if missed == 1:
-        return ask(c, draft, field, hint or field.hint(c.place))
-    return ask(c, draft, field, " ".join(filter(None, (hint or c.say.first(f"way.{field.key}", "hint.field"), c.say("way.without")))))
+    return ask_again(c, draft, field, hint=hint)
 
 
 def _possible_name(c: Context) -> str | None:

@@ -8,7 +8,7 @@ from chatsvc.engines.knowledge.policy import state as states
 from chatsvc.engines.knowledge.policy.context import Context, ReplyStep
 from chatsvc.engines.knowledge.policy.forms import about, begin, proceed, wanted
 from chatsvc.engines.knowledge.policy.state import RequestDraft
-from chatsvc.engines.knowledge.policy.taking import WHEN, take, with_matter
+from chatsvc.engines.knowledge.policy.taking import WHEN, asks_beside, take, with_matter
 
 _YES_NO = ("offer", "offer.appointment", "offer.situation", "offer.again")  # offers that are answered by yes or no
 _BARE = 2  # words of a message that names no wish of its own
@@ -31,9 +31,11 @@ def answer_to_offer(c: Context) -> ReplyStep | None:
     if draft is None:
         return None
     if c.said.says("deny", "stop", "refuse") and not c.said.says("ask", "book"):
-        return c.step(c.say("offer.declined"), c.state.settled())
+        return replace(c, state=c.state.settled()).line("offer.declined")
     taken, changed = take(c, draft)
-    tells = changed & {"name", "phone", "email"} or (draft.is_appointment and (changed & set(WHEN) or c.said.values.part_of_day))
+    tells = changed & {"name", "phone", "email"} or (
+        draft.is_appointment and not asks_beside(c) and (changed & set(WHEN) or c.said.values.part_of_day)
+    )
     if not (c.said.says("affirm", "person", "message", "book") or tells) or c.said.says("thank", "part"):
         return None
     if c.state.pending == states.RESUME:
@@ -52,7 +54,7 @@ def taken_up_again(c: Context) -> ReplyStep | None:
     if c.said.says("book") and (other or wanted(c)[0] != draft.kind):
         return None
     taken, changed = take(c, draft)
-    goes_on = c.said.says("book", "change", "correct") or (
+    goes_on = c.said.says("book", "change", "correct", "keep") or (
         c.said.says("affirm") and not c.said.says("ask") and " " in c.turn.message.strip()
     )
     if not (goes_on or (changed & {"date", "time"} and not c.said.says("ask"))):

@@ -32,7 +32,7 @@ def unknown_record(c: Context) -> ReplyStep | None:
     """Say that there is no record here, after what the knowledge has to say, and offer a note."""
     found = answers.find(c, c.turn.message, c.said.questions[0].kind if c.said.questions else "")
     known = found.text if found.decision == "answer" else ""
-    if known and not c.said.may_be("status", "cancel", "change") >= records.OUTRIGHT:
+    if known and not c.said.may_be("status", "cancel", "change", "keep") >= records.OUTRIGHT:
         return None
     if not c.turn.may_capture:
         return c.step(known) if known else None
@@ -56,11 +56,13 @@ def complaint(c: Context) -> ReplyStep:
 
 def volunteered(c: Context) -> ReplyStep:
     """Take name and contact data that are given though no form is open; with a day, for an appointment."""
-    return _noted(c, "appointment" if c.said.values.date else "contact", "open.volunteered")
+    return _noted(c, "appointment" if c.said.values.date or "until" in c.state.heard else "contact", "open.volunteered")
 
 
 def proposed(c: Context) -> ReplyStep:
-    """Take down a day that the visitor proposes: "cumartesi 11'e gelirim o zaman"."""
+    """Take down a day that the visitor proposes: "cumartesi 11'e gelirim o zaman". Somebody who wanted no form gets none."""
+    if not c.said.values.time and not {"cancelled", "offer.declined"}.isdisjoint(c.state.told):
+        return c.line("smalltalk.noted")
     return forms.begin(c, "appointment")
 
 
@@ -80,6 +82,8 @@ def agreed(c: Context) -> ReplyStep:
 
 def situation(c: Context) -> ReplyStep:
     """Offer a note where the visitor tells of something for which there is no answer."""
+    if c.state.pending == states.OFFER_CONTACT and c.state.draft is not None and c.state.draft.kind == "support":
+        return complaint(c)
     open_offer = c.state.draft if c.state.pending in (states.OFFER, states.OFFER_CONTACT) else None
     return offers.offer(c, open_offer.kind if open_offer else "contact", "", "offer.situation")
 

@@ -11,13 +11,14 @@ from datetime import date, time
 from chatsvc.domain.captures import Captured, CapturedRecord, Change, wanted_change
 from chatsvc.engines.knowledge.fields import clock
 from chatsvc.engines.knowledge.fields.choice import chosen
+from chatsvc.engines.knowledge.policy import answers
 from chatsvc.engines.knowledge.policy import state as states
 from chatsvc.engines.knowledge.policy.context import Context, ReplyStep
 from chatsvc.engines.knowledge.policy.state import RequestDraft, Subject
 from chatsvc.language.contacts import in_local_form
 
 _OPEN = ("pending", "confirmed", "new", "in_progress")
-OUTRIGHT = 0.92  # probability of a cancellation that is noted without asking
+OUTRIGHT = 0.88  # probability of a cancellation that is noted without asking
 _FRESH_MS = 2 * 3_600_000  # so long after a capture a new time alone moves it
 
 
@@ -69,7 +70,7 @@ def _told(c: Context, booked: CapturedRecord) -> str:
 def _wished(c: Context, booked: CapturedRecord) -> tuple[date | None, time | None] | None:
     """Return day and time of the last change that was asked for. None and None for a cancellation, None for no change."""
     wishes = [change[1:] for record in c.turn.captured if (change := wanted_change(record)) and change[0] == booked.id]
-    return wishes[-1] if wishes else None
+    return wishes[-1] if wishes and wishes[-1] != (booked.date, booked.time) else None
 
 
 def _last_wish(c: Context, booked: CapturedRecord) -> tuple[str, str] | None:
@@ -98,6 +99,28 @@ def cancel(c: Context) -> ReplyStep | None:
         state = replace(c.state.settled(), pending=states.CANCEL, record=booked.id).about(Subject(c.turn.message))
         return c.step(c.say("change.cancel?", appointment=_moment(c, booked)), state, choices=c.say.yes_no)
     return _captured(c, booked, cancels=True)
+
+
+def keep(c: Context) -> ReplyStep | None:
+    """Capture that a change or a cancellation is taken back, and answer the questions beside it."""
+    beside = answers.beside(c, [one for one in c.said.clauses if one.matter > 1])
+    known = appointments(c)
+    changed = [one for one in known if _wished(c, one)]
+    if known and known[-1].status not in _OPEN:
+        return status(c)
+    if changed:
+        step = _captured(c, changed[-1], day=changed[-1].date, at=changed[-1].time)
+    elif not known and is_fresh(c) and c.turn.may_capture:
+        step = _added(c, c.turn.captured[-1])
+    else:
+        step = c.step(c.say("change.dropped"), c.state.settled())
+    return step.after(*beside.said)
+
+
+def _added(c: Context, last: CapturedRecord) -> ReplyStep:
+    """Capture the message as an addition to a record."""
+    caught = Captured(last.request_type, c.turn.message.strip(), change=Change(last, cancels=False, corrects=True))
+    return c.step(c.say("change.done.detail"), c.state.settled(), captured=caught)
 
 
 def _withdrawn(c: Context) -> ReplyStep | None:
@@ -163,8 +186,8 @@ def _captured(c: Context, booked: CapturedRecord, *, cancels: bool = False, day:
         return c.step(c.say("change.too_many"), c.state.settled())
     caught = Captured("appointment", c.turn.message.strip(), date=day, time=at, change=Change(booked, cancels))
     wanted = f"{c.say.date(day)}, {at:%H:%M}" if day and at else ""
-    key = "change.done.cancel" if cancels else "change.done.move"
-    return c.step(c.say(key, appointment=_moment(c, booked), wanted=wanted), c.state.settled(), captured=caught)
+    key = "cancel" if cancels else "keep" if (day, at) == (booked.date, booked.time) else "move"
+    return c.step(c.say(f"change.done.{key}", appointment=_moment(c, booked), wanted=wanted), c.state.settled(), captured=caught)
 
 
 def answer(c: Context) -> ReplyStep | None:
@@ -176,7 +199,7 @@ def answer(c: Context) -> ReplyStep | None:
     if booked is None:
         return None
     named = c.said.values.date or c.said.values.time
-    if c.said.says("deny", "stop") and not named:
+    if c.said.says("deny", "stop", "keep") and not named:
         return c.step(c.say("change.dropped"), c.state.settled())
     if c.state.pending == states.CANCEL:
         return _captured(c, booked, cancels=True) if c.said.says("affirm", "cancel") else None
@@ -192,7 +215,7 @@ def _chosen(c: Context, known: dict[str, CapturedRecord]) -> ReplyStep | None:
         text = chosen(shown, c.turn.message, c.said.language)
         picked = next((known.get(identity) for identity, one in c.state.options if one == text), None)
     if picked is None:
-        return c.step(c.say("change.dropped"), c.state.settled()) if c.said.says("deny", "stop") else None
+        return c.step(c.say("change.dropped"), c.state.settled()) if c.said.says("deny", "stop", "keep") else None
     return _captured(c, picked, cancels=True) if c.state.pending == states.WHICH_CANCEL else _move(replace_values(c), picked, ("", ""))
 
 
@@ -224,4 +247,8 @@ def correct(c: Context) -> ReplyStep | None:
 
 
 def _moment(c: Context, booked: CapturedRecord) -> str:
-    return f"{c.say.date(booked.date)}, {booked.time:%H:%M}" if booked.date and booked.time else ""
+    """Return day and time of an appointment in words; no time where none was told."""
+    if booked.date is None or booked.time is None:
+        return ""
+    day = c.say.date(booked.date)
+    return day if booked.date.isoformat() in c.state.untimed else f"{day}, {booked.time:%H:%M}"

@@ -70,10 +70,15 @@ class RequestDraft:
         """True if a time outside of the opening hours was named again, which the team has to decide."""
         return _INSISTS in self.skipped
 
+    @property
+    def refused(self) -> str | None:
+        """The day or the hour that was refused last."""
+        return self.get(_INSISTS)
+
     def insisting(self, key: str) -> RequestDraft:
         """Return the draft after a value was refused or, where it was named before, taken for the team to decide."""
         value = self.get(key) or ""
-        return self.skip(_INSISTS) if self.get(_INSISTS) == value else self.put(_INSISTS, value).without(key)
+        return self.skip(_INSISTS) if self.refused == value else self.put(_INSISTS, value).without(key)
 
     def get(self, key: str) -> str | None:
         """Return the value of a field."""
@@ -119,7 +124,8 @@ class State:
     from: keys of what is meant, each with the text that was shown. `record` is the appointment of a change that has begun, `wanted` its new
     day and time. `subjects` are the things talked about, newest first. `matter` are the beginnings of the visitor's last messages
     about a matter, each with its act, for a form that begins. `told` counts lines of small talk by name. `turns` counts replies since the
-    pending question. `name` is the visitor's, told outside of a form.
+    pending question. `heard` are values told while no form was open, by field, for one that begins. `untimed` are days of requests for
+    which no hour was told.
     """
 
     at: int = 0
@@ -133,7 +139,8 @@ class State:
     matter: tuple[tuple[str, str], ...] = ()
     told: Mapping[str, int] = field(default_factory=dict)
     turns: int = 0
-    name: str = ""
+    heard: Mapping[str, str] = field(default_factory=dict)
+    untimed: tuple[str, ...] = ()
 
     @property
     def asked(self) -> str:
@@ -174,7 +181,8 @@ class State:
             "m": [list(pair) for pair in self.matter],
             "t": dict(self.told),
             "n": self.turns,
-            "i": self.name,
+            "h": dict(self.heard),
+            "i": list(self.untimed),
         }
         kept = {"v": VERSION, "at": now_ms, **{key: value for key, value in kept.items() if value}}
         dumped = json.dumps(kept, separators=(",", ":"), ensure_ascii=False)
@@ -201,6 +209,7 @@ def load(dialogue: str | None, now_ms: int) -> State:
         if not isinstance(kept, dict) or kept.get("v") != VERSION or abs(now_ms - kept["at"]) >= _KEPT_MS:
             return State()
         draft = kept.get("d")
+        _check_dates(kept.get("h", {}))
         state = State(
             at=kept["at"],
             language=_text(kept.get("l", "")),
@@ -213,7 +222,8 @@ def load(dialogue: str | None, now_ms: int) -> State:
             matter=tuple((_text(act), _text(quote)) for act, quote in kept.get("m", ())[:_MOST_MATTER]),
             told={_text(name): _number(count) for name, count in kept.get("t", {}).items()},
             turns=_number(kept.get("n", 0)),
-            name=_text(kept.get("i", "")),
+            heard={_text(key): _text(value) for key, value in kept.get("h", {}).items()},
+            untimed=tuple(map(_text, kept.get("i", ()))),
         )
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return State()
@@ -235,9 +245,7 @@ def _draft_of(kept: Any) -> RequestDraft:
     if kept["k"] not in REQUEST_TYPES:
         raise ValueError("no kind of request")
     values = {_text(key): Stored(_text(value), _text(source)) for key, (value, source) in kept.get("f", {}).items()}
-    for key, kind in (("date", date), ("time", time)):
-        if key in values:
-            kind.fromisoformat(values[key].value)
+    _check_dates({key: stored.value for key, stored in values.items()})
     return RequestDraft(
         kind=kept["k"],
         purpose=_text(kept.get("u", "")),
@@ -246,6 +254,12 @@ def _draft_of(kept: Any) -> RequestDraft:
         missed={_text(key): _number(count) for key, count in kept.get("x", {}).items()},
         skipped=tuple(map(_text, kept.get("s", ()))),
     )
+
+
+def _check_dates(values: Mapping[str, str]) -> None:
+    for key, kind in (("date", date), ("until", date), ("time", time)):
+        if key in values:
+            kind.fromisoformat(values[key])
 
 
 def _text(value: Any) -> str:

@@ -10,19 +10,37 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from chatsvc.engines import EngineError, Reply, Turn
-from chatsvc.engines.knowledge.policy import answers, fallbacks, forms, listening, misses, offers, openings, people, records, smalltalk
+from chatsvc.engines.knowledge.policy import (
+    answers,
+    fallbacks,
+    forms,
+    listening,
+    misses,
+    offers,
+    openings,
+    people,
+    records,
+    smalltalk,
+    taking,
+)
 from chatsvc.engines.knowledge.policy import state as states
 from chatsvc.engines.knowledge.policy.context import Action, Context, ReplyStep, context_of
 from chatsvc.engines.knowledge.policy.state import Subject, remembered
-from chatsvc.engines.knowledge.understand import SURE
+from chatsvc.engines.knowledge.policy.taking import WHEN
+from chatsvc.engines.knowledge.understand import SURE, ReadClause
 from chatsvc.language.folding import words
 
 _MATTERS = ("complain", "state", "cancel", "change", "status", "book", "message", "ask")
-_NO_MATTER = ("open", "tongue", "free")  # kinds of questions that say nothing of what a request is about
+_NO_MATTER = ("open", "tongue")  # kinds of questions that say nothing of what a request is about
 _SURE_TALK, _TALK_WORDS = 0.7, 3  # probability and words of small talk that may name a thing too
 _MAY_MOVE = 0.2  # probability of a change, for a day named right after a capture
-_MAY_BOOK = 0.15  # probability of a wish, in a question without an answer
+_MAY_BOOK, _WISH = 0.15, 0.3  # probability of a wish in a question: of one without an answer, and of one that is the matter of a form
 _TELLS = 0.5  # probability of a situation
+_TELLING = 4  # words of a question that tells of a wish too: "my suit is too wide, can you take it in"
+_OF_ROOM = ("free", "open", "whether", "may")
+_REFUSED = 0.3  # probability of a refusal in the words of a wish
+_TOLD = 2  # words of a no that tells something too
+_REFUSES = 0.12  # probability of a refusal, beside a question, from which a form is left
 _BESIDE_DAY = 2  # words beside a day that is proposed, or named alone
 _OFFER_TURNS = 2  # messages about something else after which an offer is forgotten
 
@@ -55,6 +73,24 @@ def _gives_up(c: Context) -> bool:
     return c.said.says("cancel") or c.said.surely_says("cancel", "stop")
 
 
+def _leaves_for_question(c: Context) -> bool:
+    """A question of somebody who wants no form: "no booking, just tell me the price". Contact data may be refused without leaving."""
+    values = c.said.values
+    if not listening.asked_instead(c) or values.date or values.time or values.part_of_day:
+        return False
+    refusals = ("stop", "deny", "refuse") if c.state.asked in (*WHEN, "message") else ("stop", "deny") if c.state.asked else ("stop",)
+    return c.said.may_be(*refusals) > _REFUSES
+
+
+def _declines(c: Context) -> bool:
+    """A no to the form's first questions that tells nothing else, and speaks of no other day or hour."""
+    values, refusals = c.said.values, ("deny", "stop", "cancel", "refuse")
+    other = values.rejected_date or values.part_of_day or values.flexible or c.said.says("skip", "refuse")
+    if other or c.state.asked not in (*WHEN, "message") or c.said.may_be(*refusals) < SURE:
+        return False
+    return c.said.says_only(*refusals, "thank") and sum(one.matter for one in c.said.clauses) < _TOLD
+
+
 def _all(*conditions: Callable[[Context], bool]) -> Callable[[Context], bool]:
     return lambda c: all(condition(c) for condition in conditions)
 
@@ -73,14 +109,26 @@ def _cancels(c: Context) -> bool:
     return c.said.says("cancel") or (fresh and (c.said.surely_says("stop") or c.said.may_be("cancel") >= _MAY_MOVE))
 
 
+def _refuses_wish(c: Context) -> bool:
+    """A wish that is refused in the same words: "I don't want to book yet"."""
+    return c.said.says("book") and c.said.may_be("deny", "refuse", "stop", "cancel") > _REFUSED and not c.said.questions
+
+
 def _asks_for_room(c: Context) -> bool:
-    return any(clause.kind == "free" and clause.kinds["free"] >= SURE for clause in c.said.questions)
+    """A question of what is free; for the days of a stay, any whether something is possible."""
+    values = c.said.values
+    stays = values.until is not None or (values.nights is not None and (values.people is not None or values.date is not None))
+    return any(
+        one.kinds.get("free", 0.0) >= SURE or (stays and sum(one.kinds.get(kind, 0.0) for kind in _OF_ROOM) > _TELLS)
+        for one in c.said.questions
+    )
 
 
 def _proposes_day(c: Context) -> bool:
     """A day and an hour or the last day told, or a day and little else, and nothing asked."""
     values = c.said.values
-    if values.date is None or c.said.questions or c.said.says("part", "thank", "status") or not c.turn.may_capture:
+    days = values.date or values.until or ("date" in c.state.heard and values.time)
+    if not days or c.said.questions or c.said.says("part", "thank", "status") or not c.turn.may_capture:
         return False
     return values.time is not None or values.until is not None or (c.said.says("give") and c.said.content <= _BESIDE_DAY)
 
@@ -136,6 +184,12 @@ def _only_talks(c: Context) -> bool:
     )
 
 
+def _talks(c: Context) -> bool:
+    """Small talk beside something else. What is hardly any names no thing."""
+    talk = [clause for clause in c.said.clauses if clause.is_one_of(*smalltalk.ACTS)]
+    return not c.said.questions and any(not clause.matter or clause.may_be(*smalltalk.ACTS) > _SURE_TALK for clause in talk)
+
+
 def _is_foreign(c: Context) -> bool:
     """A message in a language that neither the bot nor its knowledge has. One word that the knowledge has may be of any language."""
     sole = len(words(c.turn.message)) == 1
@@ -153,7 +207,7 @@ def _asks_of_request_form(c: Context) -> bool:
 
 def _tells_situation(c: Context) -> bool:
     """A situation is told that has no answer."""
-    tells = c.said.may_be("state", "complain", "cancel", "change") > _TELLS
+    tells = c.said.may_be("state", "complain", "cancel", "change", "correct") > _TELLS
     return tells and c.turn.may_capture and any(clause.matter for clause in c.said.clauses)
 
 
@@ -162,8 +216,9 @@ RULES = (
     Rule("no words at all", smalltalk.is_wordless, smalltalk.wordless),
     Rule("a language that nobody here speaks", _is_foreign, fallbacks.foreign),
     # An open form
-    Rule("the form is given up", _all(_form, lambda c: c.said.surely_says("stop") and not c.said.says("ask")), listening.drop),
+    Rule("the form is given up", _all(_form, lambda c: c.said.says("stop") and not c.said.says("ask", "give", "affirm")), listening.drop),
     Rule("the form is canceled", _all(_form, _gives_up, lambda c: not _has_records(c) and not c.said.questions), listening.drop),
+    Rule("a question instead of the form", _all(_form, _leaves_for_question), listening.suspend),
     Rule("a yes to the summary", _pending(states.CONFIRM), listening.confirm),
     Rule(
         "goodbye before the end", _all(_form, lambda c: c.said.says_only("part", "thank", "greet") and c.said.says("part")), listening.leave
@@ -172,6 +227,7 @@ RULES = (
     Rule("an insult beside a form", _form, listening.insulted),
     Rule("what the question is for", _all(_form, _says("why")), listening.why),
     Rule("something noted is wrong", _form, listening.change),
+    Rule("a no to the form", _all(_form, _declines), listening.drop),
     Rule("what the visitor will not or cannot tell", _form, misses.refused),
     Rule("the request is taken for sent", _form, listening.not_sent),
     Rule("another wish", _form, listening.other_wish),
@@ -184,6 +240,7 @@ RULES = (
     Rule("a form that was given up", _pending(states.DROPPED), offers.taken_up_again),
     Rule("another day for the opening hours", openings.is_another_day, answers.other_day),
     # Records
+    Rule("a change taken back", _all(_has_records, _says("keep")), records.keep),
     Rule("an appointment to cancel", _all(_has_records, _cancels), records.cancel),
     Rule("corrected contact data", _all(_has_records, lambda c: c.said.says("correct", "give", "change")), records.correct),
     Rule("an appointment to move", _all(_has_records, _says("change")), records.move),
@@ -193,12 +250,13 @@ RULES = (
     Rule("a person", _says("person"), people.person),
     Rule("a message for the team", _says("message"), people.message),
     Rule("a complaint", _says("complain"), people.complaint),
+    Rule("no wish to book", _refuses_wish, lambda c: c.line("offer.declined")),
     Rule("a wish to book", lambda c: c.said.says("book") and c.turn.may_capture, forms.book),
     Rule("a day that suits", _proposes_day, people.proposed),
     Rule("whether there is a free hour or room", _asks_for_room, forms.availability),
     Rule("contact data", lambda c: _leaves_contact(c) and c.turn.may_capture, people.volunteered),
     Rule("a name after a matter", _names_oneself, people.volunteered),
-    Rule("a record that is not known here", _says("status", "cancel", "change"), people.unknown_record),
+    Rule("a record that is not known here", _says("status", "cancel", "change", "keep"), people.unknown_record),
     Rule("a day alone", _only_day, people.day),
     # Talk
     Rule("agreement to what was told", _agrees, people.agreed),
@@ -213,7 +271,7 @@ RULES = (
     Rule("a question about what the bot does itself", _asks_of_request_form, people.booking),
     Rule("insults beside what has no answer", _says("insult"), smalltalk.insult),
     Rule("a situation", _tells_situation, people.situation),
-    Rule("small talk", lambda c: c.said.says(*smalltalk.ACTS) and not c.said.questions, smalltalk.reply),
+    Rule("small talk", _talks, smalltalk.reply),
     Rule("nonsense", lambda c: c.said.surely_says("nonsense") and bool(words(c.turn.message)), smalltalk.nonsense),
 )
 
@@ -246,6 +304,12 @@ def _after_a_pause(c: Context) -> ReplyStep:
     return offers.resume(c, _step(idle))
 
 
+def _about(clause: ReadClause) -> str:
+    """Return what a message is remembered as: a wish where it may be one or tells much, else the kind of its question or its act."""
+    wishes = max(clause.may_be("book"), clause.kinds.get("free", 0.0)) > _WISH or clause.matter >= _TELLING
+    return "book" if wishes else clause.kind or clause.act
+
+
 def _remembered(c: Context, step: ReplyStep) -> ReplyStep:
     """Keep the words about a matter for a later form, and forget an offer that was passed over twice."""
     state = step.state
@@ -258,10 +322,11 @@ def _remembered(c: Context, step: ReplyStep) -> ReplyStep:
         state = state.settled() if turns >= _OFFER_TURNS else replace(state, turns=turns)
     elif c.state.pending and state.pending == c.state.pending and not state.has_open_form and state is c.state:
         state = state.settled()
+    if step.captured is not None or _form(c) or state.has_open_form:
+        return replace(step, state=state)
     matters = (one for one in c.said.clauses if one.matter and one.act in _MATTERS and one.kind not in _NO_MATTER)
-    about = next((one.act for one in matters), None)
-    if c.said.values.name is not None and c.said.values.name.explicit and not _form(c):
-        state = replace(state, name=c.said.values.name.value)
-    if step.captured is None and about is not None and not _form(c):
+    if (about := next(map(_about, matters), None)) is not None:
         state = remembered(state, about, c.turn.message)
+    told = taking.listened(c, c.turn.message, taking.heard(c))
+    state = replace(state, heard={key: one.value for key, one in told.items()})
     return replace(step, state=state)

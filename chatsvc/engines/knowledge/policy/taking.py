@@ -2,67 +2,55 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from datetime import date
 
 from chatsvc.engines.knowledge.fields import clock
 from chatsvc.engines.knowledge.fields.base import Field
-from chatsvc.engines.knowledge.fields.count import NIGHTS
+from chatsvc.engines.knowledge.fields.count import NIGHTS, PEOPLE, PeopleField
 from chatsvc.engines.knowledge.policy.context import Context
-from chatsvc.engines.knowledge.policy.state import RequestDraft
-from chatsvc.engines.knowledge.understand import ReadClause, read_clauses
-from chatsvc.language import values
+from chatsvc.engines.knowledge.policy.state import RequestDraft, Stored
+from chatsvc.engines.knowledge.understand import ReadClause
 from chatsvc.language.folding import folded
+from chatsvc.language.sentences import KINDS
+from chatsvc.language.values import read as read_values
 
-WHEN = ("date", "time", NIGHTS)
+WHEN = ("date", "time", "until", NIGHTS)
 """Keys of the fields that say when an appointment is."""
+_HEARD = (*WHEN, PEOPLE)
 _WISH = 0.3  # probability of a wish in a question whether something is possible, from which its day is told
-_RECENT = 3  # messages before a wish of which a day is taken
-_OF_THING = ("price", "duration")
+UNSURE = 0.2  # probability that a visitor cannot tell, in a question without a matter: "I can't say when"
+_OF_VALUE = ("free", "may", "whether", "when", "what", "how")  # kinds of questions that a value may be about: "is 5 all right?"
+_OF_THING = ("price", "duration", "which", "how_many")  # kinds of questions about a thing that may be wanted next
+_COUNTING = ("give", "correct", "change", "deny", "book")  # acts that may put another number of people in place of one told
 _NO_MATTER = frozenset({"greet", "thank", "part", "insult", "affirm", "deny", "give", "praise", "identity"})
 
 
 def with_matter(c: Context, draft: RequestDraft) -> RequestDraft:
     """Return the draft with the visitor's words about the matter: what they told before, and this message.
 
-    A question asked before is the matter only where nothing else is.
+    Of what was asked before only a room is the matter, and the last thing where nothing else is.
     """
     own = any(clause.matter and clause.act not in _NO_MATTER for clause in c.said.clauses)
-    told = [*(quote for act, quote in c.state.matter if act != "ask"), *c.unanswered]
-    if draft.is_appointment and not told:  # the price of a thing was asked before it is booked
-        told = [quote for _, quote in c.state.matter if _asks_of_thing(c, quote)][-1:]
-    if not (own or told or draft.quotes or c.said.says("book")):
-        told = [quote for _, quote in c.state.matter[-1:] or _unanswered(c)]
-    draft = draft.quote(*told)
-    tells = own or names_when(c) or _counts(c) or (draft.is_appointment and (c.said.says("book") or not draft.quotes))
+    told = [quote for about, quote in c.state.matter if about not in KINDS or about == "free"]
+    if not told and not c.unanswered:
+        things = [quote for about, quote in c.state.matter if about in _OF_THING]
+        bare = not (own or draft.quotes or c.said.says("book"))
+        told = things[-1:] if draft.is_appointment else [quote for _, quote in c.state.matter[-1:]] if bare else []
+    draft = draft.quote(*told, *c.unanswered)
+    counts = c.said.values.people is not None or c.said.values.nights is not None
+    tells = own or counts or names_when(c) or (draft.is_appointment and (c.said.says("book") or not draft.quotes))
     return draft.quote(c.turn.message) if tells else draft
 
 
-def _asks_of_thing(c: Context, text: str) -> bool:
-    """Return whether a question was about price or length of something."""
-    return any(one.kind in _OF_THING and one.matter for one in read_clauses(text, c.said.language))
-
-
-def _counts(c: Context) -> bool:
-    return c.said.values.people is not None or c.said.values.nights is not None
-
-
-def _unanswered(c: Context) -> list[tuple[str, str]]:
-    """Return the message before this one where it was about a matter: a turn without an answer leaves no state."""
-    earlier = c.spoken[-2:-1]
-    return [
-        ("ask", text) for text in earlier if any(one.matter and one.act not in _NO_MATTER for one in read_clauses(text, c.said.language))
-    ]
-
-
 def names_when(c: Context) -> bool:
-    return c.said.values.date is not None or c.said.values.time is not None
+    return any(one is not None for one in (c.said.values.date, c.said.values.until, c.said.values.time))
 
 
 def known_visitor(c: Context, draft: RequestDraft) -> RequestDraft:
     """Take name and contact data from the newest record of the conversation."""
     last = c.turn.captured[-1] if c.turn.captured else None
-    if c.state.name and draft.get("name") is None:
-        draft = draft.put("name", c.state.name)
     if last is None:
         return draft
     for key, value in (("name", last.visitor_name), ("phone", last.visitor_phone), ("email", last.visitor_email)):
@@ -75,42 +63,65 @@ def take(c: Context, draft: RequestDraft) -> tuple[RequestDraft, frozenset[str]]
     """Return the draft with the values of the message, and the keys of those that are new."""
     before = draft
     for one in c.form(draft).by_key.values():
-        if one.key in WHEN and not (draft.is_appointment and _is_told(c, one)):
-            continue
-        value = one.read(c.said)
-        if value is None or value == draft.get(one.key):
-            continue
-        if one.key == "name" and any(folded(value) in folded(kept.value) for key, kept in draft.values.items() if key.startswith("x.")):
-            continue  # of a person to choose, not the visitor's own
-        draft = draft.quote(value) if one.key == "message" else draft.put(one.key, value)
+        if (value := _read(c, draft, one)) is not None and value != draft.get(one.key):
+            draft = draft.quote(value) if one.key == "message" else draft.put(one.key, value)
     named, surname = c.said.values.name, c.said.values.surname
     if surname and (named is None or named.value == surname) and (known := before.get("name")):
         draft = draft.put("name", " ".join([*(known.split()[:-1] or [known]), surname]))
     if c.said.values.people and not c.said.says("person") and (c.state.has_open_form or not draft.is_appointment) and not asks_beside(c):
-        draft = draft.quote(c.turn.message)  # how many come
+        draft = draft.quote(c.turn.message)
     if draft.is_appointment:
-        draft = clock.meant(draft, c.said, c.place)
+        draft = clock.meant(_lasting(c, draft), c.said, c.place)
     elif (names_when(c) or c.said.values.rejected_date) and not c.said.questions:  # when to call, for which day a quote is
         draft = draft.quote(c.turn.message)
     changed = {key for key, stored in draft.values.items() if before.values.get(key) != stored}
     return draft, frozenset(changed | ({"message"} if draft.quotes != before.quotes else set()))
 
 
-def day_spoken_of(c: Context, draft: RequestDraft) -> RequestDraft:
-    """Take the day of which the visitor spoke shortly before the wish: "is there a tour on Tuesday", "ok book us"."""
-    if not draft.is_appointment or draft.get("date") is not None or c.turn.captured:
+def _read(c: Context, draft: RequestDraft, one: Field) -> str | None:
+    """Return the value of a field that the message tells for this draft."""
+    if one.key in WHEN and not ((draft.is_appointment or draft.get("date")) and _is_told(c, one)):
+        return None
+    value, known = one.read(c.said), draft.get(one.key)
+    if value is None or (one.key == "name" and _is_chosen_person(value, draft)):
+        return None
+    if isinstance(one, PeopleField) and known:
+        if asks_beside(c) or not c.said.says(*_COUNTING):
+            return None  # "one of us is vegan"
+        return value if known.isdigit() else one.told(c.said)  # "not 2 but 3 children", of a sum
+    return value
+
+
+def _is_chosen_person(name: str, draft: RequestDraft) -> bool:
+    """Return whether a name is that of a person to choose, and not the visitor's own."""
+    return any(folded(name) in folded(kept.value) for key, kept in draft.values.items() if key.startswith("x."))
+
+
+def _lasting(c: Context, draft: RequestDraft) -> RequestDraft:
+    """Return the draft with as many nights as lie between its first and its last day."""
+    if draft.get("until") is None or c.said.values.until:
         return draft
-    for text in reversed(c.spoken[:-1][-_RECENT:]):
-        found = values.read(text, now=c.now, language=c.said.language, country=c.turn.bot.country)
-        if found.date is None:
-            continue
-        said = replace(c.said, text=text, clauses=read_clauses(text, c.said.language), values=found)
-        for key in WHEN:
-            value = c.form(draft).by_key[key].read(said)
-            if value is not None and draft.get(key) is None:
-                draft = draft.put(key, value)
-        break
-    return draft
+    first, last = (date.fromisoformat(draft.get(key) or "9999-12-31") for key in ("date", "until"))
+    if c.said.values.nights or last <= first:
+        return draft.without("until")
+    return draft.put(NIGHTS, str((last - first).days))
+
+
+def heard(c: Context) -> dict[str, Stored]:
+    """Return what the visitor has told before this message, while no form was open. A turn without an answer leaves no state."""
+    values = {key: Stored(value) for key, value in c.state.heard.items()}
+    for text in c.unanswered:
+        values = listened(c, text, values)
+    return values
+
+
+def listened(c: Context, text: str, values: Mapping[str, Stored]) -> dict[str, Stored]:
+    """Return values with those of a text, questions included: "is there a tour on Tuesday"."""
+    found = read_values(text, now=c.now, language=c.said.language, country=c.turn.bot.country)
+    said = replace(c.said, text=text, clauses=(), asked="", values=found)
+    draft, _ = take(replace(c, said=said), RequestDraft("appointment", values=values))
+    named = found.name is not None and found.name.explicit
+    return {key: one for key, one in draft.values.items() if key in _HEARD or (key == "name" and (named or key in values))}
 
 
 def asks_beside(c: Context) -> bool:
@@ -126,6 +137,7 @@ def _is_told(c: Context, field: Field) -> bool:
         return True  # "how about 3?"
     return (
         clause is None
+        or c.said.values.until is not None
         or not clause.asks
         or clause.kind == "free"
         or (clause.kind in ("may", "whether", "when", "what") and clause.matter <= (clause.kind == "may"))
@@ -133,15 +145,18 @@ def _is_told(c: Context, field: Field) -> bool:
     )
 
 
-def free_questions(c: Context, draft: RequestDraft) -> list[ReadClause]:
-    """Return the questions of a message that are about something else than the values that it gives."""
-    del draft
-    return [one for one in c.said.questions if one.kind == "open" or not c.said.holds_value(one) or (one.matter and one.kind != "free")]
+def free_questions(c: Context) -> list[ReadClause]:
+    """Return the questions of a message that are about something else than its values."""
+    asked = (one for one in c.said.questions if one.matter or one.may_be("skip") < UNSURE)
+    return [one for one in asked if one.kind not in _OF_VALUE or not c.said.holds_value(one) or (one.matter and one.kind != "free")]
 
 
 def with_rest(c: Context, draft: RequestDraft) -> RequestDraft:
     """Keep what is said of the matter beside the values."""
-    tells = any(one.matter and one.act in ("state", "complain", "book", "message") for one in c.said.clauses)
+    acts = ("state", "complain", "book", "message")
+    tells = any(
+        one.matter and (one.act in acts or (one.act == "give" and one.matter > 1 and c.state.asked in WHEN)) for one in c.said.clauses
+    )
     beside = not draft.is_appointment and c.said.content > 0 and not c.said.says("affirm", "thank", "greet", "correct", "deny")
     return draft.quote(c.turn.message) if tells or beside else draft
 

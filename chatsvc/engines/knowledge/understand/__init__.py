@@ -6,8 +6,8 @@ Made once for each message. The policy reads this and the state; it does not loo
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, replace
+from datetime import date, datetime
 from typing import NamedTuple
 
 from chatsvc.domain.language import primary
@@ -16,9 +16,10 @@ from chatsvc.engines.knowledge.search.stopwords import STOPWORDS
 from chatsvc.language import acts, catalogue, clauses, values
 from chatsvc.language.folding import words
 from chatsvc.language.name_words import GIVEN_NAMES
-from chatsvc.language.values import Values
+from chatsvc.language.values import Mention, Values
 
 _NO_NUMBER = frozenset({"confirm", "name", "phone", "email"})  # questions that a small number does not answer
+_VALUES, _NAME_WORDS = frozenset({"date", "time", "nights", "number"}), 3  # questions that a full name is no answer to
 LIKELY, SURE = 0.4, 0.6
 """Least probability of an act that the policy follows, and of one that has consequences."""
 
@@ -113,15 +114,21 @@ def _content(text: str) -> list[str]:
     return [word for word in words(text) if word not in STOPWORDS and not word.isdigit()]
 
 
-def understand(turn: Turn, asked: AskedFor, now: datetime, before: str) -> Understanding:
-    """Read a message. `asked` is what the bot had asked for, `now` local wall time, `before` the language of the dialogue so far."""
+def understand(turn: Turn, asked: AskedFor, now: datetime, before: str, since: date | None = None) -> Understanding:
+    """Read a message.
+
+    `asked` is what the bot had asked for, `now` local wall time, `before` the language of the dialogue so far, `since` the day told before.
+    """
     spoken = language.detected(turn) or before or primary(turn.language or turn.bot.language)
     speaks = spoken if spoken in catalogue.languages() else before or turn.bot.language
-    found = values.read(turn.message, now=now, language=speaks, country=turn.bot.country, asked=asked.value)
+    found = values.read(turn.message, now=now, language=speaks, country=turn.bot.country, asked=asked.value, since=since)
     read = read_clauses(turn.message, speaks, asked.act, found)
     changing = asked.value in _NO_NUMBER or (turn.captured and not asked.value)
-    if changing and found.number and not found.time and _changes(read):
+    if changing and found.number and not found.time and _changes(read) and not _counts(turn.message, found.number, speaks):
         found = values.read(turn.message, now=now, language=speaks, country=turn.bot.country, asked="time")  # "make it 10"
+    if asked.value in _VALUES and found.name is None and _begins_with_name(turn.message):
+        named = values.read(turn.message, now=now, language=speaks, country=turn.bot.country, asked="name").name
+        found = replace(found, name=named)
     return Understanding(turn.message, spoken, asked.key, _nodded(turn.message) or read, found)
 
 
@@ -136,14 +143,26 @@ def read_clauses(text: str, speaks: str, asked: str = "", found: Values | None =
     return tuple(_read(clause, speaks, asked, found) for clause in clauses.split(text, speaks, asked))
 
 
+def _counts(text: str, number: Mention[int], speaks: str) -> bool:
+    """Return whether a number stands before the thing that it counts: "make it 10 inch", but not "make it 10 then"."""
+    behind = words(text[number.end :])[:1]
+    return any(word not in STOPWORDS and not acts.is_carrier(word, "correct", speaks) for word in behind)
+
+
 def _changes(read: Iterable[ReadClause]) -> bool:
     return any(clause.is_one_of("correct", "change", "give", "deny") for clause in read)
+
+
+def _begins_with_name(text: str) -> bool:
+    said = words(text)
+    return 1 < len(said) <= _NAME_WORDS and said[0] in GIVEN_NAMES
 
 
 _NODS = frozenset("👍👌✅🆗")
 
 
 _TELLING = frozenset({"state", "complain"})  # acts without words of their own
+_REFUSING = frozenset({"deny", "stop", "refuse"})  # acts that may name the wish that is none
 
 
 def _read(clause: clauses.Clause, speaks: str, asked: str, given: Values | None) -> ReadClause:
@@ -154,8 +173,8 @@ def _read(clause: clauses.Clause, speaks: str, asked: str, given: Values | None)
         values.blanked(clause.text, [(start - clause.start, end - clause.start) for start, end in given.spans]) if given else clause.text
     )
     called = GIVEN_NAMES if act == "person" else frozenset()
-    carries = act not in _TELLING
-    matter = sum(not (carries and acts.is_carrier(word, act, speaks)) and word not in called for word in _content(beside))
+    spent = (act, "book") if act in _REFUSING else (act,) if act not in _TELLING else ()
+    matter = sum(not any(acts.is_carrier(word, one, speaks) for one in spent) and word not in called for word in _content(beside))
     purpose = max(found.purposes, key=lambda name: found.purposes[name]) if act == "book" else ""
     purpose = purpose if purpose and found.purposes[purpose] >= SURE else ""
     return ReadClause(clause.text, clause.start, clause.end, act, kind, found.acts, found.kinds, matter, purpose)
