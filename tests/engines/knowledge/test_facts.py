@@ -117,6 +117,7 @@ TRIPS = (
         "| | 2 hours | half day |\n|---|---|---|\n| Kittiwake (up to 8) | £220 | £380 |\n| Guillemot (up to 12) | £290 | £480 |",
     ),
     entry("Business cards", "100 cards £19, 250 cards £29, 500 cards £42. Double sided adds £8. Rounded corners £5 extra."),
+    entry("Cakes", "| | 6 inch | 10 inch |\n|---|---|---|\n| Vegan | £55 | £90 |\n| Chocolate | £45 | £80 |"),
     entry("Our tents", "Small tent £7.50 per night, big tent £1,250 per week. Parking £4 for 3 hours."),
 )
 
@@ -127,7 +128,6 @@ TRIPS = (
         ("How much for 3 adults and 2 kids on the seal cruise?", "3 × Adults £18 + 2 × children (3-14) £11 = £76."),
         ("seal cruise for two adults and a dog, what does it cost", "2 × Adults £18 + Dogs £2 = £38."),
         ("price for 4 people on the sunset trip", "4 × per person £26 = £104."),
-        ("what do 500 cards double sided cost", "500 cards £42 + Double sided adds £8 = £50."),
         ("how much is the small tent for 3 nights", "3 × Small tent £7.50 = £22.50."),
         ("how much is the big tent for 2 weeks", "2 × big tent £1,250 = £2,500."),
     ],
@@ -144,6 +144,8 @@ def test_prices_are_added_up_where_it_is_clear_what_each_is_for(text: str, said:
         "seal cruise for 2 adults and 3 camels, what does it cost",  # nothing is known of camels
         "how much is the seal cruise for 2 adults and 2 children",  # the owner's own price for them
         "what do 300 cards cost",  # between two prices
+        "10 inch cake price",  # a size
+        "how much is the vegan 6 inch",
         "parking for 2 hours price",  # for another number of hours
         "how much is the small tent for 2 weeks",  # for another unit
     ],

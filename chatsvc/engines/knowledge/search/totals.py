@@ -26,7 +26,7 @@ _MOST = 500  # that are counted
 _NOUN = 2  # words behind a number that may say what it counts
 _FIGURE = re.compile(r"\d[\d.,]*\d|\d")
 _NUMBER = re.compile(r"\d+")
-_NAMED = 0.8  # strength from which a word names what a price is for: the word itself, or one that means the same
+_PEOPLE = frozenset({"adult", "children", "people", "person"})  # concepts of the lexicon whose words name the same: "kids", "children"
 
 
 class _Quantity(NamedTuple):
@@ -45,7 +45,12 @@ class _Price(NamedTuple):
 
     def names(self, word: str) -> bool:
         """Return whether the price is for something."""
-        return _strength(word, self.held) >= _NAMED
+        return _is_named(matching.term_of(word), self.held)
+
+    @property
+    def is_plain(self) -> bool:
+        """True if the price is one amount, and no range or choice."""
+        return len(_FIGURE.findall(self.option.amount)) <= 1
 
     def is_for(self, counted: Sequence[_Quantity]) -> bool:
         """Return whether the price is for just these numbers of things."""
@@ -59,32 +64,42 @@ def total(question: str, before: str, language: str, asked: Sequence[QuestionTer
     if not (sums or any(one.number > 1 for one in counted)):
         return None
     prices = [_priced(option, language) for fact in prepared.facts for option in facts.options(fact, "money")]
+    if any(price.is_for(counted) or _is_sum(price.label) for price in prices):
+        return None  # the owner's own price for all of them
     named = [term for term in asked if not term.is_value]
     parts: list[tuple[int, _Price]] = []
     for one in counted:
-        exact = next((price for price in prices if price.is_for(counted) and any(_same(one, other) for other in price.counts)), None)
-        found = exact or _price_of(one, prices, named, prepared)
+        found = _price_of(one, prices, named)
         if found is None:
             return None
-        count = 1 if exact else one.number
         same = next((at for at, (_, price) in enumerate(parts) if price is found), None)
         if same is None:
-            parts.append((count, found))
+            parts.append((one.number, found))
         else:  # "2 people, 3 nights" at a price for each of both
-            parts[same] = (parts[same][0] * count, found)
+            parts[same] = (parts[same][0] * one.number, found)
     nouns = {word for one in counted for word in one.noun}
-    for term in named:
-        if term.text in nouns or any(price.names(term.text) for _, price in parts) or _is_explained(term.text, prepared):
-            continue
-        others = [price for price in prices if price.names(term.text)]
-        further = _unique(others, [term]) if term.names else None
-        if further is not None:
-            parts.append((1, further))
-        elif others or (term.names and not is_ordinary(term.text, "price")):
-            return None
-    if not parts or (len(parts) == 1 and parts[0][0] == 1) or any(_is_sum(price.label) for price in prices):
+    further = _further([term for term in named if term.text not in nouns], [price for _, price in parts], prices, prepared)
+    if further is None:
+        return None
+    parts.extend((1, price) for price in further)
+    if not parts or (len(parts) == 1 and parts[0][0] == 1) or any(price.counts or not price.is_plain for _, price in parts):
         return None
     return _said(parts, prepared)
+
+
+def _further(named: Sequence[QuestionTerm], taken: Sequence[_Price], prices: Sequence[_Price], prepared: Prepared) -> list[_Price] | None:
+    """Return the prices that further words of a question name: "and a dog". None if a word is explained by nothing."""
+    found: list[_Price] = []
+    for term in named:
+        if any(price.names(term.text) for price in (*taken, *found)) or _is_explained(term.text, prepared):
+            continue
+        others = [price for price in prices if price.names(term.text)]
+        one = _unique(others, [term]) if term.names else None
+        if one is not None:
+            found.append(one)
+        elif others or (term.names and not is_ordinary(term.text, "price")):
+            return None
+    return found
 
 
 def _quantities(text: str, language: str) -> list[_Quantity]:
@@ -119,13 +134,12 @@ def _same(one: _Quantity, other: _Quantity) -> bool:
     return one.number == other.number and _means(one.noun[0], other.noun[0])
 
 
-def _price_of(one: _Quantity, prices: Sequence[_Price], named: Sequence[QuestionTerm], prepared: Prepared) -> _Price | None:
-    """Return the only price for each of what is counted. A price for a number of them is none: "100 cards £19"."""
+def _price_of(one: _Quantity, prices: Sequence[_Price], named: Sequence[QuestionTerm]) -> _Price | None:
+    """Return the only price for each of what is counted. None where a number of them has a price of its own: "100 cards £19"."""
     noun = one.noun[0]
-    able = [price for price in prices if price.names(noun) and not _is_of_other(price, noun)]
-    if not able and _is_explained(noun, prepared) and not any(_means(noun, other.noun[0]) for price in prices for other in price.counts):
-        able = [price for price in prices if not _is_of_other(price, noun)]  # the title says what all of the prices are for
-    return _unique(able, named)
+    if any(len(price.counts) == 1 and _means(noun, price.counts[0].noun[0]) for price in prices):
+        return None
+    return _unique([price for price in prices if price.names(noun) and not _is_of_other(price, noun)], named)
 
 
 def _unique(prices: Sequence[_Price], named: Sequence[QuestionTerm]) -> _Price | None:
@@ -137,7 +151,7 @@ def _unique(prices: Sequence[_Price], named: Sequence[QuestionTerm]) -> _Price |
 
 
 def _rank(price: _Price, named: Sequence[QuestionTerm]) -> tuple[float, int]:
-    return sum(matching.strength(term, price.held) >= _NAMED for term in named), -len(words(price.option.name))
+    return sum(_is_named(term, price.held) for term in named), -len(words(price.option.name))
 
 
 def _is_of_other(price: _Price, noun: str) -> bool:
@@ -149,16 +163,17 @@ def _is_of_other(price: _Price, noun: str) -> bool:
     return bool(behind) and not any(_means(noun, word) for word in behind)
 
 
-def _strength(word: str, held: matching.TextVocabulary) -> float:
-    return matching.strength(matching.term_of(word), held)
+def _is_named(term: QuestionTerm, held: matching.TextVocabulary) -> bool:
+    """Return whether a text has a word itself. Of words for people, one that means the same will do."""
+    return matching.strength(term, held) >= matching.SAME_WORD or not _PEOPLE.isdisjoint(term.concepts & held.concepts)
 
 
 def _means(word: str, other: str) -> bool:
-    return _strength(word, matching.vocabulary((other,), lexicon.shared())) >= _NAMED
+    return _is_named(matching.term_of(word), matching.vocabulary((other,), lexicon.shared()))
 
 
 def _is_explained(word: str, prepared: Prepared) -> bool:
-    return any(_strength(word, held) >= matching.EXPLAINED for held in (prepared.title, *prepared.heads))
+    return any(matching.strength(matching.term_of(word), held) >= matching.EXPLAINED for held in (prepared.title, *prepared.heads))
 
 
 def _is_sum(text: str) -> bool:
