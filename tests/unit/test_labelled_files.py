@@ -36,6 +36,12 @@ def test_a_labelled_question_without_an_answer_is_a_fault_with_its_line() -> Non
         read("a.txt", "Q: One?\nA: Yes.\n\nQ: Two?\n", "en")
 
 
+def test_lines_of_markdown_that_are_bold_as_a_whole_are_headings() -> None:
+    text = "# Shop\n\n## Trips\n\n**Seal cruise**\n90 minutes, from the old harbour.\n\n**Sunset trip:**\n\nFridays only, **at 7**.\n"
+    assert {answer for _, answer in found("a.md", text).values()} == {"90 minutes, from the old harbour.", "Fridays only, **at 7**."}
+    assert {"Seal cruise", "Sunset trip"} <= set(found("a.md", text))
+
+
 def test_without_any_answer_and_in_code_a_label_is_text() -> None:
     assert "Q &" in found("a.txt", "Q & A\n\nPlease ask at the desk, which is open from nine.")["Q & A"][1] + "Q &"
     assert [answer for _, answer in found("a.txt", "Q: who asks?\n\nNobody.").values()] == ["who asks? Nobody."]

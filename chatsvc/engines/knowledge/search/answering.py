@@ -17,7 +17,7 @@ from typing import NamedTuple
 from chatsvc.domain.language import primary
 from chatsvc.domain.models import Entry
 from chatsvc.engines import Hit, SearchResult
-from chatsvc.engines.knowledge.search import amounts, comparing, facts, following, matching, ordinary, telling, topics
+from chatsvc.engines.knowledge.search import amounts, comparing, facts, following, matching, ordinary, telling, topics, totals
 from chatsvc.engines.knowledge.search.facts import Fact
 from chatsvc.engines.knowledge.search.index import KnowledgeIndex, RankedEntry, Ranking
 from chatsvc.engines.knowledge.search.matching import QuestionTerm, TextVocabulary
@@ -39,6 +39,8 @@ HELD_ALONE = 0.7  # confidence in an entry that alone has all the words of the q
 _PARENTHESES = re.compile(r"\([^()]*\)")
 _AGE = frozenset({"age"})
 _OF_BUSINESS = frozenset({"where", "open"})  # kinds of questions that need no subject
+_SUMMED = 3  # entries whose prices may be added up
+_PRICED = frozenset({"price", "how_many", "what", ""})  # kinds of questions that a sum may answer
 LIKELY = 0.4  # probability from which a kind of question counts
 _MOST_ENTRIES = 5  # told as evidence
 _MOST_OPTIONS = 3
@@ -99,6 +101,7 @@ class Prepared:
     title: TextVocabulary  # question and phrasings
     own: tuple[TextVocabulary, ...]  # of each fact
     heads: tuple[TextVocabulary, ...]  # of what stands over each fact in the answer
+    whole: TextVocabulary  # of all of these
     kinds: tuple[frozenset[str], ...]  # of amounts that each fact holds
     asks: topics.Vector  # where its question and phrasings lie among the topics
     tells: topics.Vector  # where its answer does
@@ -142,7 +145,10 @@ class JudgedEntry:
 
     def explains(self, term: QuestionTerm, least: float = matching.EXPLAINED) -> bool:
         """Return whether the entry has a term, in its title or in a fact."""
-        return any(matching.strength(term, held) >= least for held in (self.prepared.title, *self.prepared.own, *self.prepared.heads))
+        prepared = self.prepared
+        if matching.strength(term, prepared.whole) < least:
+            return False
+        return any(matching.strength(term, held) >= least for held in (prepared.title, *prepared.own, *prepared.heads))
 
     def has(self, things: Sequence[QuestionTerm]) -> bool:
         """Return whether the entry has all the things in their own words."""
@@ -239,7 +245,7 @@ OF_FACT = (
 )
 EVIDENCE = (*OF_ENTRY, *OF_FACT)
 """Evidence that an entry answers a question, and that one of its facts does."""
-SIGNS = ("ranked", "found", "covered", "owned", "lies", "kind", "margin", "missing", "clear", "terms", "unfit", "unsaid")
+SIGNS = ("ranked", "found", "covered", "owned", "lies", "kind", "margin", "missing", "clear", "terms", "unfit")
 _FILE = WordFile("engines/knowledge/search/weights.txt")
 WEIGHTS = tuple(float(_FILE.text(name)) for name in EVIDENCE)
 _BIAS, _SURE = float(_FILE.text("bias")), tuple(float(_FILE.text(f"sure {name}")) for name in SIGNS)
@@ -272,8 +278,12 @@ class FactIndex:
         evidence = tuple((one.prepared.entry.id, round(math.exp(one.score - first), 4)) for one in judged.entries[:_MOST_ENTRIES])
         near = judged.is_near
         compared = comparing.compare(question.text, judged.asked, [one.prepared for one in judged.entries[:3]])
+        summed = self._total(question, judged)
         if compared is not None:
             entry, text = compared
+            sure, near = max(sure, ANSWER), False
+        elif summed is not None:
+            entry, text = summed
             sure, near = max(sure, ANSWER), False
         else:
             text = telling.tell(best, judged.asked, question, said, follows=judged.follows, lacks=near or judged.is_vague)
@@ -283,6 +293,16 @@ class FactIndex:
         close = self._options(judged)
         options = close if decision == "ask" else ()
         return Answer(decision, round(sure, 4), text, evidence, self._subject(entry), options, entry.id, entry.question, near)
+
+    def _total(self, question: Question, judged: Judged) -> tuple[Entry, str] | None:
+        """Return the sum that a question asks for, and the entry that has its prices."""
+        if question.kind not in _PRICED:
+            return None
+        for one in judged.entries[:_SUMMED]:
+            language = question.language or judged.ranking.language
+            if (text := totals.total(question.text, question.before, language, judged.asked, one.prepared)) is not None:
+                return one.prepared.entry, text
+        return None
 
     def _without_refused(self, question: Question) -> Question:
         """Leave out the thing told last, where the visitor means another: "not the car park, the valet"."""
@@ -343,7 +363,7 @@ class FactIndex:
     def _second(self, question: Question, judged: Judged) -> list[str]:
         """Return what another entry says of a second thing that the question names: "filling and scaling, how much?"."""
         best = judged.entries[0]
-        own = [term for term in judged.asked if term.own and term.names and term.known and not term.is_value]
+        own = [term for term in judged.asked if term.names and term.known and not term.is_value]
         left = [term for term in own if not best.explains(term, matching.SAME_WORD)]
         if not left or len(left) == len(own) or not _joins(question.text):
             return []
@@ -497,12 +517,16 @@ class FactIndex:
                 del self._prepared[next(iter(self._prepared))]
             entry = self._knowledge.entries[number]
             stated = facts.of(entry)
+            title = matching.vocabulary((entry.question, *entry.alt), self._lexicon)
+            own = [matching.vocabulary((fact.text,), self._lexicon) for fact in stated]
+            heads = [matching.vocabulary((fact.head,), self._lexicon) for fact in stated]
             known = self._prepared[number] = Prepared(
                 entry,
                 stated,
-                matching.vocabulary((entry.question, *entry.alt), self._lexicon),
-                tuple(matching.vocabulary((fact.text,), self._lexicon) for fact in stated),
-                tuple(matching.vocabulary((fact.head,), self._lexicon) for fact in stated),
+                title,
+                tuple(own),
+                tuple(heads),
+                matching.joined((title, *own, *heads)),
                 tuple(amounts.read(fact.text).kinds for fact in stated),
                 self._mean((entry.question, *entry.alt)),
                 self._mean((entry.answer,)),
@@ -541,19 +565,25 @@ class FactIndex:
             proper = _AGE
         total = sum([term.weight for term in asked]) or 1.0
         weights = [term.weight / total for term in asked]
-        titled = [0.0 if term.is_age else matching.strength(term, prepared.title) for term in asked]
+        # most words of a question are in none of an entry's texts
+        known = [term.is_age or matching.strength(term, prepared.whole) > 0.0 for term in asked]
+        titled = [
+            matching.strength(term, prepared.title) if held and not term.is_age else 0.0 for term, held in zip(asked, known, strict=True)
+        ]
         owned = [
             [
-                float("age" in kinds)  # whose age is told is no amount of 15 %
+                0.0
+                if not held
+                else float("age" in kinds)  # whose age is told is no amount of 15 %
                 if term.is_age
                 else max(matching.strength(term, own), _HEAD * matching.strength(term, head) if head.words else 0.0)
-                for term in asked
+                for term, held in zip(asked, known, strict=True)
             ]
             for own, head, kinds in zip(prepared.own, prepared.heads, prepared.kinds, strict=True)
         ]
         anywhere = [max(column) for column in zip(*owned, titled, strict=True)]
         lacking = [(term, weight, held) for term, weight, held in zip(asked, weights, anywhere, strict=True) if held < matching.SAME_WORD]
-        own_weight = sum([weight for term, weight in zip(asked, weights, strict=True) if term.own and not term.is_value]) or 1.0
+        own_weight = sum([weight for term, weight in zip(asked, weights, strict=True) if not term.is_value]) or 1.0
         of_entry = (
             one.score / first,
             one.score,
@@ -564,7 +594,7 @@ class FactIndex:
             topics.cosine(lies, prepared.tells),
             sum(share * prepared.asked.get(kind, 0.0) for kind, share in kinds_asked.items()),
             sum([weight for term, weight, held in lacking if term.names and term.known and held < matching.EXPLAINED]),
-            sum([weight * (1 - held) for term, weight, held in lacking if term.own and not term.is_value]) / own_weight,
+            sum([weight * (1 - held) for term, weight, held in lacking if not term.is_value]) / own_weight,
         )
         of_facts = tuple(
             _evidence_of(weights, held, titled, topics.cosine(lies, fact), kinds, wanted, proper)
@@ -602,7 +632,6 @@ def signs(asked: Sequence[QuestionTerm], judged: Sequence[JudgedEntry], found: f
     """Return the signs of `SIGNS` that the first one answers the question. `found` is the confidence of the search."""
     best = judged[0]
     shown = dict(zip(EVIDENCE, (*best.of_entry, *best.of_facts[best.best]), strict=True))
-    follows = any(not term.own for term in asked)  # the subject's words, which its entry holds, are no evidence
     return (
         found * shown["rank"],
         found,
@@ -615,7 +644,6 @@ def signs(asked: Sequence[QuestionTerm], judged: Sequence[JudgedEntry], found: f
         shown["clear"],
         min(1.0, len(asked) / 6),
         0.0 if best.fits else 1.0,
-        shown["unsaid"] if follows else 0.0,
     )
 
 
