@@ -17,9 +17,9 @@ from chatsvc.language.folding import words
 from chatsvc.language.name_words import GIVEN_NAMES
 
 _LETTERS = 5  # of a word without its suffixes
-_FEWEST = 2  # sentences with it
+_COURTEOUS = 0.007  # share of the greetings, or of the thanks, with a word of courtesy
 _OFTEN, _MEANT_OFTEN = 0.02, 0.06  # share of the sentences of a kind with a word, or a concept, that only belongs to the asking
-_ANYWHERE = 8  # training sentences with a word that means no thing
+_ANYWHERE = 0.0005  # share of all sentences with a word that means no thing
 _ALL = "."  # counts the sentences
 _COURTESIES = ("greet", "thank")
 _OF_FACTS = ("price", "duration", "when", "where", "who", "how_many", "how", "open")  # kinds that ask for a fact; others ask for a thing
@@ -28,7 +28,7 @@ _OF_FACTS = ("price", "duration", "when", "where", "who", "how_many", "how", "op
 def is_ordinary(word: str, kind: str) -> bool:
     """Return whether a folded word only belongs to the asking of a kind of question, or to a greeting."""
     counts, beginning = _counts(), word[:_LETTERS]
-    if any(counts[act].get(beginning, 0) >= _FEWEST for act in _COURTESIES):
+    if any(_share(counts[act], beginning) >= _COURTEOUS for act in _COURTESIES):
         return True
     if kind == "contact":
         return "asked contact" in amounts.LABELS.of_word(word)
@@ -37,15 +37,18 @@ def is_ordinary(word: str, kind: str) -> bool:
     concepts = shared().of_word(word)
     if kind not in _OF_FACTS:
         return False
-    all_of_kind = counts[kind][_ALL]
-    if counts[kind].get(beginning, 0) >= _OFTEN * all_of_kind:
+    if _share(counts[kind], beginning) >= _OFTEN:
         return True
-    return any(counts[kind].get(f"({concept})", 0) >= _MEANT_OFTEN * all_of_kind for concept in concepts)
+    return any(_share(counts[kind], f"({concept})") >= _MEANT_OFTEN for concept in concepts)
 
 
 def is_filler(word: str) -> bool:
     """Return whether a folded word stands in sentences about anything, and means no thing."""
-    return _counts()[""].get(word[:_LETTERS], 0) >= _ANYWHERE and word not in GIVEN_NAMES and not shared().of_word(word)
+    return _share(_counts()[""], word[:_LETTERS]) >= _ANYWHERE and word not in GIVEN_NAMES and not shared().of_word(word)
+
+
+def _share(counts: Mapping[str, int], counted: str) -> float:
+    return counts.get(counted, 0) / counts[_ALL]
 
 
 @cache
