@@ -34,7 +34,7 @@ class _Quantity(NamedTuple):
     noun: tuple[str, ...]  # words that say what is counted
 
 
-class _Price(NamedTuple):
+class _PricedOption(NamedTuple):
     """An option with all the words that say what it is for: those of its name, its column and its unit."""
 
     option: Option
@@ -67,7 +67,7 @@ def total(question: str, before: str, language: str, asked: Sequence[QuestionTer
     if any(price.is_for(counted) or _is_sum(price.label) for price in prices):
         return None  # the owner's own price for all of them
     named = [term for term in asked if not term.is_value]
-    parts: list[tuple[int, _Price]] = []
+    parts: list[tuple[int, _PricedOption]] = []
     for one in counted:
         found = _price_of(one, prices, named)
         if found is None:
@@ -87,9 +87,11 @@ def total(question: str, before: str, language: str, asked: Sequence[QuestionTer
     return _said(parts, prepared)
 
 
-def _further(named: Sequence[QuestionTerm], taken: Sequence[_Price], prices: Sequence[_Price], prepared: Prepared) -> list[_Price] | None:
+def _further(
+    named: Sequence[QuestionTerm], taken: Sequence[_PricedOption], prices: Sequence[_PricedOption], prepared: Prepared
+) -> list[_PricedOption] | None:
     """Return the prices that further words of a question name: "and a dog". None if a word is explained by nothing."""
-    found: list[_Price] = []
+    found: list[_PricedOption] = []
     for term in named:
         if any(price.names(term.text) for price in (*taken, *found)) or _is_explained(term.text, prepared):
             continue
@@ -125,16 +127,16 @@ def _is_number(text: str, value: amounts.Value, language: str) -> bool:
     return any(name.startswith("number ") and said and said[0] in file.items(name) for name, _ in file.entries)
 
 
-def _priced(option: Option, language: str) -> _Price:
+def _priced(option: Option, language: str) -> _PricedOption:
     label = " ".join(filter(None, (option.name, option.column, option.unit)))
-    return _Price(option, label, matching.vocabulary((label,), lexicon.shared()), tuple(_quantities(label, language)))
+    return _PricedOption(option, label, matching.vocabulary((label,), lexicon.shared()), tuple(_quantities(label, language)))
 
 
 def _same(one: _Quantity, other: _Quantity) -> bool:
     return one.number == other.number and _means(one.noun[0], other.noun[0])
 
 
-def _price_of(one: _Quantity, prices: Sequence[_Price], named: Sequence[QuestionTerm]) -> _Price | None:
+def _price_of(one: _Quantity, prices: Sequence[_PricedOption], named: Sequence[QuestionTerm]) -> _PricedOption | None:
     """Return the only price for each of what is counted. None where a number of them has a price of its own: "100 cards £19"."""
     noun = one.noun[0]
     if any(len(price.counts) == 1 and _means(noun, price.counts[0].noun[0]) for price in prices):
@@ -142,7 +144,7 @@ def _price_of(one: _Quantity, prices: Sequence[_Price], named: Sequence[Question
     return _unique([price for price in prices if price.names(noun) and not _is_of_other(price, noun)], named)
 
 
-def _unique(prices: Sequence[_Price], named: Sequence[QuestionTerm]) -> _Price | None:
+def _unique(prices: Sequence[_PricedOption], named: Sequence[QuestionTerm]) -> _PricedOption | None:
     """Return the price that has most of the words of a question, and the fewest words besides. None where two have as many."""
     ranked = sorted(prices, key=lambda price: _rank(price, named), reverse=True)
     if len(ranked) > 1 and _rank(ranked[0], named) == _rank(ranked[1], named) and ranked[0].option.number != ranked[1].option.number:
@@ -150,11 +152,11 @@ def _unique(prices: Sequence[_Price], named: Sequence[QuestionTerm]) -> _Price |
     return ranked[0] if ranked else None
 
 
-def _rank(price: _Price, named: Sequence[QuestionTerm]) -> tuple[float, int]:
+def _rank(price: _PricedOption, named: Sequence[QuestionTerm]) -> tuple[float, int]:
     return sum(_is_named(term, price.held) for term in named), -len(words(price.option.name))
 
 
-def _is_of_other(price: _Price, noun: str) -> bool:
+def _is_of_other(price: _PricedOption, noun: str) -> bool:
     """Return whether a price is for a number of things, or for each of others: "2 adults + 2 children", "per hour"."""
     if any(_means(noun, one.noun[0]) for one in price.counts):
         return True
@@ -181,7 +183,7 @@ def _is_sum(text: str) -> bool:
     return any("total" in mark for mark in amounts.LABELS.marked(words(text)))
 
 
-def _said(parts: Sequence[tuple[int, _Price]], prepared: Prepared) -> str:
+def _said(parts: Sequence[tuple[int, _PricedOption]], prepared: Prepared) -> str:
     whole = sum(count * price.option.number for count, price in parts)
     language = primary(prepared.entry.language)
     file = amounts.FILES.get(language) or amounts.FILES["en"]
