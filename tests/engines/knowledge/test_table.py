@@ -45,7 +45,6 @@ DECIDED = {
     "a person": ((), "can I talk to a real person"),
     "a message for the team": ((), "please tell the chef that we are late"),
     "a complaint": ((), "I have a complaint, the soup was cold"),
-    "no wish to book": ((), "i don't want to book yet"),
     "a wish to book": ((), "I'd like to book a table"),
     "a day that suits": ((), "saturday 8pm then"),
     "whether there is a free hour or room": ((), "do you have a table free on saturday?"),

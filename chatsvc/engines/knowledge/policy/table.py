@@ -38,7 +38,6 @@ _MAY_BOOK, _WISH = 0.15, 0.3  # probability of a wish in a question: of one with
 _TELLS = 0.5  # probability of a situation
 _TELLING = 4  # words of a question that tells of a wish too: "my suit is too wide, can you take it in"
 _OF_ROOM = ("free", "open", "whether", "may")
-_REFUSED = 0.3  # probability of a refusal in the words of a wish
 _TOLD = 2  # words of a no that tells something too
 _REFUSES = 0.12  # probability of a refusal, beside a question, from which a form is left
 _BESIDE_DAY = 2  # words beside a day that is proposed, or named alone
@@ -107,11 +106,6 @@ def _cancels(c: Context) -> bool:
     """A cancellation; right after the capture a wish to stop too."""
     fresh = records.is_fresh(c)
     return c.said.says("cancel") or (fresh and (c.said.surely_says("stop") or c.said.may_be("cancel") >= _MAY_MOVE))
-
-
-def _refuses_wish(c: Context) -> bool:
-    """A wish that is refused in the same words: "I don't want to book yet"."""
-    return c.said.says("book") and c.said.may_be("deny", "refuse", "stop", "cancel") > _REFUSED and not c.said.questions
 
 
 def _asks_for_room(c: Context) -> bool:
@@ -250,7 +244,6 @@ RULES = (
     Rule("a person", _says("person"), people.person),
     Rule("a message for the team", _says("message"), people.message),
     Rule("a complaint", _says("complain"), people.complaint),
-    Rule("no wish to book", _refuses_wish, lambda c: c.line("offer.declined")),
     Rule("a wish to book", lambda c: c.said.says("book") and c.turn.may_capture, forms.book),
     Rule("a day that suits", _proposes_day, people.proposed),
     Rule("whether there is a free hour or room", _asks_for_room, forms.availability),
