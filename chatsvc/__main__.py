@@ -13,7 +13,7 @@ def main() -> None:
         if sys.argv[1:] == ["read-files"]:
             from chatsvc.file_reader.child import main as run
         elif sys.argv[1:] == ["search-knowledge"]:
-            from chatsvc.usecases.knowledge_work import main as run
+            from chatsvc.services.knowledge.knowledge_work import main as run
         else:
             from chatsvc.cli.main import main as run
 

@@ -15,10 +15,6 @@ from typing import Any, Self
 from chatsvc import background
 from chatsvc.api.interface import API_ROOT, Interface
 from chatsvc.api.outside import PAGES, Outside
-from chatsvc.channels.web import WebChannel
-from chatsvc.channels.web.front_end import PATHS as WIDGET_PATHS
-from chatsvc.channels.whatsapp import WhatsAppCallbacks
-from chatsvc.channels.whatsapp.front_end import PATH as WHATSAPP_PATH
 from chatsvc.config import Config
 from chatsvc.control.answering import answer
 from chatsvc.control.client import connect
@@ -34,16 +30,21 @@ from chatsvc.listening.access import AccessLog
 from chatsvc.listening.listeners import Listeners
 from chatsvc.loops import run_loops
 from chatsvc.outbound.egress import Egress
+from chatsvc.platforms.whatsapp import WhatsAppCallbacks
+from chatsvc.platforms.whatsapp.front_end import PATH as WHATSAPP_PATH
+from chatsvc.services.messages import messages, unfinished_turns
+from chatsvc.services.operations import backups, stores
+from chatsvc.services.operations.nodes import address, new_node
+from chatsvc.services.operations.stores import StoreChoice
+from chatsvc.services.services import Services
 from chatsvc.store import accounts, facts
 from chatsvc.store.batches import StoreDatabase
 from chatsvc.store.database import StoreUnavailable
 from chatsvc.store.folder import Folder, FolderInUse
 from chatsvc.store.master_key import MasterKey
 from chatsvc.supervisor import Supervisor
-from chatsvc.usecases import backups, messages, stores, unfinished_turns
-from chatsvc.usecases.nodes import address, new_node
-from chatsvc.usecases.services import Services
-from chatsvc.usecases.stores import StoreChoice
+from chatsvc.widget import WebChannel
+from chatsvc.widget.front_end import PATHS as WIDGET_PATHS
 
 log = logging.getLogger(__name__)
 
@@ -215,7 +216,7 @@ class App:
 
     def _poll_telegram(self) -> Callable[[], Awaitable[None]]:
         """Begin to ask Telegram for messages; return the function that ends it."""
-        from chatsvc.channels.telegram.pollers import TelegramPollers
+        from chatsvc.platforms.telegram.pollers import TelegramPollers
 
         pollers = TelegramPollers(self.services)
         pollers.start()

@@ -8,11 +8,13 @@ import logging
 from collections.abc import Awaitable, Callable
 
 from chatsvc import background
+from chatsvc.services.conversations import handling, search
+from chatsvc.services.knowledge import unanswered
+from chatsvc.services.operations import backups, retention
+from chatsvc.services.services import Services
 from chatsvc.store import accounts
 from chatsvc.store.batches import StoreDatabase
 from chatsvc.store.database import StoreUnavailable
-from chatsvc.usecases import backups, handling, retention, search, unanswered
-from chatsvc.usecases.services import Services
 
 log = logging.getLogger(__name__)
 

@@ -18,7 +18,7 @@ from chatsvc.app import App
 from chatsvc.config import Config
 from chatsvc.domain.pricing import Tier
 from chatsvc.outbound.tls import client_context
-from chatsvc.usecases import accounts, bots, keys
+from chatsvc.services.accounts import accounts, bots, keys
 from tests.browsers import tool
 from tests.cli.forked import COVERAGE, forks
 from tests.fakes import ADMIN, FakeClock, ScriptedEngine
@@ -34,7 +34,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 # The files that take longest, which begin first: else one core waits for them at the end.
 LONGEST = (
     *("processes/test_kills.py", "dashboard/test_browser.py", "processes/test_half_open.py", "language/test_acts.py", "answers/"),
-    *("processes/", "crash/", "channels/test_widget", "cli/", "dashboard/", "store/test_master_key.py", "channels/", "engines/"),
+    *("processes/", "crash/", "platforms/test_widget", "cli/", "dashboard/", "store/test_master_key.py", "platforms/", "engines/"),
 )
 
 

@@ -23,6 +23,7 @@ import pytest
 
 from chatsvc.config.model import DEFAULT_CONNECTIONS
 from chatsvc.domain.nodes import ServiceNode
+from chatsvc.services.operations.stores import OneProcess, SeveralProcesses, StoreChoice
 from chatsvc.store.batches import READERS, StoreDatabase
 from chatsvc.store.folder import Folder
 from chatsvc.store.master_key import MasterKey
@@ -31,7 +32,6 @@ from chatsvc.store.postgres.group_commit import PostgresDatabase
 from chatsvc.store.postgres.migrations import migrate
 from chatsvc.store.sqlite import connection as sqlite
 from chatsvc.store.sqlite.group_commit import GroupCommitDatabase
-from chatsvc.usecases.stores import OneProcess, SeveralProcesses, StoreChoice
 
 USER, PASSWORD = "chatsvc", "a password"
 _SETTINGS = {"fsync": "off", "max_connections": "200", "shared_buffers": "32MB"}

@@ -23,7 +23,7 @@ from chatsvc.cli.main import COMMANDS
 from chatsvc.cli.main import chatsvc as chatsvc_command
 from chatsvc.control.rendering import RENDERERS
 from chatsvc.domain.refusals import Refused
-from chatsvc.usecases.administration import OPERATIONS, find
+from chatsvc.services.administration import OPERATIONS, find
 
 pytestmark = pytest.mark.no_cover  # the sources are read, hardly anything of them is run
 
@@ -47,7 +47,7 @@ REACH: dict[str, set[str]] = {
     "outbound": {"chatsvc", "domain"},
     "engines": {"chatsvc", "domain", "language", "outbound"},
     "webhooks": {"background", "domain", "config", "store", "outbound"},
-    "usecases": {
+    "services": {
         "translations",
         "chatsvc",
         "background",
@@ -71,16 +71,17 @@ REACH: dict[str, set[str]] = {
         "store",
         "outbound",
         "webhooks",
-        "usecases",
+        "services",
     },
-    "metrics": {"chatsvc", "domain", "store", "usecases"},
+    "metrics": {"chatsvc", "domain", "store", "services"},
     "http": {"domain", "log"},
-    "api": {"domain", "config", "store", "usecases", "http"},
-    "channels": {"background", "chatsvc", "domain", "config", "store", "outbound", "usecases", "log", "http"},
-    "dashboard": {"translations", "doctor", "domain", "config", "store", "usecases", "log", "http"},
+    "api": {"domain", "config", "store", "services", "http"},
+    "widget": {"background", "chatsvc", "domain", "config", "store", "outbound", "services", "log", "http"},
+    "platforms": {"background", "chatsvc", "domain", "config", "store", "outbound", "services", "log", "http"},
+    "dashboard": {"translations", "doctor", "domain", "config", "store", "services", "log", "http"},
     "tls": {"domain"},
     "acme": {"chatsvc", "domain", "config", "outbound", "tls"},
-    "listening": {"background", "domain", "config", "outbound", "usecases", "http", "tls", "acme", "log"},
+    "listening": {"background", "domain", "config", "outbound", "services", "http", "tls", "acme", "log"},
     "doctor": {"chatsvc", "privileges", "domain", "config", "store", "engines", "language", "outbound", "tls"},
     "cli": {
         "translations",
@@ -95,7 +96,7 @@ REACH: dict[str, set[str]] = {
         "language",
         "outbound",
         "webhooks",
-        "usecases",
+        "services",
         "control",
         "samples",
         "log",
@@ -110,11 +111,12 @@ REACH: dict[str, set[str]] = {
         "engines",
         "outbound",
         "webhooks",
-        "usecases",
+        "services",
         "control",
         "http",
         "api",
-        "channels",
+        "widget",
+        "platforms",
         "dashboard",
         "metrics",
         "log",
@@ -122,9 +124,9 @@ REACH: dict[str, set[str]] = {
         "listening",
         "loops",
     },
-    "loops": {"background", "store", "usecases"},
+    "loops": {"background", "store", "services"},
     "file_reader": {"domain"},
-    "__main__": {"cli", "file_reader", "usecases"},
+    "__main__": {"cli", "file_reader", "services"},
 }
 # The only files in which a library is used; a folder stands for all that is in it.
 LIBRARIES = {
@@ -147,8 +149,8 @@ LIBRARIES = {
         "webhooks/sealing.py",
         "tls/certificates.py",
         "acme",
-        "usecases/password_hashing.py",
-        "usecases/second_factor.py",
+        "services/team/password_hashing.py",
+        "services/team/second_factor.py",
     },
     "httpx2": {"engines/anthropic"},
     "jinja2": {"dashboard/templating.py"},
@@ -694,7 +696,7 @@ def test_sqlite_stays_in_the_store_and_its_tests() -> None:
 def test_the_driver_of_postgresql_is_chosen_in_one_place_and_loaded_where_it_is_used() -> None:
     """SQLite's users pay neither its start time nor its memory."""
     users = [one for one in imports() if one.module.startswith("chatsvc.store.postgres") and not one.file.startswith("store/postgres/")]
-    assert {one.file for one in users} == {"usecases/stores.py"}
+    assert {one.file for one in users} == {"services/operations/stores.py"}
     # Types alone at the top.
     assert [str(one) for one in users if one.at_the_top] == []
 

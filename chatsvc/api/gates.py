@@ -11,9 +11,9 @@ from chatsvc.domain.limiter import WINDOW_S, RateLimiter, Slot, untouched
 from chatsvc.domain.models import ApiKey
 from chatsvc.domain.plans import lowest_with
 from chatsvc.http.request import HttpRequest
+from chatsvc.services.accounts.account_cache import AccountState
+from chatsvc.services.services import Services
 from chatsvc.store.database import StoreUnavailable
-from chatsvc.usecases.account_cache import AccountState
-from chatsvc.usecases.services import Services
 
 _BEARER = re.compile(r"bearer +(\S+)", re.IGNORECASE)
 

@@ -12,9 +12,9 @@ from chatsvc.domain.limiter import RateLimiter, untouched
 from chatsvc.http.faults import HttpFault
 from chatsvc.http.request import HttpRequest
 from chatsvc.http.response import HttpResponse
+from chatsvc.services.accounts.account_cache import AccountState
+from chatsvc.services.services import Services
 from chatsvc.store.database import StoreUnavailable
-from chatsvc.usecases.account_cache import AccountState
-from chatsvc.usecases.services import Services
 
 log = logging.getLogger(__name__)
 

@@ -8,8 +8,9 @@ from chatsvc.domain.cursors import MAX_DEPTH
 from chatsvc.domain.errors import PROBLEMS, Problem
 from chatsvc.domain.limiter import WINDOW_S
 from chatsvc.domain.models import CHANNELS, SUBSCRIPTION_STATUSES
-from chatsvc.usecases import analytics, conversations
-from chatsvc.usecases.paging import DEFAULT_LIMIT, MAX_LIMIT
+from chatsvc.services.accounts import analytics
+from chatsvc.services.conversations import conversations
+from chatsvc.services.paging import DEFAULT_LIMIT, MAX_LIMIT
 
 Schema = dict[str, object]
 

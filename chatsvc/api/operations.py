@@ -5,8 +5,10 @@ from __future__ import annotations
 from chatsvc.api import bodies, render
 from chatsvc.api.gates import RequestContext
 from chatsvc.domain import shapes
-from chatsvc.usecases import analytics, chatbots, conversations, messages
-from chatsvc.usecases.paging import DEFAULT_LIMIT, MAX_LIMIT
+from chatsvc.services.accounts import analytics, chatbots
+from chatsvc.services.conversations import conversations
+from chatsvc.services.messages import messages
+from chatsvc.services.paging import DEFAULT_LIMIT, MAX_LIMIT
 
 
 async def list_chatbots(context: RequestContext) -> bytes:

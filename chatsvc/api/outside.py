@@ -11,9 +11,9 @@ from chatsvc.domain.errors import ProblemError
 from chatsvc.http.faults import HttpFault
 from chatsvc.http.request import HttpRequest
 from chatsvc.http.response import HttpResponse
+from chatsvc.services.operations import health
+from chatsvc.services.services import Services
 from chatsvc.store.database import StoreUnavailable
-from chatsvc.usecases import health
-from chatsvc.usecases.services import Services
 
 log = logging.getLogger(__name__)
 

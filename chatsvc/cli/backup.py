@@ -46,7 +46,7 @@ def create(ctx: click.Context, file: OutputFile, with_master_key: bool, as_json:
 @command(backup, "verify", FILE, *MASTER_KEY_FILE)
 def verify(file: InputFile, master_key_file: InputFile | None, as_json: bool) -> None:
     from chatsvc.control.rendering import installation as installation_json
-    from chatsvc.usecases import backups
+    from chatsvc.services.operations import backups
 
     key = bytes.fromhex(_key_in(master_key_file)) if master_key_file else None
     owner = file.stat()
@@ -69,7 +69,7 @@ def verify(file: InputFile, master_key_file: InputFile | None, as_json: bool) ->
 def restore(ctx: click.Context, file: InputFile, master_key_file: InputFile | None, as_json: bool) -> None:
     from chatsvc.control.rendering import installation as installation_json
     from chatsvc.domain.times import now_ms
-    from chatsvc.usecases import backups
+    from chatsvc.services.operations import backups
 
     config = load_config(ctx)
     key = bytes.fromhex(_key_in(master_key_file)) if master_key_file else None

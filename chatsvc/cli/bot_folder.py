@@ -18,8 +18,8 @@ from chatsvc.domain import refusals
 from chatsvc.domain.errors import CommandError
 from chatsvc.domain.knowledge_files import MAX_BYTES
 from chatsvc.domain.profiles import Profile
+from chatsvc.services.accounts.bot_file_reader import BotFileFault, BotFileReader
 from chatsvc.trusted_paths import resolved
-from chatsvc.usecases.bot_file_reader import BotFileFault, BotFileReader
 
 _MOST_FILES = 1_000
 

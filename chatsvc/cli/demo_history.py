@@ -85,7 +85,7 @@ async def make_past(app: App, clock: DemoClock, account: str, bot: str, send: Se
 async def teach(app: App, bot: str, language: str) -> int:
     """Add the sample business to the knowledge of a bot; returns the number of entries."""
     from chatsvc import samples
-    from chatsvc.usecases import file_reading
+    from chatsvc.services.knowledge import file_reading
 
     texts = [(name, text.encode()) for name, text in samples.knowledge().items()]
     files = await app.services.offload(lambda: file_reading.read_files(texts, language))
@@ -93,7 +93,7 @@ async def teach(app: App, bot: str, language: str) -> int:
 
 
 async def _let_wait(app: App, bot: str) -> None:
-    from chatsvc.usecases import web_visits
+    from chatsvc.services.messages import web_visits
 
     visits, widget = web_visits.WebVisits(app.services), await web_visits.find(app.services, bot)
     if widget is None:
@@ -111,6 +111,6 @@ async def add_operator(app: App) -> str:
 async def perform(app: App, operation: str, **arguments: object) -> Any:
     """Perform an operation as the local user, so that the audit log has it."""
     from chatsvc.privileges import caller_of
-    from chatsvc.usecases.administration import perform
+    from chatsvc.services.administration import perform
 
     return await perform(app.services, caller_of(os.getuid()), operation, arguments)

@@ -38,9 +38,9 @@ def add(ctx: click.Context, bot: str, files: tuple[InputFile, ...], dry_run: boo
 
 def _preview(ctx: click.Context, bot: str, files: list[dict[str, Any]], as_json: bool) -> None:
     """Show the past questions whose answers the files would change. The search runs in this process."""
-    from chatsvc.usecases import knowledge_preview
-    from chatsvc.usecases.knowledge import from_file
-    from chatsvc.usecases.knowledge_preview import KnowledgeContent, PastQuestion
+    from chatsvc.services.knowledge import knowledge_preview
+    from chatsvc.services.knowledge.knowledge import from_file
+    from chatsvc.services.knowledge.knowledge_preview import KnowledgeContent, PastQuestion
 
     with progress.shown("reading") as told:
         shown = call(ctx, "bot.show", bot=bot)

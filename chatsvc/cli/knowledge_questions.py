@@ -36,7 +36,7 @@ def search(ctx: click.Context, bot: str, text: str | None, file: InputFile | Non
 @command(None, "lint", "bot", option("--all", "everything", is_flag=True), key="knowledge_lint")
 def lint(ctx: click.Context, bot: str, everything: bool, as_json: bool) -> None:
     # Here and not in the service: it takes a processor to itself, for minutes where there is much to look at.
-    from chatsvc.usecases import knowledge_lint
+    from chatsvc.services.knowledge import knowledge_lint
 
     with progress.shown("reading") as told:
         language, entries, synonyms = read_knowledge(ctx, bot)

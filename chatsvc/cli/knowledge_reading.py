@@ -39,7 +39,7 @@ def _bytes_of(path: InputFile) -> bytes:
 
 def read_files(ctx: click.Context, bot: str, paths: tuple[InputFile, ...]) -> list[dict[str, Any]]:
     """Read knowledge files in a process of their own, in the bot's language. Raises CommandError with every fault of every file."""
-    from chatsvc.usecases.file_reading import FileReader
+    from chatsvc.services.knowledge.file_reading import FileReader
 
     if sum(path.stat().st_size for path in paths) > AT_ONCE:
         raise CommandError(f"these files have more than {AT_ONCE // 1024 // 1024} MB together; add them one after the other")
@@ -56,7 +56,7 @@ def parse_knowledge(wanted: Sequence[tuple[list[tuple[str, bytes]] | None, str]]
     There is one process a language. As root, call it before the first operation. Raises Refused with every fault of a language's
     files.
     """
-    from chatsvc.usecases.file_reading import FileReader
+    from chatsvc.services.knowledge.file_reading import FileReader
 
     parsed: list[list[dict[str, Any]] | None] = [None if files is None else [] for files, _ in wanted]
     for language in dict.fromkeys(language for files, language in wanted if files):

@@ -40,8 +40,8 @@ def _of_file(file: str) -> list[dict[str, Any]]:
     from chatsvc.control.rendering.knowledge import test_outcome
     from chatsvc.domain import times
     from chatsvc.domain.models import Bot
-    from chatsvc.usecases import bot_tests
-    from chatsvc.usecases.knowledge import from_file
+    from chatsvc.services.knowledge import bot_tests
+    from chatsvc.services.knowledge.knowledge import from_file
 
     path = Path(file)
     faults: list[dict[str, Any]] = []

@@ -40,7 +40,7 @@ def usage(ctx: click.Context, account: str | None, days: int, quality: bool, bot
 
 @command(None, "licenses", *options(full=bool))
 def licenses(full: bool, as_json: bool) -> None:
-    from chatsvc.usecases.licenses import installed
+    from chatsvc.services.operations.licenses import installed
 
     found = [{**one._asdict(), "license": one.license or "see its text"} for one in installed()]
     if as_json:

@@ -40,7 +40,7 @@ def copy(ctx: click.Context, url: str, password_file: InputFile | None, as_json:
     from chatsvc.control.rendering import installation as installation_json
     from chatsvc.domain.times import now_ms
     from chatsvc.privileges import STARTED_BY, caller_of
-    from chatsvc.usecases import store_copy
+    from chatsvc.services.operations import store_copy
 
     settings = _settings(url, password_file)
     config = load_config(ctx, *store_copy.LATE)

@@ -10,13 +10,13 @@ from chatsvc.config import Config
 from chatsvc.control.rendering import RENDERERS
 from chatsvc.domain.times import now_ms
 from chatsvc.privileges import STARTED_BY, caller_of
+from chatsvc.services.administration import perform
+from chatsvc.services.operations import stores
+from chatsvc.services.operations.nodes import new_node
+from chatsvc.services.operations.stores import StoreChoice
 from chatsvc.store import facts, webhooks
 from chatsvc.store.folder import Folder, FolderInUse
 from chatsvc.store.master_key import MasterKey
-from chatsvc.usecases import stores
-from chatsvc.usecases.administration import perform
-from chatsvc.usecases.nodes import new_node
-from chatsvc.usecases.stores import StoreChoice
 
 __all__ = ["FolderInUse", "detached_file", "run"]
 

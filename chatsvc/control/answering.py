@@ -10,9 +10,9 @@ from chatsvc.control.rendering import RENDERERS
 from chatsvc.domain import refusals
 from chatsvc.domain.actors import Caller
 from chatsvc.domain.refusals import Refused
+from chatsvc.services.administration import perform
+from chatsvc.services.services import Services
 from chatsvc.store.database import StoreUnavailable
-from chatsvc.usecases.administration import perform
-from chatsvc.usecases.services import Services
 
 log = logging.getLogger(__name__)
 

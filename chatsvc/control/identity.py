@@ -22,7 +22,12 @@ from chatsvc.trusted_paths import has_foreign_writers, is_root, nearest_folder, 
 # Imported before the change of user, who may not be allowed to read the folder in which root keeps the program.
 _LATE = (
     *("socket", "zoneinfo", "importlib.readers", "encodings.ascii", "encodings.idna", "encodings.utf_8_sig", "difflib", "yaml"),
-    *("chatsvc.control.alone", "chatsvc.domain.knowledge_files", "chatsvc.usecases.knowledge_cache", "chatsvc.usecases.backups"),
+    *(
+        "chatsvc.control.alone",
+        "chatsvc.domain.knowledge_files",
+        "chatsvc.services.knowledge.knowledge_cache",
+        "chatsvc.services.operations.backups",
+    ),
     *("chatsvc.config.shown", "chatsvc.store.sqlite.migrations", "pwd"),
 )
 
@@ -74,14 +79,14 @@ class Identity:
         folder = document.data_dir()
         uid, gid = data_owner(folder)
         if uid:
-            from chatsvc.usecases.stores import LATE
+            from chatsvc.services.operations.stores import LATE
 
             late = LATE if document.names_postgres() else ()
             self.become(uid, gid, folder, late, keep_low_ports=self._listens and document.low_port())
 
     def become(self, uid: int, gid: int, folder: Path | None = None, late: Iterable[str] = (), *, keep_low_ports: bool = False) -> None:
         """Import late modules, connect to the service on `folder`, and become this user; raises CommandError."""
-        from chatsvc.usecases.administration import OPERATIONS
+        from chatsvc.services.administration import OPERATIONS
 
         for operation in OPERATIONS.values():
             operation.function()

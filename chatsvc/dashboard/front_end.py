@@ -18,9 +18,10 @@ from chatsvc.http.request import HttpRequest
 from chatsvc.http.response import HttpResponse
 from chatsvc.http.router import MethodNotAllowed, NotFound, Router
 from chatsvc.http.same_origin import is_same_origin
+from chatsvc.services import administration
+from chatsvc.services.services import Services
+from chatsvc.services.team import account_choice, sessions
 from chatsvc.store.database import StoreUnavailable
-from chatsvc.usecases import account_choice, administration, sessions
-from chatsvc.usecases.services import Services
 
 log = logging.getLogger(__name__)
 

@@ -23,8 +23,9 @@ from chatsvc.domain.refusals import Refused
 from chatsvc.http.forms import UNKNOWN_SENDER, FormLimits, read_form
 from chatsvc.http.request import HttpRequest
 from chatsvc.http.response import HTML, HttpResponse
-from chatsvc.usecases import administration, sessions, shown_once
-from chatsvc.usecases.services import Services
+from chatsvc.services import administration
+from chatsvc.services.services import Services
+from chatsvc.services.team import sessions, shown_once
 
 DEFAULT_ZONE = "Europe/Istanbul"
 LOGIN_PATH, CODE_PATH, HOME_PATH, SHOWN_PATH = "/login", "/login/code", "/", "/shown"

@@ -10,7 +10,7 @@ from chatsvc.dashboard.fields import NO_FIELDS, Fields
 from chatsvc.dashboard.page import Page, is_about_form
 from chatsvc.domain.refusals import Refused
 from chatsvc.http.response import HttpResponse
-from chatsvc.usecases import administration
+from chatsvc.services import administration
 
 Values = Callable[[Page, Fields], Awaitable[Mapping[str, Any]]]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from chatsvc.http.request import HttpRequest
 from chatsvc.http.response import HttpResponse
 from chatsvc.log import ACCESS
-from chatsvc.usecases.services import Services
+from chatsvc.services.services import Services
 
 
 class AccessLog:

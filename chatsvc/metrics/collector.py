@@ -14,12 +14,12 @@ from prometheus_client.registry import Collector
 
 from chatsvc import __version__
 from chatsvc.domain.tallies import Histogram
+from chatsvc.services.operations import nodes
+from chatsvc.services.services import Services
 from chatsvc.store import mails
 from chatsvc.store.batches import StoreDatabase
 from chatsvc.store.database import StoreUnavailable
 from chatsvc.store.webhooks import Outstanding, outstanding
-from chatsvc.usecases import nodes
-from chatsvc.usecases.services import Services
 
 Labels = TypeVar("Labels", bound=tuple[str, ...])
 

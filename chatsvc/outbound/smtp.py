@@ -1,6 +1,6 @@
 """SMTP client: opens a connection to the mail server, signs in and sends messages.
 
-Connections count in the egress ledger for the purpose `mail`. Mails are queued and written elsewhere (usecases/mailer.py).
+Connections count in the egress ledger for the purpose `mail`. Mails are queued and written elsewhere (services/operations/mailer.py).
 
 The server is the administrator's own setting, as the model server is: it may have any address. The password stands in no fault.
 """

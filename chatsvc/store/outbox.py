@@ -1,6 +1,6 @@
 """Outbox of the messaging platforms: lists stored messages to send, marks them, and writes outcomes.
 
-Each bot and channel has a queue; usecases/outbox.py sends.
+Each bot and channel has a queue; services/messages/outbox.py sends.
 
 A message is marked as in flight before its request is written, and unmarked with its outcome. One that is still marked when a process
 starts may have been sent, so its delivery is unknown and it is not sent again.

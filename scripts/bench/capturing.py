@@ -14,7 +14,7 @@ from chatsvc.app import App, serve
 from chatsvc.domain.actors import local_user
 from chatsvc.domain.captures import Captured
 from chatsvc.engines import Reply, Turn
-from chatsvc.usecases import webhooks
+from chatsvc.services.accounts import webhooks
 
 
 class _Captures:

@@ -41,7 +41,7 @@ from chatsvc import config as configuration
 from chatsvc.app import App
 from chatsvc.config import Config
 from chatsvc.control import client
-from chatsvc.usecases.file_reading import read_files
+from chatsvc.services.knowledge.file_reading import read_files
 
 START_MS = int(datetime(2026, 11, 22, 3, 5, tzinfo=UTC).timestamp() * 1000)
 MESSAGE_MS = 20_000

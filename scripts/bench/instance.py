@@ -19,12 +19,13 @@ from chatsvc import config as configuration
 from chatsvc.domain.actors import ANONYMOUS, local_user
 from chatsvc.domain.models import CHANNELS
 from chatsvc.domain.times import DAY_MS, now_ms, without_fraction
+from chatsvc.services.accounts import accounts, bots, keys
+from chatsvc.services.accounts.account_cache import AccountCache
+from chatsvc.services.services import Services
+from chatsvc.services.team import operators, sessions
 from chatsvc.store.folder import Folder
 from chatsvc.store.master_key import open_master_key
 from chatsvc.store.sqlite.group_commit import GroupCommitDatabase
-from chatsvc.usecases import accounts, bots, keys, operators, sessions
-from chatsvc.usecases.account_cache import AccountCache
-from chatsvc.usecases.services import Services
 
 CONFIG = """\
 server: {listen: "127.0.0.1:0"}

@@ -129,7 +129,7 @@ class _OneCommit:
         """The operation."""
         from chatsvc.api import bodies, render
         from chatsvc.domain import shapes
-        from chatsvc.usecases import chatbots
+        from chatsvc.services.accounts import chatbots
 
         message = bodies.parse_message(context.body)
         bot = chatbots.find(context.state, message.chatbot_id)

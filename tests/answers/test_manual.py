@@ -9,8 +9,9 @@ from typing import NamedTuple
 import pytest
 
 from chatsvc.domain import profiles
-from chatsvc.usecases import bot_files, knowledge
-from chatsvc.usecases.file_reading import read_files
+from chatsvc.services.accounts import bot_files
+from chatsvc.services.knowledge import knowledge
+from chatsvc.services.knowledge.file_reading import read_files
 from tests.conftest import MakeCaller
 from tests.fakes import ADMIN
 

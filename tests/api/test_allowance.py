@@ -11,7 +11,7 @@ import pytest
 from chatsvc.app import App
 from chatsvc.config import Config
 from chatsvc.engines import EngineError, Reply, Turn
-from chatsvc.usecases import accounts, bots, keys
+from chatsvc.services.accounts import accounts, bots, keys
 from tests.api.support import envelope, until
 from tests.conftest import Answer, Caller, MakeCaller
 from tests.fakes import ADMIN, FakeClock, ScriptedEngine

@@ -14,7 +14,7 @@ from chatsvc.app import App
 from chatsvc.domain.analytics import sums
 from chatsvc.domain.models import Usage
 from chatsvc.engines import Reply
-from chatsvc.usecases import accounts, analytics, bots
+from chatsvc.services.accounts import accounts, analytics, bots
 from tests.api.support import assert_headers, insert_usage, out_of_reach
 from tests.conftest import Caller, MakeCaller
 from tests.fakes import ADMIN, START, FakeClock, ScriptedEngine, failing

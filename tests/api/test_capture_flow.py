@@ -9,9 +9,9 @@ import pytest
 
 from chatsvc.domain.captures import Appointment, Request
 from chatsvc.engines.knowledge.policy.state import load
+from chatsvc.services.accounts import bots
 from chatsvc.store import captures as stored
 from chatsvc.store import conversations
-from chatsvc.usecases import bots
 from tests.conftest import Caller, MakeCaller
 from tests.fakes import ADMIN, FakeClock
 

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from chatsvc.app import App
-from chatsvc.usecases import bots
+from chatsvc.services.accounts import bots
 from tests.api.support import UUID, assert_headers, envelope, execute, insert_conversations
 from tests.conftest import Caller, MakeCaller
 from tests.fakes import ADMIN, START, FakeClock, ScriptedEngine

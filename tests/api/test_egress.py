@@ -29,8 +29,10 @@ from chatsvc import config as configuration
 from chatsvc.app import App
 from chatsvc.domain.errors import ProblemError
 from chatsvc.domain.models import SendMessage
-from chatsvc.usecases.file_reading import read_files
-from chatsvc.usecases import accounts, bots, knowledge, messages, webhooks
+from chatsvc.services.knowledge.file_reading import read_files
+from chatsvc.services.accounts import accounts, bots, webhooks
+from chatsvc.services.knowledge import knowledge
+from chatsvc.services.messages import messages
 from tests.fakes import ADMIN
 
 async def said(services, account, bot):

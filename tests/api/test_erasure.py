@@ -10,8 +10,8 @@ import pytest
 from chatsvc.config import Config
 from chatsvc.control.rendering import conversations as conversations_json
 from chatsvc.domain.refusals import Refused
+from chatsvc.services.conversations import erasure
 from chatsvc.store import erasure as stored
-from chatsvc.usecases import erasure
 from tests.api.support import execute, until
 from tests.conftest import Caller
 from tests.fakes import ADMIN, ScriptedEngine

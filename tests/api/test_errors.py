@@ -18,7 +18,7 @@ from chatsvc.domain.errors import PROBLEMS, Problem
 from chatsvc.domain.limiter import Slot
 from chatsvc.engines import EMPTY_REASONS, UNAVAILABLE_REASONS, Reply, Turn
 from chatsvc.log import request_id
-from chatsvc.usecases import accounts, bots
+from chatsvc.services.accounts import accounts, bots
 from tests.api.support import assert_headers, envelope, fetch, names, out_of_reach, until
 from tests.conftest import MODELS, Answer, Caller, MakeCaller
 from tests.fakes import ADMIN, START, FakeClock, ScriptedEngine, failing

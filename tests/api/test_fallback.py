@@ -11,8 +11,10 @@ from chatsvc.config import Config
 from chatsvc.control.rendering import conversations as conversations_json
 from chatsvc.domain.models import Usage
 from chatsvc.engines import EngineError, Evidence, Reply, Turn
-from chatsvc.usecases import bots, conversations, erasure, knowledge
-from chatsvc.usecases.file_reading import read_files
+from chatsvc.services.accounts import bots
+from chatsvc.services.conversations import conversations, erasure
+from chatsvc.services.knowledge import knowledge
+from chatsvc.services.knowledge.file_reading import read_files
 from tests.api.test_transfer import taken_out
 from tests.conftest import Caller
 from tests.fakes import ADMIN, ScriptedEngine, failing

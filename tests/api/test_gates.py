@@ -18,10 +18,11 @@ from chatsvc.domain import keys as key_shapes
 from chatsvc.domain.captures import Captured
 from chatsvc.domain.plans import Plan
 from chatsvc.engines import Reply
+from chatsvc.services.accounts import accounts, bots, keys, webhooks
+from chatsvc.services.conversations import search
 from chatsvc.store import keys as stored_keys
 from chatsvc.store.database import Database
 from chatsvc.store.tables import CONVERSATION, TABLES
-from chatsvc.usecases import accounts, bots, keys, search, webhooks
 from tests.api.conftest import Connect
 from tests.api.support import MINUTE_END, REMAINING, assert_headers, envelope, execute, fetch, request, standing, until
 from tests.conftest import Caller, MakeCaller

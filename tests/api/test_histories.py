@@ -13,9 +13,10 @@ from chatsvc.config.model import Retention
 from chatsvc.domain.captures import APPOINTMENT_STATUSES, REQUEST_STATUSES, Captured
 from chatsvc.domain.models import Usage
 from chatsvc.engines import EngineError, Reply, Turn
+from chatsvc.services.conversations import captures, erasure
+from chatsvc.services.messages import turns as turns_module
+from chatsvc.services.operations import retention
 from chatsvc.store import conversations
-from chatsvc.usecases import captures, erasure, retention
-from chatsvc.usecases import turns as turns_module
 from tests.conftest import Caller
 from tests.fakes import ADMIN, FakeClock, ScriptedEngine
 

@@ -10,8 +10,8 @@ import pytest
 
 from chatsvc.app import App
 from chatsvc.config import Config
-from chatsvc.usecases import accounts, bots, keys
-from chatsvc.usecases.conversation_locks import ConversationLocks
+from chatsvc.services.accounts import accounts, bots, keys
+from chatsvc.services.messages.conversation_locks import ConversationLocks
 from tests.api.conftest import Connect
 from tests.api.support import envelope, execute, request, until
 from tests.conftest import Answer, Caller, MakeCaller

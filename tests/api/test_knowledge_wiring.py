@@ -10,9 +10,10 @@ import pytest
 from chatsvc import background
 from chatsvc.app import App
 from chatsvc.domain.models import Entry
-from chatsvc.usecases import bots, knowledge, knowledge_cache
-from chatsvc.usecases.file_reading import read_files
-from chatsvc.usecases.knowledge_cache import KnowledgeCache
+from chatsvc.services.accounts import bots
+from chatsvc.services.knowledge import knowledge, knowledge_cache
+from chatsvc.services.knowledge.file_reading import read_files
+from chatsvc.services.knowledge.knowledge_cache import KnowledgeCache
 from tests.conftest import Caller, MakeCaller
 from tests.fakes import ADMIN
 

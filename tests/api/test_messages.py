@@ -16,9 +16,9 @@ import pytest
 from chatsvc.app import App
 from chatsvc.config import Config
 from chatsvc.engines import EngineError, Reply, Turn
+from chatsvc.services.accounts import accounts, bots
+from chatsvc.services.messages.conversation_locks import ConversationLocks
 from chatsvc.store import exchanges
-from chatsvc.usecases import accounts, bots
-from chatsvc.usecases.conversation_locks import ConversationLocks
 from tests.api.conftest import Connect
 from tests.api.support import assert_headers, envelope, execute, request, until
 from tests.conftest import Answer, Caller, MakeCaller

@@ -15,7 +15,7 @@ from chatsvc import config as configuration
 from chatsvc.app import App
 from chatsvc.config import Config
 from chatsvc.domain.limiter import Slot
-from chatsvc.usecases import accounts, bots, keys
+from chatsvc.services.accounts import accounts, bots, keys
 from tests.api.support import LIMIT, MINUTE_END, REMAINING, RESET, envelope, fetch, names, out_of_reach, standing, until
 from tests.conftest import Answer, Caller, MakeCaller
 from tests.fakes import ADMIN, START, FakeClock, ScriptedEngine, failing

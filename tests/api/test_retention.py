@@ -10,9 +10,9 @@ import pytest
 
 from chatsvc.config import Config
 from chatsvc.config.model import Retention
+from chatsvc.services.operations import retention
 from chatsvc.store import erasure
 from chatsvc.store import retention as stored
-from chatsvc.usecases import retention
 from tests.api.support import execute, insert_usage
 from tests.conftest import Caller
 from tests.fakes import START, FakeClock, ScriptedEngine

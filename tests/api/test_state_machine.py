@@ -32,7 +32,8 @@ from chatsvc.domain.models import Usage
 from chatsvc.domain.plans import Plan
 from chatsvc.domain.refusals import Refused
 from chatsvc.engines import EMPTY_REASONS, UNAVAILABLE_REASONS, EngineError, Reply, Turn
-from chatsvc.usecases import accounts, analytics, bots, captures, keys
+from chatsvc.services.accounts import accounts, analytics, bots, keys
+from chatsvc.services.conversations import captures
 from tests.api import model as modelled
 from tests.api.model import Capture, Expected, Json, Model, Outcome, Pending, Request, Rules
 from tests.api.support import ALWAYS, fetch, names, standing, until

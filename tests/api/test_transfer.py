@@ -20,11 +20,13 @@ from chatsvc.domain import profiles, websites
 from chatsvc.domain.knowledge_changes import ChangeOrigin
 from chatsvc.domain.refusals import Refused
 from chatsvc.domain.websites import Site, SiteEntry
+from chatsvc.services.accounts import accounts, bots, keys, transfer, webhooks
+from chatsvc.services.conversations import captures, saved_replies
+from chatsvc.services.knowledge import knowledge
+from chatsvc.services.knowledge.file_reading import read_files
 from chatsvc.store import sites, unanswered
 from chatsvc.store import transfer as stored
 from chatsvc.store.unanswered import AskedQuestion
-from chatsvc.usecases import accounts, bots, captures, keys, knowledge, saved_replies, transfer, webhooks
-from chatsvc.usecases.file_reading import read_files
 from tests.api.support import execute
 from tests.conftest import Caller
 from tests.fakes import ADMIN, START, FakeClock, ScriptedEngine

@@ -12,9 +12,12 @@ from chatsvc.config import Config
 from chatsvc.config.model import Retention
 from chatsvc.control.rendering import knowledge as knowledge_json
 from chatsvc.engines import EngineError
-from chatsvc.usecases import accounts, erasure, knowledge, retention, unanswered
-from chatsvc.usecases.administration import perform
-from chatsvc.usecases.file_reading import read_files
+from chatsvc.services.accounts import accounts
+from chatsvc.services.administration import perform
+from chatsvc.services.conversations import erasure
+from chatsvc.services.knowledge import knowledge, unanswered
+from chatsvc.services.knowledge.file_reading import read_files
+from chatsvc.services.operations import retention
 from tests.api.support import envelope, execute, out_of_reach
 from tests.conftest import Caller
 from tests.fakes import ADMIN, FakeClock, ScriptedEngine, failing

@@ -28,13 +28,13 @@ _SIZE = 4  # bytes that tell how long a request is, and which process runs it
 LOADED = (
     *LATE,
     "anthropic",
-    "chatsvc.channels.telegram.pollers",
+    "chatsvc.platforms.telegram.pollers",
     "chatsvc.control.alone",
     "chatsvc.control.identity",
     "chatsvc.dashboard",
     "chatsvc.engines.knowledge.engine",
     "chatsvc.store.sqlite.backup",
-    "chatsvc.usecases.knowledge_lint",
+    "chatsvc.services.knowledge.knowledge_lint",
 )
 COVERAGE = "COVERAGE_PROCESS_CONFIG"  # the variable with which coverage has processes measured
 
@@ -190,7 +190,7 @@ def serve(descriptor: int) -> None:
     from chatsvc.cli.main import COMMANDS
     from chatsvc.engines.knowledge.search import lexicon, topics
     from chatsvc.language import values
-    from chatsvc.usecases.administration import OPERATIONS
+    from chatsvc.services.administration import OPERATIONS
 
     for where, _ in COMMANDS.values():
         import_module(where.partition(":")[0])

@@ -14,8 +14,8 @@ import pytest
 
 from chatsvc.cli.catalogue import CatalogueCommand, CatalogueGroup
 from chatsvc.cli.main import COMMANDS, chatsvc
+from chatsvc.services.administration import OPERATIONS
 from chatsvc.translations import section
-from chatsvc.usecases.administration import OPERATIONS
 from tests.cli.support import run
 
 NO_DATA = {"completion"}  # what it prints is for a shell

@@ -140,7 +140,7 @@ def test_a_service_that_is_told_to_stop_while_it_starts_ends_cleanly(fresh: Site
 SLOW = """
 import time
 from pathlib import Path
-from chatsvc.usecases import analytics
+from chatsvc.services.accounts import analytics
 async def slow(services, caller, **_):
     Path("asked").touch()
     return await services.offload(lambda: time.sleep(60))

@@ -14,11 +14,11 @@ from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 from aiohttp import web
 
-from chatsvc.usecases.outbox import IN_FLIGHT
-from tests.channels.bot_api import BotApi
-from tests.channels.graph_api import GraphApi
+from chatsvc.services.messages.outbox import IN_FLIGHT
 from tests.cli.support import Serving, Site
 from tests.engines.model_server import ModelServer, says
+from tests.platforms.bot_api import BotApi
+from tests.platforms.graph_api import GraphApi
 from tests.store.inspection import query
 
 PATIENCE_S = 120

@@ -6,9 +6,9 @@ import asyncio
 from itertools import cycle
 from pathlib import Path
 
-from tests.channels.bot_api import TOKEN, BotApi
 from tests.crash.channel_torture import PATIENCE_S, ChannelTorture, Figures, echo
 from tests.engines.model_server import ModelServer
+from tests.platforms.bot_api import TOKEN, BotApi
 
 
 class TelegramTorture(ChannelTorture[BotApi]):

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.channels.graph_api import GraphApi
 from tests.crash.channel_torture import rows
 from tests.crash.whatsapp_torture import WhatsAppTorture, torture
 from tests.engines.model_server import ModelServer, hangs, says
+from tests.platforms.graph_api import GraphApi
 
 # The service of these tests has its store in a file.
 pytestmark = pytest.mark.sqlite

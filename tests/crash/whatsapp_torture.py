@@ -11,9 +11,9 @@ from typing import Any
 
 from aiohttp import ClientError
 
-from tests.channels.graph_api import APP_SECRET, NUMBER, TOKEN, VERIFY_TOKEN, GraphApi
 from tests.crash.channel_torture import ChannelTorture, Figures, echo, rows
 from tests.engines.model_server import ModelServer
+from tests.platforms.graph_api import APP_SECRET, NUMBER, TOKEN, VERIFY_TOKEN, GraphApi
 
 AT_ONCE = 8  # callbacks
 

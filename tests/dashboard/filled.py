@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from chatsvc.config.model import Notices, Smtp
 from chatsvc.domain.mails import STATES
+from chatsvc.services.accounts import channel_states
 from chatsvc.store import exchanges
-from chatsvc.usecases import channel_states
 from tests.dashboard.site import Site
 from tests.store.inspection import execute, insert
 from tests.store.support import new_exchange

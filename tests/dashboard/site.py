@@ -17,9 +17,12 @@ from chatsvc.app import App
 from chatsvc.domain.actors import ANONYMOUS
 from chatsvc.domain.captures import Captured
 from chatsvc.engines import Reply
-from chatsvc.usecases import accounts, bots, conversations, keys, knowledge, operators, webhooks
-from chatsvc.usecases.administration import perform
-from chatsvc.usecases.file_reading import read_files
+from chatsvc.services.accounts import accounts, bots, keys, webhooks
+from chatsvc.services.administration import perform
+from chatsvc.services.conversations import conversations
+from chatsvc.services.knowledge import knowledge
+from chatsvc.services.knowledge.file_reading import read_files
+from chatsvc.services.team import operators
 from tests.conftest import MODELS
 from tests.dashboard.client import Client
 from tests.fakes import ADMIN, FakeClock, ScriptedEngine

@@ -15,8 +15,8 @@ from chatsvc.dashboard.wording import finding as worded
 from chatsvc.doctor.report import CODES as FINDINGS
 from chatsvc.domain.operators import LANGUAGES
 from chatsvc.domain.times import start_of_day
+from chatsvc.services.operations import backups
 from chatsvc.store import exchanges
-from chatsvc.usecases import backups
 from tests.dashboard.client import Client
 from tests.dashboard.site import Business, Site
 from tests.store.inspection import execute, insert

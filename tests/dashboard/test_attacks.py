@@ -16,8 +16,8 @@ from chatsvc.dashboard import directions
 from chatsvc.domain.captures import Captured
 from chatsvc.domain.models import SendMessage
 from chatsvc.http.forms import FormLimits
-from chatsvc.usecases import unanswered
-from chatsvc.usecases.file_reading import read_files
+from chatsvc.services.knowledge import unanswered
+from chatsvc.services.knowledge.file_reading import read_files
 from tests.dashboard.client import Client
 from tests.dashboard.site import PASSWORD, ROLES, Business, Site, open_site
 from tests.dashboard.walk import crawl, ids_of, pages, path_of

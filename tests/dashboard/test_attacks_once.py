@@ -6,7 +6,7 @@ import asyncio
 
 from tests.dashboard.client import Client
 from tests.dashboard.site import PASSWORD, Site
-from tests.usecases.test_operators import code_of
+from tests.services.test_operators import code_of
 
 TRIES = 5
 

@@ -11,8 +11,8 @@ from chatsvc.domain.models import Bot
 from chatsvc.domain.opening_hours import DAYS
 from chatsvc.domain.profiles import Profile
 from chatsvc.engines.knowledge.say import own_greeting
+from chatsvc.services.accounts import channel_states
 from chatsvc.store import channels as stored_channels
-from chatsvc.usecases import channel_states
 from tests.dashboard.client import Client, encoded
 from tests.dashboard.site import Site
 

@@ -12,8 +12,8 @@ from aiohttp import ClientSession
 from chatsvc.domain.captures import Captured
 from chatsvc.domain.refusals import Refused
 from chatsvc.engines import Evidence
+from chatsvc.services.conversations import saved_replies
 from chatsvc.store import exchanges
-from chatsvc.usecases import saved_replies
 from tests.dashboard.client import Client, Shown
 from tests.dashboard.site import Site
 from tests.store.inspection import execute

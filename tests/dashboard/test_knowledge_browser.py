@@ -8,7 +8,8 @@ import pytest
 from playwright.async_api import Browser, Page, expect
 
 from chatsvc.domain.models import SendMessage
-from chatsvc.usecases import bots, previews, unanswered
+from chatsvc.services.accounts import bots
+from chatsvc.services.knowledge import previews, unanswered
 from tests.dashboard.client import Client
 from tests.dashboard.site import Site
 from tests.fakes import ADMIN

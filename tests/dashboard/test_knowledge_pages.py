@@ -6,7 +6,8 @@ import pytest_asyncio
 from aiohttp import FormData
 
 from chatsvc.domain.models import SendMessage
-from chatsvc.usecases import bots, unanswered
+from chatsvc.services.accounts import bots
+from chatsvc.services.knowledge import unanswered
 from tests.dashboard.client import Client
 from tests.dashboard.site import Site
 from tests.fakes import ADMIN

@@ -11,11 +11,11 @@ import pytest_asyncio
 from chatsvc.dashboard.route import Access, Route
 from chatsvc.domain.actors import Role
 from chatsvc.domain.opening_hours import DAYS
-from chatsvc.usecases.administration import OPERATIONS, least_role
+from chatsvc.services.administration import OPERATIONS, least_role
 from tests.dashboard.client import Client, encoded
 from tests.dashboard.site import ROLES, Site
 from tests.dashboard.walk import UNKNOWN, Found, forms, ids_of, least_access, pages, parameters, path_of
-from tests.usecases.test_permissions import EXPECTED, PERSONAL
+from tests.services.test_permissions import EXPECTED, PERSONAL
 
 # Forms without a command whose operation only reads or that need none (DECISIONS.md section 6): the least role.
 OTHER_FORMS = {

@@ -10,7 +10,7 @@ from chatsvc.dashboard import qr
 from chatsvc.domain.operators import IDLE_MS, SECOND_FACTOR_MS
 from tests.dashboard.client import Client, Shown
 from tests.dashboard.site import PASSWORD, Site
-from tests.usecases.test_operators import code_of
+from tests.services.test_operators import code_of
 
 NEW = "another plain sentence"
 
@@ -31,7 +31,7 @@ async def sign_in(client: Client, email: str, password: str, **more: str) -> Sho
 
 
 async def test_an_installation_without_operators_names_the_command(site: Site, anyone: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    from chatsvc.usecases import operators
+    from chatsvc.services.team import operators
 
     async def none(_: object) -> bool:
         return False

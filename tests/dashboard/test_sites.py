@@ -9,7 +9,7 @@ from ipaddress import ip_network
 import pytest
 import pytest_asyncio
 
-from chatsvc.usecases import site_reading
+from chatsvc.services.knowledge import site_reading
 from tests.dashboard.client import Client
 from tests.dashboard.site import Site
 from tests.websites.server import WebsiteServer

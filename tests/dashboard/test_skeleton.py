@@ -171,8 +171,8 @@ async def test_faults_are_pages(site: Site, anyone: Client, owner: Client) -> No
 async def test_an_unexpected_fault_and_a_store_that_is_away_are_pages_too(
     site: Site, owner: Client, anyone: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    from chatsvc.services.team import operators
     from chatsvc.store.database import StoreUnavailable
-    from chatsvc.usecases import operators
 
     async def away(_: object) -> bool:
         raise StoreUnavailable("gone")

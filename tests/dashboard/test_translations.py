@@ -16,7 +16,7 @@ from chatsvc.dashboard.wording import faults_of, sentence
 from chatsvc.domain import refusals
 from chatsvc.domain.operators import LANGUAGES
 from chatsvc.domain.refusals import CODES, Refused
-from chatsvc.usecases.administration import OPERATIONS, Effect
+from chatsvc.services.administration import OPERATIONS, Effect
 
 ROOT = Path(chatsvc.dashboard.__file__).parent
 SOURCES = {path: path.read_text("utf-8") for pattern in ("**/*.py", "**/*.html") for path in ROOT.glob(pattern)}

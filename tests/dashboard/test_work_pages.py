@@ -9,9 +9,9 @@ import pytest_asyncio
 from chatsvc.domain.captures import Captured
 from chatsvc.domain.mails import ANSWERS_A_DAY, GONE_MS
 from chatsvc.engines import Evidence
+from chatsvc.services.conversations import search
 from chatsvc.store import conversations, exchanges, mails, unanswered
 from chatsvc.store.webhooks import Event
-from chatsvc.usecases import search
 from tests.dashboard.client import Client, Shown
 from tests.dashboard.filled import fill
 from tests.dashboard.site import Site

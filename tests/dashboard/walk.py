@@ -12,8 +12,8 @@ from xml.etree.ElementTree import Element
 from chatsvc.dashboard.route import Access, Route
 from chatsvc.dashboard.routes import ROUTES
 from chatsvc.domain.websites import Site as Website
+from chatsvc.services.accounts import bot_files
 from chatsvc.store import sites
-from chatsvc.usecases import bot_files
 from tests.dashboard.client import Client, Shown
 from tests.dashboard.site import Business, Site
 from tests.store.inspection import execute, insert

@@ -13,7 +13,7 @@ from chatsvc.domain.captures import Captured
 from chatsvc.domain.models import HistoryMessage
 from chatsvc.engines import EngineError, Turn
 from chatsvc.engines.anthropic import AnthropicEngine
-from chatsvc.usecases import captures
+from chatsvc.services.conversations import captures
 from tests.engines.injections import MESSAGE, OTHER_BOT, PLACES, VICTIM_EMAIL, VICTIM_NAME, VICTIM_PHONE, Injection, injections
 from tests.engines.model_server import ModelServer, Step, calls, says
 from tests.engines.test_anthropic import BOT, NOW_MS, TURN, Shelf, entry, past

@@ -10,7 +10,7 @@ import pytest
 
 from chatsvc.config import Config
 from chatsvc.domain.limiter import Limiter
-from chatsvc.usecases import accounts, keys, webhooks
+from chatsvc.services.accounts import accounts, keys, webhooks
 from tests.api.support import LIMIT, REMAINING, RESET
 from tests.conftest import Answer, Caller
 from tests.crash.books import disagreements

@@ -14,8 +14,8 @@ from aiohttp import ClientSession
 
 from chatsvc.app import App
 from chatsvc.config import Config
+from chatsvc.services.accounts import accounts, bots, keys, webhooks
 from chatsvc.store.database import StoreUnavailable
-from chatsvc.usecases import accounts, bots, keys, webhooks
 from tests.cli.support import one_line, run
 from tests.conftest import Answer, Caller
 from tests.crash.books import disagreements

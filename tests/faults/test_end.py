@@ -11,7 +11,7 @@ from aiohttp import ClientSession
 
 from chatsvc.app import GRACE_S, App
 from chatsvc.config import Config
-from chatsvc.usecases import accounts, bots, keys, webhooks
+from chatsvc.services.accounts import accounts, bots, keys, webhooks
 from tests.api.support import Wire, insert_history, request
 from tests.conftest import Caller
 from tests.crash.books import disagreements

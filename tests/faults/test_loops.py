@@ -15,19 +15,23 @@ import pytest
 import chatsvc
 from chatsvc import app, loops
 from chatsvc.app import App
-from chatsvc.channels.telegram import pollers
 from chatsvc.config import Config, Tls
 from chatsvc.config.model import Backups, Notices, Smtp
 from chatsvc.listening import listeners
+from chatsvc.platforms.telegram import pollers
+from chatsvc.services.accounts import webhooks
+from chatsvc.services.accounts.account_cache import AccountCache
+from chatsvc.services.conversations import handling, search
+from chatsvc.services.knowledge import site_reading, unanswered
+from chatsvc.services.knowledge.knowledge_cache import KnowledgeCache
+from chatsvc.services.messages import outbox, unfinished_turns
+from chatsvc.services.operations import backups, mailer, retention
 from chatsvc.store import accounts
 from chatsvc.store.database import StoreUnavailable
 from chatsvc.store.deliveries import Outcome
 from chatsvc.store.sqlite.group_commit import GroupCommitDatabase
 from chatsvc.tls import files
 from chatsvc.tls.certificates import self_signed
-from chatsvc.usecases import backups, handling, mailer, outbox, retention, search, site_reading, unanswered, unfinished_turns, webhooks
-from chatsvc.usecases.account_cache import AccountCache
-from chatsvc.usecases.knowledge_cache import KnowledgeCache
 from chatsvc.webhooks import dispatcher
 from tests.conftest import Caller
 from tests.fakes import ADMIN, FakeClock, ScriptedEngine
@@ -154,9 +158,9 @@ AWAITED = {
     "app.py",
     "outbound/dialler.py",
     "store/postgres/notices.py",
-    "usecases/conversation_locks.py",
-    "usecases/knowledge_cache.py",
-    "usecases/web_visits.py",
+    "services/messages/conversation_locks.py",
+    "services/knowledge/knowledge_cache.py",
+    "services/messages/web_visits.py",
     "webhooks/dispatcher.py",
 }
 

@@ -10,7 +10,7 @@ from time import monotonic
 import pytest
 
 from chatsvc.config import Config
-from chatsvc.usecases import webhooks
+from chatsvc.services.accounts import webhooks
 from tests import proxy as broken
 from tests.conftest import Caller
 from tests.fakes import ADMIN, ScriptedEngine

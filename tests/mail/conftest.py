@@ -13,7 +13,7 @@ from chatsvc.app import App
 from chatsvc.config import Config
 from chatsvc.config.model import Notices, Smtp
 from chatsvc.domain.mails import Mail
-from chatsvc.usecases.administration import perform
+from chatsvc.services.administration import perform
 from tests.conftest import Caller
 from tests.fakes import ADMIN, FakeClock
 from tests.mail.smtp_server import Mailbox, smtp_server

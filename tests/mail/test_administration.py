@@ -19,8 +19,8 @@ from chatsvc.domain.actors import ANONYMOUS
 from chatsvc.metrics.collector import Exposition
 from chatsvc.outbound.egress import Egress
 from chatsvc.outbound.smtp import client_name
+from chatsvc.services.administration import perform
 from chatsvc.store.batches import StoreDatabase
-from chatsvc.usecases.administration import perform
 from tests.conftest import Caller
 from tests.dashboard.client import Client
 from tests.fakes import ADMIN

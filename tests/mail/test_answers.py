@@ -15,15 +15,16 @@ from chatsvc.config import Config
 from chatsvc.config.model import Notices
 from chatsvc.control.rendering.conversations import thread
 from chatsvc.domain.mails import ANSWERS_A_DAY, MailOutcome
+from chatsvc.services.administration import perform
+from chatsvc.services.messages import web_visits
+from chatsvc.services.messages.visitor_addresses import MailAddress
+from chatsvc.services.operations import mail_texts
 from chatsvc.store import channel_messages, mails
-from chatsvc.usecases import mail_texts, web_visits
-from chatsvc.usecases.administration import perform
-from chatsvc.usecases.visitor_addresses import MailAddress
-from tests.channels.conftest import Visitor
 from tests.conftest import Caller
 from tests.fakes import ADMIN, FakeClock
 from tests.mail.conftest import Post
 from tests.mail.smtp_server import Mailbox
+from tests.platforms.conftest import Visitor
 from tests.store.inspection import execute
 
 GIVEN = "Hello, is the blue one in stock? Please write to Ada@Example.com"

@@ -6,10 +6,10 @@ from datetime import date, time
 
 from chatsvc.domain.captures import Captured
 from chatsvc.engines import Reply
+from chatsvc.services.administration import perform
 from chatsvc.store import deliveries, mail_notices, webhooks
 from chatsvc.store.database import Connection
 from chatsvc.store.deliveries import Outcome
-from chatsvc.usecases.administration import perform
 from tests.conftest import Caller
 from tests.fakes import ADMIN, ScriptedEngine
 from tests.mail.conftest import Post, add_operator

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 
 from chatsvc.app import App
+from chatsvc.services.administration import perform
 from chatsvc.store import mail_notices
-from chatsvc.usecases.administration import perform
 from tests.conftest import Caller
 from tests.fakes import ADMIN, FakeClock
 from tests.mail.conftest import add_operator

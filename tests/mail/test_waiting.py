@@ -8,13 +8,13 @@ from chatsvc.app import App
 from chatsvc.config import Config
 from chatsvc.domain.mails import MailOutcome
 from chatsvc.domain.refusals import Refused
+from chatsvc.services.administration import perform
 from chatsvc.store import mails as stored
-from chatsvc.usecases.administration import perform
-from tests.channels.conftest import Visitor
 from tests.conftest import Caller
 from tests.fakes import ADMIN, FakeClock
 from tests.mail.conftest import Post, add_operator
 from tests.mail.smtp_server import Mailbox
+from tests.platforms.conftest import Visitor
 
 WISH = "Can I talk to a real person please?"
 
@@ -220,7 +220,7 @@ async def test_a_server_that_puts_the_message_off_gets_it_later_with_what_came_m
 async def test_a_fault_of_the_program_leaves_no_mail_under_way(desk: Desk, post: Post, monkeypatch: pytest.MonkeyPatch) -> None:
     await add_operator(desk.caller, "ada@example.com", "waiting")
     await desk.visitor_waits()
-    monkeypatch.setattr("chatsvc.usecases.mail_texts.notice", lambda *_: 1 / 0)
+    monkeypatch.setattr("chatsvc.services.operations.mail_texts.notice", lambda *_: 1 / 0)
     await post.pass_time(2)
     assert await post.states() == [("waiting", "failed", 1, "internal_error")]
 

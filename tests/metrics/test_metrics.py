@@ -21,7 +21,7 @@ from chatsvc.domain.models import Usage
 from chatsvc.domain.tallies import Histogram
 from chatsvc.engines import Reply
 from chatsvc.metrics.collector import _sum
-from chatsvc.usecases import webhooks
+from chatsvc.services.accounts import webhooks
 from chatsvc.webhooks.courier import make_courier
 from tests.api.support import out_of_reach, until
 from tests.conftest import Caller, MakeCaller

@@ -17,9 +17,9 @@ from chatsvc.app import App
 from chatsvc.config import Config
 from chatsvc.config.model import DEFAULT_CONNECTIONS, Secret
 from chatsvc.domain.nodes import ServiceNode
+from chatsvc.services.accounts import accounts, bots, keys
+from chatsvc.services.operations.stores import SeveralProcesses
 from chatsvc.store import nodes
-from chatsvc.usecases import accounts, bots, keys
-from chatsvc.usecases.stores import SeveralProcesses
 from tests.api.support import until
 from tests.conftest import Answer, Caller
 from tests.fakes import ADMIN, START, FakeClock, ScriptedEngine, failing

@@ -273,12 +273,12 @@ from dataclasses import replace
 from pathlib import Path
 from chatsvc import config
 from chatsvc.control.alone import run
-from chatsvc.usecases.administration import find
+from chatsvc.services.administration import find
 from chatsvc.webhooks import sealing
-import chatsvc.store, chatsvc.usecases.master_key
+import chatsvc.store, chatsvc.services.operations.master_key
 find("master_key.rotate")
 sealing.seal(bytes(32), "", "")
-made, places = Path(sys.argv[1]), ("/chatsvc/store/", "/chatsvc/usecases/master_key.py")
+made, places = Path(sys.argv[1]), ("/chatsvc/store/", "/chatsvc/services/operations/master_key.py")
 
 def rotate(folder, line):
     seen = 0

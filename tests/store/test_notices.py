@@ -9,11 +9,11 @@ from contextlib import AsyncExitStack
 
 import pytest
 
+from chatsvc.services.conversations.conversation_events import OPERATOR, VISITOR, ConversationEvents
 from chatsvc.store.postgres import notices
 from chatsvc.store.postgres.connection import PostgresTarget, connect
 from chatsvc.store.postgres.notices import PostgresNotices
 from chatsvc.store.postgres.thread import AsideConnection
-from chatsvc.usecases.conversation_events import OPERATOR, VISITOR, ConversationEvents
 from tests.api.support import until
 
 HERE = ("bot", "web", "visitor")

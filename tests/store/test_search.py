@@ -9,11 +9,11 @@ import pytest
 
 from chatsvc.domain.captures import Request
 from chatsvc.domain.search_words import CAPTURED, Term, terms
+from chatsvc.services.conversations.search import terms_of, words_of
 from chatsvc.store import accounts, exchanges, search, search_queries, search_terms
 from chatsvc.store.database import Database
 from chatsvc.store.exchanges import NewCapture
 from chatsvc.store.search_queries import ConversationFilter
-from chatsvc.usecases.search import terms_of, words_of
 from tests.fakes import START
 from tests.store.support import chat, dump, furnish, new_exchange, rows
 from tests.store.test_erasure import erase, readable

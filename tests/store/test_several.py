@@ -15,6 +15,8 @@ import pytest
 from chatsvc.domain.allowance import Allowance
 from chatsvc.domain.nodes import ServiceNode
 from chatsvc.domain.sign_in_delays import EMAIL_FAILURES
+from chatsvc.services.messages.conversation_locks import HoldRequest
+from chatsvc.services.messages.shared_turns import SharedTurns
 from chatsvc.store import nodes, sign_in_failures
 from chatsvc.store.database import Connection, Database, StoreUnavailable
 from chatsvc.store.postgres import membership, migrations
@@ -22,8 +24,6 @@ from chatsvc.store.postgres.connection import PostgresTarget, connect
 from chatsvc.store.postgres.group_commit import PostgresDatabase
 from chatsvc.store.postgres.lock import BEGIN_IN_TURN
 from chatsvc.store.sqlite.migrations import MIGRATIONS
-from chatsvc.usecases.conversation_locks import HoldRequest
-from chatsvc.usecases.shared_turns import SharedTurns
 from tests.fakes import START
 from tests.store.support import chat, furnish, new_account
 

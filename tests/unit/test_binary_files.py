@@ -14,7 +14,7 @@ from chatsvc.cli.refusals import sentence
 from chatsvc.domain.knowledge_files import KnowledgeFileError, ParsedEntry
 from chatsvc.domain.refusals import Refused
 from chatsvc.file_reader import pdf, word
-from chatsvc.usecases.file_reading import read_files
+from chatsvc.services.knowledge.file_reading import read_files
 
 NAMESPACE = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 TYPES = """<?xml version="1.0"?><Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">

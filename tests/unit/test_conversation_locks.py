@@ -8,7 +8,7 @@ import random
 import pytest
 
 from chatsvc.domain.models import Exchange
-from chatsvc.usecases.conversation_locks import Busy, ConversationLocks
+from chatsvc.services.messages.conversation_locks import Busy, ConversationLocks
 
 HERE = ("bot", "api", "visitor")
 

@@ -22,8 +22,8 @@ from hypothesis import strategies as st
 from chatsvc.cli.refusals import sentence
 from chatsvc.domain.refusals import Refused
 from chatsvc.file_reader import child
-from chatsvc.usecases import file_reading
-from chatsvc.usecases.file_reading import FileReader, read_files
+from chatsvc.services.knowledge import file_reading
+from chatsvc.services.knowledge.file_reading import FileReader, read_files
 
 FAQ = b"## When are you open?\nalt: opening hours\nlanguage: en\n\nFrom 9 to 6.\n"
 MEGABYTE = 1024 * 1024

@@ -8,8 +8,8 @@ from chatsvc import samples
 from chatsvc.domain.knowledge_files import parse_file
 from chatsvc.domain.knowledge_findings import KINDS
 from chatsvc.domain.models import Entry
-from chatsvc.usecases import knowledge_lint
-from chatsvc.usecases.knowledge_lint import findings
+from chatsvc.services.knowledge import knowledge_lint
+from chatsvc.services.knowledge.knowledge_lint import findings
 
 MANY = ("how may I pay", "which cards do you take", "can I pay cash", "payment methods", "is paypal possible")
 

@@ -6,7 +6,7 @@ import pytest
 
 from chatsvc.domain import operators, passwords
 from chatsvc.domain.refusals import Refused
-from chatsvc.usecases.sessions import _common
+from chatsvc.services.team.sessions import _common
 
 COMMON = [
     "password1234", "Password2026!", "P@ssw0rd!2024", "passwordpassword", "qwertyuiop12", "1q2w3e4r5t6y", "123456789012", "aaaaaaaaaaaa",

@@ -14,7 +14,7 @@ from chatsvc.config import Config
 from chatsvc.control.rendering import delivery as delivery_json
 from chatsvc.domain.captures import Captured
 from chatsvc.engines import Reply
-from chatsvc.usecases import webhooks
+from chatsvc.services.accounts import webhooks
 from tests.conftest import Caller
 from tests.fakes import ADMIN, ScriptedEngine
 from tests.store.inspection import execute

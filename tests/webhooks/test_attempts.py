@@ -10,7 +10,7 @@ from chatsvc.domain import actors, signing
 from chatsvc.domain.actors import Actor, Role, Scope
 from chatsvc.domain.refusals import Refused
 from chatsvc.domain.webhooks import AttemptDetail
-from chatsvc.usecases import bots, webhooks
+from chatsvc.services.accounts import bots, webhooks
 from chatsvc.webhooks.delivery import KEPT_BYTES
 from tests.conftest import Caller, MakeCaller
 from tests.fakes import ADMIN, ScriptedEngine

@@ -13,9 +13,9 @@ import pytest
 from chatsvc.app import App
 from chatsvc.config import Config
 from chatsvc.domain import signing
+from chatsvc.services.accounts import accounts, webhooks
 from chatsvc.store.deliveries import Outcome, Sending
 from chatsvc.store.webhooks import Event, Webhook
-from chatsvc.usecases import accounts, webhooks
 from chatsvc.webhooks import dispatcher as dispatching
 from chatsvc.webhooks.dispatcher import Dispatcher
 from chatsvc.webhooks.slots import SLOTS_PER_BOT
@@ -116,7 +116,7 @@ async def test_without_webhook_or_plan_no_event_is_written(caller: Caller, engin
     assert held
     held.account = held.account._replace(plan=None)
     from chatsvc.domain.models import SendMessage
-    from chatsvc.usecases import messages
+    from chatsvc.services.messages import messages
 
     await messages.send(caller.app.services, held, SendMessage(caller.bot, SAID, "v", None))
     assert await states(caller) == []

@@ -9,10 +9,11 @@ import pytest
 from chatsvc.domain import signing
 from chatsvc.domain.refusals import Refused
 from chatsvc.domain.webhooks import Attempt, WebhookSettings
+from chatsvc.services.accounts import accounts, webhooks
+from chatsvc.services.operations import master_key
+from chatsvc.services.operations.master_key import Rotation
 from chatsvc.store import webhooks as stored
 from chatsvc.store.database import StoreUnavailable
-from chatsvc.usecases import accounts, master_key, webhooks
-from chatsvc.usecases.master_key import Rotation
 from tests.api.support import execute, out_of_reach
 from tests.conftest import Caller, MakeCaller
 from tests.fakes import ADMIN, ScriptedEngine

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from chatsvc.config import Config
-from chatsvc.usecases import site_reading
-from chatsvc.usecases.administration import perform
+from chatsvc.services.administration import perform
+from chatsvc.services.knowledge import site_reading
 from tests import conftest
 from tests.fakes import ADMIN, FakeClock
 from tests.websites.server import WebsiteServer

@@ -10,7 +10,7 @@ import pytest
 from aiohttp.web import Request, Response
 
 from chatsvc.domain import websites
-from chatsvc.usecases import site_reading
+from chatsvc.services.knowledge import site_reading
 from tests.websites.conftest import Reader
 from tests.websites.server import WebsiteServer
 

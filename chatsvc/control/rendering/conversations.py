@@ -11,10 +11,10 @@ from chatsvc.domain.shapes import Json
 if TYPE_CHECKING:
     from chatsvc.domain.captures import Appointment, Request
     from chatsvc.domain.models import Conversation
+    from chatsvc.services.conversations.conversation_team import AssignedConversation
+    from chatsvc.services.conversations.conversations import TeamThread, TranscriptPage
+    from chatsvc.services.conversations.erasure import ErasedVisitor
     from chatsvc.store.handling import OperatorMessage
-    from chatsvc.usecases.conversation_team import AssignedConversation
-    from chatsvc.usecases.conversations import TeamThread, TranscriptPage
-    from chatsvc.usecases.erasure import ErasedVisitor
 
 
 def _team(result: Request) -> Json:

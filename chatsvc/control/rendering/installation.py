@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     from chatsvc.domain.models import AccountUsage, ApiKey, Bot, FirstRecords, ListedKey, NewKey
     from chatsvc.domain.nodes import ServiceNode
     from chatsvc.domain.operators import NewOperator, Operator, OperatorSession
+    from chatsvc.services.accounts.transfer import ImportedWebhook
+    from chatsvc.services.operations.backups import BackupDraft, RestoredBackup, VerifiedBackup
+    from chatsvc.services.operations.health import EgressReport
+    from chatsvc.services.operations.master_key import Rotation
     from chatsvc.store.copying import TableDigest
     from chatsvc.store.sqlite.backup import Backup
-    from chatsvc.usecases.backups import BackupDraft, RestoredBackup, VerifiedBackup
-    from chatsvc.usecases.health import EgressReport
-    from chatsvc.usecases.master_key import Rotation
-    from chatsvc.usecases.transfer import ImportedWebhook
 
 NOT_AUTHENTICATED = "not authenticated: a change made on purpose shows only with the master key (--master-key-file)"
 

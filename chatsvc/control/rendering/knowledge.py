@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from chatsvc.domain.knowledge_changes import ChangeContent, KnowledgeChange
     from chatsvc.domain.models import Entry
     from chatsvc.domain.websites import Site, SiteEntry
-    from chatsvc.usecases.bot_sync import SyncResult
-    from chatsvc.usecases.knowledge import Addition, QuestionResult, WholeKnowledge
-    from chatsvc.usecases.knowledge_preview import KnowledgeContent
-    from chatsvc.usecases.sites import ShownSite
-    from chatsvc.usecases.unanswered import Cleared, UnansweredGroup
+    from chatsvc.services.accounts.bot_sync import SyncResult
+    from chatsvc.services.knowledge.knowledge import Addition, QuestionResult, WholeKnowledge
+    from chatsvc.services.knowledge.knowledge_preview import KnowledgeContent
+    from chatsvc.services.knowledge.sites import ShownSite
+    from chatsvc.services.knowledge.unanswered import Cleared, UnansweredGroup
 
 
 @renders("knowledge.list", "knowledge.remove")

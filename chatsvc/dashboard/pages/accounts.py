@@ -10,7 +10,7 @@ from chatsvc.dashboard.views import Action, View
 from chatsvc.domain.models import SUBSCRIPTION_STATUSES
 from chatsvc.domain.refusals import Refused
 from chatsvc.http.response import HttpResponse
-from chatsvc.usecases.accounts import NO_PLAN
+from chatsvc.services.accounts.accounts import NO_PLAN
 
 DEFAULT_PLAN = "enterprise"
 SETTINGS = ("name", "plan", "status", "messages_limit", "credits")

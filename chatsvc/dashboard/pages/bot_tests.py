@@ -11,7 +11,7 @@ from chatsvc.dashboard.views import Action, View
 from chatsvc.domain.bot_tests import BotTestOutcome, reasons
 from chatsvc.domain.models import Bot
 from chatsvc.http.response import HttpResponse
-from chatsvc.usecases.conversation_view import last_question
+from chatsvc.services.conversations.conversation_view import last_question
 
 _EMPTY = {"ask": "", "language": "", "entry": "", "contains": "", "lacks": "", "decision": ""}
 

@@ -14,8 +14,8 @@ from chatsvc.domain.folding import fold
 from chatsvc.domain.models import Bot
 from chatsvc.domain.refusals import Refused
 from chatsvc.http.response import HttpResponse
-from chatsvc.usecases import bot_files
-from chatsvc.usecases.bot_files import DefaultSentence
+from chatsvc.services.accounts import bot_files
+from chatsvc.services.accounts.bot_files import DefaultSentence
 
 # Situations with the beginnings of their sentences' names; the longest beginning counts.
 SITUATIONS: Mapping[str, tuple[str, ...]] = {

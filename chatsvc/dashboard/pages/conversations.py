@@ -20,10 +20,10 @@ from chatsvc.domain.models import CHANNELS, Entry, Note
 from chatsvc.domain.paging import ResultPage
 from chatsvc.domain.refusals import Refused
 from chatsvc.http.response import HTML, HttpResponse
+from chatsvc.services.conversations import saved_replies, search
+from chatsvc.services.conversations.conversation_list import MOST_WAITING, ConversationRow
+from chatsvc.services.conversations.conversation_view import ShownConversation, ShownMessage
 from chatsvc.store.database import StoreUnavailable
-from chatsvc.usecases import saved_replies, search
-from chatsvc.usecases.conversation_list import MOST_WAITING, ConversationRow
-from chatsvc.usecases.conversation_view import ShownConversation, ShownMessage
 
 _FILTERS = ("q", "bot", "channel", "status", "after")
 log = logging.getLogger(__name__)

@@ -19,7 +19,7 @@ from chatsvc.domain.refusals import Refused
 from chatsvc.domain.terminal import one_line
 from chatsvc.http.forms import FormLimits
 from chatsvc.http.response import HttpResponse
-from chatsvc.usecases import knowledge
+from chatsvc.services.knowledge import knowledge
 
 SHOWN = 50  # entries of a page
 LIMITS = FormLimits(size=66 * 1024 * 1024, field_size=1024 * 1024, fields=64, timeout_s=300.0)

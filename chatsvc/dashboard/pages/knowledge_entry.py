@@ -12,7 +12,7 @@ from chatsvc.domain import refusals
 from chatsvc.domain.models import Bot, Entry
 from chatsvc.domain.refusals import Refused
 from chatsvc.http.response import HttpResponse
-from chatsvc.usecases.conversation_view import last_question
+from chatsvc.services.conversations.conversation_view import last_question
 
 TEXTS = ("question", "alt", "answer", "language")
 

@@ -12,7 +12,7 @@ from chatsvc.domain import refusals
 from chatsvc.domain.refusals import Refused
 from chatsvc.http.forms import FormLimits
 from chatsvc.http.response import HttpResponse
-from chatsvc.usecases.knowledge_pieces import MOST_PIECES, Piece, Pieces, joined
+from chatsvc.services.knowledge.knowledge_pieces import MOST_PIECES, Piece, Pieces, joined
 
 LIMITS = FormLimits(size=8 * 1024 * 1024, field_size=64 * 1024, fields=8 * MOST_PIECES)
 

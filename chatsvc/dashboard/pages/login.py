@@ -12,7 +12,7 @@ from chatsvc.domain import passwords
 from chatsvc.domain.operators import NewSession, Operator
 from chatsvc.domain.refusals import Refused
 from chatsvc.http.response import HttpResponse
-from chatsvc.usecases import operators, sessions
+from chatsvc.services.team import operators, sessions
 
 
 async def _values(page: Page, typed: Fields) -> dict[str, Any]:

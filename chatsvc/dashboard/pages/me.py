@@ -10,8 +10,8 @@ from chatsvc.dashboard.views import Action, View
 from chatsvc.domain import operators, passwords
 from chatsvc.domain.operators import LANGUAGES, NO_NOTICE, NewSession, OperatorSession
 from chatsvc.http.response import HttpResponse
-from chatsvc.usecases import second_factor
-from chatsvc.usecases.second_factor import OfferedSecret, RecoveryCodes
+from chatsvc.services.team import second_factor
+from chatsvc.services.team.second_factor import OfferedSecret, RecoveryCodes
 
 PATH = "/me"
 SECOND_FACTOR = "/me#second-factor"

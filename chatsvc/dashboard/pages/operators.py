@@ -11,7 +11,7 @@ from chatsvc.dashboard.views import Action, View
 from chatsvc.domain.operators import LANGUAGES, NO_ROLE, ROLES, NewOperator
 from chatsvc.domain.refusals import Refused
 from chatsvc.http.response import HttpResponse
-from chatsvc.usecases import operators
+from chatsvc.services.team import operators
 
 PATH = "/operators"
 

@@ -10,7 +10,7 @@ from chatsvc.dashboard.views import Action, View
 from chatsvc.domain import refusals
 from chatsvc.domain.websites import EVERY_DAYS, MOST_PAGES
 from chatsvc.http.response import HttpResponse
-from chatsvc.usecases.sites import ShownSite
+from chatsvc.services.knowledge.sites import ShownSite
 
 SHOWN = 100  # pages of a site on one page
 _EMPTY = {"url": "", "include": "", "exclude": "", "max_pages": str(MOST_PAGES), "every_days": str(EVERY_DAYS)}

@@ -10,7 +10,7 @@ from chatsvc.dashboard.page import Page
 from chatsvc.dashboard.views import Action, View
 from chatsvc.domain.mails import SENT, STATES, Mail
 from chatsvc.http.response import HttpResponse
-from chatsvc.usecases.doctor import Examination
+from chatsvc.services.operations.doctor import Examination
 
 DOWNLOAD_S = 4 * 3600.0  # for the largest backup over a slow line
 

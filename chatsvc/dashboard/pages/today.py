@@ -8,7 +8,7 @@ from typing import NamedTuple
 from chatsvc.dashboard import records
 from chatsvc.dashboard.page import Page
 from chatsvc.http.response import HttpResponse
-from chatsvc.usecases.today import Step, Today
+from chatsvc.services.team.today import Step, Today
 
 WAITING_PATH = "/waiting"
 

@@ -16,7 +16,7 @@ from chatsvc.engines import Reply, Turn
 from chatsvc.engines.knowledge.engine import KnowledgeEngine
 from chatsvc.engines.knowledge.policy.state import load
 from chatsvc.engines.knowledge.search.index import KnowledgeIndex
-from chatsvc.usecases import captures
+from chatsvc.services.conversations import captures
 from tests.fakes import START
 
 EVENINGS = "tue-sun 12:00-22:30"

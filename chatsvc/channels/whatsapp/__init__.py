@@ -1,5 +1,0 @@
-"""WhatsApp: the callbacks by which the Cloud API delivers messages and delivery statuses."""
-
-from chatsvc.channels.whatsapp.front_end import WhatsAppCallbacks
-
-__all__ = ["WhatsAppCallbacks"]

@@ -1,0 +1,119 @@
+"""The team's group at Telegram. It is told of visitors who wait, and answers there go to the visitors."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+
+from chatsvc.outbound.sending import NotConnected, RetryLater, SendingRefused, SendingUncertain
+from chatsvc.outbound.telegram import TelegramClient, message_name
+from chatsvc.platforms.telegram.update_loop import UpdateLoop
+from chatsvc.platforms.telegram.updates import ReadMessage
+from chatsvc.services.conversations import team_notices
+from chatsvc.services.conversations.team_notices import TeamAnswer, WaitingVisitor, WordedNotice
+from chatsvc.services.services import Services
+
+log = logging.getLogger(__name__)
+
+LOOK_EVERY_S = 2.0
+# Telegram takes 20 messages a minute for a group.
+SINGLY, PAUSE_S = 3, 10.0
+_LONGEST_PAUSE_S = 60.0
+
+
+class TeamGroup:
+    """The group of `notices.telegram`. A lost notice would leave a visitor alone, so after a crash one may come twice."""
+
+    def __init__(self, services: Services, token: str, chat: int) -> None:
+        self._services, self._chat, self.token = services, chat, token
+        self.client = TelegramClient(services.egress, services.config.channels.telegram_api_url, self.token)
+        # An answer may come before it is written of which notice its message is.
+        self._told = asyncio.Lock()
+        self._failures = 0
+        # A fault that an earlier process has noted shows at the first answer to be over.
+        self._loop = UpdateLoop(self.client, "notices.telegram", self._take_all, self._note_fault, "")
+
+    async def poll(self) -> None:
+        """Ask for the team's answers, where no channel has the same token."""
+        await self._loop.run()
+
+    async def _take_all(self, messages: Sequence[ReadMessage]) -> None:
+        for message in messages:
+            await self.take(message)
+
+    async def _note_fault(self, fault: str | None) -> None:
+        """Keep the fault for doctor; no channel is concerned."""
+        await team_notices.note_fault(self._services, fault)
+
+    async def take(self, message: ReadMessage) -> bool:
+        """Take a message of the group. False for one of another chat."""
+        if message.chat != self._chat:
+            return False
+        if message.reply_to is not None:
+            notice, key = message_name(message.chat, message.reply_to), f"answer {self._chat} {message.update_id}"
+            text = message.text if message.kind is None else ""
+            given = TeamAnswer(notice, key, text, f"telegram {message.person}", message.speaker)
+            async with self._told:
+                refusal = await team_notices.answer(self._services, given)
+            if refusal is not None:
+                await self._say(refusal)
+        return True
+
+    async def _say(self, text: str) -> None:
+        try:
+            await self.client.call("sendMessage", {"chat_id": self._chat, "text": text})
+        except (SendingRefused, RetryLater, NotConnected, SendingUncertain) as fault:
+            log.warning("notices.telegram: the group cannot be told: %s", fault)
+
+    async def tell(self) -> None:
+        """Tell the group of those who wait, of more than a few in one message. Then others may gather for the next."""
+        waiting = await team_notices.due(self._services)
+        for notices in [[one] for one in waiting] if len(waiting) <= SINGLY else [waiting]:
+            pause_s = await self._tell(notices)
+            if pause_s is not None:
+                await asyncio.sleep(pause_s)
+                return  # somebody else may wait by then
+        if waiting:
+            await asyncio.sleep(PAUSE_S)
+
+    async def _tell(self, notices: Sequence[WaitingVisitor]) -> float | None:
+        """Tell the group of visitors by one message. Return the seconds to wait where Telegram did not take it."""
+        async with self._told:
+            try:
+                message = await self._send(team_notices.worded(notices))
+            except RetryLater as later:
+                log.warning("notices.telegram: a notice waits: %s", later)
+                return later.seconds
+            except NotConnected as fault:
+                log.warning("notices.telegram: a notice waits: %s", fault)
+                self._failures = min(self._failures + 1, 10)
+                return min(_LONGEST_PAUSE_S, 2.0**self._failures)
+            except SendingRefused as refusal:
+                # Nobody was told: the visitor may still wait when the bot is in the group again.
+                log.error("notices.telegram: a notice waits, since the group was not told: %s", refusal)
+                return _LONGEST_PAUSE_S
+            except SendingUncertain as fault:
+                log.error("notices.telegram: nobody knows whether the group was told: %s", fault)
+                message = None
+            self._failures = 0
+            await team_notices.note(self._services, notices, message)
+            return None
+
+    async def _send(self, worded: WordedNotice) -> str | None:
+        """Send a notice with its buttons; return the message's name."""
+        buttons = {"inline_keyboard": [[{"text": text, "url": url}] for text, url in worded.buttons]}
+        try:
+            result = await self.client.call("sendMessage", {"chat_id": self._chat, "text": worded.text, "reply_markup": buttons})
+        except SendingRefused as refusal:
+            if refusal.code != "telegram_400":
+                raise
+            # Telegram takes no address of a private network behind a button.
+            addresses = "\n".join(url for _, url in worded.buttons)
+            result = await self.client.call("sendMessage", {"chat_id": self._chat, "text": f"{worded.text}\n\n{addresses}"})
+        number = result.get("message_id") if isinstance(result, dict) else None
+        return message_name(self._chat, number) if isinstance(number, int) else None
+
+    async def close(self) -> None:
+        """Close connections."""
+        await self.client.close()

@@ -1,0 +1,1 @@
+"""Accounts with their bots, keys, webhooks, channels and usage."""

@@ -1,0 +1,152 @@
+"""Cache of API keys, accounts and bots, kept consistent with the store by every write.
+
+It is that of a process that works alone: each write updates it after its commit, in the order of the commits. A request needs no query,
+and a revoked key, a changed plan or a spent allowance counts from the next request on. shared_caches.py serves several processes.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from chatsvc.domain import keys as key_rules
+from chatsvc.domain.allowance import Allowance, HeldMessage
+from chatsvc.domain.limiter import AccountVersion
+from chatsvc.domain.models import Account, ApiKey, Bot, ConversationKey, HistoryMessage
+from chatsvc.store import accounts, keys
+from chatsvc.store.database import Database, StoreUnavailable
+
+if TYPE_CHECKING:
+    from chatsvc.store.exchanges import Counts
+
+
+class RequestCount:
+    """Number of an account's requests in flight in this process."""
+
+    __slots__ = ("__weakref__", "in_flight")
+
+    def __init__(self) -> None:
+        self.in_flight = 0
+
+
+class AccountState:
+    """An account in memory: its bots, its allowance and its requests in flight."""
+
+    __slots__ = ("account", "allowance", "bots", "counted", "keys", "pages", "requests", "version")
+
+    def __init__(self, holding: accounts.Holding, requests: RequestCount | None = None) -> None:
+        self.account = holding.account
+        self.bots = {bot.id: bot for bot in holding.bots}
+        self.allowance = Allowance(holding.account.messages_limit, holding.account.message_credits, holding.used)
+        self.allowance.reserved = holding.held
+        self.requests = requests or RequestCount()
+        # Rendered list pages of bots and conversations. Each change replaces the dict, so that a page that was read before the
+        # change and rendered after it is stored in the old one.
+        self.pages: dict[object, bytes] = {}
+        # Its keys by their digests, and the version of its pages and counts: where other processes may change it.
+        self.keys: dict[bytes, ApiKey] = {}
+        self.version = AccountVersion(0, 0)
+        self.counted = True  # whether the counts are those of `version`
+
+    def update_account(self, account: Account) -> None:
+        """Take over the account's changed row."""
+        self.account = account
+        self.allowance.limit = account.messages_limit
+        self.allowance.credits = account.message_credits
+
+    def update_bot(self, bot: Bot) -> Bot:
+        """Add or replace a bot and invalidate the cached pages. Return the bot."""
+        self.bots[bot.id] = bot
+        self.pages = {}
+        return bot
+
+    def remove_bot(self, bot_id: str) -> None:
+        """Drop a deleted bot and invalidate the cached pages."""
+        self.bots.pop(bot_id, None)
+        self.pages = {}
+
+    def apply_exchange(self, bot_id: str, reservation: HeldMessage, counts: Counts) -> None:
+        """Take over the counts of a committed exchange."""
+        reservation.charge(counts.month_used, counts.credits, awaited=counts.awaited)
+        if counts.credits != self.account.message_credits:
+            self.account = self.account._replace(message_credits=counts.credits)
+        self.update_bot(self.bots[bot_id]._replace(messages_used=counts.bot_used))
+
+
+class AccountCache:
+    """Read-through cache over the store; the use-cases that write invalidate it."""
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+        self._keys: dict[bytes, ApiKey] = {}
+        self._accounts: dict[str, AccountState] = {}
+        self._key_generation = 0
+        self.key_uses: dict[str, int] = {}
+        # Words of turns without an answer: context of the next turn, never stored (DECISIONS.md section 1).
+        self.unanswered: dict[ConversationKey, list[HistoryMessage]] = {}
+
+    async def key(self, secret: str) -> ApiKey | None:
+        """Look up an API key; raises StoreUnavailable. A malformed one is unknown without a query."""
+        if (fault := self._db.lost) is not None:
+            raise StoreUnavailable(fault)
+        digest = key_rules.digest(secret)
+        key = self._keys.get(digest)
+        if key is None and key_rules.is_well_formed(secret):
+            generation = self._key_generation
+            key = await keys.find(self._db, digest)
+            # A key read before a revocation must not be cached after it.
+            if key is not None and generation == self._key_generation:
+                self._keys[digest] = key
+        return key
+
+    def invalidate_keys(self) -> None:
+        """Drop all cached keys."""
+        self._key_generation += 1
+        self._keys.clear()
+
+    async def account(self, account_id: str) -> AccountState | None:
+        """Look up an account, None where it is gone; raises StoreUnavailable."""
+        state = self._accounts.get(account_id)
+        if state is None and (holding := await accounts.hold(self._db, account_id)) is not None:
+            state = self._accounts.setdefault(account_id, AccountState(holding))
+        return state
+
+    async def of_key(self, key: ApiKey) -> AccountState | None:
+        """Look up the account of a key for a request that `confirm` follows; None where it is gone. Raises StoreUnavailable."""
+        return await self.account(key.account_id) if key.account_id else None
+
+    def confirm(self, state: AccountState, version: AccountVersion | None) -> bool:
+        """Report whether what is kept of an account holds at its present version; None where nobody else changes it."""
+        del state
+        return version is None
+
+    async def counted(self, state: AccountState) -> AccountState:
+        """Return the account with its counts of this moment; raises StoreUnavailable."""
+        return state
+
+    def cached(self, account_id: str) -> AccountState | None:
+        """Return an account that is in memory."""
+        return self._accounts.get(account_id)
+
+    def invalidate(self, account_id: str) -> None:
+        """Invalidate the account's cached pages, and drop all unanswered words."""
+        state = self._accounts.get(account_id)
+        if state is not None:
+            state.pages = {}
+        self.unanswered.clear()
+
+    def remove_account(self, account_id: str) -> None:
+        """Drop a deleted account, with all keys and unanswered words."""
+        self._accounts.pop(account_id, None)
+        self.invalidate_keys()
+        self.unanswered.clear()
+
+    async def flush_key_uses(self) -> None:
+        """Write the keys' times of last use. After a fault they are kept for the next call."""
+        uses, self.key_uses = self.key_uses, {}
+        if not uses:
+            return
+        try:
+            await keys.note_use(self._db, uses)
+        except BaseException:
+            self.key_uses = {**uses, **self.key_uses}
+            raise

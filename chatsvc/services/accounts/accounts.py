@@ -1,0 +1,183 @@
+"""Accounts: create, list, show, change and delete them, and `resolve` one in the caller's scope.
+
+`plain_text` checks names and labels.
+"""
+
+from __future__ import annotations
+
+import uuid
+
+from chatsvc.domain import names, paging, refusals, times
+from chatsvc.domain.actors import Caller
+from chatsvc.domain.folding import fold_character
+from chatsvc.domain.models import SUBSCRIPTION_STATUSES, Account, AccountUsage
+from chatsvc.domain.paging import ResultPage
+from chatsvc.domain.plans import Plan
+from chatsvc.services.accounts.account_cache import AccountState
+from chatsvc.services.services import Services
+from chatsvc.store import accounts as stored
+
+MOST = 2**53 - 1
+NO_PLAN = "none"
+
+
+def plain_text(value: str, field: str, most: int = 200) -> str:
+    """Check a name or label: printable, with a visible character, at most `most` characters; raises Refused."""
+    text = value.strip()
+    if len(text) > most:
+        raise refusals.text_too_long(field=field, most=most, length=len(text))
+    if not text.isprintable():
+        raise refusals.text_unprintable(field=field)
+    if not names.is_visible(text):
+        raise refusals.text_empty(field=field)
+    return text
+
+
+def long_text(value: str, field: str, most: int) -> str:
+    """Check a text of several lines: not empty, at most `most` characters, storable; raises Refused."""
+    text = value.strip()
+    if not text:
+        raise refusals.text_empty(field=field)
+    if len(text) > most:
+        raise refusals.text_too_long(field=field, most=most, length=len(text))
+    if "\0" in text:
+        raise refusals.text_invalid(field=field)
+    return text
+
+
+def _plan(services: Services, name: str) -> Plan | None:
+    if name == NO_PLAN:
+        return None
+    plan = services.config.plans.get(name)
+    if plan is None:
+        raise refusals.plan_unknown(plan=name, plans=[*services.config.plans, NO_PLAN])
+    return plan
+
+
+def _with_usage(services: Services, state: AccountState) -> AccountUsage:
+    return AccountUsage(state.account, state.allowance.used.get(times.month(services.clock()), 0))
+
+
+async def resolve(services: Services, caller: Caller, account_id: str | None) -> AccountState:
+    """Look up an account in the caller's scope, the only one there without an id. Raises Refused."""
+    if account_id is None:
+        found = await stored.page(services.db, caller.scope.accounts, "", 2)
+        if not found:
+            raise refusals.no_accounts()
+        if len(found) > 1:
+            raise refusals.account_needed(count=await stored.count(services.db, caller.scope.accounts))
+        account_id = found[0][0].id
+    state = await services.account_cache.account(account_id) if caller.scope.includes(account_id) else None
+    if state is None:
+        raise refusals.account_not_found(account=account_id)
+    return state
+
+
+async def create(services: Services, caller: Caller, *, name: str, plan: str = "enterprise") -> AccountUsage:
+    """Create an account on a plan, with the plan's allowance."""
+    del caller
+    chosen = _plan(services, plan)
+    now = services.clock()
+    account = Account(
+        id=str(uuid.uuid4()),
+        name=plain_text(name, "account.name"),
+        plan=chosen.name if chosen else None,
+        subscription_status="active",
+        messages_limit=chosen.messages if chosen else 0,
+        message_credits=0,
+        created_at=now,
+        updated_at=now,
+    )
+    await stored.create(services.db, account)
+    return AccountUsage(account, 0)
+
+
+async def list_all(
+    services: Services, caller: Caller, *, q: str | None = None, limit: int = paging.DEFAULT, after: str | None = None
+) -> ResultPage[AccountUsage]:
+    """List the accounts in the caller's scope, oldest first, with the messages used this month.
+
+    `q` is a part of the name, or an id; case and accents do not matter.
+    """
+    limit, place = paging.clamped(limit), paging.parsed(after, paging.number, str)
+    month, wanted, found = times.month(services.clock()), _folded(q or ""), list[AccountUsage]()
+    while len(found) <= limit:
+        rows = await stored.page(services.db, caller.scope.accounts, month, paging.MOST if wanted else limit + 1, place)
+        found += [AccountUsage(*row) for row in rows if wanted in _folded(row[0].name) or wanted == row[0].id]
+        if not wanted or len(rows) < paging.MOST:
+            break
+        place = rows[-1][0].created_at, rows[-1][0].id
+    return paging.page_of(found, limit, lambda one: paging.position(one.account.created_at, one.account.id))
+
+
+def _folded(text: str) -> str:
+    return "".join(map(fold_character, text.strip()))
+
+
+async def show(services: Services, caller: Caller, *, account: str) -> AccountUsage:
+    """Show one account; raises Refused."""
+    return _with_usage(services, await resolve(services, caller, account))
+
+
+async def change(
+    services: Services,
+    caller: Caller,
+    *,
+    account: str,
+    name: str | None = None,
+    plan: str | None = None,
+    status: str | None = None,
+    messages_limit: int | None = None,
+    credits: int | None = None,
+) -> AccountUsage:
+    """Change the given fields. A new plan sets the limit to its own unless `messages_limit` is given."""
+    state = await resolve(services, caller, account)
+    changes: dict[str, object] = {}
+    faults = refusals.Faults()
+    if name is not None:
+        with faults:
+            changes["name"] = plain_text(name, "account.name")
+    if plan is not None:
+        with faults:
+            chosen = _plan(services, plan)
+            changes["plan"] = chosen.name if chosen else None
+            changes["messages_limit"] = chosen.messages if chosen else 0
+    if status is not None:
+        with faults:
+            if status not in SUBSCRIPTION_STATUSES:
+                raise refusals.status_unknown(status=status, known=list(SUBSCRIPTION_STATUSES))
+            changes["subscription_status"] = status
+    for column, value in (("messages_limit", messages_limit), ("message_credits", credits)):
+        if value is not None:
+            with faults:
+                if not 0 <= value <= MOST:
+                    raise refusals.number_out_of_range(field=column, most=MOST)
+                changes[column] = value
+    faults.refuse()
+    if not changes:
+        raise refusals.nothing_to_change()
+    changes["updated_at"] = services.clock()
+    changed = await stored.update(services.db, state.account.id, changes)
+    if changed is None:
+        raise refusals.account_not_found(account=account)
+    state.update_account(changed)
+    return _with_usage(services, state)
+
+
+async def delete(services: Services, caller: Caller, *, account: str) -> Account:
+    """Delete an account with all its records. Only the digests of its keys remain (DECISIONS.md section 1)."""
+    state = await resolve(services, caller, account)
+    await stored.delete(services.db, state.account.id, services.clock())
+    services.account_cache.remove_account(state.account.id)
+    while await stored.sweep(services.db):
+        pass
+    services.account_cache.invalidate_keys()
+    return state.account
+
+
+def instant_of(text: str) -> int:
+    """Read an ISO 8601 date or time in UTC, as milliseconds; raises `time_invalid`."""
+    try:
+        return times.parse_utc(text)
+    except (ValueError, OverflowError):
+        raise refusals.time_invalid(time=text) from None

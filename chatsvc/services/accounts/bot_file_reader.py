@@ -1,0 +1,329 @@
+"""Reader of a bot's file: checks settings, closed days, texts, forms, suggestions and tests; collects all faults.
+
+It reads YAML or plain values. services/accounts/bot_files.py applies the result.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping
+from functools import partial
+from typing import Any, NamedTuple
+
+from chatsvc.config.document import List, Map, Node, Scalar, parse
+from chatsvc.config.faults import ConfigError, ConfigFault
+from chatsvc.domain import profiles
+from chatsvc.domain.bot_tests import DECISIONS, EXPECTATIONS, MOST_TESTS, BotTest
+from chatsvc.domain.captures import REQUEST_TYPES
+from chatsvc.domain.profiles import ClosedDays, Form, FormField, Profile
+from chatsvc.domain.refusals import Refused
+from chatsvc.language import catalogue
+from chatsvc.services.accounts import bots
+
+MAX_CHARACTERS = 200_000
+SETTINGS = ("name", "model", "description", "instructions", "timezone", "country", "language", "opening_hours", "greeting", "fallback")
+_OF_THE_BOT = frozenset({"ask_back", "hand_off", "hand_off_wait", "hand_off_return"})
+_SWITCHES = {"true": True, "on": True, "yes": True, "false": False, "off": False, "no": False}
+_MOST_FIELDS, _MOST_CLOSED, _LONGEST_TEXT = 12, 200, 1_000
+_LONGEST_SUGGESTION = 80
+_LONGEST_NOTE = 80  # of closed days
+_FIELD_KEYS = ("name", "kind", "ask", "choices", "required")
+_BRACES = re.compile(r"\{(\w*)\}")
+
+
+class BotFileFault(NamedTuple):
+    """Fault of a bot's file, worded in `domain.bot_file_faults`. Line and column count from 1, 0 is the whole file."""
+
+    line: int
+    column: int
+    code: str
+    facts: Mapping[str, Any]
+
+
+def values_of(value: object) -> tuple[Node, dict[int, str]]:
+    """Make the document of plain values. Returns it with the path of each line, such as `forms.quote.fields.0.name`."""
+    paths: dict[int, str] = {}
+
+    def node(value: object, path: str) -> Node:
+        line = len(paths) + 1
+        paths[line] = path
+        if isinstance(value, Mapping):
+            items = [
+                (Scalar(line, 1, str(key), plain=False), node(one, f"{path}.{key}" if path else str(key))) for key, one in value.items()
+            ]
+            return Map(line, 1, items)
+        if isinstance(value, (list, tuple)):
+            return List(line, 1, [node(one, f"{path}.{at}") for at, one in enumerate(value)])
+        if value is None or isinstance(value, bool):
+            return Scalar(line, 1, "" if value is None else str(value).lower())
+        return Scalar(line, 1, str(value), plain=False)
+
+    return node(value, ""), paths
+
+
+class BotFileReader:
+    """Reader of one file; collects its faults.
+
+    `tiers` are the names that `model` may have, None if they are not known. `knowledge` are the patterns of knowledge files that the file
+    names, with their places; None where it names none. `bot sync` reads them, `bot apply` leaves them.
+    """
+
+    def __init__(self, tiers: Collection[str] | None) -> None:
+        self.faults: list[BotFileFault] = []
+        self.knowledge: list[Scalar] | None = None
+        self._tiers = tiers
+
+    def in_order(self) -> list[BotFileFault]:
+        """Return the faults in the file's order, each once."""
+        return sorted({(one.line, one.column, one.code): one for one in self.faults}.values(), key=lambda one: one[:3])
+
+    def read_text(self, text: str, profile: Profile) -> dict[str, object]:
+        """Return the columns of the bot that a file in YAML sets."""
+        if len(text) > MAX_CHARACTERS:
+            self.faults.append(BotFileFault(0, 0, "file_too_long", {"most": MAX_CHARACTERS}))
+            return {}
+        found: list[ConfigFault] = []
+        try:
+            node = parse(text, "", found)
+        except ConfigError as fault:
+            node = None
+            found += fault.faults
+        self.faults += [BotFileFault(one.line, one.column, "no_yaml", {"fault": one.message}) for one in found]
+        return self.read(node, profile)
+
+    def read(self, node: Node | None, profile: Profile) -> dict[str, object]:
+        """Return the columns of the bot that a document sets."""
+        readers: dict[str, Callable[[Node], object]] = {
+            "closed": self._closed,
+            "address": self._address,
+            "texts": self._texts,
+            "forms": self._forms,
+            "suggestions": self._suggestions,
+            "tests": self._tests,
+            "ask_back": self._switch,
+            "hand_off": self._switch,
+            "hand_off_wait": partial(self._minutes, "hand_off_wait"),
+            "hand_off_return": partial(self._minutes, "hand_off_return"),
+        }
+        changes: dict[str, object] = {}
+        owned: dict[str, object] = {}
+        for key, value in self._items(node) if node is not None else ():
+            name = key.text
+            if name in SETTINGS:
+                changes.update(self._setting(name, value))
+            elif name in _OF_THE_BOT:
+                changes[name] = readers[name](value)
+            elif name == "knowledge":
+                self.knowledge = self._patterns(value)
+            elif name in readers:
+                owned[name] = readers[name](value)
+            else:
+                self._refuse(key, "part_unknown", part=name, whole="a bot's file", known=[*SETTINGS, *readers, "knowledge"])
+        if owned and not self.faults:
+            changes["profile"] = profile._replace(**owned).dump()  # type: ignore[arg-type]  # each was read by its name
+        return changes
+
+    def _refuse(self, node: Node, code: str, **facts: object) -> None:
+        self.faults.append(BotFileFault(node.line, node.column, code, facts))
+
+    def _items(self, node: Node) -> list[tuple[Scalar, Node]]:
+        if isinstance(node, Map):
+            seen: set[str] = set()
+            for key, _ in node.items:
+                if key.text in seen:
+                    self._refuse(key, "twice", part=key.text)
+                seen.add(key.text)
+            return node.items
+        if not (isinstance(node, Scalar) and node.null):
+            self._refuse(node, "no_names")
+        return []
+
+    def _list(self, node: Node) -> list[Node]:
+        if isinstance(node, List):
+            return node.items
+        if not (isinstance(node, Scalar) and node.null):
+            self._refuse(node, "no_list")
+        return []
+
+    def _text(self, node: Node) -> str:
+        if not isinstance(node, Scalar):
+            self._refuse(node, "no_text")
+            return ""
+        if len(node.text) > _LONGEST_TEXT or "\0" in node.text:
+            self._refuse(node, "text_too_long", most=_LONGEST_TEXT)
+        return "" if node.null else node.text
+
+    def _among(self, node: Node, known: Iterable[str]) -> str:
+        text, choices = self._text(node), tuple(known)
+        if text not in choices:
+            self._refuse(node, "none_of", value=text, known=list(choices))
+        return text
+
+    def _setting(self, name: str, node: Node) -> dict[str, object]:
+        if not isinstance(node, Scalar):
+            self._refuse(node, "no_text")
+            return {}
+        try:
+            return bots.checked(self._tiers, {name: "" if node.null else node.text})
+        except Refused as fault:
+            self._refuse(node, "setting_invalid", setting=name, refusal=fault.code, facts=fault.facts)
+            return {}
+
+    def _minutes(self, name: str, node: Node) -> int:
+        text = self._text(node)
+        minutes = int(text[:9]) if text.isascii() and text.isdecimal() else 0
+        try:
+            bots.checked(self._tiers, {name: minutes})
+        except Refused as fault:
+            self._refuse(node, "setting_invalid", setting=name, refusal=fault.code, facts=fault.facts)
+        return minutes
+
+    def _switch(self, node: Node) -> bool:
+        text = self._text(node).lower()
+        if text not in _SWITCHES:
+            self._refuse(node, "no_switch")
+        return _SWITCHES.get(text, True)
+
+    def _address(self, node: Node) -> str:
+        return self._among(node, profiles.ADDRESSES)
+
+    def _closed(self, node: Node) -> tuple[ClosedDays, ...]:
+        made, items = [], self._list(node)
+        if len(items) > _MOST_CLOSED:
+            self._refuse(node, "too_many_days", most=_MOST_CLOSED)
+        for item in items[:_MOST_CLOSED]:
+            try:
+                made.append(profiles.days(self._text(item)))
+            except ValueError:
+                self._refuse(item, "no_day")
+                continue
+            if len(made[-1].note) > _LONGEST_NOTE:
+                self._refuse(item, "text_too_long", most=_LONGEST_NOTE)
+            elif not made[-1].note.isprintable():
+                self._refuse(item, "unprintable")
+        return tuple(sorted(set(made)))
+
+    def _suggestions(self, node: Node) -> tuple[str, ...]:
+        made, items = [], self._list(node)
+        if len(items) > profiles.MOST_SUGGESTIONS:
+            self._refuse(node, "too_many_suggestions", most=profiles.MOST_SUGGESTIONS)
+        for item in items[: profiles.MOST_SUGGESTIONS]:
+            text = " ".join(self._text(item).split())
+            if len(text) > _LONGEST_SUGGESTION:
+                self._refuse(item, "text_too_long", most=_LONGEST_SUGGESTION)
+            elif not text.isprintable():
+                self._refuse(item, "unprintable")
+            made.append(text)
+        return tuple(dict.fromkeys(filter(None, made)))
+
+    def _patterns(self, node: Node) -> list[Scalar]:
+        items = self._list(node)
+        for item in items:
+            if not self._text(item):
+                self._refuse(item, "no_text")
+        return [item for item in items if isinstance(item, Scalar)]
+
+    def _tests(self, node: Node) -> tuple[BotTest, ...]:
+        items = self._list(node)
+        if len(items) > MOST_TESTS:
+            self._refuse(node, "too_many_tests", most=MOST_TESTS)
+        return tuple(dict.fromkeys(self._test(item) for item in items[:MOST_TESTS]))
+
+    def _test(self, node: Node) -> BotTest:
+        given: dict[str, Any] = {}
+        for key, value in self._items(node):
+            if key.text in ("contains", "lacks"):
+                given[key.text] = self._expected_texts(value)
+            elif key.text == "decision":
+                given[key.text] = self._among(value, DECISIONS)
+            elif key.text == "language":
+                given[key.text] = self._setting("language", value).get("language")
+            elif key.text in BotTest._fields:
+                given[key.text] = " ".join(self._text(value).split())
+            else:
+                self._refuse(key, "part_unknown", part=key.text, whole="a test", known=list(BotTest._fields))
+        if not given.get("ask"):
+            self._refuse(node, "test_without_question")
+        if not any(given.get(name) for name in EXPECTATIONS):
+            self._refuse(node, "test_without_expectation")
+        return BotTest(given.pop("ask", ""), **{name: value for name, value in given.items() if value})
+
+    def _expected_texts(self, node: Node) -> tuple[str, ...]:
+        items = node.items if isinstance(node, List) else [node]
+        texts = []
+        for item in items:
+            text = self._text(item).strip()
+            if not text:
+                self._refuse(item, "no_text")
+            texts.append(text)
+        return tuple(texts)
+
+    def _texts(self, node: Node) -> dict[str, dict[str, str]]:
+        made: dict[str, dict[str, str]] = {}
+        for key, value in self._items(node):
+            if key.text in catalogue.GONE:
+                continue
+            known = catalogue.placeholders(key.text)
+            if known is None:
+                self._refuse(key, "sentence_unknown", name=key.text)
+                continue
+            made[key.text] = self._sentences(value, known)
+        return made
+
+    def _sentences(self, node: Node, known: frozenset[str] | None = None) -> dict[str, str]:
+        made: dict[str, str] = {}
+        for key, value in self._items(node):
+            if key.text not in profiles.LANGUAGES:
+                self._refuse(key, "none_of", value=key.text, known=list(profiles.LANGUAGES))
+                continue
+            text = self._text(value)
+            if known is not None and (set(_BRACES.findall(text)) - known or re.search(r"[{}]", _BRACES.sub("", text))):
+                self._refuse(value, "placeholders", known=[f"{{{name}}}" for name in sorted(known)] or "none")
+            made[key.text] = text
+        return made
+
+    def _forms(self, node: Node) -> dict[str, Form]:
+        made: dict[str, Form] = {}
+        for key, value in self._items(node):
+            if key.text not in REQUEST_TYPES:
+                self._refuse(key, "none_of", value=key.text, known=list(REQUEST_TYPES))
+                continue
+            kind: str = "time"
+            fields: tuple[FormField, ...] = ()
+            for name, part in self._items(value):
+                if name.text == "is" and key.text == "appointment":
+                    kind = self._among(part, profiles.APPOINTMENTS)
+                elif name.text == "fields":
+                    fields = self._fields(part)
+                else:
+                    self._refuse(name, "part_unknown", part=name.text, whole="a form", known=["fields", "is (appointment)"])
+            made[key.text] = Form(kind, fields)
+        return made
+
+    def _fields(self, node: Node) -> tuple[FormField, ...]:
+        items = self._list(node)
+        if len(items) > _MOST_FIELDS:
+            self._refuse(node, "too_many_fields", most=_MOST_FIELDS)
+        made = [self._field(item) for item in items]
+        if len({field.name for field in made}) < len(made):
+            self._refuse(node, "fields_same_name")
+        return tuple(made)
+
+    def _field(self, node: Node) -> FormField:
+        given: dict[str, Node] = {}
+        for key, value in self._items(node):
+            if key.text not in _FIELD_KEYS:
+                self._refuse(key, "part_unknown", part=key.text, whole="a field", known=list(_FIELD_KEYS))
+            given[key.text] = value
+        name = self._text(given["name"]).strip() if "name" in given else ""
+        kind = self._among(given["kind"], profiles.KINDS) if "kind" in given else "text"
+        choices = tuple(self._text(choice) for choice in self._list(given["choices"])) if "choices" in given else ()
+        if not name:
+            self._refuse(node, "field_without_name")
+        if (kind == "choice") != bool(choices):
+            self._refuse(node, "choices")
+        ask = self._sentences(given["ask"]) if "ask" in given else {}
+        required = _SWITCHES.get(self._text(given["required"]).lower()) if "required" in given else True
+        if required is None:
+            self._refuse(given["required"], "no_switch")
+        return FormField(name, kind, ask, choices, bool(required))

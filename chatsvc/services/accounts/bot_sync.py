@@ -1,0 +1,142 @@
+"""Bots of a folder: compare them with the bots of an account, and change all of them or none.
+
+The command reads the folder (cli/bot_folder.py). A bot is found by its name in the account.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from chatsvc.domain import profiles, refusals
+from chatsvc.domain.actors import Caller
+from chatsvc.domain.audit import Unchanged
+from chatsvc.domain.bot_tests import BotTestOutcome
+from chatsvc.domain.models import Bot
+from chatsvc.domain.profiles import Profile
+from chatsvc.services.accounts import accounts
+from chatsvc.services.accounts.account_cache import AccountState
+from chatsvc.services.accounts.bot_file_reader import BotFileFault, BotFileReader
+from chatsvc.services.accounts.bot_files import differing_of
+from chatsvc.services.knowledge import bot_tests, knowledge
+from chatsvc.services.services import Services
+from chatsvc.store import bot_sync as stored
+from chatsvc.store import knowledge as entries
+from chatsvc.store.bot_sync import BotChange, BotsExhausted, FileChange, SyncedBot
+
+
+class SyncStep(NamedTuple):
+    """A bot's step of the plan. `change` is "create", "update", "none" or "remove" (of entries, never of a bot)."""
+
+    bot: str
+    change: str
+    settings: Sequence[str] = ()
+    files: Sequence[FileChange] = ()
+
+
+class SyncResult(NamedTuple):
+    """The plan, and the tests that failed by the name of their bot."""
+
+    plan: list[SyncStep]
+    failed: list[tuple[str, BotTestOutcome]]
+
+
+async def sync(
+    services: Services,
+    caller: Caller,
+    *,
+    files: Sequence[dict[str, Any]],
+    account: str | None = None,
+    prune: bool = False,
+    check: bool = False,
+) -> SyncResult | Unchanged:
+    """Bring an account's bots to what the files say: each with its name (`file`), its `text` and its `knowledge` files.
+
+    All or nothing. With `check` nothing is changed and the bots' tests run. Raises `bot_file_invalid` with the faults of all files.
+    """
+    state = await accounts.resolve(services, caller, account)
+    wanted = _wanted(services, state, files)
+    plan = services.config.plans.get(state.account.plan or "")
+    most = plan.bots if plan else 0
+
+    try:
+        changes = await stored.run(services.db, wanted, most, lambda: knowledge.origin_of(services, caller), prune=prune, check=check)
+    except BotsExhausted:
+        raise refusals.bots_exhausted(plan=plan.name if plan else None, most=most) from None
+    pairs = list(zip(wanted, changes, strict=True))
+    steps = [step for one, change in pairs for step in _steps(one, change)]
+    if check:
+        return Unchanged(
+            SyncResult(steps, [(after.bot.name, one) for before, after in pairs for one in await _failed(services, before, after)])
+        )
+    for one in changes:
+        state.update_bot(one.bot)
+        if one.files or one.removed:
+            services.knowledge.invalidate(one.bot.id)
+    done = SyncResult(steps, [])
+    return Unchanged(done) if all(step.change == "none" for step in steps) else done
+
+
+def _wanted(services: Services, state: AccountState, files: Sequence[dict[str, Any]]) -> list[SyncedBot]:
+    """Read all files; raises `bot_file_invalid` with the faults of all of them."""
+    faults: list[dict[str, Any]] = []
+    wanted: list[SyncedBot] = []
+    named: dict[object, str] = {}
+    for file in files:
+        name = BotFileReader(None).read_text(file["text"], Profile()).get("name")
+        same = [bot for bot in state.bots.values() if bot.name == name]
+        bot = same[0] if same else _new(services, state)
+        reader = BotFileReader(services.config.models)
+        changes = reader.read_text(file["text"], profiles.load(bot.profile))
+        if len(same) > 1:
+            reader.faults.append(BotFileFault(0, 0, "name_of_several", {"name": name}))
+        if name in named:
+            reader.faults.append(BotFileFault(0, 0, "name_twice", {"name": name, "file": named[name]}))
+        named[name] = file["file"]
+        faults += [{**fault._asdict(), "file": file["file"]} for fault in reader.in_order()]
+        parsed = None if file["knowledge"] is None else [knowledge.from_file(one) for one in file["knowledge"]]
+        wanted.append(SyncedBot(bot, not same, differing_of(bot, changes), parsed))
+    if faults:
+        raise refusals.bot_file_invalid(file="", faults=faults)
+    return wanted
+
+
+def _new(services: Services, state: AccountState) -> Bot:
+    """Make a bot with the defaults of `bot create`, without a name."""
+    now = services.clock()
+    tier = next(iter(services.config.models))
+    return Bot(str(uuid.uuid4()), state.account.id, "", None, tier, active=True, messages_used=0, created_at=now, updated_at=now)
+
+
+def _steps(wanted: SyncedBot, change: BotChange) -> list[SyncStep]:
+    name = change.bot.name
+    settings = _settings(wanted.bot, wanted.changes)
+    made = [SyncStep(name, "remove", files=change.removed)] if change.removed else []
+    if wanted.is_new:
+        return [SyncStep(name, "create", settings, change.files)]
+    if settings or change.files:
+        return [SyncStep(name, "update", settings, change.files), *made]
+    return made or [SyncStep(name, "none")]
+
+
+def _settings(bot: Bot, changes: Mapping[str, Any]) -> list[str]:
+    """Name the parts of a bot's file that change."""
+    before = profiles.values_of(profiles.load(bot.profile))
+    after = profiles.values_of(profiles.load(changes.get("profile", bot.profile)))
+    return [name for name in changes if name != "profile"] + [part for part in before if before[part] != after[part]]
+
+
+async def _failed(services: Services, wanted: SyncedBot, change: BotChange) -> list[BotTestOutcome]:
+    """Return the tests that fail on a bot as the folder would leave it."""
+    tests = bot_tests.tests_of(change.bot)
+    if not tests:
+        return []
+    files = wanted.files or ()
+    gone = [*(file.name for file in files), *(one.source for one in change.removed)]
+    kept = await entries.kept(services.db, change.bot.id, gone, [source for file in files for source in file.sources])
+    known = [*kept.entries, *(entry for file in files for entry in file.entries)]
+    groups = [*kept.synonyms, *(group for file in files for group in file.synonyms)]
+    bot, now = change.bot, services.clock()
+    found = await services.offload(lambda: bot_tests.outcomes(bot, bot_tests.index_of(bot, known, groups), tests, now))
+    return [one for one in found if not one.passed]

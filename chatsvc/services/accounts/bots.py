@@ -1,0 +1,187 @@
+"""Chatbots: create, list, show, change, switch and delete them, and `resolve` one (SPEC.md section 3).
+
+`checked` checks settings. The message interface reads bots by services/accounts/chatbots.py.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Collection, Mapping
+
+from chatsvc.domain import language, opening_hours, paging, refusals, times
+from chatsvc.domain.actors import Caller
+from chatsvc.domain.hand_off import MOST_MINUTES
+from chatsvc.domain.models import Bot
+from chatsvc.domain.paging import ResultPage
+from chatsvc.domain.profiles import Profile
+from chatsvc.services.accounts import accounts
+from chatsvc.services.accounts.account_cache import AccountState
+from chatsvc.services.accounts.accounts import plain_text
+from chatsvc.services.services import Services
+from chatsvc.store import bots as stored
+from chatsvc.store import owners
+
+MOST_INSTRUCTIONS = 20_000
+_MINUTES = frozenset({"hand_off_wait", "hand_off_return"})
+_TEXTS = {"description": 1000, "instructions": MOST_INSTRUCTIONS, "greeting": 1000}
+
+
+async def resolve(services: Services, caller: Caller, bot_id: str) -> tuple[AccountState, Bot]:
+    """Look up a bot in the caller's scope, with its account; raises `bot_not_found`."""
+    account_id = await owners.account_of(services.db, "bot", bot_id, caller.scope.accounts)
+    state = await services.account_cache.account(account_id) if account_id else None
+    if state is None or bot_id not in state.bots:
+        raise refusals.bot_not_found(bot=bot_id)
+    return state, state.bots[bot_id]
+
+
+def checked(tiers: Collection[str] | None, given: Mapping[str, object]) -> dict[str, object]:
+    """Check all given settings by their names; "" removes an optional text. Without `tiers` any name of a tier is accepted."""
+    settings = {name: value for name, value in given.items() if value is not None}
+    faults = refusals.Faults()
+    for name, value in settings.items():
+        with faults:
+            settings[name] = _checked(tiers, name, value)
+    faults.refuse()
+    return settings
+
+
+def _checked(tiers: Collection[str] | None, name: str, value: object) -> object:
+    if name in _MINUTES and (not isinstance(value, int) or not 1 <= value <= MOST_MINUTES):
+        raise refusals.minutes_out_of_range(field=name, most=MOST_MINUTES)
+    if not isinstance(value, str):
+        return value
+    if name == "name":
+        return plain_text(value, "bot.name")
+    return _text(name, value) if name in _TEXTS else _CHECKS[name](tiers, value.strip())
+
+
+def _text(name: str, value: str) -> str | None:
+    text = value.strip()
+    if len(text) > _TEXTS[name]:
+        raise refusals.text_too_long(field=name, most=_TEXTS[name], length=len(text))
+    if "\0" in text:
+        raise refusals.text_invalid(field=name)
+    return text or None
+
+
+def _tier(tiers: Collection[str] | None, value: str) -> str:
+    if tiers is not None and value not in tiers:
+        raise refusals.tier_unknown(tier=value, tiers=list(tiers))
+    return value
+
+
+def _timezone(_: object, value: str) -> str:
+    if times.zone(value) is None:
+        raise refusals.timezone_unknown(timezone=value)
+    return value
+
+
+def _country(_: object, value: str) -> str:
+    from chatsvc.language.contacts import knows_country
+
+    if not knows_country(value.upper()):
+        raise refusals.country_unknown(country=value)
+    return value.upper()
+
+
+def _language(_: object, value: str) -> str:
+    if not language.is_tag(value):
+        raise refusals.language_invalid(language=value)
+    return value
+
+
+def _opening_hours(_: object, value: str) -> str | None:
+    try:
+        return opening_hours.normalize(value) if value else None
+    except opening_hours.OpeningHoursError as fault:
+        raise refusals.opening_hours_invalid(fault=fault.code, facts=fault.facts) from None
+
+
+def _fallback(_: object, value: str) -> str | None:
+    if value not in ("knowledge", "none"):
+        raise refusals.fallback_invalid(fallback=value)
+    return None if value == "none" else value
+
+
+_CHECKS: dict[str, Callable[[Collection[str] | None, str], str | None]] = {
+    "model": _tier,
+    "timezone": _timezone,
+    "country": _country,
+    "language": _language,
+    "opening_hours": _opening_hours,
+    "fallback": _fallback,
+}
+
+
+async def create(services: Services, caller: Caller, *, name: str, account: str | None = None, **settings: object) -> Bot:
+    """Create a bot; raises `bots_exhausted` beyond the number of bots in the plan."""
+    state = await accounts.resolve(services, caller, account)
+    given = {setting: value for setting, value in settings.items() if value is not None}
+    values = checked(services.config.models, {"name": name, "model": next(iter(services.config.models)), **given})
+    plan = services.config.plans.get(state.account.plan or "")
+    now = services.clock()
+    fixed = {
+        "id": str(uuid.uuid4()),
+        "account_id": state.account.id,
+        "active": True,
+        "messages_used": 0,
+        "created_at": now,
+        "updated_at": now,
+    }
+    bot = Bot(**{"description": None, **values, **fixed})  # type: ignore[arg-type]  # each setting was checked by its name
+    most = plan.bots if plan else 0
+    if await stored.create(services.db, bot, most) is None:
+        raise refusals.bots_exhausted(plan=plan.name if plan else None, most=most)
+    return state.update_bot(bot)
+
+
+async def list_all(
+    services: Services, caller: Caller, *, account: str | None = None, limit: int = paging.DEFAULT, after: str | None = None
+) -> ResultPage[Bot]:
+    """List the bots of one account, or of the caller's scope, account by account."""
+    chosen = caller.scope.accounts if account is None else [(await accounts.resolve(services, caller, account)).account.id]
+    limit, place = paging.clamped(limit), paging.parsed(after, str, paging.number)
+    found = await stored.page(services.db, chosen, limit + 1, place)
+    page = paging.page_of(found, limit, lambda row: paging.position(row[0].account_id, row[1]))
+    return ResultPage([bot for bot, _ in page.items], page.next)
+
+
+async def show(services: Services, caller: Caller, *, bot: str) -> Bot:
+    """Show one bot with its settings."""
+    return (await resolve(services, caller, bot))[1]
+
+
+async def change(services: Services, caller: Caller, *, bot: str, profile: Profile | None = None, **settings: object) -> Bot:
+    """Change the given settings; "" removes an optional text. `profile` was checked by its reader."""
+    state, found = await resolve(services, caller, bot)
+    changes = checked(services.config.models, settings)
+    if profile is not None:
+        changes["profile"] = profile.dump()
+    if not changes:
+        raise refusals.nothing_to_change()
+    changes["updated_at"] = services.clock()
+    return state.update_bot(await stored.update(services.db, found, changes))
+
+
+async def activate(services: Services, caller: Caller, *, bot: str) -> Bot:
+    """Make the bot accept messages."""
+    return await change(services, caller, bot=bot, active=True)
+
+
+async def deactivate(services: Services, caller: Caller, *, bot: str) -> Bot:
+    """Make the bot reject messages with 409 `chatbot_inactive`."""
+    return await change(services, caller, bot=bot, active=False)
+
+
+async def delete(services: Services, caller: Caller, *, bot: str) -> Bot:
+    """Delete a bot with all its records; raises `bot_not_found`. The account's used messages stay counted."""
+    state, found = await resolve(services, caller, bot)
+    state.update_bot(await stored.update(services.db, found, {"active": False, "updated_at": services.clock()}))
+    while await stored.delete(services.db, found):
+        pass
+    state.remove_bot(bot)
+    services.account_cache.invalidate(state.account.id)
+    services.knowledge.invalidate(bot)
+    services.channels.changed(bot)
+    return found

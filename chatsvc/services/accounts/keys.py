@@ -1,0 +1,72 @@
+"""API keys (SPEC.md section 5): create, list and revoke them."""
+
+from __future__ import annotations
+
+import uuid
+
+from chatsvc.domain import keys, paging, refusals
+from chatsvc.domain.actors import Caller
+from chatsvc.domain.models import ApiKey, ListedKey, NewKey
+from chatsvc.domain.paging import ResultPage
+from chatsvc.services.accounts import accounts
+from chatsvc.services.accounts.accounts import instant_of
+from chatsvc.services.services import Services
+from chatsvc.store import keys as stored
+
+
+async def create(
+    services: Services, caller: Caller, *, account: str | None = None, name: str | None = None, expires: str | None = None
+) -> NewKey:
+    """Create a key. The result holds the secret, which no later call can show."""
+    state = await accounts.resolve(services, caller, account)
+    now = services.clock()
+    secret = keys.generate()
+    faults, label, expires_at = refusals.Faults(), None, None
+    with faults:
+        label = accounts.plain_text(name, "key.name") if name is not None else None
+    with faults:
+        expires_at = _expiry(expires, now) if expires is not None else None
+    faults.refuse()
+    key = ApiKey(
+        id=str(uuid.uuid4()),
+        account_id=state.account.id,
+        label=label,
+        prefix=keys.shown_prefix(secret),
+        created_at=now,
+        expires_at=expires_at,
+        revoked_at=None,
+        last_used_at=None,
+    )
+    await stored.create(services.db, key, keys.digest(secret))
+    return NewKey(key, keys.status(key, now), secret)
+
+
+def _expiry(text: str, now: int) -> int:
+    instant = instant_of(text)
+    if instant <= now:
+        raise refusals.time_passed(time=text)
+    return instant
+
+
+async def list_all(
+    services: Services, caller: Caller, *, account: str | None = None, limit: int = paging.DEFAULT, after: str | None = None
+) -> ResultPage[ListedKey]:
+    """List the keys of one account, or of the caller's scope, oldest first."""
+    chosen = caller.scope.accounts if account is None else [(await accounts.resolve(services, caller, account)).account.id]
+    if services.account_cache.key_uses:
+        await services.account_cache.flush_key_uses()
+    limit, place = paging.clamped(limit), paging.parsed(after, paging.number, str)
+    found = await stored.page(services.db, chosen, limit + 1, place)
+    page = paging.page_of(found, limit, lambda key: paging.position(key.created_at, key.id))
+    now = services.clock()
+    return ResultPage([ListedKey(key, keys.status(key, now)) for key in page.items], page.next)
+
+
+async def revoke(services: Services, caller: Caller, *, key: str) -> ListedKey:
+    """Revoke a key for good, from the next request on."""
+    now = services.clock()
+    revoked = await stored.revoke(services.db, key, caller.scope.accounts, now)
+    if revoked is None:
+        raise refusals.key_not_found(key=key)
+    services.account_cache.invalidate_keys()
+    return ListedKey(revoked, keys.status(revoked, now))

@@ -1,0 +1,186 @@
+"""Export and import of an account, its records page by page, adapted for this installation.
+
+Imported webhooks get new signing keys, and channels with secrets are paused.
+"""
+
+from __future__ import annotations
+
+import json
+from base64 import b64decode
+from collections.abc import Sequence
+from typing import NamedTuple, cast
+
+from chatsvc.domain import profiles, refusals, signing
+from chatsvc.domain.actors import Caller
+from chatsvc.domain.channels import NEEDS_SECRET, PAUSED, WEB
+from chatsvc.domain.models import AccountUsage
+from chatsvc.domain.profiles import Profile
+from chatsvc.domain.transfer import Record, checked
+from chatsvc.services.accounts import accounts, channel_secrets
+from chatsvc.services.accounts.bot_file_reader import BotFileReader, values_of
+from chatsvc.services.accounts.channel_secrets import new_web_secrets
+from chatsvc.services.services import Services
+from chatsvc.store import accounts as stored_accounts
+from chatsvc.store import transfer as stored
+from chatsvc.store.transfer import ExportPosition, Unfitting
+from chatsvc.store.webhooks import KEPT, PENDING
+from chatsvc.webhooks import sealing
+from chatsvc.webhooks.courier import row
+
+
+class ExportPage(NamedTuple):
+    """Records of an account, each with its kind, and the position they end at. None at the end."""
+
+    records: list[tuple[str, Record]]
+    next: ExportPosition | None
+
+
+class ImportedWebhook(NamedTuple):
+    """A webhook that got a new signing key, shown this once."""
+
+    bot: str
+    signing_key: str
+
+
+class ImportedAccount(NamedTuple):
+    """An account whose import has begun or was abandoned."""
+
+    id: str
+
+
+async def take_out(
+    services: Services, caller: Caller, *, account: str, after: Sequence[object] | None = None, with_secrets: bool = False
+) -> ExportPage:
+    """Export the next records of an account behind `after`; raises Refused.
+
+    Signing keys and channels' secrets are included only `with_secrets`; API keys as digests.
+    """
+    state = await accounts.resolve(services, caller, account)
+    place = ExportPosition(*after) if after is not None else await stored.begin(services.db)  # type: ignore[arg-type]  # as this gave it
+    records, following = await stored.walk(services.db, state.account.id, place)
+    for kind, record in records:
+        if kind == "webhook":
+            record["signing_key"] = _opened(services, record) if with_secrets else None
+        elif kind == "channel":
+            record["secrets"] = _opened_secrets(services, record) if with_secrets else None
+    return ExportPage(records, following)
+
+
+def _opened(services: Services, record: Record) -> str:
+    bot_id, sealed = str(record["bot_id"]), b64decode(str(record["signing_key"]))
+    try:
+        return sealing.unseal_with_any(services.secret.every(sealing.PURPOSE), sealed, row(bot_id))
+    except sealing.Unsealable:
+        raise refusals.signing_key_unusable(bot=bot_id) from None
+
+
+def _opened_secrets(services: Services, record: Record) -> str | None:
+    if record["secrets"] is None:
+        return None
+    channel_id, sealed = str(record["id"]), b64decode(str(record["secrets"]))
+    try:
+        return channel_secrets.unseal(services.secret, channel_id, sealed)
+    except sealing.Unsealable:
+        raise refusals.channel_secret_unusable(bot=record["bot_id"], channel=record["channel"]) from None
+
+
+async def begin(services: Services, caller: Caller, *, record: Record) -> ImportedAccount:
+    """Begin to import an account from its own record, removing what an earlier attempt left. Raises Refused."""
+    del caller
+    account = checked("account", record, services.clock())
+    account_id, plan = str(account["id"]), account["plan"]
+    if plan is not None and plan not in services.config.plans:
+        raise refusals.import_plan_unknown(plan=plan, plans=list(services.config.plans))
+    await _abandon(services, account_id)
+    try:
+        await stored.put(services.db, account_id, [("account", account)], _no_seal)
+    except Unfitting:
+        raise refusals.import_exists(account=account_id) from None
+    return ImportedAccount(account_id)
+
+
+def _no_seal(_: bytes, __: str, ___: Record) -> bytes:
+    raise RuntimeError("an account's own record has nothing to seal")
+
+
+async def put(services: Services, caller: Caller, *, account: str, records: Sequence[tuple[object, object]]) -> list[ImportedWebhook]:
+    """Import records of an account, and list the webhooks that got a new signing key. Raises Refused."""
+    del caller
+    made = [(str(kind), _adapted(services, str(kind), checked(kind, record, services.clock()))) for kind, record in records]
+    new = []
+    for kind, record in made:
+        if kind == "webhook" and record["signing_key"] is None:
+            record["signing_key"] = signing.generate_signing_key()
+            new.append(ImportedWebhook(str(record["bot_id"]), str(record["signing_key"])))
+
+    def seal(check: bytes, kind: str, record: Record) -> bytes | None:
+        if kind == "channel":
+            secrets = record["secrets"]
+            return channel_secrets.seal(services.secret.of(check), str(record["id"]), str(secrets)) if secrets is not None else None
+        bot_id, key = str(record["bot_id"]), str(record["signing_key"])
+        return sealing.seal(services.secret.of(check)(sealing.PURPOSE), key, row(bot_id))
+
+    try:
+        await stored.put(services.db, account, made, seal)
+    except Unfitting as fault:
+        raise refusals.import_unfitting(kind=str(fault)) from None
+    return new
+
+
+def _adapted(services: Services, kind: str, record: Record) -> Record:
+    """Adapt a record: nothing is sent here that the other installation may have sent."""
+    if kind == "account":
+        raise refusals.import_second_account()
+    if kind == "bot" and record["model"] not in services.config.models:
+        raise refusals.import_tier_unknown(tier=record["model"], tiers=list(services.config.models))
+    if kind == "bot" and record["profile"] is not None:
+        record["profile"] = _profile(services, str(record["profile"]))
+    if kind == "channel":
+        _adapt_channel(record)
+    if kind == "message" and record["delivery"] == "queued":
+        record["delivery"] = "unknown"
+    if kind == "event":
+        record["state"] = KEPT if record["state"] == PENDING else record["state"]
+    if kind == "attempt" and record["success"] is None:
+        record.update(success=False, error="interrupted", duration_ms=0)
+    return record
+
+
+def _profile(services: Services, stored_profile: str) -> str | None:
+    """Check the owner's words of an imported bot as `bot apply` checks a file. Raises Refused."""
+    try:
+        profile = profiles.load(stored_profile)
+        node, _ = values_of(profiles.values_of(profile))
+    except (ValueError, TypeError, AttributeError, RecursionError):
+        raise refusals.import_value_wrong(kind="bot", field="profile") from None
+    reader = BotFileReader(services.config.models)
+    changes = reader.read(node, Profile())
+    if reader.faults:
+        raise refusals.import_value_wrong(kind="bot", field="profile")
+    return cast("str | None", changes["profile"])
+
+
+def _adapt_channel(record: Record) -> None:
+    """Pause a channel that came with its secrets: the other installation may still use it. A widget without them gets a new key."""
+    if record["channel"] == WEB and record["secrets"] is None:
+        record["secrets"] = json.dumps(new_web_secrets())
+        return
+    record["state"] = NEEDS_SECRET if record["secrets"] is None else PAUSED
+    record["identity"] = None if record["secrets"] is None else record["identity"]
+
+
+async def end(services: Services, caller: Caller, *, account: str, complete: bool) -> AccountUsage | ImportedAccount:
+    """Make the imported account visible, or remove its records unless `complete`; raises Refused."""
+    if not complete:
+        await _abandon(services, account)
+        return ImportedAccount(account)
+    if not await stored_accounts.arrive(services.db, account):
+        raise refusals.import_not_begun(account=account)
+    services.account_cache.invalidate_keys()
+    return await accounts.show(services, caller, account=account)
+
+
+async def _abandon(services: Services, account_id: str) -> None:
+    await stored_accounts.abandon_imports(services.db, account_id)
+    while await stored_accounts.sweep(services.db):
+        pass

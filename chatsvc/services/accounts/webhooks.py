@@ -1,0 +1,229 @@
+"""Webhooks of bots: set, show, rotate, remove and test them; list deliveries and repeat them.
+
+See SPEC.md section 6. The sending itself is in the package webhooks.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import uuid
+from collections.abc import Sequence
+from functools import partial
+
+from chatsvc.domain import paging, refusals, shapes, signing
+from chatsvc.domain.actors import Caller
+from chatsvc.domain.addresses import TargetRefused
+from chatsvc.domain.captures import REQUEST_STATUSES, Request
+from chatsvc.domain.models import Bot
+from chatsvc.domain.paging import ResultPage
+from chatsvc.domain.plans import with_webhooks
+from chatsvc.domain.webhooks import STATUSES, SUBSCRIBED, TEST, Attempt, AttemptDetail, ResentPage, SignedEvent, WebhookSettings
+from chatsvc.services.accounts import bots
+from chatsvc.services.accounts.accounts import instant_of
+from chatsvc.services.services import Services
+from chatsvc.store import deliveries
+from chatsvc.store import deliveries as stored_attempts
+from chatsvc.store import webhooks as stored
+from chatsvc.store.deliveries import Sending
+from chatsvc.store.webhooks import Event, Webhook
+from chatsvc.webhooks import sealing
+from chatsvc.webhooks.courier import row
+from chatsvc.webhooks.envelope import build_request, sent_headers
+
+
+def _plans(services: Services) -> frozenset[str]:
+    return with_webhooks(services.config.plans)
+
+
+def _seal(services: Services, key: str, bot_id: str) -> stored.Seal:
+    return lambda check: sealing.seal(services.secret.of(check)(sealing.PURPOSE), key, row(bot_id))
+
+
+def _settings(webhook: Webhook, signing_key: str | None = None) -> WebhookSettings:
+    return WebhookSettings(webhook.bot_id, webhook.url, webhook.events, webhook.created_at, webhook.updated_at, signing_key)
+
+
+async def _find(services: Services, caller: Caller, bot_id: str) -> tuple[Bot, Webhook]:
+    _, bot = await bots.resolve(services, caller, bot_id)
+    webhook = await stored.find(services.db, bot.id)
+    if webhook is None:
+        raise refusals.webhook_not_found(bot=bot.id)
+    return bot, webhook
+
+
+async def put(services: Services, caller: Caller, *, bot: str, events: Sequence[str], url: str | None = None) -> WebhookSettings:
+    """Set a bot's webhook; a new one gets a signing key, shown this once. Without `url` events are stored, not sent.
+
+    Raises Refused for a plan without webhooks, an event that cannot be chosen and a target of SPEC.md 6.4.
+    """
+    state, chatbot = await bots.resolve(services, caller, bot)
+    if state.account.plan not in _plans(services):
+        raise refusals.plan_without_webhooks(plan=state.account.plan, plans=sorted(_plans(services)))
+    wanted = tuple(event for event in SUBSCRIBED if event in events)
+    unknown = sorted(set(events) - set(SUBSCRIBED))
+    if unknown:
+        raise refusals.event_unknown(event=unknown[0], events=list(SUBSCRIBED))
+    faults = refusals.Faults()
+    with faults:
+        if not wanted:
+            raise refusals.events_missing(events=list(SUBSCRIBED))
+    if url is not None:
+        with faults:
+            try:
+                await services.courier.check(url)
+            except TargetRefused as refusal:
+                raise refusals.target_refused(fault=str(refusal), rule=refusal.rule) from None
+    faults.refuse()
+    key, now = signing.generate_signing_key(), services.clock()
+    new = Webhook(chatbot.id, url, wanted, b"", now, now)
+    webhook, is_new = await stored.put(services.db, new, _seal(services, key, chatbot.id))
+    return _settings(webhook, key if is_new else None)
+
+
+async def show(services: Services, caller: Caller, *, bot: str) -> WebhookSettings:
+    """Show a bot's webhook, without its signing key."""
+    return _settings((await _find(services, caller, bot))[1])
+
+
+async def rotate(services: Services, caller: Caller, *, bot: str) -> WebhookSettings:
+    """Replace the signing key. The new one is shown this once and signs every later delivery."""
+    chatbot, _ = await _find(services, caller, bot)
+    key = signing.generate_signing_key()
+    changed = await stored.rotate(services.db, chatbot.id, _seal(services, key, chatbot.id), services.clock())
+    if changed is None:
+        raise refusals.webhook_not_found(bot=chatbot.id)
+    return _settings(changed, key)
+
+
+async def remove(services: Services, caller: Caller, *, bot: str) -> WebhookSettings:
+    """Remove a bot's webhook; pending events are recorded as failed (`webhook_removed`)."""
+    chatbot, webhook = await _find(services, caller, bot)
+    await stored.remove(services.db, chatbot.id, services.clock())
+    return _settings(webhook)
+
+
+async def _sent(services: Services, attempt_id: str, sending: Sending | None) -> Attempt:
+    if sending:
+        await services.dispatcher.deliver(sending)
+    found = await stored_attempts.attempt(services.db, attempt_id, None)
+    if found is None:
+        raise refusals.attempt_not_found(attempt=attempt_id)
+    return found[0]
+
+
+async def test(services: Services, caller: Caller, *, bot: str) -> Attempt:
+    """Send a test event now and return the recorded attempt."""
+    chatbot, webhook = await _find(services, caller, bot)
+    if webhook.url is None:
+        raise refusals.webhook_pulled(bot=chatbot.id)
+    now = services.clock()
+    request = Request(str(uuid.uuid4()), "contact", REQUEST_STATUSES[0], "This is a test.", "Test Visitor", None, None, "", now)
+    data = json.dumps({**shapes.request(request), "is_test": True}, ensure_ascii=False, separators=(",", ":"))
+    event = Event(0, chatbot.id, TEST, request.id, data, now)
+    made = await deliveries.send_test(services.db, event, now, plans=_plans(services), sign=services.dispatcher.sign)
+    if made is None:
+        raise refusals.bot_not_found(bot=bot)
+    return await _sent(services, *made)
+
+
+async def attempts(
+    services: Services,
+    caller: Caller,
+    *,
+    bot: str | None = None,
+    status: str | None = None,
+    event: str | None = None,
+    limit: int = paging.DEFAULT,
+    after: str | None = None,
+) -> ResultPage[Attempt]:
+    """List attempts to deliver events, newest first. Of one bot or of the caller's scope.
+
+    `status` is one of domain.webhooks.STATUSES.
+    """
+    if status is not None and status not in STATUSES:
+        raise refusals.status_unknown(status=status, known=list(STATUSES))
+    if event is not None and event not in (*SUBSCRIBED, TEST):
+        raise refusals.event_unknown(event=event, events=[*SUBSCRIBED, TEST])
+    chosen = (await bots.resolve(services, caller, bot))[1].id if bot is not None else None
+    limit, place = paging.clamped(limit), paging.parsed(after, paging.number)
+    scope = caller.scope.accounts
+    rows = await stored_attempts.attempts(services.db, scope, chosen, limit + 1, *(place or ()), status=status, event=event)
+    page = paging.page_of(rows, limit, lambda row: paging.position(row[1]))
+    return ResultPage([attempt for attempt, _ in page.items], page.next)
+
+
+async def attempt(services: Services, caller: Caller, *, attempt: str) -> AttemptDetail:
+    """Show an attempt with its request as sent, and the beginning of the answer's body."""
+    found = await stored_attempts.detail(services.db, attempt, caller.scope.accounts)
+    if found is None:
+        raise refusals.attempt_not_found(attempt=attempt)
+    one, headers = found.attempt, dict[str, str]()
+    if found.body and one.url and found.signature:
+        headers = sent_headers(one.url, one.event, one.delivery_id, found.signature, found.body)
+    return AttemptDetail(one, found.event_created_at, headers, found.body, found.answer)
+
+
+async def resend(services: Services, caller: Caller, *, attempt: str) -> Attempt:
+    """Send the event of an attempt again, with a new delivery id; raises Refused."""
+    found = await stored_attempts.attempt(services.db, attempt, caller.scope.accounts)
+    if found is None:
+        raise refusals.attempt_not_found(attempt=attempt)
+    if found[0].success is None:
+        raise refusals.attempt_under_way(attempt=attempt)
+    sent = await _send_again(services, found[1])
+    if sent is None:
+        raise refusals.attempt_not_found(attempt=attempt)
+    return sent
+
+
+async def _send_again(services: Services, event_number: int, *, failed: bool = False) -> Attempt | None:
+    dispatcher = services.dispatcher
+    if dispatcher.stopping:
+        raise refusals.service_stopping()
+    made = await deliveries.send_again(
+        services.db, event_number, services.clock(), plans=_plans(services), sign=dispatcher.sign, failed=failed
+    )
+    return await _sent(services, *made) if made else None
+
+
+async def resend_failed(
+    services: Services, caller: Caller, *, since: str, bot: str | None = None, after: int = 0, limit: int = 100
+) -> ResentPage:
+    """Send each event again whose latest attempt since then failed, concurrently within the receivers' limits.
+
+    Of one bot or of the caller's scope; a page of `limit` events.
+    """
+    chosen = (await bots.resolve(services, caller, bot))[1].id if bot is not None else None
+    found = await stored_attempts.failed_since(services.db, caller.scope.accounts, chosen, instant_of(since), after)
+    page, left = found[:limit], len(found[limit:])
+    by_bot: dict[str, list[int]] = {}
+    for number, bot_id in page:
+        by_bot.setdefault(bot_id, []).append(number)
+    # Each event is checked again before it is sent: another call may have sent it.
+    sent = await asyncio.gather(
+        *(
+            services.dispatcher.deliver_each(bot_id, [partial(_send_again, services, number, failed=True) for number in numbers])
+            for bot_id, numbers in by_bot.items()
+        )
+    )
+    made = [attempt for of_bot in sent for attempt in of_bot if attempt]
+    return ResentPage(made, left, page[-1][0] if left else None)
+
+
+async def events(
+    services: Services, caller: Caller, *, bot: str, since: str | None = None, after: int = 0, limit: int = 100
+) -> list[SignedEvent]:
+    """List stored events of a bot as signed deliveries, for `webhook forward`."""
+    chatbot, webhook = await _find(services, caller, bot)
+    start = instant_of(since) if since else 0
+    try:
+        key = sealing.unseal_with_any(services.secret.every(sealing.PURPOSE), webhook.signing_key, row(chatbot.id))
+    except sealing.Unsealable:
+        raise refusals.signing_key_unusable(bot=chatbot.id) from None
+    made: list[SignedEvent] = []
+    for event in await stored_attempts.events_since(services.db, chatbot.id, start, after, limit):
+        delivery_id = str(uuid.uuid4())
+        body = build_request(event.event, delivery_id, event.created_at, chatbot.id, json.loads(event.data))
+        made.append(SignedEvent(event.number, event.event, event.record_id, delivery_id, body.decode(), signing.sign(key, body)))
+    return made

@@ -1,0 +1,369 @@
+"""Table of administrative operations with their least roles, and the function that performs them.
+
+It authorises the caller, records the operation in the audit log, and calls the use-case. All front ends call it.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Callable, Coroutine, Mapping
+from enum import Enum
+from importlib import import_module
+from typing import Any, NamedTuple
+
+from chatsvc.domain import refusals
+from chatsvc.domain.actors import Caller, Role, Scope
+from chatsvc.domain.audit import AuditRecord, Unchanged
+from chatsvc.domain.knowledge_changes import ChangeContent
+from chatsvc.domain.models import AccountUsage, Bot, Entry, FirstRecords, NewKey
+from chatsvc.domain.operators import NewOperator, Operator, OperatorSession, actor_of
+from chatsvc.domain.refusals import Refused
+from chatsvc.domain.websites import Site
+from chatsvc.services.services import Services
+from chatsvc.store import audit, owners
+from chatsvc.store.database import StoreUnavailable
+
+log = logging.getLogger(__name__)
+
+_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
+
+class Effect(Enum):
+    """Effect of an operation, by which the audit log records it."""
+
+    LOOK = "look"  # not recorded: shows neither secrets nor visitors' words in bulk
+    CHANGE = "change"  # recorded before it runs, completed after
+    EXPORT = "export"  # recorded if it returned data
+    PART = "part"  # not recorded: repeated between a first and a last operation that are
+    ENTER = "enter"  # recorded with the operator whom it signs in: refused attempts of strangers would evict the other records
+
+
+class Operation(NamedTuple):
+    """An administrative operation.
+
+    `use_case` is "group.module.function" in chatsvc.services, imported on use. `role` is the least role in the account concerned; None for
+    an operation of the dashboard on the operator's own session and settings.
+    `records` are the arguments that name records, the one that decides the account first. `editable` are the arguments that an
+    editor may give although the operation needs a higher role, `own` those that each operator may give about himself or herself.
+    """
+
+    use_case: str
+    effect: Effect
+    role: Role | None
+    records: tuple[str, ...] = ()
+    editable: frozenset[str] = frozenset()
+    own: frozenset[str] = frozenset()
+
+    def function(self) -> Callable[..., Coroutine[Any, Any, Any]]:
+        """Import the use-case."""
+        module, _, name = self.use_case.rpartition(".")
+        found: Callable[..., Coroutine[Any, Any, Any]] = getattr(import_module(f"chatsvc.services.{module}"), name)
+        return found
+
+
+LOOK, CHANGE, EXPORT, PART, ENTER = Effect.LOOK, Effect.CHANGE, Effect.EXPORT, Effect.PART, Effect.ENTER
+READER, EDITOR, OWNER, ADMINISTRATOR = Role.READER, Role.EDITOR, Role.OWNER, Role.ADMINISTRATOR
+_EDITABLE = frozenset(
+    {"greeting", "description", "instructions", "opening_hours", "hours", "closed", "address", "texts", "forms", "suggestions"}
+)
+_OWN = frozenset({"email", "name", "language", "timezone", "notices"})
+
+OPERATIONS: Mapping[str, Operation] = {
+    "init": Operation("team.setup.first", CHANGE, ADMINISTRATOR),
+    "account.create": Operation("accounts.accounts.create", CHANGE, ADMINISTRATOR),
+    "account.list": Operation("accounts.accounts.list_all", LOOK, OWNER),
+    "account.show": Operation("accounts.accounts.show", LOOK, OWNER, ("account",)),
+    "account.set": Operation("accounts.accounts.change", CHANGE, ADMINISTRATOR, ("account",)),
+    "account.delete": Operation("accounts.accounts.delete", CHANGE, ADMINISTRATOR, ("account",)),
+    "account.export": Operation("accounts.transfer.take_out", EXPORT, ADMINISTRATOR, ("account",)),
+    "account.import_begin": Operation("accounts.transfer.begin", CHANGE, ADMINISTRATOR),
+    "account.import_put": Operation("accounts.transfer.put", PART, ADMINISTRATOR, ("account",)),
+    "account.import_end": Operation("accounts.transfer.end", CHANGE, ADMINISTRATOR, ("account",)),
+    "bot.create": Operation("accounts.bots.create", CHANGE, OWNER, ("account",)),
+    "bot.list": Operation("accounts.bots.list_all", LOOK, READER, ("account",)),
+    "bot.show": Operation("accounts.bots.show", LOOK, READER, ("bot",)),
+    "bot.set": Operation("accounts.bot_files.change", CHANGE, OWNER, ("bot",), _EDITABLE),
+    "closed.add": Operation("accounts.bot_files.close", CHANGE, EDITOR, ("bot",)),
+    "closed.remove": Operation("accounts.bot_files.reopen", CHANGE, EDITOR, ("bot",)),
+    "bot.export": Operation("accounts.bot_files.take_out", EXPORT, READER, ("bot",)),
+    "bot.apply": Operation("accounts.bot_files.apply", CHANGE, OWNER, ("bot",)),
+    "bot.sync": Operation("accounts.bot_sync.sync", CHANGE, OWNER, ("account",)),
+    "bot.compare": Operation("accounts.bot_files.compare", LOOK, OWNER, ("bot",)),
+    "bot.try": Operation("messages.trials.say", LOOK, READER, ("bot",)),
+    "bot.activate": Operation("accounts.bots.activate", CHANGE, OWNER, ("bot",)),
+    "bot.deactivate": Operation("accounts.bots.deactivate", CHANGE, OWNER, ("bot",)),
+    "bot.delete": Operation("accounts.bots.delete", CHANGE, OWNER, ("bot",)),
+    "channel.set": Operation("accounts.channels.put", CHANGE, OWNER, ("bot",)),
+    "channel.list": Operation("accounts.channels.list_all", LOOK, READER, ("bot",)),
+    "channel.pause": Operation("accounts.channels.pause", CHANGE, OWNER, ("bot",)),
+    "channel.resume": Operation("accounts.channels.resume", CHANGE, OWNER, ("bot",)),
+    "channel.remove": Operation("accounts.channels.remove", CHANGE, OWNER, ("bot",)),
+    "channel.snippet": Operation("accounts.channels.snippet", LOOK, READER, ("bot",)),
+    "key.create": Operation("accounts.keys.create", CHANGE, OWNER, ("account",)),
+    "key.list": Operation("accounts.keys.list_all", LOOK, OWNER, ("account",)),
+    "key.revoke": Operation("accounts.keys.revoke", CHANGE, OWNER, ("key",)),
+    "knowledge.add": Operation("knowledge.knowledge.add", CHANGE, EDITOR, ("bot",)),
+    "knowledge.list": Operation("knowledge.knowledge.list_all", LOOK, READER, ("bot",)),
+    "knowledge.split": Operation("knowledge.knowledge_pieces.split", LOOK, EDITOR, ("bot",)),
+    "knowledge.compare": Operation("knowledge.knowledge_pieces.compare", LOOK, EDITOR, ("bot",)),
+    "knowledge.import": Operation("knowledge.knowledge_pieces.put", CHANGE, EDITOR, ("bot",)),
+    "knowledge.remove_source": Operation("knowledge.knowledge_pieces.remove_source", CHANGE, EDITOR, ("bot",)),
+    "knowledge.set": Operation("knowledge.knowledge.put", CHANGE, EDITOR, ("bot", "entry")),
+    "site.add": Operation("knowledge.sites.add", CHANGE, EDITOR, ("bot",)),
+    "site.list": Operation("knowledge.sites.list_all", LOOK, READER, ("bot",)),
+    "site.state": Operation("knowledge.sites.state", LOOK, READER, ("site",)),
+    "site.show": Operation("knowledge.sites.show", LOOK, READER, ("site",)),
+    "site.sync": Operation("knowledge.sites.sync", CHANGE, EDITOR, ("site",)),
+    "site.preview": Operation("knowledge.sites.preview", EXPORT, EDITOR, ("site",)),
+    "site.apply": Operation("knowledge.sites.apply", CHANGE, EDITOR, ("site",)),
+    "site.discard": Operation("knowledge.sites.discard", CHANGE, EDITOR, ("site",)),
+    "site.remove": Operation("knowledge.sites.remove", CHANGE, EDITOR, ("site",)),
+    "knowledge.preview": Operation("knowledge.previews.begin", EXPORT, EDITOR, ("bot", "entry")),
+    "knowledge.preview_show": Operation("knowledge.previews.show", LOOK, READER, ("bot",)),
+    "knowledge.lint": Operation("knowledge.previews.lint", LOOK, READER, ("bot",)),
+    "knowledge.history": Operation("knowledge.knowledge.history", LOOK, READER, ("bot",)),
+    "knowledge.show_change": Operation("knowledge.knowledge.show_change", LOOK, READER, ("bot", "change")),
+    "knowledge.undo": Operation("knowledge.knowledge.undo", CHANGE, EDITOR, ("bot", "change")),
+    "knowledge.show": Operation("knowledge.knowledge.show", LOOK, READER, ("bot", "entry")),
+    "knowledge.remove": Operation("knowledge.knowledge.remove", CHANGE, EDITOR, ("bot", "entry")),
+    "knowledge.search": Operation("knowledge.knowledge.search", LOOK, READER, ("bot",)),
+    "knowledge.export": Operation("knowledge.knowledge.export", EXPORT, EDITOR, ("bot",)),
+    "knowledge.kept": Operation("knowledge.knowledge_preview.kept", LOOK, EDITOR, ("bot",)),
+    "knowledge.past_questions": Operation("knowledge.knowledge_preview.past_questions", EXPORT, EDITOR, ("bot",)),
+    "test.run": Operation("knowledge.bot_tests.run", LOOK, READER, ("bot",)),
+    "test.show": Operation("knowledge.bot_tests.show", LOOK, READER, ("bot",)),
+    "test.add": Operation("knowledge.bot_tests.add", CHANGE, EDITOR, ("bot",)),
+    "test.remove": Operation("knowledge.bot_tests.remove", CHANGE, EDITOR, ("bot",)),
+    "knowledge.unanswered": Operation("knowledge.unanswered.groups", EXPORT, READER, ("bot",)),
+    "knowledge.forget_unanswered": Operation("knowledge.unanswered.forget", CHANGE, EDITOR, ("bot",)),
+    "unanswered.list": Operation("knowledge.unanswered.page", LOOK, READER, ("bot",)),
+    "unanswered.answer": Operation("knowledge.unanswered.answer", EXPORT, EDITOR, ("bot",)),
+    "unanswered.add": Operation("knowledge.unanswered.add_to", CHANGE, EDITOR, ("bot", "entry")),
+    "webhook.set": Operation("accounts.webhooks.put", CHANGE, OWNER, ("bot",)),
+    "webhook.show": Operation("accounts.webhooks.show", LOOK, OWNER, ("bot",)),
+    "webhook.rotate": Operation("accounts.webhooks.rotate", CHANGE, OWNER, ("bot",)),
+    "webhook.remove": Operation("accounts.webhooks.remove", CHANGE, OWNER, ("bot",)),
+    "webhook.test": Operation("accounts.webhooks.test", CHANGE, OWNER, ("bot",)),
+    "webhook.attempts": Operation("accounts.webhooks.attempts", LOOK, OWNER, ("bot",)),
+    "webhook.attempt": Operation("accounts.webhooks.attempt", LOOK, OWNER, ("attempt",)),
+    "webhook.resend": Operation("accounts.webhooks.resend", CHANGE, OWNER, ("attempt",)),
+    "webhook.resend_failed": Operation("accounts.webhooks.resend_failed", CHANGE, OWNER, ("bot",)),
+    "webhook.events": Operation("accounts.webhooks.events", EXPORT, OWNER, ("bot",)),
+    "master_key.rotate": Operation("operations.master_key.rotate", CHANGE, ADMINISTRATOR),
+    "backup.create": Operation("operations.backups.create", CHANGE, ADMINISTRATOR),
+    "backup.list": Operation("operations.backups.list_all", LOOK, ADMINISTRATOR),
+    "backup.read": Operation("operations.backups.read", EXPORT, ADMINISTRATOR),
+    "request.list": Operation("conversations.captures.list_requests", LOOK, READER, ("bot",)),
+    "request.set": Operation("conversations.captures.set_request", CHANGE, EDITOR, ("request",)),
+    "appointment.list": Operation("conversations.captures.list_appointments", LOOK, READER, ("bot",)),
+    "appointment.set": Operation("conversations.captures.set_appointment", CHANGE, EDITOR, ("appointment",)),
+    "inbox.list": Operation("conversations.inbox.list_all", LOOK, READER, ("bot",)),
+    "inbox.appointments": Operation("conversations.inbox.appointments", LOOK, READER, ("account",)),
+    "inbox.assignees": Operation("conversations.inbox.assignees", LOOK, READER, ("account",)),
+    "today": Operation("team.today.show", LOOK, READER, ("account",)),
+    "conversation.find": Operation("conversations.conversation_view.find", LOOK, READER, ("conversation",)),
+    "conversation.view": Operation("conversations.conversation_view.show", LOOK, READER, ("conversation",)),
+    "conversation.list": Operation("conversations.conversations.list_all", LOOK, READER, ("bot",)),
+    "conversation.show": Operation("conversations.conversations.show", LOOK, READER, ("conversation",)),
+    "conversation.rows": Operation("conversations.conversation_list.show", LOOK, READER, ("bot",)),
+    "conversation.see": Operation("conversations.conversation_team.see", LOOK, READER, ("conversation",)),
+    "conversation.note": Operation("conversations.conversation_team.note", CHANGE, EDITOR, ("conversation",)),
+    "conversation.assign": Operation("conversations.conversation_team.assign", CHANGE, EDITOR, ("conversation",)),
+    "conversation.take": Operation("conversations.handling.take", CHANGE, EDITOR, ("conversation",)),
+    "conversation.reply": Operation("conversations.handling.reply", CHANGE, EDITOR, ("conversation",)),
+    "conversation.release": Operation("conversations.handling.release", CHANGE, EDITOR, ("conversation",)),
+    "conversation.type": Operation("conversations.handling.show_typing", LOOK, EDITOR, ("conversation",)),
+    "conversation.export": Operation("conversations.conversations.export", EXPORT, OWNER, ("bot", "conversation")),
+    "conversation.erase": Operation("conversations.erasure.erase", CHANGE, OWNER, ("bot", "account")),
+    "saved_reply.list": Operation("conversations.saved_replies.list_all", LOOK, READER, ("account",)),
+    "saved_reply.set": Operation("conversations.saved_replies.put", CHANGE, EDITOR, ("account",)),
+    "saved_reply.remove": Operation("conversations.saved_replies.remove", CHANGE, EDITOR, ("account",)),
+    "usage": Operation("accounts.analytics.show", LOOK, READER, ("account",)),
+    "usage.quality": Operation("accounts.quality.show", LOOK, READER, ("bot", "account")),
+    "usage.whatsapp": Operation("messages.whatsapp_usage.show", LOOK, READER, ("account",)),
+    "audit": Operation("operations.audit.list_all", LOOK, OWNER, ("account",)),
+    "operator.add": Operation("team.operators.add", CHANGE, OWNER, ("account",)),
+    "operator.list": Operation("team.operators.list_all", LOOK, OWNER, ("account",)),
+    "operator.set": Operation("team.operators.change", CHANGE, OWNER, ("account",), own=_OWN),
+    "operator.link": Operation("team.operators.link", CHANGE, OWNER),
+    "operator.sessions": Operation("team.operators.sessions", LOOK, OWNER),
+    "operator.remove": Operation("team.operators.remove", CHANGE, OWNER),
+    "operator.language": Operation("team.operators.set_language", CHANGE, None),
+    "operator.timezone": Operation("team.operators.set_timezone", CHANGE, None),
+    "session.create": Operation("team.sessions.create", ENTER, None),
+    "session.list": Operation("team.sessions.list_all", LOOK, None),
+    "session.verify": Operation("team.sessions.verify", ENTER, None),
+    "session.remove": Operation("team.sessions.remove", CHANGE, None),
+    "session.revoke": Operation("team.sessions.revoke", CHANGE, None),
+    "password.set": Operation("team.sessions.set_password", ENTER, None),
+    "totp.enable": Operation("team.second_factor.enable", CHANGE, None),
+    "totp.confirm": Operation("team.second_factor.confirm", CHANGE, None),
+    "totp.disable": Operation("team.second_factor.disable", CHANGE, None),
+    "mail.list": Operation("operations.mails.list_all", LOOK, ADMINISTRATOR),
+    "mail.test": Operation("operations.mails.test", CHANGE, ADMINISTRATOR),
+    "doctor.run": Operation("operations.doctor.run", LOOK, ADMINISTRATOR),
+    "doctor.show": Operation("operations.doctor.show", LOOK, ADMINISTRATOR),
+    "system.show": Operation("operations.system.show", LOOK, ADMINISTRATOR),
+    "metrics.show": Operation("operations.system.metrics", LOOK, ADMINISTRATOR),
+    "node.list": Operation("operations.nodes.list_all", LOOK, ADMINISTRATOR),
+    "license.list": Operation("operations.licenses.list_all", LOOK, ADMINISTRATOR),
+    "egress.show": Operation("operations.health.egress", LOOK, ADMINISTRATOR),
+}
+# Arguments that name records, for the audit log. Others may hold visitors' data.
+RECORDS = frozenset(name for operation in OPERATIONS.values() for name in operation.records)
+
+
+def find(name: str) -> Operation:
+    """Look up an operation; raises `operation_unknown`."""
+    if name not in OPERATIONS:
+        raise refusals.operation_unknown(operation=name)
+    return OPERATIONS[name]
+
+
+def is_owned(kind: str) -> bool:
+    """Report whether records of a kind belong to one account each."""
+    return kind in owners.KINDS
+
+
+def missing(kind: str, record_id: str) -> Refused:
+    """Make the refusal for a missing record, or one outside the caller's scope."""
+    return refusals.CODES[f"{kind}_not_found"](**{kind: record_id})
+
+
+def least_role(name: str, arguments: Mapping[str, Any]) -> Role | None:
+    """Return the least role for an operation with these arguments. None where any operator may perform it."""
+    return _needed(find(name), arguments)
+
+
+async def perform(services: Services, caller: Caller, name: str, arguments: Mapping[str, Any]) -> Any:
+    """Perform an operation and return the use-case's result.
+
+    Raises Refused for a forbidden operation, a record outside the caller's scope and whatever the use-case refuses. An operation that
+    cannot be recorded in the audit log is not performed. Its record is not in one transaction with it, since some take several and
+    some send; written before, none is missing after a crash.
+    """
+    operation = find(name)
+    if operation.role is None and operation.effect is not ENTER and caller.session is None:
+        # Not recorded: strangers could evict the other records.
+        raise refusals.session_needed()
+    is_own = _needed(operation, arguments) is None
+    act = AuditRecord(services.clock(), caller.actor, caller.via, None, name, _ids(arguments), own=is_own)
+    try:
+        account_id, scope = await _authorised(services, caller.scope, name, operation, arguments)
+    except Refused as fault:
+        if operation.effect in (CHANGE, EXPORT):
+            # A missing record belongs to no account.
+            within = _only(caller.scope) if fault.code == refusals.forbidden.code else None
+            await audit.record(services.db, act._replace(account_id=within, outcome="refused"))
+        raise
+    act, narrowed = act._replace(account_id=account_id), caller._replace(scope=scope)
+    use_case = operation.function()
+    if operation.effect is CHANGE:
+        return await _recorded(services, act, use_case(services, narrowed, **arguments))
+    result = await use_case(services, narrowed, **arguments)
+    if operation.effect is EXPORT and result:
+        await audit.record(services.db, act._replace(outcome="done"))
+    elif operation.effect is ENTER:
+        await audit.record(services.db, act._replace(actor=actor_of(result.operator), outcome="done"))
+    return result
+
+
+async def _recorded(services: Services, act: AuditRecord, work: Coroutine[Any, Any, Any]) -> Any:
+    number: int | None
+    try:
+        number = await audit.record(services.db, act)
+    except BaseException:
+        work.close()
+        raise
+    account_id, ids, outcome = act.account_id, act.ids, "failed"
+    try:
+        result = await work
+        if isinstance(result, Unchanged):
+            await audit.forget(services.db, number)
+            number, result = None, result.result
+        new_account_id, new_ids = _made(result)
+        account_id, ids, outcome = account_id or new_account_id, {**ids, **new_ids}, "done"
+    except Refused:
+        outcome = "refused"
+        raise
+    finally:
+        try:
+            if number is not None:
+                await audit.settle(services.db, number, account_id, ids, outcome)
+        except StoreUnavailable as fault:
+            # The caller gets the result of the operation itself.
+            log.error("the outcome of an administrative operation is not recorded (%s): %s", outcome, fault)
+    return result
+
+
+async def _authorised(
+    services: Services, scope: Scope, name: str, operation: Operation, arguments: Mapping[str, Any]
+) -> tuple[str | None, Scope]:
+    """Find the account concerned and the accounts where the caller may perform the operation. Raises Refused.
+
+    A record outside the scope is refused as a missing one.
+    """
+    role = _needed(operation, arguments)
+    if role is None:
+        return None, scope
+    permitted = scope.at_least(role)
+    if permitted.roles is not None and (role is ADMINISTRATOR or not permitted.roles):
+        raise refusals.forbidden(operation=name, role=role.name.lower())
+    account_id: str | None = None
+    for kind in operation.records:
+        record_id = arguments.get(kind)
+        if kind not in owners.KINDS or not isinstance(record_id, str):
+            continue
+        owner = await owners.account_of(services.db, kind, record_id, scope.accounts)
+        if owner is None and scope.roles is not None:
+            raise missing(kind, record_id)
+        if owner is not None and not permitted.includes(owner):
+            raise refusals.forbidden(operation=name, role=role.name.lower())
+        account_id = account_id or owner
+    return account_id or _only(permitted), permitted
+
+
+def _only(scope: Scope) -> str | None:
+    """Return the account of a scope that has one."""
+    accounts = scope.accounts
+    return accounts[0] if accounts is not None and len(accounts) == 1 else None
+
+
+def _needed(operation: Operation, arguments: Mapping[str, Any]) -> Role | None:
+    """Return the least role for these arguments. None where the use-case itself compares the record with the caller."""
+    given = {name for name, value in arguments.items() if value is not None}
+    if given and given <= operation.own:
+        return None
+    given -= set(operation.records)
+    return EDITOR if given and given <= operation.editable else operation.role
+
+
+def _ids(values: Mapping[str, Any]) -> dict[str, str]:
+    """Pick the ids of records. Only what looks like one, since somebody may type a secret in its place."""
+    return {name: value for name in RECORDS if isinstance(value := values.get(name), str) and _UUID.fullmatch(value)}
+
+
+def _made(result: Any) -> tuple[str | None, dict[str, str]]:
+    """Return the account and the ids of new records."""
+    match result:
+        case AccountUsage(account=account):
+            return account.id, {"id": account.id}
+        case Bot(id=bot_id, account_id=account_id):
+            return account_id, {"id": bot_id}
+        case NewKey(key=key):
+            return key.account_id, {"id": key.id}
+        case Operator(id=operator_id) | NewOperator(operator=Operator(id=operator_id)):
+            return None, {"operator": operator_id}
+        case OperatorSession(id=session_id):
+            return None, {"session": session_id}
+        case FirstRecords(account=AccountUsage(account=account), bot=Bot(id=bot_id), key=NewKey(key=key)):
+            return account.id, {"account": account.id, "bot": bot_id, "key": key.id}
+        case Site(id=site_id):
+            return None, {"site": site_id}
+        case Entry(id=entry_id):
+            return None, {"entry": entry_id}
+        case ChangeContent(change=change):
+            return None, {"change": change.origin.id}
+        case _:
+            return None, {}

@@ -1,0 +1,1 @@
+"""Conversations as the team sees them: lists, hand-off, requests, appointments, notices, erasure."""

@@ -1,0 +1,177 @@
+"""Requests and appointments: make records of an engine's captures, list them, and change them.
+
+Status, note and assignee can be changed. services/conversations/inbox.py has the filtered list.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import UTC, datetime, tzinfo
+from functools import lru_cache
+from typing import TypeVar
+
+from chatsvc.domain import captures, paging, refusals, times
+from chatsvc.domain.actors import Caller
+from chatsvc.domain.captures import APPOINTMENT_STATUSES, REQUEST_STATUSES, Appointment, Captured, Request
+from chatsvc.domain.models import Bot
+from chatsvc.domain.paging import ResultPage
+from chatsvc.services.accounts import bots
+from chatsvc.services.services import Services
+from chatsvc.store import captures as stored
+from chatsvc.store import operators, owners
+from chatsvc.store.captures import CaptureChange
+
+Record = TypeVar("Record", Request, Appointment)
+
+QUARTER_MS = 15 * 60 * 1000
+
+
+def _zone(bot: Bot) -> tzinfo:
+    return times.zone(bot.timezone) or UTC
+
+
+def start_of_day(bot: Bot, instant: int) -> int:
+    """Return the start of the day in the bot's time zone, in milliseconds."""
+    return _start_of_day(bot.timezone, instant // QUARTER_MS)
+
+
+@lru_cache(maxsize=1024)
+def _start_of_day(timezone: str, quarter: int) -> int:
+    # Days begin on a quarter of an hour of UTC, everywhere.
+    local = datetime.fromtimestamp(quarter * QUARTER_MS / 1000, times.zone(timezone) or UTC)
+    return int(local.replace(hour=0, minute=0, second=0, microsecond=0).timestamp() * 1000)
+
+
+def _message(bot: Bot, kept: Captured) -> str:
+    """Return the record's message. The visitor's words, and a line for each field of the owner's form."""
+    if kept.change:
+        return captures.change_message(kept, kept.change, bot.language)
+    return "\n".join([kept.message, *(f"{name}: {value}" for name, value in kept.details)])[: captures.MAX_MESSAGE]
+
+
+def records(
+    bot: Bot, captured: Captured, spoken: list[str], accepted_at: int, *, page_host: str = ""
+) -> tuple[Request, Appointment | None]:
+    """Make the records of a capture, keeping only verified data. `spoken` are the visitor's own messages."""
+    from chatsvc.language.contacts import in_figures
+
+    kept = captures.checked(captured, in_figures(spoken, bot.country), times.local(accepted_at, bot.timezone), bot.country)
+    request = Request(
+        id=str(uuid.uuid4()),
+        request_type=kept.request_type,
+        status=REQUEST_STATUSES[0],
+        message=_message(bot, kept),
+        visitor_name=kept.visitor_name,
+        visitor_email=kept.visitor_email,
+        visitor_phone=kept.visitor_phone,
+        source_page_host=page_host,
+        created_at=accepted_at,
+    )
+    # A change leaves one appointment, not two: the team moves it.
+    if kept.change or kept.date is None or kept.time is None:
+        return request, None
+    at = captures.instant(kept.date, kept.time, _zone(bot))
+    day, clock = kept.date.isoformat(), f"{kept.time:%H:%M}"
+    return request, Appointment(str(uuid.uuid4()), request, APPOINTMENT_STATUSES[0], day, clock, at, accepted_at)
+
+
+async def list_requests(
+    services: Services,
+    caller: Caller,
+    *,
+    bot: str | None = None,
+    status: str | None = None,
+    limit: int = paging.DEFAULT,
+    after: str | None = None,
+) -> ResultPage[Request]:
+    """List the requests of one bot, or of the caller's scope, newest first."""
+    return await _page(services, caller, stored.requests, bot, status, limit, after)
+
+
+async def list_appointments(
+    services: Services,
+    caller: Caller,
+    *,
+    bot: str | None = None,
+    status: str | None = None,
+    limit: int = paging.DEFAULT,
+    after: str | None = None,
+) -> ResultPage[Appointment]:
+    """List the appointments of one bot, or of the caller's scope, newest first."""
+    return await _page(services, caller, stored.appointments, bot, status, limit, after)
+
+
+async def _page(
+    services: Services,
+    caller: Caller,
+    read: Callable[..., Awaitable[Sequence[tuple[Record, int]]]],
+    bot: str | None,
+    status: str | None,
+    limit: int,
+    after: str | None,
+) -> ResultPage[Record]:
+    """A page of the records that a query of the store reads with their positions."""
+    chosen = (await bots.resolve(services, caller, bot))[1].id if bot is not None else None
+    limit, place = paging.clamped(limit), paging.parsed(after, paging.number)
+    rows = await read(services.db, caller.scope.accounts, chosen, status, limit + 1, *(place or ()))
+    page = paging.page_of(rows, limit, lambda row: paging.position(row[1]))
+    return ResultPage([record for record, _ in page.items], page.next)
+
+
+async def _change(
+    services: Services, caller: Caller, kind: str, record_id: str, status: str | None, note: str | None, assignee: str | None
+) -> CaptureChange:
+    """Check the changes of a record; raises Refused."""
+    known = REQUEST_STATUSES if kind == "request" else APPOINTMENT_STATUSES
+    if status is not None and status not in known:
+        raise refusals.status_unknown(status=status, known=list(known))
+    if status is None and note is None and assignee is None:
+        raise refusals.nothing_to_change()
+    if note is not None:
+        note = note.strip()
+        if len(note) > captures.MAX_NOTE:
+            raise refusals.text_too_long(field="note", most=captures.MAX_NOTE, length=len(note))
+        if "\0" in note:
+            raise refusals.text_invalid(field="note")
+    if assignee:
+        account_id = await owners.account_of(services.db, kind, record_id, caller.scope.accounts)
+        operator = await operators.find(services.db, assignee.strip().lower())
+        if account_id is not None and (operator is None or operator.scope.role(account_id) is None):
+            raise refusals.operator_not_found(email=assignee)
+        assignee = operator.id if operator else ""
+    return CaptureChange(status, note, assignee)
+
+
+async def set_request(
+    services: Services,
+    caller: Caller,
+    *,
+    request: str,
+    status: str | None = None,
+    note: str | None = None,
+    assignee: str | None = None,
+) -> Request:
+    """Change a request's status, note or assignee (an operator's e-mail address); empty texts remove. Raises Refused."""
+    change = await _change(services, caller, "request", request, status, note, assignee)
+    changed = await stored.set_request(services.db, request, caller.scope.accounts, change, services.clock())
+    if changed is None:
+        raise refusals.request_not_found(request=request)
+    return changed
+
+
+async def set_appointment(
+    services: Services,
+    caller: Caller,
+    *,
+    appointment: str,
+    status: str | None = None,
+    note: str | None = None,
+    assignee: str | None = None,
+) -> Appointment:
+    """Change an appointment's status, and note or assignee, which it shares with its request. See set_request."""
+    change = await _change(services, caller, "appointment", appointment, status, note, assignee)
+    changed = await stored.set_appointment(services.db, appointment, caller.scope.accounts, change, services.clock())
+    if changed is None:
+        raise refusals.appointment_not_found(appointment=appointment)
+    return changed

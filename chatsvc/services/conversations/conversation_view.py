@@ -1,0 +1,152 @@
+"""One conversation's page for the team: messages with the origin of each reply, and requests.
+
+Also the visitor's other conversations, the message that a search finds, and the visitor's last question.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from chatsvc.domain import refusals, search_words, websites
+from chatsvc.domain.actors import Caller
+from chatsvc.domain.channels import WHATSAPP
+from chatsvc.domain.inbox import InboxItem
+from chatsvc.domain.mails import MailState
+from chatsvc.domain.models import Conversation, Entry, HistoryMessage, Message
+from chatsvc.domain.whatsapp import WhatsAppAddress
+from chatsvc.services.conversations import handling, search
+from chatsvc.services.conversations.conversation_events import VISITOR
+from chatsvc.services.knowledge import unanswered
+from chatsvc.services.messages import visitor_addresses
+from chatsvc.services.messages.visitor_addresses import MailAddress
+from chatsvc.services.services import Services
+from chatsvc.store import conversation_view as stored
+from chatsvc.store import knowledge, mails, whatsapp
+from chatsvc.store.conversation_team import TeamRecords
+from chatsvc.store.conversation_view import Window
+
+MESSAGES = 100  # of a page
+_LOOKED_AT = 30  # messages before an operator's
+SEARCHED = 500  # newest messages among which the one of a search is looked for
+
+
+class Origin(NamedTuple):
+    """An entry behind a reply with its score. `question` is None where the entry was deleted, `page` is the web page that it comes from."""
+
+    entry: str
+    question: str | None
+    score: float
+    page: str | None
+
+
+class ShownMessage(NamedTuple):
+    """A message with the entries and the decision and confidence of its search. Both are None where there was no search.
+
+    `mail` is the mail that carried it to a visitor who had gone, None without one.
+    """
+
+    message: Message
+    mail: MailState | None
+    decision: str | None
+    confidence: float | None
+    origins: tuple[Origin, ...]
+
+
+class ShownConversation(NamedTuple):
+    """A conversation with some messages, oldest first; see store.conversation_view.ConversationView.
+
+    typing: whether the visitor is typing. writable_until: when its platform stops to take messages, None where it always takes them.
+    language: the one that the visitor writes, None where none shows. seen: number of the last message that the operator has seen.
+    address: the visitor's on WhatsApp. mail_to: the address for an answer by mail where the visitor has gone, None without one.
+    """
+
+    conversation: Conversation
+    messages: list[ShownMessage]
+    older: bool
+    newer: bool
+    items: list[InboxItem]
+    others: list[Conversation]
+    team: TeamRecords
+    seen: int
+    language: str | None
+    typing: bool
+    writable_until: int | None
+    address: WhatsAppAddress | None
+    mail_to: MailAddress | None
+
+
+async def find(services: Services, caller: Caller, *, conversation: str, q: str) -> str | None:
+    """Find the newest message with most terms of a search. None where no message has one."""
+    terms = [term.word for term in search.terms_of(q)]
+    async with services.big_reads:
+        texts = await stored.contents(services.db, caller.scope.accounts, conversation, SEARCHED)
+    hits = [(sum(any(word.startswith(term) for word in search_words.words(text)) for term in terms), message) for message, text in texts]
+    count, message = max(hits, key=lambda hit: hit[0], default=(0, ""))
+    return message if count else None
+
+
+async def show(
+    services: Services, caller: Caller, *, conversation: str, around: str | None = None, before: str | None = None
+) -> ShownConversation:
+    """Show a conversation's newest messages, those around one message, or those before one; raises Refused."""
+    async with services.big_reads:
+        view = await stored.read(services.db, caller.scope.accounts, conversation, Window(around, before), MESSAGES, caller.actor.id)
+    from chatsvc.engines import language
+
+    if view is None:
+        raise refusals.conversation_not_found(conversation=conversation)
+    evidence = [json.loads(message.evidence) if message.evidence else {} for message in view.messages]
+    ids = {entry["id"] for one in evidence for entry in one.get("entries", ())}
+    known = await knowledge.some(services.db, view.conversation.chatbot_id, sorted(ids)) if ids else {}
+    mailed = await mails.of_messages(services.db, conversation) if services.sends_mail else {}
+    pairs = zip(view.messages, evidence, strict=True)
+    shown = [_shown(message, mailed.get(message.number), origin, known) for message, origin in pairs]
+    typing = services.events.is_typing(handling.key_of(view.conversation), VISITOR)
+    bot_id, channel, user_id = handling.key_of(view.conversation)
+    until = await handling.writable_until(services, channel, conversation)
+    address = await whatsapp.address(services.db, (bot_id, user_id)) if channel == WHATSAPP else None
+    mail_to = await visitor_addresses.to_mail(services, caller, conversation)
+    spoken = language.spoken("", [HistoryMessage(message.role, message.content) for message in view.messages])
+    return ShownConversation(
+        view.conversation,
+        shown,
+        view.older,
+        view.newer,
+        view.items,
+        view.others,
+        view.team,
+        view.seen,
+        spoken,
+        typing,
+        until,
+        address,
+        mail_to,
+    )
+
+
+def last_question(messages: Sequence[Message], country: str, language: str) -> str:
+    """Return the visitor's newest message that asks something, else the newest one at all. On one line, without personal data."""
+    from chatsvc.engines.knowledge import questions
+
+    said = [unanswered.without_personal_data(one.content, country) for one in messages[::-1][:_LOOKED_AT] if one.role == "user"]
+    asked = (text for text in said if questions.asks(text, language) and unanswered.MASK not in text)
+    return next(asked, said[0] if said else "")[: unanswered.MOST_CHARACTERS]
+
+
+def _shown(message: Message, mail: MailState | None, evidence: dict[str, object], known: dict[str, Entry]) -> ShownMessage:
+    entries = evidence.get("entries")
+    origins = tuple(_origin(one["id"], known.get(one["id"]), one["score"]) for one in entries) if isinstance(entries, list) else ()
+    decision, confidence = evidence.get("decision"), evidence.get("confidence")
+    return ShownMessage(
+        message,
+        mail,
+        decision if isinstance(decision, str) else None,
+        confidence if isinstance(confidence, float | int) else None,
+        origins,
+    )
+
+
+def _origin(entry_id: str, entry: Entry | None, score: float) -> Origin:
+    return Origin(entry_id, entry.question, score, websites.page_of(entry)) if entry else Origin(entry_id, None, score, None)

@@ -1,0 +1,183 @@
+"""Conversations: pages and single ones for the interface, lists and exports for administration.
+
+See SPEC.md 4.4 and 4.5. The list can be searched by words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from chatsvc.domain import errors, paging, refusals, search_words
+from chatsvc.domain.actors import Caller
+from chatsvc.domain.channels import WHATSAPP
+from chatsvc.domain.cursors import Position
+from chatsvc.domain.hand_off import OPERATOR, STATUSES, WAITING
+from chatsvc.domain.mails import MailState
+from chatsvc.domain.models import Conversation, Message, Note
+from chatsvc.domain.paging import ResultPage
+from chatsvc.domain.search_words import Term
+from chatsvc.services.accounts import bots, chatbots
+from chatsvc.services.accounts.account_cache import AccountState
+from chatsvc.services.conversations import search
+from chatsvc.services.paging import Listing
+from chatsvc.services.services import Services
+from chatsvc.store import conversation_team, mails, search_queries, transcripts, whatsapp
+from chatsvc.store import conversations as stored
+from chatsvc.store.conversation_team import TeamRecords
+from chatsvc.store.search_queries import ConversationFilter
+
+DEFAULT_MESSAGES = 100
+MAX_MESSAGES = 500
+MOST_EXPORTED = 100_000  # messages of a single conversation
+
+
+async def page(
+    services: Services, state: AccountState, limit: int, cursor: str | None, *, chatbot_id: str | None = None, channel: str | None = None
+) -> Listing[Conversation]:
+    """A page of the account's conversations, newest first.
+
+    Raises `invalid_cursor`, `cursor_out_of_range`, and `chatbot_not_found` for a filter by a bot that is not the account's.
+    """
+    walk = ("conversations", state.account.id, chatbot_id, channel)
+    cursors = services.cursors
+    after = cursors.read(cursor, walk)
+    if chatbot_id is not None:
+        chatbots.find(state, chatbot_id)
+    found = await stored.page(services.db, state.account.id, limit, bot_id=chatbot_id, channel=channel, after=after)
+    depth = (after.depth if after else 0) + len(found.items)
+    next_cursor = cursors.write(Position(*found.last, depth), walk) if found.has_more and found.last else None
+    return Listing(found.items, limit, found.total, next_cursor)
+
+
+async def find(services: Services, state: AccountState, conversation_id: str, message_limit: int) -> stored.Thread:
+    """One conversation of the account with its newest messages; raises `conversation_not_found`, for another account's too."""
+    async with services.big_reads:
+        thread = await stored.find(services.db, [state.account.id], conversation_id, message_limit)
+    if thread is None:
+        raise errors.conversation_not_found()
+    return thread
+
+
+async def list_all(
+    services: Services,
+    caller: Caller,
+    *,
+    bot: str | None = None,
+    channel: str | None = None,
+    q: str | None = None,
+    captured: bool = False,
+    handling: str | None = None,
+    limit: int = paging.DEFAULT,
+    after: str | None = None,
+) -> ResultPage[Conversation]:
+    """List the conversations of one bot, or of the caller's scope, newest first.
+
+    q: words that a conversation has, by their beginnings, in its messages and captures or its visitor's name, e-mail, phone and user_id.
+    A user_id with a digit, as it is, selects that visitor alone.
+    captured: only conversations with a request. handling: only those that are "waiting", or that an "operator" has.
+    Such a page may be short, or empty, although more follow.
+    """
+    limit, place = paging.clamped(limit), paging.parsed(after, paging.number, paging.number)
+    if handling is not None and handling not in (WAITING, OPERATOR):
+        raise refusals.status_unknown(status=handling, known=[WAITING, OPERATOR])
+    wanted = await chosen(services, caller, bot=bot, channel=channel, q=q, captured=captured, status=handling)
+    if wanted is None:
+        return ResultPage([], None)
+    found = await search_queries.conversations(services.db, caller.scope.accounts, wanted, limit, place)
+    return ResultPage([one for one, _ in found.rows], paging.position(*found.next) if found.next else None)
+
+
+async def chosen(
+    services: Services, caller: Caller, *, bot: str | None, channel: str | None, q: str | None, captured: bool, status: str | None
+) -> ConversationFilter | None:
+    """Return the filter of a list of conversations, None where it selects nothing. Raises Refused for an unknown status or bot."""
+    bot_id = (await bots.resolve(services, caller, bot))[1].id if bot is not None else None
+    marks = [Term(search_words.CAPTURED, exact=True)] if captured else []
+    terms = [*(search.terms_of(q) if q else []), *marks]
+    if status is not None and status not in STATUSES:
+        raise refusals.status_unknown(status=status, known=list(STATUSES))
+    if q and q.strip() and not search.terms_of(q):
+        return None
+    if terms:
+        await search.catch_up(services)
+    wanted = ConversationFilter(bot_id, channel, terms, status, caller.actor.id)
+    user = search_words.user(q) if q else None
+    if user is not None:
+        of_user = wanted._replace(terms=[user, *marks])
+        if (await search_queries.conversations(services.db, caller.scope.accounts, of_user, 1)).rows:
+            return of_user
+    return wanted
+
+
+class TeamThread(NamedTuple):
+    """A conversation with its newest messages for the team.
+
+    `mails` are the mails that carried answers, by message number; `phone` is the visitor's number on WhatsApp; `team` has notes and
+    assignee.
+    """
+
+    conversation: Conversation
+    messages: list[Message]
+    mails: Mapping[int, MailState]
+    phone: str | None
+    team: TeamRecords
+
+
+async def show(services: Services, caller: Caller, *, conversation: str, message_limit: int = DEFAULT_MESSAGES) -> TeamThread:
+    """Show one conversation with its newest messages, their mails, and the visitor's number."""
+    thread = await _thread(services, caller, conversation, message_limit)
+    is_answered = any(message.role == OPERATOR for message in thread.messages)
+    mailed = await mails.of_messages(services.db, conversation) if is_answered else {}
+    team = await conversation_team.read(services.db, caller.scope.accounts, conversation)
+    return TeamThread(*thread, mailed, (await _phones(services, [thread.conversation])).get(conversation), team)
+
+
+async def _phones(services: Services, found: Iterable[Conversation | None]) -> dict[str, str]:
+    ids = [one.id for one in found if one is not None and one.channel == WHATSAPP]
+    return await whatsapp.phones(services.db, ids) if ids else {}
+
+
+async def _thread(services: Services, caller: Caller, conversation: str, message_limit: int) -> stored.Thread:
+    thread = await stored.find(services.db, caller.scope.accounts, conversation, message_limit)
+    if thread is None:
+        raise refusals.conversation_not_found(conversation=conversation)
+    return thread
+
+
+class TranscriptPage(NamedTuple):
+    """Parts of whole conversations, of which a long one has several. `next` is None at the end.
+
+    `phones` are visitors' numbers on WhatsApp, `notes` the team's notes, by the conversations' ids.
+    """
+
+    parts: list[transcripts.Part]
+    next: transcripts.TranscriptPosition | None
+    phones: Mapping[str, str]
+    notes: Mapping[str, list[Note]]
+
+
+async def export(
+    services: Services,
+    caller: Caller,
+    *,
+    bot: str | None = None,
+    conversation: str | None = None,
+    after: Sequence[object] | None = None,
+) -> TranscriptPage:
+    """Export whole conversations page by page. Of one bot, of the caller's scope, or a single one. `after` is the last page's `next`."""
+    if conversation is not None:
+        async with services.big_reads:
+            thread = await _thread(services, caller, conversation, MOST_EXPORTED)
+        return await _transcripts(services, [transcripts.Part(*thread, begins=True, ends=True)], None)
+    if bot is not None:
+        bot = (await bots.resolve(services, caller, bot))[1].id
+    place = transcripts.TranscriptPosition(*after) if after is not None else None  # type: ignore[arg-type]  # as the last page gave it
+    parts, behind = await transcripts.walk(services.db, caller.scope.accounts, bot, place)
+    return await _transcripts(services, parts, behind)
+
+
+async def _transcripts(services: Services, parts: list[transcripts.Part], behind: transcripts.TranscriptPosition | None) -> TranscriptPage:
+    found = [part.conversation for part in parts if part.conversation is not None]
+    notes = await conversation_team.notes_of(services.db, [one.id for one in found])
+    return TranscriptPage(parts, behind, await _phones(services, found), notes)

@@ -1,0 +1,71 @@
+"""Erasure of a visitor: deletes all stored data and purges it from the files."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from chatsvc.domain import refusals
+from chatsvc.domain.actors import Caller
+from chatsvc.services.accounts import accounts, bots
+from chatsvc.services.messages.conversation_locks import Busy
+from chatsvc.services.services import Services
+from chatsvc.store import erasure as stored
+from chatsvc.store import unanswered, whatsapp
+from chatsvc.store.erasure import Erased
+
+WAIT_S = 5.0  # beyond the time that an answer may take
+
+
+class ErasedVisitor(NamedTuple):
+    """A visitor and the number of records deleted of each kind."""
+
+    user_id: str
+    erased: Erased
+
+
+async def erase(services: Services, caller: Caller, *, user_id: str, bot: str | None = None, account: str | None = None) -> ErasedVisitor:
+    """Erase all records of a visitor, with one bot or all bots of an account.
+
+    Counts and usage remain, since they hold no visitor. Raises Refused for a missing bot, and `visitor_busy` when an answer to the
+    visitor takes too long to wait for; a second call continues.
+    """
+    if bot is not None:
+        erasing = [(await bots.resolve(services, caller, bot))[1].id]
+    else:
+        erasing = [*(await accounts.resolve(services, caller, account)).bots]
+    began, erased = services.clock(), Erased()
+    try:
+        for bot_id in erasing:
+            for user in await _same_person(services, user_id, bot_id):
+                erased = erased.plus(await _with_bot(services, user, bot_id))
+                await stored.forget_answers(services.db, user, bot_id, began)
+                erased = erased.plus(Erased(questions=await unanswered.erase(services.db, bot_id, user)))
+    except Busy:
+        raise refusals.visitor_busy() from None
+    await services.db.purge()
+    return ErasedVisitor(user_id, erased)
+
+
+async def _same_person(services: Services, user_id: str, bot_id: str) -> list[str]:
+    """List the visitor after those who turned out to be the same person on WhatsApp. In this order a second call continues."""
+    found, asked = [user_id], 0
+    while asked < len(found):
+        found += [user for user in await whatsapp.linked(services.db, bot_id, found[asked]) if user not in found]
+        asked += 1
+    return found[::-1]
+
+
+async def _with_bot(services: Services, user_id: str, bot_id: str) -> Erased:
+    erased, locks = Erased(), services.conversation_locks
+    wait_s = services.config.anthropic.timeout_s + WAIT_S
+    # A first message that is being answered has no conversation yet: wait for its lock, so that its records exist.
+    for key in await locks.locked(user_id, bot_id):
+        async with locks.hold(key, wait_s):
+            pass
+    for conversation in await stored.conversations(services.db, user_id, bot_id):
+        # Locked, since an answer in flight would write back the history that it has read.
+        async with locks.hold(conversation[1:], wait_s):
+            while (some := await stored.some_of(services.db, conversation)) is not None:
+                services.account_cache.invalidate(conversation.account_id)
+                erased = erased.plus(some)
+    return erased

@@ -1,0 +1,134 @@
+"""Notices to the team's group about waiting visitors: due ones, wording, and passing answers on.
+
+An answer to a notice goes to the visitor (DECISIONS.md section 8). The group's platform is reached elsewhere.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from chatsvc import translations
+from chatsvc.domain.actors import Actor, Caller, Role, Scope
+from chatsvc.domain.models import Bot
+from chatsvc.domain.refusals import Refused
+from chatsvc.services.administration import perform
+from chatsvc.services.services import Services
+from chatsvc.store import facts, handling, team_notices
+from chatsvc.store.team_notices import TeamNotice
+
+VIA = "telegram"
+# In one message, which has at most 4,096 characters: visitors, and characters of what they said and of a bot's name.
+MOST_VISITORS = 10
+_MOST_SAID, _MOST_SAID_OF_SEVERAL, _MOST_NAME = 500, 100, 60
+
+
+class TeamAnswer(NamedTuple):
+    """An answer of the team. `notice` names the message in the group that it answers, `key` the answer itself."""
+
+    notice: str
+    key: str
+    text: str
+    person: str
+    name: str
+
+
+class WaitingVisitor(NamedTuple):
+    """A visitor who waits, with the bot."""
+
+    notice: TeamNotice
+    bot: Bot
+    url: str
+
+
+class WordedNotice(NamedTuple):
+    """A notice in the language of its bot. `buttons` are texts with the addresses of conversations' pages."""
+
+    text: str
+    buttons: list[tuple[str, str]]
+
+
+def digest_of(message: str) -> bytes:
+    """Return the digest of a message's name in the team's group."""
+    return hashlib.sha256(f"team\n{message}".encode()).digest()
+
+
+async def due(services: Services) -> list[WaitingVisitor]:
+    """List the visitors of whom the team is to be told."""
+    found = []
+    for notice in await team_notices.due(services.db, MOST_VISITORS):
+        state = await services.account_cache.account(notice.account_id)
+        bot = state.bots.get(notice.bot_id) if state else None
+        if bot is not None:
+            page = f"/conversations/{notice.conversation_id}?account={notice.account_id}"
+            found.append(WaitingVisitor(notice, bot, f"{services.config.server.public_url.rstrip('/')}{page}"))
+    return found
+
+
+def worded(visitors: Sequence[WaitingVisitor]) -> WordedNotice:
+    """Word the notice of one visitor or several, in the language of the first bot."""
+    language = "tr" if visitors[0].bot.language == "tr" else "en"
+    if len(visitors) == 1:
+        ((notice, bot, url),) = visitors
+        said = _shortened(notice.said, _MOST_SAID)
+        text = _text(language, "waiting").format(bot=bot.name, channel=_channel(notice), said=said)
+        return WordedNotice(text, [(_text(language, "open"), url)])
+    lines, buttons = [_text(language, "several_begin").format(count=len(visitors)), ""], []
+    for place, (notice, bot, url) in enumerate(visitors, start=1):
+        name = _shortened(bot.name, _MOST_NAME)
+        said = _shortened(" ".join(notice.said.split()), _MOST_SAID_OF_SEVERAL)
+        lines.append(f"{place}. {name} ({_channel(notice)}): “{said}”")
+        buttons.append((f"{place}. {name}", url))
+    return WordedNotice("\n".join([*lines, "", _text(language, "several_end")]), buttons)
+
+
+def _text(language: str, key: str) -> str:
+    return translations.template(language, f"team_notices.{key}")
+
+
+def _shortened(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[:most]}…"
+
+
+def _channel(notice: TeamNotice) -> str:
+    return {"web": "web", "whatsapp": "WhatsApp", "telegram": "Telegram"}.get(notice.channel, notice.channel)
+
+
+async def note(services: Services, visitors: Sequence[WaitingVisitor], message: str | None) -> None:
+    """Keep that the team was told. `message` names the message in the group, None where nobody knows it."""
+    digest = digest_of(message) if message is not None else None
+    await team_notices.note(services.db, [one.notice for one in visitors], digest)
+
+
+async def note_fault(services: Services, fault: str | None) -> None:
+    """Keep why the group cannot be heard, or that it can be again."""
+    await facts.put(services.db, facts.TEAM_FAULT, fault)
+
+
+async def answer(services: Services, given: TeamAnswer) -> str | None:
+    """Pass an answer on to the visitor, which takes the conversation. Return the sentence that refuses it, None where there is none.
+
+    An answer that comes again is passed on once. One to anything but a notice is left alone.
+    """
+    found = await team_notices.find(services.db, digest_of(given.notice))
+    if not found:
+        return None
+    account_id, bot_id, conversation = found[0]
+    state = await services.account_cache.account(account_id)
+    bot = state.bots.get(bot_id) if state else None
+    language = "tr" if bot is not None and bot.language == "tr" else "en"
+    if len(found) > 1:
+        return _text(language, "refused_several")
+    if not given.text:
+        return _text(language, "refused_no_text")
+    caller = Caller(Actor("user", given.person, given.name), Scope({account_id: Role.EDITOR}), VIA)
+    arguments = {"conversation": conversation, "text": given.text, "key": digest_of(given.key)}
+    try:
+        await perform(services, caller, "conversation.reply", arguments)
+    except handling.AlreadyWritten:
+        return None
+    except Refused as refusal:
+        known = f"refused_{refusal.code}"
+        return _text(language, known if translations.has(f"team_notices.{known}") else "refused")
+    return None

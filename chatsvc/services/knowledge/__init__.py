@@ -1,0 +1,1 @@
+"""Knowledge of bots: entries, files, websites, checks, previews, tests and unanswered questions."""

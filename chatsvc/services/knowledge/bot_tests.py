@@ -1,0 +1,118 @@
+"""Tests of a bot: run them against its knowledge, add and remove them, and list the latest runs.
+
+The knowledge engine replies, whatever the bot's model: its replies cost nothing and are the same each time. Nothing is stored of them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from chatsvc.domain import bot_tests, profiles, refusals
+from chatsvc.domain.actors import Caller
+from chatsvc.domain.bot_tests import BotTest, BotTestOutcome, BotTestRun, GivenReply
+from chatsvc.domain.models import Bot, Entry, Synonyms
+from chatsvc.engines import EngineError, Turn, threads
+from chatsvc.services.accounts import bot_files, bots
+from chatsvc.services.services import Services
+from chatsvc.store import bots as stored
+
+if TYPE_CHECKING:
+    from chatsvc.engines import Engine, Knowledge
+
+CHANNEL = "web"
+_TIMEOUT_S = 30.0
+
+
+def tests_of(bot: Bot) -> tuple[BotTest, ...]:
+    return profiles.load(bot.profile).tests
+
+
+def index_of(bot: Bot, entries: Sequence[Entry], synonyms: Sequence[Synonyms]) -> Knowledge:
+    """Build the search index of a bot with this knowledge."""
+    from chatsvc.engines.knowledge.search.index import KnowledgeIndex
+
+    return KnowledgeIndex(entries, bot.language, [group.words for group in synonyms])
+
+
+def outcomes(bot: Bot, index: Knowledge, tests: Sequence[BotTest], now_ms: int) -> list[BotTestOutcome]:
+    """Ask each question as a visitor's first message, and judge the reply. It takes some milliseconds a test; call it in a thread."""
+    from chatsvc.engines.knowledge.engine import KnowledgeEngine
+
+    async def run() -> list[BotTestOutcome]:
+        engine = KnowledgeEngine()
+        return [bot_tests.judge(test, await _reply(engine, bot, index, test, now_ms)) for test in tests]
+
+    with threads.fast_thread_switching():
+        return asyncio.run(run())
+
+
+async def _reply(engine: Engine, bot: Bot, index: Knowledge, test: BotTest, now_ms: int) -> GivenReply:
+    turn = Turn(
+        bot=bot,
+        channel=CHANNEL,
+        message=test.ask,
+        history=(),
+        language=test.language,
+        knowledge=index,
+        model="",
+        timeout_s=_TIMEOUT_S,
+        now_ms=now_ms,
+        may_capture=True,
+    )
+    try:
+        reply = await engine.reply(turn)
+    except EngineError as fault:
+        return GivenReply(fault.fallback, "abstain", round(index.search(test.ask, test.language).confidence, 4))
+    if reply.evidence is None:
+        return GivenReply(reply.text, None, None)
+    decision, confidence = reply.evidence.decision, reply.evidence.confidence
+    first = reply.evidence.entries[0][0] if reply.evidence.entries and decision != "abstain" else None
+    entry = next((one for one in index.entries if one.id == first), None)
+    return GivenReply(reply.text, decision, confidence, entry.question if entry else None, first)
+
+
+async def run(services: Services, caller: Caller, *, bot: str, keep: bool = False) -> list[BotTestOutcome]:
+    """Run a bot's tests. With `keep` the run is added to the bot's latest runs; nothing else is stored."""
+    _, chatbot = await bots.resolve(services, caller, bot)
+    index = await services.knowledge.of(chatbot)
+    found = await services.offload(lambda: outcomes(chatbot, index, tests_of(chatbot), services.clock()))
+    if keep and found:
+        failed = [one.ask for one in found if not one.passed]
+        by = caller.actor.name or caller.actor.id
+        await stored.add_run(services.db, chatbot.id, BotTestRun(services.clock(), by, len(found), len(failed), failed))
+    return found
+
+
+class ShownTests(NamedTuple):
+    """A bot with its tests and its latest runs, newest first."""
+
+    bot: Bot
+    tests: Sequence[BotTest]
+    runs: Sequence[BotTestRun]
+
+
+async def show(services: Services, caller: Caller, *, bot: str) -> ShownTests:
+    """Show a bot's tests and its latest runs."""
+    _, chatbot = await bots.resolve(services, caller, bot)
+    return ShownTests(chatbot, tests_of(chatbot), await stored.latest_runs(services.db, chatbot.id))
+
+
+async def add(services: Services, caller: Caller, *, bot: str, **given: Any) -> Bot:
+    """Add a test with the fields of a bot's file. Raises `bot_settings_invalid` with all faults."""
+    _, chatbot = await bots.resolve(services, caller, bot)
+    return await _put(services, caller, chatbot, [*(one.values() for one in tests_of(chatbot)), given])
+
+
+async def remove(services: Services, caller: Caller, *, bot: str, test: str) -> Bot:
+    """Remove a test by its id; raises `test_not_found`."""
+    _, chatbot = await bots.resolve(services, caller, bot)
+    kept = [one.values() for one in tests_of(chatbot) if one.id != test]
+    if len(kept) == len(tests_of(chatbot)):
+        raise refusals.test_not_found(test=test)
+    return await _put(services, caller, chatbot, kept)
+
+
+async def _put(services: Services, caller: Caller, bot: Bot, tests: list[dict[str, object]]) -> Bot:
+    return await bot_files.change(services, caller, bot=bot.id, tests=tests)

@@ -1,0 +1,230 @@
+"""Knowledge of a bot: add files; list, search, export, write and remove entries; undo changes.
+
+Also lists the history of changes. Files are read by services/knowledge/file_reading.py.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+from chatsvc.domain import paging, refusals
+from chatsvc.domain.actors import Caller
+from chatsvc.domain.knowledge_changes import ChangeContent, ChangeOrigin, KnowledgeChange
+from chatsvc.domain.knowledge_files import KnowledgeFileError
+from chatsvc.domain.knowledge_files.parsed import Gathering
+from chatsvc.domain.models import Bot, Entry, Synonyms
+from chatsvc.domain.paging import ResultPage
+from chatsvc.services.accounts import bots
+from chatsvc.services.services import Services
+from chatsvc.store import knowledge as stored
+from chatsvc.store import knowledge_changes as changes
+from chatsvc.store.bot_sync import FileChange
+
+if TYPE_CHECKING:
+    from chatsvc.engines import SearchResult
+    from chatsvc.engines.knowledge.search.index import KnowledgeIndex
+
+
+class Addition(NamedTuple):
+    """The files that one call added to a bot."""
+
+    bot: str
+    files: list[FileChange]
+
+
+class WholeKnowledge(NamedTuple):
+    """All entries and synonyms of a bot, with its language."""
+
+    language: str
+    entries: Sequence[Entry]
+    synonyms: Sequence[Synonyms]
+
+
+class QuestionResult(NamedTuple):
+    """A question and what the index found for it."""
+
+    question: str
+    result: SearchResult
+
+
+def origin_of(services: Services, caller: Caller) -> ChangeOrigin:
+    """Make the origin of a change that the caller makes now."""
+    return ChangeOrigin(str(uuid.uuid4()), services.clock(), caller.actor, caller.via)
+
+
+async def add(services: Services, caller: Caller, *, bot: str, files: Sequence[dict[str, Any]]) -> Addition:
+    """Add the contents of files, as `file_reading.read_files` returns them, in one transaction.
+
+    Entries of an earlier file of the same name are replaced; raises `files_same_name` for two files of one name.
+    """
+    _, chatbot = await bots.resolve(services, caller, bot)
+    names = [file["name"] for file in files]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise refusals.files_same_name(names=twice)
+    added = [from_file(file) for file in files]
+    gone = await stored.replace(services.db, chatbot.id, added, origin_of(services, caller))
+    services.knowledge.invalidate(chatbot.id)
+    done = [FileChange(file.name, len(file.entries), replaced) for file, replaced in zip(added, gone, strict=True)]
+    return Addition(chatbot.id, done)
+
+
+async def read_files(services: Services, chatbot: Bot, files: Sequence[tuple[str, bytes]]) -> list[dict[str, Any]]:
+    """Read files in the bot's language, in a process of their own. Raises Refused with every fault of every file."""
+    from chatsvc.services.knowledge import file_reading
+
+    async with services.file_readers:
+        return await services.offload(lambda: file_reading.read_files(files, chatbot.language))
+
+
+def from_file(file: dict[str, Any]) -> stored.FromFile:
+    """Return the entries, with new ids, and synonyms of a file as `file_reading` read it."""
+    entries = [(question, tuple(alt), answer, language, source) for question, alt, answer, language, source, _ in file["entries"]]
+    return stored.FromFile(
+        file["name"],
+        [Entry(str(uuid.uuid4()), *values) for values in entries],
+        [Synonyms(tuple(words), source) for words, source in file["synonyms"]],
+    )
+
+
+async def list_all(services: Services, caller: Caller, *, bot: str) -> list[Entry]:
+    """List all entries of a bot."""
+    _, chatbot = await bots.resolve(services, caller, bot)
+    return await stored.entries(services.db, chatbot.id)
+
+
+async def show(services: Services, caller: Caller, *, bot: str, entry: str) -> Entry:
+    """Show one entry; raises `entry_not_found`."""
+    _, chatbot = await bots.resolve(services, caller, bot)
+    found = await stored.find(services.db, chatbot.id, entry)
+    if found is None:
+        raise refusals.entry_not_found(entry=entry)
+    return found
+
+
+async def export(services: Services, caller: Caller, *, bot: str) -> WholeKnowledge:
+    """Export all entries and synonyms of a bot."""
+    _, chatbot = await bots.resolve(services, caller, bot)
+    entries, synonyms = await stored.whole(services.db, chatbot.id)
+    return WholeKnowledge(chatbot.language, entries, synonyms)
+
+
+async def remove(services: Services, caller: Caller, *, bot: str, entry: str) -> Entry:
+    """Remove one entry; raises `entry_not_found`."""
+    _, chatbot = await bots.resolve(services, caller, bot)
+    gone = await stored.remove(services.db, chatbot.id, entry, origin_of(services, caller))
+    services.knowledge.invalidate(chatbot.id)
+    if gone is None:
+        raise refusals.entry_not_found(entry=entry)
+    return gone
+
+
+async def put(
+    services: Services,
+    caller: Caller,
+    *,
+    bot: str,
+    question: str,
+    answer: str,
+    alt: Sequence[str] = (),
+    language: str | None = None,
+    entry: str | None = None,
+) -> Entry:
+    """Create an entry, or change the one of the id `entry`.
+
+    Raises `entry_not_found`, and `entry_invalid` with all faults. The language defaults to the entry's, then to that of its text, then to
+    the bot's.
+    """
+    _, chatbot = await bots.resolve(services, caller, bot)
+    written = draft(chatbot, question, answer, alt, language)
+    if entry is None:
+        made = await stored.create(services.db, chatbot.id, written._replace(id=str(uuid.uuid4())), origin_of(services, caller))
+        services.knowledge.invalidate(chatbot.id)
+        return made
+
+    def edited(before: Entry) -> Entry:
+        return written._replace(id=before.id, source=before.source, language=written.language if language else before.language)
+
+    return await _edit(services, caller, chatbot, entry, edited)
+
+
+async def _edit(services: Services, caller: Caller, chatbot: Bot, entry: str, edit: Callable[[Entry], Entry]) -> Entry:
+    changed = await stored.update(services.db, chatbot.id, entry, edit, origin_of(services, caller))
+    services.knowledge.invalidate(chatbot.id)
+    if changed is None:
+        raise refusals.entry_not_found(entry=entry)
+    return changed
+
+
+def draft(bot: Bot, question: str, answer: str, alt: Sequence[str], language: str | None) -> Entry:
+    """Check the texts of an entry as those of a file. Raises `entry_invalid` with all faults. Lines count its phrasings."""
+    found = Gathering("")
+    for text in (question, answer, *alt):
+        found.text(0, text)
+    from chatsvc.language.language_detection import guess
+
+    tag = found.language(0, language) if language else guess(f"{question} {answer}")
+    phrasings = [(line, text) for line, text in enumerate(alt, start=1) if text.strip()]
+    found.entry(0, question, phrasings, answer, tag or bot.language)
+    try:
+        (made,) = found.done("nothing").entries
+    except KnowledgeFileError as fault:
+        raise refusals.entry_invalid(faults=[asdict(one) for one in fault.faults]) from None
+    return Entry("", made.question, made.alt, made.answer, made.language)
+
+
+async def add_phrasings(services: Services, caller: Caller, chatbot: Bot, entry: str, phrasings: Sequence[str]) -> Entry:
+    """Add phrasings that an entry does not have yet; raises `entry_not_found`."""
+
+    def edited(before: Entry) -> Entry:
+        known = {fold(one) for one in (before.question, *before.alt)}
+        new = {fold(one): one for one in phrasings if fold(one) not in known}
+        return before._replace(alt=(*before.alt, *new.values()))
+
+    from chatsvc.language.folding import fold
+
+    return await _edit(services, caller, chatbot, entry, edited)
+
+
+async def history(
+    services: Services, caller: Caller, *, bot: str, limit: int = paging.DEFAULT, after: str | None = None
+) -> ResultPage[KnowledgeChange]:
+    """List the changes to a bot's knowledge, newest first."""
+    _, chatbot = await bots.resolve(services, caller, bot)
+    limit, place = paging.clamped(limit), paging.parsed(after, paging.number)
+    found = await changes.page(services.db, chatbot.id, limit + 1, *(place or ()))
+    page = paging.page_of(found, limit, lambda row: paging.position(row[1]))
+    return ResultPage([change for change, _ in page.items], page.next)
+
+
+async def show_change(services: Services, caller: Caller, *, bot: str, change: str) -> ChangeContent:
+    """Show a change with the entries before and after it; raises `change_not_found`."""
+    _, chatbot = await bots.resolve(services, caller, bot)
+    found = await changes.find(services.db, chatbot.id, change)
+    if found is None:
+        raise refusals.change_not_found(change=change)
+    return found
+
+
+async def undo(services: Services, caller: Caller, *, bot: str, change: str) -> ChangeContent:
+    """Take a change back, as a change of its own; raises `change_not_found` and `change_not_undoable`."""
+    _, chatbot = await bots.resolve(services, caller, bot)
+    origin = origin_of(services, caller)
+    try:
+        done = await changes.undo(services.db, chatbot.id, change, origin)
+    except changes.NotUndoable:
+        raise refusals.change_not_undoable(change=change) from None
+    if not done:
+        raise refusals.change_not_found(change=change)
+    services.knowledge.invalidate(chatbot.id)
+    return await show_change(services, caller, bot=bot, change=origin.id)
+
+
+async def search(services: Services, caller: Caller, *, bot: str, questions: Sequence[str]) -> list[QuestionResult]:
+    """Search a bot's knowledge for each question, as the knowledge engine does."""
+    _, chatbot = await bots.resolve(services, caller, bot)
+    index = cast("KnowledgeIndex", await services.knowledge.of(chatbot))
+    return await services.offload(lambda: [QuestionResult(question, index.facts.search(question, explain=True)) for question in questions])

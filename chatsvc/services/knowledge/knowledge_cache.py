@@ -1,0 +1,63 @@
+"""Cache of bots' search indexes, each built in a thread and kept until entries change."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from functools import partial
+
+from chatsvc import background
+from chatsvc.domain.models import Bot, Entry
+from chatsvc.engines import Knowledge, threads
+from chatsvc.engines.knowledge.search.index import KnowledgeIndex
+from chatsvc.services.accounts.account_cache import AccountCache
+from chatsvc.store import knowledge, owners
+from chatsvc.store.database import Database
+
+MOST_KEPT = 256
+LARGE = 500  # entries from which on an index is built when the service starts
+
+
+class KnowledgeCache:
+    """Least-recently-used cache; concurrent callers wait for the same build."""
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+        self._builds: dict[tuple[str, str], asyncio.Task[Knowledge]] = {}
+
+    async def of(self, bot: Bot, settings: int | None = None) -> Knowledge:
+        """Load a bot's knowledge; raises StoreUnavailable. `settings`: the version of its account, where the caller has that of now."""
+        del settings
+        key = (bot.id, bot.language)
+        build = self._builds.pop(key, None)
+        if build is None or (build.done() and (build.cancelled() or build.exception())):
+            build = asyncio.create_task(self._build(bot))
+        self._builds[key] = build  # moved to the end: the first one is evicted
+        if len(self._builds) > MOST_KEPT:
+            del self._builds[next(iter(self._builds))]
+        return build.result() if build.done() else await asyncio.shield(build)
+
+    async def warm(self, accounts: AccountCache) -> None:
+        """Build the large indexes, one after the other; raises StoreUnavailable."""
+        for bot_id in (await knowledge.large(self._db, LARGE))[:MOST_KEPT]:
+            owner = await owners.account_of(self._db, "bot", bot_id, None)
+            state = await accounts.account(owner) if owner else None
+            bot = state.bots.get(bot_id) if state else None
+            if bot and bot.active:
+                await self.of(bot)
+
+    async def _build(self, bot: Bot) -> Knowledge:
+        entries, synonyms = await knowledge.whole(self._db, bot.id)
+        return await background.in_daemon_thread(partial(_built, entries, bot.language, [group.words for group in synonyms]))
+
+    def invalidate(self, bot_id: str) -> None:
+        """Drop the bot's indexes, since its entries or synonyms have changed."""
+        for key in [key for key in self._builds if key[0] == bot_id]:
+            del self._builds[key]
+
+
+def _built(entries: Sequence[Entry], language: str, synonyms: Sequence[Sequence[str]]) -> Knowledge:
+    index = KnowledgeIndex(entries, language, synonyms)
+    if len(entries) >= LARGE:
+        threads.release_free_memory()
+    return index

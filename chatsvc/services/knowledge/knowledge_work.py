@@ -1,0 +1,151 @@
+"""Runs previews and checks of a whole knowledge in a child process: both sides.
+
+Visitors' messages lose no processor time to them.
+
+The parent writes one JSON object and closes the child's standard input; the child answers with lines of JSON: `["progress", step, done,
+of]`, `["item", {...}]` for each result, and `["end"]`. Work that ends without it has failed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import json
+import os
+import sys
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import Any, cast
+
+from chatsvc.domain.models import Bot, Entry, Synonyms
+from chatsvc.services.knowledge.file_reading import environment, program
+
+ARGUMENT = "search-knowledge"  # makes the program a searcher (chatsvc/__main__.py)
+_EVERY_S = 0.2  # between two lines of progress
+_NICER = 10
+_ENOUGH_WORDS = 12  # of an entry that may be in another language than its page
+_LONGEST_LINE = 4 * 1024 * 1024
+
+Report = Callable[[str, int, int], None]
+
+
+class WorkFailed(Exception):
+    """The child process ended before its work was done."""
+
+
+async def run(work: Mapping[str, Any], report: Report) -> list[dict[str, Any]]:
+    """Run work in a child process and return its items; raises WorkFailed. Cancelling it kills the process."""
+    try:
+        child = await asyncio.create_subprocess_exec(
+            *program(ARGUMENT),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.DEVNULL,
+            env=environment(),
+            cwd="/",
+            limit=_LONGEST_LINE,
+        )
+    except OSError as fault:
+        raise WorkFailed(str(fault.strerror)) from None
+    source, target = cast("asyncio.StreamWriter", child.stdin), cast("asyncio.StreamReader", child.stdout)
+    try:
+        with suppress(ConnectionError):
+            source.write(await asyncio.to_thread(lambda: json.dumps(work).encode()))
+            await source.drain()
+            source.close()
+        return await _items(target, report)
+    finally:
+        with suppress(ProcessLookupError):
+            child.kill()
+        await child.wait()
+
+
+async def _items(lines: asyncio.StreamReader, report: Report) -> list[dict[str, Any]]:
+    items = []
+    async for line in lines:
+        kind, *values = json.loads(line)
+        if kind == "progress":
+            report(*values)
+        elif kind == "item":
+            items += values
+        else:
+            return items
+    raise WorkFailed("the process has ended")
+
+
+def plain(entries: Any, synonyms: Any) -> dict[str, Any]:
+    """Return entries and synonyms as plain data."""
+    return {"entries": list(entries), "synonyms": list(synonyms)}
+
+
+def main() -> None:
+    """Do the work of one request: the child's entry point."""
+    gc.enable()
+    os.nice(_NICER)
+    work = json.load(sys.stdin.buffer)
+    if work["kind"] == "site":
+        _make_entries(work)
+    else:
+        _search(work)
+    _tell("end")
+
+
+def _make_entries(work: Mapping[str, Any]) -> None:
+    """Make the entries of a website's pages, each in the language of its text where that shows one."""
+    from chatsvc.domain import websites
+    from chatsvc.language.language_detection import guess
+
+    for _, content in work["pages"]:
+        # A page that does not name its language, and one whose template names another than it is written in.
+        text = " ".join(value for kind, value in content["lines"] if kind == "line")
+        content["language"] = guess(text) or content["language"]
+    for one in websites.entries_of(work["pages"], work["language"]):
+        # Few words of another language on a page are names.
+        text = f"{one.question} {one.answer}"
+        said = guess(text) if len(text.split()) >= _ENOUGH_WORDS else None
+        _tell("item", one._replace(language=said or one.language)._asdict())
+
+
+def _search(work: Mapping[str, Any]) -> None:
+    """Preview a change, or check the knowledge."""
+    from chatsvc.services.knowledge import knowledge_lint, knowledge_preview
+    from chatsvc.services.knowledge.knowledge_preview import KnowledgeContent, PastQuestion
+
+    bot = Bot(**work["bot"])
+    versions = [KnowledgeContent(*_knowledge(one)) for one in work["versions"]]
+    if work["kind"] == "preview":
+        questions = [PastQuestion(*one) for one in work["questions"]]
+        before, after = versions
+        for change in knowledge_preview.changes(bot, before, after, questions, _progress(), phrasings=work["phrasings"]):
+            _tell("item", change._asdict())
+        for outcome in knowledge_preview.broken_tests(bot, before, after, work["now_ms"]):
+            _tell("item", outcome._asdict())
+    else:
+        (version,) = versions
+        groups = [group.words for group in version.synonyms]
+        for finding in knowledge_lint.findings(version.entries, bot.language, groups, progress=_progress()):
+            _tell("item", finding._asdict())
+
+
+def _knowledge(value: Mapping[str, Any]) -> tuple[list[Entry], list[Synonyms]]:
+    entries = [Entry(identity, question, tuple(alt), answer, *rest) for identity, question, alt, answer, *rest in value["entries"]]
+    return entries, [Synonyms(tuple(words), source) for words, source in value["synonyms"]]
+
+
+def _progress() -> Report:
+    """Make a callback that writes a line now and then."""
+    told = 0.0
+
+    def report(step: str, done: int, of: int) -> None:
+        nonlocal told
+        if time.monotonic() - told > _EVERY_S:
+            told = time.monotonic()
+            _tell("progress", step, done, of)
+
+    return report
+
+
+def _tell(*values: object) -> None:
+    sys.stdout.write(json.dumps(values) + "\n")
+    sys.stdout.flush()

@@ -1,0 +1,163 @@
+"""Websites of bots: add, list, show, read again, apply or discard what a reading has made, remove.
+
+services/knowledge/site_reading.py reads them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from chatsvc.domain import refusals, websites
+from chatsvc.domain.actors import Caller
+from chatsvc.domain.addresses import TargetRefused
+from chatsvc.domain.models import Bot, Entry
+from chatsvc.domain.targets import with_https
+from chatsvc.domain.websites import Site, SiteDifference, SiteEntry, SitePage
+from chatsvc.services.accounts import bots
+from chatsvc.services.knowledge import previews, unanswered
+from chatsvc.services.knowledge.knowledge import origin_of
+from chatsvc.services.knowledge.previews import Computation, PreviewDraft
+from chatsvc.services.services import Services
+from chatsvc.store import knowledge
+from chatsvc.store import sites as stored
+from chatsvc.store import unanswered as asked_questions
+
+_MOST_PATTERN = 200  # characters
+_MOST_PATTERNS = 20
+_MOST_QUESTIONS = 20
+
+
+class ShownSite(NamedTuple):
+    """A site with its pages and its draft. `edited` are entries that a person has edited, with the site's texts.
+
+    `unanswered` are visitors' questions without an answer.
+    """
+
+    site: Site
+    bot: Bot
+    pages: Sequence[SitePage]
+    difference: SiteDifference | None
+    edited: Sequence[tuple[Entry, SiteEntry]]
+    unanswered: Sequence[str]
+
+
+async def add(
+    services: Services,
+    caller: Caller,
+    *,
+    bot: str,
+    url: str,
+    include: Sequence[str] = (),
+    exclude: Sequence[str] = (),
+    max_pages: int = websites.MOST_PAGES,
+    every_days: int = websites.EVERY_DAYS,
+    review: bool = True,
+) -> Site:
+    """Add a website and begin to read it. Raises `target_refused`, `number_out_of_range`, `text_too_long` and `site_not_added`."""
+    _, chatbot = await bots.resolve(services, caller, bot)
+    for field, value, least, most in (("max_pages", max_pages, 1, websites.MAX_PAGES), ("every", every_days, 0, websites.MAX_DAYS)):
+        if not least <= value <= most:
+            raise refusals.number_out_of_range(field=f"site.{field}", most=most)
+    patterns = [one.strip() for one in (*include, *exclude)]
+    if len(patterns) > _MOST_PATTERNS or any(len(one) > _MOST_PATTERN for one in patterns):
+        raise refusals.text_too_long(field="site.pattern", most=_MOST_PATTERN, length=max(map(len, patterns)))
+    url = url.strip()
+    try:
+        address = await services.website.check(with_https(url))
+    except TargetRefused as refusal:
+        raise refusals.target_refused(fault=str(refusal), rule=refusal.rule) from None
+    named = [one for one in include if one.strip()], [one for one in exclude if one.strip()]
+    site = Site(str(uuid.uuid4()), chatbot.id, address, *named, max_pages, every_days, review, started_at=services.clock())
+    if not await stored.create(services.db, site):
+        raise refusals.site_not_added(url=address, most=stored.MOST_SITES)
+    if services.node is not None:
+        services.site_readings.start(site.id)
+    return site
+
+
+async def list_all(services: Services, caller: Caller, *, bot: str) -> list[Site]:
+    """List the websites of a bot."""
+    _, chatbot = await bots.resolve(services, caller, bot)
+    return await stored.of_bot(services.db, chatbot.id)
+
+
+async def _resolve(services: Services, caller: Caller, site_id: str) -> tuple[Bot, Site]:
+    site = await stored.find(services.db, site_id)
+    if site is None:
+        raise refusals.site_not_found(site=site_id)
+    return (await bots.resolve(services, caller, site.bot_id))[1], site
+
+
+async def state(services: Services, caller: Caller, *, site: str) -> Site:
+    """Show a website alone, with the progress of its reading; raises `site_not_found`."""
+    return (await _resolve(services, caller, site))[1]
+
+
+async def show(services: Services, caller: Caller, *, site: str) -> ShownSite:
+    """Show a website with its pages and the draft that waits; raises `site_not_found`."""
+    chatbot, found = await _resolve(services, caller, site)
+    pages = await stored.pages(services.db, found.id)
+    applied = await stored.applied(services.db, found.id)
+    current = {entry.id: entry for entry in await knowledge.entries(services.db, chatbot.id)}
+    draft = await stored.draft(services.db, found.id)
+    difference = websites.difference(draft, applied, current) if draft is not None else None
+    often = await asked_questions.most_asked(services.db, chatbot.id)
+    asked = [one.question for one in await unanswered.open_groups(services, chatbot, often, _MOST_QUESTIONS)]
+    return ShownSite(found, chatbot, pages, difference, websites.edited(applied, current), asked)
+
+
+async def sync(services: Services, caller: Caller, *, site: str) -> Site:
+    """Begin to read a website again, unless that is under way. Without a service, return when it is read."""
+    _, found = await _resolve(services, caller, site)
+    await stored.begin(services.db, found.id, services.clock())
+    reading = services.site_readings.start(found.id)
+    if services.node is None:
+        await asyncio.wait([reading])
+    return (await _resolve(services, caller, site))[1]
+
+
+async def _draft(services: Services, site: Site) -> list[SiteEntry]:
+    draft = await stored.draft(services.db, site.id)
+    if draft is None:
+        raise refusals.site_without_draft(site=site.id)
+    return draft
+
+
+async def preview(services: Services, caller: Caller, *, site: str) -> Computation:
+    """Begin to ask the past questions before and after the draft of a website; raises `site_without_draft`."""
+    chatbot, found = await _resolve(services, caller, site)
+    draft, applied = await _draft(services, found), await stored.applied(services.db, found.id)
+    before = await knowledge.whole(services.db, chatbot.id)
+    difference = websites.difference(draft, applied, {entry.id: entry for entry in before.entries})
+    after = before._replace(entries=websites.changed_entries(before.entries, difference))
+    # Not the phrasings: with the entries of a site, hundreds come and go.
+    return await previews.compare(services, caller, chatbot, PreviewDraft(site=found), before, after, phrasings=False)
+
+
+async def apply(services: Services, caller: Caller, *, site: str) -> Site:
+    """Apply the draft of a website; raises `site_without_draft`."""
+    chatbot, found = await _resolve(services, caller, site)
+    draft = await _draft(services, found)
+    await stored.apply(services.db, found, draft, origin_of(services, caller))
+    services.knowledge.invalidate(chatbot.id)
+    return (await _resolve(services, caller, site))[1]
+
+
+async def discard(services: Services, caller: Caller, *, site: str) -> Site:
+    """Discard the draft of a website; raises `site_without_draft`. The next reading makes another one."""
+    _, found = await _resolve(services, caller, site)
+    if found.state != "review":
+        raise refusals.site_without_draft(site=site)
+    await stored.discard(services.db, found.id)
+    return (await _resolve(services, caller, site))[1]
+
+
+async def remove(services: Services, caller: Caller, *, site: str) -> Site:
+    """Remove a website with its entries."""
+    chatbot, found = await _resolve(services, caller, site)
+    await stored.remove(services.db, found, origin_of(services, caller))
+    services.knowledge.invalidate(chatbot.id)
+    return found

@@ -1,0 +1,1 @@
+"""Messages: a visitor's message is accepted, answered and recorded, whatever way it came."""

@@ -1,0 +1,266 @@
+"""Stores messages that arrive by a channel, and settles the turn of each.
+
+A turn is settled by the bot's reply, by a sentence in place of one, or silently while a person has the conversation.
+
+A channel shows every visitor something: where the bot has no answer, or may not give one, one of its sentences takes the place of the
+reply, and the turn is not charged. While a person has the conversation the bot is silent (DECISIONS.md sections 7 and 8).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import NamedTuple
+
+from chatsvc.domain import hand_off, profiles, times
+from chatsvc.domain.channels import ACTIVE, PLATFORMS, START, NewMessage, first_delivery
+from chatsvc.domain.errors import ProblemError
+from chatsvc.domain.hand_off import BOT, WAITING
+from chatsvc.domain.models import MAY_SEND, Bot, ConversationKey, Exchange, SendMessage
+from chatsvc.engines import EngineError
+from chatsvc.services.accounts.account_cache import AccountState
+from chatsvc.services.knowledge import unanswered
+from chatsvc.services.messages import turns
+from chatsvc.services.messages.conversation_locks import Busy
+from chatsvc.services.messages.turns import MessageRequest
+from chatsvc.services.services import Services
+from chatsvc.store import channel_messages as stored
+from chatsvc.store import conversations, incoming_messages
+from chatsvc.store.channel_messages import NoticeSentence
+from chatsvc.store.incoming_messages import StoredMessage
+
+log = logging.getLogger(__name__)
+
+
+class _ChannelTurn(NamedTuple):
+    """A stored message with all that its turn needs."""
+
+    services: Services
+    state: AccountState
+    bot: Bot
+    message: StoredMessage
+    is_active: bool
+    is_silent: bool  # messages of a paused platform are stored and nothing else
+    deadline: float
+
+    @property
+    def conversation(self) -> ConversationKey:
+        m = self.message
+        return m.bot_id, m.channel, m.user_id
+
+
+def _arrived(services: Services, account_id: str, message: StoredMessage | None) -> StoredMessage | None:
+    """Drop what is cached of the account, and wake those who wait for the conversation."""
+    if message is not None:
+        state = services.account_cache.cached(account_id)
+        if state is not None:
+            state.pages = {}
+        conversation = (message.bot_id, message.channel, message.user_id)
+        services.events.stop_typing(conversation, "visitor")
+        services.events.notify(conversation)
+    return message
+
+
+async def receive(services: Services, arrived: NewMessage) -> StoredMessage | None:
+    """Store a visitor's message. The stored one where it came before, None where the visitor or the account was erased since.
+
+    Raises TooManyConversations.
+    """
+    return _arrived(services, arrived.account_id, await incoming_messages.store(services.db, arrived))
+
+
+async def receive_several(services: Services, arrived: Sequence[NewMessage]) -> list[StoredMessage | None]:
+    """Store messages of one account that came together, which have no limit; see receive."""
+    stored = await incoming_messages.store_several(services.db, list(arrived)) if arrived else []
+    return [_arrived(services, arrived[0].account_id, message) for message in stored]
+
+
+async def answer(services: Services, account_id: str, message: StoredMessage) -> None:
+    """Settle the turn of a stored message, once however often it is called. Returns when it is settled.
+
+    Messages of the conversation that came before and still wait are settled first. The turn is finished even where the caller is
+    cancelled. Raises StoreUnavailable.
+    """
+    answering = services.conversation_locks.answering
+    task = answering.get(message.number)
+    if task is None:
+        task = answering[message.number] = services.conversation_locks.start(_answer(services, account_id, message))
+        task.add_done_callback(lambda _: answering.pop(message.number))
+    await asyncio.shield(task)
+
+
+async def answer_here(services: Services, account_id: str, message: StoredMessage) -> None:
+    """Settle the turn of a stored message as `answer` does, in the caller's own task. It spares a task for every message."""
+    answering, task = services.conversation_locks.answering, asyncio.current_task()
+    if task is None or message.number in answering:
+        return await answer(services, account_id, message)
+    answering[message.number] = task
+    try:
+        await services.conversation_locks.run(_answer(services, account_id, message))
+    finally:
+        del answering[message.number]
+
+
+async def _answer(services: Services, account_id: str, message: StoredMessage) -> None:
+    state = await services.account_cache.account(account_id)
+    bot = state.bots.get(message.bot_id) if state else None
+    if state is None or bot is None:
+        return
+    channel = (await services.channels.of_bot(bot.id)).get(message.channel)
+    is_active = channel is not None and channel.channel.state == ACTIVE
+    is_silent = channel is not None and not is_active and message.channel in PLATFORMS
+    loop, timeout_s = asyncio.get_running_loop(), services.config.anthropic.timeout_s
+    turn = _ChannelTurn(services, state, bot, message, is_active, is_silent, loop.time() + timeout_s)
+    try:
+        async with services.conversation_locks.lock(turn.conversation, turn.deadline):
+            for waiting, handling in await _waiting(services, message):
+                if waiting.number != message.number and waiting.number in services.conversation_locks.answering:
+                    services.conversation_locks.settled.add(waiting.number)
+                await _settle(turn._replace(message=waiting, deadline=loop.time() + timeout_s), handling)
+    except Busy:
+        await _say(turn, "unavailable")
+    finally:
+        services.conversation_locks.settled.discard(message.number)
+        services.events.notify(turn.conversation)
+
+
+async def _waiting(services: Services, message: StoredMessage) -> list[tuple[StoredMessage, str]]:
+    """Return the messages to settle up to this one. A new message that found none before it needs no query.
+
+    Messages of a platform come in any order: an earlier one may have come since, and waits for its own answer.
+    """
+    if message.number in services.conversation_locks.settled:
+        return []
+    if message.is_new and message.handling is not None:
+        conversation = (message.bot_id, message.channel, message.user_id)
+        if message.channel not in PLATFORMS or services.answers.waiting(conversation) == 1:
+            return [(message, message.handling)]
+    return await stored.unsettled(services.db, message)
+
+
+async def _settle(turn: _ChannelTurn, handling: str) -> None:
+    # A message that waited for longer than a day, since the process had ended, is not answered any more.
+    if handling != BOT or turn.is_silent or turn.services.clock() - turn.message.at > times.DAY_MS:
+        await _write(turn, None)
+    elif not (turn.is_active and turn.bot.active and turn.state.account.subscription_status in MAY_SEND):
+        await _say(turn, "closed")
+    elif turn.message.kind == START:
+        await _greet(turn)
+    elif turn.message.kind is not None:
+        await (_write(turn, None) if await stored.follows_no_text(turn.services.db, turn.message) else _say(turn, "not_text"))
+    elif not _calls_a_person(turn):
+        await _reply(turn)
+    elif hand_off.is_open(turn.bot, _local_time(turn)):
+        await _say(turn, "handoff.waiting", WAITING)
+    else:
+        await _reply(turn, before=await _away(turn))
+
+
+async def _greet(turn: _ChannelTurn) -> None:
+    """Greet the visitor, with the suggested questions as choices."""
+    from chatsvc.engines.knowledge import say
+
+    services, bot = turn.services, turn.bot
+    # "/start" shows no language.
+    tongue = await spoken(services, bot, turn.conversation, "")
+    greeting = say.own_greeting(bot, tongue) or say.of(bot, tongue)(say.GREETING, name=bot.name)
+    choices = profiles.load(bot.profile).suggestions
+    await _write(turn, NoticeSentence(greeting, services.clock(), first_delivery(turn.message.channel, "assistant"), choices=choices))
+
+
+def _calls_a_person(turn: _ChannelTurn) -> bool:
+    if not turn.bot.hand_off:
+        return False
+
+    from chatsvc.engines.knowledge import questions
+
+    return questions.calls_a_person(turn.message.text, turn.bot.language)
+
+
+def _local_time(turn: _ChannelTurn) -> datetime:
+    return times.local(turn.services.clock(), turn.bot.timezone)
+
+
+async def _away(turn: _ChannelTurn) -> str:
+    """Return the sentence that the team is away, with the time of the next opening."""
+    from chatsvc.engines.knowledge import say
+    from chatsvc.engines.knowledge.policy import openings
+
+    sentences = say.of(turn.bot, await spoken(turn.services, turn.bot, turn.conversation, turn.message.text))
+    return sentences("handoff.away", next=openings.next_opening(turn.bot, _local_time(turn), sentences)).strip()
+
+
+async def _reply(turn: _ChannelTurn, before: str = "") -> None:
+    """Reply by the bot's engine, charged. Without a reply, send a sentence, uncharged. `before` is said before either."""
+    services, bot, message = turn.services, turn.bot, turn.message
+    sent = SendMessage(bot.id, message.text, message.user_id)
+    request = MessageRequest(
+        services,
+        services.conversation_locks,
+        turn.state,
+        # Without a user_id nothing is read before the turn: the first message has no history.
+        sent._replace(user_id=None) if message.begins else sent,
+        message.channel,
+        page_host=message.source_page_host,
+        stored=message.number,
+        delivery=first_delivery(message.channel, "assistant"),
+    )
+    try:
+        accepted = await turns.accept(request)
+    except ProblemError as problem:
+        is_spent = problem.extra.get("reason") == "allowance_exhausted"
+        await _say(turn, "unavailable" if is_spent else "closed")
+        return
+    accepted = accepted._replace(deadline=turn.deadline)
+    try:
+        tier, engine = turns.engine_of(services, bot)
+        reply, history = await turns.ask(request, accepted, tier, engine)
+        if before:
+            reply = replace(reply, text=f"{before}\n\n{reply.text}")
+        exchange = Exchange(bot.id, message.user_id, message.channel, message.text, reply.text, services.clock())
+        await turns.record(request, accepted, history, exchange, reply, tier)
+    except EngineError as fault:
+        if fault.reason != "no_answer":
+            log.warning("bot %s gave no reply: %s", bot.id, fault)
+            await _say(turn, "unavailable")
+            return
+        # Not before: the message may have been erased meanwhile, and its words with it.
+        said = fault.fallback or await sentence(services, bot, turn.conversation, message.text, "unknown")
+        if await _say(turn, "unknown", text=f"{before}\n\n{said}".strip()):
+            await unanswered.note(services, bot, sent, message.channel)
+    finally:
+        await services.conversation_locks.release(accepted.reservation)
+
+
+async def _say(turn: _ChannelTurn, key: str, handling: str | None = None, *, text: str = "") -> bool:
+    """Settle the turn with one of the bot's sentences, or `text`. Returns False where it was settled or erased before."""
+    said = text or await sentence(turn.services, turn.bot, turn.conversation, turn.message.text, key)
+    delivery = first_delivery(turn.message.channel, "assistant")
+    return await _write(turn, NoticeSentence(said, turn.services.clock(), delivery), handling)
+
+
+async def _write(turn: _ChannelTurn, said: NoticeSentence | None, handling: str | None = None) -> bool:
+    is_settled = await stored.settle(turn.services.db, turn.message.number, said, handling, sends_mail=turn.services.sends_mail)
+    turn.state.pages = {}
+    return is_settled
+
+
+async def sentence(services: Services, bot: Bot, conversation: ConversationKey, said: str, key: str) -> str:
+    """Return one of the bot's sentences in the language of a conversation. `said` is the visitor's last message."""
+    from chatsvc.engines.knowledge import say
+
+    return say.of(bot, await spoken(services, bot, conversation, said))(key)
+
+
+async def spoken(services: Services, bot: Bot, conversation: ConversationKey, said: str) -> str:
+    """Return the language of a conversation, the bot's where it shows none."""
+    from chatsvc.engines import language
+
+    tongue = language.guess(said)
+    if tongue is None:
+        history = await conversations.history(services.db, conversation, turns.HISTORY_MESSAGES, 0)
+        tongue = language.spoken(said, history.messages)
+    return tongue or bot.language

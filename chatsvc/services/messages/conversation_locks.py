@@ -1,0 +1,191 @@
+"""Locks of conversations, reservations of allowance, and requests in flight by Idempotency-Key.
+
+There is one reply at a time for a conversation, and one for a key. This is the version of a process that works alone;
+services/messages/shared_turns.py serves several.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import AbstractAsyncContextManager
+from typing import Any, NamedTuple, TypeVar
+
+from chatsvc.domain.allowance import Allowance, HeldMessage, Reservation
+from chatsvc.domain.errors import ProblemError
+from chatsvc.domain.models import ConversationKey, Exchange
+
+T = TypeVar("T")
+# Futures of the requests that wait for a lock, first in, first out.
+WaitQueue = deque[asyncio.Future[None]]
+
+
+class Busy(Exception):
+    """A conversation was still locked at the deadline."""
+
+
+class OpenElsewhere(Exception):
+    """The Idempotency-Key is known to another process. `wait`, with a deadline in loop time, returns when its turn has ended.
+
+    `wait` raises the turn's problem, and Busy.
+    """
+
+    def __init__(self, fingerprint: bytes, wait: Callable[[float], Awaitable[None]]) -> None:
+        super().__init__("the turn is open in another process")
+        self.fingerprint, self.wait = fingerprint, wait
+
+
+class HoldRequest(NamedTuple):
+    """Request to hold one message of an account's allowance in `month`. `at` is its time in milliseconds.
+
+    conversation: the one whose lock the turn will wait for; None where it is locked already, or new.
+    key, fingerprint: the Idempotency-Key, and the digest of the fields that came with it.
+    """
+
+    account_id: str
+    allowance: Allowance
+    month: str
+    at: int
+    conversation: ConversationKey | None = None
+    key: str | None = None
+    fingerprint: bytes | None = None
+
+
+class InFlight(NamedTuple):
+    """A request under an Idempotency-Key that is being answered. The digest of its fields, and its task."""
+
+    fingerprint: bytes
+    answer: asyncio.Task[Exchange]
+
+
+class _Lock:
+    """Context manager of ConversationLocks.lock. A class, since a generator takes three times as long for every message."""
+
+    __slots__ = ("_conversation", "_deadline", "_queues")
+
+    def __init__(self, queues: dict[ConversationKey, WaitQueue], conversation: ConversationKey, deadline: float) -> None:
+        self._queues, self._conversation, self._deadline = queues, conversation, deadline
+
+    async def __aenter__(self) -> None:
+        queue = self._queues.get(self._conversation)
+        if queue is None:
+            self._queues[self._conversation] = deque()
+            return
+        waiter = asyncio.get_running_loop().create_future()
+        queue.append(waiter)
+        try:
+            async with asyncio.timeout_at(self._deadline):
+                await waiter
+        except BaseException as fault:
+            if waiter.done() and not waiter.cancelled():
+                self._release()  # the lock was handed over in the same step of the event loop
+            elif waiter in queue:
+                queue.remove(waiter)
+            if isinstance(fault, TimeoutError):
+                raise Busy from None
+            raise
+
+    async def __aexit__(self, *_: object) -> None:
+        self._release()
+
+    def _release(self) -> None:
+        queue = self._queues[self._conversation]
+        while queue:
+            waiter = queue.popleft()
+            if not waiter.done():
+                waiter.set_result(None)
+                return
+        del self._queues[self._conversation]
+
+
+class ConversationLocks:
+    """The locks and the requests in flight of a process that works alone. SharedTurns is that of several over one store."""
+
+    def __init__(self) -> None:
+        self.in_flight: dict[tuple[str, str], InFlight] = {}
+        # Turns of stored messages by the message's number.
+        self.answering: dict[int, asyncio.Task[None]] = {}
+        # Those of them that the turn of a later message has settled.
+        self.settled: set[int] = set()
+        self._queues: dict[ConversationKey, WaitQueue] = {}
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._finished: asyncio.Future[None] | None = None
+
+    @property
+    def unfinished(self) -> int:
+        """Number of requests in flight, those that wait for a lock included."""
+        return len(self._tasks)
+
+    @property
+    def waiting(self) -> int:
+        """Number of requests that wait for an earlier one of their conversation."""
+        return sum(map(len, self._queues.values()))
+
+    async def reserve(self, request: HoldRequest) -> HeldMessage | None:
+        """Hold one message of an allowance, None where none is left. Whoever holds it must `release` it."""
+        return request.allowance.reserve(request.month)
+
+    async def release(self, held: HeldMessage, problem: ProblemError | None = None) -> None:
+        """Give a held message back, unless it was charged. `problem` is the outcome for those who have joined the turn."""
+        del problem
+        if isinstance(held, Reservation):
+            held.release()
+
+    def lock(self, conversation: ConversationKey, deadline: float, held: HeldMessage | None = None) -> AbstractAsyncContextManager[None]:
+        """Lock a conversation, first come, first served; an asynchronous context manager.
+
+        `deadline` is a time of the event loop; raises Busy when it passes first. `held`: what was reserved for this turn.
+        """
+        del held
+        return _Lock(self._queues, conversation, deadline)
+
+    def hold(self, conversation: ConversationKey, timeout_s: float) -> AbstractAsyncContextManager[None]:
+        """Lock a conversation; raises Busy after `timeout_s` seconds."""
+        return self.lock(conversation, asyncio.get_running_loop().time() + timeout_s)
+
+    async def locked(self, user_id: str, bot_id: str) -> list[ConversationKey]:
+        """List a visitor's locked conversations with a bot."""
+        return [conversation for conversation in self._queues if conversation[2] == user_id and conversation[0] == bot_id]
+
+    def start(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
+        """Run a request in a new task, which several callers may await."""
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._ended)
+        return task
+
+    def _ended(self, task: asyncio.Task[Any]) -> None:
+        self._remove(task)
+        if not task.cancelled():
+            # Retrieved here: if all callers have gone, asyncio would log the exception as never retrieved.
+            task.exception()
+
+    async def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """Run a request in the caller's own task, for which `drain` waits."""
+        task = asyncio.current_task()
+        if task is None:
+            raise RuntimeError("requests are answered in tasks")
+        self._tasks.add(task)
+        try:
+            return await work
+        finally:
+            self._remove(task)
+
+    def _remove(self, task: asyncio.Task[Any]) -> None:
+        self._tasks.discard(task)
+        if not self._tasks and self._finished is not None and not self._finished.done():
+            self._finished.set_result(None)
+
+    async def drain(self, timeout_s: float) -> None:
+        """Wait for the requests in flight, at most `timeout_s` seconds; cancel the rest."""
+        if not self._tasks:
+            return
+        # Not the tasks themselves: they also write to callers, who may be slow to read.
+        self._finished = asyncio.get_running_loop().create_future()
+        await asyncio.wait([self._finished], timeout=timeout_s)
+        late = set(self._tasks)
+        for task in late:
+            task.cancel()
+        if late:
+            await asyncio.wait(late)

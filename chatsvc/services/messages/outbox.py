@@ -1,0 +1,262 @@
+"""Background sender of stored messages by messaging platforms, with a queue per bot and channel.
+
+Messages of a conversation keep their order.
+
+A message is marked in the store before its request is written: whatever ends the process, it is sent at most once. Where nobody knows
+whether it was sent its delivery is `unknown`. A platform that cannot be reached holds up its own queue alone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING
+
+from chatsvc import background
+from chatsvc.domain.channels import ACTIVE, PLATFORMS, digest_of
+from chatsvc.domain.models import ConversationKey
+from chatsvc.domain.outgoing import OutgoingPart
+from chatsvc.outbound.sending import NotConnected, RetryLater, SendingRefused, SendingUncertain
+from chatsvc.services.accounts.channel_secrets import OpenChannel
+from chatsvc.services.messages.outbox_queue import OutboxQueue, PlatformSender
+from chatsvc.store import outbox as stored
+from chatsvc.store.database import STORE_PAUSE_S, StoreUnavailable, until_written
+from chatsvc.store.outbox import OutgoingMessage
+
+if TYPE_CHECKING:
+    from chatsvc.services.services import Services
+
+log = logging.getLogger(__name__)
+
+IN_FLIGHT = 16  # requests of a queue at a time
+AHEAD = 256  # messages that are read at a time
+LOOK_EVERY_S = 5.0
+STOP_S = 45.0  # longer than any request to a platform
+_FIRST_PAUSE_S, _LONGEST_PAUSE_S = 1.0, 60.0
+
+
+WriteOutcome = Callable[[], Awaitable[None]]
+MakeSender = Callable[["Services", OpenChannel], PlatformSender]
+
+
+def sent_digest(bot_id: str, channel: str, platform_id: str) -> bytes:
+    """Return the digest by which a sent message is found again. `platform_id` is what its sender returned."""
+    return digest_of(bot_id, channel, f"sent {platform_id}")
+
+
+class Outbox:
+    """Sender of the messages that wait in the store. `senders` makes the sender of an open channel by its kind."""
+
+    def __init__(self, services: Services, senders: Mapping[str, MakeSender]) -> None:
+        self._services, self._makers = services, senders
+        self._queues: dict[str, OutboxQueue] = {}
+        self._senders: dict[str, tuple[OpenChannel, PlatformSender]] = {}
+        # With earlier tokens; a request may still be in flight.
+        self._retired: list[PlatformSender] = []
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._look: asyncio.Task[None] | None = None
+        self.stopping = False
+
+    async def start(self) -> None:
+        """Settle what the end of a process interrupted, and send what waits from then on."""
+        await self.interrupt()
+        self._services.events.observers.append(self._noticed)
+        self._look = background.run("outbox", self._wake_all, LOOK_EVERY_S, expected=(StoreUnavailable,))
+
+    async def interrupt(self) -> None:
+        """Settle what the end of a process interrupted."""
+        interrupted = await stored.interrupt(self._services.db)
+        if interrupted:
+            log.warning("%d messages were being sent when the service ended; their delivery is unknown", interrupted)
+
+    def _noticed(self, conversation: ConversationKey) -> None:
+        bot_id, channel, _ = conversation
+        if channel in PLATFORMS:
+            self.wake(f"{channel} {bot_id}")
+
+    async def _wake_all(self) -> None:
+        for name in await stored.waiting(self._services.db, self._services.clock()):
+            self.wake(name)
+
+    def wake(self, name: str) -> None:
+        """Let a queue look for messages."""
+        if self.stopping or self._look is None:
+            return
+        queue = self._queues.get(name)
+        if queue is None:
+            queue = self._queues[name] = OutboxQueue(name)
+            self._keep(background.run("outbox queue", partial(self._run, queue), STORE_PAUSE_S, expected=(StoreUnavailable,), once=True))
+        queue.changed.set()
+
+    def _keep(self, task: asyncio.Task[None]) -> None:
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _run(self, queue: OutboxQueue) -> None:
+        """Send until nothing waits. No await between the last look and the removal: a later wake starts anew."""
+        loop = asyncio.get_running_loop()
+        while not self.stopping:
+            queue.changed.clear()
+            found = await self._advance(queue, loop.time())
+            wait_s = queue.wait_s(loop.time())
+            if not queue.conversations and wait_s is None and not found and not queue.changed.is_set():
+                break
+            if not found:
+                try:
+                    async with asyncio.timeout(wait_s):
+                        await queue.changed.wait()
+                except TimeoutError:
+                    pass
+        self._queues.pop(queue.name, None)
+
+    async def _advance(self, queue: OutboxQueue, now: float) -> bool:
+        """Begin to send what may be sent now. Return whether to look again at once."""
+        is_ready = await self._ready(queue)
+        queue.held = {conversation: until for conversation, until in queue.held.items() if until > now}
+        # While the platform cannot be reached, one message is enough to learn that it can be again.
+        room = (1 if queue.failures else IN_FLIGHT) - len(queue.conversations)
+        if queue.paused_until > now or not is_ready:
+            # Read anew afterwards, when it may have changed.
+            queue.ahead.clear()
+        if room <= 0 or queue.paused_until > now or not is_ready:
+            return False
+        if not queue.ahead:
+            queue.ahead.extend(await stored.upcoming(self._services.db, queue.name, AHEAD, {*queue.held, *queue.conversations}))
+        began = False
+        while queue.ahead and room > 0 and not self.stopping:
+            message = queue.ahead.popleft()
+            if message.conversation in queue.held or message.conversation in queue.conversations:
+                continue
+            room, began = room - 1, True
+            queue.conversations.add(message.conversation)
+            # Not repeated after a fault: nothing is sent twice.
+            self._keep(background.start("sending of a message", self._send(queue, message)))
+        return began
+
+    async def _ready(self, queue: OutboxQueue) -> bool:
+        """Find the sender of a queue. False where its channel sends nothing at the moment."""
+        channel, bot_id = queue.place
+        found = (await self._services.channels.of_bot(bot_id)).get(channel)
+        if found is None:
+            queue.forget_pauses()
+            await stored.fail_all(self._services.db, queue.name, "channel_removed")
+            return False
+        if found.channel.state != ACTIVE or not found.secrets or channel not in self._makers:
+            return False
+        made_of, sender = self._senders.get(queue.name, (None, None))
+        if sender is None or made_of is None or (made_of.secrets, made_of.channel.settings) != (found.secrets, found.channel.settings):
+            if sender is not None:
+                self._retired.append(sender)
+                queue.forget_pauses()
+            sender = self._makers[channel](self._services, found)
+            self._senders[queue.name] = found, sender
+        queue.sender = sender
+        return True
+
+    async def _send(self, queue: OutboxQueue, message: OutgoingMessage) -> None:
+        try:
+            if await self._is_marked(queue, message):
+                await self._send_marked(queue, message)
+        finally:
+            queue.conversations.discard(message.conversation)
+            queue.changed.set()
+
+    async def _is_marked(self, queue: OutboxQueue, message: OutgoingMessage) -> bool:
+        """Mark a message before its request is written. False where it is not sent now."""
+        loop = asyncio.get_running_loop()
+        if self.stopping or queue.paused_until > loop.time():
+            return False
+        try:
+            return await stored.mark(self._services.db, message.number)
+        except StoreUnavailable as fault:
+            log.error("messages wait to be sent: %s", fault)
+            queue.paused_until = max(queue.paused_until, loop.time() + STORE_PAUSE_S)
+            return False
+
+    async def _send_marked(self, queue: OutboxQueue, message: OutgoingMessage) -> None:
+        outcome: WriteOutcome = partial(self._settle, message, "unknown", "internal_error")
+        try:
+            outcome = await self._attempt(queue, message)
+        finally:
+            try:
+                await self._written(outcome)
+            finally:
+                self._services.events.notify((message.bot_id, message.channel, message.user_id))
+
+    async def _written(self, outcome: WriteOutcome) -> None:
+        await until_written(outcome, lambda: self.stopping, "sent messages")
+
+    async def _attempt(self, queue: OutboxQueue, message: OutgoingMessage) -> WriteOutcome:
+        """Send the remaining parts of a message. Return the function that writes the outcome."""
+        if queue.sender is None:
+            raise RuntimeError("a message was claimed without a sender")
+        try:
+            platform_id = await self._send_parts(queue.sender, message)
+        except SendingRefused as refusal:
+            log.warning("bot %s: %s refuses a message: %s", message.bot_id, message.channel, refusal)
+            queue.failures = 0
+            return partial(self._settle, message, "failed", refusal.code)
+        except RetryLater as later:
+            self._hold(queue, message, later)
+            return self._put_back(message, later.code, queue.name if later.whole else None)
+        except NotConnected as fault:
+            log.warning("bot %s: %s cannot be reached: %s", message.bot_id, message.channel, fault)
+            pause = min(_LONGEST_PAUSE_S, _FIRST_PAUSE_S * 2**queue.failures)
+            queue.failures = min(queue.failures + 1, 10)
+            queue.paused_until = asyncio.get_running_loop().time() + pause
+            return self._put_back(message, "not_connected", queue.name)
+        except SendingUncertain as fault:
+            log.warning("bot %s: nobody knows whether %s has sent a message: %s", message.bot_id, message.channel, fault)
+            return partial(self._settle, message, "unknown", fault.code)
+        queue.failures = 0
+        if platform_id is None:  # the service stops between two parts
+            return self._put_back(message)
+        return partial(self._settle, message, "sent", None, platform_id)
+
+    async def _send_parts(self, sender: PlatformSender, message: OutgoingMessage) -> str | None:
+        parts = sender.parts(message.text)
+        platform_id = None
+        for place, text in enumerate(parts[message.parts_sent :], start=message.parts_sent + 1):
+            if self.stopping and place > message.parts_sent + 1:
+                return None
+            is_last = place == len(parts)
+            choices = message.choices if is_last else ()
+            part = OutgoingPart(message.id, message.conversation_id, message.user_id, text, choices, is_last)
+            platform_id = await sender.send(part)
+            if place < len(parts):
+                await self._written(partial(stored.note_part, self._services.db, message.number, place))
+        if platform_id is None:
+            raise SendingRefused("empty")
+        return platform_id
+
+    def _hold(self, queue: OutboxQueue, message: OutgoingMessage, later: RetryLater) -> None:
+        until = asyncio.get_running_loop().time() + later.seconds
+        if later.whole:
+            queue.paused_until = max(queue.paused_until, until)
+        else:
+            queue.held[message.conversation] = until
+
+    def _put_back(self, message: OutgoingMessage, error: str | None = None, blocked: str | None = None) -> WriteOutcome:
+        return partial(stored.put_back, self._services.db, message.number, self._services.clock(), error, blocked=blocked)
+
+    def _settle(self, message: OutgoingMessage, delivery: str, error: str | None = None, platform_id: str | None = None) -> Awaitable[None]:
+        digest = sent_digest(message.bot_id, message.channel, platform_id) if platform_id is not None else None
+        return stored.settle(self._services.db, message.number, delivery, error, digest)
+
+    async def close(self) -> None:
+        """Finish requests in flight; start none."""
+        self.stopping = True
+        if self._look is not None:
+            await background.cancel(self._look)
+        for queue in self._queues.values():
+            queue.changed.set()
+        # A queue that is claiming a message begins to send it after the first look at the tasks.
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + STOP_S
+        while self._tasks and loop.time() < deadline:
+            await asyncio.wait(set(self._tasks), timeout=deadline - loop.time())
+        await background.cancel(*self._tasks)
+        for sender in (*self._retired, *(sender for _, sender in self._senders.values())):
+            await sender.close()

@@ -1,0 +1,220 @@
+"""Conversation locks, allowance and Idempotency-Keys of one of several processes, kept in the store.
+
+See store/open_turns.py. services/messages/conversation_locks.py is the version of a process that works alone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from functools import partial
+from typing import Any
+
+from chatsvc import background
+from chatsvc.domain import errors
+from chatsvc.domain.allowance import HeldMessage
+from chatsvc.domain.errors import Because, Problem, ProblemError
+from chatsvc.domain.models import CHANNELS, ConversationKey
+from chatsvc.services.messages.conversation_locks import Busy, ConversationLocks, HoldRequest, OpenElsewhere
+from chatsvc.store import open_turns as stored
+from chatsvc.store.database import Database, ProcessNotices, StoreUnavailable
+from chatsvc.store.open_turns import AccountGone, AllowanceSpent, KnownKey, NewTurn, OpenedTurn, TurnEnd
+
+LOOK_EVERY_S = 0.5  # while turns wait for others, where no notice comes
+TURNS = "turns"
+STORE_PAUSE_S = 1.0
+END_S = 2.0
+
+
+class StoredMessageHold:
+    """One message of an allowance that an open turn holds."""
+
+    def __init__(self, number: int, month: str, ended: Callable[[], None], *, is_first: bool) -> None:
+        self.number, self.month, self.is_first = number, month, is_first
+        self.is_open = True
+        self._ended = ended
+
+    @property
+    def turn(self) -> int:
+        """See HeldMessage.turn."""
+        return self.number
+
+    def charge(self, used: int, credits: int, *, awaited: bool = False) -> None:
+        """See HeldMessage.charge. The turn ended in the same transaction."""
+        del used, credits
+        self.is_open = False
+        if awaited:
+            self._ended()
+
+
+class SharedTurns(ConversationLocks):
+    """Locks and requests in flight of one of several processes. `notices` tell when a turn has ended that others await."""
+
+    def __init__(self, db: Database, notices: ProcessNotices, clock: Callable[[], int]) -> None:
+        super().__init__()
+        self._db, self._notices, self._clock = db, notices, clock
+        # By the number of their turn: those that wait for an earlier one of their conversation.
+        self._waiting: dict[int, asyncio.Future[None]] = {}
+        self._looking: asyncio.Task[None] | None = None
+        self._changed = asyncio.Event()
+        self._ending: set[asyncio.Task[None]] = set()
+
+    def listen(self) -> None:
+        """Hear of the turns that end at other processes from now on."""
+        self._notices.listen(self._hear, self._look_again)
+
+    def _hear(self, message: list[Any]) -> None:
+        if message[0] == TURNS:
+            self._look_again()
+
+    def _look_again(self) -> None:
+        """Wake those who wait for a turn, so that they look."""
+        self._changed.set()
+        self._changed = asyncio.Event()
+
+    def _tell(self) -> None:
+        """Tell all processes that a turn has ended which somebody awaits."""
+        self._look_again()
+        self._notices.send(TURNS)
+
+    @property
+    def waiting(self) -> int:
+        """See ConversationLocks.waiting."""
+        return len(self._waiting)
+
+    async def reserve(self, request: HoldRequest) -> HeldMessage | None:
+        """See ConversationLocks.reserve; raises OpenElsewhere, StoreUnavailable, and the problem of an account that is gone."""
+        r = request
+        place = place_of(r.conversation) if r.conversation else None
+        opened = await stored.begin(self._db, NewTurn(self._db.node or "", r.account_id, r.at, r.month, place, r.key, r.fingerprint))
+        match opened:
+            case OpenedTurn(number, is_first):
+                return StoredMessageHold(number, r.month, self._tell, is_first=is_first)
+            case KnownKey(number, fingerprint):
+                raise OpenElsewhere(fingerprint, partial(self._join, number))
+            case AccountGone():
+                raise errors.account_not_found()
+            case AllowanceSpent():
+                return None
+
+    async def release(self, held: HeldMessage, problem: ProblemError | None = None) -> None:
+        """See ConversationLocks.release."""
+        if isinstance(held, StoredMessageHold) and held.is_open:
+            held.is_open = False
+            await self._end(TurnEnd(held.number, self._clock(), _as_json(problem) if problem else None))
+
+    async def _end(self, turn: TurnEnd) -> None:
+        """End a turn, also where the caller is cancelled. Where the store cannot write it is repeated, and nobody waits for long."""
+
+        async def end() -> None:
+            if await stored.end(self._db, turn):
+                self._tell()
+
+        ending = background.run("end of a turn", end, STORE_PAUSE_S, expected=(StoreUnavailable,), once=True)
+        self._ending.add(ending)
+        ending.add_done_callback(self._ending.discard)
+        await asyncio.wait([ending], timeout=END_S)
+
+    async def _join(self, number: int | None, deadline: float) -> None:
+        while number is not None:
+            changed = self._changed
+            state = await stored.joined(self._db, number)
+            if state.outcome is not None:
+                raise _from_json(state.outcome)
+            if not state.is_open:
+                return
+            if asyncio.get_running_loop().time() > deadline:
+                raise Busy
+            await self._wait_for(changed)
+
+    async def _wait_for(self, changed: asyncio.Event) -> None:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(LOOK_EVERY_S):
+                await changed.wait()
+
+    async def drain(self, timeout_s: float) -> None:
+        """See ConversationLocks.drain. Turns that cannot be ended in the store go with this process."""
+        await super().drain(timeout_s)
+        if self._ending:
+            _, late = await asyncio.wait(self._ending, timeout=END_S)
+            await background.cancel(*late)
+
+    def lock(self, conversation: ConversationKey, deadline: float, held: HeldMessage | None = None) -> AbstractAsyncContextManager[None]:
+        """See ConversationLocks.lock. A message that is held stands in line since it was reserved."""
+        if isinstance(held, StoredMessageHold):
+            return self._in_line(held.number, deadline, is_first=held.is_first)
+        return self._own_turn(conversation, deadline)
+
+    @asynccontextmanager
+    async def _own_turn(self, conversation: ConversationKey, deadline: float) -> AsyncIterator[None]:
+        opened = await stored.begin(self._db, NewTurn(self._db.node or "", None, self._clock(), place=place_of(conversation)))
+        if not isinstance(opened, OpenedTurn):
+            raise TypeError("a turn without a key and a message is always opened")
+        try:
+            async with self._in_line(opened.number, deadline, is_first=opened.is_first):
+                yield
+        finally:
+            await self._end(TurnEnd(opened.number, self._clock()))
+
+    @asynccontextmanager
+    async def _in_line(self, number: int, deadline: float, *, is_first: bool) -> AsyncIterator[None]:
+        if not is_first:
+            waiter = self._waiting[number] = asyncio.get_running_loop().create_future()
+            if self._looking is None:
+                self._looking = background.start("turns in line", self._look())
+            else:
+                # The earlier turn may have ended meanwhile.
+                self._look_again()
+            try:
+                async with asyncio.timeout_at(deadline):
+                    await waiter
+            except TimeoutError:
+                raise Busy from None
+            finally:
+                self._waiting.pop(number, None)
+        yield
+
+    async def _look(self) -> None:
+        """Look in the store for turns whose time has come, while some wait."""
+        try:
+            while self._waiting:
+                changed, waiting = self._changed, dict(self._waiting)
+                try:
+                    found = await stored.in_order(self._db, waiting)
+                    fault = StoreUnavailable("the other processes had taken this one for dead, and its turn has ended")
+                except StoreUnavailable as outage:
+                    found, fault = {}, outage
+                for number, waiter in waiting.items():
+                    if waiter.done():
+                        continue
+                    if number not in found:
+                        waiter.set_exception(fault)
+                    elif found[number]:
+                        waiter.set_result(None)
+                await self._wait_for(changed)
+        finally:
+            self._looking = None
+
+    async def locked(self, user_id: str, bot_id: str) -> list[ConversationKey]:
+        """See ConversationLocks.locked."""
+        places = {place_of(key): key for key in ((bot_id, channel, user_id) for channel in CHANNELS)}
+        found = await stored.in_line(self._db, list(places))
+        return [key for place, key in places.items() if place in found]
+
+
+def place_of(conversation: ConversationKey) -> bytes:
+    """Return the digest by which a conversation is named in the store."""
+    return hashlib.sha256(json.dumps(conversation).encode()).digest()
+
+
+def _as_json(problem: ProblemError) -> str:
+    return json.dumps([problem.problem.code, problem.because, problem.extra])
+
+
+def _from_json(outcome: str) -> ProblemError:
+    code, because, extra = json.loads(outcome)
+    problem: Problem = getattr(errors, code)
+    return ProblemError(problem, Because(*because) if because else None, extra)

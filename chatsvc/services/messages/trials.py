@@ -1,0 +1,166 @@
+"""Trials: conversations with a bot that are neither stored nor charged, for its team.
+
+A trial is kept in memory: its history, the engine's state and what was captured, as the store keeps them of a real conversation.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple, cast
+
+from chatsvc.domain import refusals
+from chatsvc.domain.actors import Caller
+from chatsvc.domain.captures import CapturedRecord, as_captured
+from chatsvc.domain.models import Bot, Entry, HistoryMessage
+from chatsvc.engines import EngineError, Reply, Turn
+from chatsvc.services.accounts import bots
+from chatsvc.services.conversations import captures
+from chatsvc.services.messages.turns import FALLBACK, HISTORY_MESSAGES
+from chatsvc.services.services import Services
+from chatsvc.store import today as stored
+
+if TYPE_CHECKING:
+    from chatsvc.engines import Knowledge, SearchResult
+    from chatsvc.engines.knowledge.search.index import KnowledgeIndex
+
+log = logging.getLogger(__name__)
+
+MOST_TRIALS = 200
+MOST_TURNS = 50  # of a trial that are shown
+MOST_CHARACTERS = 4_000  # of a message
+CHANNEL = "web"
+
+
+class TrialTurn(NamedTuple):
+    """A message of a trial and its reply.
+
+    `failure` is the reason for which no engine gave a reply; the text is then the fallback that visitors of a channel see. `decision`
+    and `confidence` are those of the search that the reply came from, if any; `entries` its entries with their scores, best first.
+    `search` is the search for the message by itself, with the matched words of each entry.
+    """
+
+    message: str
+    text: str
+    failure: str | None
+    decision: str | None
+    confidence: float | None
+    entries: Sequence[tuple[Entry, float]]
+    search: SearchResult
+    captured: CapturedRecord | None
+
+
+@dataclass
+class Trial:
+    """A conversation with its state."""
+
+    id: str
+    bot_id: str
+    turns: list[TrialTurn] = field(default_factory=list)
+    history: list[HistoryMessage] = field(default_factory=list)
+    captured: list[CapturedRecord] = field(default_factory=list)
+    dialogue: str | None = None
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+
+class Trials:
+    """The trials of a process, the least recently used evicted first."""
+
+    def __init__(self) -> None:
+        self._kept: dict[str, Trial] = {}
+
+    def of(self, bot_id: str, trial_id: str | None) -> Trial:
+        """Look up a trial of a bot, or begin one."""
+        found = self._kept.pop(trial_id or "", None)
+        if found is None or found.bot_id != bot_id:
+            found = Trial(str(uuid.uuid4()), bot_id)
+        self._kept[found.id] = found
+        while len(self._kept) > MOST_TRIALS:
+            del self._kept[next(iter(self._kept))]
+        return found
+
+
+async def say(services: Services, caller: Caller, *, bot: str, text: str | None = None, trial: str | None = None) -> Trial:
+    """Say something to a bot, or without `text` show the trial. An unknown trial begins anew. Raises `text_empty` and `text_too_long`."""
+    state, chatbot = await bots.resolve(services, caller, bot)
+    found = services.trials.of(chatbot.id, trial)
+    if text is None:
+        return found
+    if not text.strip():
+        raise refusals.text_empty(field="text")
+    if len(text) > MOST_CHARACTERS:
+        raise refusals.text_too_long(field="text", most=MOST_CHARACTERS, length=len(text))
+    async with found.lock:
+        turn = await _turn(services, chatbot, found, text)
+        if not found.turns:
+            await stored.set_tried(services.db, state.account.id, services.clock())
+        found.turns = [*found.turns, turn][-MOST_TURNS:]
+    return found
+
+
+async def _turn(services: Services, bot: Bot, trial: Trial, text: str) -> TrialTurn:
+    index = cast("KnowledgeIndex", await services.knowledge.of(bot))
+    search = await services.offload(lambda: index.facts.search(text, explain=True))
+    reply, failure, fallback = Reply(""), None, ""
+    try:
+        reply = await _reply(services, bot, trial, text, index)
+    except EngineError as fault:
+        failure, fallback = fault.reason, fault.fallback
+    said = [HistoryMessage("user", text)]
+    record = None
+    if failure is None:
+        said.append(HistoryMessage("assistant", reply.text))
+        trial.dialogue = reply.dialogue
+        record = _captured(services, bot, trial, reply, text)
+    trial.history = [*trial.history, *said][-HISTORY_MESSAGES:]
+    evidence = reply.evidence
+    scores = dict(evidence.entries) if evidence else {}
+    named = {entry.id: entry for entry in index.entries if entry.id in scores} if scores else {}
+    entries = [(named[entry_id], score) for entry_id, score in scores.items() if entry_id in named]
+    decision, confidence = (evidence.decision, evidence.confidence) if evidence else (None, None)
+    return TrialTurn(text, reply.text or fallback, failure, decision, confidence, entries, search, record)
+
+
+async def _reply(services: Services, bot: Bot, trial: Trial, text: str, index: Knowledge) -> Reply:
+    """Ask the bot's engine. Where it fails and the bot has a fallback, ask the knowledge. Raises EngineError."""
+    tier = services.config.models.get(bot.model)
+    if tier is None or tier.engine not in services.engines:
+        raise EngineError("not_configured")
+    timeout_s = services.config.anthropic.timeout_s
+    turn = Turn(
+        bot=bot,
+        channel=CHANNEL,
+        message=text,
+        history=trial.history,
+        language=None,
+        knowledge=index,
+        model=tier.model,
+        timeout_s=timeout_s,
+        now_ms=services.clock(),
+        dialogue=trial.dialogue,
+        may_capture=True,
+        captured=trial.captured,
+    )
+    try:
+        async with asyncio.timeout(timeout_s):
+            return await services.engines[tier.engine].reply(turn)
+    except TimeoutError:
+        fault = EngineError("timeout")
+    except EngineError as raised:
+        fault = raised
+    if bot.fallback != FALLBACK or tier.engine == FALLBACK or fault.reason == "no_answer":
+        raise fault
+    return await services.engines[FALLBACK].reply(turn)
+
+
+def _captured(services: Services, bot: Bot, trial: Trial, reply: Reply, text: str) -> CapturedRecord | None:
+    """Keep what a reply captured in the trial, as the store would keep it."""
+    if reply.captured is None:
+        return None
+    spoken = [one.content for one in trial.history if one.role == "user"] + [text]
+    record = as_captured(*captures.records(bot, reply.captured, spoken, services.clock()))
+    trial.captured = [*trial.captured, record][-MOST_TURNS:]
+    return record

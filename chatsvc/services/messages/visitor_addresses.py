@@ -1,0 +1,88 @@
+"""Finds a widget visitor's e-mail address, language and stop link, for mails with answers."""
+
+from __future__ import annotations
+
+import re
+from itertools import islice
+from typing import NamedTuple
+
+from chatsvc.domain import times
+from chatsvc.domain.actors import Caller
+from chatsvc.domain.models import Message
+from chatsvc.domain.operators import normalised_email
+from chatsvc.domain.refusals import Refused
+from chatsvc.services.messages import channel_messages, web_visits
+from chatsvc.services.services import Services
+from chatsvc.store import conversations, mail_notices
+from chatsvc.store.mails import OutgoingMail
+
+_CHANNEL = "web"
+_READ = 50  # newest messages in which an address is looked for
+_LOOKED_AT = 5  # of those with an @
+_BEFORE, _BEHIND = 200, 300  # characters around an @; an address is shorter
+# A domain that belongs to somebody else than the one that is read of it. Turkish i's are none: keyboards write them by themselves.
+_BEYOND_ASCII = re.compile(r"@[\w.-]*[^\W\x00-\x7f]")
+
+
+class MailAddress(NamedTuple):
+    """Address to which answers go by mail, and why none goes there now: domain.mails.STOPPED, DAILY_LIMIT or None."""
+
+    address: str
+    refusal: str | None
+
+
+async def to_mail(services: Services, caller: Caller, conversation: str) -> MailAddress | None:
+    """Return the address that a visitor of the widget has given. None without one, and without mail."""
+    if not services.sends_mail:
+        return None
+    thread = await conversations.find(services.db, caller.scope.accounts, conversation, _READ)
+    if thread is None or thread.conversation.channel != _CHANNEL:
+        return None
+    found = _given(services, thread.messages) or thread.conversation.visitor_email
+    try:
+        address = normalised_email(found) if found and _is_its_domain(found, thread.messages) else None
+    except Refused:
+        return None
+    if address is None:
+        return None
+    return MailAddress(address, await mail_notices.find_refusal(services.db, thread.conversation.chatbot_id, address, services.clock()))
+
+
+def _given(services: Services, messages: list[Message]) -> str | None:
+    """Return the newest address in the visitor's own words.
+
+    Only the surroundings of the last @ of a few messages are read: the operator who answers waits for it.
+    """
+    from chatsvc.language import values
+
+    now = times.local(services.clock(), "UTC")
+    for message in islice((one for one in reversed(messages) if one.role == "user" and "@" in one.content), _LOOKED_AT):
+        at = message.content.rindex("@")
+        found = values.read(message.content[max(0, at - _BEFORE) : at + _BEHIND], now=now).email
+        if found:
+            return found.value
+    return None
+
+
+def _is_its_domain(address: str, messages: list[Message]) -> bool:
+    """Report whether the visitor wrote the domain of an address in ASCII."""
+    written = [message.content.replace("\u0130", "i").replace("\u0131", "i").lower() for message in messages if message.role == "user"]
+    domain = address[address.rindex("@") :]
+    return any(domain in text for text in written) or not any(_BEYOND_ASCII.search(text) for text in written)
+
+
+async def stop_url(services: Services, mail: OutgoingMail) -> str | None:
+    """Return the address of the page that stops mails to a visitor. None where the widget has been removed."""
+    widget = await web_visits.find(services, mail.bot_id or "")
+    if widget is None:
+        return None
+    return f"{services.config.server.public_url}/chat/{widget.bot.id}/mails/{widget.mail_token(mail.recipient)}"
+
+
+async def language_of(services: Services, mail: OutgoingMail) -> str:
+    """Return the language of the conversation of an answer."""
+    account = await services.account_cache.account(mail.account_id or "")
+    bot = account.bots.get(mail.bot_id or "") if account else None
+    if bot is None:
+        return mail.language or "en"
+    return await channel_messages.spoken(services, bot, (bot.id, _CHANNEL, mail.user_id or ""), "")

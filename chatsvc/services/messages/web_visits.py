@@ -1,0 +1,299 @@
+"""Visits by the web widget: opening, messages sent and read, waiting, thumbs, and limits.
+
+It checks the tokens of sites and visitors. Also stops mails to a visitor.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+from chatsvc.domain import hand_off, profiles, times, visitor_tokens, websites
+from chatsvc.domain.channels import ACTIVE, ANY_LINK, FEEDBACK, Channel, NewMessage, host_of
+from chatsvc.domain.limiter import Slot
+from chatsvc.domain.mails import address_digest
+from chatsvc.domain.models import Bot, ConversationKey, Message
+from chatsvc.domain.visitor_tokens import MAIL, SITE, VISITOR
+from chatsvc.services.accounts.channel_secrets import VISITORS
+from chatsvc.services.conversations.conversation_events import TYPING_S
+from chatsvc.services.messages import channel_messages
+from chatsvc.services.services import Services
+from chatsvc.store import channel_messages as stored
+from chatsvc.store import knowledge, mail_notices
+
+WEB = "web"
+MOST_TEXT = 4000
+MOST_MESSAGES = 200  # of an answer
+LINK = "link"  # in place of a site: the page /chat/BOT
+POLLS = 30  # polls a minute for each permitted message
+HOLD_S = 25.0  # proxies end connections that are silent for longer
+HELD_OF_A_VISITOR = 8  # reads at a time: tabs share one, frames whose storage is blocked cannot
+
+
+class Widget(NamedTuple):
+    """A bot's widget as it may be shown to somebody."""
+
+    channel: Channel
+    key: str
+    account_id: str
+    bot: Bot
+    account_name: str
+
+    def shown_name(self, name: str) -> str:
+        """Return the name of an operator as visitors see it: its first word. The account's, in place of a missing one, is whole."""
+        return name if name == self.account_name else name.split(maxsplit=1)[0] if name.split() else ""
+
+    @property
+    def is_away(self) -> bool:
+        """Whether it answers nothing at the moment."""
+        return self.channel.state != ACTIVE or not self.bot.active
+
+    @property
+    def origins(self) -> list[str]:
+        """The sites whose pages may embed it."""
+        return [site for site in self.channel.sites if site != ANY_LINK]
+
+    def admits(self, site: str) -> bool:
+        """Report whether the widget may be used on a site. "" is a page that did not name itself, LINK the page of its own."""
+        if site == LINK:
+            return ANY_LINK in self.channel.sites
+        return bool(self.origins) if site == "" else site in self.origins
+
+    def site_token(self, site: str) -> str:
+        """Make the token that names the site on which the widget was opened."""
+        return visitor_tokens.sign(self.key, SITE, self.channel.bot_id, site)
+
+    def site_of(self, token: str) -> str | None:
+        """Return a token's site. None for a wrong token, and for a site that is not admitted any more."""
+        parts = visitor_tokens.read(self.key, SITE, token)
+        site = parts[1] if parts and parts[0] == self.channel.bot_id else None
+        return site if site is not None and self.admits(site) else None
+
+    def visitor_token(self, user_id: str) -> str:
+        """Make the token by which a visitor goes on."""
+        return visitor_tokens.sign(self.key, VISITOR, self.channel.bot_id, user_id)
+
+    def user_of(self, token: str) -> str | None:
+        """Return the user_id of a visitor's token."""
+        parts = visitor_tokens.read(self.key, VISITOR, token)
+        return parts[1] if parts and parts[0] == self.channel.bot_id else None
+
+    def user_of_first(self, key: str) -> str:
+        """Return the user_id of the visitor whose first message has this Idempotency-Key."""
+        return visitor_tokens.user_id_of(self.key, self.channel.bot_id, key)
+
+    def mail_token(self, address: str) -> str:
+        """Make the token by which the owner of an e-mail address stops the mails. It does not show the address."""
+        return visitor_tokens.sign(self.key, MAIL, address_digest(address).hex())
+
+    def address_of(self, token: str) -> bytes | None:
+        """Return the digest of a token's address. None for a wrong token."""
+        parts = visitor_tokens.read(self.key, MAIL, token)
+        return bytes.fromhex(parts[0]) if parts else None
+
+    def conversation(self, user_id: str) -> ConversationKey:
+        """Return the key of a visitor's conversation."""
+        return self.channel.bot_id, WEB, user_id
+
+
+async def find(services: Services, bot_id: str) -> Widget | None:
+    """Find a bot's widget. None where the bot, its account or the channel does not exist."""
+    found = (await services.channels.of_bot(bot_id)).get(WEB)
+    state = await services.account_cache.account(found.account_id) if found else None
+    bot = state.bots.get(bot_id) if state else None
+    if found is None or state is None or bot is None or VISITORS not in found.secrets:
+        return None
+    return Widget(found.channel, found.secrets[VISITORS], found.account_id, bot, state.account.name)
+
+
+class Overloaded(Exception):
+    """Too many messages are being answered, or the service stops."""
+
+
+class Opening(NamedTuple):
+    """Contents of the widget before the first message. The greeting, and the questions that its owner suggests.
+
+    `closed` says when the team is back; "" while it is there.
+    """
+
+    greeting: str
+    suggestions: list[str]
+    closed: str
+
+
+def opening(services: Services, bot: Bot, language: str) -> Opening:
+    """Return what a bot's widget shows first, in a language."""
+    from chatsvc.engines.knowledge import say
+    from chatsvc.engines.knowledge.policy import openings
+
+    now, sentences, closed = times.local(services.clock(), bot.timezone), say.of(bot, language), ""
+    if not hand_off.is_open(bot, now):
+        closed = openings.next_opening(bot, now, sentences) or sentences("handoff.away", next="").strip()
+    greeting = say.own_greeting(bot, language) or sentences(say.GREETING, name=bot.name)
+    return Opening(greeting, list(profiles.load(bot.profile).suggestions), closed)
+
+
+class WidgetState(NamedTuple):
+    """State of a widget. The last message's id, the state that it shows, and whether its visitor is typing."""
+
+    after: str
+    known: str
+    types: bool = False
+
+
+class WebVisits:
+    """Visits of all bots, with what is remembered of them in memory. The counts of the limits, and the held reads."""
+
+    def __init__(self, services: Services) -> None:
+        limits = services.config.limits
+        self.services = services
+        self._messages = services.new_limiter("web", limits.web_per_minute)
+        self._polls = services.new_limiter("polls", limits.web_per_minute * POLLS)
+        # Held reads of each conversation and each address.
+        self._held: Counter[object] = Counter()
+
+    async def take_message(self, widget: Widget, place: str) -> Slot:
+        """Take a slot for a message to the bot from an address."""
+        return await self._messages.take(f"{widget.bot.id} {place}", self.services.clock())
+
+    async def take_poll(self, widget: Widget, place: str) -> Slot:
+        """Take a slot for any other request."""
+        return await self._polls.take(f"{widget.bot.id} {place}", self.services.clock())
+
+    def seconds_until(self, slot: Slot) -> int:
+        """Return the seconds until the window of a slot ends."""
+        return max(1, slot.reset - self.services.clock() // 1000)
+
+    def seconds_until_tomorrow(self) -> int:
+        """Return the seconds until the next UTC day."""
+        now = self.services.clock()
+        return max(1, (times.start_of_day(now) + times.DAY_MS - now) // 1000)
+
+    async def send(self, widget: Widget, user_id: str, text: str, key: str, site: str) -> bool:
+        """Store a message and settle its turn. False where the visitor was erased after the same message came first.
+
+        Raises Overloaded over `max_in_flight` and over the account's half of it, TooManyConversations over `web_daily`.
+        """
+        state = self.services.account_cache.cached(widget.account_id)
+        tallies, most = self.services.tallies, self.services.config.limits.max_in_flight
+        if state is None or tallies.in_flight >= most or state.requests.in_flight >= max(1, most // 2):
+            raise Overloaded
+        tallies.in_flight += 1
+        state.requests.in_flight += 1
+        try:
+            return await self._send(widget, user_id, text, key, site)
+        finally:
+            tallies.in_flight -= 1
+            state.requests.in_flight -= 1
+
+    async def _send(self, widget: Widget, user_id: str, text: str, key: str, site: str) -> bool:
+        services, host = self.services, "" if site == LINK else host_of(site)
+        arrived = NewMessage(
+            widget.account_id,
+            widget.bot.id,
+            WEB,
+            user_id,
+            text,
+            f"{user_id} {key}",
+            services.clock(),
+            host,
+            most_new=services.config.limits.web_daily,
+        )
+        message = await channel_messages.receive(services, arrived)
+        if message is None:
+            return False
+        await channel_messages.answer(services, widget.account_id, message)
+        return True
+
+    async def read(self, widget: Widget, user_id: str, after: str, *, before: str = "", types: bool = False) -> WidgetNews | None:
+        """Read the newest messages of a conversation, or those between two ids. None without a conversation.
+
+        Messages of an operator count as delivered once a later call names them, or one behind them, as the last it has: whoever has
+        closed the page meanwhile has not read them. `types`: the visitor is typing.
+        """
+        services, key = self.services, widget.conversation(user_id)
+        found = await stored.news(services.db, key, after, MOST_MESSAGES, before)
+        if found is None:
+            return None
+        if found.confirmed:
+            await stored.deliver(services.db, found.confirmed, "delivered")
+        if types:
+            services.events.type(key, "visitor")
+        typing = services.events.is_typing(key, "operator")
+        pages = await self._pages(widget.bot.id, found.messages)
+        return WidgetNews(found.messages, found.conversation.handling, found.conversation.operator_name, typing, pages)
+
+    async def _pages(self, bot_id: str, messages: Sequence[Message]) -> dict[str, str]:
+        """Return the web pages that answers come from, by the messages' ids."""
+        entries = {one.id: entry for one in messages if one.evidence and (entry := _answering(json.loads(one.evidence)))}
+        known = await knowledge.some(self.services.db, bot_id, sorted(set(entries.values()))) if entries else {}
+        pages = {message_id: websites.page_of(known[entry]) for message_id, entry in entries.items() if entry in known}
+        return {message_id: page for message_id, page in pages.items() if page}
+
+    def may_hold(self, widget: Widget, user_id: str, place: str) -> bool:
+        """Report whether one more read of a visitor at an address may be held."""
+        held, most = self._held, self.services.config.limits.connections_per_address
+        return held[widget.conversation(user_id)] < HELD_OF_A_VISITOR and held[place] < most
+
+    async def wait(self, widget: Widget, user_id: str, place: str, shown: WidgetState) -> WidgetNews | None:
+        """Read, and where nothing is new wait for it, while `may_hold`. Answered at once otherwise."""
+        key, events = widget.conversation(user_id), self.services.events
+        if shown.types:
+            # Before the waiter stands: the mark is news for the team, not for this visitor.
+            await self.read(widget, user_id, shown.after, types=True)
+        # The waiter stands before the read, so that nothing is missed in between.
+        async with events.waiting_for(key) as news:
+            now = await self.read(widget, user_id, shown.after)
+            if now is None or now.messages or now.state != shown.known or not self.may_hold(widget, user_id, place):
+                return now
+            with self._holding(key, place):
+                # A typing mark ends without a word.
+                await news.wait(min(HOLD_S, TYPING_S) if now.typing else HOLD_S)
+        return await self.read(widget, user_id, shown.after)
+
+    @contextmanager
+    def _holding(self, *places: object) -> Iterator[None]:
+        self._held.update(places)
+        try:
+            yield
+        finally:
+            self._held.subtract(places)
+            for place in places:
+                if not self._held[place]:
+                    del self._held[place]
+
+    async def stop_mails(self, widget: Widget, digest: bytes) -> None:
+        """Send no more mails with answers to an address."""
+        await mail_notices.add_stop(self.services.db, widget.account_id, digest, self.services.clock())
+
+    async def rate(self, widget: Widget, user_id: str, message: str, feedback: str | None) -> bool:
+        """Keep a thumb on a reply, None to take it back; False for another message."""
+        if feedback not in (None, *FEEDBACK):
+            return False
+        return await stored.rate(self.services.db, widget.conversation(user_id), message, feedback)
+
+
+class WidgetNews(NamedTuple):
+    """A widget's new messages, who handles the conversation, and whether an operator is typing.
+
+    `pages` are the web pages that answers come from, by the messages' ids.
+    """
+
+    messages: list[Message]
+    handling: str
+    operator: str | None
+    typing: bool
+    pages: Mapping[str, str] = {}
+
+    @property
+    def state(self) -> str:
+        """State that a widget shows beside the messages. It sends it back when it asks again."""
+        return f"{self.handling}-{int(self.typing)}"
+
+
+def _answering(evidence: Mapping[str, Any]) -> str | None:
+    """Return the entry that a reply answers from."""
+    return evidence["entries"][0]["id"] if evidence.get("decision") == "answer" and evidence.get("entries") else None

@@ -1,0 +1,89 @@
+"""WhatsApp sender with a monthly limit, which the store counts; notes a refused token.
+
+It wraps the sender of outbound/whatsapp.py.
+"""
+
+from __future__ import annotations
+
+import logging
+
+from chatsvc.domain import times
+from chatsvc.domain.channels import TOKEN_REFUSED
+from chatsvc.domain.outgoing import OutgoingPart
+from chatsvc.domain.whatsapp import error_name
+from chatsvc.outbound.sending import NotConnected, RetryLater, SendingRefused
+from chatsvc.outbound.whatsapp import TOKEN_CODE, WhatsAppClient, WhatsAppSender
+from chatsvc.services.accounts import channel_states
+from chatsvc.services.accounts.channel_secrets import OpenChannel
+from chatsvc.services.services import Services
+from chatsvc.store import whatsapp
+from chatsvc.store import whatsapp as stored
+from chatsvc.store.database import StoreUnavailable
+
+log = logging.getLogger(__name__)
+
+_RETRY_S = 1.0
+# The button that opens a list of choices.
+_LABELS = {"tr": "Seçenekler", "en": "Choose"}
+
+
+class LimitedSender:
+    """Sender of one bot's messages; see PlatformSender."""
+
+    def __init__(self, services: Services, channel: OpenChannel) -> None:
+        self._services, self._channel = services, channel.channel
+        graph_url = services.config.channels.whatsapp_graph_url
+        client = WhatsAppClient(services.egress, graph_url, self._channel.identity or "", channel.secrets["token"])
+        self._sender = WhatsAppSender(client, _label)
+        limit = self._channel.settings.get("monthly_limit")
+        self._is_refused = self._channel.fault is not None
+        self._limit = limit if isinstance(limit, int) else None
+
+    def parts(self, text: str) -> list[str]:
+        """See PlatformSender."""
+        return self._sender.parts(text)
+
+    async def send(self, part: OutgoingPart) -> str:
+        """See PlatformSender."""
+        db, bot_id, month = self._services.db, self._channel.bot_id, times.month(self._services.clock())
+        try:
+            address = await stored.address(db, (bot_id, part.user_id))
+            if address is None:
+                raise SendingRefused("visitor_unknown")
+            if not await whatsapp.reserve_send(db, bot_id, month, self._limit):
+                raise SendingRefused("monthly_limit")
+        except StoreUnavailable:
+            raise RetryLater("store_unavailable", _RETRY_S) from None
+        try:
+            key = await self._sender.send(part, address)
+        except (SendingRefused, RetryLater, NotConnected) as fault:
+            await self._not_sent(month, fault)
+            raise
+        if self._is_refused:
+            await self._note_token(None)
+        return key
+
+    async def _not_sent(self, month: str, fault: Exception) -> None:
+        try:
+            await whatsapp.release_send(self._services.db, self._channel.bot_id, month)
+        except StoreUnavailable as outage:
+            log.error("a message that was not sent stays counted: %s", outage)
+        if isinstance(fault, SendingRefused) and fault.code == error_name(TOKEN_CODE):
+            await self._note_token(TOKEN_REFUSED)
+
+    async def _note_token(self, fault: str | None) -> None:
+        self._is_refused = fault is not None
+        try:
+            await channel_states.note_fault(self._services, self._channel, fault)
+        except StoreUnavailable as outage:
+            log.error("the state of a channel's token is not stored: %s", outage)
+
+    async def close(self) -> None:
+        """See PlatformSender."""
+        await self._sender.close()
+
+
+def _label(text: str) -> str:
+    from chatsvc.engines import language
+
+    return _LABELS.get(language.guess(text) or "", _LABELS["en"])

@@ -1,0 +1,1 @@
+"""Operation of the installation: store, backups, mails, processes and health."""

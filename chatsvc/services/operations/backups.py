@@ -1,0 +1,267 @@
+"""Backups: create, list, read, verify and restore them, and write the scheduled ones.
+
+They are made while the service runs. The format of the files is in store/sqlite/backup.py.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import uuid
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO, NamedTuple
+
+from chatsvc import __version__
+from chatsvc.config import Config
+from chatsvc.domain import refusals, times
+from chatsvc.domain.actors import Caller
+from chatsvc.services.operations import store_copy
+from chatsvc.services.services import Services
+from chatsvc.store.database import StoreUnavailable
+from chatsvc.store.folder import Folder, FolderInUse
+from chatsvc.store.master_key import MASTER_KEY, MasterKey, keep_master_key
+from chatsvc.store.sqlite import backup
+from chatsvc.store.sqlite.backup import Backup
+
+OUTGOING = "outgoing-"  # prefix of drafts in the data folder
+NAME = "chatsvc-{}.backup"
+PIECE = 1 << 20  # bytes read at a time
+
+
+class BackupDraft(NamedTuple):
+    """A backup in the data folder, for the caller to move to its destination."""
+
+    backup: Backup
+    size: int
+    draft: Path
+
+
+class VerifiedBackup(NamedTuple):
+    """A backup that was restored to a temporary place; valid if `backup.faults` is empty."""
+
+    file: Path
+    backup: Backup
+
+
+class RestoredBackup(NamedTuple):
+    """A backup in its data folder; `replaced` is the renamed earlier database."""
+
+    backup: Backup
+    data_dir: Path
+    replaced: Path | None
+
+
+class KeptBackup(NamedTuple):
+    """A backup in the folder of backups. `at` is when it was written, in Unix milliseconds."""
+
+    name: str
+    at: int
+    size: int
+
+
+class BackupStream(NamedTuple):
+    """The content of a backup."""
+
+    backup: KeptBackup
+    pieces: AsyncIterator[bytes]
+
+
+async def create(services: Services, caller: Caller, *, with_master_key: bool = False, keep: bool = False) -> BackupDraft:
+    """Write a backup into the data folder, as a draft. With `keep`, write it into the folder of backups.
+
+    Raises StoreUnavailable, and Refused where the folder of backups cannot be used.
+    """
+    del caller
+    folder, now = Folder(services.config.data_dir), services.clock()
+    kept = services.config.backup.folder
+    target = kept / NAME.format(_stamp(now)) if keep else folder.path / f"{OUTGOING}{uuid.uuid4().hex}"
+    source = services.db.backup_source()
+
+    def write() -> Backup:
+        if keep:
+            kept.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return backup.create(source, target, services.secret, made_at=now, version=__version__, with_master_key=with_master_key)
+
+    try:
+        made = await services.offload(write)
+    except OSError as fault:
+        raise refusals.backup_folder_unusable(folder=str(kept), fault=fault.strerror or str(fault)) from None
+    return BackupDraft(made, target.stat().st_size, target)
+
+
+async def list_all(services: Services, caller: Caller) -> list[KeptBackup]:
+    """List the backups in the folder of backups, newest first. Those of the schedule and those made by hand."""
+    del caller
+    return await services.offload(lambda: _kept(services.config))
+
+
+def _kept(config: Config) -> list[KeptBackup]:
+    found = []
+    for file in sorted(config.backup.folder.glob(NAME.format("*")), reverse=True):
+        with suppress(FileNotFoundError):  # deleted by the schedule in the meantime
+            status = file.stat()
+            found.append(KeptBackup(file.name, int(status.st_mtime * 1000), status.st_size))
+    return found
+
+
+async def read(services: Services, caller: Caller, *, backup: str) -> BackupStream:
+    """Read a backup of the folder piece by piece. Raises `backup_not_found` for any name that is not in the list."""
+    listed = {one.name: one for one in await list_all(services, caller)}
+    if backup not in listed:
+        raise refusals.backup_not_found(backup=backup)
+    return BackupStream(listed[backup], _pieces(services, services.config.backup.folder / backup))
+
+
+async def _pieces(services: Services, file: Path) -> AsyncIterator[bytes]:
+    with file.open("rb") as stream:
+        while piece := await services.offload(lambda: stream.read(PIECE)):
+            yield piece
+
+
+async def keep(services: Services) -> str | None:
+    """Write the scheduled backup if it is due, and delete the oldest ones. Returns its name if one was written.
+
+    Raises StoreUnavailable, and OSError where the folder cannot be used.
+    """
+    settings, now = services.config.backup, services.clock()
+    if settings.every_s is None:
+        return None
+    folder = settings.folder
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    kept = sorted(folder.glob(NAME.format("*")))
+    due = NAME.format(_stamp(now - int(settings.every_s * 1000)))
+    if kept and kept[-1].name > due:
+        return None
+    target = folder / NAME.format(_stamp(now))
+    source = services.db.backup_source()
+    await services.offload(lambda: backup.create(source, target, services.secret, made_at=now, version=__version__))
+    for old in [*kept, target][: -settings.keep]:
+        old.unlink(missing_ok=True)
+    return target.name
+
+
+def _stamp(now: int) -> str:
+    return times.without_fraction(now).replace("-", "").replace(":", "")
+
+
+def clear_outgoing(config: Config) -> None:
+    """Delete drafts that a crash left in the data folder."""
+    for left in config.data_dir.glob(f"{OUTGOING}*"):
+        left.unlink(missing_ok=True)
+
+
+def verify(file: Path, master_key: bytes | None = None) -> VerifiedBackup:
+    """Restore a backup to a temporary place and check it. `master_key`, or the key that it contains, authenticates it.
+
+    Raises `backup_unreadable`.
+    """
+    with _scratch() as scratch:
+        try:
+            found = backup.examine(file, scratch, [master_key] if master_key else [], contained=master_key is None)
+        except StoreUnavailable as fault:
+            raise refusals.backup_unreadable(fault=str(fault)) from None
+    if master_key and not found.authenticated and not found.faults:
+        found.faults.append("it was made with another master key")
+    return VerifiedBackup(file, found)
+
+
+@contextmanager
+def _scratch() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(prefix="chatsvc-") as folder:
+        yield Path(folder) / "restored.db"
+
+
+def restore(config: Config, source: IO[bytes], *, master_key: bytes | None, now: int) -> RestoredBackup:
+    """Restore a backup into the data folder; an earlier database is renamed. With PostgreSQL, restore it into an empty database.
+
+    Raises Refused while a service runs, for a newer database, a faulty backup or a missing master key.
+    """
+    folder = Folder(config.data_dir)
+    folder.prepare()
+    try:
+        lock = folder.lock()
+    except FolderInUse:
+        raise refusals.folder_in_use(folder=str(folder.path)) from None
+    incoming, scratch = (folder.path / f"{OUTGOING}{uuid.uuid4().hex}" for _ in range(2))
+    try:
+        with os.fdopen(os.open(incoming, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as copied:
+            shutil.copyfileobj(source, copied)
+        present = _present(config, folder)
+        found = backup.examine(incoming, scratch, [key for key in (present, master_key) if key is not None], contained=master_key is None)
+        if found.faults:
+            raise refusals.backup_faulty(faults=found.faults)
+        key = _key_of(found, config, present, master_key)
+        if config.store is not None:
+            backup.settle(scratch, now)
+            store_copy.restore(config.store, scratch, found.check)
+            return RestoredBackup(found, folder.path, None)
+        aside = _aside(folder, now)
+        replaced = _set_aside(folder, found, aside)
+        backup.settle(scratch, now)
+        backup.install(scratch, folder.database)
+        if key != present:
+            keep_master_key(folder, key, aside)
+    except OSError as fault:
+        raise refusals.backup_unwritable(fault=fault.strerror or str(fault)) from None
+    finally:
+        for left in (incoming, scratch):
+            left.unlink(missing_ok=True)
+        os.close(lock)
+    return RestoredBackup(found, folder.path, replaced)
+
+
+def _present(config: Config, folder: Folder) -> bytes | None:
+    """The master key that the configuration or the data folder has."""
+    file = folder.path / MASTER_KEY
+    if config.given_master_key is not None or not file.exists():
+        return config.given_master_key
+    return bytes.fromhex(file.read_text("ascii").strip())
+
+
+def _key_of(found: Backup, config: Config, present: bytes | None, given: bytes | None) -> bytes:
+    """The master key that the backup's secrets are sealed with. Raises Refused where it is missing or the backup not authenticated."""
+    known = [key for key in (present, given, found.master_key) if key is not None]
+    try:
+        key = MasterKey(*known).of(found.check).in_force if known and found.authenticated else None
+    except StoreUnavailable:
+        key = None
+    if key is None:
+        raise refusals.backup_key_missing()
+    if config.given_master_key is not None and key != config.given_master_key:
+        raise refusals.backup_key_differs()
+    return key
+
+
+def _aside(folder: Folder, now: int) -> str:
+    """Return the suffix of replaced files: the time, with a number if it is taken."""
+    number, ending = 1, f".replaced-{_stamp(now)}"
+    while list(folder.path.glob(f"*{ending}")):
+        number, ending = number + 1, f".replaced-{_stamp(now)}-{number + 1}"
+    return ending
+
+
+def _set_aside(folder: Folder, found: Backup, ending: str) -> Path | None:
+    """Rename the present database, unless it is newer than the backup."""
+    database = folder.database
+    if not database.exists():
+        if database.with_name(f"{database.name}-wal").exists():
+            raise refusals.restore_wal_alone(folder=str(folder.path), database=database.name)
+        return None
+    try:
+        changed = backup.last_change(database)
+    except StoreUnavailable as fault:
+        raise refusals.restore_over_damage(fault=str(fault), database=str(database)) from None
+    if changed > found.made_at:
+        raise refusals.restore_over_newer(
+            folder=str(folder.path),
+            database=str(database),
+            changed_at=times.with_millis(changed),
+            made_at=times.with_millis(found.made_at),
+        )
+    aside = database.with_name(f"{database.name}{ending}")
+    backup.close_up(database)
+    database.replace(aside)
+    return aside

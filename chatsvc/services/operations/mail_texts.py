@@ -1,0 +1,92 @@
+"""Composes mails in Turkish and English: notices to operators, and answers to visitors.
+
+They are short and plain. Notices contain no words or contact data of visitors. services/operations/mailer.py sends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from email.headerregistry import Address
+from email.message import EmailMessage
+from email.policy import SMTP
+from email.utils import formatdate
+
+from chatsvc.config.model import Smtp
+from chatsvc.domain.mails import APPOINTMENT, REQUEST, TEST, WAITING, WEBHOOK
+from chatsvc.domain.operators import LANGUAGES
+from chatsvc.store.mails import OutgoingMail
+from chatsvc.translations import template
+
+_LANGUAGE = "tr"  # of an operator who has chosen none
+_MOST_NAME = 80
+
+
+def _text(language: str, key: str, **values: object) -> str:
+    return template(language, f"mail_texts.{key}", values.get("count")).format(**values)
+
+
+def notice(mail: OutgoingMail, smtp: Smtp, public_url: str | None) -> bytes:
+    """Write a notice or a test mail to an operator. `public_url` is None where there is no dashboard to lead to."""
+    language = mail.language or _LANGUAGE
+    where = plain(mail.bot or mail.account or "")
+    subject, text = (_text(language, f"{mail.kind}_{part}", where=where, count=mail.causes) for part in ("subject", "text"))
+    parts = [text]
+    if public_url is not None and mail.kind != TEST:
+        parts.append(f"{public_url}{_PATHS[mail.kind](mail)}")
+        parts.append(f"-- \n{_text(language, 'footer', url=f'{public_url}/me')}")
+    return compose(mail, smtp, subject, "\n\n".join(parts) + "\n", language)
+
+
+def answer(mail: OutgoingMail, smtp: Smtp, language: str, stop_url: str | None) -> bytes:
+    """Write the answers of an operator to a visitor, in the language of the conversation. `stop_url` leads to the page that stops them."""
+    tongue = language if language in LANGUAGES else "en"
+    where = plain(mail.bot or "")
+    page = f" ({plain(mail.page_host)})" if mail.page_host else ""
+    text = _text(tongue, "answer_text", where=where, said="\n\n".join(mail.texts), page=page)
+    text += f"\n\n-- \n{_text(tongue, 'answer_reason', where=where, page=page)}"
+    if stop_url is not None:
+        text += f"\n\n{_text(tongue, 'answer_stop', url=stop_url)}"
+    return compose(mail, smtp, _text(tongue, "answer_subject", where=where), f"{text}\n", language, stop_url)
+
+
+def _records(mail: OutgoingMail) -> str:
+    return f"/conversations/{mail.conversation_id}" if mail.conversation_id else f"/inbox?account={mail.account_id}"
+
+
+_PATHS: dict[str, Callable[[OutgoingMail], str]] = {
+    WAITING: _records,
+    REQUEST: _records,
+    APPOINTMENT: _records,
+    WEBHOOK: lambda mail: f"/webhooks?account={mail.account_id}&status=failed",
+}
+
+
+def compose(mail: OutgoingMail, smtp: Smtp, subject: str, text: str, language: str, stop_url: str | None = None) -> bytes:
+    """Write a message with its header. `stop_url` is for the button of mail programs that stops such mails (RFC 8058).
+    Line breaks in names cannot add fields: `plain` has removed them."""
+    message = EmailMessage(policy=SMTP)
+    message["From"] = Address(plain(smtp.sender_name), addr_spec=smtp.sender)
+    message["To"] = Address(addr_spec=mail.recipient)
+    message["Subject"] = plain(subject, 200)
+    message["Date"] = formatdate(mail.created_at / 1000, usegmt=True)
+    # The same for every attempt, so that a mail that was sent twice can be recognised.
+    message["Message-ID"] = f"<chatsvc.{mail.number}.{mail.created_at}@{smtp.sender.rpartition('@')[2]}>"
+    message["Auto-Submitted"] = "auto-generated"
+    message["Content-Language"] = language
+    message.set_content(text, cte="quoted-printable")
+    return _stop_header(stop_url) + message.as_bytes()
+
+
+def _stop_header(url: str | None) -> bytes:
+    """Write the fields of RFC 8058. The library would fold and encode so long an address, which mail programs do not read."""
+    if url is None or not url.isascii():
+        return b""
+    button = "List-Unsubscribe-Post: List-Unsubscribe=One-Click\r\n" if url.startswith("https://") else ""
+    return f"List-Unsubscribe: <{url}>\r\n{button}".encode()
+
+
+def plain(text: str, most: int = _MOST_NAME) -> str:
+    """Return a text on one line without control characters, cut to a length."""
+    line = "".join(letter if letter.isprintable() else " " for letter in text)
+    line = " ".join(line.split())
+    return line if len(line) <= most else f"{line[: most - 1]}…"

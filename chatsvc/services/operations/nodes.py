@@ -1,0 +1,96 @@
+"""Processes over one store: names this one, lists the living, renews its lease, and takes over what others left."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import time
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from chatsvc import __version__, background
+from chatsvc.config import Server
+from chatsvc.domain.actors import Caller
+from chatsvc.domain.nodes import ServiceNode
+from chatsvc.store import nodes
+from chatsvc.store.database import Database, StoreUnavailable
+
+if TYPE_CHECKING:
+    from chatsvc.services.services import Services
+
+
+def new_node(now: int) -> ServiceNode:
+    """Name this process after its machine. It does not listen, or not yet."""
+    return ServiceNode(f"{os.uname().nodename}-{secrets.token_hex(3)}", now, "", __version__)
+
+
+def address(server: Server, port: int) -> str:
+    """Write the address on which a process listens, with the port that was chosen."""
+    host = f"[{server.host}]" if ":" in server.host else server.host
+    return f"unix:{server.socket}" if server.socket else f"{host}:{port}"
+
+
+async def list_all(services: Services, caller: Caller) -> list[ServiceNode]:
+    """List the processes that live."""
+    del caller
+    return await find_all(services)
+
+
+async def find_all(services: Services) -> list[ServiceNode]:
+    """Find the processes that live."""
+    if services.db.node is None:
+        return [services.node] if services.node else []
+    return await nodes.living(services.db)
+
+
+class Presence:
+    """Presence of a process that works alone: nobody else sees it."""
+
+    async def serve(self, node: ServiceNode) -> None:
+        """Take over from now on what processes leave that die. `node`: this process, with the address on which it listens."""
+
+    async def stop(self) -> None:
+        """Be seen no more."""
+
+
+class NodeBeat:
+    """Renews the lease of one of several processes.
+
+    take_over: called when this process has removed others that had died. None for a process that removes nobody.
+    """
+
+    def __init__(self, db: Database, node: ServiceNode) -> None:
+        self.node = node
+        self.take_over: Callable[[], Awaitable[None]] | None = None
+        self._db = db
+        self._left_something = False
+        self._last: float | None = None
+        self._steady_since = 0.0
+        self._task = background.run("list of processes", self._beat, nodes.BEAT_S)
+
+    async def show(self, node: ServiceNode) -> None:
+        """Show the address on which the process listens by now."""
+        self.node = node
+        await self._beat()
+
+    async def _beat(self) -> None:
+        # An outage is reported by those who need the store.
+        with suppress(StoreUnavailable):
+            dead = await nodes.beat(self._db, self.node, removes=self._may_remove())
+            self._last = time.monotonic()
+            self._left_something |= bool(dead)
+            if self._left_something and self.take_over is not None:
+                await self.take_over()
+                self._left_something = False
+
+    def _may_remove(self) -> bool:
+        """Report whether every process that lives could note so. After an outage all have been silent."""
+        now, most_s = time.monotonic(), nodes.DEAD_AFTER_MS / 1000
+        if self._last is None or now - self._last > most_s:
+            self._steady_since = now
+        return self.take_over is not None and now - self._steady_since > most_s
+
+    async def stop(self) -> None:
+        """Renew the lease no more."""
+        await background.cancel(self._task)

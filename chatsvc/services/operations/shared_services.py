@@ -1,0 +1,77 @@
+"""Presence of one of several processes over one store, and what it takes over from those that have died."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING
+
+from chatsvc import background
+from chatsvc.services.messages import unfinished_turns
+from chatsvc.services.messages.shared_turns import SharedTurns
+from chatsvc.services.operations.nodes import NodeBeat, Presence
+from chatsvc.services.services import Services
+from chatsvc.store import facts
+from chatsvc.store.database import OtherMasterKey, StoreUnavailable
+
+if TYPE_CHECKING:
+    from chatsvc.domain.nodes import ServiceNode
+
+log = logging.getLogger(__name__)
+
+# Work that another process has left, and of which no notice came.
+LOOK_EVERY_S = 5.0
+# A turn that is unfinished for longer than its deadline and this has been left.
+LEFT_S = 10.0
+
+
+class SharedPresence(Presence):
+    """Presence of one of several processes: it renews its lease, hears the others, and takes over what they leave."""
+
+    def __init__(self, services: Services, node: ServiceNode, replaced: asyncio.Event) -> None:
+        """`replaced` is set where this process has to end."""
+        self._services, self._replaced = services, replaced
+        self._beat = NodeBeat(services.db, node)
+        self._tasks: list[asyncio.Task[None]] = []
+
+    async def serve(self, node: ServiceNode) -> None:
+        """See Presence.serve."""
+        services = self._services
+        self._beat.take_over = self._take_over
+        await self._beat.show(node)
+        services.events.listen()
+        if isinstance(services.conversation_locks, SharedTurns):
+            services.conversation_locks.listen()
+        # Nothing depends on a notice or on the end of a process being noticed.
+        self._tasks += [
+            background.run("work of other processes", self._look, LOOK_EVERY_S, expected=(StoreUnavailable,)),
+            background.run("master key of the store", self._check_key, LOOK_EVERY_S, expected=(StoreUnavailable,)),
+        ]
+
+    async def _take_over(self) -> None:
+        """Begin with what processes left that have died: mails, messages, webhooks, polls, and turns without a reply."""
+        services = self._services
+        await services.outbox.interrupt()
+        if services.mailer is not None:
+            await services.mailer.interrupt()
+        for changed in services.channels.observers:
+            changed("")
+        await self._look()
+        self._tasks.append(unfinished_turns.settle_in_background(services))
+
+    async def _look(self) -> None:
+        await self._services.dispatcher.start()
+        await unfinished_turns.settle_all(self._services, at_least_s=self._services.config.anthropic.timeout_s + LEFT_S)
+
+    async def _check_key(self) -> None:
+        """End this process where the store has another master key by now."""
+        try:
+            self._services.secret.of(await facts.check(self._services.db))
+        except OtherMasterKey as fault:
+            log.error("%s", fault)
+            self._replaced.set()
+
+    async def stop(self) -> None:
+        """See Presence.stop."""
+        await background.cancel(*self._tasks)
+        await self._beat.stop()

@@ -1,0 +1,175 @@
+"""Chooses the store: SQLite in the data folder, or PostgreSQL by `store.url`; and the parts that serve one process or several.
+
+Nothing else chooses. Also gives the master key, copies and examinations of the chosen store. The driver of PostgreSQL is imported only
+where it is used.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import partial
+from typing import TYPE_CHECKING, Protocol
+
+from chatsvc.config import Config, PostgresSettings
+from chatsvc.domain.nodes import ServiceNode
+from chatsvc.domain.times import now_ms
+from chatsvc.outbound.tls import bundle
+from chatsvc.services.accounts.account_cache import AccountCache
+from chatsvc.services.operations.leases import Leases
+from chatsvc.services.operations.nodes import Presence
+from chatsvc.services.services import Services
+from chatsvc.store.batches import READERS, StoreDatabase
+from chatsvc.store.database import Database, StoreUnavailable
+from chatsvc.store.folder import Folder
+from chatsvc.store.master_key import MasterKey, open_master_key
+from chatsvc.store.sqlite.group_commit import GroupCommitDatabase
+
+if TYPE_CHECKING:
+    from chatsvc.store.examination import Examined, ServerState
+    from chatsvc.store.postgres.connection import PostgresTarget
+    from chatsvc.store.postgres.copying import CopyTarget
+    from chatsvc.store.postgres.group_commit import PostgresDatabase
+
+# Imported by root before it gives up its rights.
+LATE = (
+    *("chatsvc.store.postgres.group_commit", "chatsvc.store.postgres.copying", "chatsvc.store.postgres.examination"),
+    *("chatsvc.store.postgres.limiter", "chatsvc.services.accounts.shared_caches", "chatsvc.services.operations.shared_services"),
+    "cryptography.hazmat.primitives.ciphers.aead",
+)
+
+
+def master_key_of(config: Config, folder: Folder) -> MasterKey:
+    """Return the master key; raises StoreUnavailable. In PostgreSQL the processes share one, so that none makes it."""
+    if config.store is not None and config.given_master_key is None:
+        raise StoreUnavailable(
+            "store.url needs a master key that all processes share: write one into a file (openssl rand -hex 32) and name it with"
+            " master_key_file"
+        )
+    return open_master_key(folder, config.given_master_key)
+
+
+class StoreChoice(Protocol):
+    """All that differs between the stores, for the service and for commands."""
+
+    async def open(self, folder: Folder, key: MasterKey, node: ServiceNode, *, serves: bool) -> StoreDatabase:
+        """Open the store for a process that serves, or with one connection for a command. Raises StoreUnavailable and SchemaTooNew."""
+        ...
+
+    def services(self, config: Config, db: StoreDatabase, secret: MasterKey, clock: Callable[[], int] = now_ms) -> Services:
+        """Make the parts that use-cases work with, which serve one process or one of several."""
+        ...
+
+    def enter(self, services: Services, node: ServiceNode) -> Presence:
+        """Begin to be seen by other processes over the store."""
+        ...
+
+    def alone(self, folder: Folder) -> AbstractContextManager[None]:
+        """Keep out other processes while a command works, where the store takes one alone. Raises FolderInUse."""
+        ...
+
+
+class OneProcess:
+    """SQLite: one process works, and its caches and locks are in memory."""
+
+    async def open(self, folder: Folder, key: MasterKey, node: ServiceNode, *, serves: bool) -> StoreDatabase:
+        """See StoreChoice.open."""
+        del node
+        return await GroupCommitDatabase.open(folder.database, key, readers=READERS if serves else 0)
+
+    def services(self, config: Config, db: StoreDatabase, secret: MasterKey, clock: Callable[[], int] = now_ms) -> Services:
+        """See StoreChoice.services."""
+        return Services(config, db, secret, AccountCache(db), clock)
+
+    def enter(self, services: Services, node: ServiceNode) -> Presence:
+        """See StoreChoice.enter."""
+        del services, node
+        return Presence()
+
+    @contextmanager
+    def alone(self, folder: Folder) -> Iterator[None]:
+        """See StoreChoice.alone."""
+        lock = folder.lock()
+        try:
+            yield
+        finally:
+            os.close(lock)
+
+
+class SeveralProcesses:
+    """PostgreSQL: any number of processes work, and leases and locks are in the store."""
+
+    def __init__(self, place: PostgresTarget, connections: int) -> None:
+        self._place, self._connections = place, connections
+
+    async def open(self, folder: Folder, key: MasterKey, node: ServiceNode, *, serves: bool) -> StoreDatabase:
+        """See StoreChoice.open."""
+        from chatsvc.store.postgres.group_commit import FOR_OTHERS, PostgresDatabase
+
+        del folder
+        return await PostgresDatabase.open(self._place, key, readers=self._connections - FOR_OTHERS if serves else 0, node=node)
+
+    def services(self, config: Config, db: StoreDatabase, secret: MasterKey, clock: Callable[[], int] = now_ms) -> Services:
+        """See StoreChoice.services."""
+        from chatsvc.services.accounts.shared_caches import SharedAccounts, SharedKnowledge
+        from chatsvc.services.conversations.conversation_events import ConversationEvents
+        from chatsvc.services.messages.shared_turns import SharedTurns
+        from chatsvc.store.postgres.limiter import SharedLimiter
+
+        shared = _shared(db)
+        made = Services(config, db, secret, SharedAccounts(db, shared.versioned), clock, leases=Leases(db))
+        made.conversation_locks = SharedTurns(db, shared.notices, clock)
+        made.knowledge, made.events = SharedKnowledge(db), ConversationEvents(shared.notices)
+        made.new_limiter = partial(SharedLimiter, shared.aside)
+        return made
+
+    def enter(self, services: Services, node: ServiceNode) -> Presence:
+        """See StoreChoice.enter."""
+        from chatsvc.services.operations.shared_services import SharedPresence
+
+        return SharedPresence(services, node, _shared(services.db).replaced)
+
+    def alone(self, folder: Folder) -> AbstractContextManager[None]:
+        """See StoreChoice.alone."""
+        del folder
+        return nullcontext()
+
+
+def _shared(db: Database) -> PostgresDatabase:
+    from chatsvc.store.postgres.group_commit import PostgresDatabase
+
+    if not isinstance(db, PostgresDatabase):
+        raise TypeError("the store is PostgreSQL")
+    return db
+
+
+def chosen(config: Config) -> StoreChoice:
+    """Choose the store."""
+    return OneProcess() if config.store is None else SeveralProcesses(postgres_target(config.store), config.store.connections)
+
+
+def postgres_target(settings: PostgresSettings) -> PostgresTarget:
+    """Make the address of the database from the settings."""
+    from chatsvc.store.postgres.connection import target
+
+    authorities = bundle()
+    password = settings.password.reveal() if settings.password else None
+    return target(settings.parameters, password, str(authorities) if authorities else None)
+
+
+def copy_target(settings: PostgresSettings, check: bytes, *, anew: bool) -> tuple[str, AbstractContextManager[CopyTarget]]:
+    """Return the name of a database, and CopyTarget.opened for it."""
+    from chatsvc.store.postgres.copying import CopyTarget
+
+    place = postgres_target(settings)
+    return place.name, CopyTarget.opened(place, check, anew=anew)
+
+
+def examine_server(config: Config, tiers: frozenset[str]) -> tuple[ServerState, Examined | None]:
+    """Examine the store in PostgreSQL for `doctor`; raises StoreUnavailable and SchemaTooNew."""
+    from chatsvc.store.postgres.examination import examine
+
+    if config.store is None:
+        raise RuntimeError("the store is SQLite")
+    return examine(postgres_target(config.store), tiers)

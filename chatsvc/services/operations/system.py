@@ -1,0 +1,83 @@
+"""State of the running service for its administrator: version, sizes, counters since the start."""
+
+from __future__ import annotations
+
+import platform
+from collections import Counter
+from pathlib import Path
+from typing import NamedTuple
+
+from chatsvc import __version__
+from chatsvc.domain.actors import Caller
+from chatsvc.domain.tallies import Histogram
+from chatsvc.services.services import Services
+from chatsvc.store import webhooks
+from chatsvc.store.webhooks import Outstanding
+
+MESSAGES = "POST /messages"
+_PAGE = 4096
+
+
+class SystemReport(NamedTuple):
+    """Version, place and size of the installation. `database` and `memory` are in bytes, `started_at` in Unix milliseconds."""
+
+    version: str
+    python: str
+    started_at: int
+    data_dir: Path
+    database: int
+    memory: int
+
+
+class MetricsSummary(NamedTuple):
+    """Counters since the start. `requests` is by status class (2 for 2xx), times are in seconds, None without a request.
+
+    `replies` and `deliveries` are by outcome; `outstanding` counts events of webhooks.
+    """
+
+    started_at: int
+    requests: dict[int, int]
+    in_flight: int
+    messages: int
+    median_s: float | None
+    slow_s: float | None
+    replies: dict[str, int]
+    deliveries: dict[str, int]
+    outstanding: Outstanding
+
+
+async def show(services: Services, caller: Caller) -> SystemReport:
+    """Show version, place and size of the installation."""
+    del caller
+    config = services.config
+    size = await services.db.size()
+    return SystemReport(__version__, platform.python_version(), services.started_at, config.data_dir, size, _memory())
+
+
+def _memory() -> int:
+    """Return the resident memory of this process in bytes."""
+    return int(Path("/proc/self/statm").read_text("ascii").split()[1]) * _PAGE
+
+
+async def metrics(services: Services, caller: Caller) -> MetricsSummary:
+    """Sum up the counters of the service since its start; raises StoreUnavailable."""
+    del caller
+    tallies = services.tallies
+    requests: Counter[int] = Counter()
+    for (_, status, _), count in tallies.requests.items():
+        requests[status // 100] += count
+    replies: Counter[str] = Counter()
+    for (_, outcome), histogram in tallies.replies.items():
+        replies[outcome] += sum(histogram.counts)
+    durations = tallies.durations.get(MESSAGES, Histogram())
+    return MetricsSummary(
+        started_at=services.started_at,
+        requests=dict(sorted(requests.items())),
+        in_flight=tallies.in_flight,
+        messages=sum(durations.counts),
+        median_s=durations.quantile(0.5),
+        slow_s=durations.quantile(0.99),
+        replies=dict(replies.most_common()),
+        deliveries=dict(services.dispatcher.outcomes.most_common()),
+        outstanding=await webhooks.outstanding(services.db),
+    )

@@ -1,0 +1,1 @@
+"""The team: operators, their sessions and second factors, and what waits for them."""

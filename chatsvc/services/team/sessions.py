@@ -1,0 +1,195 @@
+"""Sessions of the dashboard: sign in and out, set-up links and passwords (DECISIONS.md section 6).
+
+A session is a random token in a cookie; the store has its digest. Each step of signing in gives a new token, against session fixation.
+"""
+
+from __future__ import annotations
+
+import logging
+import uuid
+from functools import cache
+from importlib import resources
+
+from chatsvc.domain import operators, passwords, refusals
+from chatsvc.domain.actors import Caller, Scope
+from chatsvc.domain.operators import NewSession, Operator, OperatorSession, SignedIn
+from chatsvc.domain.refusals import Refused
+from chatsvc.domain.sign_in_delays import network
+from chatsvc.services.accounts import accounts
+from chatsvc.services.services import Services
+from chatsvc.services.team import password_hashing, second_factor
+from chatsvc.services.team.own_session import begin_attempt, confirm_password, is_right, own
+from chatsvc.store import operators as stored_operators
+from chatsvc.store import sessions as stored
+from chatsvc.store import sign_in_failures
+from chatsvc.store.operators import Credentials
+
+log = logging.getLogger(__name__)
+
+SEEN_EVERY_MS = 60_000
+
+
+async def create(services: Services, caller: Caller, *, email: str, password: str, browser: str = "", address: str = "") -> NewSession:
+    """Sign in with e-mail address and password. Where there is a second factor, the session waits for `verify`.
+
+    Raises `sign_in_failed`, which an unknown address gets after the same time, and `too_many_attempts`.
+    """
+    del caller
+    email = _typed_email(email)
+    operator = await stored_operators.find(services.db, email)
+    held = await stored_operators.credentials(services.db, operator.id if operator else "")
+    attempt = await begin_attempt(services, email, address, is_known=_is_known(held, address))
+    right = await is_right(services, attempt, password, held.password if held else None)
+    if not right or operator is None or held is None or held.password is None:
+        # Not the e-mail address: people type passwords into its field.
+        log.warning("a sign-in from %s failed", address or "an unknown address")
+        raise refusals.sign_in_failed()
+    made, digest = _new(services, operator, browser, address, verified=held.totp is None)
+    if not await stored.create(services.db, made.session, digest, held.password):
+        raise refusals.sign_in_failed()
+    if made.session.verified:
+        await sign_in_failures.passed(services.db, attempt)
+    else:
+        await sign_in_failures.withdraw(services.db, attempt)
+    return made
+
+
+async def verify(services: Services, caller: Caller, *, code: str, address: str = "") -> NewSession:
+    """Complete a sign-in with a TOTP code or a recovery code. Raises `code_wrong`, `too_many_attempts` and `session_needed`."""
+    waiting = await own(services, caller, verified=False)
+    held = await stored_operators.credentials(services.db, waiting.operator.id)
+    attempt = await begin_attempt(services, waiting.operator.email, address, is_known=_is_known(held, address))
+    step = await second_factor.used_step(services, waiting.operator, code)
+    made, digest = _new(services, waiting.operator, waiting.session.browser, address, verified=True)
+    if not await stored.verify(services.db, made.session, digest, waiting.session.id, step, operators.recovery_digest(code)):
+        log.warning("a code of a second factor from %s was wrong", address or "an unknown address")
+        raise refusals.code_wrong()
+    await sign_in_failures.passed(services.db, attempt)
+    return made
+
+
+async def remove(services: Services, caller: Caller) -> OperatorSession:
+    """Sign out: end the caller's own session; raises `session_needed`."""
+    found = await stored.find_by_id(services.db, caller.session or "")
+    removed = await stored.remove(services.db, found.session.id, found.operator.id) if found else None
+    if removed is None:
+        raise refusals.session_needed()
+    return removed
+
+
+async def revoke(services: Services, caller: Caller, *, session: str) -> OperatorSession:
+    """End one of the operator's sessions; raises `session_not_found`."""
+    operator = (await own(services, caller)).operator
+    removed = await stored.remove(services.db, session, operator.id)
+    if removed is None:
+        raise refusals.session_not_found(session=session)
+    return removed
+
+
+async def list_all(services: Services, caller: Caller) -> list[OperatorSession]:
+    """List the operator's own live sessions, newest first."""
+    operator, now = (await own(services, caller)).operator, services.clock()
+    return [one for one in await stored.of_operator(services.db, operator.id) if operators.is_live(one, now)]
+
+
+async def set_password(
+    services: Services,
+    caller: Caller,
+    *,
+    password: str,
+    current: str | None = None,
+    token: str | None = None,
+    name: str = "",
+    browser: str = "",
+    address: str = "",
+) -> NewSession:
+    """Choose a password, with the token of a set-up link or the current password. All sessions end and a new one begins.
+
+    A set-up link ends the second factor too, and `name` becomes the operator's; it may be left out where the operator has one.
+    Raises `link_invalid`, `password_wrong`, or the rule that the name or the password breaks.
+    """
+    if token is not None:
+        return await _set_up(services, token, password, name.strip(), browser, address)
+    signed_in = await own(services, caller)
+    new = passwords.check(password, signed_in.operator.email, _common())
+    old = await confirm_password(services, signed_in, current or "")
+    hashed = await password_hashing.hashed(services, new)
+    made, digest = _new(services, signed_in.operator, signed_in.session.browser, signed_in.session.address, verified=True)
+    if not await stored.set_password(services.db, old, hashed, made.session, digest):
+        raise refusals.password_wrong()
+    return made
+
+
+async def _set_up(services: Services, token: str, password: str, name: str, browser: str, address: str) -> NewSession:
+    found = await operator_of_link(services, token)
+    if found is None:
+        raise refusals.link_invalid()
+    operator, chosen = found[0], found[0].name or ""
+    faults = refusals.Faults()
+    with faults:
+        if name or not chosen:
+            chosen = accounts.plain_text(name, "operator.name")
+    with faults:
+        password = passwords.check(password, operator.email, _common())
+    faults.refuse()
+    hashed = await password_hashing.hashed(services, password)
+    made, digest = _new(services, operator, browser, address, verified=True)
+    changed = await stored.use_link(services.db, operators.digest(token), hashed, chosen, made.session, digest)
+    if changed is None:
+        raise refusals.link_invalid()
+    return made._replace(operator=changed)
+
+
+async def operator_of_link(services: Services, token: str) -> tuple[Operator, int] | None:
+    """Find the operator of a set-up link, and when it expires. None for one that is wrong, used or expired."""
+    return await stored_operators.of_link(services.db, operators.digest(token), services.clock())
+
+
+async def find(services: Services, token: str, address: str = "", *, is_act: bool = True) -> SignedIn | None:
+    """Find the live session of a token. An act of its operator is noted once a minute; what a page reads by itself is none."""
+    found, now = await stored.find(services.db, operators.digest(token)), services.clock()
+    if found is None or not operators.is_live(found.session, now):
+        return None
+    if is_act and found.session.verified and now - found.session.last_seen_at >= SEEN_EVERY_MS:
+        await stored.see(services.db, found.session.id, now, address or found.session.address)
+    return found
+
+
+def caller_of(signed_in: SignedIn) -> Caller:
+    """Return the caller for a session. The operator with the roles of this moment, none before the second factor."""
+    scope = signed_in.operator.scope if signed_in.session.verified else Scope({})
+    return Caller(operators.actor_of(signed_in.operator), scope, "web", signed_in.session.id)
+
+
+async def choose_account(services: Services, signed_in: SignedIn, account: str) -> None:
+    """Keep the account that the operator has chosen in the session; raises `account_not_found`."""
+    if not caller_of(signed_in).scope.includes(account) or await services.account_cache.account(account) is None:
+        raise refusals.account_not_found(account=account)
+    if account != signed_in.session.account_id:
+        await stored.choose_account(services.db, signed_in.session.id, account)
+
+
+def _new(services: Services, operator: Operator, browser: str, address: str, *, verified: bool) -> tuple[NewSession, bytes]:
+    token, now = operators.new_token(), services.clock()
+    browser = browser.encode("utf-8", "replace").decode()[: operators.MOST_BROWSER]
+    session = OperatorSession(str(uuid.uuid4()), operator.id, browser, address, now, now, verified, None)
+    return NewSession(operator, session, token), operators.digest(token)
+
+
+def _is_known(held: Credentials | None, address: str) -> bool:
+    """Report whether the operator has signed in from the address before."""
+    return held is not None and network(address) in held.known_networks
+
+
+def _typed_email(text: str) -> str:
+    """Return the e-mail address as it is stored; a text that is none finds nobody."""
+    try:
+        return operators.normalised_email(text)
+    except Refused:
+        return text[: operators.MOST_EMAIL].encode("utf-8", "replace").decode()
+
+
+@cache
+def _common() -> frozenset[str]:
+    text = resources.files("chatsvc.services.team").joinpath("common_passwords.txt").read_text("utf-8")
+    return frozenset(word for line in text.splitlines() if not line.startswith("#") for word in line.split())

@@ -1,0 +1,96 @@
+"""Open work of an account: requests, appointments, questions, failed webhooks, allowance and first steps."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from chatsvc.domain import times
+from chatsvc.domain.actors import Caller, Role
+from chatsvc.domain.inbox import InboxItem
+from chatsvc.services.accounts import accounts
+from chatsvc.services.accounts.account_cache import AccountState
+from chatsvc.services.knowledge import unanswered
+from chatsvc.services.knowledge.unanswered import MOST_READ, OpenQuestion
+from chatsvc.services.services import Services
+from chatsvc.store import inbox
+from chatsvc.store import today as stored
+from chatsvc.store.inbox import InboxFilter
+from chatsvc.store.today import BotAppointment, FailedDelivery
+from chatsvc.store.unanswered import most_frequent
+
+SHOWN = 5
+FAILED_DAYS = 7
+NEW_DAYS = 30  # of an account, in which its first steps are shown
+
+
+class AllowanceState(NamedTuple):
+    """Messages of this month: used, the limit, credits, and what is left."""
+
+    used: int
+    limit: int
+    credits: int
+    left: int
+    subscription_status: str
+
+
+class Step(NamedTuple):
+    """A first step: "teach", "try", "key", "webhook" or "embed"."""
+
+    name: str
+    done: bool
+
+
+class Today(NamedTuple):
+    """Open work. Each list has SHOWN records at most, `more` names the lists that were cut.
+
+    allowance: None for roles that may not see it. steps: empty once all are done, or the account is older than NEW_DAYS.
+    """
+
+    requests: list[InboxItem]
+    appointments: list[BotAppointment]
+    questions: list[OpenQuestion]
+    failed: list[FailedDelivery]
+    allowance: AllowanceState | None
+    steps: list[Step]
+    more: frozenset[str]
+
+
+async def show(services: Services, caller: Caller, *, account: str | None = None) -> Today:
+    """Show what waits in an account; raises Refused."""
+    state = await accounts.resolve(services, caller, account)
+    account_id, now = state.account.id, services.clock()
+    new = await inbox.page(services.db, [account_id], InboxFilter(status="new"), SHOWN)
+    since = now - FAILED_DAYS * times.DAY_MS
+    records = await stored.read(services.db, account_id, now, since, MOST_READ)
+    questions = await unanswered.open_of_account(services, state, await most_frequent(services.db, account_id, MOST_READ), SHOWN + 1)
+    lengths = {"appointments": len(records.appointments), "questions": len(questions), "failed": len(records.failed)}
+    more = {name for name, length in lengths.items() if length > SHOWN} | ({"requests"} if new.next is not None else set())
+    return Today(
+        new.items,
+        records.appointments[:SHOWN],
+        questions[:SHOWN],
+        records.failed[:SHOWN],
+        _allowance(services, caller, state),
+        _steps(services, state, records.steps),
+        frozenset(more),
+    )
+
+
+def _allowance(services: Services, caller: Caller, state: AccountState) -> AllowanceState | None:
+    if (caller.scope.role(state.account.id) or Role.READER) < Role.OWNER:
+        return None
+    month, counts = times.month(services.clock()), state.allowance
+    return AllowanceState(counts.used.get(month, 0), counts.limit, counts.credits, counts.left(month), state.account.subscription_status)
+
+
+def _steps(services: Services, state: AccountState, steps: stored.FirstSteps) -> list[Step]:
+    account = state.account
+    plan = services.config.plans.get(account.plan or "")
+    taken = [Step("teach", steps.taught), Step("try", steps.tried)]
+    if plan is not None and plan.rest_api:
+        taken.append(Step("key", steps.key))
+    if plan is not None and plan.webhooks:
+        taken.append(Step("webhook", steps.webhook))
+    taken.append(Step("embed", steps.embedded))
+    is_new = services.clock() - account.created_at < NEW_DAYS * times.DAY_MS
+    return taken if is_new and not all(step.done for step in taken) else []

@@ -1,0 +1,168 @@
+"""Calls of the widget's frame: send a message, read what is new, rate a reply.
+
+A call names its visitor by `Authorization: Visitor TOKEN`, or until a token came by `Authorization: First KEY`, the Idempotency-Key of
+the first message, and its site by the header `Chatsvc-Site`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from chatsvc.domain import times
+from chatsvc.domain.channels import TooManyConversations
+from chatsvc.domain.models import Message
+from chatsvc.http.client_address import share_of
+from chatsvc.http.faults import BodyTooLarge
+from chatsvc.http.request import HttpRequest
+from chatsvc.http.response import HttpResponse
+from chatsvc.services.messages.web_visits import MOST_TEXT, Overloaded, WebVisits, Widget, WidgetNews, WidgetState
+from chatsvc.widget.refusal import CallRefused
+
+MOST_BODY = 32_768
+BODY_S = 10.0
+_KEY = re.compile(r"[A-Za-z0-9_-]{16,64}")
+_MESSAGE = re.compile(r"([0-9a-f-]{36})?")  # the id of a message, or nothing
+
+
+async def send(visits: WebVisits, widget: Widget, request: HttpRequest) -> HttpResponse:
+    """Answer POST messages: store the message, have it answered, return all that is new."""
+    site, body = _site(widget, request), await _body(request)
+    key = request.headers.get("Idempotency-Key", "")
+    if not _KEY.fullmatch(key):
+        raise CallRefused(400, "key_invalid")
+    text, after = body.get("text"), body.get("after")
+    if not isinstance(text, str) or not text.strip() or not _is_storable(text):
+        raise CallRefused(400, "body_invalid")
+    if not isinstance(after, str) or not _MESSAGE.fullmatch(after):
+        raise CallRefused(400, "body_invalid")
+    if len(text) > MOST_TEXT:
+        raise CallRefused(413, "text_too_long")
+    user_id = _user(widget, request) or widget.user_of_first(key)
+    slot = await visits.take_message(widget, share_of(request.client_address))
+    if not slot.taken:
+        raise CallRefused(429, "too_many_messages", visits.seconds_until(slot))
+    request.authenticated()
+    try:
+        if not await visits.send(widget, user_id, text.strip(), key, site):
+            raise CallRefused(410, "erased")
+    except TooManyConversations:
+        raise CallRefused(429, "too_many_conversations", visits.seconds_until_tomorrow()) from None
+    except Overloaded:
+        raise CallRefused(503, "service_unavailable", 2) from None
+    news = await visits.read(widget, user_id, after)
+    return _answer(widget, user_id, news)
+
+
+async def read(visits: WebVisits, widget: Widget, request: HttpRequest) -> HttpResponse:
+    """Answer GET messages: the messages after the one named by `after`. With `wait` the answer is held until there is something.
+
+    With `before`, only messages before that one: the pages of a long conversation, newest first.
+    `known` is the state that the frame shows, such as `operator-1` while an operator is typing.
+    """
+    _site(widget, request)
+    user_id = _user(widget, request)
+    if user_id is None:
+        raise CallRefused(401, "visitor_unknown")
+    query = request.query
+    after, before = query.get("after", ""), query.get("before", "")
+    if not _MESSAGE.fullmatch(after):
+        raise CallRefused(400, "after_invalid")
+    if not _MESSAGE.fullmatch(before):
+        raise CallRefused(400, "before_invalid")
+    if "wait" not in query:
+        return _answer(widget, user_id, await visits.read(widget, user_id, after, before=before, types="typing" in query))
+    place = share_of(request.client_address)
+    # The key of a first message proves nothing: anybody can invent one. What is not held is counted like any other connection.
+    if request.headers.get("Authorization", "").startswith("Visitor ") and visits.may_hold(widget, user_id, place):
+        request.authenticated()
+    return _answer(
+        widget, user_id, await visits.wait(widget, user_id, place, WidgetState(after, query.get("known", ""), "typing" in query))
+    )
+
+
+async def rate(visits: WebVisits, widget: Widget, request: HttpRequest) -> HttpResponse:
+    """Answer POST feedback: keep the visitor's thumb on a reply, or take it back."""
+    _site(widget, request)
+    user_id, body = _user(widget, request), await _body(request)
+    if user_id is None:
+        raise CallRefused(401, "visitor_unknown")
+    message, value = body.get("message"), body.get("value")
+    if not isinstance(message, str) or not _is_storable(message) or not (value is None or isinstance(value, str)):
+        raise CallRefused(400, "body_invalid")
+    if not await visits.rate(widget, user_id, message, value):
+        raise CallRefused(404, "message_unknown")
+    return _json({"value": value})
+
+
+def _site(widget: Widget, request: HttpRequest) -> str:
+    """Return the site on which the frame was opened. Raises CallRefused where it may not use the widget any more."""
+    site = widget.site_of(request.headers.get("Chatsvc-Site", ""))
+    if site is None:
+        raise CallRefused(403, "site_refused")
+    return site
+
+
+def _user(widget: Widget, request: HttpRequest) -> str | None:
+    """Return the visitor's user_id; None for a call that names none. Raises CallRefused for a wrong token."""
+    scheme, _, value = request.headers.get("Authorization", "").partition(" ")
+    if scheme == "First" and _KEY.fullmatch(value):
+        return widget.user_of_first(value)
+    if scheme != "Visitor":
+        return None
+    user_id = widget.user_of(value)
+    if user_id is None:
+        raise CallRefused(401, "visitor_unknown")
+    return user_id
+
+
+async def _body(request: HttpRequest) -> dict[str, Any]:
+    try:
+        body = json.loads(await request.body.read(MOST_BODY, BODY_S))
+    except BodyTooLarge:
+        raise CallRefused(413, "text_too_long") from None
+    except (ValueError, RecursionError):
+        raise CallRefused(400, "body_invalid") from None
+    if not isinstance(body, dict):
+        raise CallRefused(400, "body_invalid")
+    return body
+
+
+def _is_storable(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return "\0" not in text
+
+
+def _answer(widget: Widget, user_id: str, news: WidgetNews | None) -> HttpResponse:
+    if news is None:
+        return _json({"token": None, "messages": [], "handling": "bot", "operator": None, "typing": False, "away": widget.is_away})
+    return _json(
+        {
+            "token": widget.visitor_token(user_id),
+            "messages": [_message(widget, message, news.pages.get(message.id)) for message in news.messages],
+            "handling": news.handling,
+            "operator": widget.shown_name(news.operator) if news.operator else news.operator,
+            "typing": news.typing,
+            "away": widget.is_away,
+        }
+    )
+
+
+def _message(widget: Widget, m: Message, page: str | None) -> dict[str, object]:
+    made: dict[str, object] = {"id": m.id, "role": m.role, "text": m.content, "created_at": times.with_millis(m.created_at)}
+    more = {
+        "author": widget.shown_name(m.author) if m.author else None,
+        "feedback": m.feedback,
+        "choices": json.loads(m.choices) if m.choices else None,
+        "source": page,
+    }
+    return {**made, **{name: value for name, value in more.items() if value is not None}}
+
+
+def _json(value: object) -> HttpResponse:
+    headers = {"Content-Type": "application/json", "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
+    return HttpResponse(200, json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode(), headers)

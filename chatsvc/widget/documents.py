@@ -1,0 +1,195 @@
+"""Documents of the web widget. The loader that sites embed, the frame, and the page of its own."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from base64 import b64encode
+from collections.abc import Mapping
+from functools import cache
+from html import escape
+from importlib.resources import files
+from typing import Any
+
+from chatsvc.domain.channels import DEFAULT_COLOR, is_color, origin_of
+from chatsvc.domain.language import primary
+from chatsvc.http.request import HttpRequest
+from chatsvc.http.response import HTML, HttpResponse
+from chatsvc.http.static import StaticFiles
+from chatsvc.services.messages import web_visits
+from chatsvc.services.messages.web_visits import LINK, MOST_TEXT, WebVisits, Widget
+
+LOADER = "/widget.js"
+_FOLDER = files("chatsvc.widget")
+_STATIC = _FOLDER / "static"
+_NAME = re.compile(r"\{\{([a-z]+)\}\}")
+_LOADER_HEADERS = {
+    "Content-Type": "text/javascript; charset=utf-8",
+    "Cache-Control": "public, max-age=300",
+    # For embedding pages that isolate themselves; it permits the use of the script, not the reading of its text.
+    "Cross-Origin-Resource-Policy": "cross-origin",
+    "X-Content-Type-Options": "nosniff",
+}
+
+
+@cache
+def static_files() -> StaticFiles:
+    """Return the static files under URLs that hold their hash."""
+    return StaticFiles("/widget/static/", _STATIC, 0)
+
+
+@cache
+def _text(name: str) -> str:
+    return (_FOLDER / name).read_text("utf-8")
+
+
+@cache
+def _texts() -> Mapping[str, Mapping[str, str]]:
+    found: Mapping[str, Mapping[str, str]] = json.loads(_text("texts.json"))
+    return found
+
+
+def loader(request: HttpRequest) -> HttpResponse:
+    """Answer GET /widget.js; 304 where the browser's copy is current."""
+    script = _compact(_text("static/loader.js")).encode()
+    tag = f'"{hashlib.sha256(script).hexdigest()[:16]}"'
+    headers = {**_LOADER_HEADERS, "ETag": tag}
+    if tag in request.headers.get("If-None-Match", ""):
+        return HttpResponse(304, b"", headers)
+    return HttpResponse(200, script, headers)
+
+
+@cache
+def _compact(script: str) -> str:
+    """Drop indentation and lines that are comments. The script is part of every page of a site."""
+    lines = (line.strip() for line in script.splitlines())
+    return "\n".join(line for line in lines if not line.startswith("//"))
+
+
+async def frame(visits: WebVisits, widget: Widget, request: HttpRequest) -> HttpResponse:
+    """Answer GET /widget/BOT: the frame, for pages of the channel's sites alone."""
+    site = _embedding_site(request)
+    language = language_of(request, widget)
+    destination = request.headers.get("Sec-Fetch-Dest")
+    # Browsers name the destination on https and on this machine; elsewhere only a named site proves that there is a frame.
+    is_framed = destination in ("iframe", "frame") if destination is not None else site != ""
+    if not is_framed or not widget.admits(site):
+        return _refused(language, widget)
+    return await _document(visits, widget, request, language, site)
+
+
+async def page(visits: WebVisits, widget: Widget, request: HttpRequest) -> HttpResponse:
+    """Answer GET /chat/BOT: the conversation as a page of its own. The channel must permit it."""
+    language = language_of(request, widget)
+    if not widget.admits(LINK):
+        return _refused(language, widget)
+    return await _document(visits, widget, request, language, LINK)
+
+
+def _embedding_site(request: HttpRequest) -> str:
+    """Return the origin of the embedding page, "" where the browser does not name it."""
+    referrer = request.headers.get("Referer", "")
+    scheme, _, rest = referrer.partition("://")
+    try:
+        return origin_of(f"{scheme}://{rest.partition('/')[0]}") if rest else ""
+    except ValueError:
+        return ""
+
+
+def language_of(request: HttpRequest, widget: Widget) -> str:
+    """Return the language of the widget's own texts. The one asked for, else the browser's, else the bot's."""
+    accepted = [part.partition(";")[0].strip() for part in request.headers.get("Accept-Language", "").split(",")]
+    wanted = [request.query.get("language", ""), *accepted, widget.bot.language]
+    return next((tag for one in wanted if (tag := primary(one.lower())) in _texts()), "en")
+
+
+def texts(request: HttpRequest, widget: Widget) -> Mapping[str, str]:
+    """Return the widget's own texts in the language of a request."""
+    return _texts()[language_of(request, widget)]
+
+
+def _color(request: HttpRequest, widget: Widget) -> str:
+    asked = f"#{request.query.get('color', '').lstrip('#')}"
+    return asked if is_color(asked) else widget.channel.text("color") or DEFAULT_COLOR
+
+
+async def _document(visits: WebVisits, widget: Widget, request: HttpRequest, language: str, site: str) -> HttpResponse:
+    opening = web_visits.opening(visits.services, widget.bot, language)
+    data = {
+        "bot": widget.bot.id,
+        "site": widget.site_token(site),
+        "framed": site != LINK,
+        "origin": "" if site == LINK else site,
+        "color": _color(request, widget),
+        "greeting": opening.greeting,
+        "suggestions": opening.suggestions,
+        "away": widget.is_away,
+        "closed": opening.closed,
+        "most": MOST_TEXT,
+        "texts": _texts()[language],
+    }
+    values = {
+        "language": language,
+        "title": widget.channel.text("title") or widget.bot.name,
+        "privacy": _privacy(widget, _texts()[language]),
+        "script": static_files().url("widget.js"),
+        "notice": _texts()[language]["notice"],
+        "state": opening.closed or _texts()[language]["ready"],
+        "logo": _logo(widget),
+    }
+    return _html(200, _filled(_text("frame.html"), values, data), "'self'", widget.origins if site != LINK else [])
+
+
+def _logo(widget: Widget) -> str:
+    logo = widget.channel.text("logo")
+    return f'<img class="logo" src="{escape(logo)}" alt="">' if logo else ""
+
+
+def _privacy(widget: Widget, texts: Mapping[str, str]) -> str:
+    address = widget.channel.text("privacy_url")
+    if address is None:
+        return ""
+    return f' <a href="{escape(address)}" target="_blank" rel="noopener noreferrer">{escape(texts["privacy"])}</a>'
+
+
+def _filled(page: str, values: Mapping[str, str], data: Mapping[str, Any]) -> str:
+    """Fill a page in one pass. An owner's text may look like a name of the template."""
+    html = {
+        "style": _text("static/widget.css"),
+        "privacy": values["privacy"],
+        "logo": values["logo"],
+        # In a script element nothing but "</" and "<!--" has a meaning.
+        "data": json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c"),
+    }
+    return _NAME.sub(lambda found: html[found[1]] if found[1] in html else escape(values[found[1]]), page)
+
+
+@cache
+def _style_hash() -> str:
+    return b64encode(hashlib.sha256(_text("static/widget.css").encode()).digest()).decode()
+
+
+def _refused(language: str, widget: Widget) -> HttpResponse:
+    text = _texts()[language]["refused"]
+    body = (
+        f'<!doctype html><html lang="{language}"><meta charset="utf-8"><title>{escape(widget.bot.name)}</title><p>{escape(text)}</p></html>'
+    )
+    return _html(403, body, "'none'", widget.origins)
+
+
+def _html(status: int, page: str, script: str, origins: list[str]) -> HttpResponse:
+    ancestors = " ".join(origins) or "'none'"
+    policy = (
+        f"default-src 'none'; script-src {script}; style-src 'sha256-{_style_hash()}'; img-src 'self' data:; connect-src 'self';"
+        f" form-action 'none'; base-uri 'none'; frame-ancestors {ancestors}"
+    )
+    headers = {
+        "Content-Type": HTML,
+        "Content-Security-Policy": policy,
+        "Referrer-Policy": "same-origin",
+        "X-Content-Type-Options": "nosniff",
+        "Cache-Control": "no-store",
+        "Permissions-Policy": "camera=(), microphone=(), geolocation=()",
+    }
+    return HttpResponse(status, page.encode(), headers)

@@ -1,0 +1,217 @@
+"""Fixtures: a bot with a web channel, messages that arrive by it, and a platform that answers as a test says."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pytest
+from aiohttp import web
+from playwright.async_api import Browser, BrowserContext, Page
+
+from chatsvc.config import Config
+from chatsvc.config.model import Channels
+from chatsvc.domain.channels import NewMessage
+from chatsvc.services.administration import perform
+from chatsvc.services.conversations import conversations
+from chatsvc.services.conversations.conversations import TeamThread
+from chatsvc.services.messages import channel_messages
+from tests.browsers import chromium
+from tests.conftest import Caller, MakeCaller
+from tests.fakes import ADMIN, FakeClock, ScriptedEngine
+from tests.platforms.bot_api import BotApi
+from tests.platforms.browsing import HostSite
+
+
+@dataclass
+class Platform:
+    """A messaging platform on loopback. `status` and `body` are its answer; `seen` are the requested paths."""
+
+    status: int = 200
+    body: Any = field(default_factory=lambda: {"ok": True, "result": {"id": 1, "is_bot": True}})
+    seen: list[str] = field(default_factory=list)
+    url: str = ""
+
+    async def answer(self, request: web.Request) -> web.Response:
+        """Answer one request."""
+        self.seen.append(f"{request.path_qs} {request.headers.get('Authorization', '-')}")
+        return web.json_response(self.body, status=self.status)
+
+
+@pytest.fixture
+async def platform() -> AsyncIterator[Platform]:
+    """A running platform."""
+    made = Platform()
+    site = web.Application()
+    site.router.add_route("*", "/{rest:.*}", made.answer)
+    runner = web.AppRunner(site)
+    await runner.setup()
+    listener = web.TCPSite(runner, "127.0.0.1", 0)
+    await listener.start()
+    made.url = f"http://127.0.0.1:{runner.addresses[0][1]}"
+    yield made
+    await runner.cleanup()
+
+
+@pytest.fixture
+def config(config: Config, platform: Platform) -> Config:
+    """The configuration with both platforms on loopback."""
+    return replace(config, channels=Channels(platform.url, f"{platform.url}/v26.0"))
+
+
+@pytest.fixture
+async def api() -> AsyncIterator[BotApi]:
+    """A running Bot API."""
+    async with BotApi() as running:
+        yield running
+
+
+class Visitor:
+    """A visitor of a bot's web channel, one layer below HTTP."""
+
+    def __init__(self, caller: Caller, clock: FakeClock, user_id: str = "visitor") -> None:
+        self.services, self.caller, self.clock, self.user_id, self.sent = caller.app.services, caller, clock, user_id, 0
+
+    async def say(self, text: str, *, key: str | None = None, page_host: str = "") -> list[tuple[str, str]]:
+        """Send a message; return role and text of all messages that follow the visitor's."""
+        self.sent += 1
+        arrived = NewMessage(
+            self.caller.account,
+            self.caller.bot,
+            "web",
+            self.user_id,
+            text,
+            key or f"{self.user_id}-{self.sent}",
+            self.services.clock(),
+            page_host,
+        )
+        message = await channel_messages.receive(self.services, arrived)
+        assert message is not None
+        await channel_messages.answer(self.services, self.caller.account, message)
+        messages = (await self.thread()).messages
+        at = next(place for place, one in enumerate(messages) if one.number == message.number)
+        return [(one.role, one.content) for one in messages[at + 1 :]]
+
+    async def thread(self) -> TeamThread:
+        """The conversation as the team sees it."""
+        return await conversations.show(self.services, ADMIN, conversation=await self.conversation())
+
+    async def conversation(self) -> str:
+        """The id of the conversation."""
+        page = await conversations.list_all(self.services, ADMIN, bot=self.caller.bot)
+        return next(one.id for one in page.items if one.user_id == self.user_id)
+
+    async def act(self, operation: str, **arguments: Any) -> Any:
+        """Perform an operation on the conversation as a local user."""
+        return await perform(self.services, ADMIN, operation, {"conversation": await self.conversation(), **arguments})
+
+
+async def begun(engine: ScriptedEngine, turns: int) -> None:
+    """Wait until the engine was asked for so many turns."""
+    async with asyncio.timeout(10):
+        while len(engine.turns) < turns:  # noqa: ASYNC110  # the engine has no event for it
+            await asyncio.sleep(0.01)
+
+
+async def offer_rooms(caller: Caller, rooms: list[str]) -> None:
+    """Let the bot's form ask for one of these rooms."""
+    field = {"name": "Room", "kind": "choice", "choices": rooms, "ask": {"en": "Which room?"}}
+    text = json.dumps({"language": "en", "forms": {"contact": {"fields": [field]}}})
+    await perform(caller.app.services, ADMIN, "bot.set", {"bot": caller.bot, "model": "offline"})
+    await perform(caller.app.services, ADMIN, "bot.apply", {"bot": caller.bot, "file": "bot.yaml", "text": text})
+
+
+WISHES = {
+    "en": ["Can I talk to a real person please?", "This is unacceptable, I want to complain!"],
+    "tr": ["Bir insanla görüşmek istiyorum", "Temsilciye bağlanmak istiyorum", "Bu ne rezalet, şikayetçiyim!"],
+}
+AWAY = {
+    "en": "Our team is away right now. Our next opening is Monday at 09:00.",
+    "tr": "Ekibimiz şu anda burada değil. Bir sonraki açılışımız: Pazartesi 09:00.",
+}
+
+
+async def leave_a_request_outside_of_the_hours(caller: Caller, wish: str, say: Callable[[str], Awaitable[str]]) -> None:
+    """Ask for a person, answer whatever the bot asks, and find the request. `say` sends a message and returns the reply."""
+    language = "tr" if wish in WISHES["tr"] else "en"
+    settings = {"model": "offline", "hand_off": True, "opening_hours": "mon-thu 9-18", "language": language}
+    await perform(caller.app.services, ADMIN, "bot.set", {"bot": caller.bot, **settings})
+    answers = {
+        r"\((?:yes / no|evet / hayır)\)$": "yes" if language == "en" else "evet",
+        r"your name|[Aa]dınızı": "Jane Smith" if language == "en" else "Ayşe Yılmaz",
+        r"phone number|telefon": "0532 111 22 33",
+        r"\?$": "My bike has broken" if language == "en" else "Bisikletim bozuldu",
+    }
+    reply = await say(wish)
+    assert reply.startswith(f"{AWAY[language]}\n\n")
+    for _ in range(8):
+        answer = next((answer for asked, answer in answers.items() if re.search(asked, reply.rsplit("\n", 1)[-1])), None)
+        if answer is None:
+            break
+        reply = await say(answer)
+        assert AWAY[language] not in reply
+    (request,) = (await perform(caller.app.services, ADMIN, "request.list", {"bot": caller.bot})).items
+    assert (request.visitor_name, request.visitor_phone) == (answers[r"your name|[Aa]dınızı"], "+905321112233")
+    assert request.message in (wish, answers[r"\?$"])
+
+
+@pytest.fixture
+async def visitor(caller: Caller, clock: FakeClock) -> Visitor:
+    """A visitor of a bot with an active web channel."""
+    await perform(caller.app.services, ADMIN, "channel.set", {"bot": caller.bot, "channel": "web"})
+    return Visitor(caller, clock)
+
+
+@pytest.fixture
+def make_visitor(make_caller: MakeCaller, clock: FakeClock) -> MakeCaller:
+    """Makes a visitor of a bot with an active web channel, and the bot's owner."""
+
+    async def make(**settings: Any) -> tuple[Visitor, Caller]:
+        caller = await make_caller(**settings)
+        await perform(caller.app.services, ADMIN, "channel.set", {"bot": caller.bot, "channel": "web"})
+        return Visitor(caller, clock), caller
+
+    return make
+
+
+@pytest.fixture
+async def site(caller: Caller) -> AsyncIterator[HostSite]:
+    """A site that may embed the bot's widget, on another origin than the service."""
+    made = HostSite(caller.app.url, caller.bot)
+    await made.start()
+    settings = {"sites": [made.url, "any-link"], "privacy_url": "https://example.com/privacy", "title": "Help"}
+    await perform(caller.app.services, ADMIN, "channel.set", {"bot": caller.bot, "channel": "web", **settings})
+    await perform(caller.app.services, ADMIN, "bot.set", {"bot": caller.bot, "language": "en"})
+    yield made
+    await made.stop()
+
+
+@pytest.fixture
+async def browser() -> AsyncIterator[Browser]:
+    """Chromium without a window."""
+    async with chromium() as started:
+        yield started
+
+
+@pytest.fixture
+async def context(browser: Browser) -> BrowserContext:
+    """A visitor's browser."""
+    return await browser.new_context(locale="en-GB", viewport={"width": 1000, "height": 800})
+
+
+@pytest.fixture
+async def page(context: BrowserContext) -> Page:
+    """A tab."""
+    return await context.new_page()
+
+
+@pytest.fixture
+async def chat(page: Page, site: HostSite) -> Page:
+    """A tab with the conversation as its own page, whose storage is not blocked."""
+    await page.goto(f"{site.service}/chat/{site.bot}")
+    await page.wait_for_selector("[data-action=send]")
+    return page

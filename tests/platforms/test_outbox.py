@@ -1,0 +1,508 @@
+"""Messages on their way to a platform: each sent at most once, in order, and its outcome kept."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from dataclasses import replace
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from chatsvc.config import Config
+from chatsvc.config.model import Channels
+from chatsvc.domain.channels import NewMessage
+from chatsvc.domain.outgoing import OutgoingPart, split, utf16_units
+from chatsvc.engines import Reply
+from chatsvc.outbound import posting
+from chatsvc.outbound.http_pool import post_head
+from chatsvc.outbound.sending import NotConnected, RetryLater
+from chatsvc.outbound.telegram import TelegramClient, TelegramSender
+from chatsvc.services.administration import perform
+from chatsvc.services.conversations import conversations
+from chatsvc.services.messages import channel_messages, outbox
+from chatsvc.services.messages.platform_senders import SENDERS
+from chatsvc.store import outbox as stored
+from tests.conftest import Caller
+from tests.fakes import ADMIN, FailingAtFirst, FakeClock, ScriptedEngine
+from tests.platforms.bot_api import TOKEN, BotApi, Fault
+from tests.store.inspection import execute
+
+
+@pytest.fixture
+def config(config: Config, api: BotApi) -> Config:
+    """The configuration with Telegram on loopback."""
+    return replace(config, channels=Channels(api.url, f"{api.url}/v26.0"))
+
+
+class Chat:
+    """A visitor's chat with a bot, one layer below the platform's updates."""
+
+    def __init__(self, caller: Caller, chat: int = 7) -> None:
+        self.services, self.caller, self.chat, self.count = caller.app.services, caller, chat, 0
+
+    async def say(self, text: str, **more: Any) -> None:
+        """Store a visitor's message and settle its turn."""
+        self.count += 1
+        key = f"{self.chat} {self.count}"
+        given = {"at": self.services.clock(), **more}
+        arrived = NewMessage(self.caller.account, self.caller.bot, "telegram", str(self.chat), text, key, **given)
+        message = await channel_messages.receive(self.services, arrived)
+        assert message is not None
+        await channel_messages.answer(self.services, self.caller.account, message)
+
+    async def messages(self) -> list[Any]:
+        """The messages of the conversation."""
+        page = await conversations.list_all(self.services, ADMIN, bot=self.caller.bot)
+        found = next((one.id for one in page.items if one.user_id == str(self.chat)), None)
+        return (await conversations.show(self.services, ADMIN, conversation=found)).messages if found else []
+
+    async def deliveries(self) -> list[tuple[str, str | None, str | None]]:
+        """Text, delivery state and error of what was written to the visitor."""
+        return [(one.content, one.delivery, one.error) for one in await self.messages() if one.role != "user"]
+
+    async def until(self, *states: str) -> list[tuple[str, str | None, str | None]]:
+        """Wait until the messages to the visitor have these delivery states; return them."""
+        async with asyncio.timeout(10):
+            while [state for _, state, _ in await self.deliveries()] != list(states):  # noqa: ASYNC110  # of the store
+                await asyncio.sleep(0.01)
+        return await self.deliveries()
+
+    async def until_error(self, error: str) -> None:
+        """Wait until the first message to the visitor has an error."""
+        async with asyncio.timeout(10):
+            while (await self.deliveries())[0][2] != error:  # noqa: ASYNC110  # of the store
+                await asyncio.sleep(0.01)
+
+
+@pytest.fixture
+async def chat(caller: Caller, api: BotApi) -> Chat:
+    """A visitor of a bot with an active Telegram channel."""
+    await perform(caller.app.services, ADMIN, "channel.set", {"bot": caller.bot, "channel": "telegram", "token": TOKEN})
+    return Chat(caller)
+
+
+async def test_a_reply_is_sent_once_and_its_state_kept(chat: Chat, api: BotApi) -> None:
+    await chat.say("hello")
+    assert await chat.until("sent") == [("echo: hello", "sent", None)]
+    assert api.texts() == ["echo: hello"]
+    assert chat.services.egress.opened["telegram"] >= 1
+
+
+async def test_messages_of_a_conversation_keep_their_order_and_others_do_not_wait(chat: Chat, api: BotApi, caller: Caller) -> None:
+    other = Chat(caller, 8)
+    api.fail("sendMessage", Fault(delay_s=0.3))
+    for n in range(3):
+        await chat.say(f"message {n}")
+    await other.say("hello")
+    await other.until("sent")
+    await chat.until("sent", "sent", "sent")
+    assert api.texts(7) == [f"echo: message {n}" for n in range(3)]
+    assert api.texts(8) == ["echo: hello"]
+
+
+async def test_an_operators_message_is_sent_too(chat: Chat, api: BotApi) -> None:
+    await chat.say("hello")
+    page = await conversations.list_all(chat.services, ADMIN, bot=chat.caller.bot)
+    await perform(chat.services, ADMIN, "conversation.reply", {"conversation": page.items[0].id, "text": "Selin here."})
+    await chat.until("sent", "sent")
+    assert api.texts() == ["echo: hello", "Selin here."]
+
+
+@pytest.mark.parametrize(
+    ("fault", "delivery", "error", "accepted"),
+    [
+        (Fault(400, "Bad Request: chat not found"), "failed", "telegram_400", 0),
+        (Fault(403, "Forbidden: bot was blocked by the user"), "failed", "telegram_403", 0),
+        (Fault(500, "Internal Server Error"), "unknown", "telegram_500", 0),
+        (Fault(502, "Bad Gateway", before=False), "unknown", "telegram_502", 1),
+        (Fault(302, "Found"), "unknown", "telegram_302", 0),
+        (Fault(200, raw=b"<html>a proxy</html>"), "unknown", "telegram_200", 0),
+        (Fault(200, raw=b'{"ok": true, "result": {}}'), "unknown", "telegram_bad_answer", 0),
+        (Fault(200, raw=b"x" * 5_000_000), "unknown", "telegram_answer_too_long", 0),
+        (Fault(breaks=True), "unknown", "connection_broken", 0),
+        (Fault(breaks=True, before=False), "unknown", "connection_broken", 1),
+    ],
+)
+async def test_a_refusal_fails_and_an_unclear_outcome_is_unknown_and_not_sent_again(
+    chat: Chat, api: BotApi, fault: Fault, delivery: str, error: str, accepted: int
+) -> None:
+    api.fail("sendMessage", fault)
+    await chat.say("one")
+    await chat.until(delivery)
+    await chat.say("two")
+    assert await chat.until(delivery, "sent") == [("echo: one", delivery, error), ("echo: two", "sent", None)]
+    assert api.texts() == ["echo: one"] * accepted + ["echo: two"]
+
+
+async def test_a_time_out_after_the_request_is_unknown(chat: Chat, api: BotApi, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("chatsvc.outbound.telegram.TelegramClient.call.__defaults__", (0.2,))
+    api.fail("sendMessage", Fault(delay_s=1.0))
+    await chat.say("hello")
+    assert await chat.until("unknown") == [("echo: hello", "unknown", "timeout")]
+
+
+async def test_a_platform_that_is_busy_is_obeyed(chat: Chat, api: BotApi) -> None:
+    api.fail("sendMessage", Fault(429, "Too Many Requests: retry after 1", {"retry_after": 1}))
+    await chat.say("hello")
+    await api.until(lambda: len(api.of("sendMessage")) == 1)
+    await chat.until("queued")
+    assert await chat.until("sent") == [("echo: hello", "sent", None)]
+    assert len(api.of("sendMessage")) == 2
+
+
+async def test_a_refused_connection_is_tried_again(chat: Chat, api: BotApi) -> None:
+    await api.hang_up()
+    await chat.say("hello")
+    await chat.until_error("not_connected")
+    assert (await chat.deliveries())[0][1] == "queued"
+    await api.listen()
+    await chat.until("sent")
+    assert api.texts() == ["echo: hello"]
+
+
+async def test_after_ten_minutes_in_vain_a_message_fails(chat: Chat, api: BotApi, clock: FakeClock) -> None:
+    await api.hang_up()
+    await chat.say("hello")
+    await chat.until_error("not_connected")
+    clock.advance(600)
+    assert await chat.until("failed") == [("echo: hello", "failed", "not_connected")]
+    assert api.sent == []
+
+
+async def test_a_paused_channel_keeps_its_messages_for_a_day(chat: Chat, api: BotApi, clock: FakeClock) -> None:
+    services, place = chat.services, {"bot": chat.caller.bot, "channel": "telegram"}
+    api.fail("sendMessage", Fault(429, "", {"retry_after": 1}))
+    await chat.say("hello")
+    await api.until(lambda: len(api.of("sendMessage")) == 1)
+    await perform(services, ADMIN, "channel.pause", place)
+    await asyncio.sleep(1.2)
+    await chat.until("queued")
+    await perform(services, ADMIN, "channel.resume", place)
+    services.outbox.wake(f"telegram {chat.caller.bot}")
+    await chat.until("sent")
+    assert len(api.of("sendMessage")) == 2
+
+
+async def test_a_message_that_nobody_could_try_fails_after_a_day(chat: Chat, api: BotApi, clock: FakeClock) -> None:
+    await chat.services.outbox.close()
+    await chat.say("hello there, good morning")
+    clock.advance(86_399)
+    assert await stored.waiting(chat.services.db, clock()) == [f"telegram {chat.caller.bot}"]
+    clock.advance(1)
+    await stored.waiting(chat.services.db, clock())
+    ((_, delivery, error),) = await chat.deliveries()
+    assert (delivery, error) == ("failed", "expired")
+    assert api.sent == []
+
+
+async def test_a_removed_channel_fails_its_messages(chat: Chat, api: BotApi) -> None:
+    services = chat.services
+    api.fail("sendMessage", Fault(429, "", {"retry_after": 1}))
+    await chat.say("hello")
+    await api.until(lambda: len(api.of("sendMessage")) == 1)
+    await perform(services, ADMIN, "channel.remove", {"bot": chat.caller.bot, "channel": "telegram"})
+    assert await chat.until("failed") == [("echo: hello", "failed", "channel_removed")]
+
+
+async def test_a_platform_that_asks_to_wait_for_a_day_holds_up_no_removal(chat: Chat, api: BotApi) -> None:
+    api.fail("sendMessage", Fault(429, "", {"retry_after": 86_400}))
+    await chat.say("hello")
+    await chat.until_error("rate_limited")
+    await chat.say("are you there?")
+    await perform(chat.services, ADMIN, "channel.remove", {"bot": chat.caller.bot, "channel": "telegram"})
+    assert {error for _, _, error in await chat.until("failed", "failed")} == {"channel_removed"}
+
+
+async def test_another_account_at_the_platform_does_not_wait_for_the_first(chat: Chat, api: BotApi) -> None:
+    await chat.say("hello")
+    await chat.until("sent")
+    api.fail("sendMessage", Fault(429, "", {"retry_after": 86_400}))
+    await chat.say("are you there?")
+    async with asyncio.timeout(10):
+        while (await chat.deliveries())[-1][2] != "rate_limited":  # noqa: ASYNC110  # of the store
+            await asyncio.sleep(0.01)
+    api.tokens = {"99:another": "other_desk_bot"}
+    await perform(chat.services, ADMIN, "channel.set", {"bot": chat.caller.bot, "channel": "telegram", "token": "99:another"})
+    await chat.until("sent", "sent")
+    assert [one.token for one in api.sent] == [TOKEN, "99:another"]
+
+
+async def test_a_long_reply_is_sent_in_parts_that_are_not_repeated(chat: Chat, api: BotApi, engine: ScriptedEngine) -> None:
+    text = " ".join(f"Word{n} 🙂." for n in range(450))
+    engine.script = lambda _: Reply(text, choices=("yes", "no"))
+    api.script = lambda call: (
+        Fault(429, "", {"retry_after": 1}) if len(api.of("sendMessage")) == 2 and call.method == "sendMessage" else None
+    )
+    await chat.say("hello")
+    await chat.until("sent")
+    assert " ".join(api.texts()) == text
+    assert [one.buttons for one in api.sent] == [[], ["yes", "no"]]
+    assert len(api.of("sendMessage")) == 3
+
+
+async def test_what_was_in_flight_when_the_process_ended_is_unknown_and_never_sent(chat: Chat, api: BotApi) -> None:
+    api.fail("sendMessage", Fault(429, "", {"retry_after": 30}))
+    await chat.say("hello")
+    await chat.until("queued")
+    await api.until(lambda: len(api.of("sendMessage")) == 1)
+    await execute(chat.caller.app, "UPDATE messages SET in_flight = 1, node = NULL WHERE outbox IS NOT NULL")
+    # As the next process does.
+    later = outbox.Outbox(chat.services, {})
+    await later.start()
+    await later.close()
+    assert await chat.until("unknown") == [("echo: hello", "unknown", "interrupted")]
+    assert await stored.waiting(chat.services.db, chat.services.clock()) == []
+    assert api.sent == []
+
+
+async def test_the_end_of_the_service_waits_for_what_is_under_way_and_leaves_the_rest(chat: Chat, api: BotApi, config: Config) -> None:
+    api.send_delay_s = 0.3
+    await chat.say("one")
+    await api.until(lambda: len(api.sent) == 1)
+    await chat.say("two")
+    await chat.services.outbox.close()
+    assert await chat.deliveries() == [("echo: one", "sent", None), ("echo: two", "queued", None)]
+    assert api.texts() == ["echo: one"]
+
+
+async def test_an_unexpected_fault_of_a_sender_is_unknown(chat: Chat, api: BotApi, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def broken(*_: object) -> str:
+        raise RuntimeError("a fault of the program")
+
+    monkeypatch.setattr("chatsvc.outbound.telegram.TelegramSender.send", broken)
+    await chat.say("hello")
+    assert await chat.until("unknown") == [("echo: hello", "unknown", "internal_error")]
+
+
+async def test_an_outcome_that_the_store_cannot_take_is_written_later(chat: Chat, api: BotApi, monkeypatch: pytest.MonkeyPatch) -> None:
+    failing = FailingAtFirst(stored.settle)
+    monkeypatch.setattr(stored, "settle", failing)
+    monkeypatch.setattr(outbox, "STORE_PAUSE_S", 0.01)
+    await chat.say("hello")
+    await chat.until("sent")
+    assert api.texts() == ["echo: hello"]
+    assert failing.left < 0
+
+
+async def test_a_conversation_that_must_wait_delays_no_other(
+    chat: Chat, api: BotApi, caller: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    send, refused = TelegramSender.send, 0
+
+    async def busy(self: TelegramSender, part: OutgoingPart) -> str:
+        nonlocal refused
+        if part.user_id == "7" and not refused:
+            refused += 1
+            raise RetryLater("pair_limited", 1.0, whole=False)
+        return await send(self, part)
+
+    monkeypatch.setattr(TelegramSender, "send", busy)
+    other = Chat(caller, 8)
+    await chat.say("one")
+    await chat.until_error("pair_limited")
+    await chat.say("two")
+    await other.say("hello")
+    await other.until("sent")
+    assert [state for _, state, _ in await chat.deliveries()] == ["queued", "queued"]
+    await chat.until("sent", "sent")
+    assert [one.text for one in api.sent] == ["echo: hello", "echo: one", "echo: two"]
+
+
+async def test_the_end_of_the_service_between_two_parts_keeps_the_rest_for_the_next_start(
+    chat: Chat, api: BotApi, engine: ScriptedEngine
+) -> None:
+    text = " ".join(f"Word{n} 🙂." for n in range(450))
+    engine.script = lambda _: Reply(text)
+    api.send_delay_s = 0.3
+    await chat.say("hello")
+    await api.until(lambda: len(api.sent) == 1)
+    await chat.services.outbox.close()
+    assert [state for _, state, _ in await chat.deliveries()] == ["queued"]
+    later = outbox.Outbox(chat.services, SENDERS)
+    await later.start()
+    await chat.until("sent")
+    await later.close()
+    assert " ".join(api.texts()) == text
+
+
+async def test_a_new_token_is_used_from_then_on(chat: Chat, api: BotApi) -> None:
+    await chat.say("one")
+    await chat.until("sent")
+    api.tokens = {"123456:the-new-one": "acme_desk_bot"}
+    settings = {"bot": chat.caller.bot, "channel": "telegram", "token": "123456:the-new-one"}
+    await perform(chat.services, ADMIN, "channel.set", settings)
+    await chat.say("two")
+    await chat.until("sent", "sent")
+    assert [one.token for one in api.sent] == [TOKEN, "123456:the-new-one"]
+
+
+async def test_a_text_without_any_part_fails(chat: Chat, api: BotApi, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(TelegramSender, "parts", lambda *_: [])
+    await chat.say("hello")
+    assert await chat.until("failed") == [("echo: hello", "failed", "empty")]
+    assert api.sent == []
+
+
+async def test_a_late_status_of_the_platform_is_not_overwritten(chat: Chat, api: BotApi) -> None:
+    api.fail("sendMessage", Fault(429, "", {"retry_after": 30}))
+    await chat.say("hello")
+    await chat.until("queued")
+    (message,) = [one for one in await chat.messages() if one.role == "assistant"]
+    await execute(chat.caller.app, "UPDATE messages SET delivery = 'read' WHERE outbox IS NOT NULL")
+    await stored.settle(chat.services.db, message.number, "sent", None, outbox.sent_digest(chat.caller.bot, "telegram", "7 1"))
+    assert [state for _, state, _ in await chat.deliveries()] == ["read"]
+
+
+async def test_what_is_no_text_is_told_once_until_the_next_text(chat: Chat, api: BotApi, engine: ScriptedEngine) -> None:
+    await chat.say("hello there, good morning")
+    for kind in ("photo", "voice"):
+        await chat.say(f"[{kind}]", kind=kind)
+    await chat.say("and a question about that")
+    await chat.say("[photo]", kind="photo")
+    texts = [text for text, *_ in await chat.until("sent", "sent", "sent", "sent")]
+    assert [text[:10] for text in texts] == ["echo: hell", "I can only", "echo: and ", "I can only"]
+    assert [turn.message for turn in engine.turns] == ["hello there, good morning", "and a question about that"]
+
+
+async def test_the_beginning_is_greeted_with_questions_to_choose_from(
+    chat: Chat, api: BotApi, caller: Caller, engine: ScriptedEngine
+) -> None:
+    await perform(caller.app.services, ADMIN, "bot.set", {"bot": caller.bot, "greeting": "Hos geldiniz"})
+    await chat.say("/start", kind="start")
+    await chat.until("sent")
+    assert api.texts() == ["Hos geldiniz"]
+    assert engine.turns == []
+
+
+async def queued(chat: Chat, *others: Chat) -> list[int]:
+    """Let visitors write while nothing is sent; return the numbers of the messages to them."""
+    await chat.services.outbox.close()
+    for one in (chat, *others):
+        await one.say("hello there, good morning")
+    return [number for (number,) in await execute(chat.caller.app, "SELECT number FROM messages WHERE outbox IS NOT NULL ORDER BY number")]
+
+
+async def test_a_limit_of_the_platform_begins_the_ten_minutes_of_all_that_wait(chat: Chat, caller: Caller, clock: FakeClock) -> None:
+    other, queue = Chat(caller, 8), f"telegram {caller.bot}"
+    tried, _ = await queued(chat, other)
+    assert await stored.mark(chat.services.db, tried)
+    await stored.put_back(chat.services.db, tried, clock(), "rate_limited", blocked=queue)
+    clock.advance(599)
+    assert await stored.waiting(chat.services.db, clock()) == [queue]
+    clock.advance(1)
+    await stored.waiting(chat.services.db, clock())
+    for one in (chat, other):
+        assert [(state, error) for _, state, error in await one.deliveries()] == [("failed", "rate_limited")]
+
+
+async def test_a_limit_of_a_conversation_begins_its_own_ten_minutes_alone(chat: Chat, caller: Caller, clock: FakeClock) -> None:
+    other = Chat(caller, 8)
+    tried, _ = await queued(chat, other)
+    await stored.mark(chat.services.db, tried)
+    await stored.put_back(chat.services.db, tried, clock(), "pair_limited")
+    clock.advance(600)
+    await stored.waiting(chat.services.db, clock())
+    assert [state for _, state, _ in await chat.deliveries()] == ["failed"]
+    assert [state for _, state, _ in await other.deliveries()] == ["queued"]
+
+
+async def test_steps_of_one_batch_are_those_of_one_after_another(chat: Chat, caller: Caller) -> None:
+    db, (first, second) = chat.services.db, await queued(chat, Chat(caller, 8))
+    found = await asyncio.gather(stored.mark(db, first), stored.mark(db, second), stored.mark(db, second + 1000))
+    assert list(found) == [True, True, False]
+    await asyncio.gather(stored.settle(db, first, "sent", None, b"a digest"), stored.settle(db, second, "failed", "telegram_403"))
+    assert not any(await asyncio.gather(stored.mark(db, first), stored.mark(db, second)))
+    rows = "SELECT delivery, error, platform_id, outbox, in_flight FROM messages WHERE role = 'assistant' ORDER BY number"
+    assert await execute(caller.app, rows) == [("sent", None, b"a digest", None, None), ("failed", "telegram_403", None, None, None)]
+
+
+async def test_a_message_that_was_erased_before_its_turn_is_not_sent(
+    chat: Chat, api: BotApi, caller: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mark, other = stored.mark, Chat(caller, 8)
+
+    async def erased(db: Any, number: int) -> bool:
+        monkeypatch.setattr(stored, "mark", mark)
+        await perform(chat.services, ADMIN, "conversation.erase", {"user_id": "7", "bot": caller.bot})
+        return await mark(db, number)
+
+    monkeypatch.setattr(stored, "mark", erased)
+    await chat.say("hello")
+    await other.say("hello")
+    await other.until("sent")
+    assert [one.chat for one in api.sent] == [8]
+
+
+async def test_messages_wait_while_the_store_cannot_mark_them(chat: Chat, api: BotApi, monkeypatch: pytest.MonkeyPatch) -> None:
+    failing = FailingAtFirst(stored.mark)
+    monkeypatch.setattr(stored, "mark", failing)
+    monkeypatch.setattr(outbox, "STORE_PAUSE_S", 0.01)
+    await chat.say("hello")
+    await chat.until("sent")
+    assert (api.texts(), failing.left) == (["echo: hello"], -1)
+
+
+@pytest.mark.parametrize("raw", [b'{"ok": false, "parameters": {"retry_after": %b}}' % (b"9" * 400), b"<html>busy</html>"])
+async def test_a_platform_that_is_busy_and_says_nonsense_is_obeyed(chat: Chat, api: BotApi, raw: bytes) -> None:
+    api.fail("sendMessage", Fault(429, raw=raw))
+    await chat.say("hello")
+    await chat.until_error("rate_limited")
+    assert [state for _, state, _ in await chat.deliveries()] == ["queued"]
+
+
+@pytest.mark.parametrize(
+    ("told", "seconds"), [(7, 7), (0.5, 0.5), (10**400, 86_400), (float("inf"), 86_400), (-1, 5), (float("nan"), 5), (True, 5), ("7", 5)]
+)
+def test_the_time_for_which_a_platform_asks(told: object, seconds: float) -> None:
+    assert posting.retry_after_s(told) == seconds
+
+
+async def test_without_readable_certificates_nothing_is_sent(chat: Chat, api: BotApi, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken() -> ssl.SSLContext:
+        raise ssl.SSLError("no certificate or crl found")
+
+    monkeypatch.setattr("chatsvc.outbound.http_pool.client_context", broken)
+    client = TelegramClient(chat.services.egress, api.url.replace("http:", "https:"), TOKEN)
+    with pytest.raises(NotConnected, match="SSLError"):
+        await client.call("getMe", {})
+
+
+def test_no_header_begins_another_one() -> None:
+    with pytest.raises(ValueError, match="more than one line"):
+        post_head(urlsplit("http://127.0.0.1"), "/", {"Authorization": "Bearer a\r\nHost: other"})
+
+
+async def test_messages_that_wait_are_answered_by_their_own_times(chat: Chat, api: BotApi, clock: FakeClock) -> None:
+    now = clock()
+    arrived = [
+        NewMessage(chat.caller.account, chat.caller.bot, "telegram", "7", text, text, now - age)
+        for text, age in (("third", 0), ("first", 2000), ("second", 1000))
+    ]
+    found = [await channel_messages.receive(chat.services, one) for one in arrived]
+    await asyncio.gather(*(channel_messages.answer(chat.services, chat.caller.account, one) for one in found if one))
+    await chat.until("sent", "sent", "sent")
+    assert api.texts() == ["echo: first", "echo: second", "echo: third"]
+
+
+@pytest.mark.parametrize(
+    ("text", "most", "parts"),
+    [
+        ("", 10, []),
+        ("short", 10, ["short"]),
+        ("one two three", 8, ["one two", "three"]),
+        ("First line\nsecond", 12, ["First line", "second"]),
+        ("A paragraph.\n\nAnother one. And more", 30, ["A paragraph.\n\nAnother one.", "And more"]),
+        ("x" * 25, 10, ["x" * 10, "x" * 10, "x" * 5]),
+        ("🙂" * 6, 4, ["🙂🙂"] * 3),
+        ("👨‍👩‍👧" * 3, 12, ["👨‍👩‍👧"] * 3),
+        ("👍🏽" * 3, 6, ["👍🏽"] * 3),
+        ("❤️" * 3, 3, ["❤️"] * 3),
+        ("🇹🇷🇩🇪🇫🇷", 6, ["🇹🇷", "🇩🇪", "🇫🇷"]),
+        ("e\u0301" * 3, 3, ["e\u0301"] * 3),
+        ("\u0301" * 200, 150, ["\u0301" * 150, "\u0301" * 50]),
+    ],
+)
+def test_a_text_is_divided_where_it_reads_best(text: str, most: int, parts: list[str]) -> None:
+    assert split(text, most, utf16_units) == parts

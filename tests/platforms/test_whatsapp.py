@@ -1,0 +1,941 @@
+"""WhatsApp over real HTTP: callbacks are stored once, answered in order, and their delivery statuses kept."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from chatsvc.cli import transcript
+from chatsvc.config import Config
+from chatsvc.config.model import Channels
+from chatsvc.control.rendering.conversations import thread, transcripts
+from chatsvc.control.rendering.delivery import whatsapp_usage
+from chatsvc.domain.refusals import Refused
+from chatsvc.domain.transfer import checked
+from chatsvc.engines import Reply, Turn
+from chatsvc.http import admission
+from chatsvc.services.accounts import channel_states
+from chatsvc.services.administration import perform
+from chatsvc.services.conversations import erasure
+from chatsvc.services.messages import whatsapp_sending
+from chatsvc.store import whatsapp
+from chatsvc.store import whatsapp as stored
+from chatsvc.store.database import StoreUnavailable
+from tests.conftest import Caller
+from tests.fakes import ADMIN, FakeClock, ScriptedEngine
+from tests.platforms.conftest import offer_rooms
+from tests.platforms.graph_api import NUMBER, PHONE, SCOPED, VERIFY_TOKEN, GraphApi, GraphFault
+from tests.platforms.whatsapp import Phone
+from tests.postgres import RUNNING
+from tests.store.inspection import execute
+
+DAY = 86_400
+
+
+@pytest.fixture
+async def api() -> AsyncIterator[GraphApi]:
+    """A running Graph interface, which got no broken request by the end of the test."""
+    async with GraphApi() as running:
+        yield running
+        assert running.refused == []
+
+
+@pytest.fixture
+def config(config: Config, api: GraphApi) -> Config:
+    """The configuration with WhatsApp on loopback."""
+    return replace(config, channels=Channels(api.url, api.url))
+
+
+@pytest.fixture
+async def phone(caller: Caller, api: GraphApi) -> Phone:
+    """A bot with an active number."""
+    made = Phone(caller, api)
+    await made.set()
+    return made
+
+
+async def rows(caller: Caller, statement: str) -> int:
+    """The first value of a query."""
+    (row,) = await execute(caller.app, statement)
+    return int(row[0])
+
+
+async def test_a_text_is_stored_once_answered_once_and_its_way_is_followed(phone: Phone, api: GraphApi, engine: ScriptedEngine) -> None:
+    await phone.say("hello", times=3)
+    assert await phone.until("sent") == [("echo: hello", "sent", None)]
+    (sent,) = api.sent
+    assert (sent.to, sent.text, len(engine.turns)) == (PHONE, "echo: hello", 1)
+    for status, shown in (("delivered", "delivered"), ("sent", "delivered"), ("read", "read"), ("delivered", "read"), ("failed", "read")):
+        await api.deliver(api.status(sent, status, code=131026 if status == "failed" else 0), times=2)
+        await phone.until(shown)
+    (conversation,) = await phone.conversations()
+    assert (conversation.channel, conversation.message_count, PHONE in conversation.user_id) == ("whatsapp", 2, False)
+    assert phone.services.egress.opened["whatsapp"] >= 1
+
+
+async def test_the_handshake_answers_the_challenge(phone: Phone, caller: Caller, api: GraphApi) -> None:
+    async def ask(**query: str) -> tuple[int, str, str]:
+        async with caller.session.get(api.callback, params=query) as answer:
+            return answer.status, await answer.text(), answer.headers["Content-Type"]
+
+    names = {"hub.mode": "subscribe", "hub.verify_token": VERIFY_TOKEN, "hub.challenge": "1158201444"}
+    for wrong in (
+        {"hub.mode": "x"},
+        {"hub.verify_token": "x"},
+        {"hub.challenge": ""},
+        {"hub.challenge": "a\nb"},
+        {"hub.verify_token": "ş"},
+    ):
+        assert (await ask(**{**names, **wrong}))[0] == 403
+    assert (await ask())[0] == 403
+    (before,) = await phone.act("channel.list")
+    assert await ask(**names) == (200, "1158201444", "text/plain; charset=utf-8")
+    assert await ask(**{**names, "hub.challenge": "çağrı 挑戦"}) == (200, "çağrı 挑戦", "text/plain; charset=utf-8")
+    (after,) = await phone.act("channel.list")
+    assert (before.verified_at, after.verified_at) == (None, phone.services.clock())
+    api.callback += "x"
+    assert (await ask(**names))[0] == 404
+
+
+def _forged(api: GraphApi, at: int) -> list[tuple[bytes, dict[str, str] | None, int]]:
+    """Callbacks that must store nothing: body, headers (None: signed well) and the status of the answer."""
+    good = api.message(at=at)
+    body = api.body(good)
+    signature = api.signature(body)
+    digest = signature.removeprefix("sha256=")
+    api.app_secret = "another-secret"
+    others = api.signature(body)
+    api.app_secret = "secret-of-the-app"
+    headers: list[dict[str, str]] = [
+        {},
+        {"X-Hub-Signature-256": ""},
+        {"X-Hub-Signature-256": others},
+        {"X-Hub-Signature-256": digest},
+        {"X-Hub-Signature-256": f"sha1={digest}"},
+        {"X-Hub-Signature-256": f"SHA256={digest}"},
+        {"X-Hub-Signature-256": f"sha256={digest.upper()}"},
+        {"X-Hub-Signature-256": f"sha256={digest[:-1]}"},
+        {"X-Hub-Signature-256": f"sha256={digest}0"},
+        {"X-Hub-Signature-256": f"sha256= {digest}"},
+        {"X-Hub-Signature-256": f"sha256={'0' * 64}"},
+        {"X-Hub-Signature-256": f"sha256={'ş' * 64}".encode().decode("latin-1")},
+        {"X-Hub-Signature-256": f"{signature}, {signature}"},
+        {"X-Hub-Signature": signature},
+    ]
+    forged: list[tuple[bytes, dict[str, str] | None, int]] = [(body, one, 403) for one in headers]
+    forged += [
+        (changed, {"X-Hub-Signature-256": signature}, 403) for changed in (body + b" ", body[:-1], body.replace(b"hello", b"hallo"), b"")
+    ]
+    forged += [(one, None, 400) for one in (b"", b"[]", b"null", b"1", b'"x"', b"{", b"\xff", b"{'a': 1}", b"[" * 100_000)]
+    forged.append((b'{"a": "' + b"x" * (3 * 1024 * 1024) + b'"}', None, 413))
+    message = good["messages"][0]
+    # Signed and well-formed, and yet nothing for this bot, or nothing that can be understood: acknowledged and passed over.
+    ignored: list[Any] = [
+        {},
+        {"object": "page", "entry": json.loads(body)["entry"]},
+        {"object": "whatsapp_business_account"},
+        {"object": "whatsapp_business_account", "entry": {}},
+        {"object": "whatsapp_business_account", "entry": [None, 1, {"changes": 1}, {"changes": [None, {}, {"field": "messages"}]}]},
+        {"object": "whatsapp_business_account", "entry": [{"changes": [{"field": "account_alerts", "value": good}]}]},
+        {"object": "whatsapp_business_account", "entry": [{"changes": [{"field": "messages", "value": [good]}]}]},
+    ]
+    values: list[dict[str, Any]] = [
+        {**good, "metadata": {"phone_number_id": f"{NUMBER}0"}},
+        {**good, "metadata": NUMBER},
+        {**good, "messages": message},
+        {**good, "messages": ["x", None, []]},
+    ]
+    broken: list[dict[str, Any]] = [
+        {"id": ""},
+        {"id": 5},
+        {"id": "x" * 513},
+        {"id": "a\nb"},
+        {"timestamp": None},
+        {"timestamp": 1_795_176_868},
+        {"timestamp": "soon"},
+        {"timestamp": "0"},
+        {"timestamp": "-1795176868"},
+        {"from": None},
+        {"from": "905 55"},
+        {"from": {"x": 1}},
+        {"type": None},
+        {"type": ["text"]},
+        {"type": "a_type_of_next_year"},
+        {"type": "reaction", "reaction": {"message_id": "wamid.x", "emoji": "👍"}},
+        {"type": "edit", "edit": {"message": {"type": "text", "text": {"body": "other words"}}}},
+        {"text": None},
+        {"text": {"body": "   "}},
+        {"text": {"body": 5}},
+        {"text": {"body": "\0"}},
+        {"type": "interactive", "interactive": {"type": "nfm_reply", "nfm_reply": {}}},
+        {"type": "interactive", "interactive": {"type": ["list_reply"]}},
+        {"group_id": "a-group"},
+    ]
+    values += [{**good, "contacts": [], "messages": [{**message, **change}]} for change in broken]
+    ignored += [json.loads(api.body(value)) for value in values]
+    return forged + [(json.dumps(one).encode(), None, 200) for one in ignored]
+
+
+async def test_forged_and_broken_callbacks_store_nothing(phone: Phone, api: GraphApi, caller: Caller) -> None:
+    forged = _forged(api, phone.now)
+    assert len(forged) >= 43
+    answers = [(await api.post(body, headers), wanted, body[:300]) for body, headers, wanted in forged]
+    assert [answer for answer in answers if answer[0] != answer[1]] == []
+    for table in ("messages", "conversations", "incoming_keys", "whatsapp_addresses"):
+        assert await rows(caller, f"SELECT count(*) FROM {table}") == 0  # noqa: S608  # a table of this test
+    # The same is taken with nothing forged.
+    await phone.say("hello")
+    await phone.until("sent")
+
+
+async def test_a_crowd_of_long_callbacks_is_refused_and_short_ones_are_taken(
+    phone: Phone, api: GraphApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(admission, "MOST_BODIES", 100_000)
+    long, forged = b"x" * 200_000, {"X-Hub-Signature-256": f"sha256={'0' * 64}"}
+    assert await asyncio.gather(*(api.post(long, forged) for _ in range(5))) == [503] * 5
+    await phone.say("hello")
+    await phone.until("sent")
+    assert await api.post(long[:100_000], forged) == 403
+
+
+async def test_other_methods_and_unknown_or_removed_channels_are_refused(phone: Phone, api: GraphApi, caller: Caller) -> None:
+    async with caller.session.put(api.callback, data=b"{}") as answer:
+        assert (answer.status, answer.headers["Allow"]) == (405, "GET, POST")
+    body = api.body(api.message(at=phone.now))
+    good = api.callback
+    for path in (f"{good}/x", good.replace(caller.bot, "x"), good.replace(caller.bot, "")):
+        api.callback = path
+        assert await api.post(body) == 404
+    api.callback = good
+    await phone.act("channel.remove", channel="whatsapp")
+    assert await api.post(body) == 404
+    assert await phone.conversations() == []
+
+
+async def test_a_channel_without_its_secrets_takes_nothing(phone: Phone, api: GraphApi, caller: Caller) -> None:
+    await execute(caller.app, "UPDATE channels SET secrets = NULL, state = 'needs_secret'")
+    phone.services.channels.changed(caller.bot)
+    assert await api.post(api.body(api.message(at=phone.now))) == 403
+    async with caller.session.get(api.callback, params={"hub.mode": "subscribe", "hub.verify_token": "", "hub.challenge": "1"}) as answer:
+        assert answer.status == 403
+
+
+async def test_batches_repeats_and_disorder_are_answered_once_and_in_order(phone: Phone, api: GraphApi, engine: ScriptedEngine) -> None:
+    values = [api.message(f"{person} {n}", at=phone.now - 60 + n, phone=f"90555000000{person}") for person in range(3) for n in range(8)]
+    await api.deliver_shuffled(values, 3)
+    await api.until(lambda: len(api.sent) == 24)
+    assert len({turn.message for turn in engine.turns}) == len(engine.turns) == 24
+    for person in range(3):
+        asked = [turn.message for turn in engine.turns if turn.message.startswith(f"{person} ")]
+        assert api.texts(f"90555000000{person}") == [f"echo: {text}" for text in asked]
+    # A batch is answered by the platform's times, in whatever order it holds its messages.
+    await api.deliver(*[api.message(f"late {n}", at=phone.now - 5 + n, phone="905550000009") for n in (2, 0, 1)])
+    await api.until(lambda: len(api.texts("905550000009")) == 3)
+    assert api.texts("905550000009") == [f"echo: late {n}" for n in range(3)]
+
+
+async def test_an_old_message_is_stored_and_not_answered(phone: Phone, api: GraphApi, engine: ScriptedEngine) -> None:
+    await phone.say("of last week", ago=DAY + 10)
+    await phone.say("of now", phone="905550000001")
+    await api.until(lambda: len(api.sent) == 1)
+    assert [turn.message for turn in engine.turns] == ["of now"]
+    assert len(await phone.conversations()) == 2
+    times = [one.created_at for place in range(2) for one in (await phone.thread(place)).messages if one.role == "user"]
+    assert min(times) == (phone.now - DAY - 10) * 1000
+
+
+async def test_while_paused_messages_are_stored_and_not_answered(phone: Phone, api: GraphApi, engine: ScriptedEngine) -> None:
+    await phone.act("channel.pause", channel="whatsapp")
+    await phone.say("anybody?")
+    async with asyncio.timeout(10):
+        while await rows(phone.caller, "SELECT count(*) FROM messages WHERE pending = 1"):  # noqa: ASYNC110  # of the store
+            await asyncio.sleep(0.01)
+    assert [(one.role, one.content) for one in await phone.messages()] == [("user", "anybody?")]
+    await phone.act("channel.resume", channel="whatsapp")
+    await phone.say("again")
+    await api.until(lambda: len(api.sent) == 1)
+    assert (api.texts(), [turn.message for turn in engine.turns]) == (["echo: again"], ["again"])
+
+
+CONTENTS: list[tuple[dict[str, Any], str, bool]] = [
+    ({"type": "button", "button": {"text": "Yes", "payload": "p"}}, "Yes", True),
+    (
+        {"type": "interactive", "interactive": {"type": "button_reply", "button_reply": {"id": "choice What is it?", "title": "What"}}},
+        "What is it?",
+        True,
+    ),
+    (
+        {"type": "interactive", "interactive": {"type": "list_reply", "list_reply": {"id": "of-somebody-else", "title": "A row"}}},
+        "A row",
+        True,
+    ),
+    ({"type": "image", "image": {"id": "1", "caption": "What does it cost?"}}, "What does it cost?", True),
+    ({"type": "image", "image": {"id": "1"}}, "[photo]", False),
+    ({"type": "sticker", "sticker": {"id": "1"}}, "[sticker]", False),
+    ({"type": "audio", "audio": {"id": "1", "voice": True}}, "[voice]", False),
+    ({"type": "location", "location": {"latitude": 41.0082, "longitude": 28.9784}}, "[location] 41.008200, 28.978400", False),
+    ({"type": "location", "location": {"latitude": "north"}}, "[location]", False),
+    ({"type": "location", "location": {"latitude": int("9" * 400), "longitude": 1}}, "[location]", False),
+    ({"type": "contacts", "contacts": [{"name": {}}]}, "[contact]", False),
+    ({"type": "unsupported", "errors": [{"code": 131051}]}, "[unsupported]", False),
+]
+
+
+@pytest.mark.parametrize(("content", "stored", "is_text"), CONTENTS)
+async def test_each_kind_of_message_gets_a_sensible_answer(
+    phone: Phone, api: GraphApi, engine: ScriptedEngine, content: dict[str, Any], stored: str, is_text: bool
+) -> None:
+    await phone.say(**content)
+    await phone.until("sent")
+    said, replied = [one.content for one in await phone.messages()]
+    assert said == stored
+    assert replied == f"echo: {stored}" if is_text else "yazılı mesajları" in replied
+    assert len(engine.turns) == int(is_text)
+    # What is no text gets its sentence once.
+    await phone.say(type="sticker", sticker={"id": "2"})
+    await phone.say("and now?")
+    await api.until(lambda: "echo: and now?" in api.texts())
+    assert len(api.sent) == (3 if is_text else 2)
+
+
+async def test_a_text_that_cannot_be_stored_is_mended(phone: Phone, api: GraphApi) -> None:
+    body = api.body(api.message("X", at=phone.now)).replace(b'"X"', b'"a\\ud800b\\u0000c' + b"x" * 5000 + b'"')
+    assert await api.post(body) == 200
+    await phone.until("sent")
+    said = (await phone.messages())[0].content
+    assert said.startswith("a?b cxxx")
+    assert len(said) == 4096
+    assert [len(text) for text in api.texts()] == [4096, 6]
+
+
+async def test_a_visitor_who_opens_the_chat_is_greeted(phone: Phone, api: GraphApi) -> None:
+    await phone.say(type="request_welcome")
+    ((greeting, _, _),) = await phone.until("sent")
+    assert "Desk" in greeting
+
+
+def _asking(choices: tuple[str, ...], _: Turn) -> Reply:
+    return Reply("Which one?", choices=choices)
+
+
+async def test_questions_back_become_buttons_or_a_list(phone: Phone, api: GraphApi, engine: ScriptedEngine) -> None:
+    short, long = ("Opening hours?", "Breakfast?"), ("What does a double room with a view of the sea cost?", "Breakfast?")
+    offers = [short, long, tuple(f"Question {n}?" for n in range(10)), tuple(f"Question {n}?" for n in range(11)), ("x" * 300, "Yes"), ()]
+    for place, offered in enumerate(offers):
+        engine.script = partial(_asking, offered)
+        await phone.say("hello")
+        await phone.until(*["sent"] * (place + 1))
+    bodies = [one.body["interactive"] if one.body["type"] == "interactive" else None for one in api.sent]
+    assert [body and body["type"] for body in bodies] == ["button", "list", "list", None, None, None]
+    assert bodies[1] is not None
+    row = bodies[1]["action"]["sections"][0]["rows"][0]
+    assert (row["title"], row["description"]) == ("What does a double room…", long[0])
+    assert bodies[2] is not None
+    assert len(bodies[2]["action"]["sections"][0]["rows"]) == 10
+    # The answer by a row is the whole question.
+    reply = {"type": "list_reply", "list_reply": {"id": row["id"], "title": row["title"], "description": row["description"]}}
+    await phone.say(type="interactive", interactive=reply)
+    await api.until(lambda: len(engine.turns) == 7)
+    assert engine.turns[-1].message == long[0]
+
+
+async def test_rows_that_begin_alike_are_numbered_and_each_is_its_whole_choice(phone: Phone, api: GraphApi, engine: ScriptedEngine) -> None:
+    choices = ("Double room with a view of the sea", "Double room with a view of the garden", "Suite")
+    engine.script = partial(_asking, choices)
+    await phone.say("rooms")
+    await phone.until("sent")
+    offered = api.sent[0].body["interactive"]["action"]["sections"][0]["rows"]
+    assert [row["title"] for row in offered] == ["1. Double room with a v…", "2. Double room with a v…", "3. Suite"]
+    assert [row.get("description") for row in offered] == [*choices[:2], None]
+    for row in offered:
+        await phone.say(type="interactive", interactive={"type": "list_reply", "list_reply": {"id": row["id"], "title": row["title"]}})
+    await phone.until(*["sent"] * 4)
+    assert [turn.message for turn in engine.turns[1:]] == list(choices)
+
+
+async def test_a_form_is_answered_by_its_buttons(phone: Phone, api: GraphApi) -> None:
+    rooms = ["Double room with a view of the sea and of the harbour", "Cancel"]
+    await offer_rooms(phone.caller, rooms)
+    await phone.say("please call me back about a bike repair")
+    await phone.until("sent")
+    asked = api.sent[0].body["interactive"]
+    row = asked["action"]["sections"][0]["rows"][0]
+    assert (asked["type"], row["title"], row["description"]) == ("list", "Double room with a view…", rooms[0])
+    await phone.say(type="interactive", interactive={"type": "list_reply", "list_reply": row})
+    await phone.until("sent", "sent")
+    await phone.say("Jo Miller")
+    await phone.until(*["sent"] * 3)
+    await phone.say("jo@example.com")
+    await phone.until(*["sent"] * 4)
+    confirm = api.sent[3].body["interactive"]
+    assert f"- Room: {rooms[0]}" in confirm["body"]["text"]
+    yes, no = [button["reply"] for button in confirm["action"]["buttons"]]
+    assert (yes["title"], no["title"]) == ("Yes", "No")
+    await phone.say(type="interactive", interactive={"type": "button_reply", "button_reply": yes})
+    await phone.until(*["sent"] * 5)
+    said = [one.content for one in await phone.messages() if one.role == "user"]
+    assert said == ["please call me back about a bike repair", rooms[0], "Jo Miller", "jo@example.com", "Yes"]
+    (noted,) = (await phone.act("request.list")).items
+    assert rooms[0] in noted.message
+
+
+async def test_choices_of_a_turkish_text_have_a_turkish_button(phone: Phone, api: GraphApi, engine: ScriptedEngine) -> None:
+    engine.script = lambda _: Reply("Hangisini sormak istediniz?", choices=tuple(f"Soru {n}" for n in range(4)))
+    await phone.say("merhaba")
+    await phone.until("sent")
+    assert api.sent[0].body["interactive"]["action"]["button"] == "Seçenekler"
+
+
+async def test_a_message_is_marked_as_read_with_typing_where_the_reply_takes_a_while(
+    phone: Phone, api: GraphApi, engine: ScriptedEngine
+) -> None:
+    await phone.say("quick")
+    await api.until(lambda: len(api.receipts) == 1)
+    engine.gate = asyncio.Event()
+    await phone.say("slow")
+    await api.until(lambda: len(api.receipts) == 2)
+    engine.gate.set()
+    await phone.until("sent", "sent")
+    assert ["typing_indicator" in one for one in api.receipts] == [False, True]
+    # Nothing is marked as read that a person is to read.
+    await phone.act("bot.set", hand_off=True)
+    await phone.say("Can I talk to a real person please?")
+    await api.until(lambda: len(api.receipts) == 3)
+    await phone.until("sent", "sent", "sent")
+    await phone.say("hello?")
+    await phone.say(type="sticker", sticker={"id": "1"})
+    await asyncio.sleep(1)
+    assert len(api.receipts) == 3
+
+
+@pytest.mark.parametrize(
+    ("fault", "delivery", "error"),
+    [
+        (GraphFault(400, 131026), "failed", "whatsapp_131026"),
+        (GraphFault(400, 131047), "failed", "whatsapp_131047"),
+        (GraphFault(404, 0), "failed", "whatsapp_status_404"),
+        (GraphFault(500, 131000), "unknown", "whatsapp_status_500"),
+        (GraphFault(503, 131016, before=False), "unknown", "whatsapp_status_503"),
+        (GraphFault(breaks=True), "unknown", "connection_broken"),
+        (GraphFault(302), "unknown", "whatsapp_status_302"),
+    ],
+)
+async def test_a_refusal_fails_and_an_unclear_outcome_is_unknown(
+    phone: Phone, api: GraphApi, fault: GraphFault, delivery: str, error: str
+) -> None:
+    api.faults.append(fault)
+    await phone.say("one")
+    assert await phone.until(delivery) == [("echo: one", delivery, error)]
+    await phone.say("two")
+    await phone.until(delivery, "sent")
+    assert api.texts()[-1] == "echo: two"
+
+
+async def test_a_later_status_resolves_an_unknown_message(phone: Phone, api: GraphApi) -> None:
+    api.faults.append(GraphFault(breaks=True, before=False))
+    await phone.say("one")
+    await phone.until("unknown")
+    (sent,) = api.sent
+    # Another bot's or a visitor's message is not touched, whatever name a status bears.
+    conversation, message = sent.body["biz_opaque_callback_data"].split(" ")
+    theirs = (await phone.messages())[0].id
+    for name in (f"{conversation} {theirs}", f"x {message}", message, " ", "a b c d"):
+        await api.deliver(api.status("wamid.other", "read", opaque=name))
+    await phone.until("unknown")
+    await api.deliver(api.status(sent, "delivered"))
+    assert await phone.until("delivered") == [("echo: one", "delivered", None)]
+    # From then on the platform's id alone is enough.
+    await api.deliver(api.status(sent.id, "read"))
+    await phone.until("read")
+
+
+async def test_a_status_before_the_answer_stays(phone: Phone, api: GraphApi) -> None:
+    api.faults.append(GraphFault(delay_s=0.0))
+    send = api._send
+
+    async def status_first(request: Any, body: Any) -> Any:
+        answer = await send(request, body)
+        await api.deliver(api.status(api.sent[-1], "delivered"))
+        return answer
+
+    api._send = status_first  # type: ignore[method-assign]
+    await phone.say("one")
+    await phone.until("delivered")
+    await phone.say("two")
+    await phone.until("delivered", "delivered")
+    assert api.texts() == ["echo: one", "echo: two"]
+
+
+async def test_a_failed_status_shows_its_code_until_the_message_arrives(phone: Phone, api: GraphApi) -> None:
+    await phone.say("one")
+    await phone.until("sent")
+    await api.deliver(api.status(api.sent[0], "failed", code=131049))
+    assert await phone.until("failed") == [("echo: one", "failed", "whatsapp_131049")]
+    await api.deliver(api.status(api.sent[0], "delivered"))
+    assert await phone.until("delivered") == [("echo: one", "delivered", None)]
+    await phone.say("two")
+    await phone.until("delivered", "sent")
+    await api.deliver(api.status(api.sent[1], "failed"))
+    assert (await phone.until("delivered", "failed"))[1][2] == "whatsapp_unknown"
+
+
+async def test_a_part_that_fails_fails_the_message_and_one_that_arrives_says_nothing(
+    phone: Phone, api: GraphApi, engine: ScriptedEngine
+) -> None:
+    engine.script = lambda _: Reply("word " * 1000)
+    await phone.say("one")
+    await phone.until("sent")
+    first, last = api.sent
+    assert (len(first.text) + len(last.text), len(first.text) <= 4096) == (4999 - 1, True)
+    await api.deliver(api.status(first, "read"))
+    await phone.until("sent")
+    await api.deliver(api.status(last, "delivered"))
+    await phone.until("delivered")
+    await api.deliver(api.status(first, "failed", code=131026))
+    await phone.until("delivered")
+    await phone.say("two")
+    await phone.until("delivered", "sent")
+    await api.deliver(api.status(api.sent[2], "failed", code=131026))
+    await phone.until("delivered", "failed")
+
+
+@pytest.mark.parametrize("fault", [GraphFault(400, 131056), GraphFault(429, 130429), GraphFault(400, 80007), GraphFault(429, 0)])
+async def test_a_limit_of_the_platform_is_waited_for(
+    phone: Phone, api: GraphApi, fault: GraphFault, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from chatsvc.outbound import whatsapp
+
+    for name in ("_WAIT_ALL", "_WAIT_ONE"):
+        monkeypatch.setattr(whatsapp, name, dict.fromkeys(getattr(whatsapp, name), 0.05))
+    monkeypatch.setattr("chatsvc.outbound.posting._RETRY_S", 0.05)
+    api.faults += [fault, fault]
+    await phone.say("one")
+    await phone.until("sent")
+    assert (api.texts(), api.faults) == (["echo: one"], [])
+    assert await rows(phone.caller, "SELECT sent FROM whatsapp_sends") == 1
+
+
+async def test_the_monthly_limit_holds_and_begins_anew(phone: Phone, api: GraphApi, clock: FakeClock) -> None:
+    await phone.set(monthly_limit=2)
+    for text in ("one", "two", "three"):
+        await phone.say(text)
+    assert [one[1:] for one in await phone.until("sent", "sent", "failed")][2] == ("failed", "monthly_limit")
+    clock.advance(20 * DAY)
+    await phone.say("four")
+    await phone.until("sent", "sent", "failed", "sent")
+    assert await rows(phone.caller, "SELECT count(*) FROM whatsapp_sends") == 2
+
+
+async def test_a_refused_token_is_noted_until_it_works_again(phone: Phone, api: GraphApi) -> None:
+    api.token = "another"
+    await phone.say("one")
+    assert (await phone.until("failed"))[0][2] == "whatsapp_190"
+    (channel,) = await phone.act("channel.list")
+    assert (channel.fault, channel.fault_at) == ("token_refused", phone.services.clock())
+    api.token = "token-of-the-number"
+    await phone.say("two")
+    await phone.until("failed", "sent")
+    (channel,) = await phone.act("channel.list")
+    assert (channel.fault, channel.fault_at) == (None, None)
+
+
+async def test_the_time_of_the_last_update_is_kept(phone: Phone, api: GraphApi, clock: FakeClock) -> None:
+    assert (await phone.act("channel.list"))[0].seen_at is None
+    await api.deliver()
+    first = clock()
+    for seconds, shown in ((20, first), (11, first + 31_000), (-3600, first + 31_000 - 3_600_000)):
+        clock.advance(seconds)
+        await api.deliver(api.value())
+        assert (await phone.act("channel.list"))[0].seen_at == shown
+
+
+# One person, one conversation.
+
+
+async def test_number_and_business_scoped_id_lead_to_one_conversation(phone: Phone, api: GraphApi) -> None:
+    await phone.say("by number", phone=PHONE)
+    await phone.say("by both", phone=PHONE, scoped=SCOPED)
+    await phone.say("by id", phone=None, scoped=SCOPED)
+    await phone.until("sent", "sent", "sent")
+    assert len(await phone.conversations()) == 1
+    # The number is preferred, as the platform recommends.
+    assert [one.to for one in api.sent] == [PHONE] * 3
+
+
+async def test_a_visitor_without_a_number_is_answered_by_the_business_scoped_id(phone: Phone, api: GraphApi) -> None:
+    await phone.say("hello", phone=None, scoped=SCOPED)
+    await phone.until("sent")
+    assert (api.sent[0].to, "to" in api.sent[0].body) == (SCOPED, False)
+
+
+async def test_a_number_with_a_plus_and_without_one_is_one_conversation(phone: Phone, api: GraphApi) -> None:
+    for number in (PHONE, f"+{PHONE}", PHONE):
+        await phone.say("hello", phone=number)
+    await phone.until("sent", "sent", "sent")
+    assert len(await phone.conversations()) == 1
+    assert [one.to for one in api.sent] == [PHONE] * 3
+
+
+async def test_the_contacts_add_the_address_that_the_message_leaves_out(phone: Phone, api: GraphApi) -> None:
+    value = api.message("hello", at=phone.now, phone=PHONE, scoped=SCOPED)
+    del value["messages"][0]["from_user_id"]
+    value["contacts"].insert(0, {"wa_id": "905559999999", "user_id": "TR.9"})
+    await api.deliver(value)
+    await phone.say("again", phone=None, scoped=SCOPED)
+    await phone.until("sent", "sent")
+    assert len(await phone.conversations()) == 1
+
+
+async def test_two_conversations_of_one_person_go_on_in_the_older_one(phone: Phone, api: GraphApi, clock: FakeClock) -> None:
+    await phone.say("by number", phone=PHONE)
+    clock.advance(60)
+    await phone.say("by id", phone=None, scoped=SCOPED)
+    await api.until(lambda: len(api.sent) == 2)
+    clock.advance(60)
+    older = (await phone.conversations())[1]
+    await phone.say("by both", phone=PHONE, scoped=SCOPED)
+    clock.advance(60)
+    await phone.say("by id again", phone=None, scoped=SCOPED)
+    await api.until(lambda: len(api.sent) == 4)
+    latest, younger = await phone.conversations()
+    assert latest.id == older.id
+    assert [one.content for one in (await phone.thread()).messages if one.role == "user"] == ["by number", "by both", "by id again"]
+    # The younger one keeps its words, and an operator still reaches its visitor.
+    await perform(phone.services, ADMIN, "conversation.reply", {"conversation": younger.id, "text": "Selin here."})
+    await api.until(lambda: len(api.sent) == 5)
+    assert api.sent[-1].to == SCOPED
+
+
+async def test_a_changed_number_leads_to_the_same_conversation(phone: Phone, api: GraphApi) -> None:
+    await phone.say("before")
+    await phone.until("sent")
+    system = {"body": "Selin changed", "wa_id": "905557778899", "type": "user_changed_number"}
+    await phone.say(type="system", system=system, phone="905550000000")  # of somebody unknown
+    await phone.say(type="system", system=system)
+    await phone.say("after", phone="905557778899")
+    await api.until(lambda: len(api.sent) == 2)
+    assert [one.to for one in api.sent] == [PHONE, "905557778899"]
+    assert len(await phone.conversations()) == 1
+    # The old number may be somebody else's by now.
+    await phone.say("a stranger")
+    await api.until(lambda: len(api.sent) == 3)
+    assert len(await phone.conversations()) == 2
+
+
+async def test_an_erased_visitor_is_forgotten_and_a_repeat_stores_nothing(phone: Phone, api: GraphApi, caller: Caller) -> None:
+    value = api.message("hello", at=phone.now, scoped=SCOPED)
+    await api.deliver(value)
+    await phone.until("sent")
+    (conversation,) = await phone.conversations()
+    done = await erasure.erase(phone.services, ADMIN, user_id=conversation.user_id, bot=caller.bot)
+    assert (done.erased.conversations, done.erased.messages) == (1, 2)
+    await api.deliver(value)
+    await api.deliver(api.status(api.sent[0], "read"))
+    for table in ("messages", "conversations", "whatsapp_addresses"):
+        assert await rows(caller, f"SELECT count(*) FROM {table}") == 0  # noqa: S608  # a table of this test
+    await phone.say("new words")
+    await phone.until("sent")
+    assert (await phone.conversations())[0].user_id != conversation.user_id
+
+
+@pytest.mark.parametrize("asked", ["older", "younger"])
+async def test_erasing_a_visitor_erases_the_other_conversation_of_the_same_person(
+    phone: Phone, api: GraphApi, caller: Caller, clock: FakeClock, asked: str
+) -> None:
+    await phone.say("a stranger", phone="905550000001")
+    await phone.say("by number", phone=PHONE)
+    clock.advance(60)
+    await phone.say("by id", phone=None, scoped=SCOPED)
+    await phone.say("by both", phone=PHONE, scoped=SCOPED)
+    await api.until(lambda: len(api.sent) == 4)
+    older, younger = sorted((await phone.conversations())[:2], key=lambda one: one.created_at)
+    done = await erasure.erase(phone.services, ADMIN, user_id=(older if asked == "older" else younger).user_id, bot=caller.bot)
+    assert (done.erased.conversations, done.erased.messages) == (2, 6)
+    assert await rows(caller, "SELECT value FROM whatsapp_addresses") == 905550000001
+    assert [one.message_count for one in await phone.conversations()] == [2]
+
+
+async def test_erasing_a_visitor_leaves_the_next_owner_of_the_number(phone: Phone, api: GraphApi, caller: Caller) -> None:
+    await phone.say("before")
+    await phone.until("sent")
+    await phone.say(type="system", system={"body": "changed", "wa_id": "905557778899", "type": "user_changed_number"})
+    await phone.say("a stranger")
+    await api.until(lambda: len(api.sent) == 2)
+    stranger, first = await phone.conversations()
+    done = await erasure.erase(phone.services, ADMIN, user_id=first.user_id, bot=caller.bot)
+    assert done.erased.conversations == 1
+    assert [one.id for one in await phone.conversations()] == [stranger.id]
+
+
+# The owner's own phone.
+
+
+async def test_the_owners_own_phone_takes_the_conversation(phone: Phone, api: GraphApi, engine: ScriptedEngine, clock: FakeClock) -> None:
+    await phone.say("hello")
+    await phone.until("sent")
+    echo = api.echo("Good morning, this is Ada.", at=phone.now)
+    await api.deliver(echo, times=3)
+    await phone.say("Thank you")
+    thread = await phone.thread()
+    assert (thread.conversation.handling, thread.conversation.operator_name) == ("operator", "phone")
+    assert [(one.role, one.content, one.author) for one in thread.messages] == [
+        ("user", "hello", None),
+        ("assistant", "echo: hello", None),
+        ("operator", "Good morning, this is Ada.", "phone"),
+        ("user", "Thank you", None),
+    ]
+    assert (len(engine.turns), len(api.sent)) == (1, 1)
+    clock.advance(31 * 60)
+    async with asyncio.timeout(15):
+        while (await phone.thread()).conversation.handling != "bot":  # noqa: ASYNC110  # of the store
+            await asyncio.sleep(0.1)
+
+
+async def test_an_old_echo_and_the_services_own_messages_take_nothing(phone: Phone, api: GraphApi) -> None:
+    await phone.say("hello")
+    await phone.until("sent")
+    await api.deliver(api.echo("echo: hello", at=phone.now, key=api.sent[0].id))
+    await api.deliver(api.echo("of an hour ago", at=phone.now - 3600))
+    thread = await phone.thread()
+    assert (thread.conversation.handling, [one.role for one in thread.messages]) == ("bot", ["user", "assistant", "operator"])
+
+
+async def test_an_echo_begins_a_conversation_and_an_operator_keeps_theirs(phone: Phone, api: GraphApi) -> None:
+    await api.deliver(api.echo("We have a room for you.", at=phone.now))
+    await phone.say("Great")
+    (conversation,) = await phone.conversations()
+    assert (conversation.handling, conversation.message_count) == ("operator", 2)
+    await perform(phone.services, ADMIN, "conversation.release", {"conversation": conversation.id})
+    await perform(phone.services, ADMIN, "conversation.take", {"conversation": conversation.id})
+    await api.deliver(api.echo("By phone", at=phone.now))
+    (conversation,) = await phone.conversations()
+    assert conversation.operator_name == "root"
+
+
+# The team.
+
+
+async def test_outside_of_the_24_hours_an_operator_is_told_before_writing(phone: Phone, api: GraphApi, clock: FakeClock) -> None:
+    await phone.say("hello")
+    await phone.until("sent")
+    (conversation,) = await phone.conversations()
+    said = phone.now * 1000
+    clock.advance(DAY - 1)
+    await perform(phone.services, ADMIN, "conversation.reply", {"conversation": conversation.id, "text": "Selin here."})
+    await phone.until("sent", "sent")
+    clock.advance(1)
+    shown = await perform(phone.services, ADMIN, "conversation.view", {"conversation": conversation.id})
+    assert shown.writable_until == said + DAY * 1000
+    with pytest.raises(Refused, match="channel_window_closed"):
+        await perform(phone.services, ADMIN, "conversation.reply", {"conversation": conversation.id, "text": "Still there?"})
+    # The bot takes the conversation back without a word that could not be sent.
+    await perform(phone.services, ADMIN, "conversation.release", {"conversation": conversation.id})
+    assert ((await phone.thread()).conversation.handling, len(await phone.messages())) == ("bot", 3)
+    assert shown.address == ("phone", PHONE)
+    await phone.say("I am back")
+    await perform(phone.services, ADMIN, "conversation.reply", {"conversation": conversation.id, "text": "So am I."})
+    await api.until(lambda: "So am I." in api.texts())
+
+
+async def test_usage_shows_what_was_sent_this_month(phone: Phone, caller: Caller) -> None:
+    async def usage() -> list[tuple[int, int, int | None]]:
+        found = await perform(phone.services, ADMIN, "usage.whatsapp", {"account": caller.account})
+        shown = [whatsapp_usage(one) for one in found]
+        assert [(one["bot"], one["beyond_free"]) for one in shown] == [(one.bot_id, one.beyond) for one in found]
+        return [(one.sent, one.beyond, one.limit) for one in found]
+
+    assert await usage() == [(0, 0, None)]
+    await phone.say("hello")
+    await phone.until("sent")
+    await phone.set(monthly_limit=1500)
+    await execute(caller.app, "UPDATE whatsapp_sends SET sent = sent + 1200")
+    assert await usage() == [(1201, 201, 1500)]
+    await phone.set(monthly_limit="")
+    await phone.act("channel.remove", channel="whatsapp")
+    assert await usage() == [(1201, 201, None)]
+
+
+@pytest.mark.sqlite  # doctor reads the file
+async def test_doctor_names_a_callback_that_is_not_called(phone: Phone, api: GraphApi, caller: Caller) -> None:
+    async def codes() -> list[tuple[str, Any]]:
+        examined = await perform(phone.services, ADMIN, "doctor.run", {})
+        return [(one.code, one.facts.get("days")) for one in examined.findings if one.name == "channels"]
+
+    assert await codes() == [("channel_unverified", None)]
+    now = int(time.time() * 1000)
+    await execute(caller.app, f"UPDATE channels SET verified_at = {now}")  # noqa: S608  # a number
+    assert await codes() == []
+    await execute(caller.app, f"UPDATE channels SET verified_at = {now - 9 * DAY * 1000}")  # noqa: S608  # a number
+    assert await codes() == [("channel_silent", 9)]
+    await execute(caller.app, f"UPDATE channels SET seen_at = {now - 6 * DAY * 1000}")  # noqa: S608  # a number
+    assert await codes() == []
+    api.token = "another token: this one was revoked"
+    assert await codes() == [("channel_token_refused", None)]
+
+
+# Faults.
+
+
+async def test_a_store_that_cannot_answer_is_no_acknowledgement(phone: Phone, api: GraphApi, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def unavailable(*_: Any) -> None:
+        raise StoreUnavailable("the disk is full")
+
+    body = api.body(api.message(at=phone.now))
+    with monkeypatch.context() as patched:
+        patched.setattr(whatsapp, "receive", unavailable)
+        assert await api.post(body) == 503
+    assert await api.post(body) == 200
+    await phone.until("sent")
+
+
+async def test_a_broken_request_is_refused_without_a_word(phone: Phone, caller: Caller) -> None:
+    reader, writer = await asyncio.open_connection("127.0.0.1", caller.app.port)
+    head = f"POST /channels/whatsapp/{caller.bot} HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nno chunk\r\n"
+    writer.write(head.encode())
+    answer = await reader.read()
+    assert answer.startswith(b"HTTP/1.1 400 ")
+    assert answer.endswith(b"\r\n\r\n")
+    writer.close()
+
+
+async def test_the_store_may_fail_around_a_message_that_is_not_lost(phone: Phone, api: GraphApi, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def unavailable(*_: Any) -> None:
+        raise StoreUnavailable("the disk is full")
+
+    monkeypatch.setattr(whatsapp_sending, "_RETRY_S", 0.05)
+    with monkeypatch.context() as patched:
+        patched.setattr(stored, "address", unavailable)
+        await phone.say("one")
+        async with asyncio.timeout(10):
+            while [one.error for one in await phone.messages()] != [None, "store_unavailable"]:  # noqa: ASYNC110  # of the store
+                await asyncio.sleep(0.01)
+    await phone.until("sent")
+    with monkeypatch.context() as patched:
+        patched.setattr(whatsapp, "release_send", unavailable)
+        patched.setattr(channel_states, "note_fault", unavailable)
+        api.token = "another"
+        await phone.say("two")
+        assert (await phone.until("sent", "failed"))[1][2] == "whatsapp_190"
+    assert api.texts() == ["echo: one"]
+
+
+async def test_a_message_to_a_visitor_without_an_address_fails(phone: Phone, api: GraphApi, caller: Caller) -> None:
+    await phone.say("one")
+    await phone.until("sent")
+    await execute(caller.app, "DELETE FROM whatsapp_addresses")
+    (conversation,) = await phone.conversations()
+    await perform(phone.services, ADMIN, "conversation.reply", {"conversation": conversation.id, "text": "Hello?"})
+    assert (await phone.until("sent", "failed"))[1][2] == "visitor_unknown"
+    assert await rows(caller, "SELECT sent FROM whatsapp_sends") == 1
+
+
+async def test_without_egress_messages_wait_and_nothing_is_counted(
+    phone: Phone, api: GraphApi, caller: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(phone.services.egress, "allowed", False)
+    await phone.say("one")
+    async with asyncio.timeout(10):
+        while [one.error for one in await phone.messages()] != [None, "not_connected"]:  # noqa: ASYNC110  # of the store
+            await asyncio.sleep(0.01)
+    monkeypatch.undo()
+    await phone.until("sent")
+    assert await rows(caller, "SELECT sent FROM whatsapp_sends") == 1
+
+
+@pytest.mark.parametrize(
+    ("answer", "error"),
+    [
+        ({"text": "x" * 300_000}, "whatsapp_answer_too_long"),
+        ({"text": "no json"}, "whatsapp_status_200"),
+        ({"text": '{"messages": [{"id": 5}]}'}, "whatsapp_bad_answer"),
+        ({"text": '{"error": {"code": true}}'}, "whatsapp_status_200"),
+    ],
+)
+async def test_an_answer_of_another_form_leaves_the_delivery_unknown(
+    phone: Phone, api: GraphApi, answer: dict[str, str], error: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def odd(*_: Any) -> web.Response:
+        return web.Response(**answer)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(api, "_send", odd)
+    await phone.say("one")
+    assert (await phone.until("unknown"))[0][2] == error
+
+
+async def test_another_number_is_used_from_then_on(phone: Phone, api: GraphApi) -> None:
+    await phone.say("one")
+    await api.until(lambda: len(api.receipts) == 1)
+    await phone.until("sent")
+    api.number = "1066"
+    await phone.set(phone_number_id="1066")
+    await phone.say("two")
+    await api.until(lambda: len(api.receipts) == 2)
+    await phone.until("sent", "sent")
+    # What is delivered for the number before is not the bot's any more.
+    api.number = NUMBER
+    await phone.say("three")
+    assert len(await phone.messages()) == 4
+
+
+async def test_an_erased_account_takes_nothing(phone: Phone, api: GraphApi, caller: Caller) -> None:
+    await execute(caller.app, "UPDATE accounts SET deleted_at = 5")
+    # The caches of a process that works alone still know the account; several read it anew and know the bot no more.
+    status = await api.post(api.body(api.message(at=phone.now), api.echo("Hello", at=phone.now)))
+    assert status == (404 if RUNNING else 200)
+    for table in ("messages", "whatsapp_addresses", "incoming_keys"):
+        assert await rows(caller, f"SELECT count(*) FROM {table}") == 0  # noqa: S608  # a table of this test
+
+
+async def test_an_account_takes_addresses_and_counts_along(phone: Phone, api: GraphApi, caller: Caller) -> None:
+    await phone.say("hello", scoped=SCOPED)
+    await phone.until("sent")
+    records: list[Any] = []
+    after: Any = None
+    while True:
+        page = await perform(phone.services, ADMIN, "account.export", {"account": caller.account, "after": after})
+        records += page.records
+        if page.next is None:
+            break
+        after = page.next
+    kinds = {kind for kind, _ in records}
+    assert {"whatsapp_address", "whatsapp_sends"} <= kinds
+    addresses = [record for kind, record in records if kind == "whatsapp_address"]
+    assert {(one["kind"], one["value"], one["is_current"]) for one in addresses} == {("phone", PHONE, True), ("scoped", SCOPED, True)}
+    for record in addresses:
+        assert checked("whatsapp_address", record, phone.services.clock()) == record
+        for broken in ({"value": "x"}, {"kind": "e-mail"}, {"value": SCOPED if record["kind"] == "phone" else PHONE}):
+            with pytest.raises(Refused):
+                checked("whatsapp_address", {**record, **broken}, phone.services.clock())
+
+
+async def test_a_visitor_is_found_and_exported_with_the_phone_number(phone: Phone, api: GraphApi, caller: Caller) -> None:
+    await phone.say("hello", scoped=SCOPED)
+    await phone.say("good day", phone="905559998877")
+    await phone.until("sent")
+    found = await phone.conversations()
+    (sought,) = [one for one in found if (await whatsapp_phone(phone, one.id)) == f"+{PHONE}"]
+    for q in ("0555 111 22 33", "+90 555 111 22 33", PHONE, "5551112233", SCOPED):
+        page = await perform(phone.services, ADMIN, "conversation.list", {"q": q})
+        assert [one.id for one in page.items] == [sought.id], q
+    exported = transcripts(await perform(phone.services, ADMIN, "conversation.export", {"bot": caller.bot}))["parts"]
+    single = transcripts(await perform(phone.services, ADMIN, "conversation.export", {"conversation": sought.id}))["parts"]
+    assert isinstance(exported, list)
+    assert isinstance(single, list)
+    assert sorted(one["conversation"]["visitor_phone"] for one in exported) == [f"+{PHONE}", "+905559998877"]
+    assert [one["conversation"]["visitor_phone"] for one in single] == [f"+{PHONE}"]
+    assert f",+{PHONE}" in "".join(transcript.write("csv", [single])).replace("'", "")
+    assert api.texts()
+
+
+async def whatsapp_phone(phone: Phone, conversation: str) -> object:
+    """The visitor's number as `conversation show` has it."""
+    return thread(await perform(phone.services, ADMIN, "conversation.show", {"conversation": conversation}))["visitor_phone"]

@@ -1,0 +1,531 @@
+"""The widget in a real browser: other sites with strict policies, blocked storage, tabs, faults of the network, people."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import time
+from base64 import b64encode
+from dataclasses import replace
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from playwright.async_api import Browser, BrowserContext, Page, Route
+
+from chatsvc.app import App
+from chatsvc.config import Config
+from chatsvc.domain import times
+from chatsvc.domain.models import Entry
+from chatsvc.engines import Evidence, Reply
+from chatsvc.services.administration import perform
+from chatsvc.services.messages import web_visits
+from chatsvc.store import knowledge
+from tests.conftest import Caller
+from tests.fakes import ADMIN, FakeClock, ScriptedEngine, failing
+from tests.platforms.browsing import HostSite, choose, frame_of, log_of, opened, say, sees, until
+from tests.platforms.conftest import begun, offer_rooms
+from tests.postgres import store_of_test
+from tests.store import support
+
+LISTEN = "window.heard = []; chatsvc.on('message', (message) => { heard.push(message) })"
+
+
+@pytest.fixture
+def config(config: Config) -> Config:
+    """The configuration with a limit that is in no test's way."""
+    return replace(config, limits=replace(config.limits, web_per_minute=1000))
+
+
+async def conversation(caller: Caller) -> str:
+    (found,) = (await perform(caller.app.services, ADMIN, "conversation.list", {"bot": caller.bot})).items
+    return str(found.id)
+
+
+async def test_under_a_strict_policy_nothing_is_violated_asked_for_or_stored_before_the_first_message(
+    page: Page, context: BrowserContext, site: HostSite, caller: Caller
+) -> None:
+    site.head = '<meta name="referrer" content="no-referrer">'
+    told: list[str] = []
+    asked: list[str] = []
+    page.on("console", lambda message: told.append(message.text))
+    page.on("pageerror", lambda fault: told.append(str(fault)))
+    page.on("request", lambda request: asked.append(request.url) if site.service in request.url else None)
+    frame = await opened(page, site)
+    await page.evaluate(LISTEN)
+    assert len(asked) == 3, asked  # the loader, the frame's page and its script
+    assert await context.cookies() == []
+    await say(frame, "hello")
+    await sees(frame, "echo: hello")
+    await until(page, "heard.length > 1")
+    heard = await page.evaluate("window.heard")
+    assert [(one["role"], one["text"]) for one in heard] == [("user", "hello"), ("assistant", "echo: hello")]
+    assert [set(one) for one in heard] == [{"role", "text", "created_at"}] * 2
+    assert [text for text in told if "404" not in text] == []
+    assert await context.cookies() == []
+    listed = (await perform(caller.app.services, ADMIN, "conversation.list", {"bot": caller.bot})).items
+    assert [one.source_page_host for one in listed] == ["localhost"]
+
+
+async def test_after_a_reload_the_page_hears_of_new_messages_alone(page: Page, site: HostSite, caller: Caller) -> None:
+    # The browser blocks the storage of frames of other sites: this page is on the service's own host, at another port.
+    site.url = site.url.replace("localhost", "127.0.0.1")
+    await perform(caller.app.services, ADMIN, "channel.set", {"bot": caller.bot, "channel": "web", "sites": [site.url]})
+    frame = await opened(page, site)
+    await say(frame, "hello")
+    await sees(frame, "echo: hello")
+    await page.goto(site.url)
+    await until(page, "!!window.chatsvc")
+    await page.evaluate(LISTEN)
+    await page.evaluate("chatsvc.open()")
+    frame = await frame_of(page, site.bot)
+    await sees(frame, "echo: hello")
+    await say(frame, "again")
+    await sees(frame, "echo: again")
+    await until(page, "heard.length > 1")
+    assert await page.evaluate("window.heard.map((one) => one.text)") == ["again", "echo: again"]
+
+
+async def test_another_site_shows_nothing(page: Page, site: HostSite, caller: Caller) -> None:
+    await perform(caller.app.services, ADMIN, "channel.set", {"bot": caller.bot, "channel": "web", "sites": ["https://other.example"]})
+    await page.goto(site.url)
+    await until(page, "!!window.chatsvc")
+    async with page.expect_response(lambda response: "/widget/" in response.url) as answer:
+        await page.evaluate("chatsvc.open()")
+    assert (await answer.value).status == 403
+    await page.wait_for_timeout(300)
+    assert not [frame for frame in page.frames if await frame.locator("[data-action=send]").count()]
+
+
+async def test_the_attributes_choose_language_side_colour_and_state(page: Page, site: HostSite) -> None:
+    site.attributes = 'data-language="tr" data-position="left" data-color="#ffee00" data-open'
+    await page.goto(site.url)
+    frame = await frame_of(page, site.bot)
+    assert await frame.locator("[data-action=send]").inner_text() == "Gönder"
+    assert await frame.evaluate("document.documentElement.lang") == "tr"
+    # Black on yellow.
+    assert await frame.evaluate("getComputedStyle(document.querySelector('header')).color") == "rgb(0, 0, 0)"
+    box = await (await frame.frame_element()).bounding_box()
+    assert box
+    assert box["x"] < 100
+
+
+@pytest.mark.parametrize(
+    ("attribute", "language", "expected"), [("de", "tr", "tr"), ("de", "fr", "en"), ("tr-TR", "en", "tr"), ("en", "tr", "en")]
+)
+async def test_an_unknown_language_attribute_falls_back_to_that_of_the_page(
+    page: Page, site: HostSite, attribute: str, language: str, expected: str
+) -> None:
+    site.attributes, site.language = f'data-language="{attribute}"', language
+    frame = await opened(page, site)
+    assert await frame.evaluate("document.documentElement.lang") == expected
+
+
+async def test_in_a_sandbox_without_forms_a_message_is_sent(page: Page, site: HostSite) -> None:
+    frame = await opened(page, site, "/sandbox")
+    await say(frame, "hello")
+    await sees(frame, "echo: hello")
+
+
+async def test_escape_closes_it_and_gives_the_focus_back(page: Page, site: HostSite) -> None:
+    frame = await opened(page, site)
+    await until(frame, "document.activeElement.tagName === 'TEXTAREA'")
+    await page.keyboard.press("Escape")
+    await until(page, "document.activeElement.shadowRoot === null && document.activeElement.tagName === 'DIV'")
+    assert not await (await frame.frame_element()).is_visible()
+    await page.keyboard.press("Enter")
+    await until(frame, "document.activeElement.tagName === 'TEXTAREA'")
+    await frame.locator("[data-action=close]").click()
+    assert not await (await frame.frame_element()).is_visible()
+
+
+async def test_on_a_phone_it_fills_the_screen_and_no_input_zooms(browser: Browser, site: HostSite) -> None:
+    phone = await browser.new_context(viewport={"width": 390, "height": 700}, has_touch=True, is_mobile=True, color_scheme="dark")
+    page = await phone.new_page()
+    frame = await opened(page, site)
+    assert await (await frame.frame_element()).bounding_box() == {"x": 0, "y": 0, "width": 390, "height": 700}
+    assert float((await frame.evaluate("getComputedStyle(document.querySelector('textarea')).fontSize"))[:-2]) >= 16
+    await say(frame, "x" * 300 + " 👩‍👩‍👧 تحية")
+    await sees(frame, "echo: xxx")
+    assert await frame.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    await phone.close()
+
+
+async def test_at_twice_the_size_nothing_is_cut_off_and_nothing_moves_for_those_who_want_it_still(
+    browser: Browser, site: HostSite, engine: ScriptedEngine
+) -> None:
+    # A zoom of 200 % halves the viewport of a small window.
+    context = await browser.new_context(viewport={"width": 480, "height": 360}, device_scale_factor=2, reduced_motion="reduce")
+    page = await context.new_page()
+    await page.goto(f"{site.service}/chat/{site.bot}")
+    await page.wait_for_selector("[data-action=send]")
+    engine.gate = asyncio.Event()
+    await say(page, "Ein sehr langes Wort: " + "Donaudampfschifffahrtsgesellschaft" * 5)
+    await page.locator("#state .dots i").first.wait_for()
+    assert await page.evaluate("getComputedStyle(document.querySelector('.dots i')).animationName") == "none"
+    engine.gate.set()
+    await sees(page, "echo: Ein")
+    assert await page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    for action in ("send", "anew", "download"):
+        box = await page.locator(f"[data-action={action}]").bounding_box()
+        assert box is not None
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= 480
+        assert box["y"] + box["height"] <= 360
+    assert await page.evaluate("document.getElementById('log').clientHeight") >= 48
+    await context.close()
+
+
+@pytest.mark.parametrize(
+    "style",
+    [
+        "iframe {display: none !important}",
+        "div:empty {display: none !important}",
+        "body * {display: none !important; visibility: hidden !important; opacity: 0 !important; position: static !important}",
+    ],
+)
+async def test_style_sheets_of_the_page_do_not_hide_it(page: Page, site: HostSite, style: str) -> None:
+    site.head, site.attributes = f"<style>{style}</style>", "data-open"
+    site.policy = site.policy.replace("style-src 'self'", "style-src 'unsafe-inline'")
+    await page.goto(site.url)
+    frame = await frame_of(page, site.bot)
+    await say(frame, "hello")
+    await sees(frame, "echo: hello")
+    box = await (await frame.frame_element()).bounding_box()
+    assert box
+    assert box["width"] > 300
+
+
+async def test_where_the_storage_throws_the_conversation_goes_on_in_memory(page: Page, site: HostSite, caller: Caller) -> None:
+    await page.add_init_script("Storage.prototype.setItem = () => { throw new DOMException('full', 'QuotaExceededError') }")
+    await page.goto(f"{site.service}/chat/{site.bot}")
+    for text in ("hello", "again"):
+        await say(page, text)
+        await sees(page, f"echo: {text}")
+    listed = (await perform(caller.app.services, ADMIN, "conversation.list", {"bot": caller.bot})).items
+    assert [one.message_count for one in listed] == [4]
+
+
+async def test_the_header_says_when_the_team_is_back_and_each_message_its_time(
+    page: Page, site: HostSite, caller: Caller, clock: FakeClock
+) -> None:
+    assert "Answers right away" in await (await opened(page, site)).locator("header").inner_text()
+    today = times.local(clock(), "Europe/Istanbul")
+    day = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")[(today.weekday() + 2) % 7]
+    await perform(caller.app.services, ADMIN, "bot.set", {"bot": caller.bot, "opening_hours": f"{day} 09:00-10:00"})
+    logo = b64encode(b"\x89PNG\r\n\x1a\n").decode()
+    await perform(caller.app.services, ADMIN, "channel.set", {"bot": caller.bot, "channel": "web", "logo": logo})
+    frame = await opened(page, site)
+    assert re.fullmatch(r"Our next opening is \w+ at 09:00\.", await frame.locator("header [role=status]").inner_text())
+    assert await frame.locator("header img").get_attribute("src") == f"data:image/png;base64,{logo}"
+    await say(frame, "hello")
+    await sees(frame, "echo: hello")
+    assert await frame.locator(".turn").count() == await frame.locator(".turn time[datetime]").count() == 3
+
+
+async def test_right_to_left_words_are_set_from_the_right(chat: Page, engine: ScriptedEngine) -> None:
+    engine.script = lambda _: Reply("تحية طيبة")
+    await say(chat, "أين موقف السيارات؟")
+    await sees(chat, "تحية طيبة")
+    said = "[...document.querySelectorAll('[role=log] .said')].slice(1).map((one) => getComputedStyle(one).direction)"
+    assert await chat.evaluate(said) == ["rtl", "rtl"]
+    await chat.get_by_role("textbox").fill("أين")
+    assert await chat.evaluate("getComputedStyle(document.querySelector('textarea')).direction") == "rtl"
+
+
+async def test_a_reload_and_other_tabs_show_the_same_conversation(
+    chat: Page, context: BrowserContext, site: HostSite, caller: Caller
+) -> None:
+    other = await context.new_page()
+    await other.goto(f"{site.service}/chat/{site.bot}")
+    await other.wait_for_selector("[data-action=send]")
+    assert await chat.evaluate("localStorage.length") == 0
+    await say(chat, "from the first tab")
+    await sees(chat, "echo: from the first tab")
+    await sees(other, "echo: from the first tab")
+    await say(other, "from the second tab")
+    await sees(chat, "echo: from the second tab")
+    stored = await chat.evaluate("JSON.stringify({...localStorage})")
+    assert "tab" not in stored
+    await chat.reload()
+    await sees(chat, "echo: from the second tab")
+    expected = ["from the first tab", "echo: from the first tab", "from the second tab", "echo: from the second tab"]
+    assert (await log_of(chat))[1:] == expected
+    assert (await log_of(other))[1:] == expected
+    (listed,) = (await perform(caller.app.services, ADMIN, "conversation.list", {"bot": caller.bot})).items
+    assert (listed.message_count, listed.source_page_host) == (4, "")
+
+
+async def test_a_reload_while_the_first_reply_is_awaited_loses_nothing(chat: Page, engine: ScriptedEngine) -> None:
+    engine.gate = asyncio.Event()
+    await say(chat, "hello")
+    while not engine.turns:  # noqa: ASYNC110  # the engine has no event for it
+        await asyncio.sleep(0.01)
+    await chat.reload()
+    await sees(chat, "hello")
+    engine.gate.set()
+    await sees(chat, "echo: hello")
+    assert (await log_of(chat))[1:] == ["hello", "echo: hello"]
+
+
+async def test_an_answer_that_is_lost_on_the_way_is_fetched_by_a_retry(chat: Page, caller: Caller, engine: ScriptedEngine) -> None:
+    async def lose(route: Route) -> None:
+        if route.request.method == "POST":
+            await route.fetch()
+        await route.abort()
+
+    await chat.route("**/messages*", lose)
+    await say(chat, "hello")
+    await chat.locator("[data-action=retry]").wait_for()
+    await chat.unroute("**/messages*")
+    await sees(chat, "echo: hello", 30)
+    await chat.wait_for_timeout(300)
+    assert (await log_of(chat))[1:] == ["hello", "echo: hello"]
+    assert len(engine.turns) == 1
+
+
+async def test_an_answer_that_is_lost_holds_up_no_later_message(chat: Page, engine: ScriptedEngine) -> None:
+    await say(chat, "before")
+    await sees(chat, "echo: before")
+
+    async def lose(route: Route) -> None:
+        if route.request.method == "POST":
+            await route.fetch()
+            await route.abort()
+        else:
+            await route.continue_()
+
+    await chat.route("**/messages*", lose)
+    await say(chat, "hello")
+    await sees(chat, "echo: hello")
+    await chat.unroute("**/messages*")
+    await say(chat, "later")
+    await sees(chat, "echo: later")
+    assert (await log_of(chat))[1:] == ["before", "echo: before", "hello", "echo: hello", "later", "echo: later"]
+    await until(chat, "document.getElementById('fault').textContent === ''")
+    assert await chat.locator("[data-action=retry]").count() == 0
+    assert len(engine.turns) == 3
+
+
+async def test_without_a_network_messages_wait_and_go_when_it_is_back(chat: Page, context: BrowserContext) -> None:
+    await say(chat, "before")
+    await sees(chat, "echo: before")
+    await context.set_offline(True)
+    await say(chat, "meanwhile")
+    await chat.locator("[data-action=retry]").wait_for()
+    assert await chat.locator("#state").inner_text() == "No connection. Trying again …"
+    await context.set_offline(False)
+    await sees(chat, "echo: meanwhile")
+    await chat.wait_for_timeout(300)
+    assert (await log_of(chat))[1:] == ["before", "echo: before", "meanwhile", "echo: meanwhile"]
+    assert await chat.locator("[data-action=retry]").count() == 0
+
+
+async def test_a_line_that_appears_below_hides_no_button(chat: Page, context: BrowserContext) -> None:
+    await say(chat, "line\n" * 60)
+    await sees(chat, "echo: line")
+    await context.set_offline(True)
+    await say(chat, "lost")
+    await chat.locator("[data-action=retry]").wait_for()
+    below = "document.querySelector('[data-action=retry]').getBoundingClientRect().bottom"
+    await until(chat, f"{below} <= document.getElementById('log').getBoundingClientRect().bottom")
+    await context.set_offline(False)
+    await sees(chat, "echo: lost")
+
+
+async def test_a_restarted_service_goes_on_with_the_conversation(
+    chat: Page, app: App, config: Config, clock: FakeClock, engine: ScriptedEngine
+) -> None:
+    await say(chat, "before")
+    await sees(chat, "echo: before")
+    port = app.port
+    await app.stop()
+    await say(chat, "meanwhile")
+    await chat.locator("[data-action=retry]").wait_for()
+    async with App(replace(config, server=replace(config.server, port=port)), clock, store=store_of_test()) as again:
+        again.services.engines["anthropic"] = engine
+        await sees(chat, "echo: meanwhile", 40)
+        assert (await log_of(chat))[1:] == ["before", "echo: before", "meanwhile", "echo: meanwhile"]
+    await chat.close()
+
+
+async def test_several_quick_messages_keep_their_order(chat: Page, engine: ScriptedEngine) -> None:
+    engine.delay_s = 0.2
+    for number in range(3):
+        await say(chat, f"message {number}")
+    await sees(chat, "echo: message 2")
+    assert [text for text in (await log_of(chat))[1:] if "echo" not in text] == ["message 0", "message 1", "message 2"]
+    assert len(engine.turns) == 3
+
+
+async def test_faults_and_limits_are_told_in_words(chat: Page, caller: Caller, engine: ScriptedEngine) -> None:
+    engine.script = failing("timeout")
+    await say(chat, "Hello, is anybody there?")
+    await sees(chat, "I can't answer just now")
+    await say(chat, "x" * 4001)
+    assert "at most 4000 characters" in await chat.locator("[role=alert]").inner_text()
+    assert await chat.get_by_role("textbox").input_value() == "x" * 4001
+    await perform(caller.app.services, ADMIN, "channel.pause", {"bot": caller.bot, "channel": "web"})
+    await say(chat, "Hello, are you there now?")
+    await sees(chat, "not available here")
+    await perform(caller.app.services, ADMIN, "channel.set", {"bot": caller.bot, "channel": "web", "sites": [""]})
+    await say(chat, "and now?")
+    await until(chat, "document.getElementById('fault').textContent.includes('cannot be used')")
+
+
+async def test_replies_are_rated_a_choice_is_a_button_and_links_are_links(chat: Page, caller: Caller, engine: ScriptedEngine) -> None:
+    asked = "Did you mean one of these?\n\n- Prices of tours\n- Prices of rooms"
+    offered = ("Prices of tours", "Prices of rooms")
+    entry = Entry(str(uuid4()), "Rooms?", (), "80 euros.", "en", "https://a.example/rooms")
+    await knowledge.create(caller.app.services.db, caller.bot, entry, support.origin())
+    evidence = Evidence(((entry.id, 0.9),), "answer", 0.9)
+    engine.script = lambda turn: Reply(asked, choices=offered) if turn.message == "prices" else Reply(
+                                       f"<i>{turn.message}</i> https://example.com/a?b=1.", evidence=evidence)  # fmt: skip
+    await say(chat, "prices")
+    await chat.get_by_role("group", name="Choices").wait_for()
+    await chat.reload()
+    await chat.get_by_role("button", name="Prices of rooms").click()
+    await sees(chat, "<i>Prices of rooms</i>")
+    assert await chat.get_by_role("group", name="Choices").count() == 0
+    assert await chat.get_by_role("link", name="Source").get_attribute("href") == entry.source
+    link = chat.locator(".said a")
+    assert (await link.get_attribute("href"), await link.get_attribute("rel")) == (
+        "https://example.com/a?b=1",
+        "noopener noreferrer nofollow",
+    )
+    await chat.locator("[data-action=up]").last.click()
+    await chat.locator("[data-action=up][aria-pressed=true]").wait_for()
+    shown = await perform(caller.app.services, ADMIN, "conversation.show", {"conversation": await conversation(caller)})
+    assert [message.feedback for message in shown.messages] == [None, None, None, "up"]
+
+
+async def test_a_form_is_answered_by_its_buttons(chat: Page, caller: Caller) -> None:
+    await offer_rooms(caller, ["sea", "<b>garden</b>"])
+    await say(chat, "please call me back about a bike repair")
+    await sees(chat, "Which room?")
+    buttons = chat.locator("[data-action=choose]")
+    assert await buttons.all_inner_texts() == ["sea", "<b>garden</b>"]
+    await chat.reload()
+    await buttons.nth(1).click()
+    await sees(chat, "your name")
+    assert await buttons.count() == 0
+    await say(chat, "Jo Miller")
+    await sees(chat, "reach you")
+    await say(chat, "jo@example.com")
+    await sees(chat, "Room: <b>garden</b>")
+    await chat.get_by_role("button", name="Yes", exact=True).click()
+    await sees(chat, "noted your request")
+    assert await buttons.count() == 0
+    caught = (await perform(caller.app.services, ADMIN, "inbox.list", {})).items
+    assert len(caught) == 1
+
+
+async def test_a_list_in_a_reply_makes_no_buttons(chat: Page, engine: ScriptedEngine) -> None:
+    engine.script = lambda _: Reply("What do we have?\n\n- Tours\n- Rooms (yes / no)")
+    await say(chat, "prices")
+    await sees(chat, "What do we have?")
+    assert await chat.locator("[data-action=choose]").count() == 0
+
+
+async def test_a_conversation_is_downloaded_and_begun_anew(chat: Page, caller: Caller) -> None:
+    await say(chat, "hello")
+    await sees(chat, "echo: hello")
+    async with chat.expect_download() as download:
+        await choose(chat, "download")
+    text = (await (await download.value).path()).read_text("utf-8")
+    assert re.search(r"You:\nhello\n\n\S+ Assistant:\necho: hello", text)
+    await choose(chat, "anew")
+    assert len(await log_of(chat)) == 1
+    assert await chat.evaluate("localStorage.length") == 0
+    await say(chat, "anew")
+    await sees(chat, "echo: anew")
+    listed = (await perform(caller.app.services, ADMIN, "conversation.list", {"bot": caller.bot})).items
+    assert [one.message_count for one in listed] == [2, 2]
+
+
+async def test_a_download_has_the_whole_of_a_long_conversation(chat: Page, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(web_visits, "MOST_MESSAGES", 2)
+    for number in range(3):
+        await say(chat, f"message {number}")
+        await sees(chat, f"echo: message {number}")
+    await chat.reload()
+    await sees(chat, "echo: message 2")
+    assert len(await log_of(chat)) == 3
+    async with chat.expect_download() as download:
+        await choose(chat, "download")
+    text = (await (await download.value).path()).read_text("utf-8")
+    assert re.findall("message [0-9]", text) == [f"message {number}" for number in (0, 0, 1, 1, 2, 2)]
+
+
+async def test_a_late_answer_does_not_bring_back_what_was_before_a_start_anew(chat: Page, caller: Caller, engine: ScriptedEngine) -> None:
+    engine.gate = asyncio.Event()
+    await say(chat, "old")
+    await begun(engine, 1)
+    await choose(chat, "anew")
+    engine.gate.set()
+    await chat.wait_for_timeout(700)
+    assert len(await log_of(chat)) == 1
+    assert await chat.evaluate("localStorage.length") == 0
+    await say(chat, "new")
+    await sees(chat, "echo: new")
+    assert (await log_of(chat))[1:] == ["new", "echo: new"]
+    listed = (await perform(caller.app.services, ADMIN, "conversation.list", {"bot": caller.bot})).items
+    assert [one.message_count for one in listed] == [2, 2]
+
+
+async def test_an_operator_and_the_visitor_see_each_other_write_within_three_seconds(page: Page, site: HostSite, caller: Caller) -> None:
+    frame = await opened(page, site)
+    await say(frame, "hello")
+    await sees(frame, "echo: hello")
+    named = {"conversation": await conversation(caller)}
+    services = caller.app.services
+    began = time.monotonic()
+    await perform(services, ADMIN, "conversation.reply", {**named, "text": "Ada here"})
+    await sees(frame, "Ada here", 3)
+    assert time.monotonic() - began < 3
+    await until(frame, "document.getElementById('state').textContent === 'You are talking to root.'", 3)
+    await perform(services, ADMIN, "conversation.type", named)
+    await until(frame, "document.getElementById('state').textContent === 'root is writing …'", 3)
+    await frame.get_by_role("textbox").press_sequentially("to Ada")
+    (found,) = (await perform(services, ADMIN, "conversation.list", {"bot": caller.bot})).items
+    async with asyncio.timeout(3):
+        while not services.events.is_typing((caller.bot, "web", found.user_id), "visitor"):  # noqa: ASYNC110  # no event for it
+            await asyncio.sleep(0.05)
+    await frame.get_by_role("textbox").press("Enter")
+    async with asyncio.timeout(3):
+        while (await perform(services, ADMIN, "conversation.show", named)).messages[-1].content != "to Ada":  # noqa: ASYNC110
+            await asyncio.sleep(0.05)
+    # The message has come: the visitor is not typing any more.
+    await asyncio.sleep(1)
+    assert not services.events.is_typing((caller.bot, "web", found.user_id), "visitor")
+    await perform(services, ADMIN, "conversation.release", named)
+    await sees(frame, "automated assistant", 3)
+    await until(frame, "document.getElementById('state').textContent === 'Answers right away'", 3)
+
+
+async def violations(page: Any, axe: str) -> list[tuple[str, list[str]]]:
+    """The rules of axe that a frame breaks, with the elements."""
+    await page.evaluate(f"{axe};0")
+    found = await page.evaluate("axe.run(document, {runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']})")
+    return [(one["id"], [node["html"] for node in one["nodes"]]) for one in found["violations"]]
+
+
+@pytest.mark.parametrize(("scheme", "color"), [("light", "#ffee00"), ("dark", "#777777"), ("light", "#0a0a0a"), ("dark", "#ffffff")])
+async def test_axe_finds_nothing_in_any_state(
+    browser: Browser, site: HostSite, engine: ScriptedEngine, axe: str, scheme: Any, color: str
+) -> None:
+    site.attributes = f'data-color="{color}"'
+    context = await browser.new_context(color_scheme=scheme, locale="en-GB", viewport={"width": 1000, "height": 800})
+    page = await context.new_page()
+    frame = await opened(page, site)
+    assert await violations(frame, axe) == []
+    engine.script = lambda _: Reply("Did you mean one of these?\n\n- Prices of tours\n- Prices of rooms")
+    await say(frame, "prices")
+    await sees(frame, "Did you mean")
+    await frame.locator("[data-action=down]").click()
+    await context.set_offline(True)
+    await say(frame, "lost")
+    await frame.locator("[data-action=retry]").wait_for()
+    assert await violations(frame, axe) == []
+    assert await violations(page, axe) == []
+    await context.close()

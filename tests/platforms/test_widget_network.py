@@ -1,0 +1,208 @@
+"""The widget in a browser: failing networks, and many tabs."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import replace
+
+import pytest
+from playwright.async_api import BrowserContext, Page
+
+from chatsvc.app import App
+from chatsvc.config import Config
+from chatsvc.services.administration import perform
+from tests.conftest import Caller
+from tests.fakes import ADMIN, FakeClock, ScriptedEngine
+from tests.platforms.browsing import HostSite, choose, log_of, opened, say, sees, until
+from tests.platforms.conftest import begun
+from tests.proxy import Fault, Link, Proxy, hangs
+
+
+@pytest.fixture
+def config(config: Config) -> Config:
+    """The configuration with a limit that is in no test's way."""
+    return replace(config, limits=replace(config.limits, web_per_minute=1000))
+
+
+@pytest.fixture
+async def proxy(app: App) -> AsyncIterator[Proxy]:
+    """A proxy before the service, which can break its connections."""
+    async with Proxy(app.port) as running:
+        yield running
+
+
+@pytest.fixture
+async def behind(page: Page, site: HostSite, proxy: Proxy) -> Page:
+    """The conversation as a page of its own, behind the proxy, after a first exchange."""
+    await page.goto(f"http://127.0.0.1:{proxy.port}/chat/{site.bot}")
+    await say(page, "before")
+    await sees(page, "echo: before")
+    return page
+
+
+async def lose(_: Link, __: bytes) -> None:
+    """Lose a piece of an answer."""
+
+
+async def counts(caller: Caller) -> list[int]:
+    """Numbers of messages of the bot's conversations."""
+    return [one.message_count for one in (await perform(caller.app.services, ADMIN, "conversation.list", {"bot": caller.bot})).items]
+
+
+async def test_on_a_half_open_connection_the_reply_comes_by_another_one(
+    behind: Page, proxy: Proxy, engine: ScriptedEngine, caller: Caller
+) -> None:
+    engine.gate = asyncio.Event()
+    await say(behind, "hello")
+    await begun(engine, 2)
+    with proxy.broken(Fault(answered=lose)):
+        # Their connections stay open, and nothing comes on them any more.
+        engine.gate.set()
+        await until(behind, "document.getElementById('state').textContent.startsWith('No connection')", 40)
+    await sees(behind, "echo: hello", 40)
+    await say(behind, "later")
+    await sees(behind, "echo: later", 10)
+    assert (await log_of(behind))[1:] == ["before", "echo: before", "hello", "echo: hello", "later", "echo: later"]
+    assert (await counts(caller), len(engine.turns)) == ([6], 3)
+
+
+async def test_while_nothing_is_accepted_messages_wait_and_go_by_themselves(behind: Page, proxy: Proxy, caller: Caller) -> None:
+    await proxy.refuse()
+    await say(behind, "one")
+    await say(behind, "two")
+    await behind.locator("[data-action=retry]").wait_for()
+    await until(behind, "document.getElementById('state').textContent.startsWith('No connection')", 10)
+    await proxy.listen()
+    await sees(behind, "echo: two", 40)
+    assert (await log_of(behind))[1:] == ["before", "echo: before", "one", "echo: one", "two", "echo: two"]
+    assert await behind.locator("[data-action=retry]").count() == 0
+    assert await behind.locator("[role=alert]").inner_text() == ""
+    assert await counts(caller) == [6]
+
+
+async def test_on_a_slow_network_nothing_is_sent_twice(
+    behind: Page, context: BrowserContext, engine: ScriptedEngine, caller: Caller
+) -> None:
+    session = await context.new_cdp_session(behind)
+    slow = {"offline": False, "latency": 1200, "downloadThroughput": 2000, "uploadThroughput": 2000}
+    await session.send("Network.emulateNetworkConditions", slow)
+    await say(behind, "slow one")
+    await say(behind, "slow two")
+    await sees(behind, "echo: slow two", 40)
+    assert (await log_of(behind))[1:] == ["before", "echo: before", "slow one", "echo: slow one", "slow two", "echo: slow two"]
+    assert (await counts(caller), len(engine.turns)) == ([6], 3)
+
+
+async def test_a_proxy_that_hangs_freezes_nothing(behind: Page, proxy: Proxy, engine: ScriptedEngine) -> None:
+    with proxy.broken(hangs()):
+        await say(behind, "hello")
+        await behind.get_by_role("textbox").fill("still typing")
+        assert await behind.locator("[data-action=send]").is_enabled()
+        await until(behind, "document.getElementById('state').textContent.startsWith('No connection')", 40)
+    await sees(behind, "echo: hello", 40)
+    assert await behind.get_by_role("textbox").input_value() == "still typing"
+    assert (await log_of(behind))[1:] == ["before", "echo: before", "hello", "echo: hello"]
+    assert len(engine.turns) == 2
+
+
+async def test_a_service_that_restarts_during_a_reply_gives_it_once(
+    chat: Page, app: App, config: Config, clock: FakeClock, engine: ScriptedEngine, caller: Caller
+) -> None:
+    await say(chat, "before")
+    await sees(chat, "echo: before")
+    engine.delay_s = 1.0
+    await say(chat, "meanwhile")
+    await begun(engine, 2)
+    port = app.port
+    await app.stop()
+    async with App(replace(config, server=replace(config.server, port=port)), clock) as again:
+        again.services.engines["anthropic"] = engine
+        await sees(chat, "echo: meanwhile", 40)
+        await chat.wait_for_timeout(500)
+        assert (await log_of(chat))[1:] == ["before", "echo: before", "meanwhile", "echo: meanwhile"]
+    assert len(engine.turns) == 2
+    await chat.close()
+
+
+async def test_frames_without_storage_and_referrer_talk(page: Page, site: HostSite, caller: Caller) -> None:
+    # Chromium blocks the storage of frames of other sites here; the page names itself to nobody.
+    site.head = '<meta name="referrer" content="no-referrer">'
+    frame = await opened(page, site)
+    blocked = "(() => { try { localStorage.length; return false } catch { return true } })()"
+    assert await frame.evaluate(blocked)
+    for text in ("one", "two"):
+        await say(frame, text)
+        await sees(frame, f"echo: {text}")
+    assert await counts(caller) == [4]
+
+
+async def other_tab(context: BrowserContext, site: HostSite) -> Page:
+    """Open the conversation in one more tab."""
+    tab = await context.new_page()
+    await tab.goto(f"{site.service}/chat/{site.bot}")
+    await tab.wait_for_selector("[data-action=send]")
+    return tab
+
+
+async def test_starting_anew_in_one_tab_clears_the_others_and_keeps_unsent_words(
+    chat: Page, context: BrowserContext, site: HostSite, caller: Caller
+) -> None:
+    await say(chat, "hello")
+    await sees(chat, "echo: hello")
+    other = await other_tab(context, site)
+    await sees(other, "echo: hello")
+    await other.get_by_role("textbox").fill("half a sentence")
+    await choose(chat, "anew")
+    await until(other, "document.querySelectorAll('[role=log] .said').length === 1")
+    assert await other.get_by_role("textbox").input_value() == "half a sentence"
+    await other.locator("[data-action=send]").click()
+    await sees(other, "echo: half a sentence")
+    await sees(chat, "echo: half a sentence")
+    for tab in (chat, other):
+        assert (await log_of(tab))[1:] == ["half a sentence", "echo: half a sentence"]
+    assert await counts(caller) == [2, 2]
+
+
+async def test_starting_anew_while_another_tab_sends_brings_nothing_back(
+    chat: Page, context: BrowserContext, site: HostSite, engine: ScriptedEngine, caller: Caller
+) -> None:
+    await say(chat, "hello")
+    await sees(chat, "echo: hello")
+    other = await other_tab(context, site)
+    await sees(other, "echo: hello")
+    engine.gate = asyncio.Event()
+    await say(other, "under way")
+    await begun(engine, 2)
+    await say(other, "not sent yet")
+    await choose(chat, "anew")
+    await until(other, "document.querySelectorAll('[role=log] .said').length === 1")
+    assert await other.get_by_role("textbox").input_value() == "not sent yet"
+    engine.gate.set()
+    await chat.wait_for_timeout(1000)
+    assert await chat.evaluate("localStorage.length") == 0
+    for tab in (chat, other):
+        assert len(await log_of(tab)) == 1
+    await say(chat, "new")
+    await sees(other, "echo: new")
+    assert (await log_of(other))[1:] == ["new", "echo: new"]
+    assert sorted(await counts(caller)) == [2, 4]
+
+
+async def test_fifty_tabs_share_one_held_request_and_all_see_every_message(
+    chat: Page, context: BrowserContext, site: HostSite, caller: Caller
+) -> None:
+    tabs = [chat, *[await other_tab(context, site) for _ in range(49)]]
+    await say(chat, "hello to all tabs")
+    for tab in tabs:
+        await sees(tab, "echo: hello to all tabs", 20)
+    (listed,) = (await perform(caller.app.services, ADMIN, "conversation.list", {"bot": caller.bot})).items
+    waiters = caller.app.services.events._waiters
+    async with asyncio.timeout(10):
+        while not waiters:  # noqa: ASYNC110  # the read has no other sign
+            await asyncio.sleep(0.05)
+    assert {key: len(held) for key, held in waiters.items()} == {(caller.bot, "web", listed.user_id): 1}
+    await perform(caller.app.services, ADMIN, "conversation.reply", {"conversation": listed.id, "text": "Ada here"})
+    for tab in tabs:
+        await sees(tab, "Ada here", 20)
+        assert (await log_of(tab))[1:] == ["hello to all tabs", "echo: hello to all tabs", "Ada here"]

@@ -1,0 +1,63 @@
+"""A bot with an active WhatsApp channel, as its visitors and its team see it."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from chatsvc.domain.models import Message
+from chatsvc.services.administration import perform
+from chatsvc.services.conversations import conversations
+from chatsvc.services.conversations.conversations import TeamThread
+from tests.conftest import Caller
+from tests.fakes import ADMIN
+from tests.platforms.graph_api import APP_SECRET, NUMBER, TOKEN, VERIFY_TOKEN, GraphApi
+
+SETTINGS = {"phone_number_id": NUMBER, "token": TOKEN, "app_secret": APP_SECRET, "verify_token": VERIFY_TOKEN}
+
+
+class Phone:
+    """A bot's number. `say` delivers a visitor's text; the rest asks what came of it."""
+
+    def __init__(self, caller: Caller, api: GraphApi) -> None:
+        self.services, self.caller, self.api = caller.app.services, caller, api
+        api.callback = f"{caller.app.url}/channels/whatsapp/{caller.bot}"
+
+    async def set(self, **settings: Any) -> Any:
+        """Set the channel."""
+        return await self.act("channel.set", channel="whatsapp", **{**SETTINGS, **settings})
+
+    async def act(self, operation: str, **arguments: Any) -> Any:
+        """Perform an operation on the bot as a local user."""
+        return await perform(self.services, ADMIN, operation, {"bot": self.caller.bot, **arguments})
+
+    @property
+    def now(self) -> int:
+        """The time in seconds, as the platform writes it."""
+        return self.services.clock() // 1000
+
+    async def say(self, text: str = "hello", *, times: int = 1, ago: int = 0, **more: Any) -> None:
+        """Deliver a text of a visitor."""
+        await self.api.deliver(self.api.message(text, at=self.now - ago, **more), times=times)
+
+    async def conversations(self) -> list[Any]:
+        """The bot's conversations, the latest first."""
+        return list((await conversations.list_all(self.services, ADMIN, bot=self.caller.bot)).items)
+
+    async def thread(self, place: int = 0) -> TeamThread:
+        """A conversation as the team sees it."""
+        found = await self.conversations()
+        return await conversations.show(self.services, ADMIN, conversation=found[place].id)
+
+    async def messages(self) -> list[Message]:
+        """The messages of the latest conversation."""
+        return list((await self.thread()).messages) if await self.conversations() else []
+
+    async def until(self, *states: str | None) -> list[tuple[str, str | None, str | None]]:
+        """Wait until what was written to the visitor has these delivery states. Returns text, state and error."""
+        async with asyncio.timeout(10):
+            while True:
+                found = [(one.content, one.delivery, one.error) for one in await self.messages() if one.role != "user"]
+                if [state for _, state, _ in found] == list(states):
+                    return found
+                await asyncio.sleep(0.01)

@@ -1,0 +1,153 @@
+"""The inbox: requests with appointments and deliveries, filters over all bots, note and assignee."""
+
+from __future__ import annotations
+
+from datetime import date, time
+from functools import partial
+from unittest.mock import patch
+
+import pytest
+
+from chatsvc.domain.captures import Captured
+from chatsvc.domain.inbox import InboxItem
+from chatsvc.domain.paging import ResultPage
+from chatsvc.domain.refusals import Refused
+from chatsvc.engines import Reply, Turn
+from chatsvc.services.accounts import webhooks
+from chatsvc.services.administration import perform
+from chatsvc.services.team import operators
+from chatsvc.store import inbox as stored
+from chatsvc.store import search_terms
+from tests import conftest
+from tests.fakes import ADMIN, ScriptedEngine
+
+
+async def listed(caller: conftest.Caller, **filters: object) -> list[InboxItem]:
+    """inbox.list as the administrator, over all pages of two."""
+    items: list[InboxItem] = []
+    after = None
+    while True:
+        page = await perform(caller.app.services, ADMIN, "inbox.list", {**filters, "limit": 2, "after": after})
+        assert isinstance(page, ResultPage)
+        assert len(page.items) <= 2
+        items += page.items
+        after = page.next
+        if after is None:
+            return items
+
+
+async def set_request(caller: conftest.Caller, request: str, **changes: str) -> object:
+    """request.set as the administrator."""
+    return await perform(caller.app.services, ADMIN, "request.set", {"request": request, **changes})
+
+
+def noted(wish: Captured, _: Turn) -> Reply:
+    """Answer every message with one captured wish."""
+    return Reply("Noted.", captured=wish)
+
+
+@pytest.fixture
+async def five(caller: conftest.Caller, engine: ScriptedEngine) -> list[InboxItem]:
+    """Five requests, the second an appointment; the newest first."""
+    await webhooks.put(caller.app.services, ADMIN, bot=caller.bot, events=["request.created", "appointment.created"])
+    for number, name in enumerate(("Ayşe", "Selin", "Mehmet", "John", "Mary")):
+        wish = Captured("contact", "call", name, None, f"0532123456{number}")
+        if number == 1:
+            wish = Captured("appointment", "x", name, None, "05321234561", date(2027, 3, 1), time(10, 30))
+        engine.script = partial(noted, wish)
+        await caller.send(f"{name}, 0532123456{number}, 1 March 2027 10:30", f"v{number}")
+    items = await listed(caller)
+    assert [item.request.visitor_name for item in items] == ["Mary", "John", "Mehmet", "Selin", "Ayşe"]
+    return items
+
+
+@pytest.fixture(params=["rare", "frequent"])
+def _both_ways(request: pytest.FixtureRequest) -> object:
+    """Search by a rare word's entries, and along the requests as for frequent words."""
+    with patch.object(search_terms, "RARE", 2_000 if request.param == "rare" else 0), patch.object(stored, "CHUNKS", (2, 3, 4)):
+        yield
+
+
+async def test_an_item_has_its_appointment_conversation_and_deliveries(caller: conftest.Caller, five: list[InboxItem]) -> None:
+    selin = five[3]
+    assert selin.appointment is not None
+    assert (selin.appointment.date, selin.appointment.time, selin.bot_id, selin.channel) == ("2027-03-01", "10:30", caller.bot, "api")
+    # The webhook has no address: events are kept.
+    assert [(one.event, one.state) for one in selin.deliveries] == [("request.created", "kept"), ("appointment.created", "kept")]
+    thread = await perform(caller.app.services, ADMIN, "conversation.show", {"conversation": selin.conversation_id})
+    assert thread.conversation.user_id == "v1"
+    assert five[0].appointment is None
+
+
+@pytest.mark.usefixtures("_both_ways")
+async def test_filters_narrow_the_list(caller: conftest.Caller, five: list[InboxItem]) -> None:
+    services = caller.app.services
+    _, john, _, selin, _ = five
+    assert selin.appointment is not None
+    await operators.add(services, ADMIN, email="ada@example.com", account=caller.account, role="editor")
+    await set_request(caller, john.request.id, status="done", assignee="Ada@example.com")
+    await perform(services, ADMIN, "appointment.set", {"appointment": selin.appointment.id, "status": "done"})
+
+    async def found(**filters: object) -> list[str | None]:
+        return [item.request.visitor_name for item in await listed(caller, **filters)]
+
+    assert await found(status="done") == ["John", "Selin"]
+    assert await found(status="new") == ["Mary", "Mehmet", "Selin", "Ayşe"]
+    assert await found(status="pending") == []
+    assert await found(kind="appointment") == ["Selin"]
+    assert await found(kind="request", status="done") == ["John"]
+    assert await found(assignee="ada@example.com") == ["John"]
+    assert await found(assignee="none", status="done") == ["Selin"]
+    assert await found(assignee="nobody@example.com") == []
+    assert await found(q="ayse") == ["Ayşe"]
+    assert await found(q="+90 532 123 45 62", bot=caller.bot) == ["Mehmet"]
+    # "Noted." is no captured word.
+    assert await found(q="noted") == await found(q="!?") == []
+    assert (await found(q="532"))[0] == "Mary"
+    assert len(await found(q="532")) == 5
+    with pytest.raises(Refused, match="status_unknown"):
+        await found(status="lost")
+    with pytest.raises(Refused, match="bot_not_found"):
+        await found(bot="x")
+
+
+async def test_note_and_assignee_are_kept_shown_and_removed(caller: conftest.Caller, five: list[InboxItem]) -> None:
+    services, selin = caller.app.services, five[3]
+    assert selin.appointment is not None
+    await operators.add(services, ADMIN, email="ada@example.com", account=caller.account, role="editor", name="Ada")
+    offered = await perform(services, ADMIN, "inbox.assignees", {"account": caller.account})
+    assert [tuple(one) for one in offered] == [("ada@example.com", "Ada")]
+    await perform(
+        services, ADMIN, "appointment.set", {"appointment": selin.appointment.id, "note": " call\nback ", "assignee": "ada@example.com"}
+    )
+    item = (await listed(caller, q="selin"))[0]
+    assert (item.request.note, item.request.assignee, item.request.status) == ("call\nback", "ada@example.com", "new")
+    assert item.appointment is not None
+    assert (item.appointment.status, item.appointment.request.note) == ("pending", "call\nback")
+    # A status alone leaves both.
+    await set_request(caller, selin.request.id, status="done")
+    assert (await listed(caller, status="done"))[0].request.assignee == "ada@example.com"
+    await set_request(caller, selin.request.id, note="", assignee="")
+    item = (await listed(caller, q="selin"))[0]
+    assert (item.request.note, item.request.assignee, item.request.status) == (None, None, "done")
+    # An operator who is removed is in charge of nothing.
+    await set_request(caller, selin.request.id, assignee="ada@example.com")
+    await operators.remove(services, ADMIN, email="ada@example.com")
+    assert (await listed(caller, q="selin"))[0].request.assignee is None
+
+
+async def test_wrong_changes_are_refused(caller: conftest.Caller, five: list[InboxItem]) -> None:
+    request = five[0].request.id
+    await operators.add(caller.app.services, ADMIN, email="chief@example.com", admin=True)
+    await set_request(caller, request, assignee="chief@example.com")
+    for code, changes in {
+        "nothing_to_change": {},
+        "status_unknown": {"status": "lost"},
+        "text_too_long": {"note": "x" * 4001},
+        "text_invalid": {"note": "a\0b"},
+        "operator_not_found": {"assignee": "nobody@example.com"},
+    }.items():
+        with pytest.raises(Refused, match=code):
+            await set_request(caller, request, **changes)
+    with pytest.raises(Refused, match="request_not_found"):
+        await set_request(caller, "x", note="y", assignee="chief@example.com")

@@ -1,0 +1,338 @@
+"""Editing of knowledge, previews, trials and drafts from unanswered questions: what pages do."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+from typing import Any
+
+import pytest
+
+from chatsvc.domain import refusals
+from chatsvc.domain.captures import Captured
+from chatsvc.domain.models import Bot, Entry, SendMessage
+from chatsvc.domain.refusals import Refused
+from chatsvc.engines import EngineError, Reply, Turn
+from chatsvc.services.accounts import bots
+from chatsvc.services.administration import perform
+from chatsvc.services.conversations import conversations
+from chatsvc.services.knowledge import knowledge, knowledge_work, previews, unanswered
+from chatsvc.services.knowledge.file_reading import read_files
+from chatsvc.services.knowledge.previews import Computation
+from chatsvc.services.messages import trials
+from chatsvc.services.services import Services
+from tests import conftest
+from tests.fakes import ADMIN, ScriptedEngine, failing
+
+FAQ = b"""## Parking?
+alt: where can I park
+
+Behind the house, 5 euros a night.
+
+## Breakfast?
+
+From 8 to 10.
+"""
+
+
+async def act(services: Services, name: str, **arguments: Any) -> Any:
+    return await perform(services, ADMIN, name, arguments)
+
+
+@pytest.fixture
+async def offline(make_caller: conftest.MakeCaller) -> conftest.Caller:
+    """A customer whose bot answers from its knowledge, in English."""
+    made: conftest.Caller = await make_caller(model="offline")
+    services = made.app.services
+    await bots.change(services, ADMIN, bot=made.bot, language="en")
+    await knowledge.add(services, ADMIN, bot=made.bot, files=read_files([("faq.md", FAQ)], "en"))
+    return made
+
+
+async def entries(one: conftest.Caller) -> list[Entry]:
+    return await knowledge.list_all(one.app.services, ADMIN, bot=one.bot)
+
+
+async def test_an_entry_is_created_changed_and_the_change_is_taken_back(offline: conftest.Caller) -> None:
+    services, bot = offline.app.services, offline.bot
+    made = await act(services, "knowledge.set", bot=bot, question="Dogs?", answer="One a room.", alt=["pets", " ", "pets"])
+    assert (made.question, made.alt, made.answer, made.language, made.source) == ("Dogs?", ("pets",), "One a room.", "en", None)
+    again = await act(services, "knowledge.set", bot=bot, entry=made.id, question="Dogs?", answer="Two a room.", language="en-GB")
+    assert (again.id, again.answer, again.language) == (made.id, "Two a room.", "en-GB")
+    found = await knowledge.search(services, ADMIN, bot=bot, questions=["Dogs?"])
+    assert found[0].result.hits[0].entry.answer == "Two a room."
+    change, *_ = (await act(services, "knowledge.history", bot=bot)).items
+    undone = await act(services, "knowledge.undo", bot=bot, change=change.origin.id)
+    assert undone.change.undoes == change.origin.id
+    assert (await entries(offline))[-1] == made
+    found = await knowledge.search(services, ADMIN, bot=bot, questions=["Dogs?"])
+    assert found[0].result.hits[0].entry.answer == "One a room."
+    with pytest.raises(Refused, match="change_not_undoable"):
+        await act(services, "knowledge.undo", bot=bot, change=change.origin.id)
+    record, *_ = (await act(services, "audit")).items
+    assert (record.operation, record.outcome) == ("knowledge.undo", "refused")
+
+
+async def test_all_faults_of_an_entry_are_told_at_once(offline: conftest.Caller) -> None:
+    with pytest.raises(Refused) as refused:
+        await act(offline.app.services, "knowledge.set", bot=offline.bot, question=" ", answer="", alt=["x" * 501], language="klingonish")
+    faults: Any = refused.value.facts["faults"]
+    assert [(one["line"], one["code"]) for one in faults] == [
+        (0, "language_unknown"),
+        (0, "question_missing"),
+        (0, "answer_missing"),
+        (1, "phrasing_too_long"),
+    ]
+    for given in ({"entry": "nope", "question": "a", "answer": "b"},):
+        with pytest.raises(Refused, match="entry_not_found"):
+            await act(offline.app.services, "knowledge.set", bot=offline.bot, **given)
+
+
+async def finished(services: Services, bot: str, made: Computation) -> Computation:
+    await asyncio.wait_for(made.finished.wait(), 60)
+    assert made.state == "done"
+    shown: Computation = await act(services, "knowledge.preview_show", bot=bot, preview=made.id)
+    assert shown is made
+    return shown
+
+
+async def test_a_preview_lists_past_questions_that_would_get_another_answer(offline: conftest.Caller) -> None:
+    services, bot = offline.app.services, offline.bot
+    await offline.send("where can I park", "v")
+    await offline.send("do you take dogs", "v")
+    parking, _ = await entries(offline)
+    changed = await act(
+        services, "knowledge.preview", bot=bot, entry=parking.id, question="Parking?", alt=["where can I park"], answer="In the yard."
+    )
+    found = await finished(services, bot, changed)
+    assert found.counts == {"changed": 2}
+    asked = {one.question: (one.origin, one.answer_before, one.answer_after) for one in found.changes}
+    assert asked["where can I park"] == ("asked", "Behind the house, 5 euros a night.", "In the yard.")
+    gained = await finished(
+        services, bot, await act(services, "knowledge.preview", bot=bot, question="Do you take dogs?", answer="One a room.")
+    )
+    assert ("gained", "do you take dogs") in {(one.kind, one.question) for one in gained.changes}
+    lost = await finished(services, bot, await act(services, "knowledge.preview", bot=bot, entry=parking.id))
+    assert lost.draft.removed == parking
+    assert lost.counts["lost"] == 2
+    files = read_files([("faq.md", FAQ.partition(b"## Breakfast")[0])], "en")
+    replaced = await finished(services, bot, await act(services, "knowledge.preview", bot=bot, files=files))
+    assert [(one.kind, one.question) for one in replaced.changes] == [("lost", "Breakfast?")]
+    assert await entries(offline) == [parking, (await entries(offline))[1]]
+    for given in ({}, {"entry": "nope"}):
+        with pytest.raises(Refused, match=r"nothing_to_change|entry_not_found"):
+            await act(services, "knowledge.preview", bot=bot, **given)
+
+
+async def test_a_preview_belongs_to_its_bot_and_old_ones_are_evicted(offline: conftest.Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    services = offline.app.services
+    other = await bots.create(services, ADMIN, name="Other", account=offline.account, model="offline")
+    monkeypatch.setattr(previews, "MOST_KEPT", 1)
+
+    async def never(*_: object) -> list[dict[str, Any]]:
+        await asyncio.sleep(60)
+        return []
+
+    async def broken(*_: object) -> list[dict[str, Any]]:
+        raise knowledge_work.WorkFailed("x")
+
+    monkeypatch.setattr(previews, "_PATIENCE_S", 0.05)
+    monkeypatch.setattr(knowledge_work, "run", never)
+    first = await act(services, "knowledge.lint", bot=offline.bot)
+    assert first.state == "running"
+    with pytest.raises(Refused, match="preview_not_found"):
+        await act(services, "knowledge.preview_show", bot=other.id, preview=first.id)
+    monkeypatch.setattr(knowledge_work, "run", broken)
+    second = await act(services, "knowledge.lint", bot=offline.bot)
+    assert second.state == "failed"
+    with pytest.raises(Refused, match="preview_not_found"):
+        await act(services, "knowledge.preview_show", bot=offline.bot, preview=first.id)
+    await asyncio.wait_for(first.finished.wait(), 5)
+    assert first.state == "failed"
+    monkeypatch.setattr(knowledge_work, "run", never)
+    monkeypatch.setattr(previews, "_LONGEST_S", 0.01)
+    assert (await act(services, "knowledge.lint", bot=offline.bot)).state == "failed"
+
+
+async def test_the_check_of_a_knowledge_runs_in_a_process_of_its_own(offline: conftest.Caller) -> None:
+    services, bot = offline.app.services, offline.bot
+    await act(services, "knowledge.set", bot=bot, question="breakfast", answer="From 8 to 10.")
+    found = await finished(services, bot, await act(services, "knowledge.lint", bot=bot))
+    assert "duplicate_phrasing" in {one.kind for one in found.findings}
+    assert all(one.sentence("tr") != one.text for one in found.findings)
+
+
+async def test_a_process_that_ends_too_early_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(knowledge_work, "program", lambda _: ["/bin/true"])
+    with pytest.raises(knowledge_work.WorkFailed):
+        await knowledge_work.run({"kind": "x" * 1_000_000}, lambda *_: None)
+    monkeypatch.setattr(knowledge_work, "program", lambda _: ["/nowhere/chatsvc"])
+    with pytest.raises(knowledge_work.WorkFailed):
+        await knowledge_work.run({}, lambda *_: None)
+
+
+async def test_a_group_of_unanswered_questions_becomes_an_entry_or_phrasings(offline: conftest.Caller) -> None:
+    services, bot = offline.app.services, offline.bot
+    shown = await bots.show(services, ADMIN, bot=bot)
+    for text in ("can I bring my dog", "can I bring my dog?", "can I bring our dogs along"):
+        await unanswered.note(services, shown, SendMessage(bot, text, "v"), "web")
+    (group,) = await act(services, "knowledge.unanswered", bot=bot)
+    assert (group.times, group.channels, group.answered) == (3, ["web"], False)
+    draft = await act(services, "unanswered.answer", bot=bot, question=group.id)
+    assert (draft.question, draft.alt, draft.language) == ("can I bring my dog", ["can I bring our dogs along"], "en")
+    _, breakfast = await entries(offline)
+    changed = await act(services, "unanswered.add", bot=bot, question=group.id, entry=breakfast.id)
+    assert changed.alt == ("can I bring my dog", "can I bring our dogs along")
+    assert await act(services, "unanswered.add", bot=bot, question=group.id, entry=breakfast.id) == changed
+    assert await act(services, "knowledge.unanswered", bot=bot, answered=False) == []
+    assert (await act(services, "unanswered.list", bot=bot, answered=False)).items == []
+    (answered,) = await act(services, "knowledge.unanswered", bot=bot, answered=True)
+    assert answered.answered
+    for name, given in (("answer", {}), ("add", {"entry": breakfast.id})):
+        with pytest.raises(Refused, match="question_not_found"):
+            await act(services, f"unanswered.{name}", bot=bot, question=999, **given)
+    with pytest.raises(Refused, match="entry_not_found"):
+        await act(services, "unanswered.add", bot=bot, question=group.id, entry="nope")
+    assert (await act(services, "knowledge.forget_unanswered", bot=bot, question=group.id)).questions == 2
+    for text in ("is there a swimming pool", "is there a swimming pool", "do you sell helmets"):
+        await unanswered.note(services, shown, SendMessage(bot, text, "v"), "web")
+    first = await act(services, "unanswered.list", bot=bot, limit=1)
+    second = await act(services, "unanswered.list", bot=bot, limit=1, after=first.next)
+    assert [one.question for one in first.items + second.items] == ["is there a swimming pool", "do you sell helmets"]
+    assert second.next is None
+    assert (await act(services, "unanswered.list", bot=bot, q="SELL Helmets")).items == second.items
+
+
+async def say(one: conftest.Caller, text: str | None, trial: str | None = None) -> trials.Trial:
+    made: trials.Trial = await act(one.app.services, "bot.try", bot=one.bot, text=text, trial=trial)
+    return made
+
+
+async def test_a_trial_answers_as_the_bot_and_stores_nothing(offline: conftest.Caller) -> None:
+    services = offline.app.services
+    trial = await say(offline, "where can I park")
+    (turn,) = trial.turns
+    assert turn.text.startswith("Behind the house")
+    assert (turn.decision, turn.failure, next(entry.question for entry, _ in turn.entries)) == ("answer", None, "Parking?")
+    assert turn.search.hits[0].why
+    again = await say(offline, "how much is that", trial.id)
+    assert again is trial
+    assert "5 euros" in trial.turns[1].text
+    missed = await say(offline, "do you sell spare tyres for tractors", trial.id)
+    assert missed.turns[2].failure == "no_answer"
+    assert (await conversations.list_all(services, ADMIN, bot=offline.bot)).items == []
+    assert (await bots.show(services, ADMIN, bot=offline.bot)).messages_used == 0
+    assert await unanswered.groups(services, ADMIN, bot=offline.bot) == []
+    assert (await say(offline, None, trial.id)).turns == trial.turns
+    assert (await say(offline, None, "unknown")).turns == []
+    for text, code in ((" ", "text_empty"), ("x" * 4001, "text_too_long")):
+        with pytest.raises(Refused, match=code):
+            await say(offline, text)
+
+
+async def test_a_trial_remembers_what_it_captured(caller: conftest.Caller, engine: ScriptedEngine) -> None:
+    engine.script = lambda _: Reply("Noted.", captured=Captured("contact", "call me", "Selin Kaya", None, "+905321234567"), dialogue="x")
+    trial = await say(caller, "call me: Selin Kaya, +90 532 123 45 67")
+    (record,) = trial.captured
+    assert (record.visitor_phone, trial.turns[0].captured) == ("+905321234567", record)
+    engine.script = lambda turn: Reply(f"{len(turn.captured)} {turn.dialogue} {len(turn.history)}")
+    assert (await say(caller, "is it noted?", trial.id)).turns[1].text == "1 x 2"
+    assert (await act(caller.app.services, "request.list", bot=caller.bot)).items == []
+
+
+async def test_a_trial_falls_back_as_the_bot_does_and_tells_what_failed(
+    caller: conftest.Caller, engine: ScriptedEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    services, bot = caller.app.services, caller.bot
+    assert (await say(caller, "hello")).turns[0].text == "echo: hello"
+    engine.script = failing("overloaded")
+    assert (await say(caller, "hello")).turns[0].failure == "overloaded"
+    await bots.change(services, ADMIN, bot=bot, fallback="knowledge", language="en")
+    await knowledge.add(services, ADMIN, bot=bot, files=read_files([("faq.md", FAQ)], "en"))
+    assert (await say(caller, "where can I park")).turns[0].text.startswith("Behind the house")
+
+    def silent(_: Turn) -> Reply:
+        raise EngineError("no_answer", fallback="I do not know.")
+
+    engine.script = silent
+    turn = (await say(caller, "where can I park")).turns[0]
+    assert (turn.failure, turn.text) == ("no_answer", "I do not know.")
+    engine.script, engine.delay_s = failing("overloaded"), 5
+    monkeypatch.setattr(type(services.config.anthropic), "timeout_s", 0.05, raising=False)
+    assert (await say(caller, "breakfast?")).turns[0].text == "From 8 to 10."
+    monkeypatch.setattr(trials, "MOST_TRIALS", 1)
+    first, _ = services.trials.of(bot, None), services.trials.of(bot, None)
+    assert services.trials.of(bot, first.id) is not first
+
+
+async def profile(services: Services, bot: str) -> Any:
+    from chatsvc.domain import profiles
+
+    found: Bot = await bots.show(services, ADMIN, bot=bot)
+    return profiles.load(found.profile)
+
+
+async def test_texts_forms_and_closed_days_are_set_one_by_one(offline: conftest.Caller) -> None:
+    services, bot = offline.app.services, offline.bot
+    room = {"name": "Room", "kind": "choice", "choices": ["sea", "garden"], "ask": {"en": "Which room?"}, "required": False}
+    await act(
+        services,
+        "bot.set",
+        bot=bot,
+        closed=["2026-12-31", "2027-01-01..2027-01-15"],
+        address="familiar",
+        texts={"done": {"en": "Noted."}},
+        forms={"appointment": {"is": "nights", "fields": [room]}, "quote": {"fields": []}},
+        greeting="Hi",
+    )
+    await act(services, "bot.set", bot=bot, texts={"done": {"tr": "Aldım."}, "summary": {"en": "So:"}})
+    found = await profile(services, bot)
+    assert found.address == "familiar"
+    assert len(found.closed) == 2
+    assert found.texts == {"done": {"en": "Noted.", "tr": "Aldım."}, "summary": {"en": "So:"}}
+    assert found.form("appointment").fields[0].choices == ("sea", "garden")
+    assert (await bots.show(services, ADMIN, bot=bot)).greeting == "Hi"
+    await act(services, "bot.set", bot=bot, texts={"done": {"en": "", "tr": " "}}, forms={"appointment": {}}, closed=[])
+    found = await profile(services, bot)
+    assert found.texts == {"summary": {"en": "So:"}}
+    assert "appointment" not in found.forms
+    assert found.closed == ()
+
+
+async def test_faults_of_settings_name_the_field(offline: conftest.Caller) -> None:
+    with pytest.raises(Refused) as refused:
+        await act(
+            offline.app.services,
+            "bot.set",
+            bot=offline.bot,
+            closed=["tomorrow"],
+            texts={"done": {"en": "{nobody}"}, "no_such_sentence": {"en": "x"}},
+            forms={"quote": {"fields": [{"name": "A", "kind": "colour"}]}},
+        )
+    assert refused.value.code == refusals.bot_settings_invalid.code
+    faults: Any = refused.value.facts["faults"]
+    assert [(one["field"], one["code"]) for one in faults] == [
+        ("closed.0", "no_day"),
+        ("texts", "sentence_unknown"),
+        ("texts.done.en", "placeholders"),
+        ("forms.quote.fields.0.kind", "none_of"),
+    ]
+
+
+def test_the_process_answers_with_lines_of_progress_items_and_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    bot = Bot("b", "a", "Inn", None, "offline", True, 0, 0, 0, language="en")._asdict()
+    version = knowledge_work.plain([Entry("1", "Parking?", (), "Behind the house.", "en"), Entry("2", "parking", (), "Yes.", "en")], [])
+    versions = [version, {**version, "entries": []}]
+    preview = {"kind": "preview", "bot": bot, "versions": versions, "questions": [["parking", "asked", 3]], "now_ms": 0, "phrasings": True}
+    monkeypatch.setattr("os.nice", lambda _: 0)
+    monkeypatch.setattr(knowledge_work, "_EVERY_S", 0.0)
+    for work, kinds in ((preview, {"lost"}), ({"kind": "lint", "bot": bot, "versions": [version]}, {"duplicate_phrasing"})):
+        source, target = io.TextIOWrapper(io.BytesIO(json.dumps(work).encode())), io.StringIO()
+        monkeypatch.setattr("sys.stdin", source)
+        monkeypatch.setattr("sys.stdout", target)
+        knowledge_work.main()
+        lines = [json.loads(line) for line in target.getvalue().splitlines()]
+        assert lines[-1] == ["end"]
+        assert {kind for kind, *_ in lines} == {"progress", "item", "end"}
+        assert kinds <= {values[0]["kind"] for kind, *values in lines if kind == "item"}

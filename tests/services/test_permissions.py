@@ -1,0 +1,292 @@
+"""Permissions of administrative operations: each role, in and outside its scope, against one table."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import cache
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from chatsvc.app import App
+from chatsvc.domain import refusals
+from chatsvc.domain.actors import ANONYMOUS, Actor, Caller, Role, Scope
+from chatsvc.domain.captures import Captured
+from chatsvc.domain.refusals import Refused
+from chatsvc.domain.websites import Site
+from chatsvc.engines import Reply
+from chatsvc.services.accounts import accounts, bots, keys, webhooks
+from chatsvc.services.administration import OPERATIONS, Effect, perform
+from chatsvc.services.conversations import captures, conversations
+from chatsvc.services.knowledge import knowledge
+from chatsvc.services.knowledge.file_reading import read_files
+from chatsvc.services.knowledge.knowledge_pieces import Piece
+from chatsvc.services.team import operators
+from chatsvc.store import sites
+from tests import conftest
+from tests.fakes import ADMIN, ScriptedEngine
+
+# DECISIONS.md section 6: the least role for each operation.
+LEAST = {
+    Role.READER: "bot.list bot.show bot.export bot.try knowledge.list knowledge.search knowledge.unanswered unanswered.list"
+    " knowledge.lint knowledge.show knowledge.preview_show knowledge.history knowledge.show_change request.list appointment.list"
+    " conversation.list conversation.show conversation.find conversation.view inbox.list inbox.appointments inbox.assignees today"
+    " usage usage.quality usage.whatsapp"
+    " channel.list channel.snippet test.run test.show site.list site.state site.show"
+    " conversation.rows conversation.see saved_reply.list",
+    Role.EDITOR: "knowledge.add knowledge.remove knowledge.export knowledge.kept knowledge.past_questions knowledge.forget_unanswered"
+    " knowledge.set knowledge.preview knowledge.undo unanswered.answer unanswered.add test.add test.remove"
+    " knowledge.split knowledge.compare knowledge.import knowledge.remove_source"
+    " site.add site.sync site.preview site.apply site.discard site.remove"
+    " request.set appointment.set conversation.take conversation.reply conversation.release conversation.type"
+    " conversation.note conversation.assign saved_reply.set saved_reply.remove closed.add closed.remove",
+    Role.OWNER: "account.list account.show bot.create bot.set bot.apply bot.sync bot.compare bot.activate bot.deactivate bot.delete"
+    " key.create key.list key.revoke"
+    " webhook.set"
+    " webhook.show webhook.rotate webhook.remove webhook.test webhook.attempts webhook.attempt"
+    " webhook.resend webhook.resend_failed webhook.events"
+    " conversation.export conversation.erase audit operator.add operator.list operator.set operator.link operator.sessions"
+    " operator.remove channel.set channel.pause channel.resume channel.remove",
+    Role.ADMINISTRATOR: "init account.create account.set account.delete account.export account.import_begin account.import_put"
+    " account.import_end master_key.rotate backup.create backup.list backup.read egress.show"
+    " mail.list mail.test doctor.run doctor.show system.show metrics.show license.list node.list",
+}
+# Of an operator's own session, whatever the roles.
+PERSONAL = (
+    "session.create session.list session.verify session.remove session.revoke password.set totp.enable totp.confirm totp.disable"
+    " operator.language operator.timezone"
+)
+EXPECTED = {name: role for role, names in LEAST.items() for name in names.split()}
+EVERY = sorted(OPERATIONS.keys() - set(PERSONAL.split()))
+UNKNOWN = "00000000-0000-4000-8000-000000000000"
+
+
+@cache
+def knowledge_of(name: str, text: str) -> list[dict[str, Any]]:
+    """Read a knowledge file. Once for all tests, since each reading starts a process."""
+    return read_files([(name, text.encode())], "en")
+
+
+def with_role(role: Role, *owned: str) -> Caller:
+    return Caller(Actor("operator", "7", "Ada"), Scope(dict.fromkeys(owned, role)), "web")
+
+
+async def furnished(caller: conftest.Caller, engine: ScriptedEngine) -> dict[str, str]:
+    """Create one record of each kind in an account. Returns their ids by argument."""
+    services = caller.app.services
+    await webhooks.put(services, ADMIN, bot=caller.bot, events=["request.created", "appointment.created"])
+    wish = Captured("appointment", "x", "Selin", None, "05321234567")
+    engine.script = lambda _: Reply("Noted.", captured=wish)
+    await caller.send("Selin, 0532 123 45 67", "v")
+    await knowledge.add(services, ADMIN, bot=caller.bot, files=knowledge_of("faq.md", "## Open?\n\nYes.\n"))
+    (entry,) = await knowledge.list_all(services, ADMIN, bot=caller.bot)
+    (request,) = (await captures.list_requests(services, ADMIN, bot=caller.bot)).items
+    (conversation,) = (await conversations.list_all(services, ADMIN, bot=caller.bot)).items
+    key = (await keys.list_all(services, ADMIN, account=caller.account)).items[0].key
+    await operators.add(services, ADMIN, email=f"{caller.account}@example.com", account=caller.account, role="reader")
+    site = Site(str(uuid4()), caller.bot, "https://127.0.0.1/", [], [], 1, 0, review=True, state="idle")
+    await sites.create(services.db, site)
+    return {
+        "account": caller.account,
+        "bot": caller.bot,
+        "key": key.id,
+        "entry": entry.id,
+        "request": request.id,
+        "conversation": conversation.id,
+        "site": site.id,
+    }
+
+
+def arguments(name: str, ids: dict[str, str]) -> dict[str, Any]:
+    """Arguments with which an operation names records of one account."""
+    more: dict[str, dict[str, Any]] = {
+        "account.create": {"name": "x"},
+        "account.import_begin": {"record": {}},
+        "account.import_put": {"records": []},
+        "account.import_end": {"complete": False},
+        "bot.create": {"name": "x"},
+        "bot.set": {"name": "x"},
+        "closed.add": {"first": "2026-12-31"},
+        "closed.remove": {"first": "2026-12-31"},
+        "bot.apply": {"file": "bot.yaml", "text": "name: x"},
+        "bot.sync": {"files": []},
+        "site.add": {"url": "https://127.0.0.2/"},
+        "test.add": {"ask": "open?", "decision": "answer"},
+        "test.remove": {"test": "x"},
+        "bot.compare": {"file": "bot.yaml", "text": "name: x"},
+        "knowledge.add": {"files": knowledge_of("a.md", "## A?\n\nB.\n")},
+        "knowledge.split": {"file": ("a.md", b"## A?\n\nB.\n")},
+        "knowledge.compare": {"source": "a.md", "pieces": []},
+        "knowledge.import": {"source": "a.md", "pieces": [Piece("A?", "B.", "en")]},
+        "knowledge.remove_source": {"source": "a.md"},
+        "knowledge.search": {"questions": ["open?"]},
+        "knowledge.set": {"question": "A?", "answer": "B."},
+        "knowledge.preview_show": {"preview": UNKNOWN},
+        "unanswered.answer": {"question": 1},
+        "unanswered.add": {"question": 1},
+        "knowledge.kept": {"files": ["a.md"], "sources": ["a.md"]},
+        "webhook.set": {"events": ["request.created"]},
+        "webhook.resend_failed": {"since": "2026-01-01"},
+        "mail.test": {"email": "ada@example.com"},
+        "backup.read": {"backup": "x"},
+        "request.set": {"status": "done"},
+        "appointment.set": {"status": "done"},
+        "conversation.erase": {"user_id": "nobody"},
+        "conversation.find": {"q": "x"},
+        "conversation.see": {"message": 1},
+        "inbox.appointments": {"first": 0, "end": 1},
+        "conversation.note": {"text": "Call back."},
+        "conversation.assign": {"email": ""},
+        "saved_reply.set": {"name": "x", "text": "x"},
+        "saved_reply.remove": {"name": "x"},
+        "conversation.reply": {"text": "A person here."},
+        **{name: {"channel": "web"} for name in ("channel.set", "channel.pause", "channel.resume", "channel.remove")},
+        "operator.add": {"email": "new@example.com", "role": "reader"},
+        "operator.set": {"email": f"{ids.get('account', UNKNOWN)}@example.com", "role": "editor"},
+        **{
+            name: {"email": f"{ids.get('account', UNKNOWN)}@example.com"}
+            for name in ("operator.link", "operator.sessions", "operator.remove")
+        },
+    }
+    named = {kind: ids.get(kind, UNKNOWN) for kind in OPERATIONS[name].records}
+    if name == "conversation.erase":
+        named.pop("account")
+    return {**named, **more.get(name, {})}
+
+
+def test_the_table_names_each_operation_once() -> None:
+    assert sorted(name for names in (*LEAST.values(), PERSONAL) for name in names.split()) == sorted(OPERATIONS)
+    assert sorted(PERSONAL.split()) == sorted(name for name, operation in OPERATIONS.items() if operation.role is None)
+
+
+@pytest.mark.parametrize("name", PERSONAL.split())
+async def test_without_a_session_nobody_performs_an_operation_on_it(name: str, app: App) -> None:
+    given: dict[str, dict[str, Any]] = {
+        "session.create": {"email": "nobody@example.com", "password": "x"},
+        "session.verify": {"code": "000000"},
+        "session.revoke": {"session": UNKNOWN},
+        "password.set": {"password": "three plain words"},
+        "totp.enable": {"password": "x"},
+        "totp.confirm": {"code": "000000"},
+        "totp.disable": {"password": "x"},
+        "operator.language": {"language": "tr"},
+        "operator.timezone": {"timezone": "Europe/London"},
+    }
+    for caller in (ANONYMOUS, ADMIN):
+        expected = "sign_in_failed" if name == "session.create" else "session_needed"
+        assert await refusal(app, caller, name, given.get(name, {})) == expected
+    # Strangers must not be able to evict the records of others.
+    assert (await perform(app.services, ADMIN, "audit", {})).items == []
+
+
+async def refusal(app: App, caller: Caller, name: str, given: dict[str, Any]) -> str | None:
+    """Perform an operation; its refusal with code and facts, None if it passed."""
+    try:
+        await perform(app.services, caller, name, given)
+    except Refused as fault:
+        return str(fault)
+    return None
+
+
+@pytest.mark.parametrize("name", EVERY)
+async def test_each_role_may_do_what_the_table_says(name: str, caller: conftest.Caller, engine: ScriptedEngine) -> None:
+    ids = await furnished(caller, engine)
+    for role in (Role.READER, Role.EDITOR, Role.OWNER):
+        found = await refusal(caller.app, with_role(role, caller.account), name, arguments(name, ids))
+        denied = str(refusals.forbidden(operation=name, role=EXPECTED[name].name.lower()))
+        assert (found == denied) == (role < EXPECTED[name]), (role, found)
+    if EXPECTED[name] is not Role.ADMINISTRATOR:
+        assert "forbidden" not in (await refusal(caller.app, ADMIN, name, arguments(name, ids)) or "")
+
+
+NAMING = [name for name in EVERY if (OPERATIONS[name].records or name.startswith("operator.")) and EXPECTED[name] is not Role.ADMINISTRATOR]
+
+
+@pytest.mark.parametrize("name", NAMING)
+async def test_a_record_outside_the_scope_is_refused_as_a_missing_one(
+    name: str, make_caller: conftest.MakeCaller, engine: ScriptedEngine
+) -> None:
+    mine, other = await make_caller(), await make_caller()
+    theirs = await furnished(other, engine)
+    for role in (EXPECTED[name], Role.OWNER):
+        stranger = with_role(role, mine.account)
+        outside = await refusal(mine.app, stranger, name, arguments(name, theirs))
+        missing = await refusal(mine.app, stranger, name, arguments(name, dict.fromkeys(theirs, UNKNOWN)))
+        assert outside is not None
+        assert missing is not None
+        for kind in theirs:
+            outside = outside.replace(theirs[kind], UNKNOWN)
+        assert outside == missing
+        assert "not_found" in missing
+
+
+@pytest.mark.parametrize("name", [name for name in EVERY if name.endswith(".list") or name == "webhook.attempts"])
+async def test_a_list_without_a_filter_shows_the_scope_alone(name: str, make_caller: conftest.MakeCaller, engine: ScriptedEngine) -> None:
+    if name in (
+        "channel.list",
+        "knowledge.list",
+        "unanswered.list",
+        "backup.list",
+        "license.list",
+        "mail.list",
+        "node.list",
+        "saved_reply.list",
+        "site.list",
+    ):
+        pytest.skip("has no list over accounts")
+    mine, other, third = [await make_caller() for _ in range(3)]
+    for one in (mine, other, third):
+        await furnished(one, engine)
+        await asyncio.sleep(0)
+    everything = (await perform(mine.app.services, ADMIN, name, {})).items
+    scoped = (await perform(mine.app.services, with_role(Role.OWNER, mine.account, third.account), name, {})).items
+    alone = (await perform(mine.app.services, with_role(Role.OWNER, mine.account), name, {})).items
+    assert len(everything) * 2 == len(scoped) * 3 == len(alone) * 6
+    assert set(map(repr, alone)) < set(map(repr, scoped)) < set(map(repr, everything)) or not everything
+
+
+async def test_the_least_role_counts_in_the_account_concerned(make_caller: conftest.MakeCaller) -> None:
+    reads, owns = await make_caller(), await make_caller()
+    caller = Caller(Actor("operator", "7", "Ada"), Scope({reads.account: Role.READER, owns.account: Role.OWNER}), "web")
+    services = reads.app.services
+    with pytest.raises(Refused, match="forbidden"):
+        await perform(services, caller, "bot.set", {"bot": reads.bot, "name": "x"})
+    assert (await perform(services, caller, "bot.set", {"bot": owns.bot, "name": "x"})).name == "x"
+    # Without an account the one where the role suffices is meant.
+    made = await perform(services, caller, "key.create", {"name": "x"})
+    assert made.key.account_id == owns.account
+    assert {listed.key.account_id for listed in (await perform(services, caller, "key.list", {})).items} == {owns.account}
+
+
+@pytest.mark.parametrize(
+    ("given", "role"),
+    [
+        ({"greeting": "Hi", "description": "x", "instructions": "x", "opening_hours": "mon 09:00-10:00"}, Role.EDITOR),
+        ({"greeting": "Hi", "name": "x"}, Role.OWNER),
+        ({"model": "offline"}, Role.OWNER),
+        ({}, Role.OWNER),
+    ],
+)
+async def test_an_editor_changes_some_settings_of_a_bot(caller: conftest.Caller, given: dict[str, str], role: Role) -> None:
+    services = caller.app.services
+    for tried in (Role.READER, Role.EDITOR):
+        editor = with_role(tried, caller.account)
+        if tried >= role:
+            assert (await perform(services, editor, "bot.set", {"bot": caller.bot, **given})).greeting == "Hi"
+        else:
+            with pytest.raises(Refused, match="forbidden"):
+                await perform(services, editor, "bot.set", {"bot": caller.bot, **given})
+    assert (await bots.show(services, ADMIN, bot=caller.bot)).name == "Desk"
+
+
+async def test_a_forbidden_operation_changes_nothing_and_is_recorded(app: App, caller: conftest.Caller) -> None:
+    with pytest.raises(Refused, match="forbidden"):
+        await perform(app.services, with_role(Role.OWNER, caller.account), "account.delete", {"account": caller.account})
+    assert (await accounts.show(app.services, ADMIN, account=caller.account)).account.id == caller.account
+    (record,) = (await perform(app.services, ADMIN, "audit", {})).items
+    assert (record.operation, record.actor.name, record.outcome) == ("account.delete", "Ada", "refused")
+
+
+def test_every_operation_has_an_effect_that_the_audit_log_knows() -> None:
+    assert {operation.effect for operation in OPERATIONS.values()} == set(Effect)

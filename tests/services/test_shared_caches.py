@@ -1,0 +1,178 @@
+"""Caches of one of several processes: what another one writes counts at once."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from chatsvc.domain import keys as key_rules
+from chatsvc.domain.channels import WEB, Channel
+from chatsvc.domain.limiter import AccountVersion
+from chatsvc.domain.models import ApiKey, Entry
+from chatsvc.engines import Knowledge
+from chatsvc.services.accounts.channel_secrets import VISITORS, OpenChannels, new_web_secrets, seal
+from chatsvc.services.accounts.shared_caches import SharedAccounts, SharedKnowledge
+from chatsvc.store import accounts, bots, facts, keys, knowledge
+from chatsvc.store import channels as stored_channels
+from chatsvc.store.database import Database
+from chatsvc.store.master_key import MasterKey
+from chatsvc.store.postgres.group_commit import PostgresDatabase
+from tests.fakes import START
+from tests.postgres import Postgres, open_store
+from tests.store.support import chat, furnish, new_bot, origin
+
+
+@pytest.fixture
+async def on_postgres(postgres: Postgres, tmp_path: Path) -> AsyncIterator[PostgresDatabase]:
+    """A store in PostgreSQL with an account and a bot."""
+    with postgres.in_use():
+        opened = await open_store(tmp_path / "chatsvc.db")
+        assert isinstance(opened, PostgresDatabase)
+        await furnish(opened)
+        yield opened
+        await opened.close()
+
+
+@pytest.fixture
+async def db(tmp_path: Path) -> AsyncIterator[Database]:
+    """A store with an account and a bot."""
+    opened = await open_store(tmp_path / "chatsvc.db")
+    await furnish(opened)
+    yield opened
+    await opened.close()
+
+
+async def test_a_key_and_its_account_are_kept_until_the_account_changes(on_postgres: PostgresDatabase) -> None:
+    db, secret = on_postgres, key_rules.generate()
+    cache = SharedAccounts(db, db.versioned)
+    assert await cache.key(secret) is None
+    await keys.create(db, ApiKey("key", "account", None, "csk_", START, None, None, None), key_rules.digest(secret))
+    key = await cache.key(secret)
+    assert key is not None
+    state = await cache.of_key(key)
+    assert state is not None
+    assert cache.confirm(state, await version(db))
+    reads: list[object] = []
+    cache._versioned = reads.append  # type: ignore[assignment]  # nothing is read any more
+    assert await cache.key(secret) is key
+    assert await cache.of_key(key) is state
+    cache._versioned = db.versioned
+    # Of another process.
+    for change in (
+        lambda: accounts.update(db, "account", {"plan": "starter"}),
+        lambda: bots.update(db, new_bot(), {"active": False}),
+        lambda: keys.revoke(db, "key", None, START),
+    ):
+        await change()
+        assert not cache.confirm(state, await version(db))
+        key = await cache.key(secret)
+        assert key is not None
+        state = await cache.of_key(key)
+        assert state is not None
+        assert cache.confirm(state, await version(db))
+    assert (state.account.plan, state.bots["bot"].active, key.revoked_at) == ("starter", False, START)
+    await accounts.delete(db, "account", START)
+    assert not cache.confirm(state, await version(db))
+    assert await cache.key(secret) is not None
+    assert await cache.of_key(key) is None
+    assert await cache.key(secret[:-1]) is None
+
+
+async def test_pages_and_counts_are_kept_until_a_conversation_changes(on_postgres: PostgresDatabase) -> None:
+    db = on_postgres
+    cache = SharedAccounts(db, db.versioned)
+    state = await cache.account("account")
+    assert state is not None
+    state.requests.in_flight += 1
+    state.pages["list"] = b"rendered"
+    assert cache.confirm(state, await version(db))
+    assert await cache.counted(state) is state
+    before = await version(db)
+    await chat(db)
+    await chat(db)
+    after = await version(db)
+    assert (after.settings, after.activity > before.activity) == (before.settings, True)
+    assert cache.confirm(state, after)
+    assert state.pages == {}
+    # A request that took its slot before is not answered from older pages either.
+    assert cache.confirm(state, before)
+    counted = await cache.counted(state)
+    assert (counted.allowance.used, counted.bots["bot"].messages_used, counted.requests.in_flight) == ({"2026-11": 2}, 2, 1)
+    assert await cache.counted(counted) is counted
+
+
+@pytest.mark.parametrize(
+    ("statement", "grows"),
+    [
+        ("UPDATE bots SET description = 'changed'", True),
+        ("UPDATE bots SET messages_used = messages_used + 1", False),
+        ("UPDATE accounts SET messages_limit = messages_limit + 1", True),
+        ("UPDATE accounts SET message_credits = message_credits + 1", False),
+        ("UPDATE accounts SET name = name", False),
+        ("INSERT INTO api_keys (digest, id, account_id, prefix, created_at) VALUES (x'00', 'k', 'account', 'csk', 0)", True),
+        ("INSERT INTO allowances (account_id, month, messages_used) VALUES ('account', '2026-01', 1)", False),
+    ],
+)
+async def test_each_change_of_settings_makes_a_new_version_and_no_count_does(
+    on_postgres: PostgresDatabase, statement: str, grows: bool
+) -> None:
+    before = await version(on_postgres)
+    await on_postgres.write(lambda connection: connection.execute(statement))
+    after = await version(on_postgres)
+    assert (after.settings > before.settings, after.activity) == (grows, before.activity)
+
+
+async def test_a_change_of_knowledge_makes_a_new_version(on_postgres: PostgresDatabase) -> None:
+    before = await version(on_postgres)
+    entry = Entry("another", "another question", (), "another answer", "en", "")
+    await knowledge.replace(on_postgres, "bot", [knowledge.FromFile("another.md", [entry], [])], origin())
+    assert (await version(on_postgres)).settings > before.settings
+
+
+async def version(db: PostgresDatabase) -> AccountVersion:
+    """The present version of the account."""
+    return (await db.versioned("account", lambda _: None)).version
+
+
+def questions(found: Knowledge) -> set[str]:
+    """The questions of an index."""
+    return {entry.question for entry in found.entries}
+
+
+@pytest.mark.postgres
+async def test_an_index_is_kept_until_the_knowledge_changes(db: Database) -> None:
+    cache, bot = SharedKnowledge(db), new_bot()
+    first = await cache.of(bot)
+    assert await cache.of(bot) is first
+    entry = Entry("another", "another question", (), "another answer", "en", "")
+    await knowledge.replace(db, "bot", [knowledge.FromFile("another.md", [entry], [])], origin())
+    second = await cache.of(bot)
+    assert second is not first
+    assert "another question" in questions(second)
+    assert await cache.of(bot) is second
+    # With the version of the account nothing is read until that grows.
+    assert await cache.of(bot, 1) is second
+    await knowledge.replace(db, "bot", [knowledge.FromFile("another.md", [], [])], origin())
+    assert await cache.of(bot, 1) is second
+    assert "another question" not in questions(await cache.of(bot, 2))
+    # A bot without any change has an index too.
+    await bots.create(db, new_bot("new"), 10)
+    assert questions(await cache.of(new_bot("new"))) == set()
+
+
+@pytest.mark.postgres
+async def test_channels_are_as_the_store_has_them(db: Database) -> None:
+    key = MasterKey(secrets.token_bytes(32))
+    await facts.belongs_to(db, key)
+    cache = OpenChannels(db, key)
+    assert await cache.of_bot("bot") == {}
+    channel = Channel("channel", "bot", WEB, "active", {}, None, START, START)
+    await stored_channels.put(db, channel, lambda *_: seal(key, "channel", json.dumps(new_web_secrets())))
+    (found,) = (await cache.of_bot("bot")).values()
+    assert (found.channel.id, set(found.secrets)) == ("channel", {VISITORS})
+    await stored_channels.remove(db, channel)
+    assert await cache.of_bot("bot") == {}

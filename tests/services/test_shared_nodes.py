@@ -1,0 +1,162 @@
+"""Processes that work on one store: what becomes of the things that one leaves when it dies."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chatsvc import background
+from chatsvc.domain.nodes import ServiceNode
+from chatsvc.services.operations.leases import Leases
+from chatsvc.services.operations.nodes import NodeBeat
+from chatsvc.store import nodes, open_turns
+from chatsvc.store import nodes as stored
+from chatsvc.store.database import Database, StoreUnavailable
+from tests.fakes import START
+from tests.postgres import open_store
+from tests.store.support import furnish, rows
+
+pytestmark = pytest.mark.postgres
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    """Wait for what happens within seconds."""
+    async with asyncio.timeout(30):
+        while not condition():  # noqa: ASYNC110  # of tasks in the background, which have no event for it
+            await asyncio.sleep(0.02)
+
+
+class Process:
+    """One of several processes; `taken` counts how often it took over."""
+
+    def __init__(self, db: Database, name: str) -> None:
+        self.taken = 0
+        self.fails = False
+        self.beat = NodeBeat(db, ServiceNode(name, START, name, "1.0"))
+        self.beat.take_over = self.take_over
+
+    async def take_over(self) -> None:
+        """Take over what dead processes left."""
+        if self.fails:
+            self.fails = False
+            raise StoreUnavailable("an outage")
+        self.taken += 1
+
+    async def die(self) -> None:
+        """End without a word."""
+        await background.cancel(self.beat._task)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """The path of the database."""
+    return tmp_path / "chatsvc.db"
+
+
+@pytest.fixture
+async def db(path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Database]:
+    """A store in which a process is dead after two seconds."""
+    monkeypatch.setattr(stored, "BEAT_S", 0.05)
+    monkeypatch.setattr(stored, "DEAD_AFTER_MS", 2000)
+    opened = await open_store(path)
+    await furnish(opened)
+    own = NodeBeat(opened, ServiceNode(opened.node or "", START, "", "1.0"))
+    yield opened
+    await own.stop()
+    await opened.close()
+
+
+@pytest.fixture
+async def start(db: Database) -> AsyncIterator[Callable[..., Any]]:
+    """Start a process."""
+    async with AsyncExitStack() as stack:
+
+        async def start_one(name: str, store: Any = db) -> Process:
+            made = Process(store, name)
+            stack.push_async_callback(made.die)
+            await until(lambda: made.beat._last is not None)
+            return made
+
+        yield start_one
+
+
+async def hold(db: Database, node: str) -> None:
+    """Open a turn of a process, and take a lease of its name for it."""
+    await open_turns.begin(db, open_turns.NewTurn(node, "account", START, "2026-11"))
+    assert await nodes.hold_lease(db, f"work of {node}", node)
+
+
+def living(path: Path) -> set[str]:
+    """The processes of the test in the table."""
+    return {name for (name,) in rows(path, "SELECT id FROM nodes") if name in ("one", "two", "three")}
+
+
+async def test_what_the_dead_leave_is_taken_over_by_one_of_the_others(db: Database, path: Path, start: Callable[..., Any]) -> None:
+    one, two, three = await start("one"), await start("two"), await start("three")
+    await hold(db, "one")
+    await hold(db, "two")
+    one.fails = three.fails = True  # after an outage it tries again
+    await two.die()
+    await until(lambda: living(path) == {"one", "three"})
+    await until(lambda: one.taken + three.taken == 1)
+    assert rows(path, "SELECT node FROM open_turns") == rows(path, "SELECT node FROM leases") == [("one",)]
+    assert await nodes.hold_lease(db, "work of two", "three")
+    await one.die()
+    await until(lambda: living(path) == {"three"})
+
+
+async def test_a_named_lease_has_one_holder(db: Database) -> None:
+    assert [await nodes.hold_lease(db, "work", node) for node in ("one", "two", "one")] == [True, False, True]
+    assert await nodes.hold_lease(db, "other work", "two")
+    await stored.remove(db, "one")
+    assert [await nodes.hold_lease(db, "work", node) for node in ("two", "one")] == [True, False]
+
+
+async def test_work_is_done_where_its_lease_is_held() -> None:
+    done: list[str] = []
+    held = {"mine"}
+
+    class Some(Leases):
+        async def hold(self, name: str) -> bool:
+            return name in held
+
+    async def work() -> None:
+        done.append("work")
+
+    for name in ("mine", "another's"):
+        await Some().guarding(name, work)()
+    await Leases().guarding("any", work)()
+    assert done == ["work", "work"]
+
+
+class Store:
+    """A store that cannot be used while `is_away`."""
+
+    def __init__(self, db: Database) -> None:
+        self._db, self.is_away = db, False
+
+    async def write(self, *arguments: Any) -> Any:
+        """See Database.write."""
+        if self.is_away:
+            raise StoreUnavailable("an outage")
+        return await self._db.write(*arguments)
+
+
+async def test_after_an_outage_nobody_is_taken_for_dead_at_once(db: Database, path: Path, start: Callable[..., Any]) -> None:
+    store = Store(db)
+    one, two = await start("one", store), await start("two", store)
+    # Long enough that they may remove others.
+    await asyncio.sleep(2.2)
+    store.is_away = True
+    await asyncio.sleep(2.2)
+    store.is_away = False
+    last = one.beat._last
+    await until(lambda: one.beat._last != last)
+    await until(lambda: two.beat._last != last)
+    await asyncio.sleep(0.2)
+    assert living(path) == {"one", "two"}

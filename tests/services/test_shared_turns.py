@@ -1,0 +1,342 @@
+"""Turns over several processes: exact allowance, one turn of a conversation at a time, one answer for an Idempotency-Key."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chatsvc.domain import errors
+from chatsvc.domain.allowance import Allowance
+from chatsvc.domain.errors import ProblemError
+from chatsvc.services.messages import shared_turns
+from chatsvc.services.messages.conversation_locks import Busy, HoldRequest, OpenElsewhere
+from chatsvc.services.messages.shared_turns import SharedTurns, StoredMessageHold
+from chatsvc.store import accounts, open_turns
+from chatsvc.store.database import Database, StoreUnavailable
+from tests.fakes import START
+from tests.postgres import open_store
+from tests.store.support import chat, furnish, rows
+
+pytestmark = pytest.mark.postgres
+
+HERE = ("bot", "api", "visitor")
+NOVEMBER = "2026-11"
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """The path of the database."""
+    return tmp_path / "chatsvc.db"
+
+
+@pytest.fixture
+async def db(path: Path) -> AsyncIterator[Database]:
+    """The store of all processes, with an account and a bot."""
+    opened = await open_store(path)
+    await furnish(opened)
+    yield opened
+    await opened.close()
+
+
+class Notices:
+    """Notices between the processes."""
+
+    def __init__(self) -> None:
+        self._hear: list[Callable[[list[Any]], None]] = []
+
+    def send(self, *message: object) -> None:
+        """See ProcessNotices.send."""
+        for hear in self._hear:
+            hear(list(message))
+
+    def listen(self, heard: Callable[[list[Any]], None], missed: Callable[[], None]) -> None:
+        """See ProcessNotices.listen."""
+        del missed
+        self._hear.append(heard)
+
+
+@pytest.fixture
+async def processes(db: Database) -> AsyncIterator[list[SharedTurns]]:
+    """Three processes over one store."""
+    notices = Notices()
+    made = [SharedTurns(db, notices, lambda: START) for _ in range(3)]
+    for one in made:
+        one.listen()
+    yield made
+    for one in made:
+        await one.drain(1)
+
+
+def request(**fields: Any) -> HoldRequest:
+    """A request to hold a message of the account."""
+    asked = HoldRequest("account", Allowance(0, 0, {}), NOVEMBER, START)
+    return asked._replace(**fields)
+
+
+async def limit(db: Database, messages: int, credits: int = 0) -> None:
+    """Set what the account may send."""
+    await accounts.update(db, "account", {"messages_limit": messages, "message_credits": credits})
+
+
+async def held(process: SharedTurns, **fields: Any) -> StoredMessageHold:
+    """Hold a message."""
+    found = await process.reserve(request(**fields))
+    assert isinstance(found, StoredMessageHold)
+    return found
+
+
+async def test_three_processes_never_hold_more_than_is_left(db: Database, processes: list[SharedTurns]) -> None:
+    await limit(db, 30, credits=5)
+    attempts = await asyncio.gather(*(processes[number % 3].reserve(request()) for number in range(100)))
+    kept = [(processes[number % 3], one) for number, one in enumerate(attempts) if one is not None]
+    assert len(kept) == 35
+    # Given back, sent, and lost with their process.
+    for process, one in kept[:10]:
+        await process.release(one)
+        await process.release(one)
+    for _, one in kept[10:20]:
+        counts = await chat(db, user_id=f"of {one.turn}", turn=one.turn)
+        assert counts is not None
+        one.charge(counts.month_used, counts.credits, awaited=counts.awaited)
+    again = await asyncio.gather(*(processes[number % 3].reserve(request()) for number in range(20)))
+    assert sum(one is not None for one in again) == 10
+
+
+async def test_a_message_of_another_month_has_that_months_allowance(db: Database, processes: list[SharedTurns]) -> None:
+    await limit(db, 1)
+    assert (await held(processes[0])).month == NOVEMBER
+    assert await processes[1].reserve(request()) is None
+    assert (await held(processes[1], month="2026-12")).month == "2026-12"
+
+
+async def test_an_exchange_ends_its_turn_and_that_of_a_deleted_account_as_well(
+    db: Database, path: Path, processes: list[SharedTurns]
+) -> None:
+    one, other = await held(processes[0]), await held(processes[1])
+    await chat(db, turn=one.turn)
+    assert rows(path, "SELECT number FROM open_turns") == [(other.turn,)]
+    await accounts.delete(db, "account", START)
+    assert await chat(db, turn=other.turn) is None
+    assert rows(path, "SELECT number FROM open_turns") == []
+    with pytest.raises(ProblemError, match="account_not_found"):
+        await processes[0].reserve(request())
+
+
+async def test_turns_of_a_conversation_run_one_at_a_time_in_the_order_of_their_messages(processes: list[SharedTurns]) -> None:
+    inside, order = 0, []
+    deadline = asyncio.get_running_loop().time() + 20
+
+    async def turn(process: SharedTurns, one: StoredMessageHold) -> None:
+        nonlocal inside
+        async with process.lock(HERE, deadline, one):
+            inside += 1
+            assert inside == 1
+            order.append(one.number)
+            await asyncio.sleep(0.001)
+            inside -= 1
+        await process.release(one)
+
+    chance = random.Random(3)
+    turns = []
+    for _ in range(30):
+        process = chance.choice(processes)
+        turns.append(asyncio.create_task(turn(process, await held(process, conversation=HERE))))
+    await asyncio.gather(*turns)
+    assert order == sorted(order)
+    assert [process.waiting for process in processes] == [0, 0, 0]
+
+
+async def test_other_conversations_and_new_ones_wait_for_nobody(processes: list[SharedTurns]) -> None:
+    first, other, new = processes
+    one, two, three = await held(first, conversation=HERE), await held(other, conversation=("bot", "web", "visitor")), await held(new)
+    async with first.lock(HERE, 0, one), other.lock(("bot", "web", "visitor"), 0, two), new.lock(HERE, 0, three):
+        assert await first.locked("visitor", "bot") == [HERE, ("bot", "web", "visitor")]
+        assert await other.locked("another visitor", "bot") == []
+
+
+async def test_a_lock_without_a_message_stands_in_the_same_line(processes: list[SharedTurns]) -> None:
+    first, second, third = processes
+    one = await held(first, conversation=HERE)
+    entered = asyncio.Event()
+
+    async def erase() -> None:
+        async with second.hold(HERE, 20):
+            entered.set()
+            await asyncio.sleep(0.05)
+
+    erasing = asyncio.create_task(erase())
+    await until(lambda: second.waiting)
+    with pytest.raises(Busy):
+        async with third.hold(HERE, 0.1):
+            pass
+    assert not entered.is_set()
+    await first.release(one)
+    await erasing
+    async with third.hold(HERE, 5):
+        assert await third.locked("visitor", "bot") == [HERE]
+    assert await third.locked("visitor", "bot") == []
+
+
+async def test_one_that_gives_up_holds_nobody_up(processes: list[SharedTurns]) -> None:
+    first, second, third = processes
+    one = await held(first, conversation=HERE)
+
+    async def wait(process: SharedTurns) -> None:
+        async with process.hold(HERE, 20):
+            pass
+
+    gives_up, stays = asyncio.create_task(wait(second)), asyncio.create_task(wait(third))
+    await until(lambda: second.waiting and third.waiting)
+    gives_up.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await gives_up
+    await first.release(one)
+    await stays
+
+
+async def until(holds: Callable[[], int]) -> None:
+    """Wait for what happens soon."""
+    while not holds():  # noqa: ASYNC110  # of the register itself, which has no event for it
+        await asyncio.sleep(0.001)
+
+
+async def join(process: SharedTurns, fingerprint: bytes = b"fields") -> None:
+    """Meet a key that is known, and wait for its turn."""
+    with pytest.raises(OpenElsewhere) as known:
+        await process.reserve(request(key="key", fingerprint=fingerprint))
+    assert known.value.fingerprint == b"fields"
+    await known.value.wait(asyncio.get_running_loop().time() + 20)
+
+
+@pytest.mark.parametrize(
+    "problem",
+    [errors.assistant_unavailable(reason="timeout"), errors.invalid_json(errors.Because(tr="Şöyle.", en="Thus.")), None],
+    ids=["reason", "because", "none"],
+)
+async def test_those_who_join_a_turn_share_its_problem(processes: list[SharedTurns], problem: ProblemError | None) -> None:
+    first, second, third = processes
+    one = await held(first, key="key", fingerprint=b"fields")
+    joined = [asyncio.create_task(join(process)) for process in (second, third)]
+    await asyncio.sleep(0.05)
+    assert not any(task.done() for task in joined)
+    await first.release(one, problem)
+    outcomes = await asyncio.gather(*joined, return_exceptions=True)
+    if problem is None:
+        assert outcomes == [None, None]
+    else:
+        assert [outcome.as_json() for outcome in outcomes if isinstance(outcome, ProblemError)] == [problem.as_json()] * 2
+    # Whoever comes later tries anew.
+    assert (await held(second, key="key", fingerprint=b"fields")).number > one.number
+
+
+async def test_a_key_with_a_recorded_answer_is_known(db: Database, processes: list[SharedTurns]) -> None:
+    await chat(db, key="key")
+    with pytest.raises(OpenElsewhere) as known:
+        await processes[0].reserve(request(key="key", fingerprint=b"fields"))
+    assert known.value.fingerprint == b"digest of the fields"
+    await known.value.wait(0)
+
+
+async def test_one_who_joins_gives_up_at_the_deadline(processes: list[SharedTurns]) -> None:
+    await held(processes[0], key="key", fingerprint=b"fields")
+    with pytest.raises(OpenElsewhere) as known:
+        await processes[1].reserve(request(key="key", fingerprint=b"fields"))
+    with pytest.raises(Busy):
+        await known.value.wait(0)
+
+
+async def test_outcomes_are_kept_for_a_while_and_then_deleted(db: Database, path: Path, processes: list[SharedTurns]) -> None:
+    one, other = await held(processes[0], key="key", fingerprint=b"fields"), await held(processes[1])
+    await processes[0].release(one, errors.assistant_unavailable(reason="timeout"))
+    assert rows(path, "SELECT month, place FROM open_turns WHERE outcome IS NOT NULL") == [(None, None)]
+    await open_turns.end(db, open_turns.TurnEnd(other.number, START + open_turns.OUTCOME_MS))
+    assert rows(path, "SELECT number FROM open_turns") == []
+
+
+async def test_an_exchange_whose_turn_has_been_taken_over_is_not_written(db: Database, path: Path, processes: list[SharedTurns]) -> None:
+    one, other = await held(processes[0]), await held(processes[1])
+    await db.write(lambda connection: open_turns.delete(connection, [one.number]))
+    written = await asyncio.gather(
+        *(chat(db, user_id=f"of {turn.number}", turn=turn.number) for turn in (one, other)), return_exceptions=True
+    )
+    assert [type(outcome).__name__ for outcome in written] == ["StoreUnavailable", "Counts"]
+    assert rows(path, "SELECT user_id FROM conversations") == [(f"of {other.number}",)]
+    assert rows(path, "SELECT messages_used FROM allowances") == [(1,)]
+
+
+async def test_one_that_waits_is_refused_where_its_turn_has_been_taken_over(db: Database, processes: list[SharedTurns]) -> None:
+    first, second, _ = processes
+    await held(first, conversation=HERE)
+    waits = await held(second, conversation=HERE)
+
+    async def wait() -> None:
+        async with second.lock(HERE, asyncio.get_running_loop().time() + 20, waits):
+            pass
+
+    waiting = asyncio.create_task(wait())
+    await until(lambda: second.waiting)
+    await db.write(lambda connection: open_turns.delete(connection, [waits.number]))
+    with pytest.raises(StoreUnavailable):
+        await waiting
+
+
+async def test_turns_of_a_process_that_has_ended_are_deleted(db: Database, processes: list[SharedTurns]) -> None:
+    await limit(db, 1)
+    await held(processes[0], conversation=HERE)
+    await db.write(lambda connection: open_turns.delete_of(connection, db.node or ""))
+    one = await held(processes[1], conversation=HERE)
+    async with processes[1].lock(HERE, 0, one):
+        pass
+
+
+class Outage:
+    """A store that cannot be used while `is_on`."""
+
+    def __init__(self, db: Database) -> None:
+        self._db, self.is_on = db, False
+
+    def __getattr__(self, name: str) -> Any:
+        if self.is_on and name != "node":
+
+            async def unavailable(*_: object) -> None:
+                raise StoreUnavailable("an outage")
+
+            return unavailable
+        return getattr(self._db, name)
+
+
+async def test_an_outage_refuses_those_who_wait_and_turns_end_after_it(
+    db: Database, path: Path, processes: list[SharedTurns], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shared_turns, "STORE_PAUSE_S", 0.01)
+    monkeypatch.setattr(shared_turns, "END_S", 0.05)
+    outage: Any = Outage(db)
+    cut_off = SharedTurns(outage, Notices(), lambda: START)
+    one = await held(cut_off, conversation=HERE)
+
+    async def wait() -> None:
+        async with cut_off.hold(HERE, 20):
+            pass
+
+    waiting = asyncio.create_task(wait())
+    await until(lambda: cut_off.waiting)
+    outage.is_on = True
+    with pytest.raises(StoreUnavailable):
+        await waiting
+    await cut_off.release(one)
+    assert rows(path, "SELECT count(*) FROM open_turns") == [(2,)]
+    outage.is_on = False
+    async with processes[0].hold(HERE, 5):
+        pass
+    assert rows(path, "SELECT count(*) FROM open_turns") == [(0,)]
+    # One that cannot be ended goes with its process.
+    one = await held(cut_off)
+    outage.is_on = True
+    await cut_off.release(one)
+    await cut_off.drain(1)
+    assert rows(path, "SELECT count(*) FROM open_turns") == [(1,)]
