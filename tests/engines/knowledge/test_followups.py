@@ -185,3 +185,9 @@ async def test_a_sentence_told_alone_still_shows_what_is_spoken_of() -> None:
         assert expected in said.text
         told += [HistoryMessage("user", message), HistoryMessage("assistant", said.text)]
         dialogue = said.dialogue
+
+
+@pytest.mark.parametrize("message", ["when are you open", "are you open on sundays?", "are you open on mondays"])
+async def test_opening_hours_are_those_of_the_business_whatever_was_spoken_of(message: str) -> None:
+    kayaks = {"Opening hours": "Daily 9 to 17, closed on Mondays.", "Kayaks": "2 hours 20 euros, a day 45 euros."}
+    assert await reply(message, "Kayaks", kayaks) == kayaks["Opening hours"]

@@ -52,7 +52,7 @@ def answer(c: Context) -> ReplyStep | None:
         return None
     telling = [one.text for one in asked if one.matter]  # the question of a story
     text = " ".join(telling or [one.text for one in clauses])
-    if main.kind == "open" and not c.place.week and (step := _told(c, find(c, text, "when"), "when")):
+    if main.kind == "open" and not c.place.week and (step := _told(c, find(c, text, "open"), "open")):
         return step
     if said := _computed(c, main):
         return c.step(said, c.state.about(Subject(main.text, states.HOURS)) if main.kind == "open" else None)
