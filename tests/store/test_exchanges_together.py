@@ -69,7 +69,7 @@ def exchanges_of_anybody(draw: st.DrawFn) -> NewExchange:
     key = draw(st.none() | st.sampled_from(("k1", "k2", "k3")))
     made = new_exchange(bot, BOTS[bot], user, channel=channel, at=at, text=draw(texts), key=key, month=month)
     captured = draw(st.none() | st.none() | captures())
-    return made._replace(dialogue=draw(st.none() | texts), tokens=draw(st.integers(0, 2**62)), captured=captured)
+    return made._replace(dialogue=draw(st.none() | texts), tokens=draw(st.integers(0, 2**53)), captured=captured)
 
 
 async def fill(db: Database) -> None:

@@ -147,7 +147,7 @@ def _asked(state: State, turn: Turn) -> AskedFor:
     if state.turns and state.pending in (states.OFFER, states.OFFER_CONTACT):
         return AskedFor()  # something else was said since
     if state.pending == states.OFFER_CONTACT:
-        return AskedFor("", "confirm", "name")
+        return AskedFor("", "name", "name")
     if state.pending in (states.OFFER, states.CONFIRM, states.RESUME, states.CANCEL, states.CHANGE):
         return AskedFor("", "confirm", "confirm")
     if state.pending in (states.OPTIONS, states.WHICH_CANCEL, states.WHICH_MOVE):
