@@ -283,6 +283,12 @@ def _is_marked_heading(lines: Sequence[str], at: int) -> bool:
     return following is not None and not _is_marked(lines[following])
 
 
+def bold_heading(line: str) -> str | None:
+    """Return the heading that a line is which is bold as a whole; None for any other line."""
+    bold = _BOLD.fullmatch(line.strip())
+    return bold[2].rstrip(" :") if bold and is_short(bold[2]) else None
+
+
 def is_short(text: str) -> bool:
     """Tell whether a text is as short as a heading, and no sentence."""
     return len(text) <= HEADING[0] and text[-1:] not in {".", ",", ";", ""} and "|" not in text and "\t" not in text

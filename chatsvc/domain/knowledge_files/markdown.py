@@ -314,15 +314,19 @@ class _MarkdownParser:
             elif not (self._sections.empty and set(left) <= set("- ")):
                 self._fence.see(number, left)
                 if self._fence.open or not self._sections.labelled(number, left):
-                    self._text(number, left, documents.plain_heading(bare, number - 1, first) if bare and not self._fence.open else None)
+                    self._text(number, left, bare, first)
         self._fence.finish()
         self._comments.finish()
         documents.take(self._found, self._sections, self._language)
         return self._found.done("no_text_markdown")
 
-    def _text(self, number: int, line: str, heading: str | None) -> None:
+    def _text(self, number: int, line: str, bare: list[str], first: int) -> None:
+        """Take a line of text, which may be a heading without marks: in a document of plain text, or bold as a whole."""
+        heading = None
+        if not self._fence.open:
+            heading = documents.plain_heading(bare, number - 1, first) if bare else documents.bold_heading(line)
         if heading:
-            self._sections.heading(2, heading)
+            self._sections.heading(2 if bare else documents.QUESTION, heading)
         else:
             self._sections.line(number, line)
 

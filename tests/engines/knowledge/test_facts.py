@@ -107,3 +107,51 @@ def test_the_subject_is_taken_where_the_question_names_nothing() -> None:
     assert ask("and how much is it?", "price", "How much is a room?").entry == "How much is a room?"
     assert ask("is it far?", "whether", "spa").entry == "Swimming pool or spa?"
     assert "Poppy" in ask("and poppy, how much?", "price", "Is there a lift?").text
+
+
+TRIPS = (
+    entry("Seal cruise", "Adults £18, children (3-14) £11, under 3s free. Family ticket (2 adults + 2 children) £50. Dogs £2 on a lead."),
+    entry("Sunset trip", "2 hours on Fridays. £26 per person, prosecco included."),
+    entry(
+        "Private hire",
+        "| | 2 hours | half day |\n|---|---|---|\n| Kittiwake (up to 8) | £220 | £380 |\n| Guillemot (up to 12) | £290 | £480 |",
+    ),
+    entry("Business cards", "100 cards £19, 250 cards £29, 500 cards £42. Double sided adds £8. Rounded corners £5 extra."),
+    entry("Our tents", "Small tent £7.50 per night, big tent £1,250 per week. Parking £4 for 3 hours."),
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("How much for 3 adults and 2 kids on the seal cruise?", "3 × Adults £18 + 2 × children (3-14) £11 = £76."),
+        ("seal cruise for two adults and a dog, what does it cost", "2 × Adults £18 + Dogs £2 = £38."),
+        ("price for 4 people on the sunset trip", "4 × per person £26 = £104."),
+        ("what do 500 cards double sided cost", "500 cards £42 + Double sided adds £8 = £50."),
+        ("how much is the small tent for 3 nights", "3 × Small tent £7.50 = £22.50."),
+        ("how much is the big tent for 2 weeks", "2 × big tent £1,250 = £2,500."),
+    ],
+)
+def test_prices_are_added_up_where_it_is_clear_what_each_is_for(text: str, said: str) -> None:
+    found = ask(text, "price", entries=TRIPS)
+    assert (found.decision, found.text) == ("answer", said)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "How much is the kittiwake for 4 people for half a day?",  # the price is for the boat
+        "seal cruise for 2 adults and 3 camels, what does it cost",  # nothing is known of camels
+        "how much is the seal cruise for 2 adults and 2 children",  # the owner's own price for them
+        "what do 300 cards cost",  # between two prices
+        "parking for 2 hours price",  # for another number of hours
+        "how much is the small tent for 2 weeks",  # for another unit
+    ],
+)
+def test_no_sum_is_guessed(text: str) -> None:
+    assert "=" not in ask(text, "price", entries=TRIPS).text
+
+
+def test_numbers_told_in_the_message_before_count_for_a_total() -> None:
+    question = Question("and how much is that in total on the sunset trip?", "price", "en", before="we are 5 people")
+    assert FactIndex(KnowledgeIndex(TRIPS, "en")).answer(question).text == "5 × per person £26 = £130."

@@ -11,24 +11,27 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
+from itertools import combinations_with_replacement
 from operator import mul
 from typing import NamedTuple
 
 from chatsvc.domain.language import primary
 from chatsvc.domain.models import Entry
 from chatsvc.engines import Hit, SearchResult
-from chatsvc.engines.knowledge.search import amounts, comparing, facts, following, matching, ordinary, telling, topics
+from chatsvc.engines.knowledge.search import amounts, comparing, facts, following, matching, ordinary, telling, topics, totals
 from chatsvc.engines.knowledge.search.facts import Fact
 from chatsvc.engines.knowledge.search.index import KnowledgeIndex, RankedEntry, Ranking
+from chatsvc.engines.knowledge.search.lexicon import Lexicon
 from chatsvc.engines.knowledge.search.matching import QuestionTerm, TextVocabulary
-from chatsvc.engines.knowledge.search.stemming import stem
+from chatsvc.engines.knowledge.search.query import Query
+from chatsvc.engines.knowledge.search.stemming import stem, trigrams
 from chatsvc.engines.knowledge.search.stopwords import STOPWORDS, is_light
 from chatsvc.language import acts
 from chatsvc.language.folding import words
 from chatsvc.language.language_detection import guess
 from chatsvc.language.wordlists import WordFile
 
-ANSWER, HEDGE, ASK = 0.62, 0.42, 0.17  # least confidence of an answer, a hedged answer, a question back
+ANSWER, HEDGE, ASK = 0.58, 0.41, 0.17  # least confidence of an answer, a hedged answer, a question back
 CERTAIN = 0.8  # confidence from which words that the entry lacks are taken for other words of its own
 CALLED = 0.95  # confidence in an entry that the question repeats, or names and nothing besides
 _TONGUE = 2.0  # weight of the logarithm of the factor of the search for an entry in another language
@@ -39,13 +42,15 @@ HELD_ALONE = 0.7  # confidence in an entry that alone has all the words of the q
 _PARENTHESES = re.compile(r"\([^()]*\)")
 _AGE = frozenset({"age"})
 _OF_BUSINESS = frozenset({"where", "open"})  # kinds of questions that need no subject
+_SUMMED = 3  # entries whose prices may be added up
+_PRICED = frozenset({"price", "how_many", "what", ""})  # kinds of questions that a sum may answer
 LIKELY = 0.4  # probability from which a kind of question counts
 _MOST_ENTRIES = 5  # told as evidence
 _MOST_OPTIONS = 3
+_NOTHING_LEFT = 0.5  # nearness of the words that an entry lacks, where there are none
 _APART = 0.5  # confidence below which an entry must have a thing that the question names
 _NEAR = 2.0  # distance from the first one's score up to which an entry may be offered
 _HEAD = 0.7  # strength of a word that the heading of a fact explains
-_CANDIDATES = 10
 _SUBJECTS = 2  # things talked about with which a question is looked for
 _PHRASINGS = 16  # of an entry whose topics count
 _PHRASINGS_READ = 3  # phrasings of an entry whose kinds of question count, beside its question
@@ -99,6 +104,7 @@ class Prepared:
     title: TextVocabulary  # question and phrasings
     own: tuple[TextVocabulary, ...]  # of each fact
     heads: tuple[TextVocabulary, ...]  # of what stands over each fact in the answer
+    whole: TextVocabulary  # of all of these
     kinds: tuple[frozenset[str], ...]  # of amounts that each fact holds
     asks: topics.Vector  # where its question and phrasings lie among the topics
     tells: topics.Vector  # where its answer does
@@ -133,16 +139,23 @@ class JudgedEntry:
     prepared: Prepared
     scores: tuple[float, ...]
     best: int
-    fits: bool  # the best fact holds what the question asks for
     of_entry: tuple[float, ...]
     of_facts: tuple[tuple[float, ...], ...]
     score: float
     is_foreign: bool = False  # is in another language than the answer should be
     is_translated: bool = False  # is in another language than the question
 
+    @property
+    def fits(self) -> bool:
+        """True if the best fact holds what the question asks for."""
+        return bool(self.of_facts[self.best][_FITS])
+
     def explains(self, term: QuestionTerm, least: float = matching.EXPLAINED) -> bool:
         """Return whether the entry has a term, in its title or in a fact."""
-        return any(matching.strength(term, held) >= least for held in (self.prepared.title, *self.prepared.own, *self.prepared.heads))
+        prepared = self.prepared
+        if matching.strength(term, prepared.whole) < least:
+            return False
+        return any(matching.strength(term, held) >= least for held in (prepared.title, *prepared.own, *prepared.heads))
 
     def has(self, things: Sequence[QuestionTerm]) -> bool:
         """Return whether the entry has all the things in their own words."""
@@ -226,23 +239,41 @@ OF_ENTRY = (
     "asks",  # nearness of the topics of the phrasings
     "tells",  # ... of the answer
     "kind",  # cosine of the kinds of question of the visitor and of the entry
-    "missing",  # share of the question in words that other entries explain
     "unsaid",  # share of the question's own words that the entry does not explain
 )
 OF_FACT = (
     "covered",  # share of the question that the fact and the question of its entry explain
     "owned",  # ... that the fact explains
     "near",  # nearness of its topics
-    "fits",  # it holds what the question asks for, or something that may stand for it
+    "fits",  # it holds what the question asks for, or something that may stand for it, or the question asks for nothing of the kind
     "proper",  # it holds just what the question asks for
     "clear",  # it has all words of the question, and what it asks for
 )
 EVIDENCE = (*OF_ENTRY, *OF_FACT)
 """Evidence that an entry answers a question, and that one of its facts does."""
-SIGNS = ("ranked", "found", "covered", "owned", "lies", "kind", "margin", "missing", "clear", "terms", "unfit", "unsaid")
+SIGNS = (
+    "share",  # of the first one in the weight of all candidates
+    "covered",  # these three: its evidence
+    "owned",
+    "kind",
+    "lies",  # nearness of the topics of its fact, or of its phrasings
+    "terms",  # length of the question in terms
+    "words",  # ... in words
+    "content",  # ... in words that are no stop words
+    "common",  # share of these that the lexicon knows
+    "alien",  # words that the lexicon knows and the index does not
+    "left",  # nearness of the topics of the words that the entry lacks
+    "letters",  # likeness of the letters of the question and of a phrasing
+    "spelled",  # share of the letters of the question that the fact has
+    "back",  # greatest share of a phrasing that the question has
+)
+"""Signs that the first entry answers the question. Each counts, and so does the product of each two."""
+PAIRS = tuple(combinations_with_replacement(SIGNS, 2))
 _FILE = WordFile("engines/knowledge/search/weights.txt")
-WEIGHTS = tuple(float(_FILE.text(name)) for name in EVIDENCE)
-_BIAS, _SURE = float(_FILE.text("bias")), tuple(float(_FILE.text(f"sure {name}")) for name in SIGNS)
+ENTRY_WEIGHTS, FACT_WEIGHTS = (tuple(float(_FILE.text(name)) for name in names) for names in (OF_ENTRY, OF_FACT))
+_BIAS, _SURE = float(_FILE.text("bias")), tuple(float(_FILE.text(f"sure {name}")) for name in (*SIGNS, *map(" by ".join, PAIRS)))
+UNFIT_SIGN = -1.5  # weight in the confidence of an entry that does not hold what the question asks for
+_FITS = OF_FACT.index("fits")
 
 
 class FactIndex:
@@ -272,8 +303,12 @@ class FactIndex:
         evidence = tuple((one.prepared.entry.id, round(math.exp(one.score - first), 4)) for one in judged.entries[:_MOST_ENTRIES])
         near = judged.is_near
         compared = comparing.compare(question.text, judged.asked, [one.prepared for one in judged.entries[:3]])
+        summed = self._total(question, judged)
         if compared is not None:
             entry, text = compared
+            sure, near = max(sure, ANSWER), False
+        elif summed is not None:
+            entry, text = summed
             sure, near = max(sure, ANSWER), False
         else:
             text = telling.tell(best, judged.asked, question, said, follows=judged.follows, lacks=near or judged.is_vague)
@@ -283,6 +318,16 @@ class FactIndex:
         close = self._options(judged)
         options = close if decision == "ask" else ()
         return Answer(decision, round(sure, 4), text, evidence, self._subject(entry), options, entry.id, entry.question, near)
+
+    def _total(self, question: Question, judged: Judged) -> tuple[Entry, str] | None:
+        """Return the sum that a question asks for, and the entry that has its prices."""
+        if question.kind not in _PRICED:
+            return None
+        for one in judged.entries[:_SUMMED]:
+            language = question.language or judged.ranking.language
+            if (text := totals.total(question.text, question.before, language, judged.asked, one.prepared)) is not None:
+                return one.prepared.entry, text
+        return None
 
     def _without_refused(self, question: Question) -> Question:
         """Leave out the thing told last, where the visitor means another: "not the car park, the valet"."""
@@ -343,7 +388,7 @@ class FactIndex:
     def _second(self, question: Question, judged: Judged) -> list[str]:
         """Return what another entry says of a second thing that the question names: "filling and scaling, how much?"."""
         best = judged.entries[0]
-        own = [term for term in judged.asked if term.own and term.names and term.known and not term.is_value]
+        own = [term for term in judged.asked if term.names and term.known and not term.is_value]
         left = [term for term in own if not best.explains(term, matching.SAME_WORD)]
         if not left or len(left) == len(own) or not _joins(question.text):
             return []
@@ -419,7 +464,7 @@ class FactIndex:
         if number is None:
             return None
         return self._judge(
-            RankedEntry(number, 0, 1.0, 0.0, 0.0), 1.0, alone.asked, question.kind, alone.kinds, alone.lies, (question.language,) * 2
+            RankedEntry(number, 1.0, 0.0, 0.0), 1.0, alone.asked, question.kind, alone.kinds, alone.lies, (question.language,) * 2
         )
 
     def _names(self, about: str, number: int) -> bool:
@@ -432,7 +477,7 @@ class FactIndex:
         """Return the candidates for a text, judged by what the question asks."""
         spoken = question.language or None
         ranking = self._knowledge.rank(text, spoken) if question.chosen else self._knowledge.rank(text, spoken=spoken)
-        asked = matching.terms(ranking.query, ranking.asked, self._lexicon)
+        asked = matching.terms(ranking.query, self._lexicon)
         ranked = [one for one in ranking.entries if not question.refused or self._knowledge.entries[one.entry].id != question.refused]
         if not ranked:
             return Judged(asked, [], 0.0, ranking, question.kind, {}, ())
@@ -441,10 +486,10 @@ class FactIndex:
         wanted = question.language or ranking.language
         kinds = _kinds((question.text,), wanted)
         languages = (wanted, guess(text) or wanted)
-        entries = [self._judge(one, first, asked, question.kind, kinds, lies, languages) for one in ranked[:_CANDIDATES]]
+        entries = [self._judge(one, first, asked, question.kind, kinds, lies, languages) for one in ranked]
         entries = [replace(one, score=one.score - _penalty(one, question)) for one in entries]
         entries.sort(key=lambda one: -one.score)
-        sure = probability(signs(asked, entries, ranking.confidence))
+        sure = probability(signs(entries, asked, ranking.query, self._lexicon), fits=entries[0].fits)
         found = Judged(asked, entries, sure, ranking, question.kind, kinds, lies)
         return self._held_alone(self._named_outright(found, text, chosen=question.chosen))
 
@@ -497,12 +542,16 @@ class FactIndex:
                 del self._prepared[next(iter(self._prepared))]
             entry = self._knowledge.entries[number]
             stated = facts.of(entry)
+            title = matching.vocabulary((entry.question, *entry.alt), self._lexicon)
+            own = [matching.vocabulary((fact.text,), self._lexicon) for fact in stated]
+            heads = [matching.vocabulary((fact.head,), self._lexicon) for fact in stated]
             known = self._prepared[number] = Prepared(
                 entry,
                 stated,
-                matching.vocabulary((entry.question, *entry.alt), self._lexicon),
-                tuple(matching.vocabulary((fact.text,), self._lexicon) for fact in stated),
-                tuple(matching.vocabulary((fact.head,), self._lexicon) for fact in stated),
+                title,
+                tuple(own),
+                tuple(heads),
+                matching.joined((title, *own, *heads)),
                 tuple(amounts.read(fact.text).kinds for fact in stated),
                 self._mean((entry.question, *entry.alt)),
                 self._mean((entry.answer,)),
@@ -541,19 +590,25 @@ class FactIndex:
             proper = _AGE
         total = sum([term.weight for term in asked]) or 1.0
         weights = [term.weight / total for term in asked]
-        titled = [0.0 if term.is_age else matching.strength(term, prepared.title) for term in asked]
+        # most words of a question are in none of an entry's texts
+        known = [term.is_age or matching.strength(term, prepared.whole) > 0.0 for term in asked]
+        titled = [
+            matching.strength(term, prepared.title) if held and not term.is_age else 0.0 for term, held in zip(asked, known, strict=True)
+        ]
         owned = [
             [
-                float("age" in kinds)  # whose age is told is no amount of 15 %
+                0.0
+                if not held
+                else float("age" in kinds)  # whose age is told is no amount of 15 %
                 if term.is_age
                 else max(matching.strength(term, own), _HEAD * matching.strength(term, head) if head.words else 0.0)
-                for term in asked
+                for term, held in zip(asked, known, strict=True)
             ]
             for own, head, kinds in zip(prepared.own, prepared.heads, prepared.kinds, strict=True)
         ]
         anywhere = [max(column) for column in zip(*owned, titled, strict=True)]
         lacking = [(term, weight, held) for term, weight, held in zip(asked, weights, anywhere, strict=True) if held < matching.SAME_WORD]
-        own_weight = sum([weight for term, weight in zip(asked, weights, strict=True) if term.own and not term.is_value]) or 1.0
+        own_weight = sum([weight for term, weight in zip(asked, weights, strict=True) if not term.is_value]) or 1.0
         of_entry = (
             one.score / first,
             one.score,
@@ -563,18 +618,17 @@ class FactIndex:
             topics.cosine(lies, prepared.asks),
             topics.cosine(lies, prepared.tells),
             sum(share * prepared.asked.get(kind, 0.0) for kind, share in kinds_asked.items()),
-            sum([weight for term, weight, held in lacking if term.names and term.known and held < matching.EXPLAINED]),
-            sum([weight * (1 - held) for term, weight, held in lacking if term.own and not term.is_value]) / own_weight,
+            sum([weight * (1 - held) for term, weight, held in lacking if not term.is_value]) / own_weight,
         )
         of_facts = tuple(
             _evidence_of(weights, held, titled, topics.cosine(lies, fact), kinds, wanted, proper)
             for held, kinds, fact in zip(owned, prepared.kinds, prepared.lies, strict=True)
         )
-        scores = tuple(sum(map(mul, WEIGHTS[len(OF_ENTRY) :], shown)) for shown in of_facts)
+        scores = tuple(sum(map(mul, FACT_WEIGHTS, shown)) for shown in of_facts)
         best = max(range(len(scores)), key=lambda at: (scores[at], -at))
-        fits = not wanted or not prepared.kinds[best].isdisjoint(wanted)
-        score, own = sum(map(mul, WEIGHTS, of_entry)) + scores[best] + _TONGUE * math.log(one.foreign), primary(prepared.entry.language)
-        return JudgedEntry(one.entry, prepared, scores, best, fits, of_entry, of_facts, score, own != languages[0], own != languages[1])
+        score = sum(map(mul, ENTRY_WEIGHTS, of_entry)) + scores[best] + _TONGUE * math.log(one.foreign)
+        own = primary(prepared.entry.language)
+        return JudgedEntry(one.entry, prepared, scores, best, of_entry, of_facts, score, own != languages[0], own != languages[1])
 
 
 def _evidence_of(
@@ -587,41 +641,71 @@ def _evidence_of(
     proper: AbstractSet[str],
 ) -> tuple[float, ...]:
     """Return the figures of `OF_FACT`: of a fact that has each term with a strength, and amounts of some kinds."""
-    owned, fits = sum(map(mul, weights, held)), not kinds.isdisjoint(wanted)
+    owned, fits = sum(map(mul, weights, held)), not wanted or not kinds.isdisjoint(wanted)
     return (
         sum(map(mul, weights, map(max, held, titled))),
         owned,
         near,
         float(fits),
         float(not kinds.isdisjoint(proper)),
-        float((fits or not wanted) and owned >= matching.SAME_WORD),
+        float(fits and owned >= matching.SAME_WORD),
     )
 
 
-def signs(asked: Sequence[QuestionTerm], judged: Sequence[JudgedEntry], found: float) -> tuple[float, ...]:
-    """Return the signs of `SIGNS` that the first one answers the question. `found` is the confidence of the search."""
-    best = judged[0]
+def signs(judged: Sequence[JudgedEntry], asked: Sequence[QuestionTerm], query: Query, lexicon: Lexicon) -> tuple[float, ...]:
+    """Return the signs of `SIGNS` that the first one answers the question."""
+    best, prepared = judged[0], judged[0].prepared
     shown = dict(zip(EVIDENCE, (*best.of_entry, *best.of_facts[best.best]), strict=True))
-    follows = any(not term.own for term in asked)  # the subject's words, which its entry holds, are no evidence
+    lies = topics.shared().direction(topics.features_of([term.text for term in asked if not best.explains(term)], lexicon))
+    content = [word for word in query.said if word not in STOPWORDS]
+    letters = _letters(query.said)
+    phrasings = [said.split() for said, _, _ in prepared.called]
     return (
-        found * shown["rank"],
-        found,
+        1.0 / sum([math.exp(min(30.0, one.score - best.score)) for one in judged]),
         shown["covered"],
         shown["owned"],
-        max(shown["near"], shown["asks"]),
         shown["kind"],
-        min(2.0, best.score - judged[1].score) if len(judged) > 1 else 2.0,
-        shown["missing"],
-        shown["clear"],
+        max(shown["near"], shown["asks"]),
         min(1.0, len(asked) / 6),
-        0.0 if best.fits else 1.0,
-        shown["unsaid"] if follows else 0.0,
+        min(1.0, len(query.said) / 12),
+        min(1.0, len(content) / 6),
+        sum([bool(lexicon.of_word(word)) for word in content]) / (len(content) or 1),
+        min(1.0, sum([word.alien for word in query.words]) / 2),
+        max(topics.cosine(lies, prepared.asks), topics.cosine(lies, prepared.tells)) if lies else _NOTHING_LEFT,
+        max(len(letters & own) / (math.sqrt(len(letters) * len(own)) or 1.0) for own in map(_letters, phrasings)),
+        len(letters & _letters(words(prepared.facts[best.best].text))) / (len(letters) or 1),
+        _asked_back(content, phrasings, lexicon),
     )
 
 
-def probability(shown: Sequence[float]) -> float:
-    """Return the probability that the first one answers the question: a logistic regression over the signs."""
-    return 1.0 / (1.0 + math.exp(-_BIAS - sum(map(mul, _SURE, shown))))
+def with_products(shown: Sequence[float]) -> tuple[float, ...]:
+    """Return the signs, and the product of each two."""
+    return *shown, *(one * other for one, other in combinations_with_replacement(shown, 2))
+
+
+def _letters(said: Sequence[str]) -> set[str]:
+    """Return the letter trigrams of all words."""
+    return {gram for word in said for gram in trigrams(word)}
+
+
+def _asked_back(content: Sequence[str], phrasings: Sequence[Sequence[str]], lexicon: Lexicon) -> float:
+    """Return the greatest share of the words of a phrasing that the question has, or means."""
+    stems = set(map(stem, content))
+    concepts = {match.concept for match in lexicon.find(content)}
+    best = 0.0
+    for said in phrasings:
+        own = [word for word in said if word not in STOPWORDS]
+        if own:
+            best = max(best, sum(stem(word) in stems or not concepts.isdisjoint(lexicon.of_word(word)) for word in own) / len(own))
+    return best
+
+
+def probability(shown: Sequence[float], *, fits: bool) -> float:
+    """Return the probability that the first one answers the question: a logistic regression over the signs and their products.
+
+    `fits`: it holds what the question asks for. The questions of the fit hardly ever show the contrary.
+    """
+    return 1.0 / (1.0 + math.exp(-_BIAS - sum(map(mul, _SURE, with_products(shown))) - (0.0 if fits else UNFIT_SIGN)))
 
 
 def _joins(text: str) -> bool:

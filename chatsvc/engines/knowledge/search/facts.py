@@ -44,6 +44,7 @@ class Option(NamedTuple):
     amount: str
     number: float
     column: str = ""
+    unit: str = ""  # behind the amount: "per person"
 
 
 def sentences(text: str) -> list[str]:
@@ -152,7 +153,7 @@ def options(fact: Fact, kind: str) -> list[Option]:
         for head, cell in fact.cells[1:]:
             values = [value for value in amounts.read(cell).values if value.kind == kind and value.number is not None]
             if values:
-                found.append(Option(name, cell, values[0].number or 0.0, head))
+                found.append(Option(name, cell, values[0].number or 0.0, head, _bare(cell[values[-1].end :])))
         return found
     found = []
     text = fact.text.rpartition(": ")[2] if ": " in fact.text and not fact.is_item else fact.text
@@ -161,9 +162,9 @@ def options(fact: Fact, kind: str) -> list[Option]:
         if not values:
             continue
         first, last = values[0], values[-1]
-        name = _bare(piece[: first.start]) or _bare(piece[last.end :])
-        if name and len(name) <= _LABEL:
-            found.append(Option(name, piece[first.start : last.end].strip(), first.number or 0.0))
+        name, unit = _bare(piece[: first.start]), _bare(piece[last.end :])
+        if (name or unit) and len(name or unit) <= _LABEL:
+            found.append(Option(name or unit, piece[first.start : last.end].strip(), first.number or 0.0, unit=unit if name else ""))
     return found
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from operator import attrgetter
 
 from chatsvc.engines.knowledge.search import amounts
 from chatsvc.engines.knowledge.search.lexicon import Lexicon, shared
@@ -18,12 +19,9 @@ __all__ = ["QuestionTerm", "TextVocabulary", "shared", "strength", "terms", "voc
 EXPLAINED = 0.6  # strength from which a text has a word, one that means the same, or one that begins like it
 SAME_WORD = 0.9  # ... the word itself in any form
 _SAME, _MEANT, _FORM, _LIKE = 1.0, 0.85, 0.9, 0.6  # strength of the same stem, a synonym, a longer form, the same beginning
-_GROUP, _KIND = (
-    0.8,
-    0.55,
-)  # ... of a word of the same group only ("roll" and "bread"), and of one that is another of its kind ("cat" and "dog")
+_GROUP, _KIND = 0.8, 0.55  # ... of a word of the same group only ("roll", "bread"), and of another of its kind ("cat", "dog")
 MEANT = 0.82  # strength from which two words mean the same
-_SUBJECT = 0.6  # factor of the weight of the subject's words
+_OPENING = 3  # letters that two words have in common at least, where one is like the other
 _BEGINNING, _ENDING = 4, 6  # least letters of a word that may begin another one, and most of the ending then
 _ALIKE = 5  # letters that two forms have in common at least
 
@@ -35,8 +33,14 @@ class TextVocabulary:
     words: frozenset[str]
     stems: frozenset[str]
     concepts: frozenset[str]
-    days: frozenset[int] = frozenset()
-    months: frozenset[int] = frozenset()
+    days: frozenset[int]
+    months: frozenset[int]
+    openings: frozenset[str]  # first letters of the words that another one may be like
+
+
+def joined(vocabularies: Sequence[TextVocabulary]) -> TextVocabulary:
+    """Return the vocabulary of several texts together. It explains a word at least as well as each of them."""
+    return TextVocabulary(*(frozenset().union(*parts) for parts in zip(*map(_parts, vocabularies), strict=True)))
 
 
 def vocabulary(texts: Iterable[str], lexicon: Lexicon) -> TextVocabulary:
@@ -53,7 +57,11 @@ def vocabulary(texts: Iterable[str], lexicon: Lexicon) -> TextVocabulary:
         named = amounts.read(text)
         days |= named.days
         months |= named.months
-    return TextVocabulary(frozenset(held), frozenset(map(stem, held)), frozenset(concepts), frozenset(days), frozenset(months))
+    openings = frozenset(word[:_OPENING] for word in held if len(word) >= _BEGINNING)
+    return TextVocabulary(frozenset(held), frozenset(map(stem, held)), frozenset(concepts), frozenset(days), frozenset(months), openings)
+
+
+_parts = attrgetter("words", "stems", "concepts", "days", "months", "openings")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +75,8 @@ class QuestionTerm:
     months: frozenset[int]
     weight: float
     known: bool  # the index or the lexicon knows it
-    own: bool  # stands in the question itself, not in the subject spoken of before
     names: bool
-    is_age: bool = False
+    is_age: bool
 
     @property
     def is_value(self) -> bool:
@@ -77,8 +84,9 @@ class QuestionTerm:
         return bool(self.days or self.months) or self.text[:1].isdigit()
 
 
-def terms(query: Query, asked: Sequence[str], lexicon: Lexicon, own: Collection[str] | None = None) -> tuple[QuestionTerm, ...]:
-    """Return the terms of a question, each once. `own` are the words of the question itself; None if all are."""
+def terms(query: Query, lexicon: Lexicon) -> tuple[QuestionTerm, ...]:
+    """Return the terms of a question, each once."""
+    asked = query.said
     concepts: dict[str, set[str]] = {}
     for match in lexicon.find([word.read for word in query.words]):
         for word in query.words[match.start : match.stop]:
@@ -98,9 +106,8 @@ def terms(query: Query, asked: Sequence[str], lexicon: Lexicon, own: Collection[
                 frozenset(concepts.get(word.text, ())),
                 named.days,
                 named.months,
-                word.informs * (1.0 if own is None or word.text in own else _SUBJECT),
+                word.informs,
                 bool(word.features or concepts.get(word.text)),
-                own is None or word.text in own,
                 not word.light or bool(named.days or named.months) or "people" in mark,
                 word.text in ages,
             )
@@ -108,18 +115,23 @@ def terms(query: Query, asked: Sequence[str], lexicon: Lexicon, own: Collection[
     return tuple(found)
 
 
+@lru_cache(maxsize=1_024)
+def term_of(word: str) -> QuestionTerm:
+    """Return the term of a folded word by itself."""
+    named = amounts.read(word)
+    return QuestionTerm(word, stem(word), frozenset(shared().of_word(word)), named.days, named.months, 1.0, True, True, False)
+
+
 def strength(term: QuestionTerm, held: TextVocabulary) -> float:
     """Return from 0 to 1 how well a vocabulary explains a term."""
     if term.stem in held.stems:
         return _SAME
-    if (term.days and term.days <= held.days) or (term.months and term.months <= held.months):
-        return _SAME
-    if term.days or term.months or term.text.isdigit():
-        return 0.0
-    like = _likeness(term.text, held.words)
-    shared = len(term.concepts & held.concepts)
-    if not shared:
+    if term.is_value:
+        return _SAME if (term.days and term.days <= held.days) or (term.months and term.months <= held.months) else 0.0
+    like = _likeness(term.text, held.words) if term.text[:_OPENING] in held.openings else 0.0
+    if term.concepts.isdisjoint(held.concepts):
         return like
+    shared = len(term.concepts & held.concepts)
     return max(like, _KIND if shared < len(term.concepts) else _MEANT if shared > 1 else _GROUP)
 
 
@@ -130,7 +142,7 @@ def _likeness(word: str, held: frozenset[str]) -> float:
     if len(word) < _BEGINNING:
         return best
     for other in held:
-        if other[:3] != word[:3] or len(other) < _BEGINNING:
+        if other[:_OPENING] != word[:_OPENING] or len(other) < _BEGINNING:
             continue
         shorter, longer = sorted((word, other), key=len)
         if longer.startswith(shorter) and len(longer) - len(shorter) <= _ENDING:

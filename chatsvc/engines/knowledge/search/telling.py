@@ -110,8 +110,6 @@ def _chosen(judged: JudgedEntry, asked: Sequence[QuestionTerm], kind: str, *, he
         alike = [judged.best]
     if any(fact.cells for fact in stated) and _asks_for_all(judged, asked):
         alike = judged.prepared.holding(kind) or alike
-    if (holding := _holding(judged, kind)) is not None:
-        alike.append(holding)
     proper = judged.prepared.holding(kind)
     able = proper if judged.best in proper else range(len(stated))
     doubtful = sorted(able, key=lambda at: (-scores[at], at))[:_TOGETHER]
@@ -134,15 +132,6 @@ def _chosen(judged: JudgedEntry, asked: Sequence[QuestionTerm], kind: str, *, he
 def _asks_for_all(judged: JudgedEntry, asked: Sequence[QuestionTerm]) -> bool:
     """Return whether a question names nothing but what the entry is called."""
     return all(matching.strength(term, judged.prepared.title) >= matching.EXPLAINED for term in asked if term.names)
-
-
-def _holding(judged: JudgedEntry, kind: str) -> int | None:
-    """Return the nearest sentence with the amount asked for where the best one has none: "Yoga and spin. Members take them for free."."""
-    stated, holding = judged.prepared.facts, judged.prepared.holding(kind)
-    if stated[judged.best].is_item or judged.best in holding:
-        return None
-    able = [at for at in holding if stated[at].block == stated[judged.best].block]
-    return min(able, key=lambda at: (abs(at - judged.best), -at), default=None)
 
 
 def _row(fact: Fact, asked: Sequence[QuestionTerm], kind: str) -> str:
