@@ -64,7 +64,7 @@ class Chat:
 
     async def until(self, *states: str) -> list[tuple[str, str | None, str | None]]:
         """Wait until the messages to the visitor have these delivery states; return them."""
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             while [state for _, state, _ in await self.deliveries()] != list(states):  # noqa: ASYNC110  # of the store
                 await asyncio.sleep(0.01)
         return await self.deliveries()
