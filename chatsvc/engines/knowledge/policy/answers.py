@@ -86,7 +86,7 @@ def _hours(c: Context, asked: ReadClause) -> str | None:
     """Return the answer to a question about opening hours. What the knowledge says of the thing named goes first."""
     things = openings.things(c, asked.text) if asked.matter else 0
     if things or not c.place.week:
-        found = find(c, asked.text, "when")
+        found = find(c, asked.text, "when" if things else "open")
         if found.decision == "answer" and (not c.place.week or found.confidence >= _CERTAIN):
             return found.text
         if things >= _ELSE:

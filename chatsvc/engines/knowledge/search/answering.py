@@ -389,8 +389,7 @@ class FactIndex:
             return following.judged(alone, staying)
         if staying is None and (unsure or question.subjects) and (implied := self._of_age(question, alone)) is not None:
             return implied
-        of_business = question.kind == "open"  # opening hours are those of the business, whatever was spoken of before
-        bare = bool(told) and following.is_bare(question, alone, told[0]) and (unsure or (measures and not of_business))
+        bare = bool(told) and following.is_bare(question, alone, told[0]) and (unsure or measures)
         if (staying or unsure or bare) and (found := self._with_subject(question, alone, told)) is not None:
             return found
         if staying is not None:
