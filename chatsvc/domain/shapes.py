@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from chatsvc.domain import times
 
@@ -15,6 +15,15 @@ if TYPE_CHECKING:
     from chatsvc.domain.models import Bot, Conversation, Exchange, Message, Note
 
 Json = dict[str, object]
+
+
+def parsed(body: bytes) -> dict[str, Any] | None:
+    """Read the object of a JSON text; None if it is none."""
+    try:
+        found = json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
 
 
 def fields(record: object, *names: str) -> Json:

@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
+from chatsvc.domain import shapes
 from chatsvc.outbound.egress import Egress, EgressRefused
 from chatsvc.outbound.http_connection import AnswerBroken, ConnectionLost
 from chatsvc.outbound.http_pool import HttpPool, NotOpened, post_head
@@ -64,7 +65,7 @@ class PlatformPoster:
             raise NotConnected(type(fault).__name__) from None
         if not answer.whole:
             raise SendingUncertain(f"{self._purpose}_answer_too_long")
-        return PlatformAnswer(answer.status, _object(answer.body))
+        return PlatformAnswer(answer.status, shapes.parsed(answer.body))
 
     def _request(self, path: str, parameters: Mapping[str, object]) -> bytes:
         head = self._heads.get(path)
@@ -78,14 +79,6 @@ class PlatformPoster:
         if self._pool is not None:
             pool, self._pool = self._pool, None
             await pool.close()
-
-
-def _object(body: bytes) -> dict[str, Any] | None:
-    try:
-        told = json.loads(body)
-    except (ValueError, RecursionError):
-        return None
-    return told if isinstance(told, dict) else None
 
 
 def retry_after_s(told: object) -> float:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import logging
-from typing import Any
 
+from chatsvc.domain import shapes
 from chatsvc.domain import whatsapp as reading
 from chatsvc.http.faults import BodyTooLarge, HttpFault
 from chatsvc.http.request import HttpRequest
@@ -74,7 +73,7 @@ class WhatsAppCallbacks:
         if not secret or len(signatures) != 1 or not reading.is_signed(secret, body, signatures[0]):
             return _refusal(request, 403, "signature_wrong")
         request.authenticated()
-        told = _object(body)
+        told = shapes.parsed(body)
         if told is None:
             return _refusal(request, 400, "body_invalid")
         callback = reading.parse(told, channel.channel.identity or "", self._services.clock())
@@ -87,14 +86,6 @@ class WhatsAppCallbacks:
         if request is not None:
             request.error = type(fault).__name__
         return text(fault.status, "")
-
-
-def _object(body: bytes) -> dict[str, Any] | None:
-    try:
-        told = json.loads(body)
-    except (ValueError, RecursionError):
-        return None
-    return told if isinstance(told, dict) else None
 
 
 def _refusal(request: HttpRequest, status: int, code: str) -> HttpResponse:
