@@ -299,14 +299,18 @@ LINES = [
 ]
 
 
+def attempt_with_few_faults(name: str, text: str) -> None:
+    """Read a file. It names at most 200 faults."""
+    found = attempt(name, text)
+    assert isinstance(found, Parsed) or len(found.faults) <= 200
+
+
 @pytest.mark.no_cover  # times are told, and each reader is measured with fewer lines
 @pytest.mark.parametrize("ending", {reader: ending for ending, reader in READERS.items()}.values())
 def test_what_is_hostile_is_read_in_time_that_grows_with_its_length(ending: str) -> None:
     for piece in [*HOSTILE, *LINES]:
         text = ("question,answer\n" if ending == ".csv" else "") + piece * (100_000 // len(piece))
-        found = attempt(f"a{ending}", text)
-        assert isinstance(found, Parsed) or len(found.faults) <= 200
-        assert within(1.0, partial(attempt, f"a{ending}", text)), piece
+        assert within(1.0, partial(attempt_with_few_faults, f"a{ending}", text)), piece
 
 
 def test_a_page_that_is_too_long_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
