@@ -1,7 +1,5 @@
 """ACME client (RFC 8555): account, order, challenges, certificate. All ACME connections are opened here."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import ssl

@@ -1,7 +1,5 @@
 """JSON Web Signatures of ACME (RFC 7515, 7638): pure functions over a key on P-256."""
 
-from __future__ import annotations
-
 import json
 from base64 import urlsafe_b64encode
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Certificate manager. Loads the stored certificate, renews it in time, uses a temporary one before the first."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import os

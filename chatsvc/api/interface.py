@@ -1,7 +1,5 @@
 """Front end of the REST interface: gates, routing, operation, response. Every refusal becomes HTTP here."""
 
-from __future__ import annotations
-
 import logging
 
 from chatsvc.api import bodies, render, routes

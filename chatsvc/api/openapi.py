@@ -1,7 +1,5 @@
 """OpenAPI 3.1 document of the interface, generated from the tables that the interface itself uses."""
 
-from __future__ import annotations
-
 from chatsvc.api import BASE_PATH, bodies
 from chatsvc.domain import language
 from chatsvc.domain.cursors import MAX_DEPTH

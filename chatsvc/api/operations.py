@@ -1,7 +1,5 @@
 """The six operations (SPEC.md section 4). From an admitted request to the body of its 200 response."""
 
-from __future__ import annotations
-
 from chatsvc.api import bodies, render
 from chatsvc.api.gates import RequestContext
 from chatsvc.domain import shapes

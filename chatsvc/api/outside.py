@@ -1,7 +1,5 @@
 """Front end of the public pages outside of the interface: health, readiness, OpenAPI document."""
 
-from __future__ import annotations
-
 import logging
 
 from chatsvc.api import BASE_PATH, openapi, render, routes

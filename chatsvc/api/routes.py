@@ -1,7 +1,5 @@
 """Route table of the interface, and its answer to everything else (SPEC.md 4.7)."""
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable
 
 from chatsvc.api import BASE_PATH, operations

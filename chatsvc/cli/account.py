@@ -1,7 +1,5 @@
 """`chatsvc account`: create, list, show, set, delete, export, import."""
 
-from __future__ import annotations
-
 from itertools import chain
 from typing import Any
 

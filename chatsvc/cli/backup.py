@@ -1,7 +1,5 @@
 """`chatsvc backup`: create, verify, restore. `chatsvc master-key`: rotate."""
 
-from __future__ import annotations
-
 import re
 
 import click

@@ -1,7 +1,5 @@
 """`chatsvc bot`: create, list, show, set, export, apply, sync, activate, deactivate, delete."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import click

@@ -3,8 +3,6 @@
 Symbolic links are refused, and so are patterns that lead out of the folder. As root, each file is opened as every input file is.
 """
 
-from __future__ import annotations
-
 import os
 import posixpath
 import stat

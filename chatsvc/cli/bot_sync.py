@@ -1,7 +1,5 @@
 """`chatsvc bot sync`: bots, their knowledge and their tests from a folder."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

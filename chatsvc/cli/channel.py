@@ -1,7 +1,5 @@
 """`chatsvc channel`: set, list, pause, resume, remove, snippet."""
 
-from __future__ import annotations
-
 from base64 import b64encode
 from typing import Any
 

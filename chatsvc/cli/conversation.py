@@ -1,7 +1,5 @@
 """`chatsvc conversation`: list, show, note, assign, take, reply, release, export, erase."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import chain
 from typing import Any

@@ -1,7 +1,5 @@
 """Forwarding of recorded events to a receiver that the operator names, oldest first."""
 
-from __future__ import annotations
-
 import asyncio
 import signal
 import ssl

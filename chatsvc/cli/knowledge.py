@@ -1,7 +1,5 @@
 """`chatsvc knowledge`: add, list, remove, history, undo, search, test, lint, unanswered, site, export."""
 
-from __future__ import annotations
-
 import sys
 from typing import Any
 

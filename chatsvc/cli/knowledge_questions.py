@@ -1,7 +1,5 @@
 """`chatsvc knowledge search`, `lint` and `unanswered`: questions and the entries that answer them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import click

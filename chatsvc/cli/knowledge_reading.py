@@ -1,7 +1,5 @@
 """Knowledge that commands read: files from the disk, and a bot's entries from the service."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

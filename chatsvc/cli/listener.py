@@ -1,7 +1,5 @@
 """Local webhook receiver: verifies signatures and prints deliveries."""
 
-from __future__ import annotations
-
 import asyncio
 import errno
 import json

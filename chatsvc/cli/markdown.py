@@ -1,7 +1,5 @@
 """Markdown as terminal text: headings and code are set apart, paragraphs wrapped, tables become lists."""
 
-from __future__ import annotations
-
 import re
 import textwrap
 from collections.abc import Iterator

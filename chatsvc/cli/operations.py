@@ -1,7 +1,5 @@
 """Commands with their parameters. A command that is one administrative operation has its parameters as arguments and prints its result."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Commands that are operations alone: `key`, `operator`, `saved-reply`, `mail`, `request`, `appointment`, `audit` and `nodes`."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import click

@@ -1,7 +1,5 @@
 """Progress line on standard error, if that is a terminal."""
 
-from __future__ import annotations
-
 import sys
 import threading
 import time

@@ -1,7 +1,5 @@
 """Refusals as sentences of the command line, with its commands and options."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Commands that show something: `config show`, `usage`, `licenses`."""
 
-from __future__ import annotations
-
 import click
 
 from chatsvc.cli.main import load_config

@@ -1,7 +1,5 @@
 """Export of conversations, streamed page by page. One JSON array, JSONL (a conversation a line) or CSV (a message a line)."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Iterator
 from typing import Any

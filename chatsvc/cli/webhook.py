@@ -1,7 +1,5 @@
 """`chatsvc webhook`: set, show, rotate, remove, test, attempts, resend. For the developer on the other side listen, forward, verify."""
 
-from __future__ import annotations
-
 from typing import Any
 from urllib.parse import urlsplit
 

@@ -3,8 +3,6 @@
 A fault names the place and the expected value, never the one found: any value may be a secret in the wrong place.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Locate, read and interpret the configuration file (DECISIONS.md section 3)."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Reader of the section `notices`: how operators are told of visitors who wait, new requests and faults."""
 
-from __future__ import annotations
-
 from chatsvc.config import values
 from chatsvc.config.model import Notices, Smtp, TelegramNotices
 from chatsvc.config.section import Section

@@ -1,7 +1,5 @@
 """Reader of the section `server`: listeners, TLS, proxies, certificates."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from chatsvc.config import values

@@ -1,7 +1,5 @@
 """Reader of the settings that a dataclass declares, and of secrets: in the file, in an environment variable, or in a file of their own."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from dataclasses import Field, fields

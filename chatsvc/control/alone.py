@@ -1,7 +1,5 @@
 """Administrative operations in the process of a command: without a running service, or beside those that share a store."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 from typing import IO, Any

@@ -1,7 +1,5 @@
 """Answer to a command: the result of its operation, or the refusal."""
 
-from __future__ import annotations
-
 import json
 import logging
 from typing import Any

@@ -3,8 +3,6 @@
 A file in an answer follows it as so many raw bytes; its length stands in the answer.
 """
 
-from __future__ import annotations
-
 import json
 import struct
 from typing import Any

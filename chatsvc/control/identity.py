@@ -4,8 +4,6 @@ The service's user is the owner of the data folder, or of the configuration wher
 the bytes of a configuration of root's are read, and the control socket is connected.
 """
 
-from __future__ import annotations
-
 import os
 import stat
 from collections.abc import Callable, Iterable, Mapping

@@ -3,8 +3,6 @@
 The 0700 folder decides who may connect, and so who may administer.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import os

@@ -1,7 +1,5 @@
 """Check of the platforms of active channels: each token is taken. Nothing is sent, and no message is asked for."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Iterator
 

@@ -1,7 +1,5 @@
 """Order of the checks of an installation."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 

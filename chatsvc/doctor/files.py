@@ -1,7 +1,5 @@
 """Checks of the files and the clock of this machine. Configuration, data folder, master key, disk."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import stat

@@ -1,7 +1,5 @@
 """Check of the model server: reachable, accepts the key, speaks the Messages API."""
 
-from __future__ import annotations
-
 import http.client
 import socket
 import ssl

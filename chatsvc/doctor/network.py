@@ -1,7 +1,5 @@
 """Checks of the service, listeners, certificates and webhooks."""
 
-from __future__ import annotations
-
 import errno
 import socket
 import ssl

@@ -1,7 +1,5 @@
 """Facts about the service's user for `doctor`. Owner of a folder, the Debian package's user, write permission."""
 
-from __future__ import annotations
-
 import os
 import pwd
 from pathlib import Path

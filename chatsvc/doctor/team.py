@@ -1,7 +1,5 @@
 """Check of the team's group at Telegram: the token is taken, and the bot is in the group. No message is sent."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Iterator
 

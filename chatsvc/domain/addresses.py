@@ -3,8 +3,6 @@
 See also DECISIONS.md section 2, "target" and "receivers inside the house".
 """
 
-from __future__ import annotations
-
 from collections.abc import Container, Iterable
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_network

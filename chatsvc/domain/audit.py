@@ -1,7 +1,5 @@
 """Records of the audit log (DECISIONS.md section 6)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 

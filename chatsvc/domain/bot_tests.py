@@ -1,7 +1,5 @@
 """Tests of a bot: a question and what its reply must be; judges a reply and words the reasons of a failure."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Mapping, Sequence

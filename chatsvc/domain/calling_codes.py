@@ -1,7 +1,5 @@
 """Telephone country codes (E.164) by ISO 3166 country code, and conversions of numbers between countries."""
 
-from __future__ import annotations
-
 import re
 
 # ISO 3166 code and calling code (ITU E.164); the +1 countries with their area code are +1 like the others.

@@ -1,7 +1,5 @@
 """Channels of a bot. The web widget, Telegram and WhatsApp, with their settings (DECISIONS.md section 7)."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Mapping

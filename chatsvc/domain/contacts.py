@@ -4,8 +4,6 @@ A value that a model or a slot filler proposes is looked up in the visitor's tex
 invented, completed or copied from elsewhere is stored.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator

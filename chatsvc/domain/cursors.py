@@ -1,7 +1,5 @@
 """Cursors of lists (SPEC.md 2.1, DECISIONS.md section 1). Opaque, authenticated keyset positions, bound to one list."""
 
-from __future__ import annotations
-
 import base64
 import binascii
 import hashlib

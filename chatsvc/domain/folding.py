@@ -1,7 +1,5 @@
 """Case and accent folding of single characters."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """Items of the inbox: a request with its appointment, conversation and deliveries."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from chatsvc.domain.captures import Appointment, Request

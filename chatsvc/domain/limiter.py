@@ -1,7 +1,5 @@
 """The rate limit (SPEC.md section 8). A fixed window that begins on the minute of the clock."""
 
-from __future__ import annotations
-
 from typing import NamedTuple, Protocol
 
 WINDOW_S = 60

@@ -1,7 +1,5 @@
 """Rule for names of accounts, bots, operators and keys: they can be seen."""
 
-from __future__ import annotations
-
 import unicodedata
 
 _VISIBLE = frozenset("LNPS")  # main categories: letters, numbers, punctuation, symbols; a mark alone shows nothing

@@ -1,7 +1,5 @@
 """Processes of an installation."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 

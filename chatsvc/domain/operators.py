@@ -1,7 +1,5 @@
 """Operators: people of the team who sign in to the dashboard. Also their sessions and set-up links (DECISIONS.md section 6)."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 import secrets

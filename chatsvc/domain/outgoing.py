@@ -1,7 +1,5 @@
 """Parts of messages on their way to a messaging platform. Long texts are divided."""
 
-from __future__ import annotations
-
 import unicodedata
 from collections.abc import Callable
 from typing import NamedTuple

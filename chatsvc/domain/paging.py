@@ -1,7 +1,5 @@
 """Keyset paging of administrative lists: a page and the position of its last record."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, NamedTuple, TypeVar
 

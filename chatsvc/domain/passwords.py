@@ -1,7 +1,5 @@
 """Rules for operators' passwords (DECISIONS.md section 6, "passwords")."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Container

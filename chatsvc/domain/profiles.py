@@ -1,7 +1,5 @@
 """Owner's words of a bot. Texts, closed days, forms, suggested questions, tests (DECISIONS.md section 9), and their JSON in the store."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Counts of the work of bots, response times of people, and the entries that answered most."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 

@@ -3,8 +3,6 @@
 A refusal has a code and facts. Each front end words it for its own users.
 """
 
-from __future__ import annotations
-
 from types import TracebackType
 from typing import NamedTuple
 

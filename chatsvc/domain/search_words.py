@@ -3,8 +3,6 @@
 Case, accents and the Turkish dotless i are folded, so that "Işık", "isik" and "IŞIK" are one word.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from typing import NamedTuple

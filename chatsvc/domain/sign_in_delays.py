@@ -3,8 +3,6 @@
 store/sign_in_failures.py keeps the failures, so that the delays hold over all processes of a store and over restarts.
 """
 
-from __future__ import annotations
-
 import hashlib
 from ipaddress import ip_address, ip_network
 from typing import NamedTuple

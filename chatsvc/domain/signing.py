@@ -1,7 +1,5 @@
 """Signatures of deliveries (SPEC.md 6.3): HMAC-SHA256 over the raw bytes of the body."""
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 import secrets

@@ -5,8 +5,6 @@ The metrics listener turns them into Prometheus text.
 Every key comes from a table of the program or from the configuration, so that there are never many: no path, no visitor, no account.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from collections.abc import Sequence
 from typing import NamedTuple

@@ -3,8 +3,6 @@
 What is dialled later is built from this parse and from nothing else, so that no second reading of the same text can lead elsewhere.
 """
 
-from __future__ import annotations
-
 import re
 import string
 import unicodedata

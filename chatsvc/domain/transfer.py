@@ -1,7 +1,5 @@
 """Format of an exported account: its records, their fields and types."""
 
-from __future__ import annotations
-
 import json
 from base64 import b64decode
 from binascii import Error as NotBase64

@@ -1,7 +1,5 @@
 """Validation of imported values: only those that the service itself writes are accepted."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Webhooks and their deliveries as they are shown (SPEC.md 6.5)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import NamedTuple
 

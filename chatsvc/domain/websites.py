@@ -1,7 +1,5 @@
 """Websites that are read as knowledge: their records, robots.txt, sitemaps, links, and the entries that their pages make. No I/O."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter

@@ -3,8 +3,6 @@
 Whatever is unknown, broken, or of another phone number is left out: the platform delivers a refused callback again for a week.
 """
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 import re

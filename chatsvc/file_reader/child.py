@@ -6,8 +6,6 @@ The parent writes one line of JSON (`language`, `user`, `group`, `files` with `n
 long ends the process by SIGPROF.
 """
 
-from __future__ import annotations
-
 import codecs
 import json
 import os

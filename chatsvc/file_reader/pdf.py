@@ -3,8 +3,6 @@
 Encrypted files and files without text (scans) are refused. What a page's streams unpack to is limited.
 """
 
-from __future__ import annotations
-
 import io
 import logging
 from collections.abc import Iterator

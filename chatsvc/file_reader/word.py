@@ -3,8 +3,6 @@
 The file is a zip of XML: what it unpacks to is limited, and document type declarations, which define entities, are refused.
 """
 
-from __future__ import annotations
-
 import io
 import re
 import zipfile

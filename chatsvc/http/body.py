@@ -1,7 +1,5 @@
 """Request body: read on demand, within the size and time that the route allows."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 

@@ -1,7 +1,5 @@
 """Cookies: parsing of `Cookie`, rendering of `Set-Cookie` (RFC 6265)."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 

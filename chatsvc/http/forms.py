@@ -3,8 +3,6 @@
 Multipart is parsed by `multipart`: a push parser with a strict mode and a limit for each dimension.
 """
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field

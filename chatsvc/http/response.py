@@ -1,7 +1,5 @@
 """HTTP response. Status, header fields, and a body that is either bytes or an asynchronous iterator of bytes."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import AsyncIterator, Iterable, Mapping
 from email.utils import formatdate

@@ -1,7 +1,5 @@
 """Router: a tree of path segments; `{name}` stands for one segment."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Generic, NamedTuple, TypeVar
 from urllib.parse import unquote

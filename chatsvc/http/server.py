@@ -1,7 +1,5 @@
 """HTTP server: the connections of one listener, and the front end that answers them."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Front ends and where they are mounted."""
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Mapping
 from typing import Protocol
 

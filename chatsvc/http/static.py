@@ -1,7 +1,5 @@
 """Static files. Held in memory, with validators, and with URLs that hold a hash of the content and never change."""
 
-from __future__ import annotations
-
 import hashlib
 from email.utils import formatdate, parsedate_to_datetime
 from importlib.resources.abc import Traversable

@@ -5,8 +5,6 @@ Name lookups are cached and attempts staggered (RFC 8305).
 Own code: see http_pool.py.
 """
 
-from __future__ import annotations
-
 import asyncio
 import socket
 import ssl

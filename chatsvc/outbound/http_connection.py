@@ -3,8 +3,6 @@
 Own code: see http_pool.py.
 """
 
-from __future__ import annotations
-
 import asyncio
 import select
 from collections.abc import Mapping

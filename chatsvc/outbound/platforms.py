@@ -5,8 +5,6 @@ It calls `getMe` of Telegram, or reads the phone number at WhatsApp's Graph inte
 The token of a Telegram bot stands in the address, so no text of a fault repeats one.
 """
 
-from __future__ import annotations
-
 import json
 from http import HTTPStatus
 from typing import Any

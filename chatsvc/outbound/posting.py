@@ -3,8 +3,6 @@
 Its faults (outbound/sending.py) tell whether a request was surely not sent, or nobody knows.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from functools import partial

@@ -3,8 +3,6 @@
 `check_target` checks a webhook's URL in this way when it is set.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import socket

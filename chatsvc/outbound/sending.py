@@ -3,8 +3,6 @@
 It was surely not sent, or nobody knows.
 """
 
-from __future__ import annotations
-
 
 class SendingRefused(Exception):
     """The platform refuses the message: it was not sent and will not be. `code` is kept with the message, the text is for the log."""

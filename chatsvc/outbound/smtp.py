@@ -5,8 +5,6 @@ Connections count in the egress ledger for the purpose `mail`. Mails are queued 
 The server is the administrator's own setting, as the model server is: it may have any address. The password stands in no fault.
 """
 
-from __future__ import annotations
-
 import asyncio
 import socket
 import ssl

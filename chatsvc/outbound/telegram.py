@@ -3,8 +3,6 @@
 The token stands in the address, so no text of a fault repeats one.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from http import HTTPStatus

@@ -1,7 +1,5 @@
 """Client that fetches pages of websites, guarded as webhooks are: every address is checked at each connection and redirect."""
 
-from __future__ import annotations
-
 import asyncio
 import ssl
 import zlib

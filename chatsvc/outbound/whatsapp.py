@@ -3,8 +3,6 @@
 The sender splits texts and makes buttons or lists of choices; `mark_read` marks a visitor's message as read.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from http import HTTPStatus
 from typing import Any

@@ -3,8 +3,6 @@
 It authorises the caller, records the operation in the audit log, and calls the use-case. All front ends call it.
 """
 
-from __future__ import annotations
-
 import logging
 import re
 from collections.abc import Callable, Coroutine, Mapping

@@ -1,7 +1,5 @@
 """One page of a list with its cursor, limit and `pagination` object (SPEC.md 2.1)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 

@@ -4,8 +4,6 @@ It also checks the address of a webhook that is to be set. `make_courier` builds
 webhooks/delivery.py, the queue webhooks/dispatcher.py.
 """
 
-from __future__ import annotations
-
 import logging
 
 import orjson

@@ -3,8 +3,6 @@
 The outcome follows SPEC.md 6.5. webhooks/courier.py builds and signs the requests; nothing is retried here.
 """
 
-from __future__ import annotations
-
 import asyncio
 import ssl
 from collections.abc import Callable, Mapping

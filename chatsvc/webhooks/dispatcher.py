@@ -4,8 +4,6 @@ Only deliveries in flight are in memory. An attempt is recorded before its conne
 transaction that records the next attempts.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections import Counter, deque

@@ -1,7 +1,5 @@
 """Body and headers of webhook requests, byte for byte (SPEC.md 6.2)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 

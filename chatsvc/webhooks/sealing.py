@@ -3,8 +3,6 @@
 See DECISIONS.md section 2, "signing key". Signing keys of webhooks, channel secrets and second factors are sealed and unsealed with it.
 """
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Iterable
 

@@ -11,8 +11,6 @@ not. There are CONNECTIONS slots in all. A bot may have
 thousands of them hold 256. Some of the 512 are always free for the living ones. Waiting bots get slots in the order of their requests.
 """
 
-from __future__ import annotations
-
 from collections import Counter, deque
 from collections.abc import Callable
 

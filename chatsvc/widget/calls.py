@@ -4,8 +4,6 @@ A call names its visitor by `Authorization: Visitor TOKEN`, or until a token cam
 the first message, and its site by the header `Chatsvc-Site`.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any

@@ -1,7 +1,5 @@
 """Documents of the web widget. The loader that sites embed, the frame, and the page of its own."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

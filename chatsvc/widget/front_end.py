@@ -1,7 +1,5 @@
 """Front end of the web widget: /widget.js, /widget/..., /chat/BOT, and the page that stops mails."""
 
-from __future__ import annotations
-
 import json
 import logging
 from collections.abc import Awaitable, Callable

@@ -1,7 +1,5 @@
 """Page on which the owner of an e-mail address stops the mails with operators' answers."""
 
-from __future__ import annotations
-
 import hashlib
 from base64 import b64encode
 from html import escape

@@ -1,7 +1,5 @@
 """Refusal of a request to the widget."""
 
-from __future__ import annotations
-
 
 class CallRefused(Exception):
     """A request is answered with a status and a code; `retry_after` is in seconds."""

@@ -1,7 +1,5 @@
 """Registry of renderers: the operations whose results commands get, each with the function that writes a result as JSON."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, TypeVar
 

@@ -4,8 +4,6 @@ A format is a module with a function of type `Reader` and a line in `READERS`. A
 shared limits.
 """
 
-from __future__ import annotations
-
 import codecs
 from collections.abc import Callable, Mapping
 from typing import TypeVar

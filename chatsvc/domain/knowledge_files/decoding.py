@@ -1,7 +1,5 @@
 """Decoding of files in UTF-8, and naming of other encodings and formats."""
 
-from __future__ import annotations
-
 import codecs
 
 from chatsvc.domain.knowledge_files.faults import FileFault, KnowledgeFileError

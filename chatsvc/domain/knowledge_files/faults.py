@@ -1,7 +1,5 @@
 """Faults of knowledge files: codes with facts, worded in `translations/file_faults.yaml`."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 

@@ -17,8 +17,6 @@ A file is taken for questions and answers where an `alt:` or `language:` line st
 each of these ends with a question mark. Any other is a document, whose sections and paragraphs become passages.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """Headings, lines and prices of web pages: what they mean is in their place and form more often than in their tags."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Container, Iterator, Sequence
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """Result of all readers: entries, synonyms and faults, with the limits shared by all formats."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field

@@ -4,8 +4,6 @@ The standard library's parser takes minutes for 100 KB of tags that are never cl
 is never closed.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from html import unescape as unescape_references

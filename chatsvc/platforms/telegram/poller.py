@@ -4,8 +4,6 @@ A message that is not stored is not confirmed, so it comes again; one that comes
 in the transaction of the message.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 

@@ -1,7 +1,5 @@
 """Pollers of all bots with an active Telegram channel: started, replaced and ended as channels change."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from typing import NamedTuple

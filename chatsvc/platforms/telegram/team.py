@@ -1,7 +1,5 @@
 """The team's group at Telegram. It is told of visitors who wait, and answers there go to the visitors."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Loop that asks Telegram for updates with one token."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence

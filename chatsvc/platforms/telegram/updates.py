@@ -4,8 +4,6 @@ An update is either a message to the bot or nothing: edits, reactions, service m
 over. Everything in an update comes from strangers and may have any form.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple

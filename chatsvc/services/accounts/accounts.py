@@ -3,8 +3,6 @@
 `plain_text` checks names and labels.
 """
 
-from __future__ import annotations
-
 import uuid
 
 from chatsvc.domain import names, paging, refusals, times

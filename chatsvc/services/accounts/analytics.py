@@ -1,7 +1,5 @@
 """Sums an account's usage over some days: GET /analytics (SPEC.md 2.5, 4.6) and `usage`."""
 
-from __future__ import annotations
-
 from chatsvc.domain import times
 from chatsvc.domain.actors import Caller
 from chatsvc.domain.analytics import NO_USAGE, BotUsage, UsageSummary, sums

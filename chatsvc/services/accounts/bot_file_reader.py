@@ -3,8 +3,6 @@
 It reads YAML or plain values. services/accounts/bot_files.py applies the result.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial

@@ -3,8 +3,6 @@
 Also changes single settings and texts, and lists the default sentences of the dialogue. bot_file_reader.py reads the file.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime

@@ -3,8 +3,6 @@
 The command reads the folder (cli/bot_folder.py). A bot is found by its name in the account.
 """
 
-from __future__ import annotations
-
 import uuid
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple

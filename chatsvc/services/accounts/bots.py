@@ -3,8 +3,6 @@
 `checked` checks settings. The message interface reads bots by services/accounts/chatbots.py.
 """
 
-from __future__ import annotations
-
 import uuid
 from collections.abc import Callable, Collection, Mapping
 

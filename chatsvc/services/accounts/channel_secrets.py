@@ -1,7 +1,5 @@
 """Secrets of channels, sealed with the master key as JSON, and opened."""
 
-from __future__ import annotations
-
 import json
 import logging
 import secrets

@@ -1,7 +1,5 @@
 """Notes faults and last updates of channels, and lists the active channels of a kind."""
 
-from __future__ import annotations
-
 from chatsvc.domain.channels import ACTIVE, Channel
 from chatsvc.services.accounts.channel_secrets import OpenChannel, opened
 from chatsvc.services.services import Services

@@ -3,8 +3,6 @@
 See DECISIONS.md section 7.
 """
 
-from __future__ import annotations
-
 import json
 import uuid
 from base64 import b64decode

@@ -3,8 +3,6 @@
 Both read the account's state in memory. services/accounts/bots.py creates and changes bots.
 """
 
-from __future__ import annotations
-
 from chatsvc.domain import errors
 from chatsvc.domain.cursors import Position
 from chatsvc.domain.models import Bot

@@ -1,7 +1,5 @@
 """Report on the work of an account's bots over some days, beside the days before: `usage --quality` and the page of usage."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from chatsvc.domain import refusals, times

@@ -3,8 +3,6 @@
 Data that others may change is kept by version, or read from the store each time.
 """
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any

@@ -3,8 +3,6 @@
 Imported webhooks get new signing keys, and channels with secrets are paused.
 """
 
-from __future__ import annotations
-
 import json
 from base64 import b64decode
 from collections.abc import Sequence

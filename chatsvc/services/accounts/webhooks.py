@@ -3,8 +3,6 @@
 See SPEC.md section 6. The sending itself is in the package webhooks.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import uuid

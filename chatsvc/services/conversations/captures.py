@@ -3,8 +3,6 @@
 Status, note and assignee can be changed. services/conversations/inbox.py has the filtered list.
 """
 
-from __future__ import annotations
-
 import uuid
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime, tzinfo

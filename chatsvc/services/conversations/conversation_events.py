@@ -3,8 +3,6 @@
 Of several processes each tells the others by notices. News that is lost is found when a waiter's time is over.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress

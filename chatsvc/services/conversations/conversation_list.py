@@ -1,7 +1,5 @@
 """The team's list of conversations: rows with last words and unread messages, those that wait for a person first."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from chatsvc.domain import paging

@@ -1,7 +1,5 @@
 """Private notes of the team, assignment of conversations, and what each operator has seen."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from chatsvc.domain import refusals

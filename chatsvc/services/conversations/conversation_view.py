@@ -3,8 +3,6 @@
 Also the visitor's other conversations, the message that a search finds, and the visitor's last question.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from typing import NamedTuple

@@ -3,8 +3,6 @@
 See SPEC.md 4.4 and 4.5. The list can be searched by words.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 

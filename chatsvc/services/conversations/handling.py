@@ -3,8 +3,6 @@
 `return_overdue` gives conversations back to the bot after a while (DECISIONS.md section 8).
 """
 
-from __future__ import annotations
-
 from typing import TypeVar
 
 from chatsvc.domain import refusals

@@ -3,8 +3,6 @@
 services/conversations/captures.py changes requests.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from chatsvc.domain import paging, refusals, search_words

@@ -1,7 +1,5 @@
 """Saved replies of an account: texts that operators insert into their messages."""
 
-from __future__ import annotations
-
 import re
 
 from chatsvc.domain import refusals

@@ -3,8 +3,6 @@
 Also finds the words of texts and the terms of queries. services/conversations/conversations.py lists the results.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 

@@ -3,8 +3,6 @@
 An answer to a notice goes to the visitor (DECISIONS.md section 8). The group's platform is reached elsewhere.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Sequence
 from typing import NamedTuple

@@ -3,8 +3,6 @@
 The child is killed at a deadline, and when its parent ends. `program` and `environment` also start other children.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """Knowledge in pieces: a text or a file is split, looked at piece by piece, and imported as a source or as its new version."""
 
-from __future__ import annotations
-
 import uuid
 from collections import Counter
 from collections.abc import Sequence

@@ -6,8 +6,6 @@ The parent writes one JSON object and closes the child's standard input; the chi
 of]`, `["item", {...}]` for each result, and `["end"]`. Work that ends without it has failed.
 """
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import json

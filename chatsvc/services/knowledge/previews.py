@@ -6,8 +6,6 @@ A preview holds the draft as well, so that it can be saved once somebody has loo
 process.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import uuid

@@ -4,8 +4,6 @@ The pages that were fetched are saved as they come, so that a reading that was i
 only in the one transaction that applies a draft.
 """
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 import logging

@@ -3,8 +3,6 @@
 services/knowledge/site_reading.py reads them.
 """
 
-from __future__ import annotations
-
 import asyncio
 import uuid
 from collections.abc import Sequence

@@ -6,8 +6,6 @@ A channel shows every visitor something: where the bot has no answer, or may not
 reply, and the turn is not charged. While a person has the conversation the bot is silent (DECISIONS.md sections 7 and 8).
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections.abc import Sequence

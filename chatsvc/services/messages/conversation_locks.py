@@ -4,8 +4,6 @@ There is one reply at a time for a conversation, and one for a key. This is the 
 services/messages/shared_turns.py serves several.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine

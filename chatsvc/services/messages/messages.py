@@ -3,8 +3,6 @@
 The steps of the turn are in services/messages/turns.py. Message and reply are written in one transaction.
 """
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """Sending state of one bot and channel, and the protocol of platform senders."""
 
-from __future__ import annotations
-
 import asyncio
 from collections import deque
 from dataclasses import dataclass, field

@@ -3,8 +3,6 @@
 A new platform adds its line.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from chatsvc.domain.channels import TELEGRAM, WHATSAPP

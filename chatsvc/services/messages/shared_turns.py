@@ -3,8 +3,6 @@
 See store/open_turns.py. services/messages/conversation_locks.py is the version of a process that works alone.
 """
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 import json

@@ -3,8 +3,6 @@
 The engine has a deadline; the exchange is recorded with its charge. messages.py and channel_messages.py call these steps.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import logging

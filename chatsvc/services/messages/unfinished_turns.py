@@ -7,8 +7,6 @@ It works in the background and for all channels.
 Nobody has to write again for a reply: a widget reads it when it is opened, and a messaging platform is sent it.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections.abc import Sequence

@@ -3,8 +3,6 @@
 It wraps the sender of outbound/whatsapp.py.
 """
 
-from __future__ import annotations
-
 import logging
 
 from chatsvc.domain import times

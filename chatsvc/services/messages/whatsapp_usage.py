@@ -1,7 +1,5 @@
 """Counts of messages that an account's bots have sent by WhatsApp this month, with limits."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from chatsvc.domain import times

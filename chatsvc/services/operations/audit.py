@@ -1,7 +1,5 @@
 """Lists records of the audit log; services/administration.py writes them."""
 
-from __future__ import annotations
-
 from chatsvc.domain import paging
 from chatsvc.domain.actors import Caller
 from chatsvc.domain.audit import AuditRecord

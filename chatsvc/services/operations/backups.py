@@ -3,8 +3,6 @@
 They are made while the service runs. The format of the files is in store/sqlite/backup.py.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import tempfile

@@ -1,7 +1,5 @@
 """Readiness of the service, and a report of its outbound connections and the store's fault."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from chatsvc.domain.actors import Caller

@@ -1,7 +1,5 @@
 """Named leases: work of which an installation does one piece at a time, whatever the number of its processes."""
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable
 
 from chatsvc.store import nodes as stored

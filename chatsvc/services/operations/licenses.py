@@ -1,7 +1,5 @@
 """Lists third-party software of this installation with its licences."""
 
-from __future__ import annotations
-
 import re
 import sys
 from collections.abc import Iterator

@@ -3,8 +3,6 @@
 They are short and plain. Notices contain no words or contact data of visitors. services/operations/mailer.py sends.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from email.headerregistry import Address
 from email.message import EmailMessage

@@ -1,7 +1,5 @@
 """Mails for the administrator: lists queued and sent ones with faults, and sends a test."""
 
-from __future__ import annotations
-
 from chatsvc.domain import operators, paging, refusals
 from chatsvc.domain.actors import Caller
 from chatsvc.domain.mails import STATES, Mail

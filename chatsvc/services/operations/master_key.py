@@ -1,7 +1,5 @@
 """Rotation of the master key: all sealed secrets are sealed again with the new one."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import NamedTuple

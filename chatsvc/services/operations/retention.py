@@ -3,8 +3,6 @@
 Conversations, webhook events and usage records are among them, and settled mails after a month.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 

@@ -1,7 +1,5 @@
 """Copies a stopped SQLite installation, or a backup, into an empty PostgreSQL database."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """State of the running service for its administrator: version, sizes, counters since the start."""
 
-from __future__ import annotations
-
 import platform
 from collections import Counter
 from pathlib import Path

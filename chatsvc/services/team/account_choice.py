@@ -1,7 +1,5 @@
 """Account selection in the dashboard: accounts in scope, a record's account, and time zone."""
 
-from __future__ import annotations
-
 from chatsvc.domain import times
 from chatsvc.domain.actors import Scope
 from chatsvc.domain.models import Account

@@ -4,8 +4,6 @@ An administrator manages all operators. An owner manages those with a role in hi
 else only where they have no role elsewhere, since a set-up link or a changed e-mail address opens all accounts of an operator.
 """
 
-from __future__ import annotations
-
 import json
 import uuid
 from collections.abc import Mapping, Sequence

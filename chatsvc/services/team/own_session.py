@@ -1,7 +1,5 @@
 """The calling operator's own session, and checks of a password with limits on attempts."""
 
-from __future__ import annotations
-
 from chatsvc.domain import operators, passwords, refusals
 from chatsvc.domain.actors import Caller
 from chatsvc.domain.operators import SignedIn

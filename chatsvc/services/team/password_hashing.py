@@ -3,8 +3,6 @@
 19 MiB, two passes, one lane (the OWASP minimum; 30 ms).
 """
 
-from __future__ import annotations
-
 import secrets
 
 from chatsvc.domain import refusals

@@ -3,8 +3,6 @@
 A session is a random token in a cookie; the store has its digest. Each step of signing in gives a new token, against session fixation.
 """
 
-from __future__ import annotations
-
 import logging
 import uuid
 from functools import cache

@@ -1,7 +1,5 @@
 """Creates the first account with a bot and an API key, optionally with an administrator."""
 
-from __future__ import annotations
-
 from chatsvc.domain import refusals
 from chatsvc.domain.actors import Caller
 from chatsvc.domain.models import FirstRecords

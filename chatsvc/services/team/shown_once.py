@@ -4,8 +4,6 @@ Any process can show them and none keeps them. The session's row has a digest un
 afterwards.
 """
 
-from __future__ import annotations
-
 import base64
 import binascii
 import json

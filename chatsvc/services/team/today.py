@@ -1,7 +1,5 @@
 """Open work of an account: requests, appointments, questions, failed webhooks, allowance and first steps."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from chatsvc.domain import times
