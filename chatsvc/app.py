@@ -32,7 +32,7 @@ from chatsvc.loops import run_loops
 from chatsvc.outbound.egress import Egress
 from chatsvc.platforms.whatsapp import WhatsAppCallbacks
 from chatsvc.platforms.whatsapp.front_end import PATH as WHATSAPP_PATH
-from chatsvc.services.messages import messages, unfinished_turns
+from chatsvc.services.messages import channel_answers, messages
 from chatsvc.services.operations import backups, stores
 from chatsvc.services.operations.nodes import address, new_node
 from chatsvc.services.operations.stores import StoreChoice
@@ -144,7 +144,7 @@ class App:
         self._undo.append(control.stop)
         # Else the first message would spend its deadline on loading an engine.
         await asyncio.wait(starting)
-        settling = unfinished_turns.settle_in_background(services)
+        settling = channel_answers.settle_in_background(services)
         self._undo.append(lambda: background.cancel(settling))
         self._undo.append(await self._listen(interface))
         services.node = node._replace(listen=address(self.config.server, self.port))

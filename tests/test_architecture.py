@@ -149,7 +149,7 @@ LIBRARIES = {
         "webhooks/sealing.py",
         "tls/certificates.py",
         "acme",
-        "services/team/password_hashing.py",
+        "services/team/own_session.py",
         "services/team/second_factor.py",
     },
     "httpx2": {"engines/anthropic"},

@@ -135,7 +135,6 @@ class CertificateManager:
             self._server_tls.set_challenges({})
 
     def _account_key(self) -> ec.EllipticCurvePrivateKey:
-        """Load the account key, or create it."""
         file = self._folder / ACCOUNT_KEY
         if not file.exists():
             _write(file, certificates.key_pem(certificates.new_key()))

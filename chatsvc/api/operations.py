@@ -3,10 +3,10 @@
 from chatsvc.api import bodies, render
 from chatsvc.api.gates import RequestContext
 from chatsvc.domain import shapes
-from chatsvc.services.accounts import analytics, chatbots
+from chatsvc.domain.paging import DEFAULT_LIMIT, MAX_LIMIT
+from chatsvc.services.accounts import analytics, bots
 from chatsvc.services.conversations import conversations
 from chatsvc.services.messages import messages
-from chatsvc.services.paging import DEFAULT_LIMIT, MAX_LIMIT
 
 
 async def list_chatbots(context: RequestContext) -> bytes:
@@ -17,7 +17,7 @@ async def list_chatbots(context: RequestContext) -> bytes:
     rendered = context.state.pages
     body = rendered.get((limit, cursor))
     if body is None:
-        page = chatbots.page(context.services, await context.counted(), limit, cursor)
+        page = bots.page(context.services, await context.counted(), limit, cursor)
         body = render.success([shapes.chatbot(bot) for bot in page.items], pagination=page.pagination())
         if cursor is None:
             rendered[limit, cursor] = body
@@ -26,7 +26,7 @@ async def list_chatbots(context: RequestContext) -> bytes:
 
 async def get_chatbot(context: RequestContext) -> bytes:
     """GET /chatbots/{id} (SPEC.md 4.2)."""
-    return render.success(shapes.chatbot(chatbots.find(await context.counted(), context.request.params["id"])))
+    return render.success(shapes.chatbot(bots.find(await context.counted(), context.request.params["id"])))
 
 
 async def send_message(context: RequestContext) -> bytes:

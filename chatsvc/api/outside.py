@@ -9,7 +9,7 @@ from chatsvc.domain.errors import ProblemError
 from chatsvc.http.faults import HttpFault
 from chatsvc.http.request import HttpRequest
 from chatsvc.http.response import HttpResponse
-from chatsvc.services.operations import health
+from chatsvc.services.operations import system
 from chatsvc.services.services import Services
 from chatsvc.store.database import StoreUnavailable
 
@@ -46,7 +46,7 @@ class Outside:
         if path == HEALTH:
             return 200, {"status": "ok"}
         if path == READY:
-            state = await health.state(self._services, stopping=self._interface.stopping)
+            state = await system.state(self._services, stopping=self._interface.stopping)
             return 200 if state == "ready" else 503, {"status": state}
         return 200, openapi.document(self._services.config.server.public_url.rstrip("/") + BASE_PATH)
 

@@ -36,5 +36,4 @@ def find(method: str, path: str) -> RouteMatch[tuple[str, Operation]]:
 
 
 def unknown(method: str, path: str) -> errors.ProblemError:
-    """Make the 404 of a path that does not exist."""
     return errors.unknown_endpoint(method=method, path=path, supported_endpoints=SUPPORTED_ENDPOINTS)

@@ -35,8 +35,6 @@ def _summary(markdown: str) -> str:
 
 
 class Topic(click.types.StringParamType):
-    """The name of a topic."""
-
     name = "topic"
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:

@@ -69,7 +69,6 @@ def parse_knowledge(wanted: Sequence[tuple[list[tuple[str, bytes]] | None, str]]
 
 
 def read_knowledge(ctx: click.Context, bot: str) -> tuple[str, list[Entry], list[Synonyms]]:
-    """Return a bot's language, entries and synonyms."""
     told = call(ctx, "knowledge.export", bot=bot)
     return (told["language"], *parsed_knowledge(told))
 

@@ -78,7 +78,6 @@ class Section:
         return f"{self.path}.{shown}" if self.path else shown
 
     def gives(self, key: str) -> bool:
-        """Return whether the file has the key with a value."""
         if key not in self.entries:
             return False
         node = self.entries[key][1]

@@ -34,7 +34,6 @@ class Scope(NamedTuple):
         return Role.ADMINISTRATOR if self.roles is None else self.roles.get(account_id)
 
     def includes(self, account_id: str | None) -> bool:
-        """Report whether an account lies in the scope."""
         return account_id is not None and self.role(account_id) is not None
 
     def at_least(self, role: Role) -> Scope:

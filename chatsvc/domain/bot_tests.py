@@ -29,7 +29,6 @@ class BotTest(NamedTuple):
 
     @property
     def id(self) -> str:
-        """Return a name that changes with the test."""
         return hashlib.sha256(json.dumps(self).encode()).hexdigest()[:16]
 
     def values(self) -> dict[str, object]:

@@ -58,7 +58,6 @@ class Channel(NamedTuple):
         return [str(site) for site in sites] if isinstance(sites, list) else []
 
     def text(self, name: str) -> str | None:
-        """Return a text among the settings."""
         value = self.settings.get(name)
         return value if isinstance(value, str) else None
 
@@ -103,12 +102,10 @@ def origin_of(text: str) -> str:
 
 
 def host_of(origin: str) -> str:
-    """Return the host of an origin without its port."""
     return (urlsplit(origin).hostname or "") if origin else ""
 
 
 def is_color(text: str) -> bool:
-    """Report whether a text is a colour as #RRGGBB."""
     return _COLOR.fullmatch(text) is not None
 
 

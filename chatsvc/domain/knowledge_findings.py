@@ -19,7 +19,6 @@ class LintFinding(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The sentence in English."""
         return self.sentence("en")
 
     def sentence(self, language: str) -> str:

@@ -60,7 +60,6 @@ class Limiter:
             self._counts.clear()
 
     async def take(self, key_id: str, now_ms: int, account_id: str = "") -> Slot:
-        """See RateLimiter.take."""
         del account_id
         self._turn_to(now_ms)
         used = self._counts.get(key_id, 0)
@@ -70,7 +69,6 @@ class Limiter:
         return Slot(True, self.limit, self.limit - used - 1, self.reset)
 
     async def peek(self, key_id: str | None, now_ms: int, account_id: str = "") -> Slot:
-        """See RateLimiter.peek."""
         del account_id
         self._turn_to(now_ms)
         used = self._counts.get(key_id, 0) if key_id else 0

@@ -51,7 +51,6 @@ class Operator(NamedTuple):
 
     @property
     def scope(self) -> Scope:
-        """The accounts that the operator may see."""
         return EVERYTHING if self.admin else Scope(self.roles)
 
 
@@ -136,7 +135,6 @@ def known_notices(notices: Sequence[str]) -> list[str]:
 
 
 def offered_notices(operator: Operator) -> list[str]:
-    """List the notices that an operator can get."""
     is_owner = operator.admin or Role.OWNER in operator.roles.values()
     return [notice for notice in NOTICES if is_owner or notice != OF_OWNERS]
 

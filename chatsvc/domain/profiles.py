@@ -61,11 +61,9 @@ class Profile(NamedTuple):
     tests: tuple[BotTest, ...] = ()
 
     def is_closed(self, day: date) -> bool:
-        """Return whether the business is closed on a day."""
         return any(one.first <= day <= one.last for one in self.closed)
 
     def form(self, request_type: str) -> Form:
-        """Return the form of a kind of request."""
         return self.forms.get(request_type, Form())
 
     def dump(self) -> str | None:

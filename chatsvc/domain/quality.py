@@ -64,6 +64,5 @@ NOTHING = Quality()
 
 
 def total(counts: Iterable[Quality]) -> Quality:
-    """Sum up counts."""
     columns = list(zip(*counts, strict=True))
     return Quality(*map(sum, columns)) if columns else NOTHING

@@ -26,7 +26,6 @@ class Histogram:
         self.total = 0.0
 
     def note(self, value: float) -> None:
-        """One value more."""
         self.counts[bisect_left(self.bounds, value)] += 1
         self.total += value
 
@@ -64,7 +63,6 @@ class Tallies:
         self.spendings: dict[tuple[str, str], Spending] = {}
 
     def request(self, route: str, status: int, error: str, seconds: float) -> None:
-        """One request was answered."""
         key = route, status, error
         self.requests[key] = self.requests.get(key, 0) + 1
         histogram = self.durations.get(route)

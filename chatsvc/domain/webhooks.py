@@ -53,7 +53,6 @@ class AttemptDetail(NamedTuple):
 
     @property
     def was_sent(self) -> bool:
-        """Whether a connection was opened for it."""
         return bool(self.body) and self.attempt.error not in NOT_SENT
 
 

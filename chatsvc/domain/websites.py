@@ -110,7 +110,6 @@ class SiteDifference(NamedTuple):
 
     @property
     def counts(self) -> dict[str, int]:
-        """Count the changes by kind."""
         return {name: len(getattr(self, name)) for name in self._fields}
 
 

@@ -88,7 +88,6 @@ class WhatsAppCallback(NamedTuple):
 
 
 def is_address(kind: str, value: str) -> bool:
-    """Report whether a value can be an address of a kind."""
     return bool((_PHONE if kind == PHONE else _SCOPED).fullmatch(value))
 
 

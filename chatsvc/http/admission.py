@@ -25,7 +25,6 @@ class Lease:
         self.share = share
 
     def release(self) -> None:
-        """Stop counting it."""
         admission, self._admission = self._admission, None
         if admission is not None:
             admission.release(self, counts_in_total=self._counts_in_total)
@@ -85,7 +84,6 @@ class Admission:
         return Lease(self, share, counts_in_total=counts_in_total)
 
     def release(self, lease: Lease, *, counts_in_total: bool) -> None:
-        """Stop counting a lease; see Lease.release."""
         self._idle.pop(lease, None)
         self._total -= counts_in_total
         if lease.share is not None:
@@ -96,7 +94,6 @@ class Admission:
             self.on_release(lease.share)
 
     def set_idle(self, lease: Lease, close: Callable[[], bool] | None) -> None:
-        """See Lease.set_idle."""
         self._idle.pop(lease, None)
         if close is not None:
             self._idle[lease] = close, time.monotonic()

@@ -55,17 +55,14 @@ class HttpResponse:
         self.timeout_s = timeout_s
 
     def add_header(self, name: str, value: str) -> None:
-        """Append a header field."""
         self._fields += render_fields([(name, value)])
 
     @property
     def is_streamed(self) -> bool:
-        """Whether the body is an iterator."""
         return not isinstance(self.body, bytes)
 
     @property
     def has_body(self) -> bool:
-        """Whether the status allows a body."""
         return self.status not in _BODILESS
 
     def render_head(self, connection: str | None, *, chunked: bool = False, always: str = "") -> bytes:

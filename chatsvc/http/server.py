@@ -45,7 +45,6 @@ class HttpServer:
         self.is_leaving = False
 
     def connect(self, lease: Lease) -> HttpConnection:
-        """Make the protocol of a new connection."""
         return HttpConnection(self, lease, asyncio.get_running_loop())
 
     def take_request_lease(self, client_address: str) -> Lease | None:

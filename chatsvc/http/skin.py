@@ -42,10 +42,8 @@ class Mounts:
         return self._default if path.startswith("/") else self._pathless
 
     def handle(self, request: HttpRequest) -> Awaitable[HttpResponse]:
-        """See Skin."""
         return self.find(request.path).handle(request)
 
     def refuse(self, fault: HttpFault, request: HttpRequest | None, request_id: str) -> HttpResponse:
-        """See Skin."""
         skin = self.find(request.path) if request is not None else self._unparsed
         return skin.refuse(fault, request, request_id)

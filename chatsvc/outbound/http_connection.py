@@ -108,7 +108,6 @@ class ClientConnection(BaseProtocol):
         self._complete()
 
     def _complete(self) -> None:
-        """Complete the future if the answer is complete."""
         if self._head is None or self._answer is None or self._answer.done():
             return
         body = self._body

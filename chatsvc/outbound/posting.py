@@ -73,7 +73,6 @@ class PlatformPoster:
         return b"%b%d\r\n\r\n%b" % (head, len(content), content)
 
     async def close(self) -> None:
-        """Close connections."""
         if self._pool is not None:
             pool, self._pool = self._pool, None
             await pool.close()

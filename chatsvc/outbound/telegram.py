@@ -35,7 +35,6 @@ class TelegramClient:
         return _result(await self._poster.post(self._path + method, parameters, timeout_s))
 
     async def close(self) -> None:
-        """Close connections."""
         await self._poster.close()
 
 
@@ -62,11 +61,9 @@ class TelegramSender:
         self._client = client
 
     def parts(self, text: str) -> list[str]:
-        """See PlatformSender."""
         return split(text, MOST_UNITS, utf16_units)
 
     async def send(self, part: OutgoingPart) -> str:
-        """See PlatformSender."""
         parameters: dict[str, object] = {"chat_id": int(part.user_id), "text": part.text}
         if rows := keyboard(part.choices):
             parameters["reply_markup"] = {"inline_keyboard": rows}
@@ -77,7 +74,6 @@ class TelegramSender:
         return message_name(part.user_id, message_id)
 
     async def close(self) -> None:
-        """See PlatformSender."""
         await self._client.close()
 
 

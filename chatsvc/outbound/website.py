@@ -88,7 +88,6 @@ class WebsiteClient:
         raise FetchFailed("too_many_redirects")
 
     async def close(self) -> None:
-        """Close the connections."""
         await self._session.close()
 
 

@@ -48,7 +48,6 @@ class WhatsAppClient:
         await self.post({"status": "read", "message_id": key, **shown}, timeout_s)
 
     async def close(self) -> None:
-        """Close connections."""
         await self._poster.close()
 
 
@@ -81,7 +80,6 @@ class WhatsAppSender:
         self._client, self._label = client, label
 
     def parts(self, text: str) -> list[str]:
-        """See PlatformSender."""
         return split(text, MOST_TEXT)
 
     async def send(self, part: OutgoingPart, address: WhatsAppAddress) -> str:
@@ -101,7 +99,6 @@ class WhatsAppSender:
         return key
 
     async def close(self) -> None:
-        """See PlatformSender."""
         await self._client.close()
 
 

@@ -68,7 +68,7 @@ _EDITABLE = frozenset(
 _OWN = frozenset({"email", "name", "language", "timezone", "notices"})
 
 OPERATIONS: Mapping[str, Operation] = {
-    "init": Operation("team.setup.first", CHANGE, ADMINISTRATOR),
+    "init": Operation("team.operators.create_first", CHANGE, ADMINISTRATOR),
     "account.create": Operation("accounts.accounts.create", CHANGE, ADMINISTRATOR),
     "account.list": Operation("accounts.accounts.list_all", LOOK, OWNER),
     "account.show": Operation("accounts.accounts.show", LOOK, OWNER, ("account",)),
@@ -178,9 +178,9 @@ OPERATIONS: Mapping[str, Operation] = {
     "saved_reply.set": Operation("conversations.saved_replies.put", CHANGE, EDITOR, ("account",)),
     "saved_reply.remove": Operation("conversations.saved_replies.remove", CHANGE, EDITOR, ("account",)),
     "usage": Operation("accounts.analytics.show", LOOK, READER, ("account",)),
-    "usage.quality": Operation("accounts.quality.show", LOOK, READER, ("bot", "account")),
-    "usage.whatsapp": Operation("messages.whatsapp_usage.show", LOOK, READER, ("account",)),
-    "audit": Operation("operations.audit.list_all", LOOK, OWNER, ("account",)),
+    "usage.quality": Operation("accounts.analytics.show_quality", LOOK, READER, ("bot", "account")),
+    "usage.whatsapp": Operation("accounts.analytics.show_whatsapp", LOOK, READER, ("account",)),
+    "audit": Operation("operations.system.list_acts", LOOK, OWNER, ("account",)),
     "operator.add": Operation("team.operators.add", CHANGE, OWNER, ("account",)),
     "operator.list": Operation("team.operators.list_all", LOOK, OWNER, ("account",)),
     "operator.set": Operation("team.operators.change", CHANGE, OWNER, ("account",), own=_OWN),
@@ -198,15 +198,15 @@ OPERATIONS: Mapping[str, Operation] = {
     "totp.enable": Operation("team.second_factor.enable", CHANGE, None),
     "totp.confirm": Operation("team.second_factor.confirm", CHANGE, None),
     "totp.disable": Operation("team.second_factor.disable", CHANGE, None),
-    "mail.list": Operation("operations.mails.list_all", LOOK, ADMINISTRATOR),
-    "mail.test": Operation("operations.mails.test", CHANGE, ADMINISTRATOR),
+    "mail.list": Operation("operations.mailer.list_all", LOOK, ADMINISTRATOR),
+    "mail.test": Operation("operations.mailer.test", CHANGE, ADMINISTRATOR),
     "doctor.run": Operation("operations.doctor.run", LOOK, ADMINISTRATOR),
     "doctor.show": Operation("operations.doctor.show", LOOK, ADMINISTRATOR),
     "system.show": Operation("operations.system.show", LOOK, ADMINISTRATOR),
     "metrics.show": Operation("operations.system.metrics", LOOK, ADMINISTRATOR),
     "node.list": Operation("operations.nodes.list_all", LOOK, ADMINISTRATOR),
     "license.list": Operation("operations.licenses.list_all", LOOK, ADMINISTRATOR),
-    "egress.show": Operation("operations.health.egress", LOOK, ADMINISTRATOR),
+    "egress.show": Operation("operations.system.egress", LOOK, ADMINISTRATOR),
 }
 # Arguments that name records, for the audit log. Others may hold visitors' data.
 RECORDS = frozenset(name for operation in OPERATIONS.values() for name in operation.records)
@@ -323,7 +323,6 @@ async def _authorised(
 
 
 def _only(scope: Scope) -> str | None:
-    """Return the account of a scope that has one."""
     accounts = scope.accounts
     return accounts[0] if accounts is not None and len(accounts) == 1 else None
 

@@ -19,12 +19,12 @@ from chatsvc.domain.tallies import Tallies
 from chatsvc.domain.times import now_ms
 from chatsvc.outbound.egress import Egress
 from chatsvc.services.messages.conversation_locks import ConversationLocks
-from chatsvc.services.operations.leases import Leases
+from chatsvc.services.operations.nodes import Leases
 
 if TYPE_CHECKING:
     from chatsvc.config import Config
-    from chatsvc.domain.cursors import Cursors
     from chatsvc.domain.nodes import ServiceNode
+    from chatsvc.domain.paging import Cursors
     from chatsvc.engines import Engine
     from chatsvc.outbound.website import WebsiteClient
     from chatsvc.services.accounts.account_cache import AccountCache
@@ -93,7 +93,7 @@ class Services:
     def cursors(self) -> Cursors:
         """The cursors under the master key in force. Imported here, since few commands page with them."""
         if self._cursors is None or self._cursors[0] is not self.secret.in_force:
-            from chatsvc.domain.cursors import Cursors
+            from chatsvc.domain.paging import Cursors
 
             self._cursors = self.secret.in_force, Cursors(self.secret("cursors"))
         return self._cursors[1]
@@ -107,7 +107,6 @@ class Services:
 
     @cached_property
     def examinations(self) -> ExaminationCache:
-        """The latest examination of the installation."""
         from chatsvc.services.operations.doctor import ExaminationCache
 
         return ExaminationCache()
@@ -171,14 +170,12 @@ class Services:
 
     @cached_property
     def whatsapp(self) -> WhatsAppInbox:
-        """Receiver of WhatsApp's callbacks."""
         from chatsvc.services.messages.whatsapp import WhatsAppInbox
 
         return WhatsAppInbox(self)
 
     @cached_property
     def egress(self) -> Egress:
-        """Egress ledger of the process."""
         return Egress(allowed=self.config.egress == "all")
 
     @cached_property
@@ -206,7 +203,6 @@ class Services:
 
     @cached_property
     def site_readings(self) -> SiteReadings:
-        """Readings of websites in the background."""
         from chatsvc.services.knowledge.site_reading import SiteReadings
 
         return SiteReadings(self)

@@ -95,7 +95,6 @@ class Courier:
         return target
 
     async def close(self) -> None:
-        """Close the connections."""
         await self._sender.close()
 
 

@@ -103,7 +103,6 @@ def language_of(request: HttpRequest, widget: Widget) -> str:
 
 
 def texts(request: HttpRequest, widget: Widget) -> Mapping[str, str]:
-    """Return the widget's own texts in the language of a request."""
     return _texts()[language_of(request, widget)]
 
 

@@ -22,7 +22,7 @@ from chatsvc.outbound.telegram import MOST_UNITS, TelegramClient
 from chatsvc.services.administration import perform
 from chatsvc.services.conversations import conversations, team_notices
 from chatsvc.services.conversations.team_notices import WaitingVisitor
-from chatsvc.services.operations import audit
+from chatsvc.services.operations import system
 from chatsvc.store.sqlite import examination
 from chatsvc.store.team_notices import TeamNotice
 from tests.conftest import Caller
@@ -95,7 +95,7 @@ async def test_the_group_is_told_once_and_an_answer_there_reaches_the_visitor(bo
     assert [(one.role, one.author) for one in thread.messages if one.role == "operator"] == [("operator", "Ada Kaya")]
     assert thread.conversation.handling == "operator"
     assert len(api.texts(GROUP)) == 1
-    (record,) = [one for one in (await audit.list_all(bot.app.services, ADMIN)).items if one.operation == "conversation.reply"][:1]
+    (record,) = [one for one in (await system.list_acts(bot.app.services, ADMIN)).items if one.operation == "conversation.reply"][:1]
     assert (record.actor.id, record.actor.name, record.via) == ("telegram 55", "Ada Kaya", "telegram")
 
 

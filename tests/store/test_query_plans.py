@@ -14,8 +14,8 @@ from unittest.mock import patch
 
 import pytest
 
-from chatsvc.domain.cursors import Position
 from chatsvc.domain.models import Entry, Synonyms
+from chatsvc.domain.paging import Position
 from chatsvc.domain.search_words import Term
 from chatsvc.store import (
     accounts,

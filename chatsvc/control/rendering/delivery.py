@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     from chatsvc.domain.channels import Channel, SetChannel
     from chatsvc.domain.mails import Mail
     from chatsvc.domain.webhooks import Attempt, ResentPage, WebhookSettings
-    from chatsvc.services.accounts.quality import QualityReport
-    from chatsvc.services.messages.whatsapp_usage import WhatsAppUsage
+    from chatsvc.services.accounts.analytics import QualityReport, WhatsAppUsage
 
 MASK = "***"
 SHOWN = Quality._fields[:7]  # without tokens and cost, which `usage` has

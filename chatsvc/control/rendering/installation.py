@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from chatsvc.domain.operators import NewOperator, Operator, OperatorSession
     from chatsvc.services.accounts.transfer import ImportedWebhook
     from chatsvc.services.operations.backups import BackupDraft, RestoredBackup, VerifiedBackup
-    from chatsvc.services.operations.health import EgressReport
     from chatsvc.services.operations.master_key import Rotation
+    from chatsvc.services.operations.system import EgressReport
     from chatsvc.store.copying import TableDigest
     from chatsvc.store.sqlite.backup import Backup
 

@@ -16,7 +16,7 @@ from chatsvc.domain.pricing import Usd
 from chatsvc.domain.quality import NOTHING, Quality, total
 from chatsvc.domain.spreadsheets import row
 from chatsvc.http.response import HttpResponse
-from chatsvc.services.accounts.quality import QualityReport
+from chatsvc.services.accounts.analytics import QualityReport
 
 DEFAULT_DAYS = 30
 CSV = "text/csv; charset=utf-8"

@@ -234,7 +234,6 @@ def row_of(heading: str, heads: Sequence[str], cells: Sequence[str]) -> tuple[st
 
 
 def take_labelled(found: Gathering, sections: Sections, language: str | None) -> None:
-    """Make entries of labelled questions."""
     for section in sections.questions():
         (line, question), *others = section.asked
         answer = "\n\n".join("\n".join(lines) for _, lines in section.blocks)

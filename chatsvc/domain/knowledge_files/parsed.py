@@ -33,8 +33,6 @@ class ParsedEntry(NamedTuple):
 
 
 class ParsedSynonyms(NamedTuple):
-    """Group of synonyms with its source."""
-
     words: tuple[str, ...]
     source: str
 
@@ -129,7 +127,6 @@ class Gathering:
         return tuple(phrasings)
 
     def synonyms(self, line: int, words: Iterable[str], source: str = "") -> None:
-        """Add a group of synonyms."""
         group = tuple(dict.fromkeys(word for word in map(one_line, words) if word))
         if len(group) < 2:
             self.fault(line, "synonyms_too_few")

@@ -92,8 +92,6 @@ def _tokens(text: str) -> Iterator[_TagToken]:
 
 
 class _PageParser:
-    """Parser of a page's tokens, in order."""
-
     def __init__(self, text: str, found: Gathering, sections: documents.Sections | None = None) -> None:
         self._text, self._found = text, found
         self._language: str | None = None

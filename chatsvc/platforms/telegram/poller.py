@@ -14,7 +14,7 @@ from chatsvc.outbound.sending import NotConnected, RetryLater, SendingRefused, S
 from chatsvc.outbound.telegram import TelegramClient
 from chatsvc.platforms.telegram.update_loop import UpdateLoop
 from chatsvc.platforms.telegram.updates import ReadMessage
-from chatsvc.services.accounts import channel_states
+from chatsvc.services.accounts import channel_secrets
 from chatsvc.services.accounts.channel_secrets import OpenChannel
 from chatsvc.services.messages import channel_messages
 from chatsvc.services.services import Services
@@ -42,7 +42,7 @@ class TelegramPoller:
         await self._loop.run()
 
     async def _note_fault(self, fault: str | None) -> None:
-        await channel_states.note_fault(self._services, self._channel.channel, fault)
+        await channel_secrets.note_fault(self._services, self._channel.channel, fault)
 
     async def _take(self, messages: Sequence[ReadMessage]) -> None:
         """Store messages in their order, and begin the answers."""
@@ -74,7 +74,7 @@ class TelegramPoller:
         now = self._services.clock()
         if now - self._seen_at >= SEEN_EVERY_MS:
             self._seen_at = now
-            await channel_states.note_seen(self._services, self._channel.channel)
+            await channel_secrets.note_seen(self._services, self._channel.channel)
 
     def _begin_typing(self, chat: int) -> Callable[[], None]:
         """Show soon that a reply is being written; return the function that ends it."""

@@ -10,7 +10,7 @@ from chatsvc.outbound.telegram import TelegramClient
 from chatsvc.platforms.telegram.poller import TelegramPoller
 from chatsvc.platforms.telegram.team import LOOK_EVERY_S as TELL_EVERY_S
 from chatsvc.platforms.telegram.team import TeamGroup
-from chatsvc.services.accounts import channel_states
+from chatsvc.services.accounts import channel_secrets
 from chatsvc.services.services import Services
 from chatsvc.store.database import StoreUnavailable
 
@@ -50,7 +50,6 @@ class TelegramPollers:
         self._team_polling: asyncio.Task[None] | None = None
 
     def start(self) -> None:
-        """Poll from now on."""
         self._services.channels.observers.append(lambda _: self._changed.set())
         self._task = background.run("telegram", self._look, 0.0, expected=(StoreUnavailable,))
         if self._team is not None:
@@ -75,7 +74,7 @@ class TelegramPollers:
             pass
 
     async def _adjust(self) -> None:
-        active = await channel_states.active(self._services, TELEGRAM)
+        active = await channel_secrets.active(self._services, TELEGRAM)
         # One poller for each token over all processes.
         wanted = {one.channel.id: one for one in active if await self._services.leases.hold(f"telegram {one.channel.identity}")}
         for identifier, polling in list(self._running.items()):
@@ -96,7 +95,7 @@ class TelegramPollers:
         if self._team is None:
             return
         identity = telegram_identity(self._team.token) or ""
-        is_channel = self._team.token in polled or await channel_states.is_set(self._services, TELEGRAM, identity)
+        is_channel = self._team.token in polled or await channel_secrets.is_set(self._services, TELEGRAM, identity)
         is_ours = not is_channel and await self._services.leases.hold(f"telegram {identity}")
         if not is_ours and self._team_polling is not None:
             await background.cancel(self._team_polling)

@@ -113,5 +113,4 @@ class TeamGroup:
         return message_name(self._chat, number) if isinstance(number, int) else None
 
     async def close(self) -> None:
-        """Close connections."""
         await self.client.close()

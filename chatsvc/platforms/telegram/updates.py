@@ -141,13 +141,11 @@ def _chat(message: Mapping[str, Any]) -> int | None:
 
 
 def _person(sender: object) -> tuple[str, int | None]:
-    """Return name and id of a person."""
     names, number = [_clean(_object(sender).get(name)) for name in ("first_name", "last_name")], _object(sender).get("id")
     return " ".join(name for name in names if name)[:200], number if isinstance(number, int) else None
 
 
 def _clean(text: object) -> str:
-    """Return a text that can be stored."""
     return text.encode("utf-8", "replace").decode().replace("\0", "").strip() if isinstance(text, str) else ""
 
 

@@ -99,7 +99,6 @@ class AccountCache:
         return key
 
     def invalidate_keys(self) -> None:
-        """Drop all cached keys."""
         self._key_generation += 1
         self._keys.clear()
 
@@ -124,7 +123,6 @@ class AccountCache:
         return state
 
     def cached(self, account_id: str) -> AccountState | None:
-        """Return an account that is in memory."""
         return self._accounts.get(account_id)
 
     def invalidate(self, account_id: str) -> None:

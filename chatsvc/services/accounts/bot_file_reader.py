@@ -72,11 +72,9 @@ class BotFileReader:
         self._tiers = tiers
 
     def in_order(self) -> list[BotFileFault]:
-        """Return the faults in the file's order, each once."""
         return sorted({(one.line, one.column, one.code): one for one in self.faults}.values(), key=lambda one: one[:3])
 
     def read_text(self, text: str, profile: Profile) -> dict[str, object]:
-        """Return the columns of the bot that a file in YAML sets."""
         if len(text) > MAX_CHARACTERS:
             self.faults.append(BotFileFault(0, 0, "file_too_long", {"most": MAX_CHARACTERS}))
             return {}
@@ -90,7 +88,6 @@ class BotFileReader:
         return self.read(node, profile)
 
     def read(self, node: Node | None, profile: Profile) -> dict[str, object]:
-        """Return the columns of the bot that a document sets."""
         readers: dict[str, Callable[[Node], object]] = {
             "closed": self._closed,
             "address": self._address,

@@ -1,16 +1,16 @@
 """Chatbots: create, list, show, change, switch and delete them, and `resolve` one (SPEC.md section 3).
 
-`checked` checks settings. The message interface reads bots by services/accounts/chatbots.py.
+`checked` checks settings. The message interface reads bots by `find` and `page`, from the account's state in memory.
 """
 
 import uuid
 from collections.abc import Callable, Collection, Mapping
 
-from chatsvc.domain import language, opening_hours, paging, refusals, times
+from chatsvc.domain import errors, language, opening_hours, paging, refusals, times
 from chatsvc.domain.actors import Caller
 from chatsvc.domain.hand_off import MOST_MINUTES
 from chatsvc.domain.models import Bot
-from chatsvc.domain.paging import ResultPage
+from chatsvc.domain.paging import Listing, Position, ResultPage
 from chatsvc.domain.profiles import Profile
 from chatsvc.services.accounts import accounts
 from chatsvc.services.accounts.account_cache import AccountState
@@ -183,3 +183,27 @@ async def delete(services: Services, caller: Caller, *, bot: str) -> Bot:
     services.knowledge.invalidate(bot)
     services.channels.changed(bot)
     return found
+
+
+def find(state: AccountState, chatbot_id: str) -> Bot:
+    """One bot of the account; raises `chatbot_not_found`, for another account's too."""
+    bot = state.bots.get(chatbot_id)
+    if bot is None:
+        raise errors.chatbot_not_found()
+    return bot
+
+
+def page(services: Services, state: AccountState, limit: int, cursor: str | None) -> Listing[Bot]:
+    """A page of the account's bots, newest first; raises `invalid_cursor` and `cursor_out_of_range`."""
+    walk = ("chatbots", state.account.id)
+    after = services.cursors.read(cursor, walk)
+    bots = list(state.bots.values())
+    end = after.number if after else len(bots)
+    if after and (end >= len(bots) or bots[end].created_at != after.instant):
+        # Bots that were deleted meanwhile have changed the places of the others.
+        end = sum(bot.created_at < after.instant for bot in bots)
+    start = max(0, end - limit)
+    items = bots[start:end][::-1]
+    depth = (after.depth if after else 0) + len(items)
+    next_cursor = services.cursors.write(Position(items[-1].created_at, start, depth), walk) if start else None
+    return Listing(items, limit, len(state.bots), next_cursor)

@@ -46,7 +46,6 @@ class ConversationEvents:
 
     @property
     def waiting(self) -> int:
-        """Number of conversations that somebody waits for."""
         return len(self._waiters)
 
     def listen(self) -> None:
@@ -128,5 +127,4 @@ class ConversationEvents:
         self._tell(TYPED, conversation, who)
 
     def is_typing(self, conversation: ConversationKey, who: str) -> bool:
-        """Report whether the visitor or the operator is typing."""
         return self._typing.get((conversation, who), 0.0) > asyncio.get_running_loop().time()

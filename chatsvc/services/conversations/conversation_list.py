@@ -16,8 +16,6 @@ MOST_WAITING = 20
 
 
 class ConversationRow(NamedTuple):
-    """A row of the list."""
-
     conversation: Conversation
     details: RowDetails
 

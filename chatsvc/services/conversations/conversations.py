@@ -9,16 +9,14 @@ from typing import NamedTuple
 from chatsvc.domain import errors, paging, refusals, search_words
 from chatsvc.domain.actors import Caller
 from chatsvc.domain.channels import WHATSAPP
-from chatsvc.domain.cursors import Position
 from chatsvc.domain.hand_off import OPERATOR, STATUSES, WAITING
 from chatsvc.domain.mails import MailState
 from chatsvc.domain.models import Conversation, Message, Note
-from chatsvc.domain.paging import ResultPage
+from chatsvc.domain.paging import Listing, Position, ResultPage
 from chatsvc.domain.search_words import Term
-from chatsvc.services.accounts import bots, chatbots
+from chatsvc.services.accounts import bots
 from chatsvc.services.accounts.account_cache import AccountState
 from chatsvc.services.conversations import search
-from chatsvc.services.paging import Listing
 from chatsvc.services.services import Services
 from chatsvc.store import conversation_team, mails, search_queries, transcripts, whatsapp
 from chatsvc.store import conversations as stored
@@ -41,7 +39,7 @@ async def page(
     cursors = services.cursors
     after = cursors.read(cursor, walk)
     if chatbot_id is not None:
-        chatbots.find(state, chatbot_id)
+        bots.find(state, chatbot_id)
     found = await stored.page(services.db, state.account.id, limit, bot_id=chatbot_id, channel=channel, after=after)
     depth = (after.depth if after else 0) + len(found.items)
     next_cursor = cursors.write(Position(*found.last, depth), walk) if found.has_more and found.last else None

@@ -33,8 +33,6 @@ class TeamAnswer(NamedTuple):
 
 
 class WaitingVisitor(NamedTuple):
-    """A visitor who waits, with the bot."""
-
     notice: TeamNotice
     bot: Bot
     url: str
@@ -53,7 +51,6 @@ def digest_of(message: str) -> bytes:
 
 
 async def due(services: Services) -> list[WaitingVisitor]:
-    """List the visitors of whom the team is to be told."""
     found = []
     for notice in await team_notices.due(services.db, MOST_VISITORS):
         state = await services.account_cache.account(notice.account_id)

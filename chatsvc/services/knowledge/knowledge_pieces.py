@@ -43,7 +43,6 @@ class Pieces(NamedTuple):
 
     @property
     def counts(self) -> Counter[str]:
-        """Count the pieces by their state."""
         return Counter(one.state for one in self.pieces)
 
 

@@ -73,7 +73,6 @@ async def _items(lines: asyncio.StreamReader, report: Report) -> list[dict[str, 
 
 
 def plain(entries: Any, synonyms: Any) -> dict[str, Any]:
-    """Return entries and synonyms as plain data."""
     return {"entries": list(entries), "synonyms": list(synonyms)}
 
 

@@ -71,7 +71,6 @@ class Computation:
     task: asyncio.Task[None] | None = None
 
     def report(self, step: str, done: int, of: int) -> None:
-        """Note the progress."""
         self.step, self.done, self.of = step, done, of
 
 

@@ -47,8 +47,6 @@ class _ReadingFailed(Exception):
 
 
 class SiteReadings:
-    """The readings of this process."""
-
     def __init__(self, services: Services) -> None:
         self._services = services
         self._slots = asyncio.Semaphore(AT_A_TIME)
@@ -86,8 +84,6 @@ class SiteReadings:
 
 
 class _Reading:
-    """One reading of a site."""
-
     def __init__(self, services: Services, site: Site) -> None:
         self._services, self._site = services, site
         self._known: dict[str, SitePage] = {}  # pages of earlier readings, and those that this one has read

@@ -37,7 +37,6 @@ class StoredMessageHold:
 
     @property
     def turn(self) -> int:
-        """See HeldMessage.turn."""
         return self.number
 
     def charge(self, used: int, credits: int, *, awaited: bool = False) -> None:
@@ -197,7 +196,6 @@ class SharedTurns(ConversationLocks):
             self._looking = None
 
     async def locked(self, user_id: str, bot_id: str) -> list[ConversationKey]:
-        """See ConversationLocks.locked."""
         places = {place_of(key): key for key in ((bot_id, channel, user_id) for channel in CHANNELS)}
         found = await stored.in_line(self._db, list(places))
         return [key for place, key in places.items() if place in found]

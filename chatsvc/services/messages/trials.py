@@ -55,8 +55,6 @@ class TrialTurn(NamedTuple):
 
 @dataclass
 class Trial:
-    """A conversation with its state."""
-
     id: str
     bot_id: str
     turns: list[TrialTurn] = field(default_factory=list)

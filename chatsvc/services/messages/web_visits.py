@@ -73,11 +73,9 @@ class Widget(NamedTuple):
         return site if site is not None and self.admits(site) else None
 
     def visitor_token(self, user_id: str) -> str:
-        """Make the token by which a visitor goes on."""
         return visitor_tokens.sign(self.key, VISITOR, self.channel.bot_id, user_id)
 
     def user_of(self, token: str) -> str | None:
-        """Return the user_id of a visitor's token."""
         parts = visitor_tokens.read(self.key, VISITOR, token)
         return parts[1] if parts and parts[0] == self.channel.bot_id else None
 
@@ -95,7 +93,6 @@ class Widget(NamedTuple):
         return bytes.fromhex(parts[0]) if parts else None
 
     def conversation(self, user_id: str) -> ConversationKey:
-        """Return the key of a visitor's conversation."""
         return self.channel.bot_id, WEB, user_id
 
 
@@ -164,7 +161,6 @@ class WebVisits:
         return await self._polls.take(f"{widget.bot.id} {place}", self.services.clock())
 
     def seconds_until(self, slot: Slot) -> int:
-        """Return the seconds until the window of a slot ends."""
         return max(1, slot.reset - self.services.clock() // 1000)
 
     def seconds_until_tomorrow(self) -> int:
@@ -295,5 +291,4 @@ class WidgetNews(NamedTuple):
 
 
 def _answering(evidence: Mapping[str, Any]) -> str | None:
-    """Return the entry that a reply answers from."""
     return evidence["entries"][0]["id"] if evidence.get("decision") == "answer" and evidence.get("entries") else None

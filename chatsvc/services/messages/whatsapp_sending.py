@@ -11,7 +11,7 @@ from chatsvc.domain.outgoing import OutgoingPart
 from chatsvc.domain.whatsapp import error_name
 from chatsvc.outbound.sending import NotConnected, RetryLater, SendingRefused
 from chatsvc.outbound.whatsapp import TOKEN_CODE, WhatsAppClient, WhatsAppSender
-from chatsvc.services.accounts import channel_states
+from chatsvc.services.accounts import channel_secrets
 from chatsvc.services.accounts.channel_secrets import OpenChannel
 from chatsvc.services.services import Services
 from chatsvc.store import whatsapp
@@ -38,11 +38,9 @@ class LimitedSender:
         self._limit = limit if isinstance(limit, int) else None
 
     def parts(self, text: str) -> list[str]:
-        """See PlatformSender."""
         return self._sender.parts(text)
 
     async def send(self, part: OutgoingPart) -> str:
-        """See PlatformSender."""
         db, bot_id, month = self._services.db, self._channel.bot_id, times.month(self._services.clock())
         try:
             address = await stored.address(db, (bot_id, part.user_id))
@@ -72,12 +70,11 @@ class LimitedSender:
     async def _note_token(self, fault: str | None) -> None:
         self._is_refused = fault is not None
         try:
-            await channel_states.note_fault(self._services, self._channel, fault)
+            await channel_secrets.note_fault(self._services, self._channel, fault)
         except StoreUnavailable as outage:
             log.error("the state of a channel's token is not stored: %s", outage)
 
     async def close(self) -> None:
-        """See PlatformSender."""
         await self._sender.close()
 
 

@@ -61,8 +61,6 @@ class KeptBackup(NamedTuple):
 
 
 class BackupStream(NamedTuple):
-    """The content of a backup."""
-
     backup: KeptBackup
     pieces: AsyncIterator[bytes]
 

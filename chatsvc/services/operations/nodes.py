@@ -1,4 +1,7 @@
-"""Processes over one store: names this one, lists the living, renews its lease, and takes over what others left."""
+"""Processes over one store: names this one, lists the living, renews its lease, and takes over what others left.
+
+Named leases are for work of which an installation does one piece at a time, whatever the number of its processes.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,7 @@ from chatsvc.config import Server
 from chatsvc.domain.actors import Caller
 from chatsvc.domain.nodes import ServiceNode
 from chatsvc.store import nodes
+from chatsvc.store import nodes as stored
 from chatsvc.store.database import Database, StoreUnavailable
 
 if TYPE_CHECKING:
@@ -94,3 +98,23 @@ class NodeBeat:
     async def stop(self) -> None:
         """Renew the lease no more."""
         await background.cancel(self._task)
+
+
+class Leases:
+    """The leases of a process. One that works alone holds all; the end of one of several frees those that it held."""
+
+    def __init__(self, db: Database | None = None) -> None:
+        self._db = db
+
+    async def hold(self, name: str) -> bool:
+        """Take a lease that is free, or keep one's own. False where another process holds it. Raises StoreUnavailable."""
+        return self._db is None or self._db.node is None or await stored.hold_lease(self._db, name, self._db.node)
+
+    def guarding(self, name: str, work: Callable[[], Awaitable[object]]) -> Callable[[], Awaitable[None]]:
+        """Return a function that does the work where this process holds the lease."""
+
+        async def guarded() -> None:
+            if await self.hold(name):
+                await work()
+
+        return guarded

@@ -1,4 +1,4 @@
-"""State of the running service for its administrator: version, sizes, counters since the start."""
+"""State of the running service for its administrator: readiness, version, sizes, counters, outbound connections, audit log."""
 
 import platform
 from collections import Counter
@@ -6,10 +6,18 @@ from pathlib import Path
 from typing import NamedTuple
 
 from chatsvc import __version__
+from chatsvc.domain import paging
 from chatsvc.domain.actors import Caller
+from chatsvc.domain.audit import AuditRecord
+from chatsvc.domain.paging import ResultPage
 from chatsvc.domain.tallies import Histogram
+from chatsvc.outbound.egress import Egress
+from chatsvc.services.accounts import accounts
+from chatsvc.services.accounts.accounts import instant_of
 from chatsvc.services.services import Services
-from chatsvc.store import webhooks
+from chatsvc.store import audit as stored
+from chatsvc.store import facts, webhooks
+from chatsvc.store.database import StoreUnavailable
 from chatsvc.store.webhooks import Outstanding
 
 MESSAGES = "POST /messages"
@@ -79,3 +87,46 @@ async def metrics(services: Services, caller: Caller) -> MetricsSummary:
         deliveries=dict(services.dispatcher.outcomes.most_common()),
         outstanding=await webhooks.outstanding(services.db),
     )
+
+
+async def state(services: Services, *, stopping: bool) -> str:
+    """Return `ready`, or the reason against it: `stopping`, `store_unavailable`."""
+    if stopping:
+        return "stopping"
+    if services.db.fault:
+        return "store_unavailable"
+    try:
+        await facts.answers(services.db)
+    except StoreUnavailable:
+        return "store_unavailable"
+    return "ready"
+
+
+class EgressReport(NamedTuple):
+    """Outbound connections since the start, and the fault for which the store writes nothing."""
+
+    egress: Egress
+    store_fault: str | None
+
+
+async def egress(services: Services, caller: Caller) -> EgressReport:
+    """Show the outbound connections opened and refused since the start, by purpose."""
+    del caller
+    return EgressReport(services.egress, services.db.fault)
+
+
+async def list_acts(
+    services: Services,
+    caller: Caller,
+    *,
+    account: str | None = None,
+    since: str | None = None,
+    limit: int = paging.DEFAULT,
+    after: str | None = None,
+) -> ResultPage[AuditRecord]:
+    """List records of one account, or of the caller's scope, newest first. An `outcome` of None is one under way or cut off."""
+    chosen = caller.scope.accounts if account is None else [(await accounts.resolve(services, caller, account)).account.id]
+    start = instant_of(since) if since is not None else 0
+    limit, place = paging.clamped(limit), paging.parsed(after, paging.number)
+    found = await stored.page(services.db, chosen, start, limit + 1, *(place or ()))
+    return paging.page_of(found, limit, lambda record: paging.position(record.number))
