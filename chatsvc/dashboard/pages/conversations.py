@@ -21,8 +21,8 @@ from chatsvc.domain.paging import ResultPage
 from chatsvc.domain.refusals import Refused
 from chatsvc.http.response import HTML, HttpResponse
 from chatsvc.services.conversations import saved_replies, search
-from chatsvc.services.conversations.conversation_list import MOST_WAITING, ConversationRow
 from chatsvc.services.conversations.conversation_view import ShownConversation, ShownMessage
+from chatsvc.services.conversations.conversations import MOST_WAITING, ConversationRow
 from chatsvc.store.database import StoreUnavailable
 
 _FILTERS = ("q", "bot", "channel", "status", "after")

@@ -107,21 +107,7 @@ async def show(
     address = await whatsapp.address(services.db, (bot_id, user_id)) if channel == WHATSAPP else None
     mail_to = await visitor_addresses.to_mail(services, caller, conversation)
     spoken = language.spoken("", [HistoryMessage(message.role, message.content) for message in view.messages])
-    return ShownConversation(
-        view.conversation,
-        shown,
-        view.older,
-        view.newer,
-        view.items,
-        view.others,
-        view.team,
-        view.seen,
-        spoken,
-        typing,
-        until,
-        address,
-        mail_to,
-    )
+    return ShownConversation(view.conversation, shown, *view[2:], spoken, typing, until, address, mail_to)
 
 
 def last_question(messages: Sequence[Message], country: str, language: str) -> str:

@@ -4,7 +4,7 @@ See SPEC.md 4.4 and 4.5. The list can be searched by words.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from chatsvc.domain import errors, paging, refusals, search_words
 from chatsvc.domain.actors import Caller
@@ -18,9 +18,10 @@ from chatsvc.services.accounts import bots
 from chatsvc.services.accounts.account_cache import AccountState
 from chatsvc.services.conversations import search
 from chatsvc.services.services import Services
-from chatsvc.store import conversation_team, mails, search_queries, transcripts, whatsapp
+from chatsvc.store import conversation_team, conversation_view, mails, search_queries, transcripts, whatsapp
 from chatsvc.store import conversations as stored
 from chatsvc.store.conversation_team import TeamRecords
+from chatsvc.store.conversation_view import RowDetails
 from chatsvc.store.search_queries import ConversationFilter
 
 DEFAULT_MESSAGES = 100
@@ -59,35 +60,41 @@ async def list_all(
     services: Services,
     caller: Caller,
     *,
-    bot: str | None = None,
-    channel: str | None = None,
-    q: str | None = None,
-    captured: bool = False,
     handling: str | None = None,
     limit: int = paging.DEFAULT,
     after: str | None = None,
+    **filters: Any,
 ) -> ResultPage[Conversation]:
-    """List the conversations of one bot, or of the caller's scope, newest first.
+    """List the conversations of one bot, or of the caller's scope, newest first, with the filters of `_filter` but for the status.
 
-    q: words that a conversation has, by their beginnings, in its messages and captures or its visitor's name, e-mail, phone and user_id.
-    A user_id with a digit, as it is, selects that visitor alone.
-    captured: only conversations with a request. handling: only those that are "waiting", or that an "operator" has.
-    Such a page may be short, or empty, although more follow.
+    handling: only those that are "waiting", or that an "operator" has. Such a page may be short, or empty, although more follow.
     """
     limit, place = paging.clamped(limit), paging.parsed(after, paging.number, paging.number)
     if handling is not None and handling not in (WAITING, OPERATOR):
         raise refusals.status_unknown(status=handling, known=[WAITING, OPERATOR])
-    wanted = await chosen(services, caller, bot=bot, channel=channel, q=q, captured=captured, status=handling)
+    wanted = await _filter(services, caller, status=handling, **filters)
     if wanted is None:
         return ResultPage([], None)
     found = await search_queries.conversations(services.db, caller.scope.accounts, wanted, limit, place)
     return ResultPage([one for one, _ in found.rows], paging.position(*found.next) if found.next else None)
 
 
-async def chosen(
-    services: Services, caller: Caller, *, bot: str | None, channel: str | None, q: str | None, captured: bool, status: str | None
+async def _filter(
+    services: Services,
+    caller: Caller,
+    *,
+    bot: str | None = None,
+    channel: str | None = None,
+    q: str | None = None,
+    captured: bool = False,
+    status: str | None = None,
 ) -> ConversationFilter | None:
-    """Return the filter of a list of conversations, None where it selects nothing. Raises Refused for an unknown status or bot."""
+    """Return the filter of a list of conversations, None where it selects nothing. Raises Refused for an unknown status or bot.
+
+    q: words that a conversation has, by their beginnings, in its messages and captures or its visitor's name, e-mail, phone and user_id.
+    A user_id with a digit, as it is, selects that visitor alone. captured: only conversations with a request. status: one of
+    domain.hand_off.STATUSES.
+    """
     bot_id = (await bots.resolve(services, caller, bot))[1].id if bot is not None else None
     marks = [Term(search_words.CAPTURED, exact=True)] if captured else []
     terms = [*(search.terms_of(q) if q else []), *marks]
@@ -177,3 +184,36 @@ async def _transcripts(services: Services, parts: list[transcripts.Part], behind
     found = [part.conversation for part in parts if part.conversation is not None]
     notes = await conversation_team.notes_of(services.db, [one.id for one in found])
     return TranscriptPage(parts, behind, await _phones(services, found), notes)
+
+
+MOST_WAITING = 20
+
+
+class ConversationRow(NamedTuple):
+    conversation: Conversation
+    details: RowDetails
+
+
+async def list_rows(
+    services: Services, caller: Caller, *, limit: int = paging.DEFAULT, after: str | None = None, **filters: Any
+) -> ResultPage[ConversationRow]:
+    """List conversations as `list_all` does, for the operator who asks, with the filters of `_filter`.
+
+    Without a status and words the first page begins with up to MOST_WAITING visitors who wait for a person, beside `limit` others, and
+    no page has them among the others.
+    """
+    limit, place = paging.clamped(limit), paging.parsed(after, paging.number, paging.number)
+    wanted = await _filter(services, caller, **filters)
+    if wanted is None:
+        return ResultPage([], None)
+    accounts, first = caller.scope.accounts, list[tuple[Conversation, int]]()
+    if wanted.status is None and not wanted.terms:
+        wanted = wanted._replace(without_waiting=True)
+        if place is None:
+            waiting = wanted._replace(status=WAITING)
+            first = (await search_queries.conversations(services.db, accounts, waiting, MOST_WAITING)).rows
+    found = await search_queries.conversations(services.db, accounts, wanted, limit, place)
+    rows = [*first, *found.rows]
+    details = await conversation_view.details(services.db, [number for _, number in rows], caller.actor.id)
+    shown = [ConversationRow(one, details[number]) for one, number in rows if number in details]
+    return ResultPage(shown, paging.position(*found.next) if found.next else None)
