@@ -69,7 +69,7 @@ def _part(place: str, *given: str) -> Any:
     return cached_property(made)
 
 
-class _Parts:
+class LazyParts:
     """Parts that are made when first used: few commands need any, and several take long to import."""
 
     answers: cached_property[ChannelAnswers] = _part("chatsvc.services.messages.channel_answers:ChannelAnswers", "self")
@@ -83,7 +83,7 @@ class _Parts:
 
 
 @dataclass
-class Services(_Parts):
+class Services(LazyParts):
     """The parts of one process.
 
     A command without a running service has no engines and no node. own_port: the bound port, which webhooks must not reach; 0: the
