@@ -20,12 +20,12 @@ from chatsvc.control.answering import answer
 from chatsvc.control.client import connect
 from chatsvc.control.server import ControlServer
 from chatsvc.domain.errors import CommandError
-from chatsvc.domain.nodes import ServiceNode
+from chatsvc.domain.models import ServiceNode
 from chatsvc.domain.times import now_ms
 from chatsvc.engines import Engine, EngineError
 from chatsvc.engines.knowledge.engine import KnowledgeEngine
 from chatsvc.http.parser import check_parser
-from chatsvc.http.skin import Mounts, Skin
+from chatsvc.http.server import Mounts, Skin
 from chatsvc.listening.access import AccessLog
 from chatsvc.listening.listeners import Listeners
 from chatsvc.loops import run_loops

@@ -2,7 +2,7 @@
 
 import logging
 
-from chatsvc.api import bodies, render, routes
+from chatsvc.api import bodies, operations, render
 from chatsvc.api.gates import GATES, RequestContext
 from chatsvc.domain import errors
 from chatsvc.domain.errors import ProblemError
@@ -64,7 +64,7 @@ class Interface:
         request, operation, unknown = context.request, None, None
         # Routing comes after the gates; metrics and logs name the route of a refused request too.
         try:
-            _, (request.route, operation), request.params = routes.find(request.method, request.path)
+            _, (request.route, operation), request.params = operations.find(request.method, request.path)
         except ProblemError as problem:
             unknown = problem
         await _pass_gates(context)

@@ -2,7 +2,7 @@
 
 import logging
 
-from chatsvc.api import BASE_PATH, openapi, render, routes
+from chatsvc.api import BASE_PATH, openapi, operations, render
 from chatsvc.api.interface import Interface
 from chatsvc.domain import errors
 from chatsvc.domain.errors import ProblemError
@@ -30,7 +30,7 @@ class Outside:
         """Answer one request; see Skin."""
         try:
             if request.path not in PAGES:
-                raise routes.unknown(request.method, request.path)
+                raise operations.unknown(request.method, request.path)
             request.route = f"GET {request.path}"
             if request.method not in METHODS:
                 raise errors.method_not_allowed(allow=METHODS)

@@ -6,9 +6,8 @@ from typing import Any
 import click
 
 from chatsvc.cli.files import InputFile, InputPath
-from chatsvc.cli.operations import command, group, operation, options
+from chatsvc.cli.operations import SET_CHANNEL, Called, command, group, operation, options
 from chatsvc.cli.output import call, echo, show
-from chatsvc.cli.words import SET_CHANNEL, Called
 from chatsvc.domain.errors import CommandError
 from chatsvc.domain.terminal import one_line
 

@@ -2,8 +2,7 @@
 
 from chatsvc.config import values
 from chatsvc.config.model import Notices, Smtp, TelegramNotices
-from chatsvc.config.section import Section
-from chatsvc.config.settings import secret, settings
+from chatsvc.config.section import Section, secret, settings
 
 KEYS = ("smtp", "telegram")
 SMTP_KEYS = ("host", "port", "username", "password", "password_file", "from", "security", "ca_file")

@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, cast
 
-from chatsvc.control import framing
+from chatsvc.control import client
 from chatsvc.control.alone import detached_file
 from chatsvc.control.client import SOCKET
 from chatsvc.domain.actors import Caller
@@ -98,11 +98,11 @@ class ControlServer:
         self._waiting[task] = reader
         try:
             async with asyncio.timeout(REQUEST_TIMEOUT_S):
-                head = await reader.read(framing.LENGTH.size)
+                head = await reader.read(client.LENGTH.size)
                 if not head:
                     return b""
-                head += await reader.readexactly(framing.LENGTH.size - len(head))
-                return await reader.readexactly(framing.length_in(head))
+                head += await reader.readexactly(client.LENGTH.size - len(head))
+                return await reader.readexactly(client.length_in(head))
         finally:
             self._waiting.pop(task, None)
 
@@ -110,11 +110,11 @@ class ControlServer:
         answer = await self._perform(caller_of(_uid(writer)), raw)
         file = detached_file(answer.get("result"))
         if file is None:
-            writer.write(framing.pack(answer))
+            writer.write(client.pack(answer))
             await writer.drain()
             return
         with file:
-            writer.write(framing.pack({**answer, framing.FILE: os.fstat(file.fileno()).st_size}))
+            writer.write(client.pack({**answer, client.FILE: os.fstat(file.fileno()).st_size}))
             while piece := await asyncio.to_thread(file.read, _PIECE):
                 writer.write(piece)
                 await writer.drain()

@@ -33,7 +33,7 @@ def noted(config: Config, examined: Examined | None) -> Iterator[Finding]:
 
 async def _asked(api_url: str, token: str, chat: int, egress: Egress) -> Finding:
     # Imported here: most installations have no such group.
-    from chatsvc.outbound.sending import NotConnected, RetryLater, SendingRefused, SendingUncertain
+    from chatsvc.outbound.posting import NotConnected, RetryLater, SendingRefused, SendingUncertain
     from chatsvc.outbound.telegram import TelegramClient
 
     client = TelegramClient(egress, api_url, token)

@@ -8,11 +8,11 @@ from collections.abc import Callable
 from datetime import date, time
 from typing import Any
 
-from chatsvc.domain import language, names, opening_hours, refusals, times, websites
+from chatsvc.domain import folding, language, opening_hours, refusals, times, websites
+from chatsvc.domain.analytics import COUNTED
 from chatsvc.domain.captures import APPOINTMENT_STATUSES, REQUEST_STATUSES, REQUEST_TYPES
 from chatsvc.domain.channels import DELIVERIES, FEEDBACK, SETTABLE, STATES
 from chatsvc.domain.models import CHANNELS, SUBSCRIPTION_STATUSES, Exchange
-from chatsvc.domain.quality import COUNTED
 from chatsvc.domain.whatsapp import ADDRESS_KINDS, MOST_TEXT, is_address
 
 FORMAT = "chatsvc account"
@@ -266,10 +266,10 @@ def _is(parse: Callable[[Any], object]) -> Callable[[Any], bool]:
 
 
 _CHECKS: dict[tuple[str, str], Callable[[Any], bool]] = {
-    ("account", "name"): names.is_visible,
-    ("bot", "name"): names.is_visible,
-    ("key", "label"): names.is_visible,
-    ("saved_reply", "name"): names.is_visible,
+    ("account", "name"): folding.is_visible,
+    ("bot", "name"): folding.is_visible,
+    ("key", "label"): folding.is_visible,
+    ("saved_reply", "name"): folding.is_visible,
     ("bot", "timezone"): _is(times.zone),
     ("bot", "opening_hours"): _is(opening_hours.parse),
     ("", "language"): language.is_tag,

@@ -10,8 +10,7 @@ from typing import Any
 
 from chatsvc.domain.outgoing import OutgoingPart, split, utf16_units
 from chatsvc.outbound.egress import Egress
-from chatsvc.outbound.posting import PlatformAnswer, PlatformPoster, retry_after_s
-from chatsvc.outbound.sending import RetryLater, SendingRefused, SendingUncertain
+from chatsvc.outbound.posting import PlatformAnswer, PlatformPoster, RetryLater, SendingRefused, SendingUncertain, retry_after_s
 
 TIMEOUT_S = 20.0
 MOST_BYTES = 4_194_304

@@ -11,8 +11,7 @@ from importlib import import_module
 from typing import Any, NamedTuple
 
 from chatsvc.domain import refusals
-from chatsvc.domain.actors import Caller, Role, Scope
-from chatsvc.domain.audit import AuditRecord, Unchanged
+from chatsvc.domain.actors import AuditRecord, Caller, Role, Scope, Unchanged
 from chatsvc.domain.knowledge_changes import ChangeContent
 from chatsvc.domain.models import AccountUsage, Bot, Entry, FirstRecords, NewKey
 from chatsvc.domain.operators import NewOperator, Operator, OperatorSession, actor_of
@@ -174,9 +173,9 @@ OPERATIONS: Mapping[str, Operation] = {
     "conversation.type": Operation("conversations.handling.show_typing", LOOK, EDITOR, ("conversation",)),
     "conversation.export": Operation("conversations.conversations.export", EXPORT, OWNER, ("bot", "conversation")),
     "conversation.erase": Operation("conversations.erasure.erase", CHANGE, OWNER, ("bot", "account")),
-    "saved_reply.list": Operation("conversations.saved_replies.list_all", LOOK, READER, ("account",)),
-    "saved_reply.set": Operation("conversations.saved_replies.put", CHANGE, EDITOR, ("account",)),
-    "saved_reply.remove": Operation("conversations.saved_replies.remove", CHANGE, EDITOR, ("account",)),
+    "saved_reply.list": Operation("conversations.conversation_team.list_saved_replies", LOOK, READER, ("account",)),
+    "saved_reply.set": Operation("conversations.conversation_team.put_saved_reply", CHANGE, EDITOR, ("account",)),
+    "saved_reply.remove": Operation("conversations.conversation_team.remove_saved_reply", CHANGE, EDITOR, ("account",)),
     "usage": Operation("accounts.analytics.show", LOOK, READER, ("account",)),
     "usage.quality": Operation("accounts.analytics.show_quality", LOOK, READER, ("bot", "account")),
     "usage.whatsapp": Operation("accounts.analytics.show_whatsapp", LOOK, READER, ("account",)),

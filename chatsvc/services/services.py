@@ -26,7 +26,7 @@ from chatsvc.services.operations.nodes import Leases
 
 if TYPE_CHECKING:
     from chatsvc.config import Config
-    from chatsvc.domain.nodes import ServiceNode
+    from chatsvc.domain.models import ServiceNode
     from chatsvc.engines import Engine
     from chatsvc.outbound.website import WebsiteClient
     from chatsvc.services.accounts.account_cache import AccountCache

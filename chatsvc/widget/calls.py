@@ -16,7 +16,6 @@ from chatsvc.http.faults import BodyTooLarge
 from chatsvc.http.request import HttpRequest
 from chatsvc.http.response import HttpResponse
 from chatsvc.services.messages.web_visits import MOST_TEXT, Overloaded, WebVisits, Widget, WidgetNews, WidgetState
-from chatsvc.widget.refusal import CallRefused
 
 MOST_BODY = 32_768
 BODY_S = 10.0
@@ -164,3 +163,11 @@ def _message(widget: Widget, m: Message, page: str | None) -> dict[str, object]:
 def _json(value: object) -> HttpResponse:
     headers = {"Content-Type": "application/json", "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
     return HttpResponse(200, json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode(), headers)
+
+
+class CallRefused(Exception):
+    """A request is answered with a status and a code; `retry_after` is in seconds."""
+
+    def __init__(self, status: int, code: str, retry_after: int | None = None) -> None:
+        super().__init__(code)
+        self.status, self.code, self.retry_after = status, code, retry_after

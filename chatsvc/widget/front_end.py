@@ -15,7 +15,7 @@ from chatsvc.services.messages.web_visits import WebVisits, Widget
 from chatsvc.services.services import Services
 from chatsvc.store.database import StoreUnavailable
 from chatsvc.widget import calls, documents, mail_stop
-from chatsvc.widget.refusal import CallRefused
+from chatsvc.widget.calls import CallRefused
 
 log = logging.getLogger(__name__)
 

@@ -17,7 +17,7 @@ from chatsvc.domain.outgoing import OutgoingPart, split, utf16_units
 from chatsvc.engines import Reply
 from chatsvc.outbound import posting
 from chatsvc.outbound.http_pool import post_head
-from chatsvc.outbound.sending import NotConnected, RetryLater
+from chatsvc.outbound.posting import NotConnected, RetryLater
 from chatsvc.outbound.telegram import TelegramClient, TelegramSender
 from chatsvc.services.administration import perform
 from chatsvc.services.conversations import conversations

@@ -17,7 +17,7 @@ from chatsvc.domain.actors import ANONYMOUS
 from chatsvc.domain.models import Bot
 from chatsvc.domain.outgoing import utf16_units
 from chatsvc.outbound.egress import Egress
-from chatsvc.outbound.sending import NotConnected
+from chatsvc.outbound.posting import NotConnected
 from chatsvc.outbound.telegram import MOST_UNITS, TelegramClient
 from chatsvc.services.administration import perform
 from chatsvc.services.conversations import conversations, team_notices

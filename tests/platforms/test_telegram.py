@@ -180,8 +180,8 @@ async def test_what_is_no_text_gets_one_sentence_and_a_caption_is_text(bot: Call
 async def test_a_reply_that_takes_long_shows_that_it_is_being_written(
     bot: Caller, api: BotApi, engine: ScriptedEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("chatsvc.platforms.telegram.poller.TYPING_AFTER_S", 0.05)
-    monkeypatch.setattr("chatsvc.platforms.telegram.poller.TYPING_EVERY_S", 0.05)
+    monkeypatch.setattr("chatsvc.platforms.telegram.pollers.TYPING_AFTER_S", 0.05)
+    monkeypatch.setattr("chatsvc.platforms.telegram.pollers.TYPING_EVERY_S", 0.05)
     engine.gate = asyncio.Event()
     api.message(text="hello")
     await api.until(lambda: len(api.of("sendChatAction")) >= 2)

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from chatsvc.cli import transcript
+from chatsvc.cli import conversation
 from chatsvc.config import Config
 from chatsvc.config.model import Channels
 from chatsvc.control.rendering.conversations import thread, transcripts
@@ -932,7 +932,7 @@ async def test_a_visitor_is_found_and_exported_with_the_phone_number(phone: Phon
     assert isinstance(single, list)
     assert sorted(one["conversation"]["visitor_phone"] for one in exported) == [f"+{PHONE}", "+905559998877"]
     assert [one["conversation"]["visitor_phone"] for one in single] == [f"+{PHONE}"]
-    assert f",+{PHONE}" in "".join(transcript.write("csv", [single])).replace("'", "")
+    assert f",+{PHONE}" in "".join(conversation.write("csv", [single])).replace("'", "")
     assert api.texts()
 
 

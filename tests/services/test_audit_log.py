@@ -6,8 +6,7 @@ import pytest
 
 from chatsvc.app import App
 from chatsvc.domain import refusals
-from chatsvc.domain.actors import Actor, Caller, Role, Scope
-from chatsvc.domain.audit import AuditRecord
+from chatsvc.domain.actors import Actor, AuditRecord, Caller, Role, Scope
 from chatsvc.services.accounts import accounts, webhooks
 from chatsvc.services.administration import OPERATIONS, Effect, perform
 from chatsvc.services.operations.system import list_acts

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from chatsvc import background
-from chatsvc.domain.nodes import ServiceNode
+from chatsvc.domain.models import ServiceNode
 from chatsvc.services.operations.nodes import Leases, NodeBeat
 from chatsvc.store import nodes, open_turns
 from chatsvc.store import nodes as stored

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatsvc.domain.signing import generate_signing_key, sign, verify
-from chatsvc.webhooks.envelope import build_headers, build_request
+from chatsvc.domain.webhooks import generate_signing_key, sign, verify
+from chatsvc.webhooks.courier import build_headers, build_request
 from chatsvc.webhooks.sealing import Unsealable, seal, unseal
 
 KEY = bytes(range(32))

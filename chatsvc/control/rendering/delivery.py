@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from chatsvc.control.rendering.registry import renders
 from chatsvc.domain import times
+from chatsvc.domain.analytics import Quality
 from chatsvc.domain.channels import PLATFORMS
-from chatsvc.domain.quality import Quality
 from chatsvc.domain.shapes import Json, fields
 
 if TYPE_CHECKING:

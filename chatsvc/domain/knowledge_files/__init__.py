@@ -10,13 +10,14 @@ from typing import TypeVar
 
 from chatsvc.domain.knowledge_files.decoding import MAX_BYTES, decode
 from chatsvc.domain.knowledge_files.documents import parse_lines, parse_text
-from chatsvc.domain.knowledge_files.faults import FileFault, KnowledgeFileError
 from chatsvc.domain.knowledge_files.jsonl import parse_jsonl
 from chatsvc.domain.knowledge_files.markdown import parse_markdown
 from chatsvc.domain.knowledge_files.parsed import (
     MAX_ANSWER,
     MAX_ENTRIES,
     MAX_PHRASING,
+    FileFault,
+    KnowledgeFileError,
     Parsed,
     ParsedEntry,
     ParsedSynonyms,

@@ -2,7 +2,7 @@
 
 import codecs
 
-from chatsvc.domain.knowledge_files.faults import FileFault, KnowledgeFileError
+from chatsvc.domain.knowledge_files.parsed import FileFault, KnowledgeFileError
 
 MAX_BYTES = 32 * 1024 * 1024  # of one file
 

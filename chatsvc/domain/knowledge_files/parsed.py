@@ -1,11 +1,12 @@
 """Result of all readers: entries, synonyms and faults, with the limits shared by all formats."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from chatsvc.domain.knowledge_files.faults import FileFault, KnowledgeFileError
+from chatsvc import translations
+from chatsvc.domain import terminal
 from chatsvc.domain.language import is_tag, primary
 
 MAX_PHRASING = 500  # characters of a question or an alt line
@@ -19,6 +20,41 @@ _ENOUGH_FAULTS = 1_000  # the rest of the file is not read then
 _MAX_FAULTS = 200  # a file that is no knowledge at all is not told off line by line
 
 NO_TEXT = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufffe\uffff]")
+
+
+_PLACES = frozenset({"first", "place"})  # numbers that count a place: written without separators
+
+
+@dataclass(frozen=True, slots=True)
+class FileFault:
+    """Fault for the author of a file; `line` counts from 1. `facts` are the values in its sentence."""
+
+    line: int
+    code: str
+    facts: Mapping[str, object] = field(default_factory=dict)
+
+    @property
+    def text(self) -> str:
+        return self.sentence("en")
+
+    def sentence(self, language: str) -> str:
+        """Word the fault in "en" or "tr"."""
+        facts = translations.named("file_words", self.facts, language)
+        return translations.worded("file_faults", self.code, facts, language, places=_PLACES)
+
+
+class KnowledgeFileError(ValueError):
+    """A file with faults, in its order. `unit` is what their numbers count: line, page or paragraph."""
+
+    def __init__(self, source: str, faults: Sequence[FileFault], unit: str = "line") -> None:
+        super().__init__(source, faults)
+        self.source = source
+        self.faults = tuple(faults)
+        self.unit = unit
+
+    def __str__(self) -> str:
+        """Word all faults in English, a line each."""
+        return "\n".join(f"{terminal.one_line(self.source)}, {self.unit} {fault.line}: {fault.text}" for fault in self.faults)
 
 
 class ParsedEntry(NamedTuple):

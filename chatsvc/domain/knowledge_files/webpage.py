@@ -10,8 +10,7 @@ from html import unescape as unescape_references
 from typing import Any, NamedTuple
 
 from chatsvc.domain.knowledge_files import documents, page_lines
-from chatsvc.domain.knowledge_files.faults import FileFault
-from chatsvc.domain.knowledge_files.parsed import NO_TEXT, Gathering, Parsed, is_language, one_line
+from chatsvc.domain.knowledge_files.parsed import NO_TEXT, FileFault, Gathering, Parsed, is_language, one_line
 
 _TAG = re.compile(r"""<(/?)([A-Za-z][^\s/>]*+)((?:=\s*+(?:"[^"]*+"|'[^']*+')|=|[^>=]++)*+)>""")
 _NO_CHARACTER = re.compile(r"&#(?:[0-9]{9,}+|[xX][0-9A-Fa-f]{9,}+);?")

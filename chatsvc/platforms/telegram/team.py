@@ -4,7 +4,7 @@ import asyncio
 import logging
 from collections.abc import Sequence
 
-from chatsvc.outbound.sending import NotConnected, RetryLater, SendingRefused, SendingUncertain
+from chatsvc.outbound.posting import NotConnected, RetryLater, SendingRefused, SendingUncertain
 from chatsvc.outbound.telegram import TelegramClient, message_name
 from chatsvc.platforms.telegram.update_loop import UpdateLoop
 from chatsvc.platforms.telegram.updates import ReadMessage

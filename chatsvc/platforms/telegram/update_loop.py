@@ -5,7 +5,7 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from chatsvc.domain.channels import TOKEN_ELSEWHERE, TOKEN_REFUSED
-from chatsvc.outbound.sending import NotConnected, RetryLater, SendingRefused, SendingUncertain
+from chatsvc.outbound.posting import NotConnected, RetryLater, SendingRefused, SendingUncertain
 from chatsvc.outbound.telegram import TelegramClient
 from chatsvc.platforms.telegram import updates
 from chatsvc.platforms.telegram.updates import Myself, ReadMessage

@@ -5,7 +5,7 @@
 
 import uuid
 
-from chatsvc.domain import names, paging, refusals, times
+from chatsvc.domain import folding, paging, refusals, times
 from chatsvc.domain.actors import Caller
 from chatsvc.domain.folding import fold_character
 from chatsvc.domain.models import SUBSCRIPTION_STATUSES, Account, AccountUsage
@@ -26,7 +26,7 @@ def plain_text(value: str, field: str, most: int = 200) -> str:
         raise refusals.text_too_long(field=field, most=most, length=len(text))
     if not text.isprintable():
         raise refusals.text_unprintable(field=field)
-    if not names.is_visible(text):
+    if not folding.is_visible(text):
         raise refusals.text_empty(field=field)
     return text
 

@@ -4,10 +4,20 @@ from typing import NamedTuple
 
 from chatsvc.domain import refusals, times
 from chatsvc.domain.actors import Caller
-from chatsvc.domain.analytics import NO_USAGE, BotUsage, UsageSummary, sums
+from chatsvc.domain.analytics import (
+    NO_USAGE,
+    NOTHING,
+    BotUsage,
+    Quality,
+    ResponseTimes,
+    UsageSummary,
+    UsedEntry,
+    response_times,
+    sums,
+    total,
+)
 from chatsvc.domain.channels import WHATSAPP
 from chatsvc.domain.models import Bot
-from chatsvc.domain.quality import NOTHING, Quality, ResponseTimes, UsedEntry, response_times, total
 from chatsvc.services.accounts import accounts, bots
 from chatsvc.services.accounts.account_cache import AccountState
 from chatsvc.services.knowledge import unanswered

@@ -8,8 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
-from chatsvc.config.document import List, Map, Node, Scalar, parse
-from chatsvc.config.faults import ConfigError, ConfigFault
+from chatsvc.config.document import ConfigError, ConfigFault, List, Map, Node, Scalar, parse
 from chatsvc.domain import profiles
 from chatsvc.domain.bot_tests import DECISIONS, EXPECTATIONS, MOST_TESTS, BotTest
 from chatsvc.domain.captures import REQUEST_TYPES

@@ -8,8 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from chatsvc.domain import profiles, refusals
-from chatsvc.domain.actors import Caller
-from chatsvc.domain.audit import Unchanged
+from chatsvc.domain.actors import Caller, Unchanged
 from chatsvc.domain.bot_tests import BotTestOutcome
 from chatsvc.domain.models import Bot
 from chatsvc.domain.profiles import Profile

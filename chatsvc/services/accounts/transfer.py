@@ -8,7 +8,7 @@ from base64 import b64decode
 from collections.abc import Sequence
 from typing import NamedTuple, cast
 
-from chatsvc.domain import profiles, refusals, signing
+from chatsvc.domain import profiles, refusals, webhooks
 from chatsvc.domain.actors import Caller
 from chatsvc.domain.channels import NEEDS_SECRET, PAUSED, WEB
 from chatsvc.domain.models import AccountUsage
@@ -108,7 +108,7 @@ async def put(services: Services, caller: Caller, *, account: str, records: Sequ
     new = []
     for kind, record in made:
         if kind == "webhook" and record["signing_key"] is None:
-            record["signing_key"] = signing.generate_signing_key()
+            record["signing_key"] = webhooks.generate_signing_key()
             new.append(ImportedWebhook(str(record["bot_id"]), str(record["signing_key"])))
 
     def seal(check: bytes, kind: str, record: Record) -> bytes | None:

@@ -9,7 +9,7 @@ import uuid
 from collections.abc import Sequence
 from functools import partial
 
-from chatsvc.domain import paging, refusals, shapes, signing
+from chatsvc.domain import paging, refusals, shapes, webhooks
 from chatsvc.domain.actors import Caller
 from chatsvc.domain.addresses import TargetRefused
 from chatsvc.domain.captures import REQUEST_STATUSES, Request
@@ -26,8 +26,7 @@ from chatsvc.store import webhooks as stored
 from chatsvc.store.deliveries import Sending
 from chatsvc.store.webhooks import Event, Webhook
 from chatsvc.webhooks import sealing
-from chatsvc.webhooks.courier import row
-from chatsvc.webhooks.envelope import build_request, sent_headers
+from chatsvc.webhooks.courier import build_request, row, sent_headers
 
 
 def _plans(services: Services) -> frozenset[str]:
@@ -73,7 +72,7 @@ async def put(services: Services, caller: Caller, *, bot: str, events: Sequence[
             except TargetRefused as refusal:
                 raise refusals.target_refused(fault=str(refusal), rule=refusal.rule) from None
     faults.refuse()
-    key, now = signing.generate_signing_key(), services.clock()
+    key, now = webhooks.generate_signing_key(), services.clock()
     new = Webhook(chatbot.id, url, wanted, b"", now, now)
     webhook, is_new = await stored.put(services.db, new, _seal(services, key, chatbot.id))
     return _settings(webhook, key if is_new else None)
@@ -87,7 +86,7 @@ async def show(services: Services, caller: Caller, *, bot: str) -> WebhookSettin
 async def rotate(services: Services, caller: Caller, *, bot: str) -> WebhookSettings:
     """Replace the signing key. The new one is shown this once and signs every later delivery."""
     chatbot, _ = await _find(services, caller, bot)
-    key = signing.generate_signing_key()
+    key = webhooks.generate_signing_key()
     changed = await stored.rotate(services.db, chatbot.id, _seal(services, key, chatbot.id), services.clock())
     if changed is None:
         raise refusals.webhook_not_found(bot=chatbot.id)
@@ -223,5 +222,5 @@ async def events(
     for event in await stored_attempts.events_since(services.db, chatbot.id, start, after, limit):
         delivery_id = str(uuid.uuid4())
         body = build_request(event.event, delivery_id, event.created_at, chatbot.id, json.loads(event.data))
-        made.append(SignedEvent(event.number, event.event, event.record_id, delivery_id, body.decode(), signing.sign(key, body)))
+        made.append(SignedEvent(event.number, event.event, event.record_id, delivery_id, body.decode(), webhooks.sign(key, body)))
     return made

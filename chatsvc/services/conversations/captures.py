@@ -7,8 +7,7 @@ from typing import NamedTuple
 
 from chatsvc.domain import captures, paging, refusals, search_words, times
 from chatsvc.domain.actors import Caller
-from chatsvc.domain.captures import APPOINTMENT_STATUSES, REQUEST_STATUSES, Appointment, Captured, Request
-from chatsvc.domain.inbox import KINDS, UNASSIGNED, InboxItem
+from chatsvc.domain.captures import APPOINTMENT_STATUSES, KINDS, REQUEST_STATUSES, UNASSIGNED, Appointment, Captured, InboxItem, Request
 from chatsvc.domain.models import Bot
 from chatsvc.domain.paging import ResultPage
 from chatsvc.services.accounts import accounts, bots

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from chatsvc.domain import refusals, search_words, websites
 from chatsvc.domain.actors import Caller
+from chatsvc.domain.captures import InboxItem
 from chatsvc.domain.channels import WHATSAPP
-from chatsvc.domain.inbox import InboxItem
 from chatsvc.domain.mails import MailState
 from chatsvc.domain.models import Conversation, Entry, HistoryMessage, Message
 from chatsvc.domain.whatsapp import WhatsAppAddress

@@ -65,7 +65,7 @@ async def list_all(
     after: str | None = None,
     **filters: Any,
 ) -> ResultPage[Conversation]:
-    """List the conversations of one bot, or of the caller's scope, newest first, with the filters of `_filter` but for the status.
+    """List the conversations of one bot, or of the caller's scope, newest first. `filters` are those of `_filter` but for the status.
 
     handling: only those that are "waiting", or that an "operator" has. Such a page may be short, or empty, although more follow.
     """

@@ -20,7 +20,7 @@ from chatsvc import background
 from chatsvc.domain.channels import ACTIVE, PLATFORMS, digest_of
 from chatsvc.domain.models import ConversationKey
 from chatsvc.domain.outgoing import OutgoingPart
-from chatsvc.outbound.sending import NotConnected, RetryLater, SendingRefused, SendingUncertain
+from chatsvc.outbound.posting import NotConnected, RetryLater, SendingRefused, SendingUncertain
 from chatsvc.services.accounts.channel_secrets import OpenChannel
 from chatsvc.store import outbox as stored
 from chatsvc.store.database import STORE_PAUSE_S, StoreUnavailable, until_written

@@ -13,7 +13,7 @@ from chatsvc.domain import times
 from chatsvc.domain.channels import ACTIVE, WHATSAPP, NewMessage, digest_of
 from chatsvc.domain.hand_off import BOT
 from chatsvc.domain.whatsapp import WhatsAppCallback, WhatsAppStatus
-from chatsvc.outbound.sending import NotConnected, RetryLater, SendingRefused, SendingUncertain
+from chatsvc.outbound.posting import NotConnected, RetryLater, SendingRefused, SendingUncertain
 from chatsvc.services.accounts.channel_secrets import OpenChannel
 from chatsvc.services.messages.outbox import sent_digest
 from chatsvc.store import channels, whatsapp

@@ -9,7 +9,7 @@ from chatsvc.domain import times
 from chatsvc.domain.channels import TOKEN_REFUSED
 from chatsvc.domain.outgoing import OutgoingPart
 from chatsvc.domain.whatsapp import error_name
-from chatsvc.outbound.sending import NotConnected, RetryLater, SendingRefused
+from chatsvc.outbound.posting import NotConnected, RetryLater, SendingRefused
 from chatsvc.outbound.whatsapp import TOKEN_CODE, WhatsAppClient, WhatsAppSender
 from chatsvc.services.accounts import channel_secrets
 from chatsvc.services.accounts.channel_secrets import OpenChannel

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from chatsvc import __version__, background
 from chatsvc.config import Server
 from chatsvc.domain.actors import Caller
-from chatsvc.domain.nodes import ServiceNode
+from chatsvc.domain.models import ServiceNode
 from chatsvc.store import nodes
 from chatsvc.store import nodes as stored
 from chatsvc.store.database import Database, StoreUnavailable

@@ -15,7 +15,7 @@ from chatsvc.store import facts
 from chatsvc.store.database import OtherMasterKey, StoreUnavailable
 
 if TYPE_CHECKING:
-    from chatsvc.domain.nodes import ServiceNode
+    from chatsvc.domain.models import ServiceNode
 
 log = logging.getLogger(__name__)
 

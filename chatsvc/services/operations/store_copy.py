@@ -7,8 +7,7 @@ from pathlib import Path
 
 from chatsvc.config import Config, PostgresSettings
 from chatsvc.domain import refusals
-from chatsvc.domain.actors import Caller
-from chatsvc.domain.audit import AuditRecord
+from chatsvc.domain.actors import AuditRecord, Caller
 from chatsvc.services.operations import stores
 from chatsvc.store import audit, facts
 from chatsvc.store.copying import Report, RowUnfit, SourceChanged, TableDigest, TargetNotEmpty

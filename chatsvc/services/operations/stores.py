@@ -13,7 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 from chatsvc.config import Config, PostgresSettings
-from chatsvc.domain.nodes import ServiceNode
+from chatsvc.domain.models import ServiceNode
 from chatsvc.domain.times import now_ms
 from chatsvc.outbound.tls import bundle
 from chatsvc.services.accounts.account_cache import AccountCache

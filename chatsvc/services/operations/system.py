@@ -7,8 +7,7 @@ from typing import NamedTuple
 
 from chatsvc import __version__
 from chatsvc.domain import paging
-from chatsvc.domain.actors import Caller
-from chatsvc.domain.audit import AuditRecord
+from chatsvc.domain.actors import AuditRecord, Caller
 from chatsvc.domain.paging import ResultPage
 from chatsvc.domain.tallies import Histogram
 from chatsvc.outbound.egress import Egress

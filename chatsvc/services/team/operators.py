@@ -9,8 +9,7 @@ import uuid
 from collections.abc import Mapping, Sequence
 
 from chatsvc.domain import operators, paging, refusals
-from chatsvc.domain.actors import Caller, Role
-from chatsvc.domain.audit import Unchanged
+from chatsvc.domain.actors import Caller, Role, Unchanged
 from chatsvc.domain.models import FirstRecords
 from chatsvc.domain.operators import OF_OWNERS, NewOperator, Operator, OperatorSession
 from chatsvc.domain.paging import ResultPage

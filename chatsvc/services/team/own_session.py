@@ -8,7 +8,7 @@ import secrets
 from chatsvc.domain import operators, passwords, refusals
 from chatsvc.domain.actors import Caller
 from chatsvc.domain.operators import SignedIn
-from chatsvc.domain.sign_in_delays import SignInAttempt
+from chatsvc.domain.passwords import SignInAttempt
 from chatsvc.services.services import Services
 from chatsvc.store import operators as stored
 from chatsvc.store import sessions, sign_in_failures

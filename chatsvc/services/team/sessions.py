@@ -12,8 +12,8 @@ from chatsvc.domain import operators, passwords, refusals, times
 from chatsvc.domain.actors import Caller, Scope
 from chatsvc.domain.models import Account
 from chatsvc.domain.operators import NewSession, Operator, OperatorSession, SignedIn
+from chatsvc.domain.passwords import network
 from chatsvc.domain.refusals import Refused
-from chatsvc.domain.sign_in_delays import network
 from chatsvc.services.accounts import accounts
 from chatsvc.services.services import Services
 from chatsvc.services.team import own_session, second_factor

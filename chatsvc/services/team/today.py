@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from chatsvc.domain import times
 from chatsvc.domain.actors import Caller, Role
-from chatsvc.domain.inbox import InboxItem
+from chatsvc.domain.captures import InboxItem
 from chatsvc.services.accounts import accounts
 from chatsvc.services.accounts.account_cache import AccountState
 from chatsvc.services.knowledge import unanswered
