@@ -16,7 +16,6 @@ from chatsvc import background
 from chatsvc.api.interface import API_ROOT, Interface
 from chatsvc.api.outside import PAGES, Outside
 from chatsvc.config import Config
-from chatsvc.control.answering import answer
 from chatsvc.control.client import connect
 from chatsvc.control.server import ControlServer
 from chatsvc.domain.errors import CommandError
@@ -140,7 +139,7 @@ class App:
         # Stopped in reverse order: no new connections, then the requests in flight and their connections, then what they use.
         self._undo.append(services.close)
         self._undo.append(self._finish_requests)
-        control = ControlServer(partial(answer, services), folder.path)
+        control = ControlServer(services, folder.path)
         self._undo.append(control.stop)
         # Else the first message would spend its deadline on loading an engine.
         await asyncio.wait(starting)

@@ -223,10 +223,7 @@ class DemoClock:
 
 
 async def make_past(app: App, clock: DemoClock, account: str, bot: str, send: Send) -> None:
-    """Let visitors talk to the bot on past days; `send` takes bot, visitor and message.
-
-    A second bot has a webhook that fails.
-    """
+    """Let visitors talk to the bot on past days; `send` takes bot, visitor and message. A second bot has a webhook that fails."""
     # Questions without an answer are part of the sample, and no reason for warnings.
     log = logging.getLogger("chatsvc")
     level = log.level

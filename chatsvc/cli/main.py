@@ -143,10 +143,7 @@ def _show_usage_error(fault: click.ClickException) -> None:
 
 
 def load_config(ctx: click.Context, *late: str, listens: bool = False) -> Any:
-    """Load the configuration once a call, as the service's user where root runs it. Raises ConfigError and Refused.
-
-    `late` are modules that the command imports later.
-    """
+    """Load the configuration once a call, as the service's user where root runs it. Raises ConfigError and Refused."""
     root = ctx.find_root()
     if CONFIG not in root.meta:
         from functools import partial

@@ -1,6 +1,4 @@
-"""Commands that are operations alone: `key`, `operator`, `saved-reply`, `mail`, `request`, `appointment`, `audit`,
-`nodes`; and those that show something: `config show`, `usage`, `licenses`.
-"""
+"""Commands that are operations alone, of keys, operators, mails, captures and more; and `config show`, `usage`, `licenses`."""
 
 from typing import Any
 

@@ -1,7 +1,4 @@
-"""Reader of one map of settings. It records every fault with its place and continues with the default.
-
-`settings` reads what a dataclass declares; a secret stands in the file, in an environment variable, or in a file of its own.
-"""
+"""Reader of one map of settings, and of secrets. It records every fault with its place and continues with the default."""
 
 from __future__ import annotations
 

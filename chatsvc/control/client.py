@@ -40,10 +40,7 @@ class Lost(Exception):
 
 
 def call(config: Config, operation: str, arguments: dict[str, Any], target: IO[bytes] | None = None) -> Any:
-    """Run one operation and return its result. A file that it makes is written to `target`.
-
-    Raises Refused, StoreUnavailable and Lost.
-    """
+    """Run one operation and return its result. A file that it makes is written to `target`. Raises Refused, StoreUnavailable and Lost."""
     _check_text(arguments)
     deadline = time.monotonic() + WAIT_S
     # Over a store of several processes a command works beside them, whether or not the one on this machine answers.

@@ -39,10 +39,7 @@ class Identity:
         self._listens = listens
 
     def load(self, named: str | None, environ: Mapping[str, str], cwd: Path) -> Config:
-        """Locate the configuration, become the service's user, and interpret the configuration as that user.
-
-        Raises ConfigError and CommandError.
-        """
+        """Locate the configuration and interpret it as the service's user, which root becomes. Raises ConfigError and CommandError."""
         path = config.locate(named, environ, cwd)
         if not is_root():
             return config.load(path, environ)
@@ -108,10 +105,7 @@ def _is_for_the_service(variable: str) -> bool:
 
 
 def data_owner(folder: Path) -> tuple[int, int]:
-    """Return user and group id of the data folder's owner. A missing folder has the owner of its nearest parent.
-
-    Raises CommandError where root may not use it.
-    """
+    """Return user and group id of the owner of the data folder or of its nearest parent. Raises CommandError where root may not use it."""
     try:
         status = _status(folder)
         if status is not None:

@@ -23,10 +23,7 @@ FURTHEST_DAYS = 730
 
 
 class CapturedRecord(NamedTuple):
-    """A request or an appointment that a conversation has captured before, as engines read it.
-
-    `kind` is "request" or "appointment"; an appointment stands for its request too. `date` and `time` are local to the bot.
-    """
+    """A request or appointment captured before, as engines read it, in the bot's local time. It stands for its request too."""
 
     kind: str
     id: str

@@ -63,10 +63,7 @@ class Channel(NamedTuple):
 
 
 class SetChannel(NamedTuple):
-    """A channel after it was set; `warning` says why the platform could not confirm it.
-
-    `callback_url` is the address that is to be entered at the platform.
-    """
+    """A set channel. `warning`: why the platform could not confirm it; `callback_url` is to be entered there."""
 
     channel: Channel
     warning: str | None

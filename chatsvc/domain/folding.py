@@ -1,4 +1,4 @@
-"""Characters: case and accents folded, and whether a name can be seen."""
+"""Characters: case and accents folded, and whether a text can be stored and a name be seen."""
 
 import re
 import unicodedata
@@ -22,6 +22,15 @@ def fold_character(character: str) -> str:
     # decomposed twice: the parts of a compatibility character may be capitals, as in a squared or circled letter
     parts = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", character).casefold())
     return "".join(_LETTERS.get(part, part) for part in parts if not unicodedata.combining(part))
+
+
+def is_storable(text: str) -> bool:
+    """Return whether a text is valid Unicode without NUL, as the stores take it."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return "\0" not in text
 
 
 _VISIBLE = frozenset("LNPS")  # main categories: letters, numbers, punctuation, symbols; a mark alone shows nothing

@@ -13,10 +13,7 @@ class AccountVersion(NamedTuple):
 
 
 class Slot(NamedTuple):
-    """State of a key's rate-limit window; `reset` is its end in Unix seconds.
-
-    version: that of the key's account at this moment, where other processes may change it.
-    """
+    """State of a key's rate-limit window. `reset` is its end in Unix seconds, `version` that of the key's account at this moment."""
 
     taken: bool
     limit: int

@@ -31,10 +31,7 @@ _RECOVERY_ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789"  # without letters and di
 
 
 class Operator(NamedTuple):
-    """An operator; `roles` maps accounts to roles, `is_set_up` tells whether a password was chosen. Times in milliseconds.
-
-    `timezone` is that of the times on pages; None: the one of the bots.
-    """
+    """An operator, with roles by account. `timezone` None: that of the bots; `is_set_up`: a password was chosen. Times in milliseconds."""
 
     id: str
     email: str

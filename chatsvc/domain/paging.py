@@ -1,7 +1,4 @@
-"""Keyset paging: a page of a list, and the position of its last record.
-
-Cursors of the interface (SPEC.md 2.1, DECISIONS.md section 1) are opaque, authenticated positions, bound to one list.
-"""
+"""Keyset paging. Cursors of the interface (SPEC.md 2.1) are opaque, authenticated positions, bound to one list."""
 
 import base64
 import binascii

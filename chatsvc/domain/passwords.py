@@ -1,7 +1,4 @@
-"""Rules for operators' passwords, and growing delays after wrong passwords and codes (DECISIONS.md section 6, "passwords").
-
-store/sign_in_failures.py keeps the failures, so that the delays hold over all processes of a store and over restarts.
-"""
+"""Rules for operators' passwords, and growing delays after wrong ones, over all processes (DECISIONS.md section 6, "passwords")."""
 
 import hashlib
 import re
@@ -24,10 +21,7 @@ def normalised(password: str) -> str:
 
 
 def check(password: str, email: str, common: Container[str]) -> str:
-    """Return the normalised password. Raises Refused for one that is too short or long, common, or the e-mail address.
-
-    `common`: lower-case words and passwords that are easy to guess.
-    """
+    """Return the normalised password; raises Refused. `common`: lower-case words and passwords that are easy to guess."""
     text = normalised(password)
     if len(text) < LEAST:
         raise refusals.password_too_short(least=LEAST)

@@ -116,7 +116,7 @@ def _value(value: object, form: str, may_be_null: bool) -> object:
     if form in ("number", "time"):
         most = MOST if form == "number" else LAST_INSTANT
         return value if type(value) is int and 0 <= value <= most else _WRONG
-    if not isinstance(value, str) or not _is_storable(value):
+    if not isinstance(value, str) or not folding.is_storable(value):
         return _WRONG
     if form == "bytes":
         try:
@@ -124,14 +124,6 @@ def _value(value: object, form: str, may_be_null: bool) -> object:
         except NotBase64:
             return _WRONG
     return value if form == "text" or IS_JSON[form](value) else _WRONG
-
-
-def _is_storable(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return "\0" not in text
 
 
 FIRST_INSTANT = 946_684_800_000  # the beginning of the year 2000: no clock of a service was before
@@ -150,32 +142,18 @@ _SHAPES = {
     "source_page_host": re.compile(r"[!-~]{0,253}"),
     "visitor_email": re.compile(r"[^\s@]{1,190}@[^\s@]{1,190}"),
     "visitor_phone": re.compile(r"[0-9+ \t().\-/\u00a0\u202f]{3,60}"),
-    "request_id": _UUID,
-    "conversation_id": _UUID,
-    "bot_id": _UUID,
-    "record_id": _UUID,
-    "delivery_id": _UUID,
-    "id": _UUID,
-    "site_id": _UUID,
-    "entry_id": _UUID,
+    **dict.fromkeys(("request_id", "conversation_id", "bot_id", "record_id", "delivery_id", "id", "site_id", "entry_id"), _UUID),
     "site.url": re.compile(r"https?://[^\s/]\S{1,500}"),
     "site_entry.key": re.compile(r".{1,2000}", re.DOTALL),
 }
 _LONGEST = {
     "user_id": 128,
-    "name": 200,
-    "label": 200,
-    "description": 1000,
-    "greeting": 1000,
+    **dict.fromkeys(("name", "label", "author", "visitor_name", "plan", "model"), 200),
+    **dict.fromkeys(("description", "greeting"), 1000),
     "instructions": 20_000,
     # The longest text of a channel, which may become a request.
     "message": MOST_TEXT,
-    "note": 4000,
-    "text": 4000,
-    "author": 200,
-    "visitor_name": 200,
-    "plan": 200,
-    "model": 200,
+    **dict.fromkeys(("note", "text"), 4000),
 }
 _EVENTS = ("request.created", "appointment.created")
 _SENT = (*_EVENTS, "webhook.test")
@@ -266,10 +244,7 @@ def _is(parse: Callable[[Any], object]) -> Callable[[Any], bool]:
 
 
 _CHECKS: dict[tuple[str, str], Callable[[Any], bool]] = {
-    ("account", "name"): folding.is_visible,
-    ("bot", "name"): folding.is_visible,
-    ("key", "label"): folding.is_visible,
-    ("saved_reply", "name"): folding.is_visible,
+    **dict.fromkeys([("account", "name"), ("bot", "name"), ("key", "label"), ("saved_reply", "name")], folding.is_visible),
     ("bot", "timezone"): _is(times.zone),
     ("bot", "opening_hours"): _is(opening_hours.parse),
     ("", "language"): language.is_tag,

@@ -14,14 +14,8 @@ STATUSES = (DELIVERED, FAILED, IN_FLIGHT)
 # Errors of attempts without a connection: nothing was sent.
 NOT_SENT = frozenset(
     {
-        "refused_address",
-        "egress_refused",
-        "dns_failed",
-        "connect_failed",
-        "tls_failed",
-        "webhook_removed",
-        "plan_lost",
-        "unusable_key",
+        *("refused_address", "egress_refused", "dns_failed", "connect_failed"),
+        *("tls_failed", "webhook_removed", "plan_lost", "unusable_key"),
     }
 )
 
@@ -60,10 +54,7 @@ class AttemptDetail(NamedTuple):
 
 
 class WebhookSettings(NamedTuple):
-    """A bot's webhook; `url` is None if events are only stored (`--pull`).
-
-    `signing_key` is given at its creation and never again.
-    """
+    """A bot's webhook; `url` is None if events are only stored (`--pull`). `signing_key` is given at its creation and never again."""
 
     bot_id: str
     url: str | None
@@ -85,10 +76,7 @@ class SignedEvent(NamedTuple):
 
 
 class ResentPage(NamedTuple):
-    """One page of re-sent events: the attempts, and the number left.
-
-    next: the `after` of the next page, None at the end.
-    """
+    """One page of re-sent events: the attempts, and the number left. next: the `after` of the next page, None at the end."""
 
     attempts: list[Attempt]
     left: int

@@ -112,10 +112,7 @@ class Admission:
         self._body_bytes -= size
 
     def close_idle(self, share: str | None) -> bool:
-        """Close the longest idle connection whose lease a connection of this share could take. Return whether there was one.
-
-        None that became idle a moment ago: its next request may be under way.
-        """
+        """Close the connection idle longest, more than a moment, whose lease one of this share could take. Return whether there was one."""
         exhausted, latest = self._is_exhausted(share), time.monotonic() - IDLE_S
         for lease, (close, since) in tuple(self._idle.items()):
             if since > latest:

@@ -66,10 +66,7 @@ class HttpResponse:
         return self.status not in _BODILESS
 
     def render_head(self, connection: str | None, *, chunked: bool = False, always: str = "") -> bytes:
-        """Render the status line and all fields.
-
-        `connection` is the value of the field of that name. `always` are complete lines that the listener adds.
-        """
+        """Render the status line and all fields: `connection` is the value of that field, `always` are complete lines of the listener."""
         lines = always
         if chunked:
             lines += "Transfer-Encoding: chunked\r\n"

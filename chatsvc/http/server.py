@@ -67,11 +67,7 @@ class Mounts:
 
 
 class HttpServer:
-    """Answers requests with a front end. `always` are header lines of every response.
-
-    While `is_leaving`, the next response of each connection says that it is the last one, and closes it.
-    `observe` is called with each request, its response and the seconds it took.
-    """
+    """Answers requests with a front end. While `is_leaving`, each response closes its connection. `observe` hears of each."""
 
     def __init__(
         self, skin: Skin, admission: Admission, addresses: ClientAddresses, observe: Observe | None = None, always: str = ""

@@ -29,10 +29,7 @@ class _File(NamedTuple):
 
 
 class StaticFiles:
-    """The files of a folder below a URL prefix. Each is served under its name and under `url(name)`.
-
-    All files are read at the start, so no path of a request ever reaches the file system.
-    """
+    """The files of a folder below a URL prefix, all read at the start. Each is served under its name and under `url(name)`."""
 
     def __init__(self, prefix: str, folder: Traversable, modified: int) -> None:
         self._prefix = prefix

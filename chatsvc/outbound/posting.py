@@ -1,7 +1,4 @@
-"""JSON POST client of the messaging platforms, over a connection pool.
-
-Its faults tell whether a message was surely not sent, or nobody knows.
-"""
+"""JSON POST client of the messaging platforms. Its faults tell whether a message was surely not sent, or nobody knows."""
 
 import json
 from collections.abc import Mapping
@@ -84,7 +81,16 @@ def retry_after_s(told: object) -> float:
     return float(min(told, _LONGEST_RETRY_S))
 
 
-class SendingRefused(Exception):
+def words_of(told: object) -> str:
+    """Return a platform's own words for the log, which are short and name no secret. "" for another form."""
+    return told[:200] if isinstance(told, str) and told.isprintable() else ""
+
+
+class SendingFault(Exception):
+    """A call of a platform has failed."""
+
+
+class SendingRefused(SendingFault):
     """The platform refuses the message: it was not sent and will not be. `code` is kept with the message, the text is for the log."""
 
     def __init__(self, code: str, text: str = "") -> None:
@@ -92,7 +98,7 @@ class SendingRefused(Exception):
         self.code = code
 
 
-class RetryLater(Exception):
+class RetryLater(SendingFault):
     """The platform takes no message for a while: it was not sent. `whole`: nobody's, else only none of this conversation."""
 
     def __init__(self, code: str, seconds: float, *, whole: bool = True) -> None:
@@ -100,11 +106,11 @@ class RetryLater(Exception):
         self.code, self.seconds, self.whole = code, seconds, whole
 
 
-class NotConnected(Exception):
+class NotConnected(SendingFault):
     """No connection to the platform could be opened, so the message was not sent."""
 
 
-class SendingUncertain(Exception):
+class SendingUncertain(SendingFault):
     """The request was written and no clear answer came: the message may have been sent. `code` is kept with the message."""
 
     def __init__(self, code: str) -> None:

@@ -28,10 +28,7 @@ _PERMANENT = 500
 
 
 class SmtpSettings(NamedTuple):
-    """Address of the server, credentials, and how the connection is encrypted: tls, starttls or none.
-
-    `client_name` is the name with which the client greets.
-    """
+    """Server, credentials, the encryption of the connection (tls, starttls or none), and the name with which the client greets."""
 
     host: str
     port: int

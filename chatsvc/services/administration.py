@@ -1,7 +1,4 @@
-"""Table of administrative operations with their least roles, and the function that performs them.
-
-It authorises the caller, records the operation in the audit log, and calls the use-case. All front ends call it.
-"""
+"""Administrative operations with their least roles; `perform` authorises, audits and calls the use-case, for all front ends."""
 
 import logging
 import re
@@ -297,10 +294,7 @@ async def _recorded(services: Services, act: AuditRecord, work: Coroutine[Any, A
 async def _authorised(
     services: Services, scope: Scope, name: str, operation: Operation, arguments: Mapping[str, Any]
 ) -> tuple[str | None, Scope]:
-    """Find the account concerned and the accounts where the caller may perform the operation. Raises Refused.
-
-    A record outside the scope is refused as a missing one.
-    """
+    """Find the account concerned and those where the caller may perform the operation. Raises Refused, outside the scope as missing."""
     role = _needed(operation, arguments)
     if role is None:
         return None, scope

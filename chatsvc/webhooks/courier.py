@@ -1,8 +1,4 @@
-"""Webhook courier: builds an event's request byte for byte (SPEC.md 6.2), signs it, posts it and returns the outcome.
-
-It also checks the address of a webhook that is to be set. `make_courier` builds it from the configuration; the HTTP client is
-webhooks/delivery.py, the queue webhooks/dispatcher.py.
-"""
+"""Webhook courier: builds an event's request byte for byte (SPEC.md 6.2), signs and posts it; checks addresses that are to be set."""
 
 import logging
 from collections.abc import Mapping
@@ -101,10 +97,7 @@ class Courier:
 
 
 def make_courier(config: Config, secret: MasterKey, port: int, egress: Egress) -> Courier:
-    """Build a courier from the configuration. `port` is the one really bound, `egress` the ledger of its connections.
-
-    Raises CommandError where `webhooks.ca_file` cannot be used.
-    """
+    """Build a courier for the `port` really bound. Raises CommandError where `webhooks.ca_file` cannot be used."""
     settings = config.webhooks
     try:
         tls = client_context(settings.ca_file)

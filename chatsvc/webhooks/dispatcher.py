@@ -73,10 +73,7 @@ class Dispatcher:
         self.outcomes: Counter[str] = Counter(delivered=0)
 
     async def start(self) -> None:
-        """Record interrupted attempts, and begin with events that were never attempted.
-
-        Called again where another process may have left some.
-        """
+        """Record interrupted attempts, which another process may have left as well, and begin with events that were never attempted."""
         interrupted = await webhooks.interrupt(self._db)
         if interrupted:
             log.warning("%d webhook deliveries were in flight when the service ended; they are recorded as interrupted", interrupted)

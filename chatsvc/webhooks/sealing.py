@@ -1,7 +1,4 @@
-"""Encryption of stored secrets by AES-256-GCM, bound to the row that holds them.
-
-See DECISIONS.md section 2, "signing key". Signing keys of webhooks, channel secrets and second factors are sealed and unsealed with it.
-"""
+"""Encryption of stored secrets by AES-256-GCM, bound to the row that holds them (DECISIONS.md section 2, "signing key")."""
 
 import secrets
 from collections.abc import Iterable

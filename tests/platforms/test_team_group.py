@@ -12,7 +12,7 @@ from aiohttp import ClientSession, CookieJar
 from chatsvc.app import App
 from chatsvc.config import Config
 from chatsvc.config.model import Channels, Notices, Secret, TelegramNotices
-from chatsvc.doctor import team
+from chatsvc.doctor import channels
 from chatsvc.domain.actors import ANONYMOUS
 from chatsvc.domain.models import Bot
 from chatsvc.domain.outgoing import utf16_units
@@ -303,7 +303,7 @@ class TestWithoutAnAddress:
 async def findings(config: Config, *, token: str | None = TEAM_TOKEN, egress: Egress | None = None) -> list[tuple[str, dict[str, object]]]:
     """Examine the group as doctor does, in a thread."""
     examined = replace(config, notices=Notices(telegram=TelegramNotices(Secret(token) if token else None, GROUP)))
-    found = await asyncio.to_thread(lambda: list(team.group(examined, egress)))
+    found = await asyncio.to_thread(lambda: list(channels.group(examined, egress)))
     return [(one.code, dict(one.facts)) for one in found]
 
 
@@ -322,7 +322,7 @@ async def test_doctor_names_a_refused_token_and_a_group_without_the_bot(config: 
     assert await findings(config) == [("team_unreachable", {"reason": "rate_limited: 7 s"})]
     await api.hang_up()
     assert await findings(config) == [("team_unreachable", {"reason": "ConnectionRefusedError"})]
-    assert await asyncio.to_thread(lambda: list(team.group(replace(config, notices=Notices())))) == []
+    assert await asyncio.to_thread(lambda: list(channels.group(replace(config, notices=Notices())))) == []
 
 
 @pytest.mark.sqlite  # doctor reads the file

@@ -25,7 +25,7 @@ from chatsvc.http import admission
 from chatsvc.services.accounts import channel_secrets
 from chatsvc.services.administration import perform
 from chatsvc.services.conversations import erasure
-from chatsvc.services.messages import whatsapp_sending
+from chatsvc.services.messages import platform_senders
 from chatsvc.store import whatsapp
 from chatsvc.store import whatsapp as stored
 from chatsvc.store.database import StoreUnavailable
@@ -811,7 +811,7 @@ async def test_the_store_may_fail_around_a_message_that_is_not_lost(phone: Phone
     async def unavailable(*_: Any) -> None:
         raise StoreUnavailable("the disk is full")
 
-    monkeypatch.setattr(whatsapp_sending, "_RETRY_S", 0.05)
+    monkeypatch.setattr(platform_senders, "_RETRY_S", 0.05)
     with monkeypatch.context() as patched:
         patched.setattr(stored, "address", unavailable)
         await phone.say("one")

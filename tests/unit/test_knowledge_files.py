@@ -9,18 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chatsvc import samples
-from chatsvc.domain.knowledge_files import (
-    MAX_ANSWER,
-    MAX_PHRASING,
-    FileFault,
-    KnowledgeFileError,
-    ParsedEntry,
-    ParsedSynonyms,
-    parse_file,
-    parse_markdown,
-    parsed,
-    read,
-)
+from chatsvc.domain.knowledge_files import parse_file, parsed, read
+from chatsvc.domain.knowledge_files.markdown import parse_markdown
+from chatsvc.domain.knowledge_files.parsed import MAX_ANSWER, MAX_PHRASING, FileFault, KnowledgeFileError, ParsedEntry, ParsedSynonyms
 from chatsvc.translations import section
 
 ASKS = "language: tr\n"  # below a question: this file is questions and answers

@@ -8,25 +8,14 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from chatsvc.domain.knowledge_files import (
-    MAX_BYTES,
-    READERS,
-    KnowledgeFileError,
-    Parsed,
-    ParsedEntry,
-    ParsedSynonyms,
-    decode,
-    parse_csv,
-    parse_html,
-    parse_jsonl,
-    parse_markdown,
-    parse_text,
-    parsed,
-    read,
-    webpage,
-    writing,
-)
-from chatsvc.domain.knowledge_files.documents import LONGEST
+from chatsvc.domain.knowledge_files import READERS, parsed, read, webpage, writing
+from chatsvc.domain.knowledge_files.decoding import MAX_BYTES, decode
+from chatsvc.domain.knowledge_files.documents import LONGEST, parse_text
+from chatsvc.domain.knowledge_files.jsonl import parse_jsonl
+from chatsvc.domain.knowledge_files.markdown import parse_markdown
+from chatsvc.domain.knowledge_files.parsed import KnowledgeFileError, Parsed, ParsedEntry, ParsedSynonyms
+from chatsvc.domain.knowledge_files.table import parse_csv
+from chatsvc.domain.knowledge_files.webpage import parse_html
 from chatsvc.domain.models import Entry, Synonyms
 from tests.speed import within
 

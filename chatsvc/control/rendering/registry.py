@@ -13,10 +13,7 @@ RENDERERS: dict[str, Renderer] = {}
 
 
 def renders(*operations: str, removes: str = "", whole: bool = False) -> Callable[[R], R]:
-    """Register a function for the results of operations. It writes a record; of a page or a list each one, unless it writes the `whole`.
-
-    removes: the operation that returns a record which is gone.
-    """
+    """Register a writer of results, of lists for each record unless it writes the `whole`. removes: the operation whose record is gone."""
 
     def register(write: R) -> R:
         for operation in operations:

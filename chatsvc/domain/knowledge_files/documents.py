@@ -205,10 +205,7 @@ class Sections:
 
 
 def take(found: Gathering, sections: Sections, language: str | None) -> None:
-    """Make entries of labelled questions, of the lines of price lists, and of all passages.
-
-    `language` is the one that the file names.
-    """
+    """Make entries of labelled questions, of the lines of price lists, and of all passages. `language` is the one that the file names."""
     take_labelled(found, sections, language)
     take_prices(found, list(sections.prices()), language or found.default_language)
     for line, question, answer in sections.table_rows():

@@ -124,10 +124,7 @@ class Gathering:
         source: str = "",
         once: bool = True,
     ) -> None:
-        """Add an entry; `alt` has lines and phrasings. `once` is False if a question may come twice.
-
-        Without `language` it gets the default, which is noted.
-        """
+        """Add an entry; `alt` has lines and phrasings. `once` is False if a question may come twice. An assumed language is noted."""
         if language is None:
             self._assumed.append(len(self.entries))
             language = self.default_language

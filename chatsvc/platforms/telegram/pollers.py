@@ -12,7 +12,7 @@ from typing import NamedTuple
 from chatsvc import background
 from chatsvc.domain.channels import TELEGRAM, NewMessage, telegram_identity
 from chatsvc.domain.hand_off import BOT
-from chatsvc.outbound.posting import NotConnected, RetryLater, SendingRefused, SendingUncertain
+from chatsvc.outbound.posting import SendingFault
 from chatsvc.outbound.telegram import TelegramClient
 from chatsvc.platforms.telegram.team import LOOK_EVERY_S as TELL_EVERY_S
 from chatsvc.platforms.telegram.team import TeamGroup
@@ -211,6 +211,6 @@ class TelegramPoller:
         """Call a method whose failure changes nothing."""
         try:
             await self._client.call(method, parameters)
-        except (SendingRefused, RetryLater, NotConnected, SendingUncertain):
+        except SendingFault:
             return False
         return True

@@ -125,11 +125,14 @@ class AccountCache:
     def cached(self, account_id: str) -> AccountState | None:
         return self._accounts.get(account_id)
 
-    def invalidate(self, account_id: str) -> None:
-        """Invalidate the account's cached pages, and drop all unanswered words."""
+    def drop_pages(self, account_id: str) -> None:
         state = self._accounts.get(account_id)
         if state is not None:
             state.pages = {}
+
+    def invalidate(self, account_id: str) -> None:
+        """Invalidate the account's cached pages, and drop all unanswered words."""
+        self.drop_pages(account_id)
         self.unanswered.clear()
 
     def remove_account(self, account_id: str) -> None:

@@ -1,7 +1,4 @@
-"""Reader of a bot's file: checks settings, closed days, texts, forms, suggestions and tests; collects all faults.
-
-It reads YAML or plain values. services/accounts/bot_files.py applies the result.
-"""
+"""Reader of a bot's file, or of plain values like one. Checks all its parts and collects all faults; bot_files.py applies the result."""
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping

@@ -1,7 +1,4 @@
-"""Bots of a folder: compare them with the bots of an account, and change all of them or none.
-
-The command reads the folder (cli/bot_folder.py). A bot is found by its name in the account.
-"""
+"""Bots of a folder (cli/bot_folder.py): compare them with the bots of an account, by name, and change all of them or none."""
 
 import uuid
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,4 @@
-"""Channels of a bot: set, list, pause, resume and remove them; the widget's snippet.
-
-See DECISIONS.md section 7.
-"""
+"""Channels of a bot: set, list, pause, resume and remove them; the widget's snippet. See DECISIONS.md section 7."""
 
 import json
 import uuid
@@ -173,12 +170,9 @@ async def _confirm(services: Services, channel: Channel, kept: Mapping[str, str]
 
     if await stored.is_taken(services.db, channel):
         raise refusals.channel_taken(channel=channel.channel)
-    places = services.config.channels
+    url = services.config.channels.url_of(channel.channel)
     try:
-        if channel.channel == TELEGRAM:
-            fault = await platforms.check_telegram(services.egress, places.telegram_api_url, kept["token"])
-        else:
-            fault = await platforms.check_whatsapp(services.egress, places.whatsapp_graph_url, channel.identity or "", kept["token"])
+        fault = await platforms.check(services.egress, channel.channel, url, channel.identity or "", kept["token"])
     except platforms.PlatformRefused as refusal:
         raise refusals.token_refused(channel=channel.channel, fault=str(refusal)) from None
     return f"{channel.channel} could not confirm the token: {fault}" if fault else None

@@ -1,7 +1,4 @@
-"""Caches of accounts and indexes for one of several processes.
-
-Data that others may change is kept by version, or read from the store each time.
-"""
+"""Caches of accounts and indexes for one of several processes: by version, or read from the store each time."""
 
 from collections.abc import Awaitable, Callable
 from functools import partial

@@ -1,7 +1,4 @@
-"""Export and import of an account, its records page by page, adapted for this installation.
-
-Imported webhooks get new signing keys, and channels with secrets are paused.
-"""
+"""Export and import of an account, page by page. Imported webhooks get new signing keys, and channels with secrets are paused."""
 
 import json
 from base64 import b64decode
@@ -49,10 +46,7 @@ class ImportedAccount(NamedTuple):
 async def take_out(
     services: Services, caller: Caller, *, account: str, after: Sequence[object] | None = None, with_secrets: bool = False
 ) -> ExportPage:
-    """Export the next records of an account behind `after`; raises Refused.
-
-    Signing keys and channels' secrets are included only `with_secrets`; API keys as digests.
-    """
+    """Export the next records of an account behind `after`; raises Refused. API keys come as digests, other secrets only `with_secrets`."""
     state = await accounts.resolve(services, caller, account)
     place = ExportPosition(*after) if after is not None else await stored.begin(services.db)  # type: ignore[arg-type]  # as this gave it
     records, following = await stored.walk(services.db, state.account.id, place)
@@ -82,9 +76,8 @@ def _opened_secrets(services: Services, record: Record) -> str | None:
         raise refusals.channel_secret_unusable(bot=record["bot_id"], channel=record["channel"]) from None
 
 
-async def begin(services: Services, caller: Caller, *, record: Record) -> ImportedAccount:
+async def begin(services: Services, _: Caller, *, record: Record) -> ImportedAccount:
     """Begin to import an account from its own record, removing what an earlier attempt left. Raises Refused."""
-    del caller
     account = checked("account", record, services.clock())
     account_id, plan = str(account["id"]), account["plan"]
     if plan is not None and plan not in services.config.plans:
@@ -101,9 +94,8 @@ def _no_seal(_: bytes, __: str, ___: Record) -> bytes:
     raise RuntimeError("an account's own record has nothing to seal")
 
 
-async def put(services: Services, caller: Caller, *, account: str, records: Sequence[tuple[object, object]]) -> list[ImportedWebhook]:
+async def put(services: Services, _: Caller, *, account: str, records: Sequence[tuple[object, object]]) -> list[ImportedWebhook]:
     """Import records of an account, and list the webhooks that got a new signing key. Raises Refused."""
-    del caller
     made = [(str(kind), _adapted(services, str(kind), checked(kind, record, services.clock()))) for kind, record in records]
     new = []
     for kind, record in made:

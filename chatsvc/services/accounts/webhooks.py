@@ -1,7 +1,4 @@
-"""Webhooks of bots: set, show, rotate, remove and test them; list deliveries and repeat them.
-
-See SPEC.md section 6. The sending itself is in the package webhooks.
-"""
+"""Webhooks of bots (SPEC.md section 6): set, show, rotate, remove and test them; list deliveries and repeat them."""
 
 import asyncio
 import json
@@ -134,10 +131,7 @@ async def attempts(
     limit: int = paging.DEFAULT,
     after: str | None = None,
 ) -> ResultPage[Attempt]:
-    """List attempts to deliver events, newest first. Of one bot or of the caller's scope.
-
-    `status` is one of domain.webhooks.STATUSES.
-    """
+    """List attempts to deliver events, newest first. Of one bot or of the caller's scope. `status` is one of domain.webhooks.STATUSES."""
     if status is not None and status not in STATUSES:
         raise refusals.status_unknown(status=status, known=list(STATUSES))
     if event is not None and event not in (*SUBSCRIBED, TEST):
@@ -187,10 +181,7 @@ async def _send_again(services: Services, event_number: int, *, failed: bool = F
 async def resend_failed(
     services: Services, caller: Caller, *, since: str, bot: str | None = None, after: int = 0, limit: int = 100
 ) -> ResentPage:
-    """Send each event again whose latest attempt since then failed, concurrently within the receivers' limits.
-
-    Of one bot or of the caller's scope; a page of `limit` events.
-    """
+    """Send each event again whose latest attempt since then failed. It is a page of those of one bot or of the caller's scope."""
     chosen = (await bots.resolve(services, caller, bot))[1].id if bot is not None else None
     found = await stored_attempts.failed_since(services.db, caller.scope.accounts, chosen, instant_of(since), after)
     page, left = found[:limit], len(found[limit:])

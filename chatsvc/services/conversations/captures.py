@@ -87,11 +87,7 @@ async def _checked(
     if status is None and note is None and assignee is None:
         raise refusals.nothing_to_change()
     if note is not None:
-        note = note.strip()
-        if len(note) > captures.MAX_NOTE:
-            raise refusals.text_too_long(field="note", most=captures.MAX_NOTE, length=len(note))
-        if "\0" in note:
-            raise refusals.text_invalid(field="note")
+        note = accounts.long_text(note, "note", captures.MAX_NOTE, optional=True)
     if assignee:
         account_id = await owners.account_of(services.db, kind, record_id, caller.scope.accounts)
         operator = await operators.find(services.db, assignee.strip().lower())

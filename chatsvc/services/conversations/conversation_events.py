@@ -1,7 +1,4 @@
-"""News of conversations: wakes waiting callers, and remembers for seconds who types.
-
-Of several processes each tells the others by notices. News that is lost is found when a waiter's time is over.
-"""
+"""News of conversations, told to other processes too: wakes waiting callers, and remembers for seconds who types."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable

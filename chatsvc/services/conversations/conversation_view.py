@@ -1,7 +1,4 @@
-"""One conversation's page for the team: messages with the origin of each reply, and requests.
-
-Also the visitor's other conversations, the message that a search finds, and the visitor's last question.
-"""
+"""One conversation for the team: a page of messages with their origin, captures, the visitor's other conversations and last question."""
 
 import json
 from collections.abc import Sequence
@@ -40,10 +37,7 @@ class Origin(NamedTuple):
 
 
 class ShownMessage(NamedTuple):
-    """A message with the entries and the decision and confidence of its search. Both are None where there was no search.
-
-    `mail` is the mail that carried it to a visitor who had gone, None without one.
-    """
+    """A message with entries, decision and confidence of its search. `mail` carried it to a visitor who had gone."""
 
     message: Message
     mail: MailState | None

@@ -1,7 +1,4 @@
-"""Conversations: pages and single ones for the interface, lists and exports for administration.
-
-See SPEC.md 4.4 and 4.5. The list can be searched by words.
-"""
+"""Conversations: pages and single ones for the interface (SPEC.md 4.4, 4.5), lists with a search and exports for administration."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -32,10 +29,7 @@ MOST_EXPORTED = 100_000  # messages of a single conversation
 async def page(
     services: Services, state: AccountState, limit: int, cursor: str | None, *, chatbot_id: str | None = None, channel: str | None = None
 ) -> Listing[Conversation]:
-    """A page of the account's conversations, newest first.
-
-    Raises `invalid_cursor`, `cursor_out_of_range`, and `chatbot_not_found` for a filter by a bot that is not the account's.
-    """
+    """A page of the account's conversations, newest first; raises `invalid_cursor`, `cursor_out_of_range` and `chatbot_not_found`."""
     walk = ("conversations", state.account.id, chatbot_id, channel)
     cursors = services.cursors
     after = cursors.read(cursor, walk)
@@ -149,10 +143,7 @@ async def _thread(services: Services, caller: Caller, conversation: str, message
 
 
 class TranscriptPage(NamedTuple):
-    """Parts of whole conversations, of which a long one has several. `next` is None at the end.
-
-    `phones` are visitors' numbers on WhatsApp, `notes` the team's notes, by the conversations' ids.
-    """
+    """Parts of whole conversations, a long one in several. Visitors' numbers on WhatsApp and the team's notes are by conversation."""
 
     parts: list[transcripts.Part]
     next: transcripts.TranscriptPosition | None

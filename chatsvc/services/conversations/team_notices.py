@@ -1,7 +1,4 @@
-"""Notices to the team's group about waiting visitors: due ones, wording, and passing answers on.
-
-An answer to a notice goes to the visitor (DECISIONS.md section 8). The group's platform is reached elsewhere.
-"""
+"""Notices to the team's group about waiting visitors, and answers to them, which go to the visitors (DECISIONS.md section 8)."""
 
 import hashlib
 from collections.abc import Sequence
@@ -102,10 +99,7 @@ async def note_fault(services: Services, fault: str | None) -> None:
 
 
 async def answer(services: Services, given: TeamAnswer) -> str | None:
-    """Pass an answer on to the visitor, which takes the conversation. Return the sentence that refuses it, None where there is none.
-
-    An answer that comes again is passed on once. One to anything but a notice is left alone.
-    """
+    """Pass an answer to a notice on to the visitor, once, which takes the conversation. Return the sentence that refuses it, if any."""
     found = await team_notices.find(services.db, digest_of(given.notice))
     if not found:
         return None

@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 
 from chatsvc.domain import refusals, websites
 from chatsvc.domain.actors import Caller
-from chatsvc.domain.knowledge_files import KnowledgeFileError
-from chatsvc.domain.knowledge_files.parsed import Gathering
+from chatsvc.domain.knowledge_files.parsed import Gathering, KnowledgeFileError
 from chatsvc.domain.models import Entry, Synonyms
 from chatsvc.domain.websites import SiteEntry
 from chatsvc.services.accounts import bots

@@ -1,7 +1,4 @@
-"""Websites of bots: add, list, show, read again, apply or discard what a reading has made, remove.
-
-services/knowledge/site_reading.py reads them.
-"""
+"""Websites of bots: add, list, show, read again (site_reading.py), apply or discard what a reading has made, remove."""
 
 import asyncio
 import uuid

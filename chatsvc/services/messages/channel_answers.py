@@ -1,8 +1,4 @@
-"""Answers stored messages in background tasks, a limited number at once; services/messages/channel_messages.py answers each.
-
-Those of messaging platforms are answered once the platform has been told that they are stored. Turns of all channels that the end of a
-process interrupted are settled after the next start, or at another process: nobody has to write again for a reply.
-"""
+"""Answers stored messages in the background, a limited number at once. Settles turns that the end of a process interrupted."""
 
 from __future__ import annotations
 

@@ -53,9 +53,7 @@ class _ChannelTurn(NamedTuple):
 def _arrived(services: Services, account_id: str, message: StoredMessage | None) -> StoredMessage | None:
     """Drop what is cached of the account, and wake those who wait for the conversation."""
     if message is not None:
-        state = services.account_cache.cached(account_id)
-        if state is not None:
-            state.pages = {}
+        services.account_cache.drop_pages(account_id)
         conversation = (message.bot_id, message.channel, message.user_id)
         services.events.stop_typing(conversation, "visitor")
         services.events.notify(conversation)

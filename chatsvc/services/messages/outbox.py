@@ -62,7 +62,6 @@ class OutboxQueue:
 
     name: str
     sender: PlatformSender | None = None
-    made_of: OpenChannel | None = None
     ahead: deque[OutgoingMessage] = field(default_factory=deque)
     conversations: set[int] = field(default_factory=set)
     held: dict[int, float] = field(default_factory=dict)
@@ -193,15 +192,21 @@ class Outbox:
             return False
         if found.channel.state != ACTIVE or not found.secrets or channel not in self._makers:
             return False
-        made_of, sender = self._senders.get(queue.name, (None, None))
-        if sender is None or made_of is None or (made_of.secrets, made_of.channel.settings) != (found.secrets, found.channel.settings):
+        queue.sender = self.sender_of(found)
+        return True
+
+    def sender_of(self, channel: OpenChannel) -> PlatformSender:
+        """Return the sender of a channel. Another one where its secrets or settings were changed."""
+        kind, name = channel.channel.channel, f"{channel.channel.channel} {channel.channel.bot_id}"
+        made_of, sender = self._senders.get(name, (None, None))
+        if sender is None or made_of is None or (made_of.secrets, made_of.channel.settings) != (channel.secrets, channel.channel.settings):
             if sender is not None:
                 self._retired.append(sender)
-                queue.forget_pauses()
-            sender = self._makers[channel](self._services, found)
-            self._senders[queue.name] = found, sender
-        queue.sender = sender
-        return True
+                if name in self._queues:
+                    self._queues[name].forget_pauses()
+            sender = self._makers[kind](self._services, channel)
+            self._senders[name] = channel, sender
+        return sender
 
     async def _send(self, queue: OutboxQueue, message: OutgoingMessage) -> None:
         try:

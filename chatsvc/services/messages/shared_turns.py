@@ -1,7 +1,4 @@
-"""Conversation locks, allowance and Idempotency-Keys of one of several processes, kept in the store.
-
-See store/open_turns.py. services/messages/conversation_locks.py is the version of a process that works alone.
-"""
+"""Conversation locks, allowance and Idempotency-Keys of one of several processes, kept in the store; see store/open_turns.py."""
 
 import asyncio
 import hashlib

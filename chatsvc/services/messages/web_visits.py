@@ -1,7 +1,4 @@
-"""Visits by the web widget: opening, messages sent and read, waiting, thumbs, and limits.
-
-It checks the tokens of sites and visitors. Also stops mails to a visitor.
-"""
+"""Visits by the web widget: tokens, opening, messages sent and read, waiting, thumbs, and limits; a visitor's stop of mails."""
 
 from __future__ import annotations
 
@@ -111,10 +108,7 @@ class Overloaded(Exception):
 
 
 class Opening(NamedTuple):
-    """Contents of the widget before the first message. The greeting, and the questions that its owner suggests.
-
-    `closed` says when the team is back; "" while it is there.
-    """
+    """The greeting and suggested questions that a widget shows first. `closed` says when the team is back, "" while it is there."""
 
     greeting: str
     suggestions: list[str]

@@ -207,10 +207,9 @@ async def _is_reset(connection: SmtpConnection) -> bool:
 
 
 async def list_all(
-    services: Services, caller: Caller, *, status: str | None = None, limit: int = paging.DEFAULT, after: str | None = None
+    services: Services, _: Caller, *, status: str | None = None, limit: int = paging.DEFAULT, after: str | None = None
 ) -> ResultPage[Mail]:
     """List mails, newest first. `status` is one of domain.mails.STATES."""
-    del caller
     if status is not None and status not in STATES:
         raise refusals.status_unknown(status=status, known=list(STATES))
     limit, place = paging.clamped(limit), paging.parsed(after, paging.number)
@@ -218,9 +217,8 @@ async def list_all(
     return paging.page_of(found, limit, lambda mail: paging.position(mail.number))
 
 
-async def test(services: Services, caller: Caller, *, email: str) -> Mail:
+async def test(services: Services, _: Caller, *, email: str) -> Mail:
     """Send a test mail now and return it with its outcome; raises `mail_not_set_up`."""
-    del caller
     recipient = operators.normalised_email(email)
     if services.mailer is None:
         raise refusals.mail_not_set_up()

@@ -1,7 +1,4 @@
-"""Processes over one store: names this one, lists the living, renews its lease, and takes over what others left.
-
-Named leases are for work of which an installation does one piece at a time, whatever the number of its processes.
-"""
+"""Processes over one store: names, lists and renews them, takes over what dead ones left; named leases for work done once."""
 
 from __future__ import annotations
 
@@ -35,9 +32,8 @@ def address(server: Server, port: int) -> str:
     return f"unix:{server.socket}" if server.socket else f"{host}:{port}"
 
 
-async def list_all(services: Services, caller: Caller) -> list[ServiceNode]:
+async def list_all(services: Services, _: Caller) -> list[ServiceNode]:
     """List the processes that live."""
-    del caller
     return await find_all(services)
 
 
@@ -59,10 +55,7 @@ class Presence:
 
 
 class NodeBeat:
-    """Renews the lease of one of several processes.
-
-    take_over: called when this process has removed others that had died. None for a process that removes nobody.
-    """
+    """Renews the lease of one of several processes. take_over: called when it has removed others that had died; None: it removes nobody."""
 
     def __init__(self, db: Database, node: ServiceNode) -> None:
         self.node = node

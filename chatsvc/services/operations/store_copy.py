@@ -20,10 +20,7 @@ LATE = (*stores.LATE, "chatsvc.services.operations.store_copy")
 
 
 def copy(config: Config, caller: Caller, *, to: PostgresSettings, now: int, report: Report) -> list[TableDigest]:
-    """Copy all rows to an empty database, or complete an unfinished copy. The source stays as it is.
-
-    The audit log of the copy has a record of it. Raises Refused, StoreUnavailable and SchemaTooNew.
-    """
+    """Copy all rows to an empty database, or complete a copy, and audit it there. Raises Refused, StoreUnavailable and SchemaTooNew."""
     folder = Folder(config.data_dir)
     if config.store is not None:
         raise refusals.store_copy_configured()

@@ -51,9 +51,8 @@ class MetricsSummary(NamedTuple):
     outstanding: Outstanding
 
 
-async def show(services: Services, caller: Caller) -> SystemReport:
+async def show(services: Services, _: Caller) -> SystemReport:
     """Show version, place and size of the installation."""
-    del caller
     config = services.config
     size = await services.db.size()
     return SystemReport(__version__, platform.python_version(), services.started_at, config.data_dir, size, _memory())
@@ -64,15 +63,14 @@ def _memory() -> int:
     return int(Path("/proc/self/statm").read_text("ascii").split()[1]) * _PAGE
 
 
-async def metrics(services: Services, caller: Caller) -> MetricsSummary:
+async def metrics(services: Services, _: Caller) -> MetricsSummary:
     """Sum up the counters of the service since its start; raises StoreUnavailable."""
-    del caller
     tallies = services.tallies
     requests: Counter[int] = Counter()
-    for (_, status, _), count in tallies.requests.items():
+    for (_method, status, _route), count in tallies.requests.items():
         requests[status // 100] += count
     replies: Counter[str] = Counter()
-    for (_, outcome), histogram in tallies.replies.items():
+    for (_tier, outcome), histogram in tallies.replies.items():
         replies[outcome] += sum(histogram.counts)
     durations = tallies.durations.get(MESSAGES, Histogram())
     return MetricsSummary(
@@ -108,9 +106,8 @@ class EgressReport(NamedTuple):
     store_fault: str | None
 
 
-async def egress(services: Services, caller: Caller) -> EgressReport:
+async def egress(services: Services, _: Caller) -> EgressReport:
     """Show the outbound connections opened and refused since the start, by purpose."""
-    del caller
     return EgressReport(services.egress, services.db.fault)
 
 

@@ -29,12 +29,11 @@ log = logging.getLogger(__name__)
 SEEN_EVERY_MS = 60_000
 
 
-async def create(services: Services, caller: Caller, *, email: str, password: str, browser: str = "", address: str = "") -> NewSession:
+async def create(services: Services, _: Caller, *, email: str, password: str, browser: str = "", address: str = "") -> NewSession:
     """Sign in with e-mail address and password. Where there is a second factor, the session waits for `verify`.
 
     Raises `sign_in_failed`, which an unknown address gets after the same time, and `too_many_attempts`.
     """
-    del caller
     email = _typed_email(email)
     operator = await stored_operators.find(services.db, email)
     held = await stored_operators.credentials(services.db, operator.id if operator else "")
