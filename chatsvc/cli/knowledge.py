@@ -36,7 +36,7 @@ def add(ctx: click.Context, bot: str, files: tuple[InputFile, ...], dry_run: boo
 def _preview(ctx: click.Context, bot: str, files: list[dict[str, Any]], as_json: bool) -> None:
     """Show the past questions whose answers the files would change. The search runs in this process."""
     from chatsvc.services.knowledge import knowledge_preview
-    from chatsvc.services.knowledge.knowledge import from_file
+    from chatsvc.services.knowledge.knowledge import beside, from_file
     from chatsvc.services.knowledge.knowledge_preview import KnowledgeContent, PastQuestion
 
     with progress.shown("reading") as told:
@@ -45,10 +45,7 @@ def _preview(ctx: click.Context, bot: str, files: list[dict[str, Any]], as_json:
         names, sources = [file.name for file in added], list(dict.fromkeys(source for file in added for source in file.sources))
         before = KnowledgeContent(*read_knowledge(ctx, bot)[1:])
         rest = parsed_knowledge(call(ctx, "knowledge.kept", bot=bot, files=names, sources=sources))
-        after = KnowledgeContent(
-            [*rest[0], *(entry for file in added for entry in file.entries)],
-            [*rest[1], *(group for file in added for group in file.synonyms)],
-        )
+        after = beside(KnowledgeContent(*rest), added)
         questions = [PastQuestion(**one) for one in call(ctx, "knowledge.past_questions", bot=bot)]
         # The settings on which the answers depend.
         kept = {name: shown[name] for name in ("id", "name", "language", "timezone", "country", "ask_back")}

@@ -22,7 +22,7 @@ _LATE = (
     *("socket", "zoneinfo", "importlib.readers", "encodings.ascii", "encodings.idna", "encodings.utf_8_sig", "difflib", "yaml"),
     *(
         "chatsvc.control.alone",
-        "chatsvc.domain.knowledge_files",
+        "chatsvc.domain.knowledge_files.decoding",
         "chatsvc.services.knowledge.knowledge_cache",
         "chatsvc.services.operations.backups",
     ),

@@ -166,10 +166,7 @@ def _digits(text: str) -> str:
 
 
 def _typed_numbers(text: str) -> Iterator[tuple[str, bool]]:
-    """Yield runs of digit groups that may be a phone number, longest first.
-
-    Each comes with a flag: whether it begins with a country's code.
-    """
+    """Yield runs of digit groups that may be a phone number, longest first. Whether each begins with a country's code."""
     for found in _NUMBER.finditer(text):
         groups = re.findall(r"\d+", found[0])
         # A date or a price may stand next to the number, so each run of neighbours is looked at; bounded, since it is squared.

@@ -1,7 +1,4 @@
-"""Every error of the interface in one table (SPEC.md section 7).
-
-Calling an entry makes the exception, so a misspelt code is a type error.
-"""
+"""Every error of the interface in one table (SPEC.md section 7). Calling one makes the exception: a misspelt code is a type error."""
 
 from __future__ import annotations
 

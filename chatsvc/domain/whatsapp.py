@@ -45,10 +45,7 @@ class WhatsAppAddress(NamedTuple):
 
 
 class WhatsAppMessage(NamedTuple):
-    """A visitor's message, or one that the owner has written in the phone's own app.
-
-    `key` is the platform's id of it; `kind` is as that of NewMessage.
-    """
+    """A visitor's message, or the owner's in the phone's own app. `key` is the platform's id of it; `kind` is as that of NewMessage."""
 
     key: str
     addresses: tuple[WhatsAppAddress, ...]

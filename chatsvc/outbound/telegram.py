@@ -68,10 +68,7 @@ def message_name(chat: object, message_id: int) -> str:
 
 
 def keyboard(choices: tuple[str, ...]) -> list[list[dict[str, str]]]:
-    """Make the buttons of choices, one a line. None where they are more than a keyboard holds.
-
-    Telegram sends the place back, which finds the text among the buttons.
-    """
+    """Make the buttons of choices, one a line, which come back by their places. None where they are more than a keyboard holds."""
     rows = [[{"text": choice, "callback_data": str(place)}] for place, choice in enumerate(choices)]
     # Measured with escapes, which is the longest form.
     return rows if len(rows) <= MOST_BUTTONS and len(json.dumps(rows)) < MOST_KEYBOARD_BYTES else []

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from chatsvc import translations
 from chatsvc.domain import terminal
 from chatsvc.domain.language import is_tag, primary
+from chatsvc.domain.models import Synonyms
 
 MAX_PHRASING = 500  # characters of a question or an alt line
 MAX_ANSWER = 8_000  # characters of an answer
@@ -68,16 +69,11 @@ class ParsedEntry(NamedTuple):
     line: int
 
 
-class ParsedSynonyms(NamedTuple):
-    words: tuple[str, ...]
-    source: str
-
-
 class Parsed(NamedTuple):
     """Contents of a file without faults. `assumed` are the places of entries whose language the file does not name."""
 
     entries: list[ParsedEntry]
-    synonyms: list[ParsedSynonyms]
+    synonyms: list[Synonyms]
     assumed: tuple[int, ...] = ()
 
 
@@ -91,7 +87,7 @@ class Gathering:
     faults: list[FileFault] = field(default_factory=list)
     entries: list[ParsedEntry] = field(default_factory=list)  # those with faults too
     _assumed: list[int] = field(default_factory=list)
-    _synonyms: dict[ParsedSynonyms, None] = field(default_factory=dict)
+    _synonyms: dict[Synonyms, None] = field(default_factory=dict)
     _asked: dict[tuple[str, str, str], int] = field(default_factory=dict)  # (source, language, question) -> line
 
     def fault(self, line: int, code: str, **facts: object) -> None:
@@ -170,7 +166,7 @@ class Gathering:
         elif len(self._synonyms) == MAX_GROUPS:
             self.fault(line, "too_many_groups", most=MAX_GROUPS)
         else:
-            self._synonyms[ParsedSynonyms(group, source or self.source)] = None
+            self._synonyms[Synonyms(group, source or self.source)] = None
 
     def done(self, nothing: str) -> Parsed:
         """Return the contents. Raises KnowledgeFileError for faults, and with the code `nothing` for an empty file."""

@@ -129,8 +129,6 @@ async def _failed(services: Services, wanted: SyncedBot, change: BotChange) -> l
     files = wanted.files or ()
     gone = [*(file.name for file in files), *(one.source for one in change.removed)]
     kept = await entries.kept(services.db, change.bot.id, gone, [source for file in files for source in file.sources])
-    known = [*kept.entries, *(entry for file in files for entry in file.entries)]
-    groups = [*kept.synonyms, *(group for file in files for group in file.synonyms)]
-    bot, now = change.bot, services.clock()
-    found = await services.offload(lambda: bot_tests.outcomes(bot, bot_tests.index_of(bot, known, groups), tests, now))
+    bot, known, now = change.bot, knowledge.beside(kept, files), services.clock()
+    found = await services.offload(lambda: bot_tests.outcomes(bot, bot_tests.index_of(bot, *known), tests, now))
     return [one for one in found if not one.passed]

@@ -83,6 +83,12 @@ def from_file(file: dict[str, Any]) -> stored.FromFile:
     )
 
 
+def beside(kept: stored.Whole, files: Sequence[stored.FromFile]) -> stored.Whole:
+    """Return what is kept of a knowledge, with the contents of files."""
+    entries, synonyms = (one for file in files for one in file.entries), (one for file in files for one in file.synonyms)
+    return stored.Whole([*kept.entries, *entries], [*kept.synonyms, *synonyms])
+
+
 async def list_all(services: Services, caller: Caller, *, bot: str) -> list[Entry]:
     """List all entries of a bot."""
     _, chatbot = await bots.resolve(services, caller, bot)

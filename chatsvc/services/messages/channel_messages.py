@@ -61,10 +61,7 @@ def _arrived(services: Services, account_id: str, message: StoredMessage | None)
 
 
 async def receive(services: Services, arrived: NewMessage) -> StoredMessage | None:
-    """Store a visitor's message. The stored one where it came before, None where the visitor or the account was erased since.
-
-    Raises TooManyConversations.
-    """
+    """Store a visitor's message; return it also where it came before, None after an erasure since. Raises TooManyConversations."""
     return _arrived(services, arrived.account_id, await incoming_messages.store(services.db, arrived))
 
 

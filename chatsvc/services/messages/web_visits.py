@@ -267,10 +267,7 @@ class WebVisits:
 
 
 class WidgetNews(NamedTuple):
-    """A widget's new messages, who handles the conversation, and whether an operator is typing.
-
-    `pages` are the web pages that answers come from, by the messages' ids.
-    """
+    """A widget's new messages, with the web pages that they come from by id. Who handles the conversation, and whether one types."""
 
     messages: list[Message]
     handling: str

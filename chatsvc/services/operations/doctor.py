@@ -53,10 +53,7 @@ async def run(services: Services, _: Caller) -> Examination:
 
 
 async def show(services: Services, _: Caller) -> Examination | None:
-    """Show the latest examination. Starts a new one, without connections and database check, where it is older than FRESH_MS.
-
-    None before the first one.
-    """
+    """Show the latest examination, None before the first. Older than FRESH_MS, a new one begins, without connections and database check."""
     cache = services.examinations
     is_fresh = cache.latest is not None and services.clock() - cache.latest.at < FRESH_MS
     if not is_fresh and (cache.task is None or cache.task.done()):
