@@ -16,23 +16,22 @@ from chatsvc import background
 from chatsvc.api.interface import API_ROOT, Interface
 from chatsvc.api.outside import PAGES, Outside
 from chatsvc.config import Config
-from chatsvc.control.answering import answer
 from chatsvc.control.client import connect
 from chatsvc.control.server import ControlServer
 from chatsvc.domain.errors import CommandError
-from chatsvc.domain.nodes import ServiceNode
+from chatsvc.domain.models import ServiceNode
 from chatsvc.domain.times import now_ms
 from chatsvc.engines import Engine, EngineError
 from chatsvc.engines.knowledge.engine import KnowledgeEngine
 from chatsvc.http.parser import check_parser
-from chatsvc.http.skin import Mounts, Skin
+from chatsvc.http.server import Mounts, Skin
 from chatsvc.listening.access import AccessLog
 from chatsvc.listening.listeners import Listeners
 from chatsvc.loops import run_loops
 from chatsvc.outbound.egress import Egress
 from chatsvc.platforms.whatsapp import WhatsAppCallbacks
 from chatsvc.platforms.whatsapp.front_end import PATH as WHATSAPP_PATH
-from chatsvc.services.messages import messages, unfinished_turns
+from chatsvc.services.messages import channel_answers, messages
 from chatsvc.services.operations import backups, stores
 from chatsvc.services.operations.nodes import address, new_node
 from chatsvc.services.operations.stores import StoreChoice
@@ -140,11 +139,11 @@ class App:
         # Stopped in reverse order: no new connections, then the requests in flight and their connections, then what they use.
         self._undo.append(services.close)
         self._undo.append(self._finish_requests)
-        control = ControlServer(partial(answer, services), folder.path)
+        control = ControlServer(services, folder.path)
         self._undo.append(control.stop)
         # Else the first message would spend its deadline on loading an engine.
         await asyncio.wait(starting)
-        settling = unfinished_turns.settle_in_background(services)
+        settling = channel_answers.settle_in_background(services)
         self._undo.append(lambda: background.cancel(settling))
         self._undo.append(await self._listen(interface))
         services.node = node._replace(listen=address(self.config.server, self.port))

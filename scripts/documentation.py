@@ -25,6 +25,28 @@ NAMED = ("models", "plans")  # maps whose keys are names that the operator choos
 _PART = re.compile(r"(<!-- begin (.+?): written by scripts/docs -->\n).*?(<!-- end \2 -->)", re.DOTALL)
 
 
+# What the reasons of a 502 mean, and what to do.
+_REASONS = {
+    "no_answer": ("The bot's knowledge has no answer.", "Show a sentence of your own, or let a person answer."),
+    "timeout": ("The model server did not answer within the deadline.", "Repeat with the same Idempotency-Key and growing pauses."),
+    "unreachable": ("No connection to the model server.", "Repeat with the same Idempotency-Key and growing pauses."),
+    "overloaded": ("The model server is overloaded.", "Repeat with the same Idempotency-Key and growing pauses."),
+    "rate_limited": ("The model server limits its requests.", "Repeat with the same Idempotency-Key and growing pauses."),
+    "provider_error": ("The model server reported a fault of its own.", "Repeat with the same Idempotency-Key and growing pauses."),
+    "bad_response": ("The model server's answer could not be read.", "Repeat with the same Idempotency-Key and growing pauses."),
+    "busy": ("An earlier message of the conversation used up the deadline.", "Repeat with the same Idempotency-Key."),
+    "refused": ("The model declined to answer.", "Ask in other words."),
+    "context_exceeded": ("The conversation is too long for the model.", "Shorten the message, or continue with another `user_id`."),
+    "tool_loop": ("The model called tools without coming to an end.", "Repeat once."),
+    "empty": ("The reply was empty.", "Repeat once."),
+    "truncated": ("The reply reached the model's length limit.", "Repeat once, or ask for less."),
+    "not_configured": ("The bot's tier has no model server or no key.", "Tell the operator; `chatsvc doctor` names the fault."),
+    "provider_auth": ("The model server refused the key.", "Tell the operator; `chatsvc doctor` names the fault."),
+    "model_not_found": ("The model server does not have the model.", "Tell the operator; `chatsvc doctor` names the fault."),
+    "request_rejected": ("The model server refused the request as invalid.", "Tell the operator; `chatsvc doctor` names the fault."),
+}
+
+
 def table(heading: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[str]:
     """Yield the lines of a Markdown table."""
     yield f"| {' | '.join(heading)} |"
@@ -51,7 +73,7 @@ def error_codes() -> Iterator[str]:
 
 def reasons() -> Iterator[str]:
     """Yield a row for each reason of a 502."""
-    return table(("Reason", "Meaning", "What to do"), ((f"`{name}`", *texts) for name, texts in REPLY_FAILURES.items()))
+    return table(("Reason", "Meaning", "What to do"), ((f"`{name}`", *_REASONS[name]) for name in REPLY_FAILURES))
 
 
 def metrics() -> Iterator[str]:

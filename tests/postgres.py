@@ -22,7 +22,7 @@ import psycopg
 import pytest
 
 from chatsvc.config.model import DEFAULT_CONNECTIONS
-from chatsvc.domain.nodes import ServiceNode
+from chatsvc.domain.models import ServiceNode
 from chatsvc.services.operations.stores import OneProcess, SeveralProcesses, StoreChoice
 from chatsvc.store.batches import READERS, StoreDatabase
 from chatsvc.store.folder import Folder

@@ -1,19 +1,20 @@
-"""ACME client (RFC 8555): account, order, challenges, certificate. All ACME connections are opened here."""
-
-from __future__ import annotations
+"""ACME client (RFC 8555): account, order, challenges, certificate. All ACME connections are opened here, and requests signed (RFC 7515)."""
 
 import asyncio
 import json
 import ssl
+from base64 import urlsafe_b64encode
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
+from hashlib import sha256
 from typing import Any, NamedTuple, Self
 
 from aiohttp import ClientError, ClientSession
+from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 
 from chatsvc import __version__
-from chatsvc.acme import jws
 from chatsvc.outbound.egress import Egress
 from chatsvc.outbound.session import open_session
 
@@ -112,7 +113,7 @@ class AcmeClient:
         order_url, order = made.headers["Location"], made.json()
         await self._authorize(order["authorizations"], proving)
         await self._poll(order_url, {"ready", "valid"})
-        await self._post(order["finalize"], {"csr": jws.b64(request)})
+        await self._post(order["finalize"], {"csr": b64(request)})
         order = await self._poll(order_url, {"valid"})
         return (await self._post(order["certificate"], None)).body
 
@@ -127,7 +128,7 @@ class AcmeClient:
             if not offered:
                 raise AcmeError(f"the authority does not offer {self._challenge} for {domain}")
             token = offered[0]["token"]
-            proofs.append(Proof(domain, token, jws.key_authorization(token, self._key)))
+            proofs.append(Proof(domain, token, key_authorization(token, self._key)))
             challenges.append(offered[0]["url"])
             waiting.append(url)
         async with proving(proofs):
@@ -152,8 +153,8 @@ class AcmeClient:
     async def _post(self, url: str, payload: object | None) -> _AcmeResponse:
         for _ in range(NONCE_TRIES):
             nonce, self._nonce = self._nonce or await self._new_nonce(), None
-            who = {"kid": self._account} if self._account else {"jwk": jws.jwk(self._key.public_key())}
-            body = jws.sign(self._key, {"alg": "ES256", "nonce": nonce, "url": url, **who}, payload)
+            who = {"kid": self._account} if self._account else {"jwk": jwk(self._key.public_key())}
+            body = sign(self._key, {"alg": "ES256", "nonce": nonce, "url": url, **who}, payload)
             answer = await self._send("POST", url, body)
             self._nonce = answer.headers.get("Replay-Nonce")
             if answer.status < 400:
@@ -202,3 +203,35 @@ def _retry_after_s(answer: _AcmeResponse) -> float:
         return max(0.0, float(answer.headers.get("Retry-After", "")))
     except ValueError:
         return 0.0  # a date, or absent: the client's own pauses apply
+
+
+def b64(data: bytes) -> str:
+    """Encode as base64url without padding."""
+    return urlsafe_b64encode(data).rstrip(b"=").decode()
+
+
+def _json(value: object) -> bytes:
+    return json.dumps(value, separators=(",", ":"), sort_keys=True).encode()
+
+
+def jwk(key: ec.EllipticCurvePublicKey) -> dict[str, str]:
+    """Return a public key as a JSON Web Key with its required members only."""
+    numbers = key.public_numbers()
+    return {"crv": "P-256", "kty": "EC", "x": b64(numbers.x.to_bytes(32)), "y": b64(numbers.y.to_bytes(32))}
+
+
+def thumbprint(public: Mapping[str, str]) -> str:
+    """Return the thumbprint (RFC 7638) of a key made by jwk()."""
+    return b64(sha256(_json(dict(public))).digest())
+
+
+def key_authorization(token: str, key: ec.EllipticCurvePrivateKey) -> str:
+    """Return the key authorization of a challenge (RFC 8555, 8.1)."""
+    return f"{token}.{thumbprint(jwk(key.public_key()))}"
+
+
+def sign(key: ec.EllipticCurvePrivateKey, protected: Mapping[str, object], payload: object | None) -> bytes:
+    """Sign a payload and its protected header with ES256. A payload of None is the empty one of POST-as-GET."""
+    header, body = b64(_json(protected)), "" if payload is None else b64(_json(payload))
+    r, s = decode_dss_signature(key.sign(f"{header}.{body}".encode(), ec.ECDSA(hashes.SHA256())))
+    return _json({"protected": header, "payload": body, "signature": b64(r.to_bytes(32) + s.to_bytes(32))})

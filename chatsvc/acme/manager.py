@@ -1,7 +1,5 @@
 """Certificate manager. Loads the stored certificate, renews it in time, uses a temporary one before the first."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import os
@@ -137,7 +135,6 @@ class CertificateManager:
             self._server_tls.set_challenges({})
 
     def _account_key(self) -> ec.EllipticCurvePrivateKey:
-        """Load the account key, or create it."""
         file = self._folder / ACCOUNT_KEY
         if not file.exists():
             _write(file, certificates.key_pem(certificates.new_key()))

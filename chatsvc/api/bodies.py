@@ -1,7 +1,5 @@
 """Parsing and validation of request data: body of POST /messages, Idempotency-Key, query parameters."""
 
-from __future__ import annotations
-
 import json
 import re
 

@@ -1,7 +1,5 @@
 """Gates that every request to the interface passes before routing (SPEC.md 5.5), in their order."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass

@@ -1,10 +1,8 @@
 """Front end of the REST interface: gates, routing, operation, response. Every refusal becomes HTTP here."""
 
-from __future__ import annotations
-
 import logging
 
-from chatsvc.api import bodies, render, routes
+from chatsvc.api import bodies, operations, render
 from chatsvc.api.gates import GATES, RequestContext
 from chatsvc.domain import errors
 from chatsvc.domain.errors import ProblemError
@@ -66,7 +64,7 @@ class Interface:
         request, operation, unknown = context.request, None, None
         # Routing comes after the gates; metrics and logs name the route of a refused request too.
         try:
-            _, (request.route, operation), request.params = routes.find(request.method, request.path)
+            _, (request.route, operation), request.params = operations.find(request.method, request.path)
         except ProblemError as problem:
             unknown = problem
         await _pass_gates(context)

@@ -1,16 +1,13 @@
 """OpenAPI 3.1 document of the interface, generated from the tables that the interface itself uses."""
 
-from __future__ import annotations
-
 from chatsvc.api import BASE_PATH, bodies
 from chatsvc.domain import language
-from chatsvc.domain.cursors import MAX_DEPTH
 from chatsvc.domain.errors import PROBLEMS, Problem
 from chatsvc.domain.limiter import WINDOW_S
 from chatsvc.domain.models import CHANNELS, SUBSCRIPTION_STATUSES
+from chatsvc.domain.paging import DEFAULT_LIMIT, MAX_DEPTH, MAX_LIMIT
 from chatsvc.services.accounts import analytics
 from chatsvc.services.conversations import conversations
-from chatsvc.services.paging import DEFAULT_LIMIT, MAX_LIMIT
 
 Schema = dict[str, object]
 

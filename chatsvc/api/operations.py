@@ -1,14 +1,15 @@
-"""The six operations (SPEC.md section 4). From an admitted request to the body of its 200 response."""
+"""The six operations (SPEC.md section 4), from an admitted request to the body of its 200 response, and their routes."""
 
-from __future__ import annotations
+from collections.abc import Awaitable, Callable
 
-from chatsvc.api import bodies, render
+from chatsvc.api import BASE_PATH, bodies, render
 from chatsvc.api.gates import RequestContext
-from chatsvc.domain import shapes
-from chatsvc.services.accounts import analytics, chatbots
+from chatsvc.domain import errors, shapes
+from chatsvc.domain.paging import DEFAULT_LIMIT, MAX_LIMIT
+from chatsvc.http.router import MethodNotAllowed, NotFound, RouteMatch, Router
+from chatsvc.services.accounts import analytics, bots
 from chatsvc.services.conversations import conversations
 from chatsvc.services.messages import messages
-from chatsvc.services.paging import DEFAULT_LIMIT, MAX_LIMIT
 
 
 async def list_chatbots(context: RequestContext) -> bytes:
@@ -19,7 +20,7 @@ async def list_chatbots(context: RequestContext) -> bytes:
     rendered = context.state.pages
     body = rendered.get((limit, cursor))
     if body is None:
-        page = chatbots.page(context.services, await context.counted(), limit, cursor)
+        page = bots.page(context.services, await context.counted(), limit, cursor)
         body = render.success([shapes.chatbot(bot) for bot in page.items], pagination=page.pagination())
         if cursor is None:
             rendered[limit, cursor] = body
@@ -28,7 +29,7 @@ async def list_chatbots(context: RequestContext) -> bytes:
 
 async def get_chatbot(context: RequestContext) -> bytes:
     """GET /chatbots/{id} (SPEC.md 4.2)."""
-    return render.success(shapes.chatbot(chatbots.find(await context.counted(), context.request.params["id"])))
+    return render.success(shapes.chatbot(bots.find(await context.counted(), context.request.params["id"])))
 
 
 async def send_message(context: RequestContext) -> bytes:
@@ -64,3 +65,35 @@ async def get_analytics(context: RequestContext) -> bytes:
     """GET /analytics (SPEC.md 4.6)."""
     days = bodies.integer(context.request.query.get("days"), analytics.DEFAULT_DAYS, analytics.MAX_DAYS)
     return render.success(shapes.analytics(await analytics.summary(context.services, await context.counted(), days)))
+
+
+Operation = Callable[[RequestContext], Awaitable[bytes]]
+
+ROUTES: tuple[tuple[str, str, Operation], ...] = (
+    ("GET", "/chatbots", list_chatbots),
+    ("GET", "/chatbots/{id}", get_chatbot),
+    ("POST", "/messages", send_message),
+    ("GET", "/conversations", list_conversations),
+    ("GET", "/conversations/{id}", get_conversation),
+    ("GET", "/analytics", get_analytics),
+)
+SUPPORTED_ENDPOINTS = [f"{method} {path}" for method, path, _ in ROUTES]
+
+# The target is an operation with its name in logs and metrics. Ids are compared as sent: none of them needs percent-encoding.
+_ROUTER: Router[tuple[str, Operation]] = Router(
+    ((method, BASE_PATH + path, (f"{method} {path}", operation)) for method, path, operation in ROUTES), decode=False
+)
+
+
+def find(method: str, path: str) -> RouteMatch[tuple[str, Operation]]:
+    """Find the name and the operation of a request; raises `unknown_endpoint` and `method_not_allowed`."""
+    try:
+        return _ROUTER.find(method, path)
+    except NotFound:
+        raise unknown(method, path) from None
+    except MethodNotAllowed as fault:
+        raise errors.method_not_allowed(allow=fault.allow) from None
+
+
+def unknown(method: str, path: str) -> errors.ProblemError:
+    return errors.unknown_endpoint(method=method, path=path, supported_endpoints=SUPPORTED_ENDPOINTS)

@@ -1,17 +1,15 @@
 """Front end of the public pages outside of the interface: health, readiness, OpenAPI document."""
 
-from __future__ import annotations
-
 import logging
 
-from chatsvc.api import BASE_PATH, openapi, render, routes
+from chatsvc.api import BASE_PATH, openapi, operations, render
 from chatsvc.api.interface import Interface
 from chatsvc.domain import errors
 from chatsvc.domain.errors import ProblemError
 from chatsvc.http.faults import HttpFault
 from chatsvc.http.request import HttpRequest
 from chatsvc.http.response import HttpResponse
-from chatsvc.services.operations import health
+from chatsvc.services.operations import system
 from chatsvc.services.services import Services
 from chatsvc.store.database import StoreUnavailable
 
@@ -32,7 +30,7 @@ class Outside:
         """Answer one request; see Skin."""
         try:
             if request.path not in PAGES:
-                raise routes.unknown(request.method, request.path)
+                raise operations.unknown(request.method, request.path)
             request.route = f"GET {request.path}"
             if request.method not in METHODS:
                 raise errors.method_not_allowed(allow=METHODS)
@@ -48,7 +46,7 @@ class Outside:
         if path == HEALTH:
             return 200, {"status": "ok"}
         if path == READY:
-            state = await health.state(self._services, stopping=self._interface.stopping)
+            state = await system.state(self._services, stopping=self._interface.stopping)
             return 200 if state == "ready" else 503, {"status": state}
         return 200, openapi.document(self._services.config.server.public_url.rstrip("/") + BASE_PATH)
 

@@ -1,7 +1,5 @@
 """JSON responses of the interface, with the headers that each of them carries. Nothing names the software."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import orjson

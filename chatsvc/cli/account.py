@@ -1,17 +1,19 @@
-"""`chatsvc account`: create, list, show, set, delete, export, import."""
+"""`chatsvc account`: create, list, show, set, delete, export, import. A transfer file has a header, a record a line, and a checksum."""
 
-from __future__ import annotations
-
+import hashlib
+import json
+from collections.abc import Iterator
 from itertools import chain
-from typing import Any
+from typing import IO, Any
 
 import click
 
+from chatsvc import __version__
+from chatsvc.cli import progress
 from chatsvc.cli.files import InputFile, InputPath, OutputFile, OutputPath
-from chatsvc.cli.operations import command, group, operation, options
+from chatsvc.cli.operations import PLAN, SUBSCRIPTION, command, group, operation, options
 from chatsvc.cli.output import call, echo, pages, show, written
 from chatsvc.cli.refusals import sentence
-from chatsvc.cli.words import PLAN, SUBSCRIPTION
 from chatsvc.domain.errors import CommandError
 from chatsvc.domain.refusals import Refused
 
@@ -27,13 +29,11 @@ operation(account, "account.delete", "account ID", confirm=LOSS)
 
 @command(account, "export", "account ID", click.argument("file", type=OutputPath(over=False)), *options(with_secrets=bool))
 def export(ctx: click.Context, account: str, file: OutputFile, with_secrets: bool, as_json: bool) -> None:
-    from chatsvc.cli import progress, transfer
-
     parts = pages(ctx, "account.export", account=account, with_secrets=with_secrets)
     # What is refused must not have made or emptied a file.
     first = next(parts)
     with written(file) as stream, progress.shown("exporting") as far:
-        writer = transfer.TransferWriter(stream, account)
+        writer = TransferWriter(stream, account)
         for part in chain([first], parts):
             for record in part["records"]:
                 writer.write(record)
@@ -44,11 +44,9 @@ def export(ctx: click.Context, account: str, file: OutputFile, with_secrets: boo
 
 @command(account, "import", click.argument("file", type=InputPath()))
 def import_(ctx: click.Context, file: InputFile, as_json: bool) -> None:
-    from chatsvc.cli import progress, transfer
-
-    account_id, webhooks, complete = transfer.check(file), [], False
+    account_id, webhooks, complete = check(file), [], False
     with progress.shown("importing") as far:
-        batches = transfer.records(file)
+        batches = records(file)
         ((line, (_, record)),) = next(batches)
         try:
             begun = call(ctx, "account.import_begin", record=record)["id"]
@@ -80,3 +78,91 @@ def _put(ctx: click.Context, file: object, account: str, batch: list[tuple[int, 
         # Nothing of the batch was written. One record at a time shows which one it is.
         return [webhook for one in batch for webhook in _put(ctx, file, account, [one])]
     return imported
+
+
+MOST_LINE = 64 * 1024 * 1024  # bytes
+BATCH = 1_000_000  # bytes, or a little more
+
+
+class TransferWriter:
+    """Writes a transfer file; it is whole only after `end`."""
+
+    def __init__(self, file: IO[bytes], account: str) -> None:
+        from chatsvc.domain.transfer import FORMAT, VERSION
+
+        self._file = file
+        self._digest = hashlib.sha256()
+        self.lines = 0
+        self.write({"format": FORMAT, "version": VERSION, "program": __version__, "account": account})
+
+    def write(self, value: object) -> None:
+        line = json.dumps(value, ensure_ascii=False).encode() + b"\n"
+        self._digest.update(line)
+        self._file.write(line)
+        self.lines += 1
+
+    def end(self) -> None:
+        self.write({"end": self.lines, "sha256": self._digest.hexdigest()})
+
+
+def check(path: InputFile) -> str:
+    """Check a file and return the account's id. Raises CommandError for a damaged file or a newer version."""
+    digest, lines, last = hashlib.sha256(), 0, b""
+    header: Any = None
+    for line in _lines(path):
+        if last:
+            digest.update(last)
+            lines += 1
+        else:
+            header = _header(path, line)
+        last = line
+    if not last:
+        raise CommandError(f"{path} is empty")
+    if _value(last) != {"end": lines, "sha256": digest.hexdigest()}:
+        raise CommandError(f"{path} is damaged or was not written to its end: its last line does not fit what is before it")
+    return str(header["account"])
+
+
+def _header(path: InputFile, line: bytes) -> Any:
+    from chatsvc.domain.transfer import FORMAT, VERSION
+
+    header = _value(line)
+    if not isinstance(header, dict) or header.get("format") != FORMAT or type(header.get("version")) is not int:
+        raise CommandError(f"{path} is no file of `chatsvc account export`")
+    if header["version"] > VERSION:
+        raise CommandError(f"{path} is of version {header['version']}, this chatsvc knows {VERSION}: install a newer one")
+    return header
+
+
+def _lines(path: InputFile) -> Iterator[bytes]:
+    with path.open() as file:
+        while line := file.readline(MOST_LINE):
+            yield line
+
+
+def _value(line: bytes) -> Any:
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+
+
+def records(path: InputFile) -> Iterator[list[tuple[int, Any]]]:
+    """Yield the records of a checked file with their line numbers, in batches. The first batch is the account's own record."""
+    batch: list[tuple[int, Any]] = []
+    size = number = 0
+    for number, line in enumerate(_lines(path)):
+        value = _value(line)
+        if number == 0 or (isinstance(value, dict) and "end" in value):
+            continue
+        if not isinstance(value, list) or len(value) != 2 or (number == 1) is not (value[0] == "account"):
+            raise CommandError(f"{path} has a line that is no record, line {number + 1}")
+        batch.append((number + 1, value))
+        size += len(line)
+        if number == 1 or size > BATCH:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+    elif number < 2:
+        raise CommandError(f"{path} has no account in it")

@@ -3,8 +3,6 @@
 Symbolic links are refused, and so are patterns that lead out of the folder. As root, each file is opened as every input file is.
 """
 
-from __future__ import annotations
-
 import os
 import posixpath
 import stat
@@ -16,7 +14,7 @@ from typing import Any, NamedTuple
 from chatsvc.cli.knowledge_reading import AT_ONCE, decoded
 from chatsvc.domain import refusals
 from chatsvc.domain.errors import CommandError
-from chatsvc.domain.knowledge_files import MAX_BYTES
+from chatsvc.domain.knowledge_files.decoding import MAX_BYTES
 from chatsvc.domain.profiles import Profile
 from chatsvc.services.accounts.bot_file_reader import BotFileFault, BotFileReader
 from chatsvc.trusted_paths import resolved

@@ -1,7 +1,5 @@
 """Commands, groups and options whose help is in `translations/commands.yaml`, which is read when it is shown."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import click

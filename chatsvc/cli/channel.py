@@ -1,16 +1,13 @@
 """`chatsvc channel`: set, list, pause, resume, remove, snippet."""
 
-from __future__ import annotations
-
 from base64 import b64encode
 from typing import Any
 
 import click
 
 from chatsvc.cli.files import InputFile, InputPath
-from chatsvc.cli.operations import command, group, operation, options
+from chatsvc.cli.operations import SET_CHANNEL, Called, command, group, operation, options
 from chatsvc.cli.output import call, echo, show
-from chatsvc.cli.words import SET_CHANNEL, Called
 from chatsvc.domain.errors import CommandError
 from chatsvc.domain.terminal import one_line
 

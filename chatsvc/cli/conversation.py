@@ -1,18 +1,18 @@
 """`chatsvc conversation`: list, show, note, assign, take, reply, release, export, erase."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
+import json
+from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Any
 
 import click
 
-from chatsvc.cli import progress, transcript
+from chatsvc.cli import progress
 from chatsvc.cli.files import OutputFile, OutputPath
-from chatsvc.cli.operations import command, group, operation, option, options
+from chatsvc.cli.operations import ACCOUNT, BOT, CHANNEL, HANDLING, Called, command, group, operation, option, options
 from chatsvc.cli.output import call, counted, echo, pages, show, written
-from chatsvc.cli.words import ACCOUNT, BOT, CHANNEL, HANDLING, Called
+from chatsvc.domain import terminal
+from chatsvc.domain.spreadsheets import row
 from chatsvc.domain.terminal import indented, one_line
 
 
@@ -74,7 +74,7 @@ def export(ctx: click.Context, bot: str | None, form: str | None, output: Output
     # Asked for before the file is opened: what is refused must not have emptied it.
     first = next(parts)
     with written(output) as file, progress.shown("exporting", prints=output is None):
-        for text in transcript.write(form, chain([first], parts)):
+        for text in write(form, chain([first], parts)):
             file.write(text.encode())
     if output:
         conversations, messages = (counted(number, what, f"{what}s") for what, number in counts.items())
@@ -97,3 +97,55 @@ def erase(ctx: click.Context, /, user_id: str, bot: str | None, account: str | N
     with progress.shown("erasing"):
         erased = call(ctx, "conversation.erase", user_id=user_id, bot=bot, account=account)
     show(erased, as_json)
+
+
+Part = dict[str, Any]
+COLUMNS = (
+    *("conversation_id", "chatbot_id", "channel", "user_id", "session_id", "visitor_name", "visitor_email"),
+    *("message_id", "role", "content", "created_at", "visitor_phone"),
+)
+
+
+def write(form: str, pages: Iterable[list[Part]]) -> Iterator[str]:
+    """Serialise all pages in `form`: json, jsonl or csv; control and invisible characters are escaped."""
+    return _csv(pages) if form == "csv" else _json(pages, as_array=form == "json")
+
+
+def _json(pages: Iterable[list[Part]], *, as_array: bool) -> Iterator[str]:
+    """Serialise each conversation as GET /conversations/{id} has it (SPEC.md 2.4), with all its messages."""
+    before = "[\n" if as_array else ""
+    told = False
+    for page in pages:
+        for part in page:
+            if part["begins"]:
+                head = {**part["conversation"], "message_count": part["message_count"]}
+                yield f'{before}{_dumps(head)[:-1]}, "messages": ['
+                told = False
+            if part["messages"]:
+                yield (", " if told else "") + ", ".join(map(_dumps, part["messages"]))
+                told = True
+            if part["ends"]:
+                yield '], "messages_truncated": false}' + ("" if as_array else "\n")
+                before = ",\n" if as_array else ""
+    if as_array:
+        yield "[]\n" if before == "[\n" else "\n]\n"
+
+
+def _dumps(value: object) -> str:
+    return terminal.escape_json(json.dumps(value, ensure_ascii=False))
+
+
+def _csv(pages: Iterable[list[Part]]) -> Iterator[str]:
+    yield row(*COLUMNS)
+    for page in pages:
+        for part in page:
+            for message in part["messages"]:
+                one = part["conversation"]
+                values = (one["id"], *(one[name] for name in COLUMNS[1:7]), *(message[n] for n in ("id", "role", "content", "created_at")))
+                values += (one.get("visitor_phone"),)
+                yield row(*(value and _escaped(value) for value in values))
+
+
+def _escaped(value: str) -> str:
+    """Escape control and invisible characters; tabs and line feeds stay."""
+    return "\t".join(map(terminal.escape, value.replace("\r\n", "\n").split("\t")))

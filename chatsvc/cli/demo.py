@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import gc
 import json
+import logging
+import os
 import shlex
 import signal
 import socket
@@ -18,11 +20,14 @@ from typing import TYPE_CHECKING, Any
 
 from chatsvc.cli.operations import command, options
 from chatsvc.cli.output import echo, to_json
+from chatsvc.domain.channels import ANY_LINK
+from chatsvc.domain.times import DAY_MS, now_ms
 
 if TYPE_CHECKING:
     from chatsvc.app import App
     from chatsvc.cli.listener import ReceivedDelivery
     from chatsvc.config import Config
+
 
 WEBHOOK_S = 15.0
 
@@ -56,7 +61,6 @@ def _certificate(folder: Path, address: str) -> tuple[Path, Path]:
 
 async def _run(folder: Path, defaults: Config, once: bool, say: Say) -> None:
     from chatsvc.app import App
-    from chatsvc.cli import demo_history
     from chatsvc.cli.listener import Receiver
 
     stop = asyncio.Event()
@@ -74,17 +78,17 @@ async def _run(folder: Path, defaults: Config, once: bool, say: Say) -> None:
     )
     deliveries: asyncio.Queue[ReceivedDelivery] = asyncio.Queue()
     receiver = Receiver("", deliveries.put_nowait)
-    clock = demo_history.DemoClock()
+    clock = DemoClock()
     async with App(throw_away, clock) as app, receiver.listening(0, pem) as hook:
         account, bot, key = await _furnish(app, say)
         if not once:
             async with _caller(app, key) as send:
-                await demo_history.make_past(app, clock, account, bot, send)
-        made = await demo_history.perform(app, "webhook.set", bot=bot, url=hook, events=["request.created"])
+                await make_past(app, clock, account, bot, send)
+        made = await perform(app, "webhook.set", bot=bot, url=hook, events=["request.created"])
         receiver.key = made.signing_key or ""
         await _talk(app, bot, key, say)
         await _await_webhook(deliveries, say)
-        _go_on(app, bot, key, None if once else await demo_history.add_operator(app), say)
+        _go_on(app, bot, key, None if once else await add_operator(app), say)
         if once:
             return
         say("\nThe instance runs on; Ctrl+C ends it and leaves nothing behind.", {"event": "running"})
@@ -102,7 +106,6 @@ def _free_port() -> int:
 async def _furnish(app: App, say: Say) -> tuple[str, str, str]:
     """Make an account with a bot that knows the sample business. Returns the ids of both and a key."""
     from chatsvc import samples
-    from chatsvc.cli.demo_history import perform, teach
 
     account = (await perform(app, "account.create", name="Demo")).account.id
     about = {"description": samples.BOT_DESCRIPTION, "instructions": samples.BOT_INSTRUCTIONS, "opening_hours": samples.OPENING_HOURS}
@@ -174,3 +177,103 @@ def _go_on(app: App, bot: str, key: str, link: str | None, say: Say) -> None:
         text += f"\n\nChat with the bot as a visitor would:\n\n  {chat}"
         text += f"\n\nOpen the dashboard, choose a password, and look around:\n\n  {link}"
     say(text, {"event": "ready", "base_url": f"{app.url}/api/v2", "key": key, "curl": curl, "chat": chat, "dashboard": link})
+
+
+EMAIL = "demo@example.com"
+SECOND_BOT = "Keçiyolu Turları"
+NOWHERE = "https://127.0.0.1:65535/chatsvc"  # a port where nobody listens: its deliveries fail at once
+
+# Days ago, visitor, messages. Both languages; some questions have no answer in the knowledge, some visitors leave their address.
+CONVERSATIONS: tuple[tuple[int, str, tuple[str, ...]], ...] = (
+    (19, "ayse", ("Bisiklet kiralama ücreti ne kadar?", "Depozito alıyor musunuz?")),
+    (17, "tom", ("What are your opening hours?", "Is there parking?")),
+    (16, "mehmet", ("Köpeğim için sepetiniz var mı?",)),
+    (14, "elif", ("Rehberli turlarınız var mı?", "Bana ulaşır mısınız? Adım Elif Demir, telefonum 0532 123 45 67", "Evet")),
+    (12, "anna", ("Do you rent tandems?", "Can I cancel my booking?")),
+    (11, "can", ("Bisikletimi tamir ediyor musunuz?", "Fren ayarı ne kadar sürer?")),
+    (9, "zeynep", ("Köpek sepeti kiralıyor musunuz?",)),
+    (7, "paul", ("How much does it cost to rent a bike?", "Do you deliver bikes to my hotel?", "Which routes do you recommend?")),
+    (6, "burak", ("Otelime bisiklet getirir misiniz?", "Teşekkürler")),
+    (5, "marie", ("Please call me back about a group tour. I am Marie Keller, marie@example.com", "Yes")),
+    (4, "seda", ("Kask ücretsiz mi?", "Dükkânınız nerede?")),
+    (3, "john", ("Do you have a dog basket?",)),
+    (2, "irem", ("Hangi rotaları önerirsiniz?", "Nasıl ödeme yapabilirim?")),
+    (1, "olga", ("Do you have bikes for children?", "What happens if the bike is stolen or damaged?")),
+    (0, "hakan", ("Yarın saat 14:00 için randevu almak istiyorum, adım Hakan Şen, hakan@example.com", "Evet")),
+    (0, "felix", ("I would like an appointment on Friday at 11:00. I am Felix Weber, felix@example.com", "Yes")),
+    (0, "derya", ("Çocuklar için bisikletiniz var mı?", "Açılış ve kapanış saatleriniz nedir?")),
+)
+TOUR_REQUEST = ("Tur hakkında bilgi almak istiyorum, beni arayın. Adım Cem Aksoy, e-postam cem@example.com", "Evet")
+
+# A visitor of the second bot, which has no opening hours and so lets visitors wait at any time.
+WAITING = ("Turlarınızda yemek var mı?", "Bir yetkiliyle görüşmek istiyorum")
+WAIT_MINUTES = 240
+
+Send = Callable[[str, str, str], Awaitable[object]]
+
+
+class DemoClock:
+    """The wall clock, set back by some days while the past is made."""
+
+    def __init__(self) -> None:
+        self.days_ago = 0
+
+    def __call__(self) -> int:
+        return now_ms() - self.days_ago * DAY_MS
+
+
+async def make_past(app: App, clock: DemoClock, account: str, bot: str, send: Send) -> None:
+    """Let visitors talk to the bot on past days; `send` takes bot, visitor and message. A second bot has a webhook that fails."""
+    # Questions without an answer are part of the sample, and no reason for warnings.
+    log = logging.getLogger("chatsvc")
+    level = log.level
+    log.setLevel(logging.ERROR)
+    for days, visitor, messages in CONVERSATIONS:
+        clock.days_ago = days
+        for message in messages:
+            await send(bot, visitor, message)
+    log.setLevel(level)
+    clock.days_ago = 0
+    second = (await perform(app, "bot.create", name=SECOND_BOT, account=account)).id
+    await teach(app, second, "tr")
+    await perform(app, "webhook.set", bot=second, url=NOWHERE, events=["request.created"])
+    for message in TOUR_REQUEST:
+        await send(second, "cem", message)
+    for one in (bot, second):
+        await perform(app, "channel.set", bot=one, channel="web", sites=[ANY_LINK])
+        await perform(app, "bot.set", bot=one, hand_off=True, hand_off_wait=WAIT_MINUTES)
+    await _let_wait(app, second)
+
+
+async def teach(app: App, bot: str, language: str) -> int:
+    """Add the sample business to the knowledge of a bot; returns the number of entries."""
+    from chatsvc import samples
+    from chatsvc.services.knowledge import file_reading
+
+    texts = [(name, text.encode()) for name, text in samples.knowledge().items()]
+    files = await app.services.offload(lambda: file_reading.read_files(texts, language))
+    return sum(file.entries for file in (await perform(app, "knowledge.add", bot=bot, files=files)).files)
+
+
+async def _let_wait(app: App, bot: str) -> None:
+    from chatsvc.services.messages import web_visits
+
+    visits, widget = web_visits.WebVisits(app.services), await web_visits.find(app.services, bot)
+    if widget is None:
+        raise AssertionError("the bot's widget was set up above")
+    for message in WAITING:
+        await visits.send(widget, widget.user_of_first("waiting"), message, message, web_visits.LINK)
+
+
+async def add_operator(app: App) -> str:
+    """Add an administrator; returns the set-up link."""
+    made = await perform(app, "operator.add", email=EMAIL, admin=True, name="Demo")
+    return made.link or ""
+
+
+async def perform(app: App, operation: str, **arguments: object) -> Any:
+    """Perform an operation as the local user, so that the audit log has it."""
+    from chatsvc.privileges import caller_of
+    from chatsvc.services.administration import perform
+
+    return await perform(app.services, caller_of(os.getuid()), operation, arguments)

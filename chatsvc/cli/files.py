@@ -5,8 +5,6 @@ root is dropped in between, the folder may be root's alone: then a parent proces
 does nothing else.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 import signal

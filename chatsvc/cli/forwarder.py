@@ -1,7 +1,5 @@
 """Forwarding of recorded events to a receiver that the operator names, oldest first."""
 
-from __future__ import annotations
-
 import asyncio
 import signal
 import ssl
@@ -23,7 +21,7 @@ from chatsvc.domain.errors import CommandError
 from chatsvc.domain.terminal import one_line
 from chatsvc.outbound.egress import Egress
 from chatsvc.outbound.session import open_session
-from chatsvc.webhooks.envelope import build_headers
+from chatsvc.webhooks.courier import build_headers
 
 TIMEOUT_S = 10.0
 POLL_S = 1.0

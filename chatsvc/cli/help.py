@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 import shutil
 import sys
+import textwrap
+from collections.abc import Iterator
 from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any
@@ -17,6 +19,7 @@ from chatsvc.cli.output import echo, show
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
+
 
 _MARKER = re.compile(r"^<!-- (begin|end) .*-->\n", re.MULTILINE)
 _WIDEST = 120
@@ -35,8 +38,6 @@ def _summary(markdown: str) -> str:
 
 
 class Topic(click.types.StringParamType):
-    """The name of a topic."""
-
     name = "topic"
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
@@ -66,8 +67,6 @@ def manual(topic: str | None, as_json: bool) -> None:
     elif as_json:
         show({"topic": topic, "text": topics()[topic]}, True)
     elif sys.stdout.isatty():
-        from chatsvc.cli.markdown import formatted
-
         width = min(_WIDEST, shutil.get_terminal_size().columns)
         click.echo_via_pager(f"{line}\n" for line in formatted(topics()[topic], width))
     else:
@@ -80,3 +79,68 @@ def completion(ctx: click.Context, shell: str) -> None:
 
     kind = {"bash": BashComplete, "zsh": ZshComplete, "fish": FishComplete}[shell]
     click.echo(kind(ctx.find_root().command, {}, "chatsvc", "_CHATSVC_COMPLETE").source())
+
+
+_LINK = re.compile(r"\[([^\[\]]+)\]\((?:(\w++)\.md)?[^()]*\)")
+_BOLD = re.compile(r"\*\*([^*]+)\*\*")
+_CODE = re.compile(r"`([^`]+)`")
+_ITEM = re.compile(r"- |[0-9]{1,9}\. ")
+_CELLS = re.compile(r"(?<!\\)\|")
+_START = re.compile(r"#{1,6} |```|\||- |[0-9]{1,9}\. |$")
+
+
+def formatted(markdown: str, width: int) -> Iterator[str]:
+    """Yield the lines to show on a terminal of `width` columns."""
+    lines = markdown.splitlines()
+    at = 0
+    while at < len(lines):
+        begin, line = at, lines[at]
+        at += 1
+        if line.startswith("```"):
+            at = lines.index("```", at) + 1
+            yield from (f"    {code}".rstrip() for code in lines[begin + 1 : at - 1])
+        elif line.startswith("#"):
+            yield click.style(line.lstrip("# "), bold=True, underline=line.startswith("# "))
+        elif line.startswith("|"):
+            while at < len(lines) and lines[at].startswith("|"):
+                at += 1
+            yield from _table([_cells(row) for row in lines[begin:at]], width)
+        else:
+            while line and at < len(lines) and not _START.match(lines[at]):
+                at += 1
+            yield from _paragraph(" ".join(part.strip() for part in lines[begin:at]), width)
+
+
+def _plain(text: str) -> str:
+    """Replace links: those to other topics by the command that shows them."""
+    return _LINK.sub(lambda found: f"{found[1]} (chatsvc help {found[2]})" if found[2] else found[1], text)
+
+
+def _cells(row: str) -> list[str]:
+    return [cell.strip().replace("\\|", "|") for cell in _CELLS.split(row.strip("|"))]
+
+
+def _paragraph(text: str, width: int) -> Iterator[str]:
+    """Wrap a paragraph, then style it: escape codes take no space on the screen."""
+    mark = _ITEM.match(text)
+    lines = textwrap.wrap(_plain(text), width, subsequent_indent="  " if mark else "", break_long_words=False, break_on_hyphens=False)
+    yield from _styled("\n".join(lines)).split("\n")
+
+
+def _styled(text: str) -> str:
+    text = _CODE.sub(lambda found: click.style(found[1], fg="cyan"), text)
+    return _BOLD.sub(lambda found: click.style(found[1], bold=True), text)
+
+
+def _table(rows: list[list[str]], width: int) -> Iterator[str]:
+    """A row's first cell is a line of its own. The others follow below it, with their column's heading."""
+    heading, _, *body = rows
+    for row in body:
+        yield "  " + click.style(_plain(row[0]).replace("`", ""), bold=True)
+        for name, cell in zip(heading[1:], row[1:], strict=True):
+            if cell:
+                text = f"{name}: {cell}" if len(heading) > 2 and name else cell
+                lines = textwrap.wrap(
+                    _plain(text), width, initial_indent="    ", subsequent_indent="      ", break_long_words=False, break_on_hyphens=False
+                )
+                yield from _styled("\n".join(lines)).split("\n")

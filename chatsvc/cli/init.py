@@ -1,7 +1,5 @@
 """`chatsvc init`: configuration, data folder and first account with bot and key."""
 
-from __future__ import annotations
-
 import os
 import stat
 from importlib import resources

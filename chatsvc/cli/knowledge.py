@@ -1,7 +1,5 @@
 """`chatsvc knowledge`: add, list, remove, history, undo, search, test, lint, unanswered, site, export."""
 
-from __future__ import annotations
-
 import sys
 from typing import Any
 
@@ -9,8 +7,7 @@ import click
 
 from chatsvc.cli import progress
 from chatsvc.cli.files import InputFile, InputPath, OutputFile, OutputPath
-from chatsvc.cli.knowledge_questions import lint, search, unanswered
-from chatsvc.cli.knowledge_reading import parsed_knowledge, read_files, read_knowledge
+from chatsvc.cli.knowledge_reading import parsed_knowledge, read_files, read_knowledge, read_text
 from chatsvc.cli.knowledge_sites import site
 from chatsvc.cli.knowledge_tests import test
 from chatsvc.cli.operations import command, group, operation, option, options
@@ -22,7 +19,7 @@ from chatsvc.domain.terminal import one_line
 knowledge = group("knowledge")
 
 
-for one in (search, test, lint, unanswered, site):
+for one in (test, site):
     knowledge.add_command(one)
 
 
@@ -39,7 +36,7 @@ def add(ctx: click.Context, bot: str, files: tuple[InputFile, ...], dry_run: boo
 def _preview(ctx: click.Context, bot: str, files: list[dict[str, Any]], as_json: bool) -> None:
     """Show the past questions whose answers the files would change. The search runs in this process."""
     from chatsvc.services.knowledge import knowledge_preview
-    from chatsvc.services.knowledge.knowledge import from_file
+    from chatsvc.services.knowledge.knowledge import beside, from_file
     from chatsvc.services.knowledge.knowledge_preview import KnowledgeContent, PastQuestion
 
     with progress.shown("reading") as told:
@@ -48,10 +45,7 @@ def _preview(ctx: click.Context, bot: str, files: list[dict[str, Any]], as_json:
         names, sources = [file.name for file in added], list(dict.fromkeys(source for file in added for source in file.sources))
         before = KnowledgeContent(*read_knowledge(ctx, bot)[1:])
         rest = parsed_knowledge(call(ctx, "knowledge.kept", bot=bot, files=names, sources=sources))
-        after = KnowledgeContent(
-            [*rest[0], *(entry for file in added for entry in file.entries)],
-            [*rest[1], *(group for file in added for group in file.synonyms)],
-        )
+        after = beside(KnowledgeContent(*rest), added)
         questions = [PastQuestion(**one) for one in call(ctx, "knowledge.past_questions", bot=bot)]
         # The settings on which the answers depend.
         kept = {name: shown[name] for name in ("id", "name", "language", "timezone", "country", "ask_back")}
@@ -118,3 +112,80 @@ def export(ctx: click.Context, bot: str, form: str | None, output: OutputFile | 
             file.write(shown(part).encode())
     if output:
         echo(f"{counted(len(entries), 'entry', 'entries')} written to {one_line(output)}", err=True)
+
+
+@command(knowledge, "search", "bot", "[text]", *options(file=InputPath()))
+def search(ctx: click.Context, bot: str, text: str | None, file: InputFile | None, as_json: bool) -> None:
+    if (text is None) == (file is None):
+        raise click.UsageError("give a TEXT or --file, one of them")
+    questions = [text] if text is not None else [line.strip() for line in read_text(file).splitlines() if line.strip()]  # type: ignore[arg-type]
+    with progress.shown("searching"):
+        found = call(ctx, "knowledge.search", bot=bot, questions=questions)
+    if as_json:
+        show(found if file else found[0], True)
+        return
+    for finding in found:
+        echo(one_line(finding["question"]))
+        echo(one_line(f"  {finding['decision']} ({finding['confidence']:.2f}, {finding['language']})"))
+        for entry in finding["entries"]:
+            echo(one_line(f"  {entry['score']:.2f}  {entry['question']}  [{entry['id']}]"))
+            if entry["why"]:
+                echo(f"        {one_line('; '.join(entry['why']))}")
+
+
+@command(knowledge, "lint", "bot", option("--all", "everything", is_flag=True))
+def lint(ctx: click.Context, bot: str, everything: bool, as_json: bool) -> None:
+    # Here and not in the service: it takes a processor to itself, for minutes where there is much to look at.
+    from chatsvc.services.knowledge import knowledge_lint
+
+    with progress.shown("reading") as told:
+        language, entries, synonyms = read_knowledge(ctx, bot)
+        found = knowledge_lint.findings(entries, language, [group.words for group in synonyms], everything=everything, progress=told)
+    searched, phrasings = knowledge_lint.searched(entries)
+    if searched < phrasings and not everything:
+        echo(f"{searched:,} of {phrasings:,} phrasings were searched for; --all searches for every one", err=True)
+    if as_json:
+        rows = [{"kind": one.kind, "entry": one.entry, "other": one.other, "text": one.text} for one in found]
+        show([{name: value for name, value in row.items() if value is not None} for row in rows], True)
+        return
+    for one in found:
+        echo(one_line(f"{one.kind:<18}  {one.text}  [{one.entry}{f', {one.other}' if one.other else ''}]"))
+    echo(f"{counted(len(entries), 'entry', 'entries')}, {counted(len(found), 'finding', 'findings')}", err=True)
+
+
+@command(
+    knowledge,
+    "unanswered",
+    "bot",
+    *options(limit=(click.IntRange(1, 10000), 20)),
+    option("--all", "with_answered", is_flag=True),
+    *options(markdown=bool, clear=bool),
+)
+def unanswered(ctx: click.Context, bot: str, limit: int, with_answered: bool, markdown: bool, clear: bool, as_json: bool) -> None:
+    # Before the call, for after it root has become the data folder's owner, who may not be allowed to read the program.
+    from chatsvc.domain.knowledge_files.writing import question
+
+    if markdown and (clear or as_json):
+        raise click.UsageError("--markdown goes neither with --json nor with --clear")
+    if clear:
+        show(call(ctx, "knowledge.forget_unanswered", bot=bot), as_json)
+        return
+    with progress.shown("grouping"):
+        found = call(ctx, "knowledge.unanswered", bot=bot, limit=limit, answered=None if with_answered else False)
+    if markdown:
+        for group in found:
+            echo(question(group["question"], group["asked"][1:], group["language"]) + "\n")
+    elif as_json or not found:
+        show(found, as_json)
+    else:
+        for group in found:
+            _describe(group)
+
+
+def _describe(group: dict[str, Any]) -> None:
+    nearest = group["nearest"]
+    echo(one_line(f"{group['count']:>6}  {group['question']}  ({group['language']}, {group['last_asked_at']})"))
+    for other in group["asked"][1:]:
+        echo(f"        {one_line(other)}")
+    if nearest:
+        echo(one_line(f"        nearest: {nearest['score']:.2f}  {nearest['question']}  [{nearest['id']}]"))

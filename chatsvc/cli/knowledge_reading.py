@@ -1,7 +1,5 @@
 """Knowledge that commands read: files from the disk, and a bot's entries from the service."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
@@ -21,7 +19,8 @@ def read_text(path: InputFile) -> str:
 
 
 def decoded(name: str, data: bytes) -> str:
-    from chatsvc.domain.knowledge_files import KnowledgeFileError, decode
+    from chatsvc.domain.knowledge_files.decoding import decode
+    from chatsvc.domain.knowledge_files.parsed import KnowledgeFileError
 
     try:
         return decode(name, data)
@@ -31,7 +30,7 @@ def decoded(name: str, data: bytes) -> str:
 
 def _bytes_of(path: InputFile) -> bytes:
     """Read at most one byte more than allowed: the file may be an endless device."""
-    from chatsvc.domain.knowledge_files import MAX_BYTES
+    from chatsvc.domain.knowledge_files.decoding import MAX_BYTES
 
     with path.open() as file:
         return file.read(MAX_BYTES + 1)
@@ -51,11 +50,7 @@ def read_files(ctx: click.Context, bot: str, paths: tuple[InputFile, ...]) -> li
 
 
 def parse_knowledge(wanted: Sequence[tuple[list[tuple[str, bytes]] | None, str]]) -> list[list[dict[str, Any]] | None]:
-    """Parse the knowledge files of several bots, each with its language. None stays None.
-
-    There is one process a language. As root, call it before the first operation. Raises Refused with every fault of a language's
-    files.
-    """
+    """Parse the knowledge files of several bots, one process a language. As root, before the first operation. Raises Refused."""
     from chatsvc.services.knowledge.file_reading import FileReader
 
     parsed: list[list[dict[str, Any]] | None] = [None if files is None else [] for files, _ in wanted]
@@ -71,7 +66,6 @@ def parse_knowledge(wanted: Sequence[tuple[list[tuple[str, bytes]] | None, str]]
 
 
 def read_knowledge(ctx: click.Context, bot: str) -> tuple[str, list[Entry], list[Synonyms]]:
-    """Return a bot's language, entries and synonyms."""
     told = call(ctx, "knowledge.export", bot=bot)
     return (told["language"], *parsed_knowledge(told))
 

@@ -1,7 +1,5 @@
 """`chatsvc knowledge site`: add, list, show, sync, apply, discard, remove."""
 
-from __future__ import annotations
-
 import time
 from typing import Any
 

@@ -1,7 +1,5 @@
 """`chatsvc knowledge test`: the tests of a bot, on the running bot or from its file alone."""
 
-from __future__ import annotations
-
 from html import escape
 from typing import Any
 

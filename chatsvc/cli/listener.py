@@ -1,7 +1,5 @@
 """Local webhook receiver: verifies signatures and prints deliveries."""
 
-from __future__ import annotations
-
 import asyncio
 import errno
 import json
@@ -16,7 +14,7 @@ from typing import Any, NamedTuple
 from aiohttp import web
 
 from chatsvc.cli.output import echo, to_json
-from chatsvc.domain import signing
+from chatsvc.domain import webhooks
 from chatsvc.domain.errors import CommandError
 from chatsvc.domain.terminal import one_line
 
@@ -40,7 +38,7 @@ class Receiver:
 
     async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
         body = await request.read()
-        valid = signing.verify(self.key, body, request.headers.get("X-Service-Signature", ""))
+        valid = webhooks.verify(self.key, body, request.headers.get("X-Service-Signature", ""))
         try:
             envelope = json.loads(body)
         except ValueError:

@@ -35,20 +35,20 @@ COMMANDS = {
     "webhook": ("chatsvc.cli.webhook:webhook", "Manage webhooks and their deliveries."),
     "mail": ("chatsvc.cli.plain:mail", "List mails to operators and visitors, and send a test mail."),
     "backup": ("chatsvc.cli.backup:backup", "Create, verify and restore backups."),
-    "store": ("chatsvc.cli.store:store", "Copy the store from SQLite to PostgreSQL."),
+    "store": ("chatsvc.cli.backup:store", "Copy the store from SQLite to PostgreSQL."),
     "master-key": ("chatsvc.cli.backup:master_key", "Replace the master key."),
     "request": ("chatsvc.cli.plain:request", "List captured requests and set their status."),
     "appointment": ("chatsvc.cli.plain:appointment", "List captured appointments and set their status."),
     "conversation": ("chatsvc.cli.conversation:conversation", "List, show, export and erase conversations."),
     "saved-reply": ("chatsvc.cli.plain:saved_reply", "Manage the texts that operators insert into their messages."),
     "parse": ("chatsvc.cli.parse:parse", "Show the date, time and contact data found in a sentence."),
-    "config": ("chatsvc.cli.shown:config", "Show the configuration in force."),
+    "config": ("chatsvc.cli.plain:config", "Show the configuration in force."),
     "nodes": ("chatsvc.cli.plain:nodes", "List the processes of this service."),
     "doctor": ("chatsvc.cli.doctor:doctor", "List the faults of this installation with their remedies."),
     "healthcheck": ("chatsvc.cli.doctor:healthcheck", "Check whether the service is ready."),
-    "licenses": ("chatsvc.cli.shown:licenses", "List third-party software with its licences."),
+    "licenses": ("chatsvc.cli.plain:licenses", "List third-party software with its licences."),
     "audit": ("chatsvc.cli.plain:audit", "List administrative acts."),
-    "usage": ("chatsvc.cli.shown:usage", "Show messages, tokens and cost of an account."),
+    "usage": ("chatsvc.cli.plain:usage", "Show messages, tokens and cost of an account."),
     "help": ("chatsvc.cli.help:manual", "List the topics of the manual, or show one."),
     "completion": ("chatsvc.cli.help:completion", "Print the script for Tab completion."),
 }
@@ -77,7 +77,6 @@ class Lazy(CatalogueGroup):
         return commands + click.Command.shell_complete(self, ctx, incomplete)
 
     def format_commands(self, _: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the commands without importing any."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
 
@@ -144,10 +143,7 @@ def _show_usage_error(fault: click.ClickException) -> None:
 
 
 def load_config(ctx: click.Context, *late: str, listens: bool = False) -> Any:
-    """Load the configuration once a call, as the service's user where root runs it. Raises ConfigError and Refused.
-
-    `late` are modules that the command imports later.
-    """
+    """Load the configuration once a call, as the service's user where root runs it. Raises ConfigError and Refused."""
     root = ctx.find_root()
     if CONFIG not in root.meta:
         from functools import partial

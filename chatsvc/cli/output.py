@@ -1,7 +1,4 @@
-"""Output shared by all commands. The option --json, the call of an operation, text, JSON, fields and tables.
-
-Everything that a command prints goes through `echo` or `to_json`: no control or invisible character reaches a terminal.
-"""
+"""Output of all commands. All goes through `echo` or `to_json`: no control or invisible character reaches a terminal."""
 
 from __future__ import annotations
 
@@ -22,10 +19,7 @@ LARGEST_PAGE = 1000
 
 
 def call(ctx: click.Context, operation: str, /, target: IO[bytes] | None = None, **arguments: Any) -> Any:
-    """Run one operation, on the running service or in this process. Options that were not given are not sent.
-
-    A file that the operation makes is written to `target`.
-    """
+    """Run one operation, here or on the running service, without options that were not given. A file that it makes goes to `target`."""
     from chatsvc.control import client
 
     given = {name: value for name, value in arguments.items() if value is not None}
@@ -55,10 +49,7 @@ def call_all(ctx: click.Context, operation: str, *, most: int | None = None, **a
 
 @contextmanager
 def written(output: OutputFile | None) -> Iterator[IO[bytes]]:
-    """Write an output file, else standard output.
-
-    A file gets its name at the end, or is removed where that is not reached. Raises Refused and OSError.
-    """
+    """Write an output file, which gets its name at the end alone, else standard output. Raises Refused and OSError."""
     if output is None:
         with click.open_file("-", "wb") as stream:
             yield stream

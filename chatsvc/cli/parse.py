@@ -1,7 +1,5 @@
 """`chatsvc parse`: what slot filling reads in a sentence. It needs no service, no configuration and no data folder."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 
 import click

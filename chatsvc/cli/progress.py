@@ -1,7 +1,5 @@
 """Progress line on standard error, if that is a terminal."""
 
-from __future__ import annotations
-
 import sys
 import threading
 import time
@@ -32,10 +30,7 @@ class Progress:
 
 @contextmanager
 def shown(what: str, *, prints: bool = False) -> Iterator[Progress]:
-    """Show the progress of work that takes longer than a moment.
-
-    `prints`: the command writes to standard output meanwhile; if that is a terminal too, no progress line is shown.
-    """
+    """Show the progress of work that takes longer than a moment, unless the command `prints` to a terminal meanwhile."""
     progress, over = Progress(what), threading.Event()
 
     def show() -> None:

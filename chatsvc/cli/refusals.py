@@ -1,7 +1,5 @@
 """Refusals as sentences of the command line, with its commands and options."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -35,7 +33,7 @@ def _faults(facts: Mapping[str, Any]) -> str:
 def _line(fault: Mapping[str, Any], file: str) -> str:
     """Word one fault of settings, of a bot's file, of a knowledge file or of an entry, with its place."""
     from chatsvc.domain import bot_file_faults
-    from chatsvc.domain.knowledge_files.faults import FileFault
+    from chatsvc.domain.knowledge_files.parsed import FileFault
 
     code, facts = fault["code"], fault["facts"]
     if "field" in fault:

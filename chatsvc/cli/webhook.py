@@ -1,7 +1,5 @@
 """`chatsvc webhook`: set, show, rotate, remove, test, attempts, resend. For the developer on the other side listen, forward, verify."""
 
-from __future__ import annotations
-
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -10,9 +8,8 @@ import click
 from chatsvc.cli import progress
 from chatsvc.cli.files import InputFile, InputPath
 from chatsvc.cli.main import load_config
-from chatsvc.cli.operations import command, group, operation, option, options
+from chatsvc.cli.operations import BOT, EVENT, command, group, operation, option, options
 from chatsvc.cli.output import call, pages, show
-from chatsvc.cli.words import BOT, EVENT
 from chatsvc.domain.errors import CommandError
 
 ATTEMPT_COLUMNS = "id at event record_id success status_code error duration_ms url"
@@ -92,9 +89,9 @@ def resend(ctx: click.Context, attempt: str | None, bot: str | None, failed_sinc
     click.argument("body_file", type=InputPath()),
 )
 def verify(signing_key_file: InputFile, signature: str, body_file: InputFile, as_json: bool) -> None:
-    from chatsvc.domain import signing
+    from chatsvc.domain import webhooks
 
-    valid = signing.verify(_signing_key(signing_key_file), body_file.read_bytes(), signature)
+    valid = webhooks.verify(_signing_key(signing_key_file), body_file.read_bytes(), signature)
     show({"valid": valid}, as_json)
     if not valid:
         raise CommandError("the signature is not that of this body under this key")

@@ -1,6 +1,6 @@
 """Configuration (DECISIONS.md section 3). YAML to frozen dataclasses, with file, line and column of every fault."""
 
-from chatsvc.config.faults import ConfigError, ConfigFault
+from chatsvc.config.document import ConfigError, ConfigFault
 from chatsvc.config.load import ConfigDocument, build, load, locate, read
 from chatsvc.config.model import Acme, Backups, Config, Limits, Log, Metrics, PostgresSettings, Retention, Secret, Server, Tls
 

@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from chatsvc.config.faults import ConfigError, ConfigFault
 from chatsvc.trusted_paths import open_trusted
 
 if TYPE_CHECKING:
     from yaml import Event, MarkedYAMLError
+
 
 MAX_BYTES = 1 << 20
 MAX_DEPTH = 20
@@ -190,3 +190,24 @@ class _Builder:
 def _begin(event: Event) -> tuple[int, int]:
     mark = event.start_mark
     return (mark.line + 1, mark.column + 1) if mark else (0, 0)
+
+
+class ConfigFault(NamedTuple):
+    """One fault; lines and columns count from 1, and 0 stands for the whole file."""
+
+    file: str
+    line: int
+    column: int
+    message: str
+
+    def __str__(self) -> str:
+        where = f"{self.file}:{self.line}:{self.column}" if self.line else self.file
+        return f"{where}: {self.message}"
+
+
+class ConfigError(Exception):
+    """Raised for an invalid configuration; its text has a line for each fault."""
+
+    def __init__(self, faults: Iterable[ConfigFault]) -> None:
+        self.faults = tuple(sorted(set(faults)))
+        super().__init__("\n".join(map(str, self.faults)))

@@ -1,7 +1,5 @@
 """Locate, read and interpret the configuration file (DECISIONS.md section 3)."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -9,11 +7,9 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from chatsvc.config import notices, server, store, values
-from chatsvc.config.document import Node, parse, read_text, why
-from chatsvc.config.faults import ConfigError, ConfigFault
+from chatsvc.config.document import ConfigError, ConfigFault, Node, parse, read_text, why
 from chatsvc.config.model import SECTIONS, Anthropic, Channels, Config, TelegramNotices
-from chatsvc.config.section import Section, Source
-from chatsvc.config.settings import keys_of, secret, settings
+from chatsvc.config.section import Section, Source, keys_of, secret, settings
 from chatsvc.domain.plans import Plan
 from chatsvc.domain.pricing import Tier
 

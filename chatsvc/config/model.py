@@ -22,7 +22,7 @@ _BACKUPS = Path("backups")
 
 
 def setting(default: T, read: Callable[[str], object] | None = None, how: str = "plain", *, key: str = "", otherwise: str = "") -> T:
-    """Declare a setting: its default, the reader of its text, how a section reads it (see settings.py), and its key in the file.
+    """Declare a setting: its default, the reader of its text, how a section reads it (see section.py), and its key in the file.
 
     otherwise: the text of a secret that the file does not give.
     """
@@ -149,6 +149,9 @@ class Channels:
     telegram_api_url: str
     whatsapp_graph_url: str
 
+    def url_of(self, platform: str) -> str:
+        return self.telegram_api_url if platform == "telegram" else self.whatsapp_graph_url
+
 
 @dataclass(frozen=True)
 class Smtp:
@@ -166,10 +169,7 @@ class Smtp:
 
 @dataclass(frozen=True)
 class TelegramNotices:
-    """The team's group at Telegram: token of the bot that writes there, and number of the chat.
-
-    No token where its environment variable is not set: nobody is told then.
-    """
+    """The team's group at Telegram. No token where its environment variable is not set: nobody is told then."""
 
     token: Secret | None = setting(None, values.telegram_token, "secret")
     chat_id: int = setting(0, values.whole(-(10**15), 10**15), "optional")
@@ -222,10 +222,7 @@ DEFAULT_CONNECTIONS = 10
 
 @dataclass(frozen=True)
 class PostgresSettings:
-    """PostgreSQL as the store: its URL, which holds no password, the same as parameters of libpq, and the password.
-
-    `connections` is the most that a process opens to serve.
-    """
+    """PostgreSQL as the store: URL and parameters of libpq, without the password; `connections`: the most that a process opens to serve."""
 
     url: str
     parameters: Mapping[str, str]

@@ -1,11 +1,8 @@
 """Reader of the section `notices`: how operators are told of visitors who wait, new requests and faults."""
 
-from __future__ import annotations
-
 from chatsvc.config import values
 from chatsvc.config.model import Notices, Smtp, TelegramNotices
-from chatsvc.config.section import Section
-from chatsvc.config.settings import secret, settings
+from chatsvc.config.section import Section, secret, settings
 
 KEYS = ("smtp", "telegram")
 SMTP_KEYS = ("host", "port", "username", "password", "password_file", "from", "security", "ca_file")

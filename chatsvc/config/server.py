@@ -1,13 +1,10 @@
 """Reader of the section `server`: listeners, TLS, proxies, certificates."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from chatsvc.config import values
 from chatsvc.config.model import Acme, Server, Tls
-from chatsvc.config.section import Section
-from chatsvc.config.settings import keys_of, settings
+from chatsvc.config.section import Section, keys_of, settings
 
 KEYS = ("listen", "public_url", "tls", "acme", "http_listen", "hsts_s", "trusted_proxies", "dashboard")
 YEAR_S = 31_536_000

@@ -1,7 +1,5 @@
 """Effective configuration in the shape of its file, with defaults filled in and secrets masked."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Mapping
 from typing import Any

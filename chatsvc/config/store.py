@@ -10,8 +10,7 @@ from typing import NamedTuple
 
 from chatsvc.config import values
 from chatsvc.config.model import DEFAULT_CONNECTIONS, PostgresSettings, Secret
-from chatsvc.config.section import Section
-from chatsvc.config.settings import secret
+from chatsvc.config.section import Section, secret
 
 KEYS = ("url", "password", "password_file", "connections")
 # A process writes with one connection, counts requests with another, hears notices with a third, and reads with at least two.

@@ -1,7 +1,4 @@
-"""Conversion of setting texts to values: pure functions that raise ValueError with the expected form.
-
-They never say what they got, see faults.py. Numbers are read from their digits: no float comes near money.
-"""
+"""Conversion of texts to values. They raise ValueError with the expected form, never with what they got; no float comes near money."""
 
 from __future__ import annotations
 

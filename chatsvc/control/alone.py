@@ -1,7 +1,5 @@
 """Administrative operations in the process of a command: without a running service, or beside those that share a store."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 from typing import IO, Any
@@ -24,10 +22,7 @@ _PIECE = 1 << 20
 
 
 def run(config: Config, operation: str, arguments: dict[str, Any], target: IO[bytes] | None = None) -> Any:
-    """Run the operation on the store. A file that it makes is written to `target`.
-
-    Raises Refused, StoreUnavailable and FolderInUse.
-    """
+    """Run the operation on the store. A file that it makes is written to `target`. Raises Refused, StoreUnavailable and FolderInUse."""
     folder, store = Folder(config.data_dir), stores.chosen(config)
     folder.prepare()
     with store.alone(folder):

@@ -2,6 +2,9 @@
 
 It needs no event loop, so a command starts in milliseconds. It never opens or removes a path that the service names: results are JSON,
 and files arrive as bytes.
+
+Messages are JSON objects, each preceded by its length in eight bytes. A file in an answer follows it as so many raw bytes; its length
+stands in the answer.
 """
 
 from __future__ import annotations
@@ -10,11 +13,11 @@ import json
 import os
 import select
 import stat
+import struct
 import time
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from chatsvc.control import framing
 from chatsvc.domain import refusals
 from chatsvc.domain.errors import CommandError
 from chatsvc.domain.refusals import Refused
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
     import socket
 
     from chatsvc.config import Config
+
 
 SOCKET = "control.sock"
 WAIT_S = 15.0
@@ -36,10 +40,7 @@ class Lost(Exception):
 
 
 def call(config: Config, operation: str, arguments: dict[str, Any], target: IO[bytes] | None = None) -> Any:
-    """Run one operation and return its result. A file that it makes is written to `target`.
-
-    Raises Refused, StoreUnavailable and Lost.
-    """
+    """Run one operation and return its result. A file that it makes is written to `target`. Raises Refused, StoreUnavailable and Lost."""
     _check_text(arguments)
     deadline = time.monotonic() + WAIT_S
     # Over a store of several processes a command works beside them, whether or not the one on this machine answers.
@@ -124,10 +125,10 @@ def _connected(path: str) -> socket.socket | None:
 def ask(connection: socket.socket, operation: str, arguments: dict[str, Any], target: IO[bytes] | None = None) -> Any:
     """Send one operation to the running service and return its result; raises Refused and Lost."""
     try:
-        connection.sendall(framing.pack({"operation": operation, "arguments": arguments}))
-        answer = json.loads(_read(connection, framing.length_in(_read(connection, framing.LENGTH.size))))
-        if target is not None and framing.FILE in answer:
-            _copy(connection, int(answer[framing.FILE]), target)
+        connection.sendall(pack({"operation": operation, "arguments": arguments}))
+        answer = json.loads(_read(connection, length_in(_read(connection, LENGTH.size))))
+        if target is not None and FILE in answer:
+            _copy(connection, int(answer[FILE]), target)
     except (OSError, ValueError) as fault:
         raise Lost(f"the service went away before it answered: {fault}") from fault
     if "refused" in answer:
@@ -159,3 +160,22 @@ def _write(target: IO[bytes], piece: bytes) -> None:
         target.write(piece)
     except OSError as fault:
         raise CommandError(f"the file cannot be written: {fault.strerror or fault}") from None
+
+
+LENGTH = struct.Struct("!Q")
+MOST = 1 << 30  # bytes of one message
+FILE = "file_bytes"  # the key of an answer's file length
+
+
+def pack(message: dict[str, Any]) -> bytes:
+    """One message with its length in front."""
+    body = json.dumps(message, ensure_ascii=False).encode()
+    return LENGTH.pack(len(body)) + body
+
+
+def length_in(head: bytes) -> int:
+    """Return the length of the next message; raises ValueError above the limit."""
+    (length,) = LENGTH.unpack(head)
+    if length > MOST:
+        raise ValueError("the message is too long")
+    return int(length)

@@ -4,8 +4,6 @@ The service's user is the owner of the data folder, or of the configuration wher
 the bytes of a configuration of root's are read, and the control socket is connected.
 """
 
-from __future__ import annotations
-
 import os
 import stat
 from collections.abc import Callable, Iterable, Mapping
@@ -24,7 +22,7 @@ _LATE = (
     *("socket", "zoneinfo", "importlib.readers", "encodings.ascii", "encodings.idna", "encodings.utf_8_sig", "difflib", "yaml"),
     *(
         "chatsvc.control.alone",
-        "chatsvc.domain.knowledge_files",
+        "chatsvc.domain.knowledge_files.decoding",
         "chatsvc.services.knowledge.knowledge_cache",
         "chatsvc.services.operations.backups",
     ),
@@ -41,10 +39,7 @@ class Identity:
         self._listens = listens
 
     def load(self, named: str | None, environ: Mapping[str, str], cwd: Path) -> Config:
-        """Locate the configuration, become the service's user, and interpret the configuration as that user.
-
-        Raises ConfigError and CommandError.
-        """
+        """Locate the configuration and interpret it as the service's user, which root becomes. Raises ConfigError and CommandError."""
         path = config.locate(named, environ, cwd)
         if not is_root():
             return config.load(path, environ)
@@ -110,10 +105,7 @@ def _is_for_the_service(variable: str) -> bool:
 
 
 def data_owner(folder: Path) -> tuple[int, int]:
-    """Return user and group id of the data folder's owner. A missing folder has the owner of its nearest parent.
-
-    Raises CommandError where root may not use it.
-    """
+    """Return user and group id of the owner of the data folder or of its nearest parent. Raises CommandError where root may not use it."""
     try:
         status = _status(folder)
         if status is not None:

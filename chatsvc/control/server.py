@@ -1,26 +1,27 @@
-"""Server of the control socket: JSON requests and answers, one after the other.
-
-The 0700 folder decides who may connect, and so who may administer.
-"""
-
-from __future__ import annotations
+"""Server of the control socket: JSON requests and answers, one after the other. The folder's mode 0700 decides who may administer."""
 
 import asyncio
+import json
 import logging
 import os
 import socket
 import stat
 import struct
-from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, cast
 
-from chatsvc.control import framing
+from chatsvc.control import client
 from chatsvc.control.alone import detached_file
 from chatsvc.control.client import SOCKET
+from chatsvc.control.rendering import RENDERERS
+from chatsvc.domain import refusals
 from chatsvc.domain.actors import Caller
+from chatsvc.domain.refusals import Refused
 from chatsvc.privileges import caller_of
+from chatsvc.services.administration import perform
+from chatsvc.services.services import Services
+from chatsvc.store.database import StoreUnavailable
 
 log = logging.getLogger(__name__)
 
@@ -30,14 +31,11 @@ OPERATION_GRACE_S = 5.0  # for the operations in flight when the service stops
 _PIECE = 1 << 18
 
 
-Perform = Callable[[Caller, bytes], Awaitable[dict[str, Any]]]
-
-
 class ControlServer:
-    """Listens in the data folder while the process runs. `perform` makes the answer to a request."""
+    """Listens in the data folder while the process runs."""
 
-    def __init__(self, perform: Perform, folder: Path) -> None:
-        self._perform = perform
+    def __init__(self, services: Services, folder: Path) -> None:
+        self._services = services
         self._folder = folder
         self._server: asyncio.Server | None = None
         self._waiting: dict[asyncio.Task[None], asyncio.StreamReader] = {}
@@ -100,23 +98,23 @@ class ControlServer:
         self._waiting[task] = reader
         try:
             async with asyncio.timeout(REQUEST_TIMEOUT_S):
-                head = await reader.read(framing.LENGTH.size)
+                head = await reader.read(client.LENGTH.size)
                 if not head:
                     return b""
-                head += await reader.readexactly(framing.LENGTH.size - len(head))
-                return await reader.readexactly(framing.length_in(head))
+                head += await reader.readexactly(client.LENGTH.size - len(head))
+                return await reader.readexactly(client.length_in(head))
         finally:
             self._waiting.pop(task, None)
 
     async def _answer(self, raw: bytes, writer: asyncio.StreamWriter) -> None:
-        answer = await self._perform(caller_of(_uid(writer)), raw)
-        file = detached_file(answer.get("result"))
+        told = await answer(self._services, caller_of(_uid(writer)), raw)
+        file = detached_file(told.get("result"))
         if file is None:
-            writer.write(framing.pack(answer))
+            writer.write(client.pack(told))
             await writer.drain()
             return
         with file:
-            writer.write(framing.pack({**answer, framing.FILE: os.fstat(file.fileno()).st_size}))
+            writer.write(client.pack({**told, client.FILE: os.fstat(file.fileno()).st_size}))
             while piece := await asyncio.to_thread(file.read, _PIECE):
                 writer.write(piece)
                 await writer.drain()
@@ -129,3 +127,27 @@ def _uid(writer: asyncio.StreamWriter) -> int:
     with socket.socket(fileno=os.dup(writer.get_extra_info("socket").fileno())) as peer:
         uid: int = credentials.unpack(peer.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, credentials.size))[1]
     return uid
+
+
+async def answer(services: Services, caller: Caller, raw: bytes) -> dict[str, Any]:
+    """Perform the operation of a request. Whatever goes wrong is part of the answer."""
+    try:
+        request = json.loads(raw)
+        operation = request["operation"]
+        if operation not in RENDERERS:
+            # Operations on an operator's own session are the dashboard's.
+            raise refusals.operation_unknown(operation=operation)
+        result = await perform(services, caller, operation, request["arguments"])
+        return {"result": RENDERERS[operation](result)}
+    except Refused as refusal:
+        return refused(refusal)
+    except StoreUnavailable as fault:
+        log.error("the store cannot answer: %s", fault)
+        return refused(refusals.store_unavailable(fault=str(fault)))
+    except Exception:
+        log.exception("unexpected fault in an administrative operation")
+        return refused(refusals.unexpected_fault())
+
+
+def refused(refusal: Refused) -> dict[str, Any]:
+    return {"refused": {"code": refusal.code, "facts": refusal.facts}}

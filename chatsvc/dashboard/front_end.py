@@ -20,7 +20,7 @@ from chatsvc.http.router import MethodNotAllowed, NotFound, Router
 from chatsvc.http.same_origin import is_same_origin
 from chatsvc.services import administration
 from chatsvc.services.services import Services
-from chatsvc.services.team import account_choice, sessions
+from chatsvc.services.team import sessions
 from chatsvc.store.database import StoreUnavailable
 
 log = logging.getLogger(__name__)
@@ -124,14 +124,14 @@ class Dashboard:
         if scope.includes(shown) and await self._services.account_cache.account(shown) is not None:
             wanted = shown
         chosen = wanted or chosen
-        owner = await account_choice.account_of(self._services, scope, *record) if record else None
+        owner = await sessions.account_of(self._services, scope, *record) if record else None
         chosen = owner or chosen
-        page.accounts = await account_choice.choices(self._services, scope, chosen)
+        page.accounts = await sessions.choices(self._services, scope, chosen)
         known = [account.id for account in page.accounts]
         page.account_id = chosen if chosen in known else next(iter(known), None)
         if page.account_id is not None:
             own = page.operator.timezone
-            page.timezone = own or await account_choice.timezone(self._services, page.account_id) or DEFAULT_ZONE
+            page.timezone = own or await sessions.timezone(self._services, page.account_id) or DEFAULT_ZONE
         if record is not None and owner is None:
             raise administration.missing(*record)
 

@@ -12,8 +12,8 @@ from chatsvc.domain.captures import APPOINTMENT_STATUSES, REQUEST_STATUSES
 from chatsvc.domain.hand_off import WAITING
 from chatsvc.domain.models import Bot, Conversation
 from chatsvc.domain.paging import ResultPage
-from chatsvc.services.conversations.conversation_list import MOST_WAITING
 from chatsvc.services.conversations.conversation_view import ShownConversation, ShownMessage
+from chatsvc.services.conversations.conversations import MOST_WAITING
 
 KEPT = ("status", "note", "assignee")
 TONES = {"new": "info", "pending": "info", "in_progress": "warn", "confirmed": "good", "done": "good", "delivered": "good", "failed": "bad"}

@@ -10,7 +10,7 @@ from chatsvc import translations
 from chatsvc.dashboard import catalogue, formats
 from chatsvc.doctor.report import Finding
 from chatsvc.domain import bot_file_faults, opening_hours
-from chatsvc.domain.knowledge_files.faults import FileFault
+from chatsvc.domain.knowledge_files.parsed import FileFault
 from chatsvc.domain.models import Conversation
 from chatsvc.domain.refusals import Refused
 

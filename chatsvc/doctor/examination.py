@@ -1,12 +1,10 @@
 """Order of the checks of an installation."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from chatsvc.config import Config, ConfigError
-from chatsvc.doctor import channels, files, mail, model, network, postgres, team
+from chatsvc.doctor import channels, files, mail, model, network, postgres
 from chatsvc.doctor.channels import TokenOf
 from chatsvc.doctor.postgres import ExamineServer
 from chatsvc.doctor.report import Finding, configuration_invalid, configuration_unreadable, configuration_untrusted, folder_closed
@@ -75,11 +73,11 @@ def _of_installation(config: Config, service: Service, server: ExamineServer, to
     if may_connect:
         yield from model.server(config, extent.egress, with_models=extent.models)
         yield from mail.server(config, extent.egress)
-        yield from team.group(config, extent.egress)
+        yield from channels.group(config, extent.egress)
     yield from network.webhooks(config, examined, resolve=may_connect)
     noted = list(files.channels(examined, now))
     yield from noted
     if may_connect:
         yield from (one for one in channels.tokens(config, examined, token_of, extent.egress) if one not in noted)
-    yield from team.noted(config, examined)
+    yield from channels.noted(config, examined)
     yield from files.backups(config, now)

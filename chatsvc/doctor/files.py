@@ -1,8 +1,7 @@
 """Checks of the files and the clock of this machine. Configuration, data folder, master key, disk."""
 
-from __future__ import annotations
-
 import os
+import pwd
 import shutil
 import stat
 import tempfile
@@ -10,11 +9,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from chatsvc.config import Config
-from chatsvc.doctor import owner, report
+from chatsvc.doctor import report
 from chatsvc.doctor.report import Finding
 from chatsvc.domain.channels import TOKEN_ELSEWHERE, TOKEN_REFUSED, WHATSAPP
 from chatsvc.domain.times import DAY_MS, with_millis
 from chatsvc.language import catalogue
+from chatsvc.privileges import user_name
 from chatsvc.store.database import SchemaTooNew, StoreUnavailable
 from chatsvc.store.examination import Examined
 from chatsvc.store.folder import Folder
@@ -40,7 +40,7 @@ def configuration(config: Config) -> Iterator[Finding]:
     if mode & stat.S_IWOTH:
         yield report.configuration_writable(file=file)
     elif not os.access(config.path, os.R_OK):
-        yield report.configuration_closed(file=file, user=owner.name(config.data_dir))
+        yield report.configuration_closed(file=file, user=owner_of(config.data_dir))
     elif mode & stat.S_IROTH and config.path_holds_secrets:
         yield report.configuration_exposed(file=file)
     else:
@@ -62,7 +62,7 @@ def folder(config: Config) -> Iterator[Finding]:
 def _rights(path: Path) -> Iterator[Finding]:
     status = path.stat()
     uid, name = status.st_uid, str(path)
-    writable = owner.writable(path)
+    writable = is_writable(path)
     if status.st_mode & 0o077:
         yield report.folder_exposed(folder=name, mode=f"{stat.S_IMODE(status.st_mode):04o}")
     strangers = sorted(str(file.relative_to(path)) for file in path.rglob("*") if file.lstat().st_uid != uid)
@@ -70,8 +70,8 @@ def _rights(path: Path) -> Iterator[Finding]:
         yield report.folder_mixed(folder=name, files=strangers[:5])
     if os.geteuid() not in (0, uid):
         yield report.folder_foreign(folder=name)
-    elif uid == 0 and owner.packaged():
-        yield report.folder_of_root(folder=name, user=owner.PACKAGED)
+    elif uid == 0 and is_packaged():
+        yield report.folder_of_root(folder=name, user=PACKAGED)
     elif not writable:
         yield report.folder_read_only(folder=name)
     elif not status.st_mode & 0o077 and not strangers:
@@ -204,14 +204,14 @@ def backups(config: Config, now: int) -> Iterator[Finding]:
     place = settings.folder
     while not place.exists():
         place = place.parent
-    writable = owner.writable(place)
+    writable = is_writable(place)
     if settings.every_s is None:
         yield report.backups_unscheduled()
         return
     folder = str(settings.folder)
     kept = sorted(settings.folder.glob("chatsvc-*.backup")) if settings.folder.exists() else []
     if not writable:
-        user = owner.name(config.data_dir) if config.data_dir.exists() else "its owner"
+        user = owner_of(config.data_dir) if config.data_dir.exists() else "its owner"
         yield report.backups_read_only(folder=folder, place=str(place), user=user)
     elif not kept:
         yield report.backups_none(folder=folder)
@@ -219,3 +219,23 @@ def backups(config: Config, now: int) -> Iterator[Finding]:
         yield report.backups_late(last=kept[-1].name)
     else:
         yield report.backups_good(count=len(kept), folder=folder, last=kept[-1].name)
+
+
+PACKAGED = "chatsvc"  # the user of the Debian package
+
+
+def owner_of(folder: Path) -> str:
+    return user_name(folder.stat().st_uid)
+
+
+def is_packaged() -> bool:
+    """Whether the user exists that the Debian package makes for the service."""
+    try:
+        pwd.getpwnam(PACKAGED)
+    except KeyError:
+        return False
+    return True
+
+
+def is_writable(path: Path) -> bool:
+    return os.access(path, os.W_OK, effective_ids=True)

@@ -1,7 +1,5 @@
 """Check of the mail server: reachable, encrypted, takes the credentials. No mail is sent."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Iterator
 

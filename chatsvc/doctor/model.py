@@ -1,7 +1,5 @@
 """Check of the model server: reachable, accepts the key, speaks the Messages API."""
 
-from __future__ import annotations
-
 import http.client
 import socket
 import ssl
@@ -22,10 +20,7 @@ NO_SUCH_PATH = frozenset({404, 405})
 
 
 def server(config: Config, egress: Egress | None = None, *, with_models: bool = True) -> Iterator[Finding]:
-    """Check the model server of each tier with an empty request, which costs nothing.
-
-    `egress` is the ledger that counts the connection. with_models: check that the server lists the tiers' models.
-    """
+    """Check the model server of each tier with an empty request, which costs nothing. with_models: that it lists the tiers' models too."""
     if not any(tier.engine == "anthropic" for tier in config.models.values()):
         return
     settings = config.anthropic

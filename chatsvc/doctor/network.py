@@ -1,7 +1,5 @@
 """Checks of the service, listeners, certificates and webhooks."""
 
-from __future__ import annotations
-
 import errno
 import socket
 import ssl
@@ -11,7 +9,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from chatsvc.config import Config
-from chatsvc.doctor import owner, report
+from chatsvc.doctor import files, report
 from chatsvc.doctor.report import Finding
 from chatsvc.domain.addresses import TargetRefused
 from chatsvc.domain.targets import check_url
@@ -59,7 +57,7 @@ def _where(config: Config) -> str:
 
 
 def _socket(path: Path) -> Iterator[Finding]:
-    writable = owner.writable(path.parent)
+    writable = files.is_writable(path.parent)
     if not path.parent.is_dir():
         yield report.listener_folder_missing(file=str(path), folder=str(path.parent))
     elif not writable:

@@ -1,7 +1,5 @@
 """Findings of `doctor`, all in one table. A finding has a code and facts; each front end words it for its own users."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import NamedTuple
 

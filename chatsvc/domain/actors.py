@@ -1,10 +1,10 @@
-"""Callers of administrative operations: actor, scope and front end (DECISIONS.md section 6)."""
+"""Callers of administrative operations: actor, scope and front end, and records of what they did (DECISIONS.md section 6)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import IntEnum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 
 class Role(IntEnum):
@@ -34,7 +34,6 @@ class Scope(NamedTuple):
         return Role.ADMINISTRATOR if self.roles is None else self.roles.get(account_id)
 
     def includes(self, account_id: str | None) -> bool:
-        """Report whether an account lies in the scope."""
         return account_id is not None and self.role(account_id) is not None
 
     def at_least(self, role: Role) -> Scope:
@@ -68,3 +67,29 @@ ANONYMOUS = Caller(Actor("operator", "", ""), Scope({}), "web")
 def local_user(uid: int, name: str = "") -> Caller:
     """The caller for a local user at the command line, who administers the whole installation."""
     return Caller(Actor("user", str(uid), name), EVERYTHING, "cli")
+
+
+class AuditRecord(NamedTuple):
+    """An administrative operation: time in milliseconds, caller, account and ids concerned.
+
+    `outcome` is "done", "refused" or "failed"; None while it runs, and for good after a crash.
+    `number` is 0 until the record is stored. `own` is true where operators change what is theirs alone: session, password, language.
+    A refused act that is tried again within ten minutes has one record, with the `times`.
+    """
+
+    at: int
+    actor: Actor
+    via: str
+    account_id: str | None
+    operation: str
+    ids: Mapping[str, str]
+    outcome: str | None = None
+    number: int = 0
+    times: int = 1
+    own: bool = False
+
+
+class Unchanged(NamedTuple):
+    """Result of an operation that changed nothing, and needs no record."""
+
+    result: Any

@@ -1,9 +1,4 @@
-"""Rules for the addresses that a webhook may reach (SPEC.md 6.4).
-
-See also DECISIONS.md section 2, "target" and "receivers inside the house".
-"""
-
-from __future__ import annotations
+"""Rules for the addresses that a webhook may reach (SPEC.md 6.4; DECISIONS.md section 2, "target")."""
 
 from collections.abc import Container, Iterable
 from dataclasses import dataclass

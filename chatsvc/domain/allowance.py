@@ -6,10 +6,7 @@ from typing import Protocol
 
 
 class Allowance:
-    """One account's counts in this process. What is used is what was committed, what is reserved is still being answered.
-
-    Nothing here waits, so that a check and its reservation are one step on the event loop.
-    """
+    """One account's counts in this process: what was committed, and what is reserved. Nothing waits: check and reservation are one step."""
 
     __slots__ = ("credits", "limit", "reserved", "used")
 
@@ -44,10 +41,7 @@ class HeldMessage(Protocol):
         ...
 
     def charge(self, used: int, credits: int, *, awaited: bool) -> None:
-        """Take over the counts that its transaction left. It has become a message.
-
-        awaited: whether somebody at another process has awaited the end of its turn.
-        """
+        """Take over the counts that its transaction left. awaited: whether somebody at another process has awaited the end of its turn."""
         ...
 
 

@@ -1,7 +1,5 @@
 """Faults of a bot's file (DECISIONS.md section 9). Worded by code and facts, from `translations/bot_file_faults.yaml`."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

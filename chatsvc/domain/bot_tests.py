@@ -1,7 +1,5 @@
 """Tests of a bot: a question and what its reply must be; judges a reply and words the reasons of a failure."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
@@ -31,7 +29,6 @@ class BotTest(NamedTuple):
 
     @property
     def id(self) -> str:
-        """Return a name that changes with the test."""
         return hashlib.sha256(json.dumps(self).encode()).hexdigest()[:16]
 
     def values(self) -> dict[str, object]:

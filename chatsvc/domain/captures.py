@@ -1,4 +1,4 @@
-"""Captured data of a conversation. A request, and the appointment that may belong to it (SPEC.md 2.6, 2.7).
+"""Captured data of a conversation. A request, and the appointment that may belong to it (SPEC.md 2.6, 2.7); items of the inbox.
 
 An engine proposes, code decides: whatever a model or a visitor brings is checked here before it becomes a record.
 """
@@ -23,10 +23,7 @@ FURTHEST_DAYS = 730
 
 
 class CapturedRecord(NamedTuple):
-    """A request or an appointment that a conversation has captured before, as engines read it.
-
-    `kind` is "request" or "appointment"; an appointment stands for its request too. `date` and `time` are local to the bot.
-    """
+    """A request or appointment captured before, as engines read it, in the bot's local time. It stands for its request too."""
 
     kind: str
     id: str
@@ -221,3 +218,28 @@ def as_captured(request: Request, appointment: Appointment | None) -> CapturedRe
         kind, record_id, status = "appointment", appointment.id, appointment.status
         day, clock = date.fromisoformat(appointment.date), time.fromisoformat(appointment.time)
     return CapturedRecord(kind, record_id, request.request_type, status, request.message, request.created_at, day, clock, *contact)
+
+
+# Values of the filter `assignee` beside e-mail addresses, and of the filter `kind`.
+UNASSIGNED = "none"
+KINDS = ("request", "appointment")
+
+
+class Delivery(NamedTuple):
+    """State of the delivery of a record's event: "kept", "pending", "in_flight", "delivered" or "failed"."""
+
+    event: str
+    state: str
+    status_code: int | None
+    error: str | None
+
+
+class InboxItem(NamedTuple):
+    """A request with its appointment, its conversation and the deliveries of its webhook events."""
+
+    request: Request
+    appointment: Appointment | None
+    bot_id: str
+    conversation_id: str
+    channel: str
+    deliveries: tuple[Delivery, ...]

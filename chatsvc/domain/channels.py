@@ -1,7 +1,5 @@
 """Channels of a bot. The web widget, Telegram and WhatsApp, with their settings (DECISIONS.md section 7)."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Mapping
@@ -60,16 +58,12 @@ class Channel(NamedTuple):
         return [str(site) for site in sites] if isinstance(sites, list) else []
 
     def text(self, name: str) -> str | None:
-        """Return a text among the settings."""
         value = self.settings.get(name)
         return value if isinstance(value, str) else None
 
 
 class SetChannel(NamedTuple):
-    """A channel after it was set; `warning` says why the platform could not confirm it.
-
-    `callback_url` is the address that is to be entered at the platform.
-    """
+    """A set channel. `warning`: why the platform could not confirm it; `callback_url` is to be entered there."""
 
     channel: Channel
     warning: str | None
@@ -105,12 +99,10 @@ def origin_of(text: str) -> str:
 
 
 def host_of(origin: str) -> str:
-    """Return the host of an origin without its port."""
     return (urlsplit(origin).hostname or "") if origin else ""
 
 
 def is_color(text: str) -> bool:
-    """Report whether a text is a colour as #RRGGBB."""
     return _COLOR.fullmatch(text) is not None
 
 

@@ -1,17 +1,14 @@
 """Contact data. An e-mail address, telephone number or name counts only if the visitor typed it.
 
 A value that a model or a slot filler proposes is looked up in the visitor's text and returned as written there, so that nothing
-invented, completed or copied from elsewhere is stored.
+invented, completed or copied from elsewhere is stored. Telephone numbers get the calling code (E.164) of a country (ISO 3166).
 """
-
-from __future__ import annotations
 
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 from difflib import SequenceMatcher
 
-from chatsvc.domain.calling_codes import abroad, code_of, without_trunk
 from chatsvc.domain.folding import fold_character
 
 MAX_NAME = 120
@@ -169,10 +166,7 @@ def _digits(text: str) -> str:
 
 
 def _typed_numbers(text: str) -> Iterator[tuple[str, bool]]:
-    """Yield runs of digit groups that may be a phone number, longest first.
-
-    Each comes with a flag: whether it begins with a country's code.
-    """
+    """Yield runs of digit groups that may be a phone number, longest first. Whether each begins with a country's code."""
     for found in _NUMBER.finditer(text):
         groups = re.findall(r"\d+", found[0])
         # A date or a price may stand next to the number, so each run of neighbours is looked at; bounded, since it is squared.
@@ -186,3 +180,57 @@ def _typed_numbers(text: str) -> Iterator[tuple[str, bool]]:
                     if MIN_DIGITS <= len(typed.removeprefix("00")) <= MAX_DIGITS:
                         yield typed, worldwide and first == 0
             before += len(groups[first])
+
+
+# ISO 3166 code and calling code (ITU E.164); the +1 countries with their area code are +1 like the others.
+_CODES = """
+AC247 AD376 AE971 AF93 AG1 AI1 AL355 AM374 AO244 AR54 AS1 AT43 AU61 AW297 AX358 AZ994 BA387 BB1 BD880 BE32 BF226 BG359 BH973
+BI257 BJ229 BL590 BM1 BN673 BO591 BQ599 BR55 BS1 BT975 BW267 BY375 BZ501 CA1 CC61 CD243 CF236 CG242 CH41 CI225 CK682 CL56
+CM237 CN86 CO57 CR506 CU53 CV238 CW599 CX61 CY357 CZ420 DE49 DJ253 DK45 DM1 DO1 DZ213 EC593 EE372 EG20 EH212 ER291 ES34 ET251
+FI358 FJ679 FK500 FM691 FO298 FR33 GA241 GB44 GD1 GE995 GF594 GG44 GH233 GI350 GL299 GM220 GN224 GP590 GQ240 GR30 GT502 GU1
+GW245 GY592 HK852 HN504 HR385 HT509 HU36 ID62 IE353 IL972 IM44 IN91 IO246 IQ964 IR98 IS354 IT39 JE44 JM1 JO962 JP81 KE254
+KG996 KH855 KI686 KM269 KN1 KP850 KR82 KW965 KY1 KZ7 LA856 LB961 LC1 LI423 LK94 LR231 LS266 LT370 LU352 LV371 LY218 MA212
+MC377 MD373 ME382 MF590 MG261 MH692 MK389 ML223 MM95 MN976 MO853 MP1 MQ596 MR222 MS1 MT356 MU230 MV960 MW265 MX52 MY60 MZ258
+NA264 NC687 NE227 NF672 NG234 NI505 NL31 NO47 NP977 NR674 NU683 NZ64 OM968 PA507 PE51 PF689 PG675 PH63 PK92 PL48 PM508 PR1
+PS970 PT351 PW680 PY595 QA974 RE262 RO40 RS381 RU7 RW250 SA966 SB677 SC248 SD249 SE46 SG65 SH290 SI386 SJ47 SK421 SL232 SM378
+SN221 SO252 SR597 SS211 ST239 SV503 SX1 SY963 SZ268 TC1 TD235 TG228 TH66 TJ992 TK690 TL670 TM993 TN216 TO676 TR90 TT1 TV688
+TW886 TZ255 UA380 UG256 US1 UY598 UZ998 VA39 VC1 VE58 VG1 VI1 VN84 VU678 WF681 WS685 XK383 YE967 YT262 ZA27 ZM260 ZW263
+"""
+_CODE_OF: dict[str, str] = dict(re.findall(r"([A-Z]{2})(\d+)", _CODES))
+
+# The digits with which the numbers of a country begin, behind the trunk prefix.
+_FIRST_DIGITS = {"TR": "234589", "GB": "12378"}
+
+# What people dial before a number within their country; 0 nearly everywhere. Italy's 0 belongs to the number.
+_TRUNK = {"HU": "06", "RU": "8", "KZ": "8", "IT": "", "SM": "", "VA": ""}
+
+
+def code_of(country: str) -> str | None:
+    """The calling code of a country (ISO 3166), without a plus. None for an unknown one."""
+    return _CODE_OF.get(country.upper())
+
+
+def abroad(digits: str, country: str) -> str | None:
+    """Return `digits` as dialled within `country` (ISO 3166). The result has the country's code and no trunk prefix.
+
+    None for an unknown country, and for a number that begins like none of it: `07700 900 123` typed to a business in Turkey.
+    """
+    code, known = code_of(country), _FIRST_DIGITS.get(country.upper())
+    if code is None or (known and digits[:1] == "0" and digits[1:2] not in ("0", *known)):
+        return None
+    if len(digits) > 10 and digits.startswith(code):
+        # 90 532 123 45 67, and 1 212 555 01 23: the code is there, only the plus is not.
+        return digits
+    return code + digits.removeprefix(_TRUNK.get(country.upper(), "0"))
+
+
+_TRUNK_OF = {code: _TRUNK.get(country, "0") for country, code in _CODE_OF.items() if code not in ("1", "7", "39")}
+
+
+def without_trunk(digits: str) -> str:
+    """Return a number's digits with its country's code, without the trunk prefix. Example: `44 (0) 7700 ...`."""
+    for length in (1, 2, 3):
+        trunk = _TRUNK_OF.get(digits[:length])
+        if trunk and digits[length:].startswith(trunk):
+            return digits[:length] + digits[length + len(trunk) :]
+    return digits

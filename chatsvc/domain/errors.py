@@ -1,7 +1,4 @@
-"""Every error of the interface in one table (SPEC.md section 7).
-
-Calling an entry makes the exception, so a misspelt code is a type error.
-"""
+"""Every error of the interface in one table (SPEC.md section 7). Calling one makes the exception: a misspelt code is a type error."""
 
 from __future__ import annotations
 
@@ -88,26 +85,11 @@ internal_error = Problem("internal_error", 500)
 
 PROBLEMS: dict[str, Problem] = {problem.code: problem for problem in list(globals().values()) if isinstance(problem, Problem)}
 
-# Reasons why an engine gave no reply: reason -> (meaning, remedy), both for the manual.
-REPLY_FAILURES: dict[str, tuple[str, str]] = {
-    "no_answer": ("The bot's knowledge has no answer.", "Show a sentence of your own, or let a person answer."),
-    "timeout": ("The model server did not answer within the deadline.", "Repeat with the same Idempotency-Key and growing pauses."),
-    "unreachable": ("No connection to the model server.", "Repeat with the same Idempotency-Key and growing pauses."),
-    "overloaded": ("The model server is overloaded.", "Repeat with the same Idempotency-Key and growing pauses."),
-    "rate_limited": ("The model server limits its requests.", "Repeat with the same Idempotency-Key and growing pauses."),
-    "provider_error": ("The model server reported a fault of its own.", "Repeat with the same Idempotency-Key and growing pauses."),
-    "bad_response": ("The model server's answer could not be read.", "Repeat with the same Idempotency-Key and growing pauses."),
-    "busy": ("An earlier message of the conversation used up the deadline.", "Repeat with the same Idempotency-Key."),
-    "refused": ("The model declined to answer.", "Ask in other words."),
-    "context_exceeded": ("The conversation is too long for the model.", "Shorten the message, or continue with another `user_id`."),
-    "tool_loop": ("The model called tools without coming to an end.", "Repeat once."),
-    "empty": ("The reply was empty.", "Repeat once."),
-    "truncated": ("The reply reached the model's length limit.", "Repeat once, or ask for less."),
-    "not_configured": ("The bot's tier has no model server or no key.", "Tell the operator; `chatsvc doctor` names the fault."),
-    "provider_auth": ("The model server refused the key.", "Tell the operator; `chatsvc doctor` names the fault."),
-    "model_not_found": ("The model server does not have the model.", "Tell the operator; `chatsvc doctor` names the fault."),
-    "request_rejected": ("The model server refused the request as invalid.", "Tell the operator; `chatsvc doctor` names the fault."),
-}
+# Reasons why an engine gave no reply. The manual says what they mean (scripts/documentation.py).
+REPLY_FAILURES = (
+    *("no_answer", "timeout", "unreachable", "overloaded", "rate_limited", "provider_error", "bad_response", "busy", "refused"),
+    *("context_exceeded", "tool_loop", "empty", "truncated", "not_configured", "provider_auth", "model_not_found", "request_rejected"),
+)
 
 
 class CommandError(Exception):

@@ -1,6 +1,4 @@
-"""Case and accent folding of single characters."""
-
-from __future__ import annotations
+"""Characters: case and accents folded, and whether a text can be stored and a name be seen."""
 
 import re
 import unicodedata
@@ -24,3 +22,21 @@ def fold_character(character: str) -> str:
     # decomposed twice: the parts of a compatibility character may be capitals, as in a squared or circled letter
     parts = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", character).casefold())
     return "".join(_LETTERS.get(part, part) for part in parts if not unicodedata.combining(part))
+
+
+def is_storable(text: str) -> bool:
+    """Return whether a text is valid Unicode without NUL, as the stores take it."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return "\0" not in text
+
+
+_VISIBLE = frozenset("LNPS")  # main categories: letters, numbers, punctuation, symbols; a mark alone shows nothing
+_FILLERS = frozenset("\u115f\u1160\u2800\u3164\uffa0")  # letters and a symbol by category, drawn as a blank: Hangul fillers, empty Braille
+
+
+def is_visible(name: str) -> bool:
+    """Return whether a name can be printed and has a character that leaves a mark."""
+    return name.isprintable() and any(unicodedata.category(one)[0] in _VISIBLE and one not in _FILLERS for one in name)

@@ -1,7 +1,5 @@
 """Rules of the hand-off. Whether a conversation goes to a person, and when it returns to the bot (DECISIONS.md section 8)."""
 
-from __future__ import annotations
-
 from datetime import datetime
 
 from chatsvc.domain import opening_hours, profiles

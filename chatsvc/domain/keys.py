@@ -1,7 +1,5 @@
 """API keys (SPEC.md section 5, DECISIONS.md section 1). `csk_`, 32 random base62 characters and 6 of checksum."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 import secrets

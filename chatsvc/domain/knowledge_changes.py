@@ -1,7 +1,5 @@
 """Changes to a bot's knowledge, as its history keeps them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

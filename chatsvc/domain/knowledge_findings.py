@@ -1,7 +1,5 @@
 """Weak spots that a check of a bot's knowledge finds. Kinds with facts, worded in `translations/weak_spots.yaml`."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -21,7 +19,6 @@ class LintFinding(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The sentence in English."""
         return self.sentence("en")
 
     def sentence(self, language: str) -> str:

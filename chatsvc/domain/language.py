@@ -1,7 +1,5 @@
 """Language tags (BCP 47): validation and primary subtag."""
 
-from __future__ import annotations
-
 import re
 
 PATTERN = (

@@ -1,7 +1,5 @@
 """The rate limit (SPEC.md section 8). A fixed window that begins on the minute of the clock."""
 
-from __future__ import annotations
-
 from typing import NamedTuple, Protocol
 
 WINDOW_S = 60
@@ -15,10 +13,7 @@ class AccountVersion(NamedTuple):
 
 
 class Slot(NamedTuple):
-    """State of a key's rate-limit window; `reset` is its end in Unix seconds.
-
-    version: that of the key's account at this moment, where other processes may change it.
-    """
+    """State of a key's rate-limit window. `reset` is its end in Unix seconds, `version` that of the key's account at this moment."""
 
     taken: bool
     limit: int
@@ -62,7 +57,6 @@ class Limiter:
             self._counts.clear()
 
     async def take(self, key_id: str, now_ms: int, account_id: str = "") -> Slot:
-        """See RateLimiter.take."""
         del account_id
         self._turn_to(now_ms)
         used = self._counts.get(key_id, 0)
@@ -72,7 +66,6 @@ class Limiter:
         return Slot(True, self.limit, self.limit - used - 1, self.reset)
 
     async def peek(self, key_id: str | None, now_ms: int, account_id: str = "") -> Slot:
-        """See RateLimiter.peek."""
         del account_id
         self._turn_to(now_ms)
         used = self._counts.get(key_id, 0) if key_id else 0

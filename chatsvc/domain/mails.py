@@ -1,7 +1,5 @@
 """Mails to operators and visitors: kinds, states, and how long the queue bundles and tries."""
 
-from __future__ import annotations
-
 import hashlib
 from typing import NamedTuple
 

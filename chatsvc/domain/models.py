@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from chatsvc.domain.operators import NewOperator
 
+
 CHANNELS = ("api", "web", "whatsapp", "telegram")
 SUBSCRIPTION_STATUSES = ("active", "trialing", "past_due", "canceled", "paused")
 MAY_SEND = frozenset({"active", "trialing"})
@@ -226,3 +227,12 @@ class Synonyms(NamedTuple):
 
     words: tuple[str, ...]
     source: str
+
+
+class ServiceNode(NamedTuple):
+    """A process that works on the store. `since`: when it began (Unix milliseconds); `listen`: its address, empty for a command."""
+
+    id: str
+    since: int
+    listen: str
+    version: str

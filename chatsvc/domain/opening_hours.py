@@ -5,8 +5,6 @@ A bot's settings keep them as `mon-fri 09:00-18:00; sat 10:00-14:00`. Other acce
 or more spans of hours or "closed".
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Operators: people of the team who sign in to the dashboard. Also their sessions and set-up links (DECISIONS.md section 6)."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 import secrets
@@ -33,10 +31,7 @@ _RECOVERY_ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789"  # without letters and di
 
 
 class Operator(NamedTuple):
-    """An operator; `roles` maps accounts to roles, `is_set_up` tells whether a password was chosen. Times in milliseconds.
-
-    `timezone` is that of the times on pages; None: the one of the bots.
-    """
+    """An operator, with roles by account. `timezone` None: that of the bots; `is_set_up`: a password was chosen. Times in milliseconds."""
 
     id: str
     email: str
@@ -53,7 +48,6 @@ class Operator(NamedTuple):
 
     @property
     def scope(self) -> Scope:
-        """The accounts that the operator may see."""
         return EVERYTHING if self.admin else Scope(self.roles)
 
 
@@ -138,7 +132,6 @@ def known_notices(notices: Sequence[str]) -> list[str]:
 
 
 def offered_notices(operator: Operator) -> list[str]:
-    """List the notices that an operator can get."""
     is_owner = operator.admin or Role.OWNER in operator.roles.values()
     return [notice for notice in NOTICES if is_owner or notice != OF_OWNERS]
 

@@ -1,7 +1,5 @@
 """Parts of messages on their way to a messaging platform. Long texts are divided."""
 
-from __future__ import annotations
-
 import unicodedata
 from collections.abc import Callable
 from typing import NamedTuple
@@ -31,10 +29,7 @@ _SEPARATORS = ("\n\n", "\n", ". ", " ")
 
 
 def split(text: str, most: int, length: Callable[[str], int] = len) -> list[str]:
-    """Divide a text into parts of at most `most` units.
-
-    Parts end with a paragraph, line, sentence or word where there is one.
-    """
+    """Divide a text into parts of at most `most` units. Parts end with a paragraph, line, sentence or word where there is one."""
     parts = []
     rest = text.strip()
     while length(rest) > most:

@@ -1,11 +1,16 @@
-"""Keyset paging of administrative lists: a page and the position of its last record."""
+"""Keyset paging. Cursors of the interface (SPEC.md 2.1) are opaque, authenticated positions, bound to one list."""
 
-from __future__ import annotations
-
+import base64
+import binascii
+import hashlib
+import hmac
+import struct
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from chatsvc.domain import refusals
+from chatsvc.domain import errors, refusals
+from chatsvc.domain.shapes import Json
 
 T = TypeVar("T")
 MOST = 1000
@@ -52,3 +57,75 @@ def page_of(rows: Sequence[T], limit: int, place: Callable[[T], str]) -> ResultP
     """Cut a page from `rows`, which were read with one row more than `limit`."""
     items = list(rows[:limit])
     return ResultPage(items, place(items[-1]) if len(rows) > limit else None)
+
+
+DEFAULT_LIMIT = 20
+MAX_LIMIT = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Listing(Generic[T]):
+    """The items of one page with what `pagination` says of them."""
+
+    items: list[T]
+    limit: int
+    total: int
+    next_cursor: str | None
+
+    def pagination(self) -> Json:
+        """The `pagination` object of SPEC.md 2.1."""
+        return {
+            "limit": self.limit,
+            "returned": len(self.items),
+            "total": self.total,
+            "has_more": self.next_cursor is not None,
+            "next_cursor": self.next_cursor,
+        }
+
+
+MAX_DEPTH = 10_000
+_POSITION = struct.Struct(">qqI")
+_MAC_BYTES = 16
+
+
+class Position(NamedTuple):
+    """The last record of a page. Its instant, its number in the store, and how many records the walk has returned so far."""
+
+    instant: int
+    number: int
+    depth: int
+
+
+class Cursors:
+    """Makes and reads cursors under one secret."""
+
+    def __init__(self, secret: bytes) -> None:
+        self._keyed = hmac.new(secret, digestmod=hashlib.sha256)
+
+    def _mac(self, packed: bytes, walk: tuple[str | None, ...]) -> bytes:
+        # Each part carries its length, so that no two walks spell the same bytes; None differs from "".
+        parts = (b"-" if part is None else str(len(part)).encode() + b":" + part.encode("utf-8", "surrogatepass") for part in walk)
+        mac = self._keyed.copy()
+        mac.update(packed + b"|".join(parts))
+        return mac.digest()[:_MAC_BYTES]
+
+    def write(self, position: Position, walk: tuple[str | None, ...]) -> str:
+        """The cursor behind `position`; `walk` is the operation, the account and the filters."""
+        packed = _POSITION.pack(*position)
+        return base64.urlsafe_b64encode(packed + self._mac(packed, walk)).decode().rstrip("=")
+
+    def read(self, cursor: str | None, walk: tuple[str | None, ...]) -> Position | None:
+        """The position of a cursor, None without one; raises `invalid_cursor` and `cursor_out_of_range`."""
+        if cursor is None:
+            return None
+        try:
+            raw = base64.b64decode(cursor.encode("ascii") + b"=" * (-len(cursor) % 4), altchars=b"-_", validate=True)
+            position = Position(*_POSITION.unpack(raw[: _POSITION.size]))
+        except (ValueError, binascii.Error, struct.error):
+            raise errors.invalid_cursor() from None
+        # Compared as text: base64 has several spellings of the same bytes, and only the one received may come back.
+        if not hmac.compare_digest(self.write(position, walk).encode(), cursor.encode("ascii")):
+            raise errors.invalid_cursor()
+        if position.depth >= MAX_DEPTH:
+            raise errors.cursor_out_of_range(max_offset=MAX_DEPTH)
+        return position

@@ -1,7 +1,5 @@
 """Plans (SPEC.md 1.6). The configuration lists them, lowest first."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import NamedTuple
 

@@ -9,10 +9,7 @@ if TYPE_CHECKING:
 
 
 class Tier(NamedTuple):
-    """A tier that bots name as their `model` (SPEC.md 2.2). An engine, its model and the prices.
-
-    Prices are micro-dollars per million tokens, so that all reckoning is in integers.
-    """
+    """A tier that bots name as their `model` (SPEC.md 2.2). Prices are micro-dollars per million tokens: all reckoning is in integers."""
 
     name: str
     engine: str

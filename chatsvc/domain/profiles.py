@@ -1,7 +1,5 @@
 """Owner's words of a bot. Texts, closed days, forms, suggested questions, tests (DECISIONS.md section 9), and their JSON in the store."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping
@@ -63,19 +61,15 @@ class Profile(NamedTuple):
     tests: tuple[BotTest, ...] = ()
 
     def is_closed(self, day: date) -> bool:
-        """Return whether the business is closed on a day."""
         return any(one.first <= day <= one.last for one in self.closed)
 
     def form(self, request_type: str) -> Form:
-        """Return the form of a kind of request."""
         return self.forms.get(request_type, Form())
 
     def dump(self) -> str | None:
-        """Serialise for the store; None for a profile that says nothing."""
-        return None if self == Profile() else json.dumps(self.to_json(), ensure_ascii=False, sort_keys=True)
-
-    def to_json(self) -> dict[str, object]:
-        """Return it as JSON values; what is not set is left out."""
+        """Serialise for the store without what is not set; None for a profile that says nothing."""
+        if self == Profile():
+            return None
         forms = {
             kind: {
                 "appointment": form.appointment,
@@ -83,15 +77,8 @@ class Profile(NamedTuple):
             }
             for kind, form in self.forms.items()
         }
-        made = {
-            "closed": list(map(str, self.closed)),
-            "address": self.address,
-            "texts": self.texts,
-            "forms": forms,
-            "suggestions": list(self.suggestions),
-            "tests": [test.values() for test in self.tests],
-        }
-        return {name: value for name, value in made.items() if value}
+        kept = {name: value for name, value in {**values_of(self), "forms": forms}.items() if value}
+        return json.dumps(kept, ensure_ascii=False, sort_keys=True)
 
 
 def values_of_form(kind: str, form: Form) -> dict[str, object]:
@@ -106,9 +93,8 @@ def values_of_form(kind: str, form: Form) -> dict[str, object]:
 def values_of(profile: Profile) -> dict[str, object]:
     """Return closed days, address, texts, forms, suggestions and tests as a bot's file has them."""
     forms = {kind: values_of_form(kind, form) for kind, form in profile.forms.items()}
-    closed = profile.to_json().get("closed", [])
     return {
-        "closed": closed,
+        "closed": list(map(str, profile.closed)),
         "address": profile.address,
         "texts": dict(profile.texts),
         "forms": forms,

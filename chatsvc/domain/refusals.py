@@ -1,9 +1,4 @@
-"""Reasons for which an administrative operation is refused, all in one table.
-
-A refusal has a code and facts. Each front end words it for its own users.
-"""
-
-from __future__ import annotations
+"""Table of the reasons for which an operation is refused. Each is a code with facts, which each front end words for its users."""
 
 from types import TracebackType
 from typing import NamedTuple

@@ -1,9 +1,4 @@
-"""Words of the conversation search. Folded words of texts, contact data as whole words, and the terms of a query.
-
-Case, accents and the Turkish dotless i are folded, so that "Işık", "isik" and "IŞIK" are one word.
-"""
-
-from __future__ import annotations
+"""Words of texts and queries of the conversation search. "Işık", "isik" and "IŞIK" are one; contact data are whole words."""
 
 import re
 from collections.abc import Iterable

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from chatsvc.domain import times
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from chatsvc.domain.models import Bot, Conversation, Exchange, Message, Note
 
 Json = dict[str, object]
+_ASKED = ("message", "visitor_name", "visitor_email", "visitor_phone")
 
 
 def parsed(body: bytes) -> dict[str, Any] | None:
@@ -26,24 +28,25 @@ def parsed(body: bytes) -> dict[str, Any] | None:
     return found if isinstance(found, dict) else None
 
 
-def fields(record: object, *names: str) -> Json:
-    """Write fields under their names, instants in whole seconds."""
+def as_object(value: object) -> Mapping[str, Any]:
+    """Return the object in a stranger's JSON; an empty one for anything else."""
+    return value if isinstance(value, dict) else {}
+
+
+def as_list(value: object) -> list[Any]:
+    """Return the list in a stranger's JSON; an empty one for anything else."""
+    return value if isinstance(value, list) else []
+
+
+def fields(record: object, *names: str, instant: Callable[[int], str] = times.without_fraction) -> Json:
+    """Write fields under their names, each `_at` as an `instant`; None stays None."""
     values = {name: getattr(record, name) for name in names}
-    return {name: times.without_fraction(value) if value is not None and name.endswith("_at") else value for name, value in values.items()}
+    return {name: instant(value) if value is not None and name.endswith("_at") else value for name, value in values.items()}
 
 
 def chatbot(bot: Bot) -> Json:
     """Write a chatbot (SPEC.md 2.2)."""
-    return {
-        "id": bot.id,
-        "name": bot.name,
-        "description": bot.description,
-        "model": bot.model,
-        "active": bot.active,
-        "messages_used": bot.messages_used,
-        "created_at": times.without_fraction(bot.created_at),
-        "updated_at": times.without_fraction(bot.updated_at),
-    }
+    return fields(bot, "id", "name", "description", "model", "active", "messages_used", "created_at", "updated_at")
 
 
 def exchange(x: Exchange) -> Json:
@@ -89,14 +92,14 @@ def message_for_operator(m: Message, mail: MailState | None = None) -> Json:
     it, `delivery` and `error` tell how it reached the visitor's channel, `mail` the state of the mail that carried it to a visitor who had
     gone and `mail_error` why it did not, `feedback` is the visitor's thumb.
     """
-    team = {"author": m.author, "delivery": m.delivery, "error": m.error, "feedback": m.feedback}
+    team = fields(m, "author", "delivery", "error", "feedback")
     team |= {"mail": mail.state if mail else None, "mail_error": mail.error if mail else None}
     return {**message(m), "evidence": None if m.evidence is None else json.loads(m.evidence), **team}
 
 
 def note(n: Note) -> Json:
     """Write a private note of the team."""
-    return {"id": n.id, "author": n.author, "text": n.text, "created_at": times.with_millis(n.created_at)}
+    return fields(n, "id", "author", "text", "created_at", instant=times.with_millis)
 
 
 def conversation_detail(c: Conversation, messages: list[Message]) -> Json:
@@ -111,17 +114,8 @@ def conversation_detail(c: Conversation, messages: list[Message]) -> Json:
 
 def request(r: Request) -> Json:
     """Write a request (SPEC.md 2.6)."""
-    return {
-        "id": r.id,
-        "request_type": r.request_type,
-        "status": r.status,
-        "message": r.message,
-        "visitor_name": r.visitor_name,
-        "visitor_email": r.visitor_email,
-        "visitor_phone": r.visitor_phone,
-        "source_page_host": r.source_page_host,
-        "created_at": times.with_millis(r.created_at),
-    }
+    about = fields(r, "id", "request_type", "status", *_ASKED, "source_page_host")
+    return {**about, "created_at": times.with_millis(r.created_at)}
 
 
 def appointment(a: Appointment) -> Json:
@@ -130,10 +124,7 @@ def appointment(a: Appointment) -> Json:
         "id": a.id,
         "request_id": a.request.id,
         "status": a.status,
-        "message": a.request.message,
-        "visitor_name": a.request.visitor_name,
-        "visitor_email": a.request.visitor_email,
-        "visitor_phone": a.request.visitor_phone,
+        **fields(a.request, *_ASKED),
         "appointment_date": a.date,
         "appointment_time": a.time,
         "appointment_at": times.with_millis(a.at),
@@ -159,13 +150,7 @@ def analytics(summary: UsageSummary) -> Json:
             "message_credits": account.message_credits,
         },
         "chatbots": [
-            {
-                "id": bot.id,
-                "name": bot.name,
-                "active": bot.active,
-                "messages_used_total": bot.messages_used,
-                "messages_in_window": messages,
-            }
+            {**fields(bot, "id", "name", "active"), "messages_used_total": bot.messages_used, "messages_in_window": messages}
             for bot, messages in summary.bots
         ],
         "usage": {

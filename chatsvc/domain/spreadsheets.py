@@ -4,8 +4,6 @@ A spreadsheet that splits a comma-separated file at semicolons or tabs takes quo
 separator and each line break. So an apostrophe, which marks text in spreadsheets, goes before a formula's first character there as well.
 """
 
-from __future__ import annotations
-
 import re
 
 _STARTS = "=+\\-@\uff1d\uff0b\uff0d\uff20"  # what begins a formula; the full-width forms count in East Asian versions

@@ -5,8 +5,6 @@ The metrics listener turns them into Prometheus text.
 Every key comes from a table of the program or from the configuration, so that there are never many: no path, no visitor, no account.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -28,7 +26,6 @@ class Histogram:
         self.total = 0.0
 
     def note(self, value: float) -> None:
-        """One value more."""
         self.counts[bisect_left(self.bounds, value)] += 1
         self.total += value
 
@@ -66,7 +63,6 @@ class Tallies:
         self.spendings: dict[tuple[str, str], Spending] = {}
 
     def request(self, route: str, status: int, error: str, seconds: float) -> None:
-        """One request was answered."""
         key = route, status, error
         self.requests[key] = self.requests.get(key, 0) + 1
         histogram = self.durations.get(route)

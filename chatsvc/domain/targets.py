@@ -3,8 +3,6 @@
 What is dialled later is built from this parse and from nothing else, so that no second reading of the same text can lead elsewhere.
 """
 
-from __future__ import annotations
-
 import re
 import string
 import unicodedata
@@ -33,31 +31,12 @@ _LOCALHOST = frozenset({"localhost", "localhost6", "loopback", "broadcasthost", 
 _LOCALHOST_SUFFIXES = (".localhost", ".localdomain", ".localdomain6", ".localhost6")
 _METADATA = frozenset(
     {
-        "metadata",
-        "metadata.google.internal",
-        "metadata.goog",
-        "metadata.azure.internal",
-        "metadata.azure.com",
-        "instance-data",
-        "instance-data.ec2.internal",
-        "metadata.tencentyun.com",
-        "metadata.platformequinix.com",
-        "metadata.packet.net",
+        *("metadata", "metadata.google.internal", "metadata.goog", "metadata.azure.internal", "metadata.azure.com"),
+        *("instance-data", "instance-data.ec2.internal", "metadata.tencentyun.com", "metadata.platformequinix.com", "metadata.packet.net"),
     }
 )
 # DECISIONS.md's, those of RFC 6762 appendix G, and that of Kubernetes.
-_INNER_SUFFIXES = (
-    ".local",
-    ".lan",
-    ".internal",
-    ".home.arpa",
-    ".onion",
-    ".intranet",
-    ".private",
-    ".corp",
-    ".home",
-    ".svc",
-)
+_INNER_SUFFIXES = (".local", ".lan", ".internal", ".home.arpa", ".onion", ".intranet", ".private", ".corp", ".home", ".svc")
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,10 +74,7 @@ def with_https(address: str) -> str:
 
 
 def check_url(url: str, own: Own, allowed: Networks, *, plain: bool = False) -> Target:
-    """The target that `url` means, if it may be reached; raises TargetRefused. The addresses of a name are another check.
-
-    `plain`: http is accepted as well.
-    """
+    """The target that `url` means, if it may be reached; raises TargetRefused. Names are not looked up. `plain`: http is accepted too."""
     scheme, authority, path = _split(url, plain=plain)
     host, port = _port(authority, scheme)
     address = _literal(host)
@@ -208,10 +184,7 @@ def _encoded(label: str) -> str:
 
 
 def _is_canonical(label: str, *, deviations: bool) -> bool:
-    """Whether nothing in the label would be mapped, dropped or split. Letters and marks in lower case, composed; and ASCII.
-
-    `deviations`: whether they may be among them, as they may in xn-- form, of which there is only one reading.
-    """
+    """Whether nothing in the label would be mapped, dropped or split. `deviations`: they may be in it, as in xn-- form."""
     return unicodedata.normalize("NFKC", label) == label and all((deviations and c in _DEVIATIONS) or _is_plain(c) for c in label)
 
 

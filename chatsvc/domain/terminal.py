@@ -4,8 +4,6 @@ Covered are the control characters (C0, DEL, C1), the line and paragraph separat
 calls default ignorable or format: bidirectional marks and overrides, zero-width characters, tags, variation selectors of the supplement.
 """
 
-from __future__ import annotations
-
 import re
 
 _UNSAFE = (  # compiled by `re` at its first use, which most commands never come to

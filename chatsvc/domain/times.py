@@ -1,7 +1,5 @@
 """Conversions between instants (milliseconds since the epoch, UTC) and the formats of SPEC.md section 2."""
 
-from __future__ import annotations
-
 import time
 from datetime import UTC, datetime, timedelta, tzinfo
 from functools import lru_cache

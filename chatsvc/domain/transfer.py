@@ -1,19 +1,19 @@
 """Format of an exported account: its records, their fields and types."""
 
-from __future__ import annotations
-
 import json
+import re
 from base64 import b64decode
 from binascii import Error as NotBase64
 from collections.abc import Callable
+from datetime import date, time
+from typing import Any
 
-from chatsvc.domain import refusals
+from chatsvc.domain import folding, language, opening_hours, refusals, times, websites
+from chatsvc.domain.analytics import COUNTED
 from chatsvc.domain.captures import APPOINTMENT_STATUSES, REQUEST_STATUSES, REQUEST_TYPES
 from chatsvc.domain.channels import DELIVERIES, FEEDBACK, SETTABLE, STATES
 from chatsvc.domain.models import CHANNELS, SUBSCRIPTION_STATUSES, Exchange
-from chatsvc.domain.quality import COUNTED
-from chatsvc.domain.transfer_values import is_consistent, is_possible
-from chatsvc.domain.whatsapp import ADDRESS_KINDS
+from chatsvc.domain.whatsapp import ADDRESS_KINDS, MOST_TEXT, is_address
 
 FORMAT = "chatsvc account"
 VERSION = 2
@@ -39,8 +39,8 @@ _FIELDS = {
     "channel": "bot_id id channel state settings:object secrets:object? identity? created_at:time updated_at:time",
     "whatsapp_sends": "bot_id month sent:number",
     "day_count": "bot_id name day:time item times:number",
-    "conversation": "bot_id id channel user_id visitor_name? visitor_email? last_message_at:time created_at:time updated_at:time dialogue?"
-    " source_page_host",
+    "conversation": "bot_id id channel user_id visitor_name? visitor_email? last_message_at:time created_at:time updated_at:time"
+    " dialogue:object? source_page_host",
     "message": "conversation_id id role content created_at:time evidence:object? author? delivery? error? feedback?",
     "note": "conversation_id id author text created_at:time",
     "saved_reply": "name text created_at:time updated_at:time",
@@ -116,27 +116,150 @@ def _value(value: object, form: str, may_be_null: bool) -> object:
     if form in ("number", "time"):
         most = MOST if form == "number" else LAST_INSTANT
         return value if type(value) is int and 0 <= value <= most else _WRONG
-    if not isinstance(value, str) or not _is_storable(value):
+    if not isinstance(value, str) or not folding.is_storable(value):
         return _WRONG
-    try:
-        if form == "bytes":
+    if form == "bytes":
+        try:
             return b64decode(value, validate=True)
-        return value if form == "text" or _IS[form](json.loads(value)) else _WRONG
-    except (ValueError, NotBase64, RecursionError):
-        return _WRONG
+        except NotBase64:
+            return _WRONG
+    return value if form == "text" or IS_JSON[form](value) else _WRONG
 
 
-# What a text is that holds JSON.
-_IS: dict[str, Callable[[object], bool]] = {
-    "texts": lambda value: isinstance(value, list) and all(isinstance(one, str) for one in value),
-    "object": lambda value: isinstance(value, dict),
-    "exchange": lambda value: isinstance(value, list) and len(value) == len(Exchange._fields),
+FIRST_INSTANT = 946_684_800_000  # the beginning of the year 2000: no clock of a service was before
+CLOCK_MS = times.DAY_MS  # how far the exporting machine's clock may have been ahead
+_PLANNED_MS = 1000 * times.DAY_MS  # how far an appointment may lie ahead
+_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_SHAPES = {
+    "month": re.compile(r"[0-9]{4}-(0[1-9]|1[0-2])"),
+    "country": re.compile(r"[A-Z]{2}"),
+    "error": re.compile(r"[a-z0-9_]{1,64}"),
+    "key": re.compile(r"[!-~]{1,255}"),
+    "prefix": re.compile(r"csk_[0-9A-Za-z]{0,16}"),
+    "signature": re.compile(r"sha256=[0-9a-f]{64}"),
+    "signing_key": re.compile(r"whsec_[0-9A-Za-z_-]{43}"),
+    "url": re.compile(r"https://[!-~]{1,2040}"),
+    "source_page_host": re.compile(r"[!-~]{0,253}"),
+    "visitor_email": re.compile(r"[^\s@]{1,190}@[^\s@]{1,190}"),
+    "visitor_phone": re.compile(r"[0-9+ \t().\-/\u00a0\u202f]{3,60}"),
+    **dict.fromkeys(("request_id", "conversation_id", "bot_id", "record_id", "delivery_id", "id", "site_id", "entry_id"), _UUID),
+    "site.url": re.compile(r"https?://[^\s/]\S{1,500}"),
+    "site_entry.key": re.compile(r".{1,2000}", re.DOTALL),
+}
+_LONGEST = {
+    "user_id": 128,
+    **dict.fromkeys(("name", "label", "author", "visitor_name", "plan", "model"), 200),
+    **dict.fromkeys(("description", "greeting"), 1000),
+    "instructions": 20_000,
+    # The longest text of a channel, which may become a request.
+    "message": MOST_TEXT,
+    **dict.fromkeys(("note", "text"), 4000),
+}
+_EVENTS = ("request.created", "appointment.created")
+_SENT = (*_EVENTS, "webhook.test")
+# Fields whose time may lie ahead.
+_AHEAD = {"expires_at": None, "appointment_at": _PLANNED_MS}
+_DIGEST = 32  # bytes of SHA-256
+_ANSWER = 4096  # bytes kept of a receiver's answer
+_NOT_EMPTY = frozenset({"name", "user_id", "question", "answer", "wording", "folded", "file", "model", "language", "content", "text"})
+
+
+def is_possible(kind: str, name: str, value: object, now: int) -> bool:
+    """Whether the service could have written this value into this field. `now` is in Unix milliseconds."""
+    if value is None:
+        return True
+    if name.endswith("_at") or name == "at":
+        ahead = _AHEAD.get(name, CLOCK_MS)
+        return isinstance(value, int) and value >= FIRST_INSTANT and (ahead is None or value <= now + ahead)
+    check = _CHECKS.get((kind, name)) or _CHECKS.get(("", name))
+    if check is not None and not check(value):
+        return False
+    if not isinstance(value, str):
+        return True
+    shape, longest = _SHAPES.get(f"{kind}.{name}", _SHAPES.get(name)), _LONGEST.get(name)
+    if shape is not None and not shape.fullmatch(value):
+        return False
+    return (longest is None or len(value) <= longest) and (name not in _NOT_EMPTY or bool(value.strip()))
+
+
+def is_consistent(kind: str, record: dict[str, Any]) -> bool:
+    """Whether the fields of a record fit one another."""
+    if kind == "event":
+        return bool(json.loads(record["data"]).get("id") == record["record_id"])
+    if kind == "whatsapp_address":
+        return is_address(record["kind"], record["value"])
+    if kind == "unanswered":
+        return bool(record["first_asked_at"] <= record["last_asked_at"])
+    return True
+
+
+def _json(check: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    """Check of a text with JSON, whose texts can all be stored and sent."""
+
+    def checked(value: Any) -> bool:
+        try:
+            decoded = json.loads(value)
+            json.dumps(decoded, ensure_ascii=False, allow_nan=False).encode()
+        except (ValueError, RecursionError):
+            return False
+        return check(decoded)
+
+    return checked
+
+
+def _texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(one, str) and "\0" not in one for one in value)
+
+
+def _exchange(value: Any) -> bool:
+    if not isinstance(value, list) or len(value) != len(Exchange._fields) or not _texts(value[:-1]):
+        return False
+    bot_id, user_id, channel, message, reply, created_at = value
+    return (
+        _UUID.fullmatch(bot_id) is not None
+        and 0 < len(user_id) <= 128
+        and channel in CHANNELS
+        and bool(message.strip() and reply.strip())
+        and type(created_at) is int
+        and FIRST_INSTANT <= created_at < 1 << 47
+    )
+
+
+# Checks of texts that hold JSON, by the kinds of fields.
+IS_JSON: dict[str, Callable[[str], bool]] = {
+    "texts": _json(_texts),
+    "object": _json(lambda value: isinstance(value, dict)),
+    "exchange": _json(_exchange),
 }
 
 
-def _is_storable(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return "\0" not in text
+def _is(parse: Callable[[Any], object]) -> Callable[[Any], bool]:
+    def checked(value: Any) -> bool:
+        try:
+            return parse(value) is not None
+        except ValueError:
+            return False
+
+    return checked
+
+
+_CHECKS: dict[tuple[str, str], Callable[[Any], bool]] = {
+    **dict.fromkeys([("account", "name"), ("bot", "name"), ("key", "label"), ("saved_reply", "name")], folding.is_visible),
+    ("bot", "timezone"): _is(times.zone),
+    ("bot", "opening_hours"): _is(opening_hours.parse),
+    ("", "language"): language.is_tag,
+    ("site", "max_pages"): range(1, websites.MAX_PAGES + 1).__contains__,
+    ("site", "every_days"): range(websites.MAX_DAYS + 1).__contains__,
+    ("webhook", "events"): lambda value: 0 < len(events := json.loads(value)) == len({*events} & {*_EVENTS}),
+    ("event", "event"): _SENT.__contains__,
+    ("attempt", "event"): _SENT.__contains__,
+    ("attempt", "body"): lambda value: not value or IS_JSON["object"](value),
+    ("attempt", "status_code"): range(100, 1000).__contains__,
+    ("attempt", "answer"): lambda value: len(value) <= _ANSWER,
+    ("appointment", "appointment_date"): _is(date.fromisoformat),
+    ("appointment", "appointment_time"): _is(time.fromisoformat),
+    ("answer", "fingerprint"): lambda value: len(value) == _DIGEST,
+    ("key", "digest"): lambda value: len(value) == _DIGEST,
+    ("unanswered", "times"): lambda value: value > 0,
+    ("asker", "times"): lambda value: value > 0,
+}

@@ -3,8 +3,6 @@
 A token is the parts as JSON and their HMAC-SHA-256, both in base64url. The browser keeps the visitor's token and nothing else.
 """
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 import json

@@ -1,7 +1,8 @@
-"""Webhooks and their deliveries as they are shown (SPEC.md 6.5)."""
+"""Webhooks and deliveries as they are shown (SPEC.md 6.5), and signatures: HMAC-SHA256 over the raw bytes of the body (SPEC.md 6.3)."""
 
-from __future__ import annotations
-
+import hashlib
+import hmac
+import secrets
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -13,14 +14,8 @@ STATUSES = (DELIVERED, FAILED, IN_FLIGHT)
 # Errors of attempts without a connection: nothing was sent.
 NOT_SENT = frozenset(
     {
-        "refused_address",
-        "egress_refused",
-        "dns_failed",
-        "connect_failed",
-        "tls_failed",
-        "webhook_removed",
-        "plan_lost",
-        "unusable_key",
+        *("refused_address", "egress_refused", "dns_failed", "connect_failed"),
+        *("tls_failed", "webhook_removed", "plan_lost", "unusable_key"),
     }
 )
 
@@ -55,15 +50,11 @@ class AttemptDetail(NamedTuple):
 
     @property
     def was_sent(self) -> bool:
-        """Whether a connection was opened for it."""
         return bool(self.body) and self.attempt.error not in NOT_SENT
 
 
 class WebhookSettings(NamedTuple):
-    """A bot's webhook; `url` is None if events are only stored (`--pull`).
-
-    `signing_key` is given at its creation and never again.
-    """
+    """A bot's webhook; `url` is None if events are only stored (`--pull`). `signing_key` is given at its creation and never again."""
 
     bot_id: str
     url: str | None
@@ -85,11 +76,27 @@ class SignedEvent(NamedTuple):
 
 
 class ResentPage(NamedTuple):
-    """One page of re-sent events: the attempts, and the number left.
-
-    next: the `after` of the next page, None at the end.
-    """
+    """One page of re-sent events: the attempts, and the number left. next: the `after` of the next page, None at the end."""
 
     attempts: list[Attempt]
     left: int
     next: int | None
+
+
+PREFIX = "whsec_"
+_FORM = "sha256="
+
+
+def generate_signing_key() -> str:
+    """A new signing key: `whsec_` and 43 characters of base64url (256 bits). It is shown once."""
+    return PREFIX + secrets.token_urlsafe(32)
+
+
+def sign(key: str, body: bytes) -> str:
+    """The value of X-Service-Signature: `sha256=` and lowercase hex. The HMAC key is the whole string's bytes, prefix included."""
+    return _FORM + hmac.digest(key.encode(), body, hashlib.sha256).hex()
+
+
+def verify(key: str, body: bytes, signature: str) -> bool:
+    """Whether `signature` (the header's value) is that of `body`, the raw bytes received. Compares in constant time."""
+    return hmac.compare_digest(sign(key, body).encode(), signature.encode("utf-8", "surrogatepass"))

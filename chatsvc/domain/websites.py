@@ -1,7 +1,5 @@
 """Websites that are read as knowledge: their records, robots.txt, sitemaps, links, and the entries that their pages make. No I/O."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter
@@ -12,8 +10,8 @@ from html import unescape
 from typing import Any, NamedTuple
 from urllib.parse import unquote, urljoin, urlsplit, urlunsplit
 
-from chatsvc.domain.knowledge_files import KnowledgeFileError, documents, page_lines
-from chatsvc.domain.knowledge_files.parsed import MAX_ANSWER, MAX_PHRASING, Gathering, is_language
+from chatsvc.domain.knowledge_files import documents, page_lines
+from chatsvc.domain.knowledge_files.parsed import MAX_ANSWER, MAX_PHRASING, Gathering, KnowledgeFileError, is_language
 from chatsvc.domain.knowledge_files.prices import take_prices
 from chatsvc.domain.language import primary
 from chatsvc.domain.models import Entry
@@ -112,7 +110,6 @@ class SiteDifference(NamedTuple):
 
     @property
     def counts(self) -> dict[str, int]:
-        """Count the changes by kind."""
         return {name: len(getattr(self, name)) for name in self._fields}
 
 
@@ -299,10 +296,7 @@ def adopted(new: Sequence[SiteEntry], applied: Sequence[SiteEntry], current: Map
 
 
 def difference(new: Sequence[SiteEntry], applied: Sequence[SiteEntry], current: Mapping[str, Entry]) -> SiteDifference:
-    """Compare what a site says with what it said when it was applied. `current` are the stored entries, by id.
-
-    An entry that a person has removed stays removed.
-    """
+    """Compare what a site says with what was applied, and with the stored entries by id. What a person has removed stays removed."""
     added: list[SiteEntry] = []
     changed: list[tuple[Entry, SiteEntry]] = []
     removed: list[Entry] = []

@@ -3,8 +3,6 @@
 Whatever is unknown, broken, or of another phone number is left out: the platform delivers a refused callback again for a week.
 """
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 import re
@@ -12,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, TypeVar
 
 from chatsvc.domain.channels import START
+from chatsvc.domain.shapes import as_list, as_object
 
 PHONE, SCOPED = ADDRESS_KINDS = ("phone", "scoped")
 MOST_TEXT = 4096
@@ -46,7 +45,7 @@ class WhatsAppAddress(NamedTuple):
 
 
 class WhatsAppMessage(NamedTuple):
-    """A visitor's message. `key` is the platform's id of it; `kind` is as that of NewMessage."""
+    """A visitor's message, or the owner's in the phone's own app. `key` is the platform's id of it; `kind` is as that of NewMessage."""
 
     key: str
     addresses: tuple[WhatsAppAddress, ...]
@@ -64,15 +63,6 @@ class WhatsAppStatus(NamedTuple):
     error: str | None = None
 
 
-class WhatsAppEcho(NamedTuple):
-    """A message that the owner has written in the phone's own app."""
-
-    key: str
-    addresses: tuple[WhatsAppAddress, ...]
-    at: int
-    text: str
-
-
 class WhatsAppMove(NamedTuple):
     """A change of a visitor's number, or of the id that stands for it."""
 
@@ -85,12 +75,11 @@ class WhatsAppCallback(NamedTuple):
 
     messages: tuple[WhatsAppMessage, ...] = ()
     statuses: tuple[WhatsAppStatus, ...] = ()
-    echoes: tuple[WhatsAppEcho, ...] = ()
+    echoes: tuple[WhatsAppMessage, ...] = ()
     moves: tuple[WhatsAppMove, ...] = ()
 
 
 def is_address(kind: str, value: str) -> bool:
-    """Report whether a value can be an address of a kind."""
     return bool((_PHONE if kind == PHONE else _SCOPED).fullmatch(value))
 
 
@@ -123,14 +112,14 @@ def parse(body: Mapping[str, Any], phone_number_id: str, now: int) -> WhatsAppCa
     """Read a callback's elements of one phone number; `now` bounds their times (Unix milliseconds)."""
     messages: list[WhatsAppMessage | None] = []
     statuses: list[WhatsAppStatus | None] = []
-    echoes: list[WhatsAppEcho | None] = []
+    echoes: list[WhatsAppMessage | None] = []
     moves: list[WhatsAppMove | None] = []
     for value in _values(body):
-        if _object(value.get("metadata")).get("phone_number_id") == phone_number_id:
-            messages += [_message(_object(one), value, now) for one in _list(value.get("messages"))]
-            moves += [_move(_object(one)) for one in _list(value.get("messages"))]
-            statuses += [_status(_object(one)) for one in _list(value.get("statuses"))]
-            echoes += [_echo(_object(one), now) for one in _list(value.get("message_echoes"))]
+        if as_object(value.get("metadata")).get("phone_number_id") == phone_number_id:
+            messages += [_message(as_object(one), value, now) for one in as_list(value.get("messages"))]
+            moves += [_move(as_object(one)) for one in as_list(value.get("messages"))]
+            statuses += [_status(as_object(one)) for one in as_list(value.get("statuses"))]
+            echoes += [_echo(as_object(one), now) for one in as_list(value.get("message_echoes"))]
     in_order = sorted(_known(messages), key=lambda message: message.at)
     return WhatsAppCallback(tuple(in_order), _known(statuses), _known(echoes), _known(moves))
 
@@ -142,10 +131,10 @@ def _known(found: Iterable[T | None]) -> tuple[T, ...]:
 def _values(body: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     if body.get("object") != "whatsapp_business_account":
         return
-    for entry in _list(body.get("entry")):
-        for change in _list(_object(entry).get("changes")):
-            value = _object(change).get("value")
-            if _object(change).get("field") in ("messages", "smb_message_echoes") and isinstance(value, dict):
+    for entry in as_list(body.get("entry")):
+        for change in as_list(as_object(entry).get("changes")):
+            value = as_object(change).get("value")
+            if as_object(change).get("field") in ("messages", "smb_message_echoes") and isinstance(value, dict):
                 yield value
 
 
@@ -163,7 +152,7 @@ def _content(one: Mapping[str, Any]) -> tuple[str, str | None] | None:
     kind = one.get("type")
     if not isinstance(kind, str):
         return None
-    own = _object(one.get(kind))
+    own = as_object(one.get(kind))
     if kind == "text":
         text = _text(own.get("body"))
     elif kind == "button":
@@ -182,7 +171,7 @@ def _content(one: Mapping[str, Any]) -> tuple[str, str | None] | None:
 
 def _chosen(own: Mapping[str, Any]) -> str:
     """Return the text of a chosen button or row. Its id holds the whole text, which its title may shorten."""
-    chosen = _object(own.get(str(own.get("type"))))
+    chosen = as_object(own.get(str(own.get("type"))))
     identifier = _text(chosen.get("id"))
     return _text(identifier.partition(CHOICE)[2]) or _text(chosen.get("title"))
 
@@ -200,7 +189,7 @@ def _described(kind: str, own: Mapping[str, Any]) -> str:
 def _sender(one: Mapping[str, Any], value: Mapping[str, Any]) -> tuple[WhatsAppAddress, ...]:
     """Return the sender's addresses. One that the message leaves out may stand among the contacts."""
     phone, scoped = _phone(one.get("from")), _scoped(one.get("from_user_id"))
-    contacts = [_object(contact) for contact in _list(value.get("contacts"))]
+    contacts = [as_object(contact) for contact in as_list(value.get("contacts"))]
     for contact in contacts:
         other_phone, other_scoped = _phone(contact.get("wa_id")), _scoped(contact.get("user_id"))
         # Phone numbers may differ from the ids of the same persons, so nothing but equal ones is linked.
@@ -222,7 +211,7 @@ def _status(one: Mapping[str, Any]) -> WhatsAppStatus | None:
 
 
 def _error(one: Mapping[str, Any]) -> str:
-    codes = [_object(error).get("code") for error in _list(one.get("errors"))]
+    codes = [as_object(error).get("code") for error in as_list(one.get("errors"))]
     return error_name(next((code for code in codes if isinstance(code, int) and not isinstance(code, bool)), 0))
 
 
@@ -231,28 +220,20 @@ def error_name(code: int) -> str:
     return f"whatsapp_{code}" if 0 < code < 10**9 else "whatsapp_unknown"
 
 
-def _echo(one: Mapping[str, Any], now: int) -> WhatsAppEcho | None:
+def _echo(one: Mapping[str, Any], now: int) -> WhatsAppMessage | None:
     key, at = _key(one.get("id")), _time(one.get("timestamp"), now)
     addresses = _addresses(_phone(one.get("to")), _scoped(one.get("to_user_id")))
     content = _content(one)
-    return WhatsAppEcho(key, addresses, at, content[0]) if key and at is not None and addresses and content else None
+    return WhatsAppMessage(key, addresses, at, content[0]) if key and at is not None and addresses and content else None
 
 
 def _move(one: Mapping[str, Any]) -> WhatsAppMove | None:
-    system = _object(one.get("system"))
+    system = as_object(one.get("system"))
     if one.get("type") != "system" or system.get("type") not in ("user_changed_number", "user_changed_user_id"):
         return None
     before = _addresses(_phone(one.get("from")), _scoped(one.get("from_user_id")))
     after = _addresses(_phone(system.get("wa_id")) or _phone(system.get("new_wa_id")), _scoped(system.get("user_id")))
     return WhatsAppMove(before, after) if before and after and before != after else None
-
-
-def _object(value: object) -> Mapping[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _list(value: object) -> list[Any]:
-    return value if isinstance(value, list) else []
 
 
 def _key(value: object) -> str | None:

@@ -6,8 +6,6 @@ The parent writes one line of JSON (`language`, `user`, `group`, `files` with `n
 long ends the process by SIGPROF.
 """
 
-from __future__ import annotations
-
 import codecs
 import json
 import os
@@ -20,7 +18,8 @@ from importlib import import_module
 from typing import IO, Any
 
 from chatsvc.domain import knowledge_files
-from chatsvc.domain.knowledge_files import Parsed
+from chatsvc.domain.knowledge_files import decoding
+from chatsvc.domain.knowledge_files.parsed import KnowledgeFileError, Parsed
 
 MEGABYTE = 1024 * 1024
 SECONDS_PER_MEGABYTE = 6.0  # of processor time, thrice what a fast machine needs at most; smaller files have as much
@@ -30,7 +29,7 @@ _MEMORY, _MEMORY_PER_BYTE = 384 * MEGABYTE, 24  # of address space
 
 def _text(name: str, data: bytes, language: str) -> Parsed:
     reader = knowledge_files.reader_of(knowledge_files.kind_of(name, data), knowledge_files.READERS)
-    return reader(knowledge_files.decode(name, data), language, name)
+    return reader(decoding.decode(name, data), language, name)
 
 
 def _pdf(name: str, data: bytes, language: str) -> Parsed:
@@ -98,7 +97,7 @@ def _read(file: dict[str, Any], data: bytes, language: str) -> dict[str, Any]:
 
             return website.read(data, file["charset"])
         parsed = knowledge_files.reader_of(file["kind"] or name, READERS)(name, data, language)
-    except knowledge_files.KnowledgeFileError as fault:
+    except KnowledgeFileError as fault:
         return {"unit": fault.unit, "faults": [(one.line, one.code, one.facts) for one in fault.faults]}
     except MemoryError:
         return {"unit": "line", "faults": [(1, "too_big", {})]}

@@ -4,8 +4,6 @@ Tables get every cell of spanning cells, lines in bold become headings, and pric
 looks at is taken away.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple

@@ -1,9 +1,4 @@
-"""PDF files as lines of text with their pages, by pypdf. Pure Python, without dependencies of its own, and maintained.
-
-Encrypted files and files without text (scans) are refused. What a page's streams unpack to is limited.
-"""
-
-from __future__ import annotations
+"""PDF files as lines of text with their pages, by pypdf, within a limit. Encrypted files and files without text (scans) are refused."""
 
 import io
 import logging
@@ -12,7 +7,8 @@ from collections.abc import Iterator
 import pypdf
 from pypdf.errors import PyPdfError
 
-from chatsvc.domain.knowledge_files import FileFault, KnowledgeFileError, Parsed, parse_lines
+from chatsvc.domain.knowledge_files.documents import parse_lines
+from chatsvc.domain.knowledge_files.parsed import FileFault, KnowledgeFileError, Parsed
 
 MOST_PAGES = 2_000
 _MOST_UNPACKED = 16 * 1024 * 1024  # bytes of one stream

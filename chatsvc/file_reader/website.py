@@ -4,8 +4,6 @@ It was compared with lxml and trafilatura on 60 generated pages of ten shapes: b
 trafilatura 90 %; selectolax adds 1 MB to the program and needs no other package.
 """
 
-from __future__ import annotations
-
 import codecs
 import json
 import re

@@ -3,8 +3,6 @@
 The file is a zip of XML: what it unpacks to is limited, and document type declarations, which define entities, are refused.
 """
 
-from __future__ import annotations
-
 import io
 import re
 import zipfile
@@ -14,7 +12,8 @@ from xml.dom.expatbuilder import ExpatBuilder
 
 import mammoth
 
-from chatsvc.domain.knowledge_files import FileFault, KnowledgeFileError, Parsed, parse_html
+from chatsvc.domain.knowledge_files.parsed import FileFault, KnowledgeFileError, Parsed
+from chatsvc.domain.knowledge_files.webpage import parse_html
 
 MOST_UNPACKED = 64 * 1024 * 1024  # bytes of all parts
 _MOST_PARTS = 5_000

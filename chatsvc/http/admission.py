@@ -25,7 +25,6 @@ class Lease:
         self.share = share
 
     def release(self) -> None:
-        """Stop counting it."""
         admission, self._admission = self._admission, None
         if admission is not None:
             admission.release(self, counts_in_total=self._counts_in_total)
@@ -85,7 +84,6 @@ class Admission:
         return Lease(self, share, counts_in_total=counts_in_total)
 
     def release(self, lease: Lease, *, counts_in_total: bool) -> None:
-        """Stop counting a lease; see Lease.release."""
         self._idle.pop(lease, None)
         self._total -= counts_in_total
         if lease.share is not None:
@@ -96,7 +94,6 @@ class Admission:
             self.on_release(lease.share)
 
     def set_idle(self, lease: Lease, close: Callable[[], bool] | None) -> None:
-        """See Lease.set_idle."""
         self._idle.pop(lease, None)
         if close is not None:
             self._idle[lease] = close, time.monotonic()
@@ -115,10 +112,7 @@ class Admission:
         self._body_bytes -= size
 
     def close_idle(self, share: str | None) -> bool:
-        """Close the longest idle connection whose lease a connection of this share could take. Return whether there was one.
-
-        None that became idle a moment ago: its next request may be under way.
-        """
+        """Close the connection idle longest, more than a moment, whose lease one of this share could take. Return whether there was one."""
         exhausted, latest = self._is_exhausted(share), time.monotonic() - IDLE_S
         for lease, (close, since) in tuple(self._idle.items()):
             if since > latest:

@@ -1,7 +1,5 @@
 """Request body: read on demand, within the size and time that the route allows."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 
@@ -103,10 +101,7 @@ class Body:
             raise
 
     async def read(self, limit: int, timeout_s: float = DEFAULT_TIMEOUT_S) -> bytes:
-        """Read the whole body.
-
-        Raises as `chunks` does, and BodiesOverload where the service holds too much for unknown senders already.
-        """
+        """Read the whole body. Raises as `chunks` does, and BodiesOverload where the service holds too much for unknown senders already."""
         if self.length == 0:
             return b""
         # Most bodies arrive with their head and need no timer.

@@ -1,7 +1,5 @@
 """Client addresses. The peer of the connection, or the address that a trusted proxy forwards for."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from functools import lru_cache

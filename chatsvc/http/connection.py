@@ -331,7 +331,6 @@ class HttpConnection(asyncio.BufferedProtocol):
         return bool(poll.poll(0))
 
     def abort(self) -> None:
-        """Close at once."""
         self._is_closing = True
         if self._transport is not None:
             self._transport.abort()

@@ -1,7 +1,5 @@
 """Cookies: parsing of `Cookie`, rendering of `Set-Cookie` (RFC 6265)."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 
@@ -23,10 +21,7 @@ def parse(lines: Iterable[str]) -> dict[str, str]:
 
 
 def render(name: str, value: str, *, max_age_s: int | None = None, secure: bool, http_only: bool = True, same_site: str = "Lax") -> str:
-    """Render the value of `Set-Cookie` for the whole site. Raises ValueError for a name or value that cannot be sent.
-
-    `max_age_s`: None lasts for the browser session, 0 deletes the cookie.
-    """
+    """Render the value of `Set-Cookie` for the whole site; raises ValueError. `max_age_s`: None lasts for the session, 0 deletes."""
     if not _NAME.fullmatch(name) or not _VALUE.fullmatch(value):
         raise ValueError("a cookie's name or value has characters that cannot be sent")
     if name.startswith(("__Host-", "__Secure-")) and not secure:

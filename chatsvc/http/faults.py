@@ -1,7 +1,5 @@
 """Protocol faults that a front end words as a response. `status` is the usual HTTP status of each."""
 
-from __future__ import annotations
-
 
 class HttpFault(Exception):
     """Base of all protocol faults."""

@@ -1,9 +1,4 @@
-"""HTML forms: urlencoded, and multipart with uploads, read as they arrive and within limits.
-
-Multipart is parsed by `multipart`: a push parser with a strict mode and a limit for each dimension.
-"""
-
-from __future__ import annotations
+"""HTML forms: urlencoded, and multipart with uploads (by `multipart`, in its strict mode), read as they arrive and within limits."""
 
 import tempfile
 from collections.abc import AsyncIterator

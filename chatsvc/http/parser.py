@@ -5,8 +5,6 @@ here and parsed in one piece: the result cannot depend on where the network cut 
 bytes and nothing more. Bodies with a length are counted here; chunked bodies are decoded by the same parser.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 from aiohttp import HttpVersion10, HttpVersion11, StreamReader, http_parser

@@ -1,7 +1,5 @@
 """HTTP response. Status, header fields, and a body that is either bytes or an asynchronous iterator of bytes."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import AsyncIterator, Iterable, Mapping
 from email.utils import formatdate
@@ -57,24 +55,18 @@ class HttpResponse:
         self.timeout_s = timeout_s
 
     def add_header(self, name: str, value: str) -> None:
-        """Append a header field."""
         self._fields += render_fields([(name, value)])
 
     @property
     def is_streamed(self) -> bool:
-        """Whether the body is an iterator."""
         return not isinstance(self.body, bytes)
 
     @property
     def has_body(self) -> bool:
-        """Whether the status allows a body."""
         return self.status not in _BODILESS
 
     def render_head(self, connection: str | None, *, chunked: bool = False, always: str = "") -> bytes:
-        """Render the status line and all fields.
-
-        `connection` is the value of the field of that name. `always` are complete lines that the listener adds.
-        """
+        """Render the status line and all fields: `connection` is the value of that field, `always` are complete lines of the listener."""
         lines = always
         if chunked:
             lines += "Transfer-Encoding: chunked\r\n"

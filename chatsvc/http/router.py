@@ -1,7 +1,5 @@
 """Router: a tree of path segments; `{name}` stands for one segment."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Generic, NamedTuple, TypeVar
 from urllib.parse import unquote
@@ -37,10 +35,7 @@ class _Node(Generic[Target]):
 
 
 class Router(Generic[Target]):
-    """Finds the target of a method and path. Literal segments win over parameters; a parameter matches no empty segment.
-
-    `decode`: parameters are percent-decoded, and a path whose parameters are not UTF-8 does not exist.
-    """
+    """Finds the target of a method and path. Literals win over parameters, which are not empty and, with `decode`, percent-decoded."""
 
     def __init__(self, routes: Iterable[tuple[str, str, Target]] = (), *, decode: bool = True) -> None:
         self._root: _Node[Target] = _Node()

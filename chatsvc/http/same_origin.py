@@ -1,7 +1,5 @@
 """Protection against cross-site request forgery by `Sec-Fetch-Site`, then `Origin` (DECISIONS.md section 6)."""
 
-from __future__ import annotations
-
 from chatsvc.http.request import HttpRequest
 
 _OWN_SITES = ("same-origin", "none")

@@ -4,8 +4,6 @@ A response is written at once as a rule, in pieces where it is long, and from a 
 slow readers cost disk space instead of memory.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import tempfile

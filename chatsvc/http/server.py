@@ -1,11 +1,10 @@
-"""HTTP server: the connections of one listener, and the front end that answers them."""
-
-from __future__ import annotations
+"""HTTP server: the connections of one listener, and the front ends that answer them, each below a path."""
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Mapping
 from time import perf_counter
+from typing import Protocol
 
 from chatsvc.http.admission import Admission, Lease
 from chatsvc.http.client_address import ClientAddresses, share_of
@@ -13,7 +12,6 @@ from chatsvc.http.connection import HttpConnection
 from chatsvc.http.faults import HandlerFailed, HttpFault
 from chatsvc.http.request import HttpRequest, new_request_id
 from chatsvc.http.response import HttpResponse
-from chatsvc.http.skin import Skin
 from chatsvc.log import request_id as logged_request_id
 
 log = logging.getLogger(__name__)
@@ -27,12 +25,49 @@ LAST_LINGER_S = 0.5
 Observe = Callable[[HttpRequest, HttpResponse, float], None]
 
 
-class HttpServer:
-    """Answers requests with a front end. `always` are header lines of every response.
+class Skin(Protocol):
+    """A front end: answers requests, and words protocol faults in its own format."""
 
-    While `is_leaving`, the next response of each connection says that it is the last one, and closes it.
-    `observe` is called with each request, its response and the seconds it took.
+    def handle(self, request: HttpRequest) -> Awaitable[HttpResponse]:
+        """Answer one request. May raise HttpFault; any other exception is logged and becomes HandlerFailed."""
+        ...
+
+    def refuse(self, fault: HttpFault, request: HttpRequest | None, request_id: str) -> HttpResponse:
+        """Word a fault; `request` is None where the bytes never became one."""
+        ...
+
+
+class Mounts:
+    """A front end made of others. Each request goes to the first whose prefix begins its path.
+
+    A prefix that ends with a slash stands for all paths below it, any other for that path alone and the paths below it.
+    `default` takes every other path, `pathless` (by default the same) targets that are no path, such as "*", and `unparsed` words the
+    refusal of bytes that never became a request.
     """
+
+    def __init__(self, mounts: Mapping[str, Skin], default: Skin, unparsed: Skin, pathless: Skin | None = None) -> None:
+        self._mounts = tuple(mounts.items())
+        self._default = default
+        self._unparsed = unparsed
+        self._pathless = pathless or default
+
+    def find(self, path: str) -> Skin:
+        """Return the front end for a path."""
+        for prefix, skin in self._mounts:
+            if path.startswith(prefix) and (prefix.endswith("/") or path[len(prefix) : len(prefix) + 1] in ("", "/")):
+                return skin
+        return self._default if path.startswith("/") else self._pathless
+
+    def handle(self, request: HttpRequest) -> Awaitable[HttpResponse]:
+        return self.find(request.path).handle(request)
+
+    def refuse(self, fault: HttpFault, request: HttpRequest | None, request_id: str) -> HttpResponse:
+        skin = self.find(request.path) if request is not None else self._unparsed
+        return skin.refuse(fault, request, request_id)
+
+
+class HttpServer:
+    """Answers requests with a front end. While `is_leaving`, each response closes its connection. `observe` hears of each."""
 
     def __init__(
         self, skin: Skin, admission: Admission, addresses: ClientAddresses, observe: Observe | None = None, always: str = ""
@@ -47,7 +82,6 @@ class HttpServer:
         self.is_leaving = False
 
     def connect(self, lease: Lease) -> HttpConnection:
-        """Make the protocol of a new connection."""
         return HttpConnection(self, lease, asyncio.get_running_loop())
 
     def take_request_lease(self, client_address: str) -> Lease | None:

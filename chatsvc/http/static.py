@@ -1,7 +1,5 @@
 """Static files. Held in memory, with validators, and with URLs that hold a hash of the content and never change."""
 
-from __future__ import annotations
-
 import hashlib
 from email.utils import formatdate, parsedate_to_datetime
 from importlib.resources.abc import Traversable
@@ -31,10 +29,7 @@ class _File(NamedTuple):
 
 
 class StaticFiles:
-    """The files of a folder below a URL prefix. Each is served under its name and under `url(name)`.
-
-    All files are read at the start, so no path of a request ever reaches the file system.
-    """
+    """The files of a folder below a URL prefix, all read at the start. Each is served under its name and under `url(name)`."""
 
     def __init__(self, prefix: str, folder: Traversable, modified: int) -> None:
         self._prefix = prefix

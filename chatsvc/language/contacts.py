@@ -10,7 +10,7 @@ from itertools import islice
 
 import phonenumbers
 
-from chatsvc.domain.calling_codes import abroad
+from chatsvc.domain.contacts import abroad
 from chatsvc.language import symbols
 from chatsvc.language.folding import Folded, fold_with_places, folded
 from chatsvc.language.tokens import Kind

@@ -14,8 +14,7 @@ from chatsvc.config import Server as Settings
 from chatsvc.domain.errors import CommandError
 from chatsvc.http.admission import Admission
 from chatsvc.http.client_address import ClientAddresses
-from chatsvc.http.server import HttpServer, Observe
-from chatsvc.http.skin import Skin
+from chatsvc.http.server import HttpServer, Observe, Skin
 from chatsvc.listening import sockets
 from chatsvc.listening.acceptor import Acceptor, Endpoint
 from chatsvc.listening.redirect import Redirect

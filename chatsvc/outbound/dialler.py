@@ -1,11 +1,4 @@
-"""Opens TCP or TLS connections to one host and port, without HTTP.
-
-Name lookups are cached and attempts staggered (RFC 8305).
-
-Own code: see http_pool.py.
-"""
-
-from __future__ import annotations
+"""Opens TCP or TLS connections to one host and port, with cached lookups and staggered attempts (RFC 8305). Own code: see http_pool.py."""
 
 import asyncio
 import socket
@@ -27,10 +20,7 @@ P = TypeVar("P", bound=asyncio.Protocol)
 
 
 class Dialler:
-    """Opens connections to one host and port for `purpose` (egress.PURPOSES). They use TLS where `tls` is given.
-
-    `host` is a name, or an address without brackets.
-    """
+    """Opens connections to a host and port for `purpose` of the ledger, by TLS if given. Addresses have no brackets."""
 
     def __init__(self, egress: Egress, purpose: str, host: str, port: int, tls: ssl.SSLContext | None) -> None:
         self._egress, self._purpose = egress, purpose

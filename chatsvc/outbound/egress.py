@@ -1,7 +1,5 @@
 """Egress ledger. Counts outbound connections by purpose, and refuses them where the configuration says `egress: none`."""
 
-from __future__ import annotations
-
 import errno
 from collections import Counter
 

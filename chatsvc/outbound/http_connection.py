@@ -1,9 +1,4 @@
-"""One HTTP/1.1 client connection, which sends one request at a time; aiohttp's parser reads answers.
-
-Own code: see http_pool.py.
-"""
-
-from __future__ import annotations
+"""One HTTP/1.1 client connection, which sends one request at a time; aiohttp's parser reads answers. Own code: see http_pool.py."""
 
 import asyncio
 import select
@@ -35,10 +30,7 @@ class AnswerBroken(Exception):
 
 
 class ClientConnection(BaseProtocol):
-    """Carries one request at a time, with answers of at most `most_bytes`.
-
-    `usable` is whether another one may follow, as far as the event loop knows.
-    """
+    """Carries one request at a time, with answers of at most `most_bytes`; `usable` while another one may follow."""
 
     __slots__ = ("_answer", "_body", "_head", "_most_bytes", "usable")
 
@@ -110,7 +102,6 @@ class ClientConnection(BaseProtocol):
         self._complete()
 
     def _complete(self) -> None:
-        """Complete the future if the answer is complete."""
         if self._head is None or self._answer is None or self._answer.done():
             return
         body = self._body

@@ -7,8 +7,6 @@ The environment has no effect: no proxy, netrc, cookies or certificates from it.
 is decompressed.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections import deque
 from collections.abc import Callable, Mapping

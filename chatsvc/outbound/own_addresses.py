@@ -1,7 +1,5 @@
 """Addresses of the service itself, which no webhook may reach: listeners, public name, machine."""
 
-from __future__ import annotations
-
 import contextlib
 import socket
 from collections.abc import Iterable

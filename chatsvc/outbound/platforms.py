@@ -1,19 +1,15 @@
-"""Confirms the token of a channel by one call to Telegram or WhatsApp.
+"""Confirms a channel's token by one call, which sends nothing to visitors. The token may stand in the address, so no fault repeats one."""
 
-It calls `getMe` of Telegram, or reads the phone number at WhatsApp's Graph interface. Nothing is sent to visitors here.
-
-The token of a Telegram bot stands in the address, so no text of a fault repeats one.
-"""
-
-from __future__ import annotations
-
-import json
+from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
 
 from aiohttp import ClientError, ClientResponse
 
+from chatsvc.domain.channels import TELEGRAM
+from chatsvc.domain.shapes import as_object, parsed
 from chatsvc.outbound.egress import Egress, EgressRefused
+from chatsvc.outbound.posting import words_of
 from chatsvc.outbound.session import open_session
 from chatsvc.outbound.tls import client_context
 
@@ -27,24 +23,21 @@ class PlatformRefused(Exception):
     """The platform refuses the token; the text says how, without the token."""
 
 
-async def check_telegram(egress: Egress, api_url: str, token: str) -> str | None:
-    """Confirm a token by `getMe`. Return why Telegram could not confirm it, None where it did. Raises PlatformRefused."""
-    return await _check(egress, "telegram", f"{api_url.rstrip('/')}/bot{token}/getMe", {})
+async def check(egress: Egress, platform: str, url: str, identity: str, token: str) -> str | None:
+    """Confirm a token at the server `url` of a platform: by `getMe` of Telegram, by reading the phone number `identity` at WhatsApp.
 
-
-async def check_whatsapp(egress: Egress, graph_url: str, phone_number_id: str, token: str) -> str | None:
-    """Confirm a token by reading the phone number; see check_telegram."""
-    url = f"{graph_url.rstrip('/')}/{phone_number_id}?fields=display_phone_number,verified_name"
-    return await _check(egress, "whatsapp", url, {"Authorization": f"Bearer {token}"})
-
-
-async def _check(egress: Egress, purpose: str, url: str, headers: dict[str, str]) -> str | None:
+    Return why the platform could not confirm it, None where it did. Raises PlatformRefused.
+    """
+    if platform == TELEGRAM:
+        asked, headers = f"/bot{token}/getMe", {}
+    else:
+        asked, headers = f"/{identity}?fields=display_phone_number,verified_name", {"Authorization": f"Bearer {token}"}
     try:
         # aiohttp wraps the refusal of a socket in an error of its own.
-        egress.check(purpose)
+        egress.check(platform)
         async with (
-            open_session(egress, purpose, tls=client_context(), timeout_s=TIMEOUT_S, headers=headers) as session,
-            session.get(url, allow_redirects=False) as response,
+            open_session(egress, platform, tls=client_context(), timeout_s=TIMEOUT_S, headers=headers) as session,
+            session.get(url.rstrip("/") + asked, allow_redirects=False) as response,
         ):
             return await _judge(response)
     except EgressRefused:
@@ -54,7 +47,7 @@ async def _check(egress: Egress, purpose: str, url: str, headers: dict[str, str]
 
 
 async def _judge(response: ClientResponse) -> str | None:
-    status, answer = response.status, await _object(response)
+    status, answer = response.status, parsed(await response.content.read(MOST_BYTES)) or {}
     if HTTPStatus.BAD_REQUEST <= status < HTTPStatus.INTERNAL_SERVER_ERROR and status not in _TRANSIENT:
         raise PlatformRefused(f"status {status}{_reason(answer)}")
     if status != HTTPStatus.OK:
@@ -64,16 +57,6 @@ async def _judge(response: ClientResponse) -> str | None:
     return None
 
 
-async def _object(response: ClientResponse) -> dict[str, Any]:
-    try:
-        answer = json.loads(await response.content.read(MOST_BYTES))
-    except (ValueError, RecursionError):
-        return {}
-    return answer if isinstance(answer, dict) else {}
-
-
-def _reason(answer: dict[str, Any]) -> str:
-    """Return the platform's own words, which are short and name no secret. "" for another form."""
-    error = answer.get("error")
-    told = answer.get("description") or (error.get("message") if isinstance(error, dict) else None)
-    return f": {told[:200]}" if isinstance(told, str) and told.isprintable() else ""
+def _reason(answer: Mapping[str, Any]) -> str:
+    told = words_of(answer.get("description") or as_object(answer.get("error")).get("message"))
+    return f": {told}" if told else ""

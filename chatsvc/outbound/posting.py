@@ -1,9 +1,4 @@
-"""JSON POST client of the messaging platforms, over a connection pool.
-
-Its faults (outbound/sending.py) tell whether a request was surely not sent, or nobody knows.
-"""
-
-from __future__ import annotations
+"""JSON POST client of the messaging platforms. Its faults tell whether a message was surely not sent, or nobody knows."""
 
 import json
 from collections.abc import Mapping
@@ -15,7 +10,6 @@ from chatsvc.domain import shapes
 from chatsvc.outbound.egress import Egress, EgressRefused
 from chatsvc.outbound.http_connection import AnswerBroken, ConnectionLost
 from chatsvc.outbound.http_pool import HttpPool, NotOpened, post_head
-from chatsvc.outbound.sending import NotConnected, SendingUncertain
 
 _IDLE_S = 10.0  # both platforms keep idle connections for longer
 _RETRY_S, _LONGEST_RETRY_S = 5.0, 86_400.0
@@ -75,7 +69,6 @@ class PlatformPoster:
         return b"%b%d\r\n\r\n%b" % (head, len(content), content)
 
     async def close(self) -> None:
-        """Close connections."""
         if self._pool is not None:
             pool, self._pool = self._pool, None
             await pool.close()
@@ -86,3 +79,40 @@ def retry_after_s(told: object) -> float:
     if not isinstance(told, int | float) or isinstance(told, bool) or not told >= 0:
         return _RETRY_S
     return float(min(told, _LONGEST_RETRY_S))
+
+
+def words_of(told: object) -> str:
+    """Return a platform's own words for the log, which are short and name no secret. "" for another form."""
+    return told[:200] if isinstance(told, str) and told.isprintable() else ""
+
+
+class SendingFault(Exception):
+    """A call of a platform has failed."""
+
+
+class SendingRefused(SendingFault):
+    """The platform refuses the message: it was not sent and will not be. `code` is kept with the message, the text is for the log."""
+
+    def __init__(self, code: str, text: str = "") -> None:
+        super().__init__(f"{code}: {text}" if text else code)
+        self.code = code
+
+
+class RetryLater(SendingFault):
+    """The platform takes no message for a while: it was not sent. `whole`: nobody's, else only none of this conversation."""
+
+    def __init__(self, code: str, seconds: float, *, whole: bool = True) -> None:
+        super().__init__(f"{code}: {seconds:g} s")
+        self.code, self.seconds, self.whole = code, seconds, whole
+
+
+class NotConnected(SendingFault):
+    """No connection to the platform could be opened, so the message was not sent."""
+
+
+class SendingUncertain(SendingFault):
+    """The request was written and no clear answer came: the message may have been sent. `code` is kept with the message."""
+
+    def __init__(self, code: str) -> None:
+        super().__init__(code)
+        self.code = code

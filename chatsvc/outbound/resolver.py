@@ -1,9 +1,4 @@
-"""DNS lookups with a time limit, whose every address is checked against the guard's rules.
-
-`check_target` checks a webhook's URL in this way when it is set.
-"""
-
-from __future__ import annotations
+"""DNS lookups with a time limit, whose every address is checked against the guard's rules."""
 
 import asyncio
 import contextlib

@@ -5,8 +5,6 @@ Connections count in the egress ledger for the purpose `mail`. Mails are queued 
 The server is the administrator's own setting, as the model server is: it may have any address. The password stands in no fault.
 """
 
-from __future__ import annotations
-
 import asyncio
 import socket
 import ssl
@@ -30,10 +28,7 @@ _PERMANENT = 500
 
 
 class SmtpSettings(NamedTuple):
-    """Address of the server, credentials, and how the connection is encrypted: tls, starttls or none.
-
-    `client_name` is the name with which the client greets.
-    """
+    """Server, credentials, the encryption of the connection (tls, starttls or none), and the name with which the client greets."""
 
     host: str
     port: int

@@ -1,9 +1,4 @@
-"""Client of Telegram's Bot API, and the sender of a bot's messages by it.
-
-The token stands in the address, so no text of a fault repeats one.
-"""
-
-from __future__ import annotations
+"""Client of Telegram's Bot API, which also sends a bot's messages. The token stands in the address, so no text of a fault repeats one."""
 
 import json
 from collections.abc import Mapping
@@ -11,9 +6,9 @@ from http import HTTPStatus
 from typing import Any
 
 from chatsvc.domain.outgoing import OutgoingPart, split, utf16_units
+from chatsvc.domain.shapes import as_object
 from chatsvc.outbound.egress import Egress
-from chatsvc.outbound.posting import PlatformAnswer, PlatformPoster, retry_after_s
-from chatsvc.outbound.sending import RetryLater, SendingRefused, SendingUncertain
+from chatsvc.outbound.posting import PlatformAnswer, PlatformPoster, RetryLater, SendingRefused, SendingUncertain, retry_after_s, words_of
 
 TIMEOUT_S = 20.0
 MOST_BYTES = 4_194_304
@@ -23,7 +18,7 @@ MOST_BUTTONS, MOST_KEYBOARD_BYTES = 100, 10_000
 
 
 class TelegramClient:
-    """Calls of one bot's methods."""
+    """Calls of one bot's methods, and the sender of its messages; see PlatformSender."""
 
     def __init__(self, egress: Egress, api_url: str, token: str) -> None:
         self._path = f"/bot{token}/"
@@ -36,8 +31,19 @@ class TelegramClient:
         """
         return _result(await self._poster.post(self._path + method, parameters, timeout_s))
 
+    def parts(self, text: str) -> list[str]:
+        return split(text, MOST_UNITS, utf16_units)
+
+    async def send(self, part: OutgoingPart) -> str:
+        parameters: dict[str, object] = {"chat_id": int(part.user_id), "text": part.text}
+        if rows := keyboard(part.choices):
+            parameters["reply_markup"] = {"inline_keyboard": rows}
+        message_id = as_object(await self.call("sendMessage", parameters)).get("message_id")
+        if not isinstance(message_id, int):
+            raise SendingUncertain("telegram_bad_answer")
+        return message_name(part.user_id, message_id)
+
     async def close(self) -> None:
-        """Close connections."""
         await self._poster.close()
 
 
@@ -45,42 +51,15 @@ def _result(answer: PlatformAnswer) -> Any:
     """Return the result of an answer, or raise its fault."""
     status, told = answer
     if status == HTTPStatus.TOO_MANY_REQUESTS:
-        parameters = (told or {}).get("parameters")
-        raise RetryLater("rate_limited", retry_after_s(parameters.get("retry_after") if isinstance(parameters, dict) else None))
+        parameters = as_object((told or {}).get("parameters"))
+        raise RetryLater("rate_limited", retry_after_s(parameters.get("retry_after")))
     if status >= HTTPStatus.INTERNAL_SERVER_ERROR or told is None:
         raise SendingUncertain(f"telegram_{status}")
     if status == HTTPStatus.OK and told.get("ok") is True:
         return told.get("result")
     if status < HTTPStatus.BAD_REQUEST:
         raise SendingUncertain(f"telegram_{status}")
-    described = told.get("description")
-    raise SendingRefused(f"telegram_{status}", described[:200] if isinstance(described, str) and described.isprintable() else "")
-
-
-class TelegramSender:
-    """Sender of one bot's messages; see PlatformSender."""
-
-    def __init__(self, client: TelegramClient) -> None:
-        self._client = client
-
-    def parts(self, text: str) -> list[str]:
-        """See PlatformSender."""
-        return split(text, MOST_UNITS, utf16_units)
-
-    async def send(self, part: OutgoingPart) -> str:
-        """See PlatformSender."""
-        parameters: dict[str, object] = {"chat_id": int(part.user_id), "text": part.text}
-        if rows := keyboard(part.choices):
-            parameters["reply_markup"] = {"inline_keyboard": rows}
-        result = await self._client.call("sendMessage", parameters)
-        message_id = result.get("message_id") if isinstance(result, dict) else None
-        if not isinstance(message_id, int):
-            raise SendingUncertain("telegram_bad_answer")
-        return message_name(part.user_id, message_id)
-
-    async def close(self) -> None:
-        """See PlatformSender."""
-        await self._client.close()
+    raise SendingRefused(f"telegram_{status}", words_of(told.get("description")))
 
 
 def message_name(chat: object, message_id: int) -> str:
@@ -89,10 +68,7 @@ def message_name(chat: object, message_id: int) -> str:
 
 
 def keyboard(choices: tuple[str, ...]) -> list[list[dict[str, str]]]:
-    """Make the buttons of choices, one a line. None where they are more than a keyboard holds.
-
-    Telegram sends the place back, which finds the text among the buttons.
-    """
+    """Make the buttons of choices, one a line, which come back by their places. None where they are more than a keyboard holds."""
     rows = [[{"text": choice, "callback_data": str(place)}] for place, choice in enumerate(choices)]
     # Measured with escapes, which is the longest form.
     return rows if len(rows) <= MOST_BUTTONS and len(json.dumps(rows)) < MOST_KEYBOARD_BYTES else []

@@ -1,7 +1,5 @@
 """TLS context of outbound connections, with the system's root certificates and, where given, further ones."""
 
-from __future__ import annotations
-
 import re
 import ssl
 from pathlib import Path

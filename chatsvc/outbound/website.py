@@ -1,7 +1,5 @@
 """Client that fetches pages of websites, guarded as webhooks are: every address is checked at each connection and redirect."""
 
-from __future__ import annotations
-
 import asyncio
 import ssl
 import zlib
@@ -90,7 +88,6 @@ class WebsiteClient:
         raise FetchFailed("too_many_redirects")
 
     async def close(self) -> None:
-        """Close the connections."""
         await self._session.close()
 
 

@@ -1,19 +1,14 @@
-"""Client of WhatsApp's Graph interface, and the sender of a bot's messages by it.
-
-The sender splits texts and makes buttons or lists of choices; `mark_read` marks a visitor's message as read.
-"""
-
-from __future__ import annotations
+"""Client of WhatsApp's Graph interface. It makes buttons or lists of choices."""
 
 from collections.abc import Callable, Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
 
-from chatsvc.domain.outgoing import OutgoingPart, split
+from chatsvc.domain.outgoing import OutgoingPart
+from chatsvc.domain.shapes import as_list, as_object
 from chatsvc.domain.whatsapp import CHOICE, PHONE, WhatsAppAddress, error_name, sent_name
 from chatsvc.outbound.egress import Egress
-from chatsvc.outbound.posting import PlatformAnswer, PlatformPoster, retry_after_s
-from chatsvc.outbound.sending import RetryLater, SendingRefused, SendingUncertain
+from chatsvc.outbound.posting import PlatformAnswer, PlatformPoster, RetryLater, SendingRefused, SendingUncertain, retry_after_s, words_of
 
 TIMEOUT_S = 20.0
 MOST_BYTES = 262_144
@@ -44,13 +39,27 @@ class WhatsAppClient:
         """
         return _judged(await self._poster.post(self._path, {"messaging_product": "whatsapp", **message}, timeout_s))
 
+    async def send(self, part: OutgoingPart, address: WhatsAppAddress, label: Callable[[str], str]) -> str:
+        """Send a part to an address; return the platform's id of it. `label` names the button that opens a list; raises as `post`."""
+        answer = await self.post(
+            {
+                "recipient_type": "individual",
+                "to" if address.kind == PHONE else "recipient": address.value,
+                "biz_opaque_callback_data": sent_name(part.conversation_id, part.message_id, is_last=part.is_last),
+                **content(part.text, part.choices, label),
+            }
+        )
+        key = next((as_object(one).get("id") for one in as_list(answer.get("messages"))), None)
+        if not isinstance(key, str) or not key:
+            raise SendingUncertain("whatsapp_bad_answer")
+        return key
+
     async def mark_read(self, key: str, timeout_s: float, *, typing: bool) -> None:
         """Mark a message as read. With `typing` the same call shows that a reply is being typed; raises as `post`."""
         shown: dict[str, object] = {"typing_indicator": {"type": "text"}} if typing else {}
         await self.post({"status": "read", "message_id": key, **shown}, timeout_s)
 
     async def close(self) -> None:
-        """Close connections."""
         await self._poster.close()
 
 
@@ -59,8 +68,8 @@ def _judged(answer: PlatformAnswer) -> Mapping[str, Any]:
     status, told = answer
     if status == HTTPStatus.OK and told is not None and "error" not in told:
         return told
-    error = (told or {}).get("error")
-    code = error.get("code") if isinstance(error, dict) else None
+    error = as_object((told or {}).get("error"))
+    code = error.get("code")
     if not isinstance(code, int) or isinstance(code, bool) or not 0 < code < _MOST_CODE:
         code = 0
     if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
@@ -71,40 +80,8 @@ def _judged(answer: PlatformAnswer) -> Mapping[str, Any]:
         raise RetryLater(error_name(code) if code else "rate_limited", _WAIT_ALL.get(code, retry_after_s(None)))
     if status < HTTPStatus.BAD_REQUEST or told is None:
         raise SendingUncertain(f"whatsapp_status_{status}")
-    said = error.get("message") if isinstance(error, dict) else None
     name = error_name(code) if code else f"whatsapp_status_{status}"
-    raise SendingRefused(name, said[:200] if isinstance(said, str) and said.isprintable() else "")
-
-
-class WhatsAppSender:
-    """Sender of one bot's messages. `label` names the button that opens a list, in a text's language."""
-
-    def __init__(self, client: WhatsAppClient, label: Callable[[str], str]) -> None:
-        self._client, self._label = client, label
-
-    def parts(self, text: str) -> list[str]:
-        """See PlatformSender."""
-        return split(text, MOST_TEXT)
-
-    async def send(self, part: OutgoingPart, address: WhatsAppAddress) -> str:
-        """Send a part to an address; see PlatformSender."""
-        answer = await self._client.post(
-            {
-                "recipient_type": "individual",
-                "to" if address.kind == PHONE else "recipient": address.value,
-                "biz_opaque_callback_data": sent_name(part.conversation_id, part.message_id, is_last=part.is_last),
-                **content(part.text, part.choices, self._label),
-            }
-        )
-        messages = answer.get("messages")
-        key = messages[0].get("id") if isinstance(messages, list) and messages and isinstance(messages[0], dict) else None
-        if not isinstance(key, str) or not key:
-            raise SendingUncertain("whatsapp_bad_answer")
-        return key
-
-    async def close(self) -> None:
-        """See PlatformSender."""
-        await self._client.close()
+    raise SendingRefused(name, words_of(error.get("message")))
 
 
 def content(text: str, choices: Sequence[str], label: Callable[[str], str]) -> dict[str, object]:

@@ -1,9 +1,4 @@
-"""Table of administrative operations with their least roles, and the function that performs them.
-
-It authorises the caller, records the operation in the audit log, and calls the use-case. All front ends call it.
-"""
-
-from __future__ import annotations
+"""Administrative operations with their least roles; `perform` authorises, audits and calls the use-case, for all front ends."""
 
 import logging
 import re
@@ -13,8 +8,7 @@ from importlib import import_module
 from typing import Any, NamedTuple
 
 from chatsvc.domain import refusals
-from chatsvc.domain.actors import Caller, Role, Scope
-from chatsvc.domain.audit import AuditRecord, Unchanged
+from chatsvc.domain.actors import AuditRecord, Caller, Role, Scope, Unchanged
 from chatsvc.domain.knowledge_changes import ChangeContent
 from chatsvc.domain.models import AccountUsage, Bot, Entry, FirstRecords, NewKey
 from chatsvc.domain.operators import NewOperator, Operator, OperatorSession, actor_of
@@ -70,7 +64,7 @@ _EDITABLE = frozenset(
 _OWN = frozenset({"email", "name", "language", "timezone", "notices"})
 
 OPERATIONS: Mapping[str, Operation] = {
-    "init": Operation("team.setup.first", CHANGE, ADMINISTRATOR),
+    "init": Operation("team.operators.create_first", CHANGE, ADMINISTRATOR),
     "account.create": Operation("accounts.accounts.create", CHANGE, ADMINISTRATOR),
     "account.list": Operation("accounts.accounts.list_all", LOOK, OWNER),
     "account.show": Operation("accounts.accounts.show", LOOK, OWNER, ("account",)),
@@ -158,15 +152,15 @@ OPERATIONS: Mapping[str, Operation] = {
     "request.set": Operation("conversations.captures.set_request", CHANGE, EDITOR, ("request",)),
     "appointment.list": Operation("conversations.captures.list_appointments", LOOK, READER, ("bot",)),
     "appointment.set": Operation("conversations.captures.set_appointment", CHANGE, EDITOR, ("appointment",)),
-    "inbox.list": Operation("conversations.inbox.list_all", LOOK, READER, ("bot",)),
-    "inbox.appointments": Operation("conversations.inbox.appointments", LOOK, READER, ("account",)),
-    "inbox.assignees": Operation("conversations.inbox.assignees", LOOK, READER, ("account",)),
+    "inbox.list": Operation("conversations.captures.list_inbox", LOOK, READER, ("bot",)),
+    "inbox.appointments": Operation("conversations.captures.appointments", LOOK, READER, ("account",)),
+    "inbox.assignees": Operation("conversations.captures.assignees", LOOK, READER, ("account",)),
     "today": Operation("team.today.show", LOOK, READER, ("account",)),
     "conversation.find": Operation("conversations.conversation_view.find", LOOK, READER, ("conversation",)),
     "conversation.view": Operation("conversations.conversation_view.show", LOOK, READER, ("conversation",)),
     "conversation.list": Operation("conversations.conversations.list_all", LOOK, READER, ("bot",)),
     "conversation.show": Operation("conversations.conversations.show", LOOK, READER, ("conversation",)),
-    "conversation.rows": Operation("conversations.conversation_list.show", LOOK, READER, ("bot",)),
+    "conversation.rows": Operation("conversations.conversations.list_rows", LOOK, READER, ("bot",)),
     "conversation.see": Operation("conversations.conversation_team.see", LOOK, READER, ("conversation",)),
     "conversation.note": Operation("conversations.conversation_team.note", CHANGE, EDITOR, ("conversation",)),
     "conversation.assign": Operation("conversations.conversation_team.assign", CHANGE, EDITOR, ("conversation",)),
@@ -176,13 +170,13 @@ OPERATIONS: Mapping[str, Operation] = {
     "conversation.type": Operation("conversations.handling.show_typing", LOOK, EDITOR, ("conversation",)),
     "conversation.export": Operation("conversations.conversations.export", EXPORT, OWNER, ("bot", "conversation")),
     "conversation.erase": Operation("conversations.erasure.erase", CHANGE, OWNER, ("bot", "account")),
-    "saved_reply.list": Operation("conversations.saved_replies.list_all", LOOK, READER, ("account",)),
-    "saved_reply.set": Operation("conversations.saved_replies.put", CHANGE, EDITOR, ("account",)),
-    "saved_reply.remove": Operation("conversations.saved_replies.remove", CHANGE, EDITOR, ("account",)),
+    "saved_reply.list": Operation("conversations.conversation_team.list_saved_replies", LOOK, READER, ("account",)),
+    "saved_reply.set": Operation("conversations.conversation_team.put_saved_reply", CHANGE, EDITOR, ("account",)),
+    "saved_reply.remove": Operation("conversations.conversation_team.remove_saved_reply", CHANGE, EDITOR, ("account",)),
     "usage": Operation("accounts.analytics.show", LOOK, READER, ("account",)),
-    "usage.quality": Operation("accounts.quality.show", LOOK, READER, ("bot", "account")),
-    "usage.whatsapp": Operation("messages.whatsapp_usage.show", LOOK, READER, ("account",)),
-    "audit": Operation("operations.audit.list_all", LOOK, OWNER, ("account",)),
+    "usage.quality": Operation("accounts.analytics.show_quality", LOOK, READER, ("bot", "account")),
+    "usage.whatsapp": Operation("accounts.analytics.show_whatsapp", LOOK, READER, ("account",)),
+    "audit": Operation("operations.system.list_acts", LOOK, OWNER, ("account",)),
     "operator.add": Operation("team.operators.add", CHANGE, OWNER, ("account",)),
     "operator.list": Operation("team.operators.list_all", LOOK, OWNER, ("account",)),
     "operator.set": Operation("team.operators.change", CHANGE, OWNER, ("account",), own=_OWN),
@@ -200,15 +194,15 @@ OPERATIONS: Mapping[str, Operation] = {
     "totp.enable": Operation("team.second_factor.enable", CHANGE, None),
     "totp.confirm": Operation("team.second_factor.confirm", CHANGE, None),
     "totp.disable": Operation("team.second_factor.disable", CHANGE, None),
-    "mail.list": Operation("operations.mails.list_all", LOOK, ADMINISTRATOR),
-    "mail.test": Operation("operations.mails.test", CHANGE, ADMINISTRATOR),
+    "mail.list": Operation("operations.mailer.list_all", LOOK, ADMINISTRATOR),
+    "mail.test": Operation("operations.mailer.test", CHANGE, ADMINISTRATOR),
     "doctor.run": Operation("operations.doctor.run", LOOK, ADMINISTRATOR),
     "doctor.show": Operation("operations.doctor.show", LOOK, ADMINISTRATOR),
     "system.show": Operation("operations.system.show", LOOK, ADMINISTRATOR),
     "metrics.show": Operation("operations.system.metrics", LOOK, ADMINISTRATOR),
     "node.list": Operation("operations.nodes.list_all", LOOK, ADMINISTRATOR),
     "license.list": Operation("operations.licenses.list_all", LOOK, ADMINISTRATOR),
-    "egress.show": Operation("operations.health.egress", LOOK, ADMINISTRATOR),
+    "egress.show": Operation("operations.system.egress", LOOK, ADMINISTRATOR),
 }
 # Arguments that name records, for the audit log. Others may hold visitors' data.
 RECORDS = frozenset(name for operation in OPERATIONS.values() for name in operation.records)
@@ -300,10 +294,7 @@ async def _recorded(services: Services, act: AuditRecord, work: Coroutine[Any, A
 async def _authorised(
     services: Services, scope: Scope, name: str, operation: Operation, arguments: Mapping[str, Any]
 ) -> tuple[str | None, Scope]:
-    """Find the account concerned and the accounts where the caller may perform the operation. Raises Refused.
-
-    A record outside the scope is refused as a missing one.
-    """
+    """Find the account concerned and those where the caller may perform the operation. Raises Refused, outside the scope as missing."""
     role = _needed(operation, arguments)
     if role is None:
         return None, scope
@@ -325,7 +316,6 @@ async def _authorised(
 
 
 def _only(scope: Scope) -> str | None:
-    """Return the account of a scope that has one."""
     accounts = scope.accounts
     return accounts[0] if accounts is not None and len(accounts) == 1 else None
 

@@ -9,27 +9,28 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, TypeVar
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from chatsvc import background
 from chatsvc.domain.errors import CommandError
 from chatsvc.domain.limiter import Limiter, RateLimiter
+from chatsvc.domain.paging import Cursors
 from chatsvc.domain.plans import with_webhooks
 from chatsvc.domain.tallies import Tallies
 from chatsvc.domain.times import now_ms
 from chatsvc.outbound.egress import Egress
+from chatsvc.services.conversations.conversation_events import ConversationEvents
 from chatsvc.services.messages.conversation_locks import ConversationLocks
-from chatsvc.services.operations.leases import Leases
+from chatsvc.services.operations.nodes import Leases
 
 if TYPE_CHECKING:
     from chatsvc.config import Config
-    from chatsvc.domain.cursors import Cursors
-    from chatsvc.domain.nodes import ServiceNode
+    from chatsvc.domain.models import ServiceNode
     from chatsvc.engines import Engine
     from chatsvc.outbound.website import WebsiteClient
     from chatsvc.services.accounts.account_cache import AccountCache
     from chatsvc.services.accounts.channel_secrets import OpenChannels
-    from chatsvc.services.conversations.conversation_events import ConversationEvents
     from chatsvc.services.knowledge.knowledge_cache import KnowledgeCache
     from chatsvc.services.knowledge.previews import Computations
     from chatsvc.services.knowledge.site_reading import SiteReadings
@@ -58,8 +59,31 @@ class Turns:
         self.waiting = 0
 
 
+def _part(place: str, *given: str) -> Any:
+    """Make the property of a part by its "module:class", which is made with attributes of the services, or with `self`."""
+
+    def made(services: Services) -> Any:
+        module, _, name = place.partition(":")
+        return getattr(import_module(module), name)(*(services if one == "self" else getattr(services, one) for one in given))
+
+    return cached_property(made)
+
+
+class LazyParts:
+    """Parts that are made when first used: few commands need any, and several take long to import."""
+
+    answers: cached_property[ChannelAnswers] = _part("chatsvc.services.messages.channel_answers:ChannelAnswers", "self")
+    channels: cached_property[OpenChannels] = _part("chatsvc.services.accounts.channel_secrets:OpenChannels", "db", "secret")
+    computations: cached_property[Computations] = _part("chatsvc.services.knowledge.previews:Computations")
+    examinations: cached_property[ExaminationCache] = _part("chatsvc.services.operations.doctor:ExaminationCache")
+    knowledge: cached_property[KnowledgeCache] = _part("chatsvc.services.knowledge.knowledge_cache:KnowledgeCache", "db")
+    site_readings: cached_property[SiteReadings] = _part("chatsvc.services.knowledge.site_reading:SiteReadings", "self")
+    trials: cached_property[Trials] = _part("chatsvc.services.messages.trials:Trials")
+    whatsapp: cached_property[WhatsAppInbox] = _part("chatsvc.services.messages.whatsapp:WhatsAppInbox", "self")
+
+
 @dataclass
-class Services:
+class Services(LazyParts):
     """The parts of one process.
 
     A command without a running service has no engines and no node. own_port: the bound port, which webhooks must not reach; 0: the
@@ -75,6 +99,7 @@ class Services:
     engines: dict[str, Engine] = field(default_factory=dict)
     conversation_locks: ConversationLocks = field(default_factory=ConversationLocks)
     leases: Leases = field(default_factory=Leases)
+    events: ConversationEvents = field(default_factory=ConversationEvents)
     big_reads: asyncio.Semaphore = field(default_factory=partial(asyncio.Semaphore, BIG_READS))
     file_readers: asyncio.Semaphore = field(default_factory=partial(asyncio.Semaphore, FILE_READERS))
     tallies: Tallies = field(default_factory=Tallies)
@@ -91,54 +116,10 @@ class Services:
 
     @property
     def cursors(self) -> Cursors:
-        """The cursors under the master key in force. Imported here, since few commands page with them."""
+        """The cursors under the master key in force."""
         if self._cursors is None or self._cursors[0] is not self.secret.in_force:
-            from chatsvc.domain.cursors import Cursors
-
             self._cursors = self.secret.in_force, Cursors(self.secret("cursors"))
         return self._cursors[1]
-
-    @cached_property
-    def knowledge(self) -> KnowledgeCache:
-        """Search indexes of bots. Built at first use: the search engine takes long to import."""
-        from chatsvc.services.knowledge.knowledge_cache import KnowledgeCache
-
-        return KnowledgeCache(self.db)
-
-    @cached_property
-    def examinations(self) -> ExaminationCache:
-        """The latest examination of the installation."""
-        from chatsvc.services.operations.doctor import ExaminationCache
-
-        return ExaminationCache()
-
-    @cached_property
-    def computations(self) -> Computations:
-        """Previews and checks of knowledge."""
-        from chatsvc.services.knowledge.previews import Computations
-
-        return Computations()
-
-    @cached_property
-    def trials(self) -> Trials:
-        """Conversations of the team with its bots."""
-        from chatsvc.services.messages.trials import Trials
-
-        return Trials()
-
-    @cached_property
-    def channels(self) -> OpenChannels:
-        """Channels of bots with their secrets. Built at first use: few commands need them."""
-        from chatsvc.services.accounts.channel_secrets import OpenChannels
-
-        return OpenChannels(self.db, self.secret)
-
-    @cached_property
-    def events(self) -> ConversationEvents:
-        """News of conversations for those who wait for them."""
-        from chatsvc.services.conversations.conversation_events import ConversationEvents
-
-        return ConversationEvents()
 
     @property
     def sends_mail(self) -> bool:
@@ -163,22 +144,7 @@ class Services:
         return Outbox(self, SENDERS)
 
     @cached_property
-    def answers(self) -> ChannelAnswers:
-        """Turns of the messaging platforms in the background."""
-        from chatsvc.services.messages.channel_answers import ChannelAnswers
-
-        return ChannelAnswers(self)
-
-    @cached_property
-    def whatsapp(self) -> WhatsAppInbox:
-        """Receiver of WhatsApp's callbacks."""
-        from chatsvc.services.messages.whatsapp import WhatsAppInbox
-
-        return WhatsAppInbox(self)
-
-    @cached_property
     def egress(self) -> Egress:
-        """Egress ledger of the process."""
         return Egress(allowed=self.config.egress == "all")
 
     @cached_property
@@ -203,13 +169,6 @@ class Services:
             raise CommandError(f"website.ca_file {settings.ca_file} cannot be used: {fault.strerror or fault}") from None
         own = own_of(self.config, self.own_port() or self.config.server.port)
         return WebsiteClient(Guard(own, settings.allowed_networks, plain=True), self.egress, tls)
-
-    @cached_property
-    def site_readings(self) -> SiteReadings:
-        """Readings of websites in the background."""
-        from chatsvc.services.knowledge.site_reading import SiteReadings
-
-        return SiteReadings(self)
 
     @cached_property
     def dispatcher(self) -> Dispatcher:

@@ -10,8 +10,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from chatsvc.domain.actors import Actor
-from chatsvc.domain.audit import AuditRecord
+from chatsvc.domain.actors import Actor, AuditRecord
 from chatsvc.store.database import LAST, Connection, Database, reads, writes
 from chatsvc.store.owners import Accounts, listed
 

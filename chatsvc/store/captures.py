@@ -1,6 +1,6 @@
-"""Requests and appointments: written with their exchange and webhook events, listed, and changed.
+"""Requests and appointments: written with their exchange and webhook events, and changed.
 
-store/inbox.py filters and searches them.
+store/inbox.py lists, filters and searches them.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from chatsvc.domain import shapes
 from chatsvc.domain.captures import Appointment, CapturedRecord, Request, as_captured
 from chatsvc.domain.shapes import Json
 from chatsvc.store import day_counts, mail_notices, webhooks
-from chatsvc.store.database import LAST, Connection, reads, writes
+from chatsvc.store.database import Connection, writes
 from chatsvc.store.day_counts import DayCount
-from chatsvc.store.owners import ALL_BOTS, BOT_IN_SCOPE, ONE_BOT, SOME_BOTS, Accounts, listed
+from chatsvc.store.owners import BOT_IN_SCOPE, Accounts, listed
 from chatsvc.store.webhooks import Event
 
 REQUEST = """
@@ -84,31 +84,6 @@ def _snapshot(data: Json) -> str:
     return json.dumps(data, ensure_ascii=False, separators=(",", ":"))
 
 
-# For each bot the first rows of an index, merged.
-_OF_BOT = """
-    n WHERE n.bot_id = b.id AND n.number < ?3 AND (?4 IS NULL OR n.status = ?4) ORDER BY n.number DESC LIMIT ?5
-"""
-
-
-@reads
-def requests(
-    connection: Connection, accounts: Accounts, bot_id: str | None, status: str | None, limit: int, after: int = LAST
-) -> list[tuple[Request, int]]:
-    """Read requests with their numbers, newest first, behind the one numbered `after`.
-
-    Of one bot, which the caller has looked up in its scope, or of all bots of `accounts` (None for all).
-    """
-    bots = ONE_BOT if bot_id is not None else ALL_BOTS if accounts is None else SOME_BOTS
-    rows = connection.execute(
-        f"""
-        SELECT {REQUEST}, r.number FROM {bots} CROSS JOIN requests r ON r.number IN (SELECT n.number FROM requests {_OF_BOT})
-        ORDER BY r.number DESC LIMIT ?5
-        """,
-        (listed(accounts), bot_id, after, status, limit),
-    )
-    return [(Request(*row[:-1]), row[-1]) for row in rows]
-
-
 def appointments_of(rows: Iterable[tuple[Any, ...]]) -> list[Appointment]:
     return [
         Appointment(id=row[0], request=Request(*row[6:17]), status=row[1], date=row[2], time=row[3], at=row[4], created_at=row[5])
@@ -126,23 +101,6 @@ def of_conversation(connection: Connection, conversation: int, limit: int) -> tu
         (conversation, limit),
     ).fetchall()
     return tuple(as_captured(Request(*row[6:]), appointments_of([row])[0] if row[0] else None) for row in reversed(rows))
-
-
-@reads
-def appointments(
-    connection: Connection, accounts: Accounts, bot_id: str | None, status: str | None, limit: int, after: int = LAST
-) -> list[tuple[Appointment, int]]:
-    """Read appointments with their numbers, newest first, behind the one numbered `after`; see `requests`."""
-    bots = ONE_BOT if bot_id is not None else ALL_BOTS if accounts is None else SOME_BOTS
-    rows = connection.execute(
-        f"""
-        SELECT {APPOINTMENT}, {REQUEST}, a.number FROM {bots}
-        CROSS JOIN appointments a ON a.number IN (SELECT n.number FROM appointments {_OF_BOT}) CROSS JOIN requests r ON r.number = a.request
-        ORDER BY a.number DESC LIMIT ?5
-        """,
-        (listed(accounts), bot_id, after, status, limit),
-    ).fetchall()
-    return list(zip(appointments_of(rows), [row[-1] for row in rows], strict=True))
 
 
 class CaptureChange(NamedTuple):

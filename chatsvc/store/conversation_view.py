@@ -9,7 +9,7 @@ import json
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from chatsvc.domain.inbox import InboxItem
+from chatsvc.domain.captures import InboxItem
 from chatsvc.domain.models import Conversation, Message
 from chatsvc.domain.search_words import EMAIL, PHONE, USER
 from chatsvc.store import conversation_team, inbox

@@ -9,8 +9,8 @@ from operator import itemgetter
 from typing import NamedTuple
 
 from chatsvc.domain.captures import CapturedRecord
-from chatsvc.domain.cursors import Position
 from chatsvc.domain.models import CHANNELS, Conversation, HistoryMessage, Message
+from chatsvc.domain.paging import Position
 from chatsvc.store import captures
 from chatsvc.store.database import Connection, Database, Together, quick, reads
 from chatsvc.store.owners import ACCOUNT_IN_SCOPE, Accounts, listed

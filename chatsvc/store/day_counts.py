@@ -10,8 +10,7 @@ from collections.abc import Iterable
 from itertools import chain
 from typing import NamedTuple
 
-from chatsvc.domain.analytics import UsageRow, UsageTotals
-from chatsvc.domain.quality import ENTRY, RESPONSE_S, Quality, UsedEntry
+from chatsvc.domain.analytics import ENTRY, RESPONSE_S, Quality, UsageRow, UsageTotals, UsedEntry
 from chatsvc.domain.times import DAY_MS
 from chatsvc.store.database import Connection, reads
 

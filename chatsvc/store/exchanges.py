@@ -12,9 +12,9 @@ from collections.abc import Iterable, Mapping
 from itertools import chain
 from typing import Any, NamedTuple
 
+from chatsvc.domain.analytics import ENTRY
 from chatsvc.domain.captures import Appointment, Request
 from chatsvc.domain.channels import outbox_of
-from chatsvc.domain.quality import ENTRY
 from chatsvc.store import captures, day_counts, open_turns, search
 from chatsvc.store.database import Connection, Database, StoreUnavailable, Together, reads
 from chatsvc.store.day_counts import DayCount

@@ -9,8 +9,7 @@ import json
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from chatsvc.domain.captures import Request
-from chatsvc.domain.inbox import Delivery, InboxItem
+from chatsvc.domain.captures import Delivery, InboxItem, Request
 from chatsvc.domain.search_words import Term
 from chatsvc.store.captures import APPOINTMENT, REQUEST, appointments_of
 from chatsvc.store.database import LAST, Connection, reads

@@ -6,7 +6,7 @@ in flight that are its own. What SQLite holds belongs to no process, since there
 
 from __future__ import annotations
 
-from chatsvc.domain.nodes import ServiceNode
+from chatsvc.domain.models import ServiceNode
 from chatsvc.store import open_turns
 from chatsvc.store.database import Connection, Database, reads, writes
 

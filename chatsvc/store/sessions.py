@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from chatsvc.domain.operators import IDLE_MS, KNOWN_NETWORKS, SESSION_MS, Operator, OperatorSession, SignedIn
-from chatsvc.domain.sign_in_delays import network
+from chatsvc.domain.passwords import network
 from chatsvc.store import facts
 from chatsvc.store.database import Connection, Cursor, reads, writes
 from chatsvc.store.operators import find_in, link_in

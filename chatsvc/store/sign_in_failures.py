@@ -1,12 +1,12 @@
-"""Failed attempts to sign in, of the last 15 minutes. The rules are those of domain/sign_in_delays.py.
+"""Failed attempts to sign in, of the last 15 minutes. The rules are those of domain/passwords.py.
 
 Strangers cause these rows: an attempt that has to wait writes none, and beyond MOST_FAILURES the oldest are deleted.
 """
 
 from __future__ import annotations
 
-from chatsvc.domain import sign_in_delays
-from chatsvc.domain.sign_in_delays import MOST_FAILURES, WINDOW_MS, SignInAttempt, delay_s
+from chatsvc.domain import passwords
+from chatsvc.domain.passwords import MOST_FAILURES, WINDOW_MS, SignInAttempt, delay_s
 from chatsvc.store.database import Connection, Database, change_any, writes
 
 
@@ -15,7 +15,7 @@ async def begin(db: Database, email: str, place: str, now: int, *, is_known: boo
 
     See sign_in_delays.counted. Counting before the password is verified bounds attempts that run at the same time.
     """
-    counted = sign_in_delays.counted(email, place, is_known=is_known)
+    counted = passwords.counted(email, place, is_known=is_known)
 
     def wait_s(connection: Connection) -> int:
         return -(-max(_wait_ms(connection, key, allowed, now) for key, allowed in counted.items()) // 1000)

@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
+from chatsvc.domain.analytics import COUNTED
 from chatsvc.domain.models import CHANNELS
-from chatsvc.domain.quality import COUNTED
 
 # Owner columns.
 ACCOUNT, BOT, BOT_NUMBER, CONVERSATION = "account_id", "bot_id", "bot", "conversation"

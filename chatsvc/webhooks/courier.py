@@ -1,20 +1,17 @@
-"""Webhook courier: builds an event's request, signs it, posts it and returns the outcome.
-
-It also checks the address of a webhook that is to be set. `make_courier` builds it from the configuration; the HTTP client is
-webhooks/delivery.py, the queue webhooks/dispatcher.py.
-"""
-
-from __future__ import annotations
+"""Webhook courier: builds an event's request byte for byte (SPEC.md 6.2), signs and posts it; checks addresses that are to be set."""
 
 import logging
+from collections.abc import Mapping
+from urllib.parse import urlsplit
 
 import orjson
 
 from chatsvc.config import Config
 from chatsvc.domain.addresses import Own, TargetRefused
 from chatsvc.domain.errors import CommandError
-from chatsvc.domain.signing import sign
 from chatsvc.domain.targets import Target
+from chatsvc.domain.times import with_millis
+from chatsvc.domain.webhooks import sign
 from chatsvc.outbound.egress import Egress, EgressRefused
 from chatsvc.outbound.guarded import Guard
 from chatsvc.outbound.own_addresses import own_addresses
@@ -25,7 +22,6 @@ from chatsvc.store.master_key import MasterKey
 from chatsvc.store.webhooks import Event, Webhook
 from chatsvc.webhooks import sealing
 from chatsvc.webhooks.delivery import Sender
-from chatsvc.webhooks.envelope import build_headers, build_request
 
 log = logging.getLogger(__name__)
 
@@ -97,15 +93,11 @@ class Courier:
         return target
 
     async def close(self) -> None:
-        """Close the connections."""
         await self._sender.close()
 
 
 def make_courier(config: Config, secret: MasterKey, port: int, egress: Egress) -> Courier:
-    """Build a courier from the configuration. `port` is the one really bound, `egress` the ledger of its connections.
-
-    Raises CommandError where `webhooks.ca_file` cannot be used.
-    """
+    """Build a courier for the `port` really bound. Raises CommandError where `webhooks.ca_file` cannot be used."""
     settings = config.webhooks
     try:
         tls = client_context(settings.ca_file)
@@ -121,3 +113,39 @@ def own_of(config: Config, port: int) -> Own:
     listeners = ([(server.host, port)] if server.socket is None else []) + ([server.http] if server.http else [])
     listeners += [config.metrics.listen] if config.metrics.listen else []
     return own_addresses(listeners, server.public_url)
+
+
+USER_AGENT = "Service-Webhooks/1.0"
+
+
+def build_request(event: str, delivery_id: str, created_at: int, bot_id: str, data: Mapping[str, object]) -> bytes:
+    """The body: UTF-8 JSON without spaces, in SPEC.md's order. Made once; these bytes are signed, sent and recorded.
+
+    `created_at`: when the event happened, in milliseconds since the epoch. `data`: the record, its fields in their order.
+    """
+    return orjson.dumps(
+        {"event": event, "delivery_id": delivery_id, "created_at": with_millis(created_at), "bot_id": bot_id, "data": dict(data)}
+    )
+
+
+def build_headers(event: str, delivery_id: str, signature: str) -> dict[str, str]:
+    """Build the headers of SPEC.md 6.2; `signature` is from domain.signing.sign()."""
+    return {
+        "Content-Type": "application/json",
+        "User-Agent": USER_AGENT,
+        "X-Service-Event": event,
+        "X-Service-Delivery": delivery_id,
+        "X-Service-Signature": signature,
+    }
+
+
+def sent_headers(url: str, event: str, delivery_id: str, signature: str, body: bytes) -> dict[str, str]:
+    """Return all headers of a delivery in their order, those of the HTTP client included."""
+    host = urlsplit(url).netloc
+    return {
+        "Host": host.removesuffix(":443"),
+        "Accept": "*/*",
+        "Accept-Encoding": "identity",
+        **build_headers(event, delivery_id, signature),
+        "Content-Length": str(len(body)),
+    }

@@ -1,9 +1,4 @@
-"""HTTP sender for all webhooks: one POST per attempt, its outcome, and connection reuse.
-
-The outcome follows SPEC.md 6.5. webhooks/courier.py builds and signs the requests; nothing is retried here.
-"""
-
-from __future__ import annotations
+"""HTTP sender for all webhooks: one POST per attempt, its outcome (SPEC.md 6.5), connection reuse. Nothing is retried."""
 
 import asyncio
 import ssl
@@ -101,10 +96,7 @@ async def _read(answer: aiohttp.ClientResponse, timeout_s: float) -> bytes:
 
 
 class Sender:
-    """Sends the deliveries of all webhooks; one for each process, used on one event loop.
-
-    `timeout_s`: limit of a whole attempt, in seconds. `tls`: see outbound.tls.client_context.
-    """
+    """Sends the deliveries of all webhooks of a process; `timeout_s` is the limit of a whole attempt, in seconds."""
 
     def __init__(self, guard: Guard, egress: Egress, *, timeout_s: float, tls: ssl.SSLContext) -> None:
         self._timeout_s = timeout_s

@@ -1,9 +1,4 @@
-"""Encryption of stored secrets by AES-256-GCM, bound to the row that holds them.
-
-See DECISIONS.md section 2, "signing key". Signing keys of webhooks, channel secrets and second factors are sealed and unsealed with it.
-"""
-
-from __future__ import annotations
+"""Encryption of stored secrets by AES-256-GCM, bound to the row that holds them (DECISIONS.md section 2, "signing key")."""
 
 import secrets
 from collections.abc import Iterable

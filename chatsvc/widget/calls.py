@@ -4,21 +4,20 @@ A call names its visitor by `Authorization: Visitor TOKEN`, or until a token cam
 the first message, and its site by the header `Chatsvc-Site`.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any
 
 from chatsvc.domain import times
 from chatsvc.domain.channels import TooManyConversations
+from chatsvc.domain.folding import is_storable
 from chatsvc.domain.models import Message
+from chatsvc.domain.shapes import parsed
 from chatsvc.http.client_address import share_of
 from chatsvc.http.faults import BodyTooLarge
 from chatsvc.http.request import HttpRequest
 from chatsvc.http.response import HttpResponse
 from chatsvc.services.messages.web_visits import MOST_TEXT, Overloaded, WebVisits, Widget, WidgetNews, WidgetState
-from chatsvc.widget.refusal import CallRefused
 
 MOST_BODY = 32_768
 BODY_S = 10.0
@@ -33,7 +32,7 @@ async def send(visits: WebVisits, widget: Widget, request: HttpRequest) -> HttpR
     if not _KEY.fullmatch(key):
         raise CallRefused(400, "key_invalid")
     text, after = body.get("text"), body.get("after")
-    if not isinstance(text, str) or not text.strip() or not _is_storable(text):
+    if not isinstance(text, str) or not text.strip() or not is_storable(text):
         raise CallRefused(400, "body_invalid")
     if not isinstance(after, str) or not _MESSAGE.fullmatch(after):
         raise CallRefused(400, "body_invalid")
@@ -89,7 +88,7 @@ async def rate(visits: WebVisits, widget: Widget, request: HttpRequest) -> HttpR
     if user_id is None:
         raise CallRefused(401, "visitor_unknown")
     message, value = body.get("message"), body.get("value")
-    if not isinstance(message, str) or not _is_storable(message) or not (value is None or isinstance(value, str)):
+    if not isinstance(message, str) or not is_storable(message) or not (value is None or isinstance(value, str)):
         raise CallRefused(400, "body_invalid")
     if not await visits.rate(widget, user_id, message, value):
         raise CallRefused(404, "message_unknown")
@@ -119,22 +118,12 @@ def _user(widget: Widget, request: HttpRequest) -> str | None:
 
 async def _body(request: HttpRequest) -> dict[str, Any]:
     try:
-        body = json.loads(await request.body.read(MOST_BODY, BODY_S))
+        body = parsed(await request.body.read(MOST_BODY, BODY_S))
     except BodyTooLarge:
         raise CallRefused(413, "text_too_long") from None
-    except (ValueError, RecursionError):
-        raise CallRefused(400, "body_invalid") from None
-    if not isinstance(body, dict):
+    if body is None:
         raise CallRefused(400, "body_invalid")
     return body
-
-
-def _is_storable(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return "\0" not in text
 
 
 def _answer(widget: Widget, user_id: str, news: WidgetNews | None) -> HttpResponse:
@@ -166,3 +155,11 @@ def _message(widget: Widget, m: Message, page: str | None) -> dict[str, object]:
 def _json(value: object) -> HttpResponse:
     headers = {"Content-Type": "application/json", "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
     return HttpResponse(200, json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode(), headers)
+
+
+class CallRefused(Exception):
+    """A request is answered with a status and a code; `retry_after` is in seconds."""
+
+    def __init__(self, status: int, code: str, retry_after: int | None = None) -> None:
+        super().__init__(code)
+        self.status, self.code, self.retry_after = status, code, retry_after

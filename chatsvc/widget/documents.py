@@ -1,7 +1,5 @@
 """Documents of the web widget. The loader that sites embed, the frame, and the page of its own."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re
@@ -105,7 +103,6 @@ def language_of(request: HttpRequest, widget: Widget) -> str:
 
 
 def texts(request: HttpRequest, widget: Widget) -> Mapping[str, str]:
-    """Return the widget's own texts in the language of a request."""
     return _texts()[language_of(request, widget)]
 
 

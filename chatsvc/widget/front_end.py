@@ -1,7 +1,5 @@
 """Front end of the web widget: /widget.js, /widget/..., /chat/BOT, and the page that stops mails."""
 
-from __future__ import annotations
-
 import json
 import logging
 from collections.abc import Awaitable, Callable
@@ -17,7 +15,7 @@ from chatsvc.services.messages.web_visits import WebVisits, Widget
 from chatsvc.services.services import Services
 from chatsvc.store.database import StoreUnavailable
 from chatsvc.widget import calls, documents, mail_stop
-from chatsvc.widget.refusal import CallRefused
+from chatsvc.widget.calls import CallRefused
 
 log = logging.getLogger(__name__)
 

@@ -1,7 +1,5 @@
 """Page on which the owner of an e-mail address stops the mails with operators' answers."""
 
-from __future__ import annotations
-
 import hashlib
 from base64 import b64encode
 from html import escape
@@ -10,7 +8,7 @@ from chatsvc.http.request import HttpRequest
 from chatsvc.http.response import HTML, HttpResponse
 from chatsvc.services.messages.web_visits import WebVisits, Widget
 from chatsvc.widget import documents
-from chatsvc.widget.refusal import CallRefused
+from chatsvc.widget.calls import CallRefused
 
 _STYLE = (
     ":root{color-scheme:light dark}"

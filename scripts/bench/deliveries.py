@@ -25,8 +25,8 @@ import uvloop
 
 from chatsvc import config as configuration
 from chatsvc.domain.plans import with_webhooks
-from chatsvc.domain.signing import generate_signing_key, sign
 from chatsvc.domain.times import now_ms
+from chatsvc.domain.webhooks import generate_signing_key, sign
 from chatsvc.outbound.egress import Egress
 from chatsvc.store import deliveries, webhooks
 from chatsvc.store.deliveries import Sending
@@ -35,10 +35,8 @@ from chatsvc.store.master_key import MasterKey, open_master_key
 from chatsvc.store.sqlite.group_commit import GroupCommitDatabase
 from chatsvc.store.webhooks import Event, Webhook
 from chatsvc.webhooks import sealing
-from chatsvc.webhooks.courier import make_courier, row
-from chatsvc.webhooks.dispatcher import Dispatcher
-from chatsvc.webhooks.envelope import build_headers, build_request
-from chatsvc.webhooks.slots import SLOTS_PER_BOT
+from chatsvc.webhooks.courier import build_headers, build_request, make_courier, row
+from chatsvc.webhooks.dispatcher import SLOTS_PER_BOT, Dispatcher
 
 PACED_S = 4.0
 GROW_S = 4.0

@@ -129,10 +129,10 @@ class _OneCommit:
         """The operation."""
         from chatsvc.api import bodies, render
         from chatsvc.domain import shapes
-        from chatsvc.services.accounts import chatbots
+        from chatsvc.services.accounts import bots
 
         message = bodies.parse_message(context.body)
-        bot = chatbots.find(context.state, message.chatbot_id)
+        bot = bots.find(context.state, message.chatbot_id)
         exchange = Exchange(bot.id, message.user_id or uuid.uuid4().hex, "api", message.message, REPLY, context.services.clock())
         async with self._turn:
             await self._write(context.state.account.id, exchange)

@@ -10,7 +10,7 @@ import pytest
 from chatsvc.domain.captures import Appointment, Request
 from chatsvc.engines.knowledge.policy.state import load
 from chatsvc.services.accounts import bots
-from chatsvc.store import captures as stored
+from chatsvc.services.conversations import captures
 from chatsvc.store import conversations
 from tests.conftest import Caller, MakeCaller
 from tests.fakes import ADMIN, FakeClock
@@ -45,11 +45,11 @@ def instant(text: str) -> int:
 
 
 async def requests_of(caller: Caller) -> list[Request]:
-    return [request for request, _ in await stored.requests(caller.app.services.db, None, caller.bot, None, 100)]
+    return (await captures.list_requests(caller.app.services, ADMIN, bot=caller.bot)).items
 
 
 async def appointments_of(caller: Caller) -> list[Appointment]:
-    return [appointment for appointment, _ in await stored.appointments(caller.app.services.db, None, caller.bot, None, 100)]
+    return (await captures.list_appointments(caller.app.services, ADMIN, bot=caller.bot)).items
 
 
 async def dialogue(caller: Caller, user: str = "v") -> str | None:

@@ -9,9 +9,9 @@ import pytest
 
 from chatsvc.domain.captures import Appointment, Captured, Change, Request
 from chatsvc.engines import EngineError, Reply, Turn
-from chatsvc.store import captures as stored
+from chatsvc.services.conversations import captures as listed
 from tests.conftest import Caller
-from tests.fakes import FakeClock, ScriptedEngine
+from tests.fakes import ADMIN, FakeClock, ScriptedEngine
 
 SAID = "Ben Selin, selin@example.com, 0532 123 45 67. Yarın 10:30'a randevu istiyorum."
 WISH = Captured("appointment", SAID, "Selin", "selin@example.com", "0532 123 45 67", date(2026, 11, 21), time(10, 30))
@@ -22,10 +22,10 @@ def instant(text: str) -> int:
 
 
 async def records(caller: Caller) -> tuple[list[Request], list[Appointment]]:
-    db = caller.app.services.db
-    requests = await stored.requests(db, None, caller.bot, None, 100)
-    appointments = await stored.appointments(db, None, caller.bot, None, 100)
-    return [request for request, _ in requests], [appointment for appointment, _ in appointments]
+    services = caller.app.services
+    requests = await listed.list_requests(services, ADMIN, bot=caller.bot)
+    appointments = await listed.list_appointments(services, ADMIN, bot=caller.bot)
+    return requests.items, appointments.items
 
 
 def captures(engine: ScriptedEngine, captured: Captured) -> None:

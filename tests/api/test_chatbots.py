@@ -12,7 +12,7 @@ import pytest
 
 from chatsvc.app import App
 from chatsvc.config import Config
-from chatsvc.domain.cursors import MAX_DEPTH, Position
+from chatsvc.domain.paging import MAX_DEPTH, Position
 from chatsvc.services.accounts import accounts, bots, keys
 from tests.api.support import UUID, assert_headers, envelope, standing
 from tests.conftest import Caller, MakeCaller

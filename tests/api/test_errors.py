@@ -13,9 +13,9 @@ import pytest
 from aiohttp import ClientSession
 
 from chatsvc.app import App
-from chatsvc.domain.cursors import MAX_DEPTH, Position
 from chatsvc.domain.errors import PROBLEMS, Problem
 from chatsvc.domain.limiter import Slot
+from chatsvc.domain.paging import MAX_DEPTH, Position
 from chatsvc.engines import EMPTY_REASONS, UNAVAILABLE_REASONS, Reply, Turn
 from chatsvc.log import request_id
 from chatsvc.services.accounts import accounts, bots

@@ -8,7 +8,7 @@ import pytest
 from aiohttp import ClientSession
 
 from chatsvc.api import BASE_PATH, openapi
-from chatsvc.api.routes import SUPPORTED_ENDPOINTS
+from chatsvc.api.operations import SUPPORTED_ENDPOINTS
 from chatsvc.app import App
 from chatsvc.domain.errors import PROBLEMS
 from tests.api.support import fetch, insert_conversations, out_of_reach

@@ -25,8 +25,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from chatsvc import config as configuration
 from chatsvc.app import App
 from chatsvc.domain import captures as captured
-from chatsvc.domain import cursors, shapes
 from chatsvc.domain import keys as api_keys
+from chatsvc.domain import paging, shapes
 from chatsvc.domain.errors import PROBLEMS
 from chatsvc.domain.models import Usage
 from chatsvc.domain.plans import Plan
@@ -645,7 +645,7 @@ class ServiceAgainstModel(RuleBasedStateMachine):
 @pytest.mark.slow
 def test_the_service_never_differs_from_the_model(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.CRITICAL)
-    monkeypatch.setattr(cursors, "MAX_DEPTH", RULES.depth)
+    monkeypatch.setattr(paging, "MAX_DEPTH", RULES.depth)
     monkeypatch.setattr(analytics, "ROW_CAP", RULES.row_cap)
     ServiceAgainstModel.steps = 0
     ServiceAgainstModel.met.clear()

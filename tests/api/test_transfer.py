@@ -21,7 +21,7 @@ from chatsvc.domain.knowledge_changes import ChangeOrigin
 from chatsvc.domain.refusals import Refused
 from chatsvc.domain.websites import Site, SiteEntry
 from chatsvc.services.accounts import accounts, bots, keys, transfer, webhooks
-from chatsvc.services.conversations import captures, saved_replies
+from chatsvc.services.conversations import captures, conversation_team
 from chatsvc.services.knowledge import knowledge
 from chatsvc.services.knowledge.file_reading import read_files
 from chatsvc.store import sites, unanswered
@@ -385,7 +385,7 @@ async def test_notes_and_saved_replies_move_and_assignees_do_not(
     """
     await execute(caller.app, note, str(uuid.uuid4()), clock())
     await execute(caller.app, "UPDATE conversations SET assignee = 'an operator of this installation'")
-    await saved_replies.put(services, ADMIN, account=caller.account, name="greeting", text="Hello {name}")
+    await conversation_team.put_saved_reply(services, ADMIN, account=caller.account, name="greeting", text="Hello {name}")
     records = await taken_out(services, caller.account)
     for kind, changes in (("note", {"text": " "}), ("note", {"text": "x" * 4001}), ("saved_reply", {"name": "two\nlines"})):
         with pytest.raises(Refused, match="import_value_wrong"):

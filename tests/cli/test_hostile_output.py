@@ -19,8 +19,8 @@ import pytest
 from chatsvc.cli import main as command_line
 from chatsvc.cli.listener import ReceivedDelivery
 from chatsvc.cli.listener import _show as show_delivery
-from chatsvc.cli.words import _items as completions
-from chatsvc.control import framing
+from chatsvc.cli.operations import _items as completions
+from chatsvc.control import client
 from tests.cli.support import CHATSVC, PATIENCE_S, Site, environment
 from tests.cli.test_help import EVERY
 
@@ -61,10 +61,10 @@ def poisoned(value: Any) -> Any:
 
 def received(stream: IO[bytes]) -> Any:
     """One message; raises EOFError where there is none."""
-    head = stream.read(framing.LENGTH.size)
+    head = stream.read(client.LENGTH.size)
     if not head:
         raise EOFError
-    return json.loads(stream.read(framing.length_in(head)))
+    return json.loads(stream.read(client.length_in(head)))
 
 
 class Between:
@@ -93,12 +93,12 @@ class Between:
             service.connect(str(self.real))
             asking, answering = peer.makefile("rb"), service.makefile("rb")
             while True:
-                service.sendall(framing.pack(received(asking)))
+                service.sendall(client.pack(received(asking)))
                 answer = received(answering)
-                file = answering.read(answer.get(framing.FILE, 0))
+                file = answering.read(answer.get(client.FILE, 0))
                 if self.refuses or "refused" in answer:
                     answer, file = {"refused": "no" + HOSTILE}, b""
-                peer.sendall(framing.pack(poisoned(answer)) + file)
+                peer.sendall(client.pack(poisoned(answer)) + file)
 
     def close(self) -> None:
         """End the thread."""

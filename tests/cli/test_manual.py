@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from chatsvc.cli.markdown import formatted
+from chatsvc.cli.help import formatted
 from tests.cli.support import CHATSVC, environment, run
 
 HELP = Path(__file__).parents[2] / "chatsvc" / "help"

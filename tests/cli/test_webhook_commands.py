@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from chatsvc.domain import signing
+from chatsvc.domain import webhooks as signing
 from chatsvc.store import webhooks
 from chatsvc.store.webhooks import Event
 from tests.cli.model_thread import ModelThread

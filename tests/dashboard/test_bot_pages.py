@@ -11,7 +11,7 @@ from chatsvc.domain.models import Bot
 from chatsvc.domain.opening_hours import DAYS
 from chatsvc.domain.profiles import Profile
 from chatsvc.engines.knowledge.say import own_greeting
-from chatsvc.services.accounts import channel_states
+from chatsvc.services.accounts import channel_secrets
 from chatsvc.store import channels as stored_channels
 from chatsvc.store import whatsapp as stored_whatsapp
 from tests.dashboard.client import Client, encoded
@@ -280,8 +280,8 @@ async def test_an_owner_sets_telegram_and_sees_what_is_wrong_with_it(site: Site,
     assert "123:a-token" not in page.body
     (telegram,) = await site.do("channel.list", bot=site.mine.bot)
     assert (telegram.identity, telegram.state) == ("123", "active")
-    await channel_states.note_fault(site.app.services, telegram, "token_elsewhere")
-    await channel_states.note_seen(site.app.services, telegram)
+    await channel_secrets.note_fault(site.app.services, telegram, "token_elsewhere")
+    await channel_secrets.note_seen(site.app.services, telegram)
     page = await owner.get(path)
     assert "Another program asks" in page.body
     assert ("Last message" in page.body, "(just now)" in page.body) == (True, True)

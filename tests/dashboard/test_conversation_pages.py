@@ -12,7 +12,7 @@ from aiohttp import ClientSession
 from chatsvc.domain.captures import Captured
 from chatsvc.domain.refusals import Refused
 from chatsvc.engines import Evidence
-from chatsvc.services.conversations import saved_replies
+from chatsvc.services.conversations import conversation_team
 from chatsvc.store import exchanges
 from tests.dashboard.client import Client, Shown
 from tests.dashboard.site import Site
@@ -150,9 +150,9 @@ async def test_saved_replies_are_kept_and_inserted_without_a_script(site: Site, 
 
 
 def test_a_missing_name_leaves_no_gap() -> None:
-    assert saved_replies.filled("Merhaba {name}, hoş geldiniz", None) == "Merhaba, hoş geldiniz"
-    assert saved_replies.filled("{name}, hoş geldiniz", None) == "hoş geldiniz"
-    assert saved_replies.filled("{name}, hoş geldiniz", "Ayşe") == "Ayşe, hoş geldiniz"
+    assert conversation_team.filled("Merhaba {name}, hoş geldiniz", None) == "Merhaba, hoş geldiniz"
+    assert conversation_team.filled("{name}, hoş geldiniz", None) == "hoş geldiniz"
+    assert conversation_team.filled("{name}, hoş geldiniz", "Ayşe") == "Ayşe, hoş geldiniz"
 
 
 async def test_an_answer_is_improved_in_the_editor_of_its_entry(site: Site, editor: Client, reader: Client, web: str) -> None:

@@ -398,4 +398,4 @@ async def test_appointments_stand_in_a_week_and_each_line_of_today_ends_in_the_a
     assert (page.path, "Confirmed" in row(page, ids["appointment"])) == ("/?done=saved", True)
     page = await editor.submit("/", "request.set", where={"id": ids["request"]})
     assert ids["request"] not in page.records()
-    assert (await site.do("request.list", bot=site.mine.bot, status="in_progress")).items[0].id == ids["request"]
+    assert (await site.do("inbox.list", bot=site.mine.bot, status="in_progress")).items[0].request.id == ids["request"]

@@ -24,7 +24,7 @@ from chatsvc.services.accounts.account_cache import AccountCache
 from chatsvc.services.conversations import handling, search
 from chatsvc.services.knowledge import site_reading, unanswered
 from chatsvc.services.knowledge.knowledge_cache import KnowledgeCache
-from chatsvc.services.messages import outbox, unfinished_turns
+from chatsvc.services.messages import channel_answers, outbox
 from chatsvc.services.operations import backups, mailer, retention
 from chatsvc.store import accounts
 from chatsvc.store.database import StoreUnavailable
@@ -51,7 +51,7 @@ LOOPS: dict[str, tuple[Any, str]] = {
     "websites": (site_reading.SiteReadings, "look"),
     "search indexes": (KnowledgeCache, "warm"),
     "certificate": (files.CertificateFiles, "look"),
-    "interrupted turns": (unfinished_turns, "settle_all"),
+    "interrupted turns": (channel_answers, "settle_all"),
     "mails": (mailer.Mailer, "send_due"),
     "outbox": (outbox.Outbox, "_wake_all"),
     "telegram": (pollers.TelegramPollers, "_adjust"),

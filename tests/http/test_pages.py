@@ -19,7 +19,7 @@ from chatsvc.http.forms import FormLimits, read_form
 from chatsvc.http.request import HttpRequest
 from chatsvc.http.response import HttpResponse, redirect, text
 from chatsvc.http.router import MethodNotAllowed, NotFound, Router
-from chatsvc.http.skin import Mounts
+from chatsvc.http.server import Mounts
 from chatsvc.http.static import StaticFiles
 from tests.api.support import Wire
 from tests.http.support import Plain, exchange, serving

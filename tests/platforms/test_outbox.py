@@ -17,8 +17,8 @@ from chatsvc.domain.outgoing import OutgoingPart, split, utf16_units
 from chatsvc.engines import Reply
 from chatsvc.outbound import posting
 from chatsvc.outbound.http_pool import post_head
-from chatsvc.outbound.sending import NotConnected, RetryLater
-from chatsvc.outbound.telegram import TelegramClient, TelegramSender
+from chatsvc.outbound.posting import NotConnected, RetryLater
+from chatsvc.outbound.telegram import TelegramClient
 from chatsvc.services.administration import perform
 from chatsvc.services.conversations import conversations
 from chatsvc.services.messages import channel_messages, outbox
@@ -271,7 +271,7 @@ async def test_an_unexpected_fault_of_a_sender_is_unknown(chat: Chat, api: BotAp
     async def broken(*_: object) -> str:
         raise RuntimeError("a fault of the program")
 
-    monkeypatch.setattr("chatsvc.outbound.telegram.TelegramSender.send", broken)
+    monkeypatch.setattr("chatsvc.outbound.telegram.TelegramClient.send", broken)
     await chat.say("hello")
     assert await chat.until("unknown") == [("echo: hello", "unknown", "internal_error")]
 
@@ -289,16 +289,16 @@ async def test_an_outcome_that_the_store_cannot_take_is_written_later(chat: Chat
 async def test_a_conversation_that_must_wait_delays_no_other(
     chat: Chat, api: BotApi, caller: Caller, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    send, refused = TelegramSender.send, 0
+    send, refused = TelegramClient.send, 0
 
-    async def busy(self: TelegramSender, part: OutgoingPart) -> str:
+    async def busy(self: TelegramClient, part: OutgoingPart) -> str:
         nonlocal refused
         if part.user_id == "7" and not refused:
             refused += 1
             raise RetryLater("pair_limited", 1.0, whole=False)
         return await send(self, part)
 
-    monkeypatch.setattr(TelegramSender, "send", busy)
+    monkeypatch.setattr(TelegramClient, "send", busy)
     other = Chat(caller, 8)
     await chat.say("one")
     await chat.until_error("pair_limited")
@@ -339,7 +339,7 @@ async def test_a_new_token_is_used_from_then_on(chat: Chat, api: BotApi) -> None
 
 
 async def test_a_text_without_any_part_fails(chat: Chat, api: BotApi, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(TelegramSender, "parts", lambda *_: [])
+    monkeypatch.setattr(TelegramClient, "parts", lambda *_: [])
     await chat.say("hello")
     assert await chat.until("failed") == [("echo: hello", "failed", "empty")]
     assert api.sent == []

@@ -12,17 +12,17 @@ from aiohttp import ClientSession, CookieJar
 from chatsvc.app import App
 from chatsvc.config import Config
 from chatsvc.config.model import Channels, Notices, Secret, TelegramNotices
-from chatsvc.doctor import team
+from chatsvc.doctor import channels
 from chatsvc.domain.actors import ANONYMOUS
 from chatsvc.domain.models import Bot
 from chatsvc.domain.outgoing import utf16_units
 from chatsvc.outbound.egress import Egress
-from chatsvc.outbound.sending import NotConnected
+from chatsvc.outbound.posting import NotConnected
 from chatsvc.outbound.telegram import MOST_UNITS, TelegramClient
 from chatsvc.services.administration import perform
 from chatsvc.services.conversations import conversations, team_notices
 from chatsvc.services.conversations.team_notices import WaitingVisitor
-from chatsvc.services.operations import audit
+from chatsvc.services.operations import system
 from chatsvc.store.sqlite import examination
 from chatsvc.store.team_notices import TeamNotice
 from tests.conftest import Caller
@@ -95,7 +95,7 @@ async def test_the_group_is_told_once_and_an_answer_there_reaches_the_visitor(bo
     assert [(one.role, one.author) for one in thread.messages if one.role == "operator"] == [("operator", "Ada Kaya")]
     assert thread.conversation.handling == "operator"
     assert len(api.texts(GROUP)) == 1
-    (record,) = [one for one in (await audit.list_all(bot.app.services, ADMIN)).items if one.operation == "conversation.reply"][:1]
+    (record,) = [one for one in (await system.list_acts(bot.app.services, ADMIN)).items if one.operation == "conversation.reply"][:1]
     assert (record.actor.id, record.actor.name, record.via) == ("telegram 55", "Ada Kaya", "telegram")
 
 
@@ -303,7 +303,7 @@ class TestWithoutAnAddress:
 async def findings(config: Config, *, token: str | None = TEAM_TOKEN, egress: Egress | None = None) -> list[tuple[str, dict[str, object]]]:
     """Examine the group as doctor does, in a thread."""
     examined = replace(config, notices=Notices(telegram=TelegramNotices(Secret(token) if token else None, GROUP)))
-    found = await asyncio.to_thread(lambda: list(team.group(examined, egress)))
+    found = await asyncio.to_thread(lambda: list(channels.group(examined, egress)))
     return [(one.code, dict(one.facts)) for one in found]
 
 
@@ -322,7 +322,7 @@ async def test_doctor_names_a_refused_token_and_a_group_without_the_bot(config: 
     assert await findings(config) == [("team_unreachable", {"reason": "rate_limited: 7 s"})]
     await api.hang_up()
     assert await findings(config) == [("team_unreachable", {"reason": "ConnectionRefusedError"})]
-    assert await asyncio.to_thread(lambda: list(team.group(replace(config, notices=Notices())))) == []
+    assert await asyncio.to_thread(lambda: list(channels.group(replace(config, notices=Notices())))) == []
 
 
 @pytest.mark.sqlite  # doctor reads the file

@@ -15,7 +15,7 @@ from chatsvc.engines import Reply
 from chatsvc.platforms.telegram import updates
 from chatsvc.platforms.telegram.pollers import LOOK_EVERY_S, TelegramPollers
 from chatsvc.platforms.telegram.updates import Myself, ReadMessage
-from chatsvc.services.accounts import channel_states
+from chatsvc.services.accounts import channel_secrets
 from chatsvc.services.administration import perform
 from chatsvc.services.conversations import conversations
 from chatsvc.services.messages import channel_messages
@@ -180,8 +180,8 @@ async def test_what_is_no_text_gets_one_sentence_and_a_caption_is_text(bot: Call
 async def test_a_reply_that_takes_long_shows_that_it_is_being_written(
     bot: Caller, api: BotApi, engine: ScriptedEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("chatsvc.platforms.telegram.poller.TYPING_AFTER_S", 0.05)
-    monkeypatch.setattr("chatsvc.platforms.telegram.poller.TYPING_EVERY_S", 0.05)
+    monkeypatch.setattr("chatsvc.platforms.telegram.pollers.TYPING_AFTER_S", 0.05)
+    monkeypatch.setattr("chatsvc.platforms.telegram.pollers.TYPING_EVERY_S", 0.05)
     engine.gate = asyncio.Event()
     api.message(text="hello")
     await api.until(lambda: len(api.of("sendChatAction")) >= 2)
@@ -462,7 +462,7 @@ async def test_pollers_stop_at_once_while_the_store_is_read(caller: Caller, monk
         await asyncio.sleep(3600)
         return []
 
-    monkeypatch.setattr(channel_states, "active", hang)
+    monkeypatch.setattr(channel_secrets, "active", hang)
     pollers = TelegramPollers(caller.app.services)
     pollers.start()
     await reading.wait()

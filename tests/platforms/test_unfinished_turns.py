@@ -15,7 +15,7 @@ from aiohttp import ClientSession
 from chatsvc.domain.channels import NewMessage
 from chatsvc.engines import Reply, Turn
 from chatsvc.services.administration import perform
-from chatsvc.services.messages import channel_messages, turns, unfinished_turns
+from chatsvc.services.messages import channel_answers, channel_messages, turns
 from chatsvc.store import channel_messages as stored
 from chatsvc.store.channel_messages import UnfinishedTurn
 from chatsvc.store.database import StoreUnavailable
@@ -45,7 +45,7 @@ async def test_the_turns_of_all_channels_and_bots_are_settled_in_order(make_visi
     await store(caller, "one", "two", "three")
     await store(others_owner, "elsewhere")
     await store(caller, "by an app", user_id="7", channel="telegram")
-    assert await unfinished_turns.settle_all(caller.app.services) == 5
+    assert await channel_answers.settle_all(caller.app.services) == 5
     assert [turn.message for turn in engine.turns if turn.bot.id == caller.bot] == ["one", "two", "three"]
     assert [one.content for one in (await visitor.thread()).messages] == ["one", "two", "three", "echo: one", "echo: two", "echo: three"]
     assert [one.content for one in (await other.thread()).messages] == ["elsewhere", "echo: elsewhere"]
@@ -54,7 +54,7 @@ async def test_the_turns_of_all_channels_and_bots_are_settled_in_order(make_visi
     (app,) = [one for one in page.items if one.channel == "telegram"]
     shown = await perform(caller.app.services, ADMIN, "conversation.show", {"conversation": app.id})
     assert [one.role for one in shown.messages] == ["user", "assistant"]
-    assert await unfinished_turns.settle_all(caller.app.services) == 0
+    assert await channel_answers.settle_all(caller.app.services) == 0
 
 
 async def test_a_bot_has_two_turns_at_once_and_delays_no_other_bot(make_caller: MakeCaller, engine: ScriptedEngine) -> None:
@@ -76,14 +76,14 @@ async def test_a_bot_has_two_turns_at_once_and_delays_no_other_bot(make_caller: 
         return await ask(turn)
 
     engine.reply = reply  # type: ignore[method-assign]
-    settling = asyncio.create_task(unfinished_turns.settle_all(slow.app.services))
+    settling = asyncio.create_task(channel_answers.settle_all(slow.app.services))
     async with asyncio.timeout(10):
         while len(engine.turns) < 5:  # noqa: ASYNC110  # the engine has no event for it
             await asyncio.sleep(0.01)
     assert {turn.bot.id for turn in engine.turns} == {quick.bot}
     gate.set()
     assert await settling == 10
-    assert most == unfinished_turns.OF_A_BOT
+    assert most == channel_answers.OF_A_BOT
 
 
 async def test_a_turn_that_cannot_be_settled_keeps_no_other_waiting(
@@ -99,7 +99,7 @@ async def test_a_turn_that_cannot_be_settled_keeps_no_other_waiting(
         await settle(services, account_id, message)
 
     monkeypatch.setattr(channel_messages, "answer", answer)
-    assert await unfinished_turns.settle_all(services) == 2
+    assert await channel_answers.settle_all(services) == 2
     assert "could not be settled" in caplog.text
 
 
@@ -114,9 +114,9 @@ async def test_a_store_that_cannot_answer_is_reported_and_the_turns_wait(
 
     monkeypatch.setattr(turns, "record", unavailable)
     with pytest.raises(StoreUnavailable):
-        await unfinished_turns.settle_all(services)
+        await channel_answers.settle_all(services)
     monkeypatch.undo()
-    assert await unfinished_turns.settle_all(services) == 1
+    assert await channel_answers.settle_all(services) == 1
 
 
 async def test_nothing_is_begun_while_the_service_stops_and_an_erased_message_is_passed_over(
@@ -129,10 +129,10 @@ async def test_nothing_is_begun_while_the_service_stops_and_an_erased_message_is
 
     with monkeypatch.context() as patched:
         patched.setattr(stored, "pending", gone)
-        assert await unfinished_turns.settle_all(services) == 0
+        assert await channel_answers.settle_all(services) == 0
     await store(caller, "hello")
     services.events.close()
-    assert await unfinished_turns.settle_all(services) == 0
+    assert await channel_answers.settle_all(services) == 0
     assert engine.turns == []
 
 

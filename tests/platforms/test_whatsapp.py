@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from chatsvc.cli import transcript
+from chatsvc.cli import conversation
 from chatsvc.config import Config
 from chatsvc.config.model import Channels
 from chatsvc.control.rendering.conversations import thread, transcripts
@@ -22,10 +22,10 @@ from chatsvc.domain.refusals import Refused
 from chatsvc.domain.transfer import checked
 from chatsvc.engines import Reply, Turn
 from chatsvc.http import admission
-from chatsvc.services.accounts import channel_states
+from chatsvc.services.accounts import channel_secrets
 from chatsvc.services.administration import perform
 from chatsvc.services.conversations import erasure
-from chatsvc.services.messages import whatsapp_sending
+from chatsvc.services.messages import platform_senders
 from chatsvc.store import whatsapp
 from chatsvc.store import whatsapp as stored
 from chatsvc.store.database import StoreUnavailable
@@ -811,7 +811,7 @@ async def test_the_store_may_fail_around_a_message_that_is_not_lost(phone: Phone
     async def unavailable(*_: Any) -> None:
         raise StoreUnavailable("the disk is full")
 
-    monkeypatch.setattr(whatsapp_sending, "_RETRY_S", 0.05)
+    monkeypatch.setattr(platform_senders, "_RETRY_S", 0.05)
     with monkeypatch.context() as patched:
         patched.setattr(stored, "address", unavailable)
         await phone.say("one")
@@ -821,7 +821,7 @@ async def test_the_store_may_fail_around_a_message_that_is_not_lost(phone: Phone
     await phone.until("sent")
     with monkeypatch.context() as patched:
         patched.setattr(whatsapp, "release_send", unavailable)
-        patched.setattr(channel_states, "note_fault", unavailable)
+        patched.setattr(channel_secrets, "note_fault", unavailable)
         api.token = "another"
         await phone.say("two")
         assert (await phone.until("sent", "failed"))[1][2] == "whatsapp_190"
@@ -932,7 +932,7 @@ async def test_a_visitor_is_found_and_exported_with_the_phone_number(phone: Phon
     assert isinstance(single, list)
     assert sorted(one["conversation"]["visitor_phone"] for one in exported) == [f"+{PHONE}", "+905559998877"]
     assert [one["conversation"]["visitor_phone"] for one in single] == [f"+{PHONE}"]
-    assert f",+{PHONE}" in "".join(transcript.write("csv", [single])).replace("'", "")
+    assert f",+{PHONE}" in "".join(conversation.write("csv", [single])).replace("'", "")
     assert api.texts()
 
 

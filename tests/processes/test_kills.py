@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from aiohttp import ClientSession, ClientTimeout, web
 
-from chatsvc.webhooks.slots import SLOTS_PER_BOT
+from chatsvc.webhooks.dispatcher import SLOTS_PER_BOT
 from tests.cli.support import Serving
 from tests.crash.books import disagreements_in
 from tests.crash.test_kill import GONE, Customer, post

@@ -16,7 +16,7 @@ from aiohttp import ClientSession
 from chatsvc.app import App
 from chatsvc.config import Config
 from chatsvc.config.model import DEFAULT_CONNECTIONS, Secret
-from chatsvc.domain.nodes import ServiceNode
+from chatsvc.domain.models import ServiceNode
 from chatsvc.services.accounts import accounts, bots, keys
 from chatsvc.services.operations.stores import SeveralProcesses
 from chatsvc.store import nodes

@@ -6,11 +6,10 @@ import pytest
 
 from chatsvc.app import App
 from chatsvc.domain import refusals
-from chatsvc.domain.actors import Actor, Caller, Role, Scope
-from chatsvc.domain.audit import AuditRecord
+from chatsvc.domain.actors import Actor, AuditRecord, Caller, Role, Scope
 from chatsvc.services.accounts import accounts, webhooks
 from chatsvc.services.administration import OPERATIONS, Effect, perform
-from chatsvc.services.operations.audit import list_all
+from chatsvc.services.operations.system import list_acts
 from chatsvc.services.services import Services
 from chatsvc.store import audit
 from chatsvc.store.database import StoreFault, StoreUnavailable
@@ -25,7 +24,7 @@ UNKNOWN = "00000000-0000-4000-8000-000000000000"
 
 async def records(app: App, caller: Caller = ADMIN) -> list[AuditRecord]:
     """Oldest first."""
-    return (await list_all(app.services, caller)).items[::-1]
+    return (await list_acts(app.services, caller)).items[::-1]
 
 
 async def outcomes(app: App) -> list[tuple[str, str | None]]:
@@ -170,8 +169,8 @@ async def test_the_newest_records_are_kept_and_paged(app: App, monkeypatch: pyte
     for number in range(7):
         entry = AuditRecord(START + number, Actor("user", str(number), ""), "cli", None, "x", {})
         await audit.record(app.services.db, entry)
-    first = await list_all(app.services, ADMIN, limit=2)
-    rest = await list_all(app.services, ADMIN, limit=2, after=first.next)
+    first = await list_acts(app.services, ADMIN, limit=2)
+    rest = await list_acts(app.services, ADMIN, limit=2, after=first.next)
     assert [record.actor.id for record in first.items + rest.items] == ["6", "5", "4"]
     assert rest.next is None
 

@@ -8,8 +8,7 @@ from unittest.mock import patch
 
 import pytest
 
-from chatsvc.domain.captures import Captured
-from chatsvc.domain.inbox import InboxItem
+from chatsvc.domain.captures import Captured, InboxItem
 from chatsvc.domain.paging import ResultPage
 from chatsvc.domain.refusals import Refused
 from chatsvc.engines import Reply, Turn

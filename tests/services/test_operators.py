@@ -16,7 +16,7 @@ from chatsvc.domain.actors import ANONYMOUS, Caller
 from chatsvc.domain.operators import NewSession
 from chatsvc.domain.refusals import Refused
 from chatsvc.services.administration import perform
-from chatsvc.services.team import password_hashing, sessions
+from chatsvc.services.team import own_session, sessions
 from chatsvc.store import sessions as stored
 from tests import conftest
 from tests.fakes import ADMIN, FakeClock
@@ -400,13 +400,13 @@ async def test_an_unknown_operator_costs_the_same_work(team: Team, monkeypatch: 
     await team.join()
     await team.token("invited@example.com")
     verified: list[str] = []
-    real = password_hashing._verified
+    real = own_session._verified
 
     def counted(password: str, phc: str) -> str:
         verified.append(phc)
         return real(password, phc)
 
-    monkeypatch.setattr(password_hashing, "_verified", counted)
+    monkeypatch.setattr(own_session, "_verified", counted)
     for email in (EMAIL, "nobody@example.com", "invited@example.com", "no address"):
         assert await team.refusal("session.create", ANONYMOUS, email=email, password="wrong") == "sign_in_failed"
     assert len(verified) == 4
@@ -417,7 +417,7 @@ async def test_a_queue_of_passwords_is_bounded(team: Team) -> None:
     await team.join()
     many = [team.refusal("session.create", ANONYMOUS, email=f"a{n}@example.com", password="x", address=f"198.51.{n}.1") for n in range(60)]
     found = await asyncio.gather(*many)
-    assert found.count("sign_in_failed") == password_hashing.MOST_WAITING
+    assert found.count("sign_in_failed") == own_session.MOST_WAITING
     # Those for whom there was no turn have not failed.
     assert await team.refusal("session.create", ANONYMOUS, email="a59@example.com", password="x", address="198.51.59.1") == "sign_in_failed"
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from chatsvc.domain.analytics import Quality, ResponseTimes, response_times
 from chatsvc.domain.captures import Appointment, Request
 from chatsvc.domain.channels import NewMessage
-from chatsvc.domain.quality import Quality, ResponseTimes, response_times
 from chatsvc.domain.times import DAY_MS, start_of_day
 from chatsvc.store import channel_messages, day_counts, erasure, exchanges, handling, incoming_messages, retention
 from chatsvc.store.channel_messages import NoticeSentence

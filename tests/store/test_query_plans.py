@@ -14,8 +14,8 @@ from unittest.mock import patch
 
 import pytest
 
-from chatsvc.domain.cursors import Position
 from chatsvc.domain.models import Entry, Synonyms
+from chatsvc.domain.paging import Position
 from chatsvc.domain.search_words import Term
 from chatsvc.store import (
     accounts,
@@ -118,11 +118,8 @@ QUESTIONS: dict[str, Callable[[Database], Awaitable[object]]] = {
     "a page of a search by a frequent word": lambda db: found_along(db, ["account"]),
     "a page of the audit log of an account": lambda db: audit.page(db, ["account"], 0, 20),
     "a page of the audit log": lambda db: audit.page(db, None, 0, 20, 100),
-    "a page of the requests of a bot": lambda db: captures.requests(db, None, "bot", None, 20),
-    "a page of the requests of an account": lambda db: captures.requests(db, ["account"], None, "new", 20, 100),
-    "a page of the appointments of a bot": lambda db: captures.appointments(db, None, "bot", None, 20),
-    "a page of the appointments of an account": lambda db: captures.appointments(db, ["account"], None, "pending", 20, 100),
     "a page of the inbox of an account": lambda db: inbox.page(db, ["account"], InboxFilter(), 20, 100),
+    "a page of the appointments of a bot": lambda db: inbox.page(db, ["account"], InboxFilter("bot", kind="appointment"), 20),
     "a page of the inbox by status": lambda db: inbox.page(db, ["account"], InboxFilter(status="done"), 20, 100),
     "a page of the inbox by assignee": lambda db: inbox.page(db, None, InboxFilter("bot", assignee="id"), 20, 100),
     "a page of the inbox by words": lambda db: inbox.page(db, ["account"], InboxFilter(terms=[Term("r:hello")]), 20),
@@ -326,9 +323,7 @@ OVER_ALL_BOTS: dict[str, Callable[[Database], Awaitable[object]]] = {
     "indexing conversations": lambda db: search.index(db, lambda text: text.contents),
     "a page of all bots": lambda db: bots.page(db, None, 20),
     "conversations of all accounts": lambda db: found(db, None, after=(START, 1)),
-    "requests of all accounts": lambda db: captures.requests(db, None, None, None, 20),
     "the inbox of all accounts": lambda db: inbox.page(db, None, InboxFilter(), 20),
-    "appointments of all accounts": lambda db: captures.appointments(db, None, None, None, 20),
     "attempts of all accounts": lambda db: deliveries.attempts(db, None, None, 20),
     "a page of whole conversations": lambda db: transcripts.walk(db, None, None, None),
 }

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from chatsvc.domain.allowance import Allowance
-from chatsvc.domain.nodes import ServiceNode
-from chatsvc.domain.sign_in_delays import EMAIL_FAILURES
+from chatsvc.domain.models import ServiceNode
+from chatsvc.domain.passwords import EMAIL_FAILURES
 from chatsvc.services.messages.conversation_locks import HoldRequest
 from chatsvc.services.messages.shared_turns import SharedTurns
 from chatsvc.store import nodes, sign_in_failures
@@ -189,7 +189,7 @@ async def test_one_whose_session_broke_goes_on(join: Open, place: PostgresTarget
 
 HANGING = """
 import asyncio, sys, time
-from chatsvc.domain.nodes import ServiceNode
+from chatsvc.domain.models import ServiceNode
 from chatsvc.store.postgres.connection import target
 from chatsvc.store.postgres.group_commit import PostgresDatabase
 def hang(connection):

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from chatsvc.domain import sign_in_delays
-from chatsvc.domain.sign_in_delays import (
+from chatsvc.domain import passwords
+from chatsvc.domain.passwords import (
     ADDRESS_FAILURES,
     ANYWHERE_FAILURES,
     EMAIL_FAILURES,
@@ -47,7 +47,7 @@ async def test_somebody_who_waits_as_told_is_always_let_try_again(db: Database) 
     assert await fail(db, "c@d", "192.0.2.2", now) == 0
 
 
-@pytest.mark.parametrize("later", [sign_in_delays.WINDOW_MS, -1])
+@pytest.mark.parametrize("later", [passwords.WINDOW_MS, -1])
 async def test_failures_are_forgotten_after_15_minutes_and_with_a_clock_that_is_set_back(later: int, db: Database) -> None:
     for _ in range(EMAIL_FAILURES):
         assert await fail(db, "a@b", "192.0.2.1", 0) == 0
@@ -84,9 +84,9 @@ async def test_strangers_write_a_bounded_number_of_rows(monkeypatch: pytest.Monk
     before = query(path, "SELECT max(number) FROM sign_in_failures")
     assert await fail(db, "a@b", "198.51.100.7", 1) == 1
     assert query(path, "SELECT max(number) FROM sign_in_failures") == before
-    await sign_in_failures.forget_old(db, sign_in_delays.WINDOW_MS)
+    await sign_in_failures.forget_old(db, passwords.WINDOW_MS)
     assert query(path, "SELECT DISTINCT at FROM sign_in_failures") == [(1,)]
-    await sign_in_failures.forget_old(db, sign_in_delays.WINDOW_MS + 1)
+    await sign_in_failures.forget_old(db, passwords.WINDOW_MS + 1)
     assert query(path, "SELECT count(*) FROM sign_in_failures") == [(0,)]
 
 

@@ -8,7 +8,7 @@ import json
 
 import pytest
 
-from chatsvc.cli import transcript
+from chatsvc.cli import conversation
 from chatsvc.domain.models import Conversation, Message
 from chatsvc.store import erasure, transcripts
 from chatsvc.store.database import Database
@@ -76,7 +76,7 @@ async def test_what_is_said_during_the_walk_is_left_out_and_what_is_erased_ends(
     assert place is None
 
 
-def part(messages: list[str], *, begins: bool = True, ends: bool = True) -> transcript.Part:
+def part(messages: list[str], *, begins: bool = True, ends: bool = True) -> conversation.Part:
     """As the use-case gives it."""
     from chatsvc.domain import shapes
 
@@ -89,17 +89,17 @@ LONG = [[part(["one"], ends=False)], [part(["two"], begins=False, ends=False)], 
 
 
 def test_a_conversation_of_several_pages_is_one_object() -> None:
-    array = json.loads("".join(transcript.write("json", LONG)))
+    array = json.loads("".join(conversation.write("json", LONG)))
     assert [[message["content"] for message in one["messages"]] for one in array] == [["one", "two", "three"], []]
-    assert [json.loads(line) for line in "".join(transcript.write("jsonl", LONG)).splitlines()] == array
+    assert [json.loads(line) for line in "".join(conversation.write("jsonl", LONG)).splitlines()] == array
 
 
 def test_a_text_that_a_spreadsheet_would_run_is_made_harmless_in_csv_alone() -> None:
     texts = ["=HYPERLINK(1)", "+1", "-1", "@a", "\ta", 'plain, "quoted"\nand broken']
-    rows = list(csv.DictReader(io.StringIO("".join(transcript.write("csv", [[part(texts)]])), newline="")))
+    rows = list(csv.DictReader(io.StringIO("".join(conversation.write("csv", [[part(texts)]])), newline="")))
     assert [row["content"] for row in rows] == [*(f"'{text}" for text in texts[:-1]), texts[-1]]
     assert {row["user_id"] for row in rows} == {"'=u"}
-    (whole,) = json.loads("".join(transcript.write("json", [[part(texts)]])))
+    (whole,) = json.loads("".join(conversation.write("json", [[part(texts)]])))
     assert [message["content"] for message in whole["messages"]] == texts
 
 

@@ -11,7 +11,7 @@ import pypdf
 import pytest
 
 from chatsvc.cli.refusals import sentence
-from chatsvc.domain.knowledge_files import KnowledgeFileError, ParsedEntry
+from chatsvc.domain.knowledge_files.parsed import KnowledgeFileError, ParsedEntry
 from chatsvc.domain.refusals import Refused
 from chatsvc.file_reader import pdf, word
 from chatsvc.services.knowledge.file_reading import read_files

@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from chatsvc.domain import calling_codes, contacts
+from chatsvc.domain import contacts
 from chatsvc.domain.captures import (
     APPOINTMENT_STATUSES,
     REQUEST_STATUSES,
@@ -132,11 +132,11 @@ def test_a_phone_is_one_that_the_visitor_typed_in_e164(said: str, claimed: str, 
 
 
 def test_every_calling_code_is_one_to_three_digits_and_known_by_its_country() -> None:
-    assert calling_codes.code_of("tr") == "90"
-    assert calling_codes.code_of("XX") is None
-    assert calling_codes.abroad("0532", "XX") is None
-    assert all(1 <= len(code) <= 3 for code in calling_codes._CODE_OF.values())
-    assert len(calling_codes._CODE_OF) > 230
+    assert contacts.code_of("tr") == "90"
+    assert contacts.code_of("XX") is None
+    assert contacts.abroad("0532", "XX") is None
+    assert all(1 <= len(code) <= 3 for code in contacts._CODE_OF.values())
+    assert len(contacts._CODE_OF) > 230
 
 
 def test_the_text_is_the_visitors_whatever_a_model_says_that_it_was() -> None:

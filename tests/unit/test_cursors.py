@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatsvc.domain.cursors import MAX_DEPTH, Cursors, Position
 from chatsvc.domain.errors import ProblemError
+from chatsvc.domain.paging import MAX_DEPTH, Cursors, Position
 
 CURSORS = Cursors(b"a secret")
 WALK = ("conversations", "account", None, None)

@@ -32,7 +32,7 @@ PATIENCE_S = 30
 
 PROGRAM = """
 import os, resource, sys, time
-from chatsvc.domain import knowledge_files
+from chatsvc.domain.knowledge_files import decoding
 from chatsvc.file_reader import child
 {body}
 child.main()
@@ -73,12 +73,12 @@ def test_what_takes_too_long_is_stopped_and_the_other_files_are_read(monkeypatch
         tmp_path,
         """
 child.SECONDS_PER_MEGABYTE = 0.2
-decode = knowledge_files.decode
+decode = decoding.decode
 def slow(name, data):
     while name == "slow.md":
         pass
     return decode(name, data)
-knowledge_files.decode = slow
+decoding.decode = slow
 """,
     )
     with pytest.raises(Refused) as refused:
@@ -95,7 +95,7 @@ knowledge_files.decode = slow
 def test_whatever_becomes_of_the_process_is_a_fault_of_the_file(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, does: str, says: str
 ) -> None:
-    hold(monkeypatch, tmp_path, f"def decode(name, data):\n    {does}\nknowledge_files.decode = decode")
+    hold(monkeypatch, tmp_path, f"def decode(name, data):\n    {does}\ndecoding.decode = decode")
     assert re.search(f"faq.md, line 1: .*{says}", faults("faq.md", FAQ))
 
 
@@ -180,7 +180,7 @@ def test_a_program_that_cannot_be_started_is_told(monkeypatch: pytest.MonkeyPatc
 def test_the_fault_of_a_file_is_told_where_the_process_cannot_be_started_again(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, others: list[tuple[str, bytes]]
 ) -> None:
-    hold(monkeypatch, tmp_path, "def decode(name, data):\n    os._exit(3)\nknowledge_files.decode = decode")
+    hold(monkeypatch, tmp_path, "def decode(name, data):\n    os._exit(3)\ndecoding.decode = decode")
     reader = FileReader()
     monkeypatch.setattr(file_reading, "program", lambda _: ["/nowhere/python"])
     with reader, pytest.raises(Refused) as refused:

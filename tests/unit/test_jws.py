@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
 
-from chatsvc.acme import jws
+from chatsvc.acme import client
 
 KEY = ec.derive_private_key(
     int.from_bytes(urlsafe_b64decode("jpsQnnGQmL-YBIffH1136cspYG6-0iY7X1fCE9-E9LI=")),
@@ -25,7 +25,7 @@ MODULUS = (
 
 
 def test_a_public_key_is_told_by_its_two_numbers() -> None:
-    assert jws.jwk(KEY.public_key()) == {
+    assert client.jwk(KEY.public_key()) == {
         "crv": "P-256",
         "kty": "EC",
         "x": "f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU",
@@ -35,12 +35,12 @@ def test_a_public_key_is_told_by_its_two_numbers() -> None:
 
 def test_the_thumbprint_is_that_of_the_standard_whatever_the_order() -> None:
     public = {"n": MODULUS, "kty": "RSA", "e": "AQAB"}
-    assert jws.thumbprint(public) == "NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs"
+    assert client.thumbprint(public) == "NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs"
 
 
 def test_the_authorization_is_the_token_and_the_thumbprint() -> None:
     token = "evaGxfADs6pSRb2LAv9IZf17Dt3juxGJ-PCt92wr-oA"
-    assert jws.key_authorization(token, KEY) == f"{token}.{jws.thumbprint(jws.jwk(KEY.public_key()))}"
+    assert client.key_authorization(token, KEY) == f"{token}.{client.thumbprint(client.jwk(KEY.public_key()))}"
 
 
 def verify(body: bytes) -> tuple[object, object]:
@@ -58,11 +58,11 @@ def verify(body: bytes) -> tuple[object, object]:
 def test_what_is_signed_is_header_and_payload_and_no_payload_is_an_empty_one() -> None:
     header = {"alg": "ES256", "nonce": "n", "url": "https://a.example/ü"}
     for payload in ({"a": [1, "ş"]}, {}, None):
-        assert verify(jws.sign(KEY, header, payload)) == (header, payload)
+        assert verify(client.sign(KEY, header, payload)) == (header, payload)
 
 
 def test_a_body_that_was_changed_is_not_what_was_signed() -> None:
-    parts = json.loads(jws.sign(KEY, {"url": "a"}, {}))
-    parts["payload"] = jws.b64(b'{"b":1}')
+    parts = json.loads(client.sign(KEY, {"url": "a"}, {}))
+    parts["payload"] = client.b64(b'{"b":1}')
     with pytest.raises(InvalidSignature):
         verify(json.dumps(parts).encode())

@@ -9,18 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chatsvc import samples
-from chatsvc.domain.knowledge_files import (
-    MAX_ANSWER,
-    MAX_PHRASING,
-    FileFault,
-    KnowledgeFileError,
-    ParsedEntry,
-    ParsedSynonyms,
-    parse_file,
-    parse_markdown,
-    parsed,
-    read,
-)
+from chatsvc.domain.knowledge_files import parse_file, parsed, read
+from chatsvc.domain.knowledge_files.markdown import parse_markdown
+from chatsvc.domain.knowledge_files.parsed import MAX_ANSWER, MAX_PHRASING, FileFault, KnowledgeFileError, ParsedEntry
+from chatsvc.domain.models import Synonyms
 from chatsvc.translations import section
 
 ASKS = "language: tr\n"  # below a question: this file is questions and answers
@@ -180,7 +172,7 @@ def test_the_ending_tells_the_format_and_another_one_is_refused() -> None:
 def test_synonyms_stand_outside_of_the_questions() -> None:
     text = "synonyms: havlu, peştamal ,towel\nsynonyms: a, b\n\n## A?\n\n1\n\n# Prices\nSynonyms: c,  d e\n"
     groups = [("havlu", "peştamal", "towel"), ("a", "b"), ("c", "d e")]
-    assert parse_markdown(text, "tr", "faq.md").synonyms == [ParsedSynonyms(words, "faq.md") for words in groups]
+    assert parse_markdown(text, "tr", "faq.md").synonyms == [Synonyms(words, "faq.md") for words in groups]
     assert parse_markdown("synonyms: a, b", "tr", "faq.md").entries == []
     assert faults("synonyms: a,\n\n## A?\nsynonyms: a, b\n\n1") == [
         (1, "synonyms are two words or expressions at least, with commas between them: havlu, peştamal, towel"),
@@ -238,7 +230,7 @@ PIECES = [
 @given(st.lists(st.sampled_from(PIECES)).map("".join))
 def test_any_file_gives_entries_or_faults(text: str) -> None:
     entries: list[ParsedEntry] = []
-    groups: list[ParsedSynonyms] = []
+    groups: list[Synonyms] = []
     found: tuple[FileFault, ...] = ()
     try:
         entries, groups, _ = read("a.md", text, "tr")

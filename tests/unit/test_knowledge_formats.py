@@ -8,25 +8,14 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from chatsvc.domain.knowledge_files import (
-    MAX_BYTES,
-    READERS,
-    KnowledgeFileError,
-    Parsed,
-    ParsedEntry,
-    ParsedSynonyms,
-    decode,
-    parse_csv,
-    parse_html,
-    parse_jsonl,
-    parse_markdown,
-    parse_text,
-    parsed,
-    read,
-    webpage,
-    writing,
-)
-from chatsvc.domain.knowledge_files.documents import LONGEST
+from chatsvc.domain.knowledge_files import READERS, parsed, read, webpage, writing
+from chatsvc.domain.knowledge_files.decoding import MAX_BYTES, decode
+from chatsvc.domain.knowledge_files.documents import LONGEST, parse_text
+from chatsvc.domain.knowledge_files.jsonl import parse_jsonl
+from chatsvc.domain.knowledge_files.markdown import parse_markdown
+from chatsvc.domain.knowledge_files.parsed import KnowledgeFileError, Parsed, ParsedEntry
+from chatsvc.domain.knowledge_files.table import parse_csv
+from chatsvc.domain.knowledge_files.webpage import parse_html
 from chatsvc.domain.models import Entry, Synonyms
 from tests.speed import within
 
@@ -72,9 +61,9 @@ def test_a_table_may_name_sources_and_synonyms() -> None:
     found = parse_csv(text, "tr", "a.csv")
     assert [one.source for one in found.entries] == ["web site"]
     assert found.synonyms == [
-        ParsedSynonyms(("towel", "havlu"), "web site"),
-        ParsedSynonyms(("bike", "bicycle"), "web site"),
-        ParsedSynonyms(("x", "y"), "a.csv"),
+        Synonyms(("towel", "havlu"), "web site"),
+        Synonyms(("bike", "bicycle"), "web site"),
+        Synonyms(("x", "y"), "a.csv"),
     ]
 
 
@@ -187,7 +176,7 @@ def test_a_document_becomes_a_passage_a_section_under_its_headings() -> None:
     ]
     assert {one.language for one in found.entries} == {"en"}
     assert [one.line for one in found.entries] == [6, 10, 14, 22]
-    assert found.synonyms == [ParsedSynonyms(("bike", "bicycle"), "guide.md")]
+    assert found.synonyms == [Synonyms(("bike", "bicycle"), "guide.md")]
 
 
 def test_plain_text_is_cut_between_paragraphs_and_asked_by_its_first_sentences() -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from chatsvc.domain.knowledge_files import KnowledgeFileError, read
+from chatsvc.domain.knowledge_files import read
+from chatsvc.domain.knowledge_files.parsed import KnowledgeFileError
 from chatsvc.domain.knowledge_files.prices import price_of
 from chatsvc.domain.models import Entry
 from chatsvc.engines.knowledge.search.index import KnowledgeIndex

@@ -6,7 +6,8 @@ import itertools
 
 import pytest
 
-from chatsvc.domain import actors, signing
+from chatsvc.domain import actors
+from chatsvc.domain import webhooks as signing
 from chatsvc.domain.actors import Actor, Role, Scope
 from chatsvc.domain.refusals import Refused
 from chatsvc.domain.webhooks import AttemptDetail

@@ -28,16 +28,16 @@ from aiohttp.connector import Connection
 from aiohttp.http_exceptions import BadStatusLine
 
 from chatsvc.domain.addresses import Networks, Own, TargetRefused
-from chatsvc.domain.signing import sign
 from chatsvc.domain.targets import Target, check_url
+from chatsvc.domain.webhooks import sign
 from chatsvc.outbound import tls
 from chatsvc.outbound.egress import Egress
 from chatsvc.outbound.guarded import Guard, GuardedConnector, KeepAliveHistory
 from chatsvc.outbound.resolver import LookupFailed
 from chatsvc.outbound.tls import client_context
 from chatsvc.webhooks import delivery
+from chatsvc.webhooks.courier import build_headers, build_request
 from chatsvc.webhooks.delivery import ERRORS, PostResult, Sender
-from chatsvc.webhooks.envelope import build_headers, build_request
 from tests.webhooks.certificates import Authority
 from tests.webhooks.receiver import OK, Receiver, close_after, hang, reset_after, trickle
 from tests.webhooks.test_targets import Names

@@ -12,13 +12,12 @@ import pytest
 
 from chatsvc.app import App
 from chatsvc.config import Config
-from chatsvc.domain import signing
+from chatsvc.domain import webhooks as signing
 from chatsvc.services.accounts import accounts, webhooks
 from chatsvc.store.deliveries import Outcome, Sending
 from chatsvc.store.webhooks import Event, Webhook
 from chatsvc.webhooks import dispatcher as dispatching
-from chatsvc.webhooks.dispatcher import Dispatcher
-from chatsvc.webhooks.slots import SLOTS_PER_BOT
+from chatsvc.webhooks.dispatcher import SLOTS_PER_BOT, Dispatcher
 from tests.api.support import UUID, execute, out_of_reach
 from tests.conftest import Caller, MakeCaller
 from tests.fakes import ADMIN, FakeClock, ScriptedEngine

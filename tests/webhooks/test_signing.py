@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatsvc.domain.signing import generate_signing_key, sign, verify
-from chatsvc.webhooks.envelope import build_headers, build_request
+from chatsvc.domain.webhooks import generate_signing_key, sign, verify
+from chatsvc.webhooks.courier import build_headers, build_request
 from chatsvc.webhooks.sealing import Unsealable, seal, unseal
 
 KEY = bytes(range(32))
@@ -117,5 +117,5 @@ def test_a_sealing_key_of_another_length_is_a_fault_of_our_own() -> None:
 
 
 def test_sealing_loads_its_cipher_only_when_it_is_used() -> None:
-    code = "import sys, chatsvc.webhooks.sealing, chatsvc.domain.signing; sys.exit('cryptography' in sys.modules)"
+    code = "import sys, chatsvc.webhooks.sealing, chatsvc.domain.webhooks; sys.exit('cryptography' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

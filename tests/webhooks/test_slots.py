@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 
-from chatsvc.webhooks.slots import CONNECTIONS, SLOTS_PER_BOT, DeliverySlots
+from chatsvc.webhooks.dispatcher import CONNECTIONS, SLOTS_PER_BOT, DeliverySlots
 
 
 def bots(count: int, name: str = "bot") -> list[str]:

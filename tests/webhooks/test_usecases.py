@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from chatsvc.domain import signing
+from chatsvc.domain import webhooks as signing
 from chatsvc.domain.refusals import Refused
 from chatsvc.domain.webhooks import Attempt, WebhookSettings
 from chatsvc.services.accounts import accounts, webhooks

@@ -6,16 +6,15 @@ from typing import TYPE_CHECKING
 
 from chatsvc.control.rendering.registry import renders
 from chatsvc.domain import times
+from chatsvc.domain.analytics import Quality
 from chatsvc.domain.channels import PLATFORMS
-from chatsvc.domain.quality import Quality
 from chatsvc.domain.shapes import Json, fields
 
 if TYPE_CHECKING:
     from chatsvc.domain.channels import Channel, SetChannel
     from chatsvc.domain.mails import Mail
     from chatsvc.domain.webhooks import Attempt, ResentPage, WebhookSettings
-    from chatsvc.services.accounts.quality import QualityReport
-    from chatsvc.services.messages.whatsapp_usage import WhatsAppUsage
+    from chatsvc.services.accounts.analytics import QualityReport, WhatsAppUsage
 
 MASK = "***"
 SHOWN = Quality._fields[:7]  # without tokens and cost, which `usage` has

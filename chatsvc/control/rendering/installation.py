@@ -9,14 +9,13 @@ from chatsvc.domain import profiles, shapes, times
 from chatsvc.domain.shapes import Json, fields
 
 if TYPE_CHECKING:
-    from chatsvc.domain.audit import AuditRecord
-    from chatsvc.domain.models import AccountUsage, ApiKey, Bot, FirstRecords, ListedKey, NewKey
-    from chatsvc.domain.nodes import ServiceNode
+    from chatsvc.domain.actors import AuditRecord
+    from chatsvc.domain.models import AccountUsage, ApiKey, Bot, FirstRecords, ListedKey, NewKey, ServiceNode
     from chatsvc.domain.operators import NewOperator, Operator, OperatorSession
     from chatsvc.services.accounts.transfer import ImportedWebhook
     from chatsvc.services.operations.backups import BackupDraft, RestoredBackup, VerifiedBackup
-    from chatsvc.services.operations.health import EgressReport
     from chatsvc.services.operations.master_key import Rotation
+    from chatsvc.services.operations.system import EgressReport
     from chatsvc.store.copying import TableDigest
     from chatsvc.store.sqlite.backup import Backup
 

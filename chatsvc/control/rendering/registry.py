@@ -1,7 +1,5 @@
 """Registry of renderers: the operations whose results commands get, each with the function that writes a result as JSON."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -15,10 +13,7 @@ RENDERERS: dict[str, Renderer] = {}
 
 
 def renders(*operations: str, removes: str = "", whole: bool = False) -> Callable[[R], R]:
-    """Register a function for the results of operations. It writes a record; of a page or a list each one, unless it writes the `whole`.
-
-    removes: the operation that returns a record which is gone.
-    """
+    """Register a writer of results, of lists for each record unless it writes the `whole`. removes: the operation whose record is gone."""
 
     def register(write: R) -> R:
         for operation in operations:

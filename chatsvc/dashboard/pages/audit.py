@@ -5,7 +5,7 @@ from __future__ import annotations
 from chatsvc import translations
 from chatsvc.dashboard import records
 from chatsvc.dashboard.page import Page
-from chatsvc.domain.audit import AuditRecord
+from chatsvc.domain.actors import AuditRecord
 from chatsvc.http.response import HttpResponse
 
 

@@ -10,7 +10,8 @@ from chatsvc.dashboard.page import Page
 from chatsvc.dashboard.views import Action, View
 from chatsvc.domain import opening_hours, profiles
 from chatsvc.domain.captures import REQUEST_TYPES
-from chatsvc.domain.knowledge_files import KnowledgeFileError, decode
+from chatsvc.domain.knowledge_files.decoding import decode
+from chatsvc.domain.knowledge_files.parsed import KnowledgeFileError
 from chatsvc.domain.models import Bot
 from chatsvc.domain.refusals import Refused
 from chatsvc.http.forms import FormLimits

@@ -12,9 +12,9 @@ from chatsvc.dashboard.views import Action, View
 from chatsvc.domain.channels import ANY_LINK, DEFAULT_COLOR, MOST_LOGO, TELEGRAM, WEB, WHATSAPP, Channel, SetChannel, is_color, is_dark
 from chatsvc.domain.targets import with_https
 from chatsvc.http.response import HttpResponse
+from chatsvc.services.accounts.analytics import WhatsAppUsage
 from chatsvc.services.accounts.channels import callback_url
 from chatsvc.services.messages import web_visits
-from chatsvc.services.messages.whatsapp_usage import WhatsAppUsage
 
 PATH = "/bots/{bot}/channels"
 

@@ -20,9 +20,9 @@ from chatsvc.domain.models import CHANNELS, Entry, Note
 from chatsvc.domain.paging import ResultPage
 from chatsvc.domain.refusals import Refused
 from chatsvc.http.response import HTML, HttpResponse
-from chatsvc.services.conversations import saved_replies, search
-from chatsvc.services.conversations.conversation_list import MOST_WAITING, ConversationRow
+from chatsvc.services.conversations import conversation_team, search
 from chatsvc.services.conversations.conversation_view import ShownConversation, ShownMessage
+from chatsvc.services.conversations.conversations import MOST_WAITING, ConversationRow
 from chatsvc.store.database import StoreUnavailable
 
 _FILTERS = ("q", "bot", "channel", "status", "after")
@@ -206,7 +206,7 @@ async def _reply_values(page: Page, found: ShownConversation, reply: Fields) -> 
     question, text, chosen = reply.text("find"), reply.raw("text"), reply.text("insert")
     answers = await _answers(page, found.conversation.chatbot_id, question)
     saved = await page.perform("saved_reply.list", account=page.account_id) if page.may("conversation.reply") else []
-    saved = [one._replace(text=saved_replies.filled(one.text, found.conversation.visitor_name)) for one in saved]
+    saved = [one._replace(text=conversation_team.filled(one.text, found.conversation.visitor_name)) for one in saved]
     inserted = [entry.answer for entry in answers if entry.id == chosen]
     inserted += [one.text for one in saved if chosen == "saved" and one.name == reply.text("saved")]
     text = "\n\n".join([text.rstrip(), *inserted]).lstrip("\n") if inserted else text

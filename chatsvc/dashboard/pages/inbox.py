@@ -12,7 +12,7 @@ from chatsvc.dashboard.page import Page
 from chatsvc.dashboard.views import View
 from chatsvc.domain.refusals import Refused
 from chatsvc.http.response import HttpResponse
-from chatsvc.services.conversations.inbox import STATUSES
+from chatsvc.services.conversations.captures import STATUSES
 
 _FILTERS = ("q", "bot", "status", "kind", "assignee")
 

@@ -13,7 +13,8 @@ from chatsvc.dashboard.views import Action, View
 from chatsvc.dashboard.wording import fault_line
 from chatsvc.domain import refusals
 from chatsvc.domain.folding import fold
-from chatsvc.domain.knowledge_files import MAX_BYTES, writing
+from chatsvc.domain.knowledge_files import writing
+from chatsvc.domain.knowledge_files.decoding import MAX_BYTES
 from chatsvc.domain.models import Bot, Entry
 from chatsvc.domain.refusals import Refused
 from chatsvc.domain.terminal import one_line

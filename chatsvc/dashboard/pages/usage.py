@@ -11,12 +11,11 @@ from chatsvc.dashboard import charts, formats
 from chatsvc.dashboard.page import Page
 from chatsvc.dashboard.templating import made_markup
 from chatsvc.domain import times
-from chatsvc.domain.analytics import UsageSummary, UsageTotals, sums
+from chatsvc.domain.analytics import NOTHING, Quality, UsageSummary, UsageTotals, sums, total
 from chatsvc.domain.pricing import Usd
-from chatsvc.domain.quality import NOTHING, Quality, total
 from chatsvc.domain.spreadsheets import row
 from chatsvc.http.response import HttpResponse
-from chatsvc.services.accounts.quality import QualityReport
+from chatsvc.services.accounts.analytics import QualityReport
 
 DEFAULT_DAYS = 30
 CSV = "text/csv; charset=utf-8"

@@ -4,51 +4,16 @@ A format is a module with a function of type `Reader` and a line in `READERS`. A
 shared limits.
 """
 
-from __future__ import annotations
-
 import codecs
 from collections.abc import Callable, Mapping
 from typing import TypeVar
 
-from chatsvc.domain.knowledge_files.decoding import MAX_BYTES, decode
-from chatsvc.domain.knowledge_files.documents import parse_lines, parse_text
-from chatsvc.domain.knowledge_files.faults import FileFault, KnowledgeFileError
+from chatsvc.domain.knowledge_files.documents import parse_text
 from chatsvc.domain.knowledge_files.jsonl import parse_jsonl
 from chatsvc.domain.knowledge_files.markdown import parse_markdown
-from chatsvc.domain.knowledge_files.parsed import (
-    MAX_ANSWER,
-    MAX_ENTRIES,
-    MAX_PHRASING,
-    Parsed,
-    ParsedEntry,
-    ParsedSynonyms,
-)
+from chatsvc.domain.knowledge_files.parsed import FileFault, KnowledgeFileError, Parsed, ParsedEntry
 from chatsvc.domain.knowledge_files.table import parse_csv
 from chatsvc.domain.knowledge_files.webpage import parse_html
-
-__all__ = [
-    "MAX_ANSWER",
-    "MAX_BYTES",
-    "MAX_ENTRIES",
-    "MAX_PHRASING",
-    "READERS",
-    "FileFault",
-    "KnowledgeFileError",
-    "Parsed",
-    "ParsedEntry",
-    "ParsedSynonyms",
-    "decode",
-    "kind_of",
-    "parse_csv",
-    "parse_file",
-    "parse_html",
-    "parse_jsonl",
-    "parse_lines",
-    "parse_markdown",
-    "parse_text",
-    "read",
-    "reader_of",
-]
 
 R = TypeVar("R")
 Reader = Callable[[str, str, str], Parsed]

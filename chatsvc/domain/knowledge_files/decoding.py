@@ -1,10 +1,8 @@
 """Decoding of files in UTF-8, and naming of other encodings and formats."""
 
-from __future__ import annotations
-
 import codecs
 
-from chatsvc.domain.knowledge_files.faults import FileFault, KnowledgeFileError
+from chatsvc.domain.knowledge_files.parsed import FileFault, KnowledgeFileError
 
 MAX_BYTES = 32 * 1024 * 1024  # of one file
 

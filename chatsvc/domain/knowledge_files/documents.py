@@ -205,10 +205,7 @@ class Sections:
 
 
 def take(found: Gathering, sections: Sections, language: str | None) -> None:
-    """Make entries of labelled questions, of the lines of price lists, and of all passages.
-
-    `language` is the one that the file names.
-    """
+    """Make entries of labelled questions, of the lines of price lists, and of all passages. `language` is the one that the file names."""
     take_labelled(found, sections, language)
     take_prices(found, list(sections.prices()), language or found.default_language)
     for line, question, answer in sections.table_rows():
@@ -234,7 +231,6 @@ def row_of(heading: str, heads: Sequence[str], cells: Sequence[str]) -> tuple[st
 
 
 def take_labelled(found: Gathering, sections: Sections, language: str | None) -> None:
-    """Make entries of labelled questions."""
     for section in sections.questions():
         (line, question), *others = section.asked
         answer = "\n\n".join("\n".join(lines) for _, lines in section.blocks)

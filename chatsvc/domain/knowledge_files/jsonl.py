@@ -6,8 +6,6 @@
 an entry or, with or without a `source`, on a line of its own.
 """
 
-from __future__ import annotations
-
 import json
 
 from chatsvc.domain.knowledge_files.parsed import MAX_SOURCE, Gathering, Parsed, lines_of, one_line

@@ -17,8 +17,6 @@ A file is taken for questions and answers where an `alt:` or `language:` line st
 each of these ends with a question mark. Any other is a document, whose sections and paragraphs become passages.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass, field
 
@@ -128,7 +126,6 @@ class _Draft:
     begun: bool = False  # whether one of these lines holds text; searching them all for each line would be quadratic
 
     def add(self, line: str) -> None:
-        """Append a line of the answer."""
         self.answer.append(line)
         self.begun = self.begun or bool(line)
 
@@ -162,7 +159,6 @@ class _Comments:
         return None if was_comment and not line.strip() else line
 
     def finish(self) -> None:
-        """Report a comment that is still open."""
         if self._opened is not None:
             self._gathering.fault(self._opened, "comment_open")
 
@@ -188,7 +184,6 @@ class _Fence:
         return True
 
     def see(self, number: int, line: str) -> None:
-        """Open a block if this line is an opening fence."""
         if fence := _FENCE.match(line):
             self._opened = (fence.group(1), number)
 
@@ -210,7 +205,6 @@ class _Questions:
         self._stray_told = False
 
     def read(self, number: int, line: str) -> None:
-        """Parse the next line."""
         if not line and not self._comments.open:
             if self._draft is not None:
                 self._draft.answer.append(line)

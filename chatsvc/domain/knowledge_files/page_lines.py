@@ -1,7 +1,5 @@
 """Headings, lines and prices of web pages: what they mean is in their place and form more often than in their tags."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Container, Iterator, Sequence
 from itertools import pairwise
@@ -27,23 +25,18 @@ class RecordedSections(Sections):
         self.calls: list[tuple[str, Any]] = []
 
     def heading(self, level: int, text: str) -> None:
-        """See Sections.heading."""
         self.calls.append(("heading", [level, text]))
 
     def asked(self, *, closes: bool) -> None:
-        """See Sections.asked."""
         self.calls.append(("asked", closes))
 
     def question(self, text: str) -> None:
-        """See Sections.question."""
         self.calls.append(("question", text))
 
     def labelled(self, number: int, text: str) -> bool:  # noqa: ARG002  # `replay` looks at it
-        """See Sections.labelled."""
         return False
 
     def line(self, number: int, text: str, *, joined: bool = False) -> None:  # noqa: ARG002  # a page has no code to keep
-        """See Sections.line."""
         self.calls.append(("line", text))
 
 

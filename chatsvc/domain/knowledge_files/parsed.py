@@ -1,14 +1,14 @@
 """Result of all readers: entries, synonyms and faults, with the limits shared by all formats."""
 
-from __future__ import annotations
-
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from chatsvc.domain.knowledge_files.faults import FileFault, KnowledgeFileError
+from chatsvc import translations
+from chatsvc.domain import terminal
 from chatsvc.domain.language import is_tag, primary
+from chatsvc.domain.models import Synonyms
 
 MAX_PHRASING = 500  # characters of a question or an alt line
 MAX_ANSWER = 8_000  # characters of an answer
@@ -23,6 +23,41 @@ _MAX_FAULTS = 200  # a file that is no knowledge at all is not told off line by 
 NO_TEXT = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufffe\uffff]")
 
 
+_PLACES = frozenset({"first", "place"})  # numbers that count a place: written without separators
+
+
+@dataclass(frozen=True, slots=True)
+class FileFault:
+    """Fault for the author of a file; `line` counts from 1. `facts` are the values in its sentence."""
+
+    line: int
+    code: str
+    facts: Mapping[str, object] = field(default_factory=dict)
+
+    @property
+    def text(self) -> str:
+        return self.sentence("en")
+
+    def sentence(self, language: str) -> str:
+        """Word the fault in "en" or "tr"."""
+        facts = translations.named("file_words", self.facts, language)
+        return translations.worded("file_faults", self.code, facts, language, places=_PLACES)
+
+
+class KnowledgeFileError(ValueError):
+    """A file with faults, in its order. `unit` is what their numbers count: line, page or paragraph."""
+
+    def __init__(self, source: str, faults: Sequence[FileFault], unit: str = "line") -> None:
+        super().__init__(source, faults)
+        self.source = source
+        self.faults = tuple(faults)
+        self.unit = unit
+
+    def __str__(self) -> str:
+        """Word all faults in English, a line each."""
+        return "\n".join(f"{terminal.one_line(self.source)}, {self.unit} {fault.line}: {fault.text}" for fault in self.faults)
+
+
 class ParsedEntry(NamedTuple):
     """Entry of a file, before it is stored for a bot; `line` counts from 1."""
 
@@ -34,18 +69,11 @@ class ParsedEntry(NamedTuple):
     line: int
 
 
-class ParsedSynonyms(NamedTuple):
-    """Group of synonyms with its source."""
-
-    words: tuple[str, ...]
-    source: str
-
-
 class Parsed(NamedTuple):
     """Contents of a file without faults. `assumed` are the places of entries whose language the file does not name."""
 
     entries: list[ParsedEntry]
-    synonyms: list[ParsedSynonyms]
+    synonyms: list[Synonyms]
     assumed: tuple[int, ...] = ()
 
 
@@ -59,7 +87,7 @@ class Gathering:
     faults: list[FileFault] = field(default_factory=list)
     entries: list[ParsedEntry] = field(default_factory=list)  # those with faults too
     _assumed: list[int] = field(default_factory=list)
-    _synonyms: dict[ParsedSynonyms, None] = field(default_factory=dict)
+    _synonyms: dict[Synonyms, None] = field(default_factory=dict)
     _asked: dict[tuple[str, str, str], int] = field(default_factory=dict)  # (source, language, question) -> line
 
     def fault(self, line: int, code: str, **facts: object) -> None:
@@ -92,10 +120,7 @@ class Gathering:
         source: str = "",
         once: bool = True,
     ) -> None:
-        """Add an entry; `alt` has lines and phrasings. `once` is False if a question may come twice.
-
-        Without `language` it gets the default, which is noted.
-        """
+        """Add an entry; `alt` has lines and phrasings. `once` is False if a question may come twice. An assumed language is noted."""
         if language is None:
             self._assumed.append(len(self.entries))
             language = self.default_language
@@ -131,7 +156,6 @@ class Gathering:
         return tuple(phrasings)
 
     def synonyms(self, line: int, words: Iterable[str], source: str = "") -> None:
-        """Add a group of synonyms."""
         group = tuple(dict.fromkeys(word for word in map(one_line, words) if word))
         if len(group) < 2:
             self.fault(line, "synonyms_too_few")
@@ -142,7 +166,7 @@ class Gathering:
         elif len(self._synonyms) == MAX_GROUPS:
             self.fault(line, "too_many_groups", most=MAX_GROUPS)
         else:
-            self._synonyms[ParsedSynonyms(group, source or self.source)] = None
+            self._synonyms[Synonyms(group, source or self.source)] = None
 
     def done(self, nothing: str) -> Parsed:
         """Return the contents. Raises KnowledgeFileError for faults, and with the code `nothing` for an empty file."""

@@ -3,8 +3,6 @@
 The entry's question asks for the price of what the line names; other phrasings are the name alone and with a word for "price".
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Sequence

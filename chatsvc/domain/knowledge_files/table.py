@@ -8,8 +8,6 @@ synonyms, whose words have commas between them. What separates the cells, comma 
 decimal sign), the header tells. A row with nothing but synonyms is one too.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator

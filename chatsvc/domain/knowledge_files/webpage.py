@@ -4,16 +4,13 @@ The standard library's parser takes minutes for 100 KB of tags that are never cl
 is never closed.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from html import unescape as unescape_references
 from typing import Any, NamedTuple
 
 from chatsvc.domain.knowledge_files import documents, page_lines
-from chatsvc.domain.knowledge_files.faults import FileFault
-from chatsvc.domain.knowledge_files.parsed import NO_TEXT, Gathering, Parsed, is_language, one_line
+from chatsvc.domain.knowledge_files.parsed import NO_TEXT, FileFault, Gathering, Parsed, is_language, one_line
 
 _TAG = re.compile(r"""<(/?)([A-Za-z][^\s/>]*+)((?:=\s*+(?:"[^"]*+"|'[^']*+')|=|[^>=]++)*+)>""")
 _NO_CHARACTER = re.compile(r"&#(?:[0-9]{9,}+|[xX][0-9A-Fa-f]{9,}+);?")
@@ -94,8 +91,6 @@ def _tokens(text: str) -> Iterator[_TagToken]:
 
 
 class _PageParser:
-    """Parser of a page's tokens, in order."""
-
     def __init__(self, text: str, found: Gathering, sections: documents.Sections | None = None) -> None:
         self._text, self._found = text, found
         self._language: str | None = None

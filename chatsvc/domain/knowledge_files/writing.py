@@ -1,7 +1,5 @@
 """Writers of a bot's knowledge; reading the file returns the same entries."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Sequence
 

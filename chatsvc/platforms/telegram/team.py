@@ -1,12 +1,11 @@
 """The team's group at Telegram. It is told of visitors who wait, and answers there go to the visitors."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections.abc import Sequence
 
-from chatsvc.outbound.sending import NotConnected, RetryLater, SendingRefused, SendingUncertain
+from chatsvc.domain.shapes import as_object
+from chatsvc.outbound.posting import NotConnected, RetryLater, SendingFault, SendingRefused, SendingUncertain
 from chatsvc.outbound.telegram import TelegramClient, message_name
 from chatsvc.platforms.telegram.update_loop import UpdateLoop
 from chatsvc.platforms.telegram.updates import ReadMessage
@@ -63,7 +62,7 @@ class TeamGroup:
     async def _say(self, text: str) -> None:
         try:
             await self.client.call("sendMessage", {"chat_id": self._chat, "text": text})
-        except (SendingRefused, RetryLater, NotConnected, SendingUncertain) as fault:
+        except SendingFault as fault:
             log.warning("notices.telegram: the group cannot be told: %s", fault)
 
     async def tell(self) -> None:
@@ -111,9 +110,8 @@ class TeamGroup:
             # Telegram takes no address of a private network behind a button.
             addresses = "\n".join(url for _, url in worded.buttons)
             result = await self.client.call("sendMessage", {"chat_id": self._chat, "text": f"{worded.text}\n\n{addresses}"})
-        number = result.get("message_id") if isinstance(result, dict) else None
+        number = as_object(result).get("message_id")
         return message_name(self._chat, number) if isinstance(number, int) else None
 
     async def close(self) -> None:
-        """Close connections."""
         await self.client.close()

@@ -1,13 +1,12 @@
 """Loop that asks Telegram for updates with one token."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from chatsvc.domain.channels import TOKEN_ELSEWHERE, TOKEN_REFUSED
-from chatsvc.outbound.sending import NotConnected, RetryLater, SendingRefused, SendingUncertain
+from chatsvc.domain.shapes import as_list, as_object
+from chatsvc.outbound.posting import NotConnected, RetryLater, SendingRefused, SendingUncertain
 from chatsvc.outbound.telegram import TelegramClient
 from chatsvc.platforms.telegram import updates
 from chatsvc.platforms.telegram.updates import Myself, ReadMessage
@@ -87,9 +86,7 @@ class UpdateLoop:
         began = loop.time()
         found = await self._client.call("getUpdates", asked, POLL_S + ANSWER_S)
         await self._note_fault(None)
-        numbered = [
-            (number, one) for one in (found if isinstance(found, list) else []) if (number := updates.update_id_of(one)) is not None
-        ]
+        numbered = [(number, one) for one in as_list(found) if (number := updates.update_id_of(one)) is not None]
         if numbered:
             await self._read(sorted(numbered, key=lambda pair: pair[0]), self._me)
             return 0.0
@@ -125,7 +122,7 @@ class UpdateLoop:
 
 def _myself(told: object) -> Myself:
     """Read the answer to getMe."""
-    me = told if isinstance(told, dict) else {}
+    me = as_object(told)
     identity, username = me.get("id"), me.get("username")
     if not isinstance(identity, int) or not isinstance(username, str) or not username:
         raise SendingUncertain("telegram_bad_answer")

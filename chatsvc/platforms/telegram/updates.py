@@ -4,35 +4,19 @@ An update is either a message to the bot or nothing: edits, reactions, service m
 over. Everything in an update comes from strangers and may have any form.
 """
 
-from __future__ import annotations
-
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from chatsvc.domain.channels import START
+from chatsvc.domain.shapes import as_list, as_object
 
 # Updates that Telegram is asked for.
 WANTED = ("message", "callback_query")
 # Contents that are no text, by the field that holds them. An animation has a document beside it.
 _KINDS = (
-    "animation",
-    "photo",
-    "video_note",
-    "video",
-    "voice",
-    "audio",
-    "document",
-    "sticker",
-    "venue",
-    "location",
-    "contact",
-    "poll",
-    "dice",
-    "story",
-    "game",
-    "paid_media",
-    "checklist",
+    *("animation", "photo", "video_note", "video", "voice", "audio", "document", "sticker", "venue"),
+    *("location", "contact", "poll", "dice", "story", "game", "paid_media", "checklist"),
 )
 _GROUPS = frozenset({"group", "supergroup"})
 _COMMAND = re.compile(r"/([A-Za-z0-9_]{1,32})(?:@([A-Za-z0-9_]{1,64}))?(?=\s|$)")
@@ -85,21 +69,20 @@ def read(update: Mapping[str, Any], me: Myself) -> ReadMessage | None:
 
 def _button(number: int, query: Mapping[str, Any]) -> ReadMessage | None:
     """Read a pressed button. Its text is found among the buttons of the message by the data that came back."""
-    message, data, query_id = _object(query.get("message")), query.get("data"), query.get("id")
+    message, data, query_id = as_object(query.get("message")), query.get("data"), query.get("id")
     if not isinstance(query_id, str):
         return None
-    chat, keyboard = _chat(message), _object(message.get("reply_markup")).get("inline_keyboard")
-    rows = keyboard if isinstance(keyboard, list) else []
-    buttons = [button for row in rows if isinstance(row, list) for button in row if isinstance(button, dict)]
+    chat, keyboard = _chat(message), as_object(message.get("reply_markup")).get("inline_keyboard")
+    buttons = [as_object(button) for row in as_list(keyboard) for button in as_list(row)]
     texts = [_clean(button.get("text")) for button in buttons if isinstance(data, str) and button.get("callback_data") == data]
     text = texts[0] if texts and chat is not None else ""
     return ReadMessage(number, chat or 0, text, None, None, query_id, None, *_person(query.get("from")))
 
 
 def _message(number: int, message: Mapping[str, Any], me: Myself) -> ReadMessage | None:
-    chat, place = _chat(message), _object(message.get("chat")).get("type")
-    sender = _object(message.get("from"))
-    group = _object(message.get("sender_chat"))
+    chat, place = _chat(message), as_object(message.get("chat")).get("type")
+    sender = as_object(message.get("from"))
+    group = as_object(message.get("sender_chat"))
     if group and group.get("id") == chat:
         # An administrator of the group who writes in its name, for which Telegram shows a bot of its own.
         sender = {"id": sender.get("id"), "first_name": message.get("author_signature") or group.get("title")}
@@ -120,7 +103,7 @@ def _message(number: int, message: Mapping[str, Any], me: Myself) -> ReadMessage
         if kind is None:
             return None
         text = f"[{kind}]"
-    at, reply_to = message.get("date"), _object(message.get("reply_to_message")).get("message_id")
+    at, reply_to = message.get("date"), as_object(message.get("reply_to_message")).get("message_id")
     return ReadMessage(
         number,
         chat,
@@ -133,23 +116,17 @@ def _message(number: int, message: Mapping[str, Any], me: Myself) -> ReadMessage
     )
 
 
-def _object(value: object) -> Mapping[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
 def _chat(message: Mapping[str, Any]) -> int | None:
-    chat = _object(message.get("chat")).get("id")
+    chat = as_object(message.get("chat")).get("id")
     return chat if isinstance(chat, int) and not isinstance(chat, bool) else None
 
 
 def _person(sender: object) -> tuple[str, int | None]:
-    """Return name and id of a person."""
-    names, number = [_clean(_object(sender).get(name)) for name in ("first_name", "last_name")], _object(sender).get("id")
+    names, number = [_clean(as_object(sender).get(name)) for name in ("first_name", "last_name")], as_object(sender).get("id")
     return " ".join(name for name in names if name)[:200], number if isinstance(number, int) else None
 
 
 def _clean(text: object) -> str:
-    """Return a text that can be stored."""
     return text.encode("utf-8", "replace").decode().replace("\0", "").strip() if isinstance(text, str) else ""
 
 
@@ -159,20 +136,16 @@ def _kind(message: Mapping[str, Any]) -> str | None:
 
 def _is_addressed(message: Mapping[str, Any], text: str, me: Myself) -> bool:
     """Report whether a message in a group is meant for the bot: a mention, an answer to it, or a command with its name."""
-    answered = _object(message.get("reply_to_message"))
-    if _object(answered.get("from")).get("id") == me.id:
+    answered = as_object(message.get("reply_to_message"))
+    if as_object(answered.get("from")).get("id") == me.id:
         return True
     if _mention(me).search(text):
         return True
     return any(
-        _object(entity).get("type") == "text_mention" and _object(_object(entity).get("user")).get("id") == me.id
+        as_object(entity).get("type") == "text_mention" and as_object(as_object(entity).get("user")).get("id") == me.id
         for name in ("entities", "caption_entities")
-        for entity in _list(message.get(name))
+        for entity in as_list(message.get(name))
     )
-
-
-def _list(value: object) -> Sequence[object]:
-    return value if isinstance(value, list) else []
 
 
 def _mention(me: Myself) -> re.Pattern[str]:

@@ -1,7 +1,5 @@
 """Front end of WhatsApp's callbacks: /channels/whatsapp/BOT. Everything that is signed and read is acknowledged after its storage."""
 
-from __future__ import annotations
-
 import logging
 
 from chatsvc.domain import shapes

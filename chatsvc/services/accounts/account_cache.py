@@ -99,7 +99,6 @@ class AccountCache:
         return key
 
     def invalidate_keys(self) -> None:
-        """Drop all cached keys."""
         self._key_generation += 1
         self._keys.clear()
 
@@ -124,14 +123,16 @@ class AccountCache:
         return state
 
     def cached(self, account_id: str) -> AccountState | None:
-        """Return an account that is in memory."""
         return self._accounts.get(account_id)
 
-    def invalidate(self, account_id: str) -> None:
-        """Invalidate the account's cached pages, and drop all unanswered words."""
+    def drop_pages(self, account_id: str) -> None:
         state = self._accounts.get(account_id)
         if state is not None:
             state.pages = {}
+
+    def invalidate(self, account_id: str) -> None:
+        """Invalidate the account's cached pages, and drop all unanswered words."""
+        self.drop_pages(account_id)
         self.unanswered.clear()
 
     def remove_account(self, account_id: str) -> None:

@@ -1,13 +1,8 @@
-"""Accounts: create, list, show, change and delete them, and `resolve` one in the caller's scope.
-
-`plain_text` checks names and labels.
-"""
-
-from __future__ import annotations
+"""Accounts: create, list, show, change and delete them, and `resolve` one in the caller's scope. `plain_text` checks names and labels."""
 
 import uuid
 
-from chatsvc.domain import names, paging, refusals, times
+from chatsvc.domain import folding, paging, refusals, times
 from chatsvc.domain.actors import Caller
 from chatsvc.domain.folding import fold_character
 from chatsvc.domain.models import SUBSCRIPTION_STATUSES, Account, AccountUsage
@@ -28,15 +23,15 @@ def plain_text(value: str, field: str, most: int = 200) -> str:
         raise refusals.text_too_long(field=field, most=most, length=len(text))
     if not text.isprintable():
         raise refusals.text_unprintable(field=field)
-    if not names.is_visible(text):
+    if not folding.is_visible(text):
         raise refusals.text_empty(field=field)
     return text
 
 
-def long_text(value: str, field: str, most: int) -> str:
-    """Check a text of several lines: not empty, at most `most` characters, storable; raises Refused."""
+def long_text(value: str, field: str, most: int, *, optional: bool = False) -> str:
+    """Check a text of several lines: not empty unless it is `optional`, at most `most` characters, storable; raises Refused."""
     text = value.strip()
-    if not text:
+    if not text and not optional:
         raise refusals.text_empty(field=field)
     if len(text) > most:
         raise refusals.text_too_long(field=field, most=most, length=len(text))
@@ -73,9 +68,8 @@ async def resolve(services: Services, caller: Caller, account_id: str | None) ->
     return state
 
 
-async def create(services: Services, caller: Caller, *, name: str, plan: str = "enterprise") -> AccountUsage:
+async def create(services: Services, _: Caller, *, name: str, plan: str = "enterprise") -> AccountUsage:
     """Create an account on a plan, with the plan's allowance."""
-    del caller
     chosen = _plan(services, plan)
     now = services.clock()
     account = Account(
@@ -95,10 +89,7 @@ async def create(services: Services, caller: Caller, *, name: str, plan: str = "
 async def list_all(
     services: Services, caller: Caller, *, q: str | None = None, limit: int = paging.DEFAULT, after: str | None = None
 ) -> ResultPage[AccountUsage]:
-    """List the accounts in the caller's scope, oldest first, with the messages used this month.
-
-    `q` is a part of the name, or an id; case and accents do not matter.
-    """
+    """List the accounts in the caller's scope, oldest first, with this month's messages. `q`: a part of the name, or an id."""
     limit, place = paging.clamped(limit), paging.parsed(after, paging.number, str)
     month, wanted, found = times.month(services.clock()), _folded(q or ""), list[AccountUsage]()
     while len(found) <= limit:

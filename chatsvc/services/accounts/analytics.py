@@ -1,14 +1,30 @@
-"""Sums an account's usage over some days: GET /analytics (SPEC.md 2.5, 4.6) and `usage`."""
+"""Usage of an account over some days: GET /analytics (SPEC.md 2.5, 4.6) and `usage`, the quality of its bots' work, WhatsApp's messages."""
 
-from __future__ import annotations
+from typing import NamedTuple
 
-from chatsvc.domain import times
+from chatsvc.domain import refusals, times
 from chatsvc.domain.actors import Caller
-from chatsvc.domain.analytics import NO_USAGE, BotUsage, UsageSummary, sums
-from chatsvc.services.accounts import accounts
+from chatsvc.domain.analytics import (
+    NO_USAGE,
+    NOTHING,
+    BotUsage,
+    Quality,
+    ResponseTimes,
+    UsageSummary,
+    UsedEntry,
+    response_times,
+    sums,
+    total,
+)
+from chatsvc.domain.channels import WHATSAPP
+from chatsvc.domain.models import Bot
+from chatsvc.services.accounts import accounts, bots
 from chatsvc.services.accounts.account_cache import AccountState
+from chatsvc.services.knowledge import unanswered
+from chatsvc.services.knowledge.unanswered import MissedQuestion
 from chatsvc.services.services import Services
-from chatsvc.store import day_counts
+from chatsvc.store import channels, day_counts, whatsapp
+from chatsvc.store import unanswered as questions
 
 ROW_CAP = 5000
 DEFAULT_DAYS = 30
@@ -47,3 +63,89 @@ async def summary(services: Services, state: AccountState, days: int) -> UsageSu
 async def show(services: Services, caller: Caller, *, account: str | None = None, days: int = DEFAULT_DAYS) -> UsageSummary:
     """Sum up the usage of an account in the caller's scope."""
     return await summary(services, await accounts.resolve(services, caller, account), max(1, min(days, MAX_DAYS)))
+
+
+MISSED = 10
+
+
+class QualityReport(NamedTuple):
+    """Counts of some days (their beginnings, in UTC) up to the instant `end`, and of as many days before.
+
+    rows: the counts by day and bot, without those that have none. missed: the most frequent questions without an answer.
+    """
+
+    bots: list[Bot]
+    days: list[int]
+    end: int
+    rows: dict[tuple[int, str], Quality]
+    before: dict[str, Quality]
+    responses: ResponseTimes
+    responses_before: ResponseTimes
+    entries: list[UsedEntry]
+    missed: list[MissedQuestion]
+
+    def of_day(self, day: int) -> Quality:
+        """Sum up a day over the bots."""
+        return total(self.rows.get((day, bot.id), NOTHING) for bot in self.bots)
+
+    def of_bot(self, bot_id: str) -> Quality:
+        """Sum up a bot over the days."""
+        return total(self.rows.get((day, bot_id), NOTHING) for day in self.days)
+
+
+async def show_quality(
+    services: Services, caller: Caller, *, account: str | None = None, bot: str | None = None, days: int = DEFAULT_DAYS
+) -> QualityReport:
+    """Sum up the last `days` days, today included, of an account or one of its bots; raises Refused."""
+    state = await _state(services, caller, account, bot)
+    account_id, end, length = state.account.id, services.clock(), max(1, min(days, MAX_DAYS)) * times.DAY_MS
+    first = times.start_of_day(end) + times.DAY_MS - length
+    counts = await day_counts.of_period(services.db, account_id, bot, first, length)
+    asked = await questions.most_frequent(services.db, account_id, unanswered.MOST_READ, first, bot)
+    return QualityReport(
+        [one for one in reversed(state.bots.values()) if bot in (None, one.id)],
+        list(range(first, first + length, times.DAY_MS)),
+        end,
+        counts.rows,
+        counts.before,
+        response_times(counts.responses),
+        response_times(counts.responses_before),
+        counts.entries,
+        await services.offload(lambda: unanswered.most_missed(asked, MISSED)),
+    )
+
+
+async def _state(services: Services, caller: Caller, account: str | None, bot: str | None) -> AccountState:
+    if bot is None:
+        return await accounts.resolve(services, caller, account)
+    state, _ = await bots.resolve(services, caller, bot)
+    if account not in (None, state.account.id):
+        raise refusals.bot_not_found(bot=bot)
+    return state
+
+
+FREE = 1000  # replies of a month before they are said to cost
+
+
+class WhatsAppUsage(NamedTuple):
+    """Messages sent by a bot in a UTC month. `beyond` of them are said to cost; `limit` is None where there is none."""
+
+    bot_id: str
+    month: str
+    sent: int
+    beyond: int
+    limit: int | None
+
+
+async def show_whatsapp(services: Services, caller: Caller, *, account: str | None = None) -> list[WhatsAppUsage]:
+    """List the bots of an account that have WhatsApp, or have used it this month."""
+    state = await accounts.resolve(services, caller, account)
+    month = times.month(services.clock())
+    sent = await whatsapp.sends(services.db, list(state.bots), month)
+    limits = await channels.settings_of(services.db, state.account.id, WHATSAPP)
+    made = []
+    for bot_id, count in sent.items():
+        limit = limits.get(bot_id, {}).get("monthly_limit")
+        if count or bot_id in limits:
+            made.append(WhatsAppUsage(bot_id, month, count, max(0, count - FREE), limit if isinstance(limit, int) else None))
+    return made

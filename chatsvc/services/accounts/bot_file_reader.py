@@ -1,17 +1,11 @@
-"""Reader of a bot's file: checks settings, closed days, texts, forms, suggestions and tests; collects all faults.
-
-It reads YAML or plain values. services/accounts/bot_files.py applies the result.
-"""
-
-from __future__ import annotations
+"""Reader of a bot's file, or of plain values like one. Checks all its parts and collects all faults; bot_files.py applies the result."""
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
-from chatsvc.config.document import List, Map, Node, Scalar, parse
-from chatsvc.config.faults import ConfigError, ConfigFault
+from chatsvc.config.document import ConfigError, ConfigFault, List, Map, Node, Scalar, parse
 from chatsvc.domain import profiles
 from chatsvc.domain.bot_tests import DECISIONS, EXPECTATIONS, MOST_TESTS, BotTest
 from chatsvc.domain.captures import REQUEST_TYPES
@@ -74,11 +68,9 @@ class BotFileReader:
         self._tiers = tiers
 
     def in_order(self) -> list[BotFileFault]:
-        """Return the faults in the file's order, each once."""
         return sorted({(one.line, one.column, one.code): one for one in self.faults}.values(), key=lambda one: one[:3])
 
     def read_text(self, text: str, profile: Profile) -> dict[str, object]:
-        """Return the columns of the bot that a file in YAML sets."""
         if len(text) > MAX_CHARACTERS:
             self.faults.append(BotFileFault(0, 0, "file_too_long", {"most": MAX_CHARACTERS}))
             return {}
@@ -92,7 +84,6 @@ class BotFileReader:
         return self.read(node, profile)
 
     def read(self, node: Node | None, profile: Profile) -> dict[str, object]:
-        """Return the columns of the bot that a document sets."""
         readers: dict[str, Callable[[Node], object]] = {
             "closed": self._closed,
             "address": self._address,

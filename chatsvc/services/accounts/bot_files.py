@@ -1,9 +1,4 @@
-"""A bot as one YAML file: export, apply and compare it (DECISIONS.md section 9).
-
-Also changes single settings and texts, and lists the default sentences of the dialogue. bot_file_reader.py reads the file.
-"""
-
-from __future__ import annotations
+"""A bot as one YAML file: export, apply and compare it, or change single parts (DECISIONS.md section 9); the default sentences."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,17 +1,11 @@
-"""Bots of a folder: compare them with the bots of an account, and change all of them or none.
-
-The command reads the folder (cli/bot_folder.py). A bot is found by its name in the account.
-"""
-
-from __future__ import annotations
+"""Bots of a folder (cli/bot_folder.py): compare them with the bots of an account, by name, and change all of them or none."""
 
 import uuid
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from chatsvc.domain import profiles, refusals
-from chatsvc.domain.actors import Caller
-from chatsvc.domain.audit import Unchanged
+from chatsvc.domain.actors import Caller, Unchanged
 from chatsvc.domain.bot_tests import BotTestOutcome
 from chatsvc.domain.models import Bot
 from chatsvc.domain.profiles import Profile
@@ -135,8 +129,6 @@ async def _failed(services: Services, wanted: SyncedBot, change: BotChange) -> l
     files = wanted.files or ()
     gone = [*(file.name for file in files), *(one.source for one in change.removed)]
     kept = await entries.kept(services.db, change.bot.id, gone, [source for file in files for source in file.sources])
-    known = [*kept.entries, *(entry for file in files for entry in file.entries)]
-    groups = [*kept.synonyms, *(group for file in files for group in file.synonyms)]
-    bot, now = change.bot, services.clock()
-    found = await services.offload(lambda: bot_tests.outcomes(bot, bot_tests.index_of(bot, known, groups), tests, now))
+    bot, known, now = change.bot, knowledge.beside(kept, files), services.clock()
+    found = await services.offload(lambda: bot_tests.outcomes(bot, bot_tests.index_of(bot, *known), tests, now))
     return [one for one in found if not one.passed]

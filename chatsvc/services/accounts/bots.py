@@ -1,22 +1,17 @@
-"""Chatbots: create, list, show, change, switch and delete them, and `resolve` one (SPEC.md section 3).
-
-`checked` checks settings. The message interface reads bots by services/accounts/chatbots.py.
-"""
-
-from __future__ import annotations
+"""Chatbots: create, list, show, change, switch and delete them; `find` and `page` for the message interface (SPEC.md section 3)."""
 
 import uuid
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 
-from chatsvc.domain import language, opening_hours, paging, refusals, times
+from chatsvc.domain import errors, language, opening_hours, paging, refusals, times
 from chatsvc.domain.actors import Caller
 from chatsvc.domain.hand_off import MOST_MINUTES
 from chatsvc.domain.models import Bot
-from chatsvc.domain.paging import ResultPage
+from chatsvc.domain.paging import Listing, Position, ResultPage
 from chatsvc.domain.profiles import Profile
 from chatsvc.services.accounts import accounts
 from chatsvc.services.accounts.account_cache import AccountState
-from chatsvc.services.accounts.accounts import plain_text
+from chatsvc.services.accounts.accounts import long_text, plain_text
 from chatsvc.services.services import Services
 from chatsvc.store import bots as stored
 from chatsvc.store import owners
@@ -53,31 +48,33 @@ def _checked(tiers: Collection[str] | None, name: str, value: object) -> object:
         return value
     if name == "name":
         return plain_text(value, "bot.name")
-    return _text(name, value) if name in _TEXTS else _CHECKS[name](tiers, value.strip())
+    if name in _TEXTS:
+        return long_text(value, name, _TEXTS[name], optional=True) or None
+    return _word(tiers, name, value.strip())
 
 
-def _text(name: str, value: str) -> str | None:
-    text = value.strip()
-    if len(text) > _TEXTS[name]:
-        raise refusals.text_too_long(field=name, most=_TEXTS[name], length=len(text))
-    if "\0" in text:
-        raise refusals.text_invalid(field=name)
-    return text or None
+def _word(tiers: Collection[str] | None, name: str, text: str) -> str | None:
+    match name:
+        case "model" if tiers is not None and text not in tiers:
+            raise refusals.tier_unknown(tier=text, tiers=list(tiers))
+        case "timezone" if times.zone(text) is None:
+            raise refusals.timezone_unknown(timezone=text)
+        case "language" if not language.is_tag(text):
+            raise refusals.language_invalid(language=text)
+        case "model" | "timezone" | "language":
+            return text
+        case "country":
+            return _country(text)
+        case "opening_hours":
+            return _opening_hours(text) if text else None
+        case "fallback" if text in ("knowledge", "none"):
+            return None if text == "none" else text
+        case "fallback":
+            raise refusals.fallback_invalid(fallback=text)
+    raise KeyError(name)
 
 
-def _tier(tiers: Collection[str] | None, value: str) -> str:
-    if tiers is not None and value not in tiers:
-        raise refusals.tier_unknown(tier=value, tiers=list(tiers))
-    return value
-
-
-def _timezone(_: object, value: str) -> str:
-    if times.zone(value) is None:
-        raise refusals.timezone_unknown(timezone=value)
-    return value
-
-
-def _country(_: object, value: str) -> str:
+def _country(value: str) -> str:
     from chatsvc.language.contacts import knows_country
 
     if not knows_country(value.upper()):
@@ -85,33 +82,11 @@ def _country(_: object, value: str) -> str:
     return value.upper()
 
 
-def _language(_: object, value: str) -> str:
-    if not language.is_tag(value):
-        raise refusals.language_invalid(language=value)
-    return value
-
-
-def _opening_hours(_: object, value: str) -> str | None:
+def _opening_hours(value: str) -> str:
     try:
-        return opening_hours.normalize(value) if value else None
+        return opening_hours.normalize(value)
     except opening_hours.OpeningHoursError as fault:
         raise refusals.opening_hours_invalid(fault=fault.code, facts=fault.facts) from None
-
-
-def _fallback(_: object, value: str) -> str | None:
-    if value not in ("knowledge", "none"):
-        raise refusals.fallback_invalid(fallback=value)
-    return None if value == "none" else value
-
-
-_CHECKS: dict[str, Callable[[Collection[str] | None, str], str | None]] = {
-    "model": _tier,
-    "timezone": _timezone,
-    "country": _country,
-    "language": _language,
-    "opening_hours": _opening_hours,
-    "fallback": _fallback,
-}
 
 
 async def create(services: Services, caller: Caller, *, name: str, account: str | None = None, **settings: object) -> Bot:
@@ -185,3 +160,27 @@ async def delete(services: Services, caller: Caller, *, bot: str) -> Bot:
     services.knowledge.invalidate(bot)
     services.channels.changed(bot)
     return found
+
+
+def find(state: AccountState, chatbot_id: str) -> Bot:
+    """One bot of the account; raises `chatbot_not_found`, for another account's too."""
+    bot = state.bots.get(chatbot_id)
+    if bot is None:
+        raise errors.chatbot_not_found()
+    return bot
+
+
+def page(services: Services, state: AccountState, limit: int, cursor: str | None) -> Listing[Bot]:
+    """A page of the account's bots, newest first; raises `invalid_cursor` and `cursor_out_of_range`."""
+    walk = ("chatbots", state.account.id)
+    after = services.cursors.read(cursor, walk)
+    bots = list(state.bots.values())
+    end = after.number if after else len(bots)
+    if after and (end >= len(bots) or bots[end].created_at != after.instant):
+        # Bots that were deleted meanwhile have changed the places of the others.
+        end = sum(bot.created_at < after.instant for bot in bots)
+    start = max(0, end - limit)
+    items = bots[start:end][::-1]
+    depth = (after.depth if after else 0) + len(items)
+    next_cursor = services.cursors.write(Position(items[-1].created_at, start, depth), walk) if start else None
+    return Listing(items, limit, len(state.bots), next_cursor)

@@ -1,6 +1,4 @@
-"""Secrets of channels, sealed with the master key as JSON, and opened."""
-
-from __future__ import annotations
+"""Channels with their secrets, sealed with the master key as JSON and opened; notes of faults and last updates."""
 
 import json
 import logging
@@ -8,7 +6,8 @@ import secrets
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from chatsvc.domain.channels import Channel
+from chatsvc.domain.channels import ACTIVE, Channel
+from chatsvc.services.services import Services
 from chatsvc.store import channels as stored
 from chatsvc.store.database import Database
 from chatsvc.store.master_key import MasterKey
@@ -35,7 +34,6 @@ def new_web_secrets() -> dict[str, str]:
 
 
 def seal(key: MasterKey, channel_id: str, secrets: str) -> bytes:
-    """Seal the secrets of a channel, a JSON object."""
     return sealing.seal(key(CHANNEL_SECRETS), secrets, row_name("channels", channel_id))
 
 
@@ -76,6 +74,26 @@ class OpenChannels:
         return {one.channel.channel: opened(self._key, one) for one in await stored.of_bot(self._db, bot_id)}
 
     def changed(self, bot_id: str) -> None:
-        """Tell the observers that a bot's channels have changed."""
         for observer in self.observers:
             observer(bot_id)
+
+
+async def note_fault(services: Services, channel: Channel, fault: str | None) -> None:
+    """Keep why a platform refuses a channel, None where it does not any more."""
+    await stored.note_fault(services.db, channel.id, fault, services.clock())
+
+
+async def note_seen(services: Services, channel: Channel) -> None:
+    """Keep the time of an update of a channel."""
+    await stored.note_seen(services.db, channel.id, services.clock())
+
+
+async def active(services: Services, channel: str) -> list[OpenChannel]:
+    """List the active channels of a kind, opened; those without secrets are left out."""
+    found = [opened(services.secret, one) for one in await stored.of_kind(services.db, channel)]
+    return [one for one in found if one.channel.state == ACTIVE and one.secrets]
+
+
+async def is_set(services: Services, channel: str, identity: str) -> bool:
+    """Report whether a bot has a channel, paused or not, with this account."""
+    return any(one.channel.identity == identity for one in await stored.of_kind(services.db, channel))

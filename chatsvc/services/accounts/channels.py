@@ -1,9 +1,4 @@
-"""Channels of a bot: set, list, pause, resume and remove them; the widget's snippet.
-
-See DECISIONS.md section 7.
-"""
-
-from __future__ import annotations
+"""Channels of a bot: set, list, pause, resume and remove them; the widget's snippet. See DECISIONS.md section 7."""
 
 import json
 import uuid
@@ -37,42 +32,15 @@ class Snippet(NamedTuple):
     snippet: str
 
 
-async def put(
-    services: Services,
-    caller: Caller,
-    *,
-    bot: str,
-    channel: str,
-    sites: Sequence[str] | None = None,
-    title: str | None = None,
-    color: str | None = None,
-    logo: str | None = None,
-    privacy_url: str | None = None,
-    phone_number_id: str | None = None,
-    token: str | None = None,
-    app_secret: str | None = None,
-    verify_token: str | None = None,
-    monthly_limit: int | str | None = None,
-) -> SetChannel:
+async def put(services: Services, caller: Caller, *, bot: str, channel: str, **settings: object) -> SetChannel:
     """Set a channel; settings that are not given stay. A platform's token is confirmed by a real call, and refused ones are not kept.
 
-    `logo` is a picture in base64. Raises Refused for settings that are impossible, missing, or another channel's.
+    `settings` are those of _SETTINGS; the logo is a picture in base64. Raises Refused for ones that are impossible, missing, or another
+    channel's.
     """
     _known(channel)
     _, chatbot = await bots.resolve(services, caller, bot)
-    given: dict[str, object] = {
-        "sites": sites,
-        "title": title,
-        "color": color,
-        "logo": logo,
-        "privacy_url": privacy_url,
-        "phone_number_id": phone_number_id,
-        "token": token,
-        "app_secret": app_secret,
-        "verify_token": verify_token,
-        "monthly_limit": monthly_limit,
-    }
-    given = {name: value for name, value in given.items() if value is not None}
+    given = {name: value for name, value in settings.items() if value is not None}
     unfitting = [name for name in given if name not in _SETTINGS[channel]]
     if unfitting:
         raise refusals.channel_setting_unfitting(channel=channel, settings=unfitting)
@@ -202,12 +170,9 @@ async def _confirm(services: Services, channel: Channel, kept: Mapping[str, str]
 
     if await stored.is_taken(services.db, channel):
         raise refusals.channel_taken(channel=channel.channel)
-    places = services.config.channels
+    url = services.config.channels.url_of(channel.channel)
     try:
-        if channel.channel == TELEGRAM:
-            fault = await platforms.check_telegram(services.egress, places.telegram_api_url, kept["token"])
-        else:
-            fault = await platforms.check_whatsapp(services.egress, places.whatsapp_graph_url, channel.identity or "", kept["token"])
+        fault = await platforms.check(services.egress, channel.channel, url, channel.identity or "", kept["token"])
     except platforms.PlatformRefused as refusal:
         raise refusals.token_refused(channel=channel.channel, fault=str(refusal)) from None
     return f"{channel.channel} could not confirm the token: {fault}" if fault else None

@@ -1,7 +1,5 @@
 """API keys (SPEC.md section 5): create, list and revoke them."""
 
-from __future__ import annotations
-
 import uuid
 
 from chatsvc.domain import keys, paging, refusals

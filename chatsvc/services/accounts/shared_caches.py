@@ -1,9 +1,4 @@
-"""Caches of accounts and indexes for one of several processes.
-
-Data that others may change is kept by version, or read from the store each time.
-"""
-
-from __future__ import annotations
+"""Caches of accounts and indexes for one of several processes: by version, or read from the store each time."""
 
 from collections.abc import Awaitable, Callable
 from functools import partial
@@ -33,7 +28,6 @@ class SharedAccounts(AccountCache):
         self._requests: WeakValueDictionary[str, RequestCount] = WeakValueDictionary()
 
     async def key(self, secret: str) -> ApiKey | None:
-        """See AccountCache.key."""
         if not key_rules.is_well_formed(secret):
             return None
         digest = key_rules.digest(secret)
@@ -52,7 +46,6 @@ class SharedAccounts(AccountCache):
         return await self._load(account_id)
 
     async def of_key(self, key: ApiKey) -> AccountState | None:
-        """See AccountCache.of_key."""
         account_id = key.account_id or ""
         state = self._accounts.get(account_id)
         return state if state is not None or not account_id else await self._load(account_id)
@@ -74,11 +67,9 @@ class SharedAccounts(AccountCache):
         return True
 
     async def counted(self, state: AccountState) -> AccountState:
-        """See AccountCache.counted."""
         return state if state.counted else await self._load(state.account.id) or state
 
     async def _load(self, account_id: str, digest: bytes | None = None) -> AccountState | None:
-        """Read an account, and one of its keys."""
         found = await self._versioned(account_id, partial(_read, account_id, digest))
         holding, key = found.result
         if holding is None:
@@ -113,7 +104,6 @@ class SharedKnowledge(KnowledgeCache):
         self._versions: dict[str, tuple[int, int | None]] = {}
 
     async def of(self, bot: Bot, settings: int | None = None) -> Knowledge:
-        """See KnowledgeCache.of."""
         before, at = self._versions.get(bot.id, (None, None))
         if settings is None or settings != at:
             # Read before the entries: an index that is newer than its version is built again, an older one is never kept.

@@ -1,16 +1,11 @@
-"""Export and import of an account, its records page by page, adapted for this installation.
-
-Imported webhooks get new signing keys, and channels with secrets are paused.
-"""
-
-from __future__ import annotations
+"""Export and import of an account, page by page. Imported webhooks get new signing keys, and channels with secrets are paused."""
 
 import json
 from base64 import b64decode
 from collections.abc import Sequence
 from typing import NamedTuple, cast
 
-from chatsvc.domain import profiles, refusals, signing
+from chatsvc.domain import profiles, refusals, webhooks
 from chatsvc.domain.actors import Caller
 from chatsvc.domain.channels import NEEDS_SECRET, PAUSED, WEB
 from chatsvc.domain.models import AccountUsage
@@ -51,10 +46,7 @@ class ImportedAccount(NamedTuple):
 async def take_out(
     services: Services, caller: Caller, *, account: str, after: Sequence[object] | None = None, with_secrets: bool = False
 ) -> ExportPage:
-    """Export the next records of an account behind `after`; raises Refused.
-
-    Signing keys and channels' secrets are included only `with_secrets`; API keys as digests.
-    """
+    """Export the next records of an account behind `after`; raises Refused. API keys come as digests, other secrets only `with_secrets`."""
     state = await accounts.resolve(services, caller, account)
     place = ExportPosition(*after) if after is not None else await stored.begin(services.db)  # type: ignore[arg-type]  # as this gave it
     records, following = await stored.walk(services.db, state.account.id, place)
@@ -84,9 +76,8 @@ def _opened_secrets(services: Services, record: Record) -> str | None:
         raise refusals.channel_secret_unusable(bot=record["bot_id"], channel=record["channel"]) from None
 
 
-async def begin(services: Services, caller: Caller, *, record: Record) -> ImportedAccount:
+async def begin(services: Services, _: Caller, *, record: Record) -> ImportedAccount:
     """Begin to import an account from its own record, removing what an earlier attempt left. Raises Refused."""
-    del caller
     account = checked("account", record, services.clock())
     account_id, plan = str(account["id"]), account["plan"]
     if plan is not None and plan not in services.config.plans:
@@ -103,14 +94,13 @@ def _no_seal(_: bytes, __: str, ___: Record) -> bytes:
     raise RuntimeError("an account's own record has nothing to seal")
 
 
-async def put(services: Services, caller: Caller, *, account: str, records: Sequence[tuple[object, object]]) -> list[ImportedWebhook]:
+async def put(services: Services, _: Caller, *, account: str, records: Sequence[tuple[object, object]]) -> list[ImportedWebhook]:
     """Import records of an account, and list the webhooks that got a new signing key. Raises Refused."""
-    del caller
     made = [(str(kind), _adapted(services, str(kind), checked(kind, record, services.clock()))) for kind, record in records]
     new = []
     for kind, record in made:
         if kind == "webhook" and record["signing_key"] is None:
-            record["signing_key"] = signing.generate_signing_key()
+            record["signing_key"] = webhooks.generate_signing_key()
             new.append(ImportedWebhook(str(record["bot_id"]), str(record["signing_key"])))
 
     def seal(check: bytes, kind: str, record: Record) -> bytes | None:

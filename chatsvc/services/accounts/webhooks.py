@@ -1,9 +1,4 @@
-"""Webhooks of bots: set, show, rotate, remove and test them; list deliveries and repeat them.
-
-See SPEC.md section 6. The sending itself is in the package webhooks.
-"""
-
-from __future__ import annotations
+"""Webhooks of bots (SPEC.md section 6): set, show, rotate, remove and test them; list deliveries and repeat them."""
 
 import asyncio
 import json
@@ -11,7 +6,7 @@ import uuid
 from collections.abc import Sequence
 from functools import partial
 
-from chatsvc.domain import paging, refusals, shapes, signing
+from chatsvc.domain import paging, refusals, shapes, webhooks
 from chatsvc.domain.actors import Caller
 from chatsvc.domain.addresses import TargetRefused
 from chatsvc.domain.captures import REQUEST_STATUSES, Request
@@ -28,8 +23,7 @@ from chatsvc.store import webhooks as stored
 from chatsvc.store.deliveries import Sending
 from chatsvc.store.webhooks import Event, Webhook
 from chatsvc.webhooks import sealing
-from chatsvc.webhooks.courier import row
-from chatsvc.webhooks.envelope import build_request, sent_headers
+from chatsvc.webhooks.courier import build_request, row, sent_headers
 
 
 def _plans(services: Services) -> frozenset[str]:
@@ -75,7 +69,7 @@ async def put(services: Services, caller: Caller, *, bot: str, events: Sequence[
             except TargetRefused as refusal:
                 raise refusals.target_refused(fault=str(refusal), rule=refusal.rule) from None
     faults.refuse()
-    key, now = signing.generate_signing_key(), services.clock()
+    key, now = webhooks.generate_signing_key(), services.clock()
     new = Webhook(chatbot.id, url, wanted, b"", now, now)
     webhook, is_new = await stored.put(services.db, new, _seal(services, key, chatbot.id))
     return _settings(webhook, key if is_new else None)
@@ -89,7 +83,7 @@ async def show(services: Services, caller: Caller, *, bot: str) -> WebhookSettin
 async def rotate(services: Services, caller: Caller, *, bot: str) -> WebhookSettings:
     """Replace the signing key. The new one is shown this once and signs every later delivery."""
     chatbot, _ = await _find(services, caller, bot)
-    key = signing.generate_signing_key()
+    key = webhooks.generate_signing_key()
     changed = await stored.rotate(services.db, chatbot.id, _seal(services, key, chatbot.id), services.clock())
     if changed is None:
         raise refusals.webhook_not_found(bot=chatbot.id)
@@ -137,10 +131,7 @@ async def attempts(
     limit: int = paging.DEFAULT,
     after: str | None = None,
 ) -> ResultPage[Attempt]:
-    """List attempts to deliver events, newest first. Of one bot or of the caller's scope.
-
-    `status` is one of domain.webhooks.STATUSES.
-    """
+    """List attempts to deliver events, newest first. Of one bot or of the caller's scope. `status` is one of domain.webhooks.STATUSES."""
     if status is not None and status not in STATUSES:
         raise refusals.status_unknown(status=status, known=list(STATUSES))
     if event is not None and event not in (*SUBSCRIBED, TEST):
@@ -190,10 +181,7 @@ async def _send_again(services: Services, event_number: int, *, failed: bool = F
 async def resend_failed(
     services: Services, caller: Caller, *, since: str, bot: str | None = None, after: int = 0, limit: int = 100
 ) -> ResentPage:
-    """Send each event again whose latest attempt since then failed, concurrently within the receivers' limits.
-
-    Of one bot or of the caller's scope; a page of `limit` events.
-    """
+    """Send each event again whose latest attempt since then failed. It is a page of those of one bot or of the caller's scope."""
     chosen = (await bots.resolve(services, caller, bot))[1].id if bot is not None else None
     found = await stored_attempts.failed_since(services.db, caller.scope.accounts, chosen, instant_of(since), after)
     page, left = found[:limit], len(found[limit:])
@@ -225,5 +213,5 @@ async def events(
     for event in await stored_attempts.events_since(services.db, chatbot.id, start, after, limit):
         delivery_id = str(uuid.uuid4())
         body = build_request(event.event, delivery_id, event.created_at, chatbot.id, json.loads(event.data))
-        made.append(SignedEvent(event.number, event.event, event.record_id, delivery_id, body.decode(), signing.sign(key, body)))
+        made.append(SignedEvent(event.number, event.event, event.record_id, delivery_id, body.decode(), webhooks.sign(key, body)))
     return made

@@ -1,28 +1,23 @@
-"""Requests and appointments: make records of an engine's captures, list them, and change them.
-
-Status, note and assignee can be changed. services/conversations/inbox.py has the filtered list.
-"""
-
-from __future__ import annotations
+"""Requests and appointments: make records of an engine's captures, list them with filters, and change status, note and assignee."""
 
 import uuid
-from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime, tzinfo
 from functools import lru_cache
-from typing import TypeVar
+from typing import NamedTuple
 
-from chatsvc.domain import captures, paging, refusals, times
+from chatsvc.domain import captures, paging, refusals, search_words, times
 from chatsvc.domain.actors import Caller
-from chatsvc.domain.captures import APPOINTMENT_STATUSES, REQUEST_STATUSES, Appointment, Captured, Request
+from chatsvc.domain.captures import APPOINTMENT_STATUSES, KINDS, REQUEST_STATUSES, UNASSIGNED, Appointment, Captured, InboxItem, Request
 from chatsvc.domain.models import Bot
 from chatsvc.domain.paging import ResultPage
-from chatsvc.services.accounts import bots
+from chatsvc.services.accounts import accounts, bots
+from chatsvc.services.conversations import search
 from chatsvc.services.services import Services
 from chatsvc.store import captures as stored
-from chatsvc.store import operators, owners
+from chatsvc.store import inbox, operators, owners, today
 from chatsvc.store.captures import CaptureChange
-
-Record = TypeVar("Record", Request, Appointment)
+from chatsvc.store.inbox import InboxFilter
+from chatsvc.store.today import BotAppointment
 
 QUARTER_MS = 15 * 60 * 1000
 
@@ -76,51 +71,14 @@ def records(
     return request, Appointment(str(uuid.uuid4()), request, APPOINTMENT_STATUSES[0], day, clock, at, accepted_at)
 
 
-async def list_requests(
+async def _checked(
     services: Services,
     caller: Caller,
-    *,
-    bot: str | None = None,
+    kind: str,
+    record_id: str,
     status: str | None = None,
-    limit: int = paging.DEFAULT,
-    after: str | None = None,
-) -> ResultPage[Request]:
-    """List the requests of one bot, or of the caller's scope, newest first."""
-    return await _page(services, caller, stored.requests, bot, status, limit, after)
-
-
-async def list_appointments(
-    services: Services,
-    caller: Caller,
-    *,
-    bot: str | None = None,
-    status: str | None = None,
-    limit: int = paging.DEFAULT,
-    after: str | None = None,
-) -> ResultPage[Appointment]:
-    """List the appointments of one bot, or of the caller's scope, newest first."""
-    return await _page(services, caller, stored.appointments, bot, status, limit, after)
-
-
-async def _page(
-    services: Services,
-    caller: Caller,
-    read: Callable[..., Awaitable[Sequence[tuple[Record, int]]]],
-    bot: str | None,
-    status: str | None,
-    limit: int,
-    after: str | None,
-) -> ResultPage[Record]:
-    """A page of the records that a query of the store reads with their positions."""
-    chosen = (await bots.resolve(services, caller, bot))[1].id if bot is not None else None
-    limit, place = paging.clamped(limit), paging.parsed(after, paging.number)
-    rows = await read(services.db, caller.scope.accounts, chosen, status, limit + 1, *(place or ()))
-    page = paging.page_of(rows, limit, lambda row: paging.position(row[1]))
-    return ResultPage([record for record, _ in page.items], page.next)
-
-
-async def _change(
-    services: Services, caller: Caller, kind: str, record_id: str, status: str | None, note: str | None, assignee: str | None
+    note: str | None = None,
+    assignee: str | None = None,
 ) -> CaptureChange:
     """Check the changes of a record; raises Refused."""
     known = REQUEST_STATUSES if kind == "request" else APPOINTMENT_STATUSES
@@ -129,11 +87,7 @@ async def _change(
     if status is None and note is None and assignee is None:
         raise refusals.nothing_to_change()
     if note is not None:
-        note = note.strip()
-        if len(note) > captures.MAX_NOTE:
-            raise refusals.text_too_long(field="note", most=captures.MAX_NOTE, length=len(note))
-        if "\0" in note:
-            raise refusals.text_invalid(field="note")
+        note = accounts.long_text(note, "note", captures.MAX_NOTE, optional=True)
     if assignee:
         account_id = await owners.account_of(services.db, kind, record_id, caller.scope.accounts)
         operator = await operators.find(services.db, assignee.strip().lower())
@@ -143,35 +97,102 @@ async def _change(
     return CaptureChange(status, note, assignee)
 
 
-async def set_request(
-    services: Services,
-    caller: Caller,
-    *,
-    request: str,
-    status: str | None = None,
-    note: str | None = None,
-    assignee: str | None = None,
-) -> Request:
-    """Change a request's status, note or assignee (an operator's e-mail address); empty texts remove. Raises Refused."""
-    change = await _change(services, caller, "request", request, status, note, assignee)
+async def set_request(services: Services, caller: Caller, *, request: str, **changes: str | None) -> Request:
+    """Change a request's `status`, `note` or `assignee` (an operator's e-mail address); empty texts remove. Raises Refused."""
+    change = await _checked(services, caller, "request", request, **changes)
     changed = await stored.set_request(services.db, request, caller.scope.accounts, change, services.clock())
     if changed is None:
         raise refusals.request_not_found(request=request)
     return changed
 
 
-async def set_appointment(
-    services: Services,
-    caller: Caller,
-    *,
-    appointment: str,
-    status: str | None = None,
-    note: str | None = None,
-    assignee: str | None = None,
-) -> Appointment:
+async def set_appointment(services: Services, caller: Caller, *, appointment: str, **changes: str | None) -> Appointment:
     """Change an appointment's status, and note or assignee, which it shares with its request. See set_request."""
-    change = await _change(services, caller, "appointment", appointment, status, note, assignee)
+    change = await _checked(services, caller, "appointment", appointment, **changes)
     changed = await stored.set_appointment(services.db, appointment, caller.scope.accounts, change, services.clock())
     if changed is None:
         raise refusals.appointment_not_found(appointment=appointment)
     return changed
+
+
+STATUSES = tuple(dict.fromkeys((*REQUEST_STATUSES, *APPOINTMENT_STATUSES)))
+MOST_ASSIGNEES = 100
+MOST_APPOINTMENTS = 500
+
+
+class Assignee(NamedTuple):
+    """An operator who may be put in charge of a request."""
+
+    email: str
+    name: str | None
+
+
+async def list_inbox(
+    services: Services,
+    caller: Caller,
+    *,
+    bot: str | None = None,
+    status: str | None = None,
+    kind: str | None = None,
+    assignee: str | None = None,
+    q: str | None = None,
+    limit: int = paging.DEFAULT,
+    after: str | None = None,
+) -> ResultPage[InboxItem]:
+    """List requests with their appointments, newest first, of one bot or of the caller's scope.
+
+    status: of the request or of its appointment. kind: "request" for those without an appointment, or "appointment". assignee: an
+    e-mail address, or "none". q: words of the captured data, by their beginnings. Such a page may be short although more follow.
+    """
+    limit, place = paging.clamped(limit), paging.parsed(after, paging.number)
+    if status is not None and status not in STATUSES:
+        raise refusals.status_unknown(status=status, known=list(STATUSES))
+    chosen = (await bots.resolve(services, caller, bot))[1].id if bot is not None else None
+    terms = search_words.terms(q, search_words.IN_CAPTURE) if q and q.strip() else []
+    charged = await _operator_id(services, assignee)
+    if (q and q.strip() and not terms) or (assignee and charged is None) or (kind is not None and kind not in KINDS):
+        return ResultPage([], None)
+    if terms:
+        await search.catch_up(services)
+    wanted = InboxFilter(chosen, status, kind, charged, terms)
+    found = await inbox.page(services.db, caller.scope.accounts, wanted, limit, *(place or ()))
+    return ResultPage(found.items, None if found.next is None else paging.position(found.next))
+
+
+async def list_requests(
+    services: Services, caller: Caller, *, bot: str | None = None, limit: int = paging.DEFAULT, after: str | None = None
+) -> ResultPage[Request]:
+    """List the requests of one bot, or of the caller's scope, newest first."""
+    found = await list_inbox(services, caller, bot=bot, limit=limit, after=after)
+    return ResultPage([one.request for one in found.items], found.next)
+
+
+async def list_appointments(
+    services: Services, caller: Caller, *, bot: str | None = None, limit: int = paging.DEFAULT, after: str | None = None
+) -> ResultPage[Appointment]:
+    """List the appointments of one bot, or of the caller's scope, newest first. Such a page may be short although more follow."""
+    found = await list_inbox(services, caller, bot=bot, kind="appointment", limit=limit, after=after)
+    return ResultPage([one.appointment for one in found.items if one.appointment], found.next)
+
+
+async def _operator_id(services: Services, assignee: str | None) -> str | None:
+    """Return the filter of the store. An operator's id, "" for UNASSIGNED, None for no filter or an unknown operator."""
+    if not assignee:
+        return None
+    if assignee == UNASSIGNED:
+        return ""
+    operator = await operators.find(services.db, assignee.strip().lower())
+    return operator.id if operator else None
+
+
+async def assignees(services: Services, caller: Caller, *, account: str | None = None) -> list[Assignee]:
+    """List the operators who may be put in charge of an account's requests."""
+    state = await accounts.resolve(services, caller, account)
+    found = await operators.page(services.db, [state.account.id], MOST_ASSIGNEES)
+    return [Assignee(operator.email, operator.name) for operator in found]
+
+
+async def appointments(services: Services, caller: Caller, *, first: int, end: int, account: str | None = None) -> list[BotAppointment]:
+    """List an account's appointments between two instants, in the order of their times; at most MOST_APPOINTMENTS."""
+    state = await accounts.resolve(services, caller, account)
+    return await today.appointments(services.db, state.account.id, first, end, MOST_APPOINTMENTS)

@@ -1,9 +1,4 @@
-"""News of conversations: wakes waiting callers, and remembers for seconds who types.
-
-Of several processes each tells the others by notices. News that is lost is found when a waiter's time is over.
-"""
-
-from __future__ import annotations
+"""News of conversations, told to other processes too: wakes waiting callers, and remembers for seconds who types."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -48,7 +43,6 @@ class ConversationEvents:
 
     @property
     def waiting(self) -> int:
-        """Number of conversations that somebody waits for."""
         return len(self._waiters)
 
     def listen(self) -> None:
@@ -130,5 +124,4 @@ class ConversationEvents:
         self._tell(TYPED, conversation, who)
 
     def is_typing(self, conversation: ConversationKey, who: str) -> bool:
-        """Report whether the visitor or the operator is typing."""
         return self._typing.get((conversation, who), 0.0) > asyncio.get_running_loop().time()

@@ -1,16 +1,16 @@
-"""Private notes of the team, assignment of conversations, and what each operator has seen."""
+"""Private notes of the team, assignment of conversations, what each operator has seen, and saved replies to insert into messages."""
 
-from __future__ import annotations
-
+import re
 from typing import NamedTuple
 
 from chatsvc.domain import refusals
 from chatsvc.domain.actors import Caller
-from chatsvc.domain.models import Conversation, Note
+from chatsvc.domain.models import Conversation, Note, SavedReply
 from chatsvc.services.accounts import accounts
 from chatsvc.services.services import Services
 from chatsvc.store import conversation_team as stored
 from chatsvc.store import operators, owners
+from chatsvc.store import saved_replies as replies
 
 MOST_NOTE = 4000
 
@@ -51,3 +51,41 @@ async def assign(services: Services, caller: Caller, *, conversation: str, email
 async def see(services: Services, caller: Caller, *, conversation: str, message: int) -> None:
     """Store that the operator has seen a conversation up to a message (its number)."""
     await stored.see(services.db, caller.scope.accounts, conversation, caller.actor.id, message)
+
+
+MOST_SAVED = 200  # of an account
+MOST_NAME = 60
+MOST_SAVED_TEXT = 4000
+
+
+async def list_saved_replies(services: Services, caller: Caller, *, account: str | None = None) -> list[SavedReply]:
+    """List the saved replies of an account by name."""
+    state = await accounts.resolve(services, caller, account)
+    return await replies.all_of(services.db, state.account.id)
+
+
+async def put_saved_reply(services: Services, caller: Caller, *, name: str, text: str, account: str | None = None) -> SavedReply:
+    """Save a reply, in place of one of the same name. Raises Refused for unfit texts and for more than MOST replies."""
+    name = accounts.plain_text(name, "name", MOST_NAME)
+    text = accounts.long_text(text, "text", MOST_SAVED_TEXT)
+    state = await accounts.resolve(services, caller, account)
+    reply = SavedReply(name, text)
+    if not await replies.put(services.db, state.account.id, reply, services.clock(), MOST_SAVED):
+        raise refusals.saved_replies_exhausted(most=MOST_SAVED)
+    return reply
+
+
+async def remove_saved_reply(services: Services, caller: Caller, *, name: str, account: str | None = None) -> SavedReply:
+    """Remove a saved reply; raises `saved_reply_not_found`."""
+    state = await accounts.resolve(services, caller, account)
+    removed = await replies.remove(services.db, state.account.id, name.strip())
+    if removed is None:
+        raise refusals.saved_reply_not_found(name=name)
+    return removed
+
+
+def filled(text: str, visitor_name: str | None) -> str:
+    """Fill in `{name}`; without a name it goes with the white space before it."""
+    if visitor_name:
+        return text.replace("{name}", visitor_name)
+    return re.sub(r"[ \t]*\{name\}", "", text).lstrip(" \t,")

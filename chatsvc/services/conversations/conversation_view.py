@@ -1,9 +1,4 @@
-"""One conversation's page for the team: messages with the origin of each reply, and requests.
-
-Also the visitor's other conversations, the message that a search finds, and the visitor's last question.
-"""
-
-from __future__ import annotations
+"""One conversation for the team: a page of messages with their origin, captures, the visitor's other conversations and last question."""
 
 import json
 from collections.abc import Sequence
@@ -11,8 +6,8 @@ from typing import NamedTuple
 
 from chatsvc.domain import refusals, search_words, websites
 from chatsvc.domain.actors import Caller
+from chatsvc.domain.captures import InboxItem
 from chatsvc.domain.channels import WHATSAPP
-from chatsvc.domain.inbox import InboxItem
 from chatsvc.domain.mails import MailState
 from chatsvc.domain.models import Conversation, Entry, HistoryMessage, Message
 from chatsvc.domain.whatsapp import WhatsAppAddress
@@ -42,10 +37,7 @@ class Origin(NamedTuple):
 
 
 class ShownMessage(NamedTuple):
-    """A message with the entries and the decision and confidence of its search. Both are None where there was no search.
-
-    `mail` is the mail that carried it to a visitor who had gone, None without one.
-    """
+    """A message with entries, decision and confidence of its search. `mail` carried it to a visitor who had gone."""
 
     message: Message
     mail: MailState | None
@@ -109,21 +101,7 @@ async def show(
     address = await whatsapp.address(services.db, (bot_id, user_id)) if channel == WHATSAPP else None
     mail_to = await visitor_addresses.to_mail(services, caller, conversation)
     spoken = language.spoken("", [HistoryMessage(message.role, message.content) for message in view.messages])
-    return ShownConversation(
-        view.conversation,
-        shown,
-        view.older,
-        view.newer,
-        view.items,
-        view.others,
-        view.team,
-        view.seen,
-        spoken,
-        typing,
-        until,
-        address,
-        mail_to,
-    )
+    return ShownConversation(view.conversation, shown, *view[2:], spoken, typing, until, address, mail_to)
 
 
 def last_question(messages: Sequence[Message], country: str, language: str) -> str:

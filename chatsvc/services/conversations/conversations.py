@@ -1,30 +1,24 @@
-"""Conversations: pages and single ones for the interface, lists and exports for administration.
-
-See SPEC.md 4.4 and 4.5. The list can be searched by words.
-"""
-
-from __future__ import annotations
+"""Conversations: pages and single ones for the interface (SPEC.md 4.4, 4.5), lists with a search and exports for administration."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from chatsvc.domain import errors, paging, refusals, search_words
 from chatsvc.domain.actors import Caller
 from chatsvc.domain.channels import WHATSAPP
-from chatsvc.domain.cursors import Position
 from chatsvc.domain.hand_off import OPERATOR, STATUSES, WAITING
 from chatsvc.domain.mails import MailState
 from chatsvc.domain.models import Conversation, Message, Note
-from chatsvc.domain.paging import ResultPage
+from chatsvc.domain.paging import Listing, Position, ResultPage
 from chatsvc.domain.search_words import Term
-from chatsvc.services.accounts import bots, chatbots
+from chatsvc.services.accounts import bots
 from chatsvc.services.accounts.account_cache import AccountState
 from chatsvc.services.conversations import search
-from chatsvc.services.paging import Listing
 from chatsvc.services.services import Services
-from chatsvc.store import conversation_team, mails, search_queries, transcripts, whatsapp
+from chatsvc.store import conversation_team, conversation_view, mails, search_queries, transcripts, whatsapp
 from chatsvc.store import conversations as stored
 from chatsvc.store.conversation_team import TeamRecords
+from chatsvc.store.conversation_view import RowDetails
 from chatsvc.store.search_queries import ConversationFilter
 
 DEFAULT_MESSAGES = 100
@@ -35,15 +29,12 @@ MOST_EXPORTED = 100_000  # messages of a single conversation
 async def page(
     services: Services, state: AccountState, limit: int, cursor: str | None, *, chatbot_id: str | None = None, channel: str | None = None
 ) -> Listing[Conversation]:
-    """A page of the account's conversations, newest first.
-
-    Raises `invalid_cursor`, `cursor_out_of_range`, and `chatbot_not_found` for a filter by a bot that is not the account's.
-    """
+    """A page of the account's conversations, newest first; raises `invalid_cursor`, `cursor_out_of_range` and `chatbot_not_found`."""
     walk = ("conversations", state.account.id, chatbot_id, channel)
     cursors = services.cursors
     after = cursors.read(cursor, walk)
     if chatbot_id is not None:
-        chatbots.find(state, chatbot_id)
+        bots.find(state, chatbot_id)
     found = await stored.page(services.db, state.account.id, limit, bot_id=chatbot_id, channel=channel, after=after)
     depth = (after.depth if after else 0) + len(found.items)
     next_cursor = cursors.write(Position(*found.last, depth), walk) if found.has_more and found.last else None
@@ -63,35 +54,41 @@ async def list_all(
     services: Services,
     caller: Caller,
     *,
-    bot: str | None = None,
-    channel: str | None = None,
-    q: str | None = None,
-    captured: bool = False,
     handling: str | None = None,
     limit: int = paging.DEFAULT,
     after: str | None = None,
+    **filters: Any,
 ) -> ResultPage[Conversation]:
-    """List the conversations of one bot, or of the caller's scope, newest first.
+    """List the conversations of one bot, or of the caller's scope, newest first. `filters` are those of `_filter` but for the status.
 
-    q: words that a conversation has, by their beginnings, in its messages and captures or its visitor's name, e-mail, phone and user_id.
-    A user_id with a digit, as it is, selects that visitor alone.
-    captured: only conversations with a request. handling: only those that are "waiting", or that an "operator" has.
-    Such a page may be short, or empty, although more follow.
+    handling: only those that are "waiting", or that an "operator" has. Such a page may be short, or empty, although more follow.
     """
     limit, place = paging.clamped(limit), paging.parsed(after, paging.number, paging.number)
     if handling is not None and handling not in (WAITING, OPERATOR):
         raise refusals.status_unknown(status=handling, known=[WAITING, OPERATOR])
-    wanted = await chosen(services, caller, bot=bot, channel=channel, q=q, captured=captured, status=handling)
+    wanted = await _filter(services, caller, status=handling, **filters)
     if wanted is None:
         return ResultPage([], None)
     found = await search_queries.conversations(services.db, caller.scope.accounts, wanted, limit, place)
     return ResultPage([one for one, _ in found.rows], paging.position(*found.next) if found.next else None)
 
 
-async def chosen(
-    services: Services, caller: Caller, *, bot: str | None, channel: str | None, q: str | None, captured: bool, status: str | None
+async def _filter(
+    services: Services,
+    caller: Caller,
+    *,
+    bot: str | None = None,
+    channel: str | None = None,
+    q: str | None = None,
+    captured: bool = False,
+    status: str | None = None,
 ) -> ConversationFilter | None:
-    """Return the filter of a list of conversations, None where it selects nothing. Raises Refused for an unknown status or bot."""
+    """Return the filter of a list of conversations, None where it selects nothing. Raises Refused for an unknown status or bot.
+
+    q: words that a conversation has, by their beginnings, in its messages and captures or its visitor's name, e-mail, phone and user_id.
+    A user_id with a digit, as it is, selects that visitor alone. captured: only conversations with a request. status: one of
+    domain.hand_off.STATUSES.
+    """
     bot_id = (await bots.resolve(services, caller, bot))[1].id if bot is not None else None
     marks = [Term(search_words.CAPTURED, exact=True)] if captured else []
     terms = [*(search.terms_of(q) if q else []), *marks]
@@ -146,10 +143,7 @@ async def _thread(services: Services, caller: Caller, conversation: str, message
 
 
 class TranscriptPage(NamedTuple):
-    """Parts of whole conversations, of which a long one has several. `next` is None at the end.
-
-    `phones` are visitors' numbers on WhatsApp, `notes` the team's notes, by the conversations' ids.
-    """
+    """Parts of whole conversations, a long one in several. Visitors' numbers on WhatsApp and the team's notes are by conversation."""
 
     parts: list[transcripts.Part]
     next: transcripts.TranscriptPosition | None
@@ -181,3 +175,36 @@ async def _transcripts(services: Services, parts: list[transcripts.Part], behind
     found = [part.conversation for part in parts if part.conversation is not None]
     notes = await conversation_team.notes_of(services.db, [one.id for one in found])
     return TranscriptPage(parts, behind, await _phones(services, found), notes)
+
+
+MOST_WAITING = 20
+
+
+class ConversationRow(NamedTuple):
+    conversation: Conversation
+    details: RowDetails
+
+
+async def list_rows(
+    services: Services, caller: Caller, *, limit: int = paging.DEFAULT, after: str | None = None, **filters: Any
+) -> ResultPage[ConversationRow]:
+    """List conversations as `list_all` does, for the operator who asks, with the filters of `_filter`.
+
+    Without a status and words the first page begins with up to MOST_WAITING visitors who wait for a person, beside `limit` others, and
+    no page has them among the others.
+    """
+    limit, place = paging.clamped(limit), paging.parsed(after, paging.number, paging.number)
+    wanted = await _filter(services, caller, **filters)
+    if wanted is None:
+        return ResultPage([], None)
+    accounts, first = caller.scope.accounts, list[tuple[Conversation, int]]()
+    if wanted.status is None and not wanted.terms:
+        wanted = wanted._replace(without_waiting=True)
+        if place is None:
+            waiting = wanted._replace(status=WAITING)
+            first = (await search_queries.conversations(services.db, accounts, waiting, MOST_WAITING)).rows
+    found = await search_queries.conversations(services.db, accounts, wanted, limit, place)
+    rows = [*first, *found.rows]
+    details = await conversation_view.details(services.db, [number for _, number in rows], caller.actor.id)
+    shown = [ConversationRow(one, details[number]) for one, number in rows if number in details]
+    return ResultPage(shown, paging.position(*found.next) if found.next else None)

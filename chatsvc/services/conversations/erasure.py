@@ -1,7 +1,5 @@
 """Erasure of a visitor: deletes all stored data and purges it from the files."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from chatsvc.domain import refusals

@@ -1,9 +1,4 @@
-"""Hand-off of conversations: a person takes one over, writes in it and gives it back.
-
-`return_overdue` gives conversations back to the bot after a while (DECISIONS.md section 8).
-"""
-
-from __future__ import annotations
+"""Hand-off of conversations: a person takes one, writes in it and gives it back, or time does (DECISIONS.md section 8)."""
 
 from typing import TypeVar
 

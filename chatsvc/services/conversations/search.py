@@ -1,9 +1,4 @@
-"""Keeps the search index of conversations up to date, in background and before searches.
-
-Also finds the words of texts and the terms of queries. services/conversations/conversations.py lists the results.
-"""
-
-from __future__ import annotations
+"""Keeps the search index of conversations up to date, in background and before searches. Words of texts and terms of queries."""
 
 import asyncio
 import logging

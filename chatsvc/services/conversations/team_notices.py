@@ -1,9 +1,4 @@
-"""Notices to the team's group about waiting visitors: due ones, wording, and passing answers on.
-
-An answer to a notice goes to the visitor (DECISIONS.md section 8). The group's platform is reached elsewhere.
-"""
-
-from __future__ import annotations
+"""Notices to the team's group about waiting visitors, and answers to them, which go to the visitors (DECISIONS.md section 8)."""
 
 import hashlib
 from collections.abc import Sequence
@@ -35,8 +30,6 @@ class TeamAnswer(NamedTuple):
 
 
 class WaitingVisitor(NamedTuple):
-    """A visitor who waits, with the bot."""
-
     notice: TeamNotice
     bot: Bot
     url: str
@@ -55,7 +48,6 @@ def digest_of(message: str) -> bytes:
 
 
 async def due(services: Services) -> list[WaitingVisitor]:
-    """List the visitors of whom the team is to be told."""
     found = []
     for notice in await team_notices.due(services.db, MOST_VISITORS):
         state = await services.account_cache.account(notice.account_id)
@@ -107,10 +99,7 @@ async def note_fault(services: Services, fault: str | None) -> None:
 
 
 async def answer(services: Services, given: TeamAnswer) -> str | None:
-    """Pass an answer on to the visitor, which takes the conversation. Return the sentence that refuses it, None where there is none.
-
-    An answer that comes again is passed on once. One to anything but a notice is left alone.
-    """
+    """Pass an answer to a notice on to the visitor, once, which takes the conversation. Return the sentence that refuses it, if any."""
     found = await team_notices.find(services.db, digest_of(given.notice))
     if not found:
         return None

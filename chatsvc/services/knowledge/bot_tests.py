@@ -30,7 +30,6 @@ def tests_of(bot: Bot) -> tuple[BotTest, ...]:
 
 
 def index_of(bot: Bot, entries: Sequence[Entry], synonyms: Sequence[Synonyms]) -> Knowledge:
-    """Build the search index of a bot with this knowledge."""
     from chatsvc.engines.knowledge.search.index import KnowledgeIndex
 
     return KnowledgeIndex(entries, bot.language, [group.words for group in synonyms])

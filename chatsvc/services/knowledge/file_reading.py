@@ -1,9 +1,4 @@
-"""Reads knowledge files in a child process (`chatsvc.file_reader`), as its parent.
-
-The child is killed at a deadline, and when its parent ends. `program` and `environment` also start other children.
-"""
-
-from __future__ import annotations
+"""Parent of the child process that reads knowledge files (`chatsvc.file_reader`) within a deadline. Starts other children too."""
 
 import json
 import os
@@ -17,7 +12,8 @@ from types import TracebackType
 from typing import Any, Self
 
 from chatsvc.domain import refusals
-from chatsvc.domain.knowledge_files import FileFault, KnowledgeFileError, kind_of
+from chatsvc.domain.knowledge_files import kind_of
+from chatsvc.domain.knowledge_files.parsed import FileFault, KnowledgeFileError
 from chatsvc.domain.refusals import Refused
 from chatsvc.file_reader.child import seconds
 

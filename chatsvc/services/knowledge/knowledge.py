@@ -1,7 +1,4 @@
-"""Knowledge of a bot: add files; list, search, export, write and remove entries; undo changes.
-
-Also lists the history of changes. Files are read by services/knowledge/file_reading.py.
-"""
+"""Knowledge of a bot: add files; list, search, export, write and remove entries; list changes and undo them."""
 
 from __future__ import annotations
 
@@ -13,8 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from chatsvc.domain import paging, refusals
 from chatsvc.domain.actors import Caller
 from chatsvc.domain.knowledge_changes import ChangeContent, ChangeOrigin, KnowledgeChange
-from chatsvc.domain.knowledge_files import KnowledgeFileError
-from chatsvc.domain.knowledge_files.parsed import Gathering
+from chatsvc.domain.knowledge_files.parsed import Gathering, KnowledgeFileError
 from chatsvc.domain.models import Bot, Entry, Synonyms
 from chatsvc.domain.paging import ResultPage
 from chatsvc.services.accounts import bots
@@ -56,10 +52,7 @@ def origin_of(services: Services, caller: Caller) -> ChangeOrigin:
 
 
 async def add(services: Services, caller: Caller, *, bot: str, files: Sequence[dict[str, Any]]) -> Addition:
-    """Add the contents of files, as `file_reading.read_files` returns them, in one transaction.
-
-    Entries of an earlier file of the same name are replaced; raises `files_same_name` for two files of one name.
-    """
+    """Add files as `read_files` returns them, in place of earlier ones of their names, in one transaction; raises `files_same_name`."""
     _, chatbot = await bots.resolve(services, caller, bot)
     names = [file["name"] for file in files]
     twice = sorted({name for name in names if names.count(name) > 1})
@@ -88,6 +81,12 @@ def from_file(file: dict[str, Any]) -> stored.FromFile:
         [Entry(str(uuid.uuid4()), *values) for values in entries],
         [Synonyms(tuple(words), source) for words, source in file["synonyms"]],
     )
+
+
+def beside(kept: stored.Whole, files: Sequence[stored.FromFile]) -> stored.Whole:
+    """Return what is kept of a knowledge, with the contents of files."""
+    entries, synonyms = (one for file in files for one in file.entries), (one for file in files for one in file.synonyms)
+    return stored.Whole([*kept.entries, *entries], [*kept.synonyms, *synonyms])
 
 
 async def list_all(services: Services, caller: Caller, *, bot: str) -> list[Entry]:

@@ -1,7 +1,5 @@
 """Cache of bots' search indexes, each built in a thread and kept until entries change."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Sequence
 from functools import partial

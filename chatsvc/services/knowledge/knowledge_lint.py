@@ -5,8 +5,6 @@ limited to MOST_SEARCHED searches, taken from all entries in turn; the first one
 with 250,000 phrasings take some minutes, half of it for the index.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Container, Iterator, Sequence
 from itertools import islice, zip_longest
 

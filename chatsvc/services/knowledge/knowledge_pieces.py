@@ -1,7 +1,5 @@
 """Knowledge in pieces: a text or a file is split, looked at piece by piece, and imported as a source or as its new version."""
 
-from __future__ import annotations
-
 import uuid
 from collections import Counter
 from collections.abc import Sequence
@@ -10,8 +8,7 @@ from typing import Any, NamedTuple
 
 from chatsvc.domain import refusals, websites
 from chatsvc.domain.actors import Caller
-from chatsvc.domain.knowledge_files import KnowledgeFileError
-from chatsvc.domain.knowledge_files.parsed import Gathering
+from chatsvc.domain.knowledge_files.parsed import Gathering, KnowledgeFileError
 from chatsvc.domain.models import Entry, Synonyms
 from chatsvc.domain.websites import SiteEntry
 from chatsvc.services.accounts import bots
@@ -45,7 +42,6 @@ class Pieces(NamedTuple):
 
     @property
     def counts(self) -> Counter[str]:
-        """Count the pieces by their state."""
         return Counter(one.state for one in self.pieces)
 
 

@@ -7,8 +7,6 @@ The engine is deterministic, so the preview is exact for a question asked at the
 searched for twice, in the knowledge before and after the change: 2 to 3 ms.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 

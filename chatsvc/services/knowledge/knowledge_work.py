@@ -6,8 +6,6 @@ The parent writes one JSON object and closes the child's standard input; the chi
 of]`, `["item", {...}]` for each result, and `["end"]`. Work that ends without it has failed.
 """
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import json
@@ -75,7 +73,6 @@ async def _items(lines: asyncio.StreamReader, report: Report) -> list[dict[str, 
 
 
 def plain(entries: Any, synonyms: Any) -> dict[str, Any]:
-    """Return entries and synonyms as plain data."""
     return {"entries": list(entries), "synonyms": list(synonyms)}
 
 

@@ -6,8 +6,6 @@ A preview holds the draft as well, so that it can be saved once somebody has loo
 process.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import uuid
@@ -73,7 +71,6 @@ class Computation:
     task: asyncio.Task[None] | None = None
 
     def report(self, step: str, done: int, of: int) -> None:
-        """Note the progress."""
         self.step, self.done, self.of = step, done, of
 
 
@@ -133,10 +130,7 @@ async def begin(
     entry: str | None = None,
     files: Sequence[dict[str, Any]] | None = None,
 ) -> Computation:
-    """Preview a change: files, a written entry (`question`), or without either the removal of `entry`.
-
-    Raises `entry_invalid` and `entry_not_found`.
-    """
+    """Preview a change: files, a written entry (`question`), or the removal of `entry`. Raises `entry_invalid` and `entry_not_found`."""
     _, chatbot = await bots.resolve(services, caller, bot)
     before = await stored.whole(services.db, chatbot.id)
     if files is not None:
@@ -175,9 +169,7 @@ async def compare(
 async def _with_files(services: Services, bot: Bot, files: Sequence[dict[str, Any]]) -> Version:
     added = [knowledge.from_file(file) for file in files]
     sources = list(dict.fromkeys(source for file in added for source in file.sources))
-    kept = await stored.kept(services.db, bot.id, [file.name for file in added], sources)
-    entries = [entry for file in added for entry in file.entries]
-    return Version([*kept.entries, *entries], [*kept.synonyms, *(group for file in added for group in file.synonyms)])
+    return knowledge.beside(await stored.kept(services.db, bot.id, [file.name for file in added], sources), added)
 
 
 def _with_entry(before: Version, written: Entry | None, entry_id: str | None) -> tuple[PreviewDraft, Version]:

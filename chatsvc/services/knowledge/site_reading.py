@@ -4,8 +4,6 @@ The pages that were fetched are saved as they come, so that a reading that was i
 only in the one transaction that applies a draft.
 """
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 import logging
@@ -49,8 +47,6 @@ class _ReadingFailed(Exception):
 
 
 class SiteReadings:
-    """The readings of this process."""
-
     def __init__(self, services: Services) -> None:
         self._services = services
         self._slots = asyncio.Semaphore(AT_A_TIME)
@@ -88,8 +84,6 @@ class SiteReadings:
 
 
 class _Reading:
-    """One reading of a site."""
-
     def __init__(self, services: Services, site: Site) -> None:
         self._services, self._site = services, site
         self._known: dict[str, SitePage] = {}  # pages of earlier readings, and those that this one has read

@@ -1,9 +1,4 @@
-"""Websites of bots: add, list, show, read again, apply or discard what a reading has made, remove.
-
-services/knowledge/site_reading.py reads them.
-"""
-
-from __future__ import annotations
+"""Websites of bots: add, list, show, read again (site_reading.py), apply or discard what a reading has made, remove."""
 
 import asyncio
 import uuid
@@ -31,10 +26,7 @@ _MOST_QUESTIONS = 20
 
 
 class ShownSite(NamedTuple):
-    """A site with its pages and its draft. `edited` are entries that a person has edited, with the site's texts.
-
-    `unanswered` are visitors' questions without an answer.
-    """
+    """A site with pages, draft and visitors' questions without an answer. `edited`: by a person, each with the site's text."""
 
     site: Site
     bot: Bot

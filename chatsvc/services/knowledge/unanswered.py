@@ -1,7 +1,4 @@
-"""Unanswered questions: stored without personal data, listed in groups of similar ones, answered and deleted.
-
-They are stored when a reply fails for lack of knowledge. A group becomes the draft of an entry, or phrasings of one.
-"""
+"""Unanswered questions, without personal data, in groups of similar ones, each of which becomes an entry or phrasings of one."""
 
 from __future__ import annotations
 
@@ -198,10 +195,7 @@ async def _asked(services: Services, bot: Bot) -> list[stored.Asked]:
 
 
 async def groups(services: Services, caller: Caller, *, bot: str, limit: int = 20, answered: bool | None = None) -> list[UnansweredGroup]:
-    """List a bot's unanswered questions, most frequent first, with similar ones in one group.
-
-    `answered` selects those that the knowledge answers by now, or those that it still does not.
-    """
+    """List a bot's unanswered questions in groups, most frequent first. Only those that the knowledge has `answered` by now, or not."""
     _, chatbot = await bots.resolve(services, caller, bot)
     asked = await _asked(services, chatbot)
     if not asked:

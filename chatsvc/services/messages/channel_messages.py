@@ -6,8 +6,6 @@ A channel shows every visitor something: where the bot has no answer, or may not
 reply, and the turn is not charged. While a person has the conversation the bot is silent (DECISIONS.md sections 7 and 8).
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections.abc import Sequence
@@ -55,9 +53,7 @@ class _ChannelTurn(NamedTuple):
 def _arrived(services: Services, account_id: str, message: StoredMessage | None) -> StoredMessage | None:
     """Drop what is cached of the account, and wake those who wait for the conversation."""
     if message is not None:
-        state = services.account_cache.cached(account_id)
-        if state is not None:
-            state.pages = {}
+        services.account_cache.drop_pages(account_id)
         conversation = (message.bot_id, message.channel, message.user_id)
         services.events.stop_typing(conversation, "visitor")
         services.events.notify(conversation)
@@ -65,10 +61,7 @@ def _arrived(services: Services, account_id: str, message: StoredMessage | None)
 
 
 async def receive(services: Services, arrived: NewMessage) -> StoredMessage | None:
-    """Store a visitor's message. The stored one where it came before, None where the visitor or the account was erased since.
-
-    Raises TooManyConversations.
-    """
+    """Store a visitor's message; return it also where it came before, None after an erasure since. Raises TooManyConversations."""
     return _arrived(services, arrived.account_id, await incoming_messages.store(services.db, arrived))
 
 

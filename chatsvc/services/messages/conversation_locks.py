@@ -1,10 +1,4 @@
-"""Locks of conversations, reservations of allowance, and requests in flight by Idempotency-Key.
-
-There is one reply at a time for a conversation, and one for a key. This is the version of a process that works alone;
-services/messages/shared_turns.py serves several.
-"""
-
-from __future__ import annotations
+"""Locks of conversations, allowance and requests by Idempotency-Key, of a process alone (shared_turns.py: of several)."""
 
 import asyncio
 from collections import deque

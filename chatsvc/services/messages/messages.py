@@ -1,9 +1,4 @@
-"""Answers one message of the interface, once per Idempotency-Key: POST /messages (SPEC.md 4.3).
-
-The steps of the turn are in services/messages/turns.py. Message and reply are written in one transaction.
-"""
-
-from __future__ import annotations
+"""Answers one message of the interface, once per Idempotency-Key: POST /messages (SPEC.md 4.3). turns.py has the steps."""
 
 import asyncio
 import hashlib

@@ -10,23 +10,25 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from chatsvc import background
 from chatsvc.domain.channels import ACTIVE, PLATFORMS, digest_of
 from chatsvc.domain.models import ConversationKey
 from chatsvc.domain.outgoing import OutgoingPart
-from chatsvc.outbound.sending import NotConnected, RetryLater, SendingRefused, SendingUncertain
+from chatsvc.outbound.posting import NotConnected, RetryLater, SendingRefused, SendingUncertain
 from chatsvc.services.accounts.channel_secrets import OpenChannel
-from chatsvc.services.messages.outbox_queue import OutboxQueue, PlatformSender
 from chatsvc.store import outbox as stored
 from chatsvc.store.database import STORE_PAUSE_S, StoreUnavailable, until_written
 from chatsvc.store.outbox import OutgoingMessage
 
 if TYPE_CHECKING:
     from chatsvc.services.services import Services
+
 
 log = logging.getLogger(__name__)
 
@@ -35,6 +37,51 @@ AHEAD = 256  # messages that are read at a time
 LOOK_EVERY_S = 5.0
 STOP_S = 45.0  # longer than any request to a platform
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 1.0, 60.0
+
+
+class PlatformSender(Protocol):
+    def parts(self, text: str) -> list[str]: ...
+
+    async def send(self, part: OutgoingPart) -> str:
+        """Send a part; return the platform's id of it.
+
+        Raises SendingRefused, RetryLater, NotConnected and SendingUncertain. Any other exception counts as SendingUncertain.
+        """
+        ...
+
+    async def close(self) -> None: ...
+
+
+@dataclass(eq=False)
+class OutboxQueue:
+    """Messages of one bot and channel. `held`: conversations that wait until a time of the loop; `paused_until` holds up all.
+
+    `ahead` are messages that were read to be sent next, `conversations` those of messages under way. `failures` counts attempts in a
+    row without a connection.
+    """
+
+    name: str
+    sender: PlatformSender | None = None
+    ahead: deque[OutgoingMessage] = field(default_factory=deque)
+    conversations: set[int] = field(default_factory=set)
+    held: dict[int, float] = field(default_factory=dict)
+    paused_until: float = 0.0
+    failures: int = 0
+    changed: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def forget_pauses(self) -> None:
+        """Forget for what time the platform asked to wait."""
+        self.held, self.paused_until, self.failures = {}, 0.0, 0
+
+    @property
+    def place(self) -> tuple[str, str]:
+        channel, _, bot_id = self.name.partition(" ")
+        return channel, bot_id
+
+    def wait_s(self, now: float) -> float | None:
+        """Return the seconds until something that is held up may be sent. None where nothing is."""
+        until = [*self.held.values()] + ([self.paused_until] if self.paused_until > now else [])
+        return max(0.0, min(until) - now) if until else None
 
 
 WriteOutcome = Callable[[], Awaitable[None]]
@@ -145,15 +192,21 @@ class Outbox:
             return False
         if found.channel.state != ACTIVE or not found.secrets or channel not in self._makers:
             return False
-        made_of, sender = self._senders.get(queue.name, (None, None))
-        if sender is None or made_of is None or (made_of.secrets, made_of.channel.settings) != (found.secrets, found.channel.settings):
+        queue.sender = self.sender_of(found)
+        return True
+
+    def sender_of(self, channel: OpenChannel) -> PlatformSender:
+        """Return the sender of a channel. Another one where its secrets or settings were changed."""
+        kind, name = channel.channel.channel, f"{channel.channel.channel} {channel.channel.bot_id}"
+        made_of, sender = self._senders.get(name, (None, None))
+        if sender is None or made_of is None or (made_of.secrets, made_of.channel.settings) != (channel.secrets, channel.channel.settings):
             if sender is not None:
                 self._retired.append(sender)
-                queue.forget_pauses()
-            sender = self._makers[channel](self._services, found)
-            self._senders[queue.name] = found, sender
-        queue.sender = sender
-        return True
+                if name in self._queues:
+                    self._queues[name].forget_pauses()
+            sender = self._makers[kind](self._services, channel)
+            self._senders[name] = channel, sender
+        return sender
 
     async def _send(self, queue: OutboxQueue, message: OutgoingMessage) -> None:
         try:

@@ -1,9 +1,4 @@
-"""Conversation locks, allowance and Idempotency-Keys of one of several processes, kept in the store.
-
-See store/open_turns.py. services/messages/conversation_locks.py is the version of a process that works alone.
-"""
-
-from __future__ import annotations
+"""Conversation locks, allowance and Idempotency-Keys of one of several processes, kept in the store; see store/open_turns.py."""
 
 import asyncio
 import hashlib
@@ -39,7 +34,6 @@ class StoredMessageHold:
 
     @property
     def turn(self) -> int:
-        """See HeldMessage.turn."""
         return self.number
 
     def charge(self, used: int, credits: int, *, awaited: bool = False) -> None:
@@ -199,7 +193,6 @@ class SharedTurns(ConversationLocks):
             self._looking = None
 
     async def locked(self, user_id: str, bot_id: str) -> list[ConversationKey]:
-        """See ConversationLocks.locked."""
         places = {place_of(key): key for key in ((bot_id, channel, user_id) for channel in CHANNELS)}
         found = await stored.in_line(self._db, list(places))
         return [key for place, key in places.items() if place in found]

@@ -1,7 +1,4 @@
-"""Trials: conversations with a bot that are neither stored nor charged, for its team.
-
-A trial is kept in memory: its history, the engine's state and what was captured, as the store keeps them of a real conversation.
-"""
+"""Trials: conversations of the team with a bot, neither stored nor charged. Memory has what the store has of a real one."""
 
 from __future__ import annotations
 
@@ -55,8 +52,6 @@ class TrialTurn(NamedTuple):
 
 @dataclass
 class Trial:
-    """A conversation with its state."""
-
     id: str
     bot_id: str
     turns: list[TrialTurn] = field(default_factory=list)

@@ -1,9 +1,4 @@
-"""Steps of a turn: accept a message, ask the bot's engine, and record the exchange.
-
-The engine has a deadline; the exchange is recorded with its charge. messages.py and channel_messages.py call these steps.
-"""
-
-from __future__ import annotations
+"""Steps of a turn: accept a message, ask the bot's engine within the deadline, record the exchange with its charge."""
 
 import asyncio
 import json
@@ -15,6 +10,7 @@ from typing import NamedTuple
 from chatsvc.domain import errors, times
 from chatsvc.domain.allowance import HeldMessage
 from chatsvc.domain.captures import MOST_A_DAY
+from chatsvc.domain.folding import is_storable
 from chatsvc.domain.models import MAY_SEND, Bot, Exchange, HistoryMessage, SendMessage
 from chatsvc.domain.pricing import Tier, cost_micro_usd
 from chatsvc.engines import Engine, EngineError, Reply, Turn
@@ -176,7 +172,7 @@ async def _reply_by(
         raise EngineError("timeout", "the deadline has passed") from None
     if not reply.text.strip():
         raise EngineError("empty")
-    if "\0" in reply.text or not _is_unicode(reply.text):
+    if not is_storable(reply.text):
         raise EngineError("bad_response", "the reply is no valid Unicode text")
     return reply, history
 
@@ -191,14 +187,6 @@ def _keep_as_context(request: MessageRequest, accepted: AcceptedMessage, history
     kept[conversation] = [*kept.pop(conversation, []), said][-HISTORY_MESSAGES:]
     if len(kept) > MOST_UNANSWERED:
         del kept[next(iter(kept))]
-
-
-def _is_unicode(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _captured(

@@ -1,7 +1,5 @@
 """Finds a widget visitor's e-mail address, language and stop link, for mails with answers."""
 
-from __future__ import annotations
-
 import re
 from itertools import islice
 from typing import NamedTuple

@@ -1,7 +1,4 @@
-"""Visits by the web widget: opening, messages sent and read, waiting, thumbs, and limits.
-
-It checks the tokens of sites and visitors. Also stops mails to a visitor.
-"""
+"""Visits by the web widget: tokens, opening, messages sent and read, waiting, thumbs, and limits; a visitor's stop of mails."""
 
 from __future__ import annotations
 
@@ -73,11 +70,9 @@ class Widget(NamedTuple):
         return site if site is not None and self.admits(site) else None
 
     def visitor_token(self, user_id: str) -> str:
-        """Make the token by which a visitor goes on."""
         return visitor_tokens.sign(self.key, VISITOR, self.channel.bot_id, user_id)
 
     def user_of(self, token: str) -> str | None:
-        """Return the user_id of a visitor's token."""
         parts = visitor_tokens.read(self.key, VISITOR, token)
         return parts[1] if parts and parts[0] == self.channel.bot_id else None
 
@@ -95,7 +90,6 @@ class Widget(NamedTuple):
         return bytes.fromhex(parts[0]) if parts else None
 
     def conversation(self, user_id: str) -> ConversationKey:
-        """Return the key of a visitor's conversation."""
         return self.channel.bot_id, WEB, user_id
 
 
@@ -114,10 +108,7 @@ class Overloaded(Exception):
 
 
 class Opening(NamedTuple):
-    """Contents of the widget before the first message. The greeting, and the questions that its owner suggests.
-
-    `closed` says when the team is back; "" while it is there.
-    """
+    """The greeting and suggested questions that a widget shows first. `closed` says when the team is back, "" while it is there."""
 
     greeting: str
     suggestions: list[str]
@@ -164,7 +155,6 @@ class WebVisits:
         return await self._polls.take(f"{widget.bot.id} {place}", self.services.clock())
 
     def seconds_until(self, slot: Slot) -> int:
-        """Return the seconds until the window of a slot ends."""
         return max(1, slot.reset - self.services.clock() // 1000)
 
     def seconds_until_tomorrow(self) -> int:
@@ -277,10 +267,7 @@ class WebVisits:
 
 
 class WidgetNews(NamedTuple):
-    """A widget's new messages, who handles the conversation, and whether an operator is typing.
-
-    `pages` are the web pages that answers come from, by the messages' ids.
-    """
+    """A widget's new messages, with the web pages that they come from by id. Who handles the conversation, and whether one types."""
 
     messages: list[Message]
     handling: str
@@ -295,5 +282,4 @@ class WidgetNews(NamedTuple):
 
 
 def _answering(evidence: Mapping[str, Any]) -> str | None:
-    """Return the entry that a reply answers from."""
     return evidence["entries"][0]["id"] if evidence.get("decision") == "answer" and evidence.get("entries") else None

@@ -6,14 +6,14 @@ import asyncio
 import logging
 from collections.abc import Callable, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from chatsvc import background
 from chatsvc.domain import times
 from chatsvc.domain.channels import ACTIVE, WHATSAPP, NewMessage, digest_of
 from chatsvc.domain.hand_off import BOT
 from chatsvc.domain.whatsapp import WhatsAppCallback, WhatsAppStatus
-from chatsvc.outbound.sending import NotConnected, RetryLater, SendingRefused, SendingUncertain
+from chatsvc.outbound.posting import SendingFault
 from chatsvc.services.accounts.channel_secrets import OpenChannel
 from chatsvc.services.messages.outbox import sent_digest
 from chatsvc.store import channels, whatsapp
@@ -21,14 +21,13 @@ from chatsvc.store.incoming_messages import StoredMessage
 from chatsvc.store.whatsapp import AddressedMessage, NewStatus, ReceivedCallback, StoredCallback
 
 if TYPE_CHECKING:
-    from chatsvc.outbound.whatsapp import WhatsAppClient
+    from chatsvc.services.messages.platform_senders import WhatsAppSender
     from chatsvc.services.services import Services
 
 log = logging.getLogger(__name__)
 
 TYPING_AFTER_S = 0.7  # most replies of the knowledge come sooner
 RECEIPT_S = 5.0
-RECEIPTS = 16  # of a bot at a time
 
 
 async def find(services: Services, bot_id: str) -> OpenChannel | None:
@@ -50,7 +49,6 @@ class WhatsAppInbox:
         self._services = services
         self._tasks: set[asyncio.Task[None]] = set()
         self._is_closed = False
-        self._clients: dict[str, tuple[tuple[str | None, str], WhatsAppClient, asyncio.Semaphore]] = {}
 
     async def receive(self, channel: OpenChannel, callback: WhatsAppCallback) -> None:
         """Store a callback, and begin to answer its new messages. Raises StoreUnavailable."""
@@ -79,13 +77,10 @@ class WhatsAppInbox:
 
     def _drop_caches(self, channel: OpenChannel, done: StoredCallback) -> None:
         """Drop what is cached of the changed conversations, and wake those who wait for them."""
-        services = self._services
-        state = services.account_cache.cached(channel.account_id)
-        if state is not None and done.users:
-            state.pages = {}
+        if done.users:
+            self._services.account_cache.drop_pages(channel.account_id)
         for user_id in done.users:
-            conversation = (channel.channel.bot_id, WHATSAPP, user_id)
-            services.events.notify(conversation)
+            self._services.events.notify((channel.channel.bot_id, WHATSAPP, user_id))
 
     def _begin(self, channel: OpenChannel, messages: Sequence[StoredMessage], last_key: str) -> None:
         """Begin to answer the new messages of a conversation. Where the bot answers they are marked as read."""
@@ -120,35 +115,16 @@ class WhatsAppInbox:
         """Mark a message as read, and the bot as typing while it answers. A failure is not tried again."""
         try:
             async with asyncio.timeout(RECEIPT_S):
-                client, slots = await self._client(channel)
-                async with slots:
-                    await client.mark_read(key, RECEIPT_S, typing=not answered.is_set())
-        except (TimeoutError, NotConnected, RetryLater, SendingRefused, SendingUncertain) as fault:
+                sender = cast("WhatsAppSender", self._services.outbox.sender_of(channel))
+                async with sender.receipts:
+                    await sender.client.mark_read(key, RECEIPT_S, typing=not answered.is_set())
+        except (TimeoutError, SendingFault) as fault:
             log.info("bot %s: a message could not be marked as read: %s", channel.channel.bot_id, str(fault) or "timeout")
 
-    async def _client(self, channel: OpenChannel) -> tuple[WhatsAppClient, asyncio.Semaphore]:
-        """Return a client for a bot's number. Another one where the number or its token was changed."""
-        # Imported here: an HTTP client takes long to import.
-        from chatsvc.outbound.whatsapp import WhatsAppClient
-
-        place = (channel.channel.identity, channel.secrets["token"])
-        made_for, client, slots = self._clients.get(channel.channel.bot_id, (None, None, None))
-        if client is None or slots is None or made_for != place:
-            if client is not None:
-                await client.close()
-            services = self._services
-            graph_url = services.config.channels.whatsapp_graph_url
-            client = WhatsAppClient(services.egress, graph_url, channel.channel.identity or "", channel.secrets["token"])
-            slots = asyncio.Semaphore(RECEIPTS)
-            self._clients[channel.channel.bot_id] = place, client, slots
-        return client, slots
-
     async def close(self) -> None:
-        """Give up receipts and close connections."""
+        """Give up receipts."""
         self._is_closed = True
         await background.cancel(*self._tasks)
-        for _, client, _ in self._clients.values():
-            await client.close()
 
 
 def _message(channel: OpenChannel, key: str, at: int, text: str) -> NewMessage:

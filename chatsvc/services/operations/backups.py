@@ -1,9 +1,4 @@
-"""Backups: create, list, read, verify and restore them, and write the scheduled ones.
-
-They are made while the service runs. The format of the files is in store/sqlite/backup.py.
-"""
-
-from __future__ import annotations
+"""Backups, made while the service runs (store/sqlite/backup.py): create, list, read, verify and restore them, by hand and on schedule."""
 
 import os
 import shutil
@@ -63,18 +58,15 @@ class KeptBackup(NamedTuple):
 
 
 class BackupStream(NamedTuple):
-    """The content of a backup."""
-
     backup: KeptBackup
     pieces: AsyncIterator[bytes]
 
 
-async def create(services: Services, caller: Caller, *, with_master_key: bool = False, keep: bool = False) -> BackupDraft:
+async def create(services: Services, _: Caller, *, with_master_key: bool = False, keep: bool = False) -> BackupDraft:
     """Write a backup into the data folder, as a draft. With `keep`, write it into the folder of backups.
 
     Raises StoreUnavailable, and Refused where the folder of backups cannot be used.
     """
-    del caller
     folder, now = Folder(services.config.data_dir), services.clock()
     kept = services.config.backup.folder
     target = kept / NAME.format(_stamp(now)) if keep else folder.path / f"{OUTGOING}{uuid.uuid4().hex}"
@@ -92,9 +84,8 @@ async def create(services: Services, caller: Caller, *, with_master_key: bool = 
     return BackupDraft(made, target.stat().st_size, target)
 
 
-async def list_all(services: Services, caller: Caller) -> list[KeptBackup]:
+async def list_all(services: Services, _: Caller) -> list[KeptBackup]:
     """List the backups in the folder of backups, newest first. Those of the schedule and those made by hand."""
-    del caller
     return await services.offload(lambda: _kept(services.config))
 
 
@@ -154,10 +145,7 @@ def clear_outgoing(config: Config) -> None:
 
 
 def verify(file: Path, master_key: bytes | None = None) -> VerifiedBackup:
-    """Restore a backup to a temporary place and check it. `master_key`, or the key that it contains, authenticates it.
-
-    Raises `backup_unreadable`.
-    """
+    """Restore a backup to a temporary place and check it by `master_key` or the key in it; raises `backup_unreadable`."""
     with _scratch() as scratch:
         try:
             found = backup.examine(file, scratch, [master_key] if master_key else [], contained=master_key is None)

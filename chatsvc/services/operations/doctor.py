@@ -43,22 +43,17 @@ class ExaminationCache:
         self.task: asyncio.Task[None] | None = None
 
 
-async def run(services: Services, caller: Caller) -> Examination:
+async def run(services: Services, _: Caller) -> Examination:
     """Examine the installation now. The database's content for at most DATABASE_S, everything for at most LIMIT_S."""
     from chatsvc.doctor.examination import Extent
 
-    del caller
     found = await _examine(services, Extent(models=False, database_s=DATABASE_S, egress=services.egress))
     services.examinations.latest = found
     return found
 
 
-async def show(services: Services, caller: Caller) -> Examination | None:
-    """Show the latest examination. Starts a new one, without connections and database check, where it is older than FRESH_MS.
-
-    None before the first one.
-    """
-    del caller
+async def show(services: Services, _: Caller) -> Examination | None:
+    """Show the latest examination, None before the first. Older than FRESH_MS, a new one begins, without connections and database check."""
     cache = services.examinations
     is_fresh = cache.latest is not None and services.clock() - cache.latest.at < FRESH_MS
     if not is_fresh and (cache.task is None or cache.task.done()):

@@ -1,7 +1,5 @@
 """Lists third-party software of this installation with its licences."""
 
-from __future__ import annotations
-
 import re
 import sys
 from collections.abc import Iterator
@@ -30,9 +28,8 @@ def installed() -> list[Licensed]:
     return [*_packages(), *_libraries()]
 
 
-async def list_all(services: Services, caller: Caller) -> list[Licensed]:
+async def list_all(services: Services, _: Caller) -> list[Licensed]:
     """List the third-party software; reads some hundred files, in a thread."""
-    del caller
     return await services.offload(installed)
 
 

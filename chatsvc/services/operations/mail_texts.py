@@ -1,9 +1,4 @@
-"""Composes mails in Turkish and English: notices to operators, and answers to visitors.
-
-They are short and plain. Notices contain no words or contact data of visitors. services/operations/mailer.py sends.
-"""
-
-from __future__ import annotations
+"""Composes mails in Turkish and English: notices to operators, without visitors' words or contact data, and answers to visitors."""
 
 from collections.abc import Callable
 from email.headerregistry import Address

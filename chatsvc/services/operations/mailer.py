@@ -15,8 +15,12 @@ from typing import TYPE_CHECKING
 
 from chatsvc import background
 from chatsvc.config.model import Smtp
-from chatsvc.domain.mails import ANSWER, FAILED, QUEUED, SENT, UNKNOWN, Mail, MailOutcome
+from chatsvc.domain import operators, paging, refusals
+from chatsvc.domain.actors import Caller
+from chatsvc.domain.mails import ANSWER, FAILED, QUEUED, SENT, STATES, UNKNOWN, Mail, MailOutcome
+from chatsvc.domain.paging import ResultPage
 from chatsvc.services.messages import visitor_addresses
+from chatsvc.services.services import Services
 from chatsvc.store import mails
 from chatsvc.store import mails as stored
 from chatsvc.store.database import StoreUnavailable, until_written
@@ -25,6 +29,7 @@ from chatsvc.store.mails import OutgoingMail
 if TYPE_CHECKING:
     from chatsvc.outbound.smtp import MailFault, SmtpConnection, SmtpSettings
     from chatsvc.services.services import Services
+
 
 log = logging.getLogger(__name__)
 
@@ -199,3 +204,24 @@ async def _is_reset(connection: SmtpConnection) -> bool:
     except MailFault:
         return False
     return True
+
+
+async def list_all(
+    services: Services, _: Caller, *, status: str | None = None, limit: int = paging.DEFAULT, after: str | None = None
+) -> ResultPage[Mail]:
+    """List mails, newest first. `status` is one of domain.mails.STATES."""
+    if status is not None and status not in STATES:
+        raise refusals.status_unknown(status=status, known=list(STATES))
+    limit, place = paging.clamped(limit), paging.parsed(after, paging.number)
+    found = await stored.page(services.db, limit + 1, *(place or ()), state=status)
+    return paging.page_of(found, limit, lambda mail: paging.position(mail.number))
+
+
+async def test(services: Services, _: Caller, *, email: str) -> Mail:
+    """Send a test mail now and return it with its outcome; raises `mail_not_set_up`."""
+    recipient = operators.normalised_email(email)
+    if services.mailer is None:
+        raise refusals.mail_not_set_up()
+    if services.mailer.stopping:
+        raise refusals.service_stopping()
+    return await services.mailer.send_test(recipient)

@@ -1,7 +1,5 @@
 """Rotation of the master key: all sealed secrets are sealed again with the new one."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import NamedTuple
@@ -26,12 +24,11 @@ class Rotation(NamedTuple):
     file: Path | None
 
 
-async def rotate(services: Services, caller: Caller, *, key: str | None = None) -> Rotation:
+async def rotate(services: Services, _: Caller, *, key: str | None = None) -> Rotation:
     """Replace the master key by `key` (64 hexadecimal digits), or by a random one.
 
     Raises `master_key_configured` if no key is given and the configuration gives the present one.
     """
-    del caller
     held = services.secret
     if key is None and held.file is None:
         raise refusals.master_key_configured()

@@ -1,4 +1,4 @@
-"""Processes over one store: names this one, lists the living, renews its lease, and takes over what others left."""
+"""Processes over one store: names, lists and renews them, takes over what dead ones left; named leases for work done once."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 from chatsvc import __version__, background
 from chatsvc.config import Server
 from chatsvc.domain.actors import Caller
-from chatsvc.domain.nodes import ServiceNode
+from chatsvc.domain.models import ServiceNode
 from chatsvc.store import nodes
+from chatsvc.store import nodes as stored
 from chatsvc.store.database import Database, StoreUnavailable
 
 if TYPE_CHECKING:
@@ -31,9 +32,8 @@ def address(server: Server, port: int) -> str:
     return f"unix:{server.socket}" if server.socket else f"{host}:{port}"
 
 
-async def list_all(services: Services, caller: Caller) -> list[ServiceNode]:
+async def list_all(services: Services, _: Caller) -> list[ServiceNode]:
     """List the processes that live."""
-    del caller
     return await find_all(services)
 
 
@@ -55,10 +55,7 @@ class Presence:
 
 
 class NodeBeat:
-    """Renews the lease of one of several processes.
-
-    take_over: called when this process has removed others that had died. None for a process that removes nobody.
-    """
+    """Renews the lease of one of several processes. take_over: called when it has removed others that had died; None: it removes nobody."""
 
     def __init__(self, db: Database, node: ServiceNode) -> None:
         self.node = node
@@ -94,3 +91,23 @@ class NodeBeat:
     async def stop(self) -> None:
         """Renew the lease no more."""
         await background.cancel(self._task)
+
+
+class Leases:
+    """The leases of a process. One that works alone holds all; the end of one of several frees those that it held."""
+
+    def __init__(self, db: Database | None = None) -> None:
+        self._db = db
+
+    async def hold(self, name: str) -> bool:
+        """Take a lease that is free, or keep one's own. False where another process holds it. Raises StoreUnavailable."""
+        return self._db is None or self._db.node is None or await stored.hold_lease(self._db, name, self._db.node)
+
+    def guarding(self, name: str, work: Callable[[], Awaitable[object]]) -> Callable[[], Awaitable[None]]:
+        """Return a function that does the work where this process holds the lease."""
+
+        async def guarded() -> None:
+            if await self.hold(name):
+                await work()
+
+        return guarded

@@ -1,9 +1,4 @@
-"""Deletes old records of all kinds that have a retention rule, by the configured days.
-
-Conversations, webhook events and usage records are among them, and settled mails after a month.
-"""
-
-from __future__ import annotations
+"""Deletes old conversations, webhook events and usage records by the configured days, and settled mails after a month."""
 
 import asyncio
 from collections.abc import AsyncIterator

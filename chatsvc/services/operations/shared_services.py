@@ -7,7 +7,7 @@ import logging
 from typing import TYPE_CHECKING
 
 from chatsvc import background
-from chatsvc.services.messages import unfinished_turns
+from chatsvc.services.messages import channel_answers
 from chatsvc.services.messages.shared_turns import SharedTurns
 from chatsvc.services.operations.nodes import NodeBeat, Presence
 from chatsvc.services.services import Services
@@ -15,7 +15,7 @@ from chatsvc.store import facts
 from chatsvc.store.database import OtherMasterKey, StoreUnavailable
 
 if TYPE_CHECKING:
-    from chatsvc.domain.nodes import ServiceNode
+    from chatsvc.domain.models import ServiceNode
 
 log = logging.getLogger(__name__)
 
@@ -35,7 +35,6 @@ class SharedPresence(Presence):
         self._tasks: list[asyncio.Task[None]] = []
 
     async def serve(self, node: ServiceNode) -> None:
-        """See Presence.serve."""
         services = self._services
         self._beat.take_over = self._take_over
         await self._beat.show(node)
@@ -57,11 +56,11 @@ class SharedPresence(Presence):
         for changed in services.channels.observers:
             changed("")
         await self._look()
-        self._tasks.append(unfinished_turns.settle_in_background(services))
+        self._tasks.append(channel_answers.settle_in_background(services))
 
     async def _look(self) -> None:
         await self._services.dispatcher.start()
-        await unfinished_turns.settle_all(self._services, at_least_s=self._services.config.anthropic.timeout_s + LEFT_S)
+        await channel_answers.settle_all(self._services, at_least_s=self._services.config.anthropic.timeout_s + LEFT_S)
 
     async def _check_key(self) -> None:
         """End this process where the store has another master key by now."""
@@ -72,6 +71,5 @@ class SharedPresence(Presence):
             self._replaced.set()
 
     async def stop(self) -> None:
-        """See Presence.stop."""
         await background.cancel(*self._tasks)
         await self._beat.stop()

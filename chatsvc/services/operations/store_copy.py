@@ -1,7 +1,5 @@
 """Copies a stopped SQLite installation, or a backup, into an empty PostgreSQL database."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -9,8 +7,7 @@ from pathlib import Path
 
 from chatsvc.config import Config, PostgresSettings
 from chatsvc.domain import refusals
-from chatsvc.domain.actors import Caller
-from chatsvc.domain.audit import AuditRecord
+from chatsvc.domain.actors import AuditRecord, Caller
 from chatsvc.services.operations import stores
 from chatsvc.store import audit, facts
 from chatsvc.store.copying import Report, RowUnfit, SourceChanged, TableDigest, TargetNotEmpty
@@ -23,10 +20,7 @@ LATE = (*stores.LATE, "chatsvc.services.operations.store_copy")
 
 
 def copy(config: Config, caller: Caller, *, to: PostgresSettings, now: int, report: Report) -> list[TableDigest]:
-    """Copy all rows to an empty database, or complete an unfinished copy. The source stays as it is.
-
-    The audit log of the copy has a record of it. Raises Refused, StoreUnavailable and SchemaTooNew.
-    """
+    """Copy all rows to an empty database, or complete a copy, and audit it there. Raises Refused, StoreUnavailable and SchemaTooNew."""
     folder = Folder(config.data_dir)
     if config.store is not None:
         raise refusals.store_copy_configured()

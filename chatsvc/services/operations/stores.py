@@ -13,12 +13,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 from chatsvc.config import Config, PostgresSettings
-from chatsvc.domain.nodes import ServiceNode
+from chatsvc.domain.models import ServiceNode
 from chatsvc.domain.times import now_ms
 from chatsvc.outbound.tls import bundle
 from chatsvc.services.accounts.account_cache import AccountCache
-from chatsvc.services.operations.leases import Leases
-from chatsvc.services.operations.nodes import Presence
+from chatsvc.services.operations.nodes import Leases, Presence
 from chatsvc.services.services import Services
 from chatsvc.store.batches import READERS, StoreDatabase
 from chatsvc.store.database import Database, StoreUnavailable
@@ -74,12 +73,10 @@ class OneProcess:
     """SQLite: one process works, and its caches and locks are in memory."""
 
     async def open(self, folder: Folder, key: MasterKey, node: ServiceNode, *, serves: bool) -> StoreDatabase:
-        """See StoreChoice.open."""
         del node
         return await GroupCommitDatabase.open(folder.database, key, readers=READERS if serves else 0)
 
     def services(self, config: Config, db: StoreDatabase, secret: MasterKey, clock: Callable[[], int] = now_ms) -> Services:
-        """See StoreChoice.services."""
         return Services(config, db, secret, AccountCache(db), clock)
 
     def enter(self, services: Services, node: ServiceNode) -> Presence:
@@ -104,14 +101,12 @@ class SeveralProcesses:
         self._place, self._connections = place, connections
 
     async def open(self, folder: Folder, key: MasterKey, node: ServiceNode, *, serves: bool) -> StoreDatabase:
-        """See StoreChoice.open."""
         from chatsvc.store.postgres.group_commit import FOR_OTHERS, PostgresDatabase
 
         del folder
         return await PostgresDatabase.open(self._place, key, readers=self._connections - FOR_OTHERS if serves else 0, node=node)
 
     def services(self, config: Config, db: StoreDatabase, secret: MasterKey, clock: Callable[[], int] = now_ms) -> Services:
-        """See StoreChoice.services."""
         from chatsvc.services.accounts.shared_caches import SharedAccounts, SharedKnowledge
         from chatsvc.services.conversations.conversation_events import ConversationEvents
         from chatsvc.services.messages.shared_turns import SharedTurns
@@ -150,7 +145,6 @@ def chosen(config: Config) -> StoreChoice:
 
 
 def postgres_target(settings: PostgresSettings) -> PostgresTarget:
-    """Make the address of the database from the settings."""
     from chatsvc.store.postgres.connection import target
 
     authorities = bundle()

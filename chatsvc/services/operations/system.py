@@ -1,6 +1,4 @@
-"""State of the running service for its administrator: version, sizes, counters since the start."""
-
-from __future__ import annotations
+"""State of the running service for its administrator: readiness, version, sizes, counters, outbound connections, audit log."""
 
 import platform
 from collections import Counter
@@ -8,10 +6,17 @@ from pathlib import Path
 from typing import NamedTuple
 
 from chatsvc import __version__
-from chatsvc.domain.actors import Caller
+from chatsvc.domain import paging
+from chatsvc.domain.actors import AuditRecord, Caller
+from chatsvc.domain.paging import ResultPage
 from chatsvc.domain.tallies import Histogram
+from chatsvc.outbound.egress import Egress
+from chatsvc.services.accounts import accounts
+from chatsvc.services.accounts.accounts import instant_of
 from chatsvc.services.services import Services
-from chatsvc.store import webhooks
+from chatsvc.store import audit as stored
+from chatsvc.store import facts, webhooks
+from chatsvc.store.database import StoreUnavailable
 from chatsvc.store.webhooks import Outstanding
 
 MESSAGES = "POST /messages"
@@ -46,9 +51,8 @@ class MetricsSummary(NamedTuple):
     outstanding: Outstanding
 
 
-async def show(services: Services, caller: Caller) -> SystemReport:
+async def show(services: Services, _: Caller) -> SystemReport:
     """Show version, place and size of the installation."""
-    del caller
     config = services.config
     size = await services.db.size()
     return SystemReport(__version__, platform.python_version(), services.started_at, config.data_dir, size, _memory())
@@ -59,15 +63,14 @@ def _memory() -> int:
     return int(Path("/proc/self/statm").read_text("ascii").split()[1]) * _PAGE
 
 
-async def metrics(services: Services, caller: Caller) -> MetricsSummary:
+async def metrics(services: Services, _: Caller) -> MetricsSummary:
     """Sum up the counters of the service since its start; raises StoreUnavailable."""
-    del caller
     tallies = services.tallies
     requests: Counter[int] = Counter()
-    for (_, status, _), count in tallies.requests.items():
+    for (_method, status, _route), count in tallies.requests.items():
         requests[status // 100] += count
     replies: Counter[str] = Counter()
-    for (_, outcome), histogram in tallies.replies.items():
+    for (_tier, outcome), histogram in tallies.replies.items():
         replies[outcome] += sum(histogram.counts)
     durations = tallies.durations.get(MESSAGES, Histogram())
     return MetricsSummary(
@@ -81,3 +84,45 @@ async def metrics(services: Services, caller: Caller) -> MetricsSummary:
         deliveries=dict(services.dispatcher.outcomes.most_common()),
         outstanding=await webhooks.outstanding(services.db),
     )
+
+
+async def state(services: Services, *, stopping: bool) -> str:
+    """Return `ready`, or the reason against it: `stopping`, `store_unavailable`."""
+    if stopping:
+        return "stopping"
+    if services.db.fault:
+        return "store_unavailable"
+    try:
+        await facts.answers(services.db)
+    except StoreUnavailable:
+        return "store_unavailable"
+    return "ready"
+
+
+class EgressReport(NamedTuple):
+    """Outbound connections since the start, and the fault for which the store writes nothing."""
+
+    egress: Egress
+    store_fault: str | None
+
+
+async def egress(services: Services, _: Caller) -> EgressReport:
+    """Show the outbound connections opened and refused since the start, by purpose."""
+    return EgressReport(services.egress, services.db.fault)
+
+
+async def list_acts(
+    services: Services,
+    caller: Caller,
+    *,
+    account: str | None = None,
+    since: str | None = None,
+    limit: int = paging.DEFAULT,
+    after: str | None = None,
+) -> ResultPage[AuditRecord]:
+    """List records of one account, or of the caller's scope, newest first. An `outcome` of None is one under way or cut off."""
+    chosen = caller.scope.accounts if account is None else [(await accounts.resolve(services, caller, account)).account.id]
+    start = instant_of(since) if since is not None else 0
+    limit, place = paging.clamped(limit), paging.parsed(after, paging.number)
+    found = await stored.page(services.db, chosen, start, limit + 1, *(place or ()))
+    return paging.page_of(found, limit, lambda record: paging.position(record.number))

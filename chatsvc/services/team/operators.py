@@ -1,23 +1,23 @@
-"""Operators: add, list, change and remove them, and set-up links (DECISIONS.md section 6).
+"""Operators: add, list, change and remove them, set-up links (DECISIONS.md section 6), and the first account with its administrator.
 
 An administrator manages all operators. An owner manages those with a role in his or her accounts: their roles there, and everything
 else only where they have no role elsewhere, since a set-up link or a changed e-mail address opens all accounts of an operator.
 """
-
-from __future__ import annotations
 
 import json
 import uuid
 from collections.abc import Mapping, Sequence
 
 from chatsvc.domain import operators, paging, refusals
-from chatsvc.domain.actors import Caller, Role
-from chatsvc.domain.audit import Unchanged
+from chatsvc.domain.actors import Caller, Role, Unchanged
+from chatsvc.domain.models import FirstRecords
 from chatsvc.domain.operators import OF_OWNERS, NewOperator, Operator, OperatorSession
 from chatsvc.domain.paging import ResultPage
-from chatsvc.services.accounts import accounts
+from chatsvc.domain.refusals import Refused
+from chatsvc.services.accounts import accounts, bots, keys
 from chatsvc.services.services import Services
 from chatsvc.services.team.own_session import own
+from chatsvc.store import accounts as stored_accounts
 from chatsvc.store import operators as stored
 from chatsvc.store import sessions as stored_sessions
 from chatsvc.store.operators import EmailTaken, LastAdministrator, SetupLink
@@ -200,7 +200,6 @@ async def _set_own(services: Services, caller: Caller, field: str, value: str | 
 
 
 async def any_exists(services: Services) -> bool:
-    """Report whether the installation has an operator."""
     return bool(await stored.page(services.db, None, 1, None))
 
 
@@ -267,3 +266,26 @@ def _new_link(now: int) -> tuple[str, SetupLink]:
 
 def _address(services: Services, token: str) -> str:
     return f"{services.config.server.public_url}/setup/{token}"
+
+
+async def create_first(services: Services, caller: Caller, *, operator: str | None = None) -> FirstRecords:
+    """Create an account, a bot and an API key, unless there is an account. `operator` is the e-mail address of an administrator.
+
+    An operator who exists already stays as he or she is, without a new set-up link.
+    """
+    administrator = None if operator is None else await _administrator(services, caller, operator)
+    if await stored_accounts.count(services.db, None):
+        return FirstRecords(None, None, None, administrator)
+    made = await accounts.create(services, caller, name="My company", plan=list(services.config.plans)[-1])
+    owner = made.account.id
+    bot = await bots.create(services, caller, name="Assistant", account=owner)
+    return FirstRecords(made, bot, await keys.create(services, caller, account=owner, name="first key"), administrator)
+
+
+async def _administrator(services: Services, caller: Caller, email: str) -> NewOperator:
+    try:
+        return await add(services, caller, email=email, admin=True)
+    except Refused as refusal:
+        if refusal.code != refusals.operator_exists.code:
+            raise
+        return NewOperator(await find(services, caller, email), None, None)

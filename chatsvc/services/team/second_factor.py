@@ -3,8 +3,6 @@
 TOTP (RFC 6238) with SHA-1, six digits and 30 seconds, as all authenticator apps have it. Also makes and counts recovery codes.
 """
 
-from __future__ import annotations
-
 import base64
 import hmac
 import os

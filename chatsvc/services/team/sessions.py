@@ -3,25 +3,25 @@
 A session is a random token in a cookie; the store has its digest. Each step of signing in gives a new token, against session fixation.
 """
 
-from __future__ import annotations
-
 import logging
 import uuid
 from functools import cache
 from importlib import resources
 
-from chatsvc.domain import operators, passwords, refusals
+from chatsvc.domain import operators, passwords, refusals, times
 from chatsvc.domain.actors import Caller, Scope
+from chatsvc.domain.models import Account
 from chatsvc.domain.operators import NewSession, Operator, OperatorSession, SignedIn
+from chatsvc.domain.passwords import network
 from chatsvc.domain.refusals import Refused
-from chatsvc.domain.sign_in_delays import network
 from chatsvc.services.accounts import accounts
 from chatsvc.services.services import Services
-from chatsvc.services.team import password_hashing, second_factor
+from chatsvc.services.team import own_session, second_factor
 from chatsvc.services.team.own_session import begin_attempt, confirm_password, is_right, own
+from chatsvc.store import accounts as stored_accounts
 from chatsvc.store import operators as stored_operators
+from chatsvc.store import owners, sign_in_failures
 from chatsvc.store import sessions as stored
-from chatsvc.store import sign_in_failures
 from chatsvc.store.operators import Credentials
 
 log = logging.getLogger(__name__)
@@ -29,12 +29,11 @@ log = logging.getLogger(__name__)
 SEEN_EVERY_MS = 60_000
 
 
-async def create(services: Services, caller: Caller, *, email: str, password: str, browser: str = "", address: str = "") -> NewSession:
+async def create(services: Services, _: Caller, *, email: str, password: str, browser: str = "", address: str = "") -> NewSession:
     """Sign in with e-mail address and password. Where there is a second factor, the session waits for `verify`.
 
     Raises `sign_in_failed`, which an unknown address gets after the same time, and `too_many_attempts`.
     """
-    del caller
     email = _typed_email(email)
     operator = await stored_operators.find(services.db, email)
     held = await stored_operators.credentials(services.db, operator.id if operator else "")
@@ -113,7 +112,7 @@ async def set_password(
     signed_in = await own(services, caller)
     new = passwords.check(password, signed_in.operator.email, _common())
     old = await confirm_password(services, signed_in, current or "")
-    hashed = await password_hashing.hashed(services, new)
+    hashed = await own_session.hashed(services, new)
     made, digest = _new(services, signed_in.operator, signed_in.session.browser, signed_in.session.address, verified=True)
     if not await stored.set_password(services.db, old, hashed, made.session, digest):
         raise refusals.password_wrong()
@@ -132,7 +131,7 @@ async def _set_up(services: Services, token: str, password: str, name: str, brow
     with faults:
         password = passwords.check(password, operator.email, _common())
     faults.refuse()
-    hashed = await password_hashing.hashed(services, password)
+    hashed = await own_session.hashed(services, password)
     made, digest = _new(services, operator, browser, address, verified=True)
     changed = await stored.use_link(services.db, operators.digest(token), hashed, chosen, made.session, digest)
     if changed is None:
@@ -193,3 +192,27 @@ def _typed_email(text: str) -> str:
 def _common() -> frozenset[str]:
     text = resources.files("chatsvc.services.team").joinpath("common_passwords.txt").read_text("utf-8")
     return frozenset(word for line in text.splitlines() if not line.startswith("#") for word in line.split())
+
+
+MOST = 50
+
+
+async def choices(services: Services, scope: Scope, chosen: str | None) -> list[Account]:
+    """List the first accounts of a scope, oldest first. The chosen one is added if it is still there."""
+    found = [account for account, _ in await stored_accounts.page(services.db, scope.accounts, times.month(services.clock()), MOST)]
+    if chosen is None or any(account.id == chosen for account in found) or not scope.includes(chosen):
+        return found
+    state = await services.account_cache.account(chosen)
+    return [*found, state.account] if state else found
+
+
+async def account_of(services: Services, scope: Scope, kind: str, record_id: str) -> str | None:
+    """Look up the account of a record inside a scope. None where there is no such record."""
+    return await owners.account_of(services.db, kind, record_id, scope.accounts)
+
+
+async def timezone(services: Services, account_id: str) -> str | None:
+    """Return the time zone of an account's first bot; None without bots."""
+    state = await services.account_cache.account(account_id)
+    bots = sorted(state.bots.values(), key=lambda bot: (bot.created_at, bot.id)) if state else []
+    return bots[0].timezone if bots else None

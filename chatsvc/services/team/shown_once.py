@@ -1,10 +1,4 @@
-"""Seals secrets that a page shows once into a cookie value, and opens them once.
-
-Any process can show them and none keeps them. The session's row has a digest until the secret is shown: a copy of the cookie shows nothing
-afterwards.
-"""
-
-from __future__ import annotations
+"""Seals a secret that a page shows once into a cookie, which any process opens, once: the session's row has its digest until then."""
 
 import base64
 import binascii

@@ -1,12 +1,10 @@
 """Open work of an account: requests, appointments, questions, failed webhooks, allowance and first steps."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from chatsvc.domain import times
 from chatsvc.domain.actors import Caller, Role
-from chatsvc.domain.inbox import InboxItem
+from chatsvc.domain.captures import InboxItem
 from chatsvc.services.accounts import accounts
 from chatsvc.services.accounts.account_cache import AccountState
 from chatsvc.services.knowledge import unanswered

@@ -17,7 +17,7 @@ import psycopg
 
 from chatsvc import background
 from chatsvc.domain.limiter import AccountVersion
-from chatsvc.domain.nodes import ServiceNode
+from chatsvc.domain.models import ServiceNode
 from chatsvc.store import nodes
 from chatsvc.store.batches import READERS, BatchThread, Failed, Work, all_of_them, each_by_itself, least_busy, read_batch, take_waiting
 from chatsvc.store.database import Connection, StoreUnavailable, Unit, Versioned

@@ -6,7 +6,7 @@ that the others have taken for dead writes nothing of what it had begun, and ent
 
 from __future__ import annotations
 
-from chatsvc.domain.nodes import ServiceNode
+from chatsvc.domain.models import ServiceNode
 from chatsvc.store import nodes
 from chatsvc.store.database import StoreUnavailable
 from chatsvc.store.postgres.connection import STATEMENT_S, PostgresConnection, PostgresTarget
