@@ -47,6 +47,8 @@ def begin(c: Context, kind: str, opening: str = "", *, before: RequestDraft | No
     """Open a form. Take all values of the message, answer its questions, ask for the first thing missing."""
     draft = replace(before, kind=kind, purpose=purpose or before.purpose, missed={}) if before else RequestDraft(kind, purpose)
     before_it = {key: one for key, one in heard(c).items() if draft.is_appointment or key not in WHEN}
+    if draft.purpose not in ("", "stay"):
+        before_it = {key: one for key, one in before_it.items() if key not in (NIGHTS, "until")}
     draft = replace(draft, values={**before_it, **draft.values})
     draft, _ = take(c, with_matter(c, known_visitor(c, draft)))
     if draft.is_appointment and draft.get(NIGHTS):

@@ -134,7 +134,8 @@ def change(c: Context) -> ReplyStep | None:
         taken, changed = take(replace(c, said=understand(replace(c.turn, message=told), asked, c.now, c.state.language)), draft)
         return proceed(c, taken, c.say("noted")) if named.key in changed else ask(c, draft.without(named.key), named)
     counts = c.said.values.number is not None
-    if any((one.matter >= _TOLD or (one.matter and counts)) and not one.asks for one in c.said.clauses):
+    corrects = c.state.pending == states.CONFIRM and c.said.surely_says("correct")
+    if any((one.matter >= _TOLD or (one.matter and (counts or corrects))) and not one.asks for one in c.said.clauses):
         return summed_up(c, draft.quote(c.turn.message), c.say("noted")) if not c.state.asked else None
     if c.state.pending == states.CHANGE and c.said.says("affirm", "skip", "deny"):
         return summed_up(c, draft)

@@ -169,10 +169,10 @@ def _may_ask(c: Context) -> bool:
 
 
 def _asks_of_request(c: Context) -> bool:
-    """A bare question of when, how long or who, with nothing else spoken of since the capture."""
+    """A bare question of when or who, with nothing else spoken of since the capture."""
     if c.said.values.date:
         return False
-    bare = [one for one in c.said.questions if one.kind in ("when", "duration", "who") and one.matter <= (one.kind != "who")]
+    bare = [one for one in c.said.questions if one.kind in ("when", "who") and one.matter <= (one.kind != "who")]
     return bool(bare) and len(bare) == len(c.said.clauses) and (c.state.subject == Subject("") or c.state.subject.entry == states.REQUEST)
 
 

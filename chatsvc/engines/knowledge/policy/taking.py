@@ -12,7 +12,7 @@ from chatsvc.engines.knowledge.fields.count import NIGHTS, PEOPLE, PeopleField
 from chatsvc.engines.knowledge.fields.owned import PREFIX
 from chatsvc.engines.knowledge.policy.context import Context
 from chatsvc.engines.knowledge.policy.state import RequestDraft, Stored
-from chatsvc.engines.knowledge.understand import ReadClause
+from chatsvc.engines.knowledge.understand import LIKELY, ReadClause
 from chatsvc.language.folding import folded
 from chatsvc.language.sentences import KINDS
 from chatsvc.language.values import read as read_values
@@ -24,6 +24,7 @@ _WISH = 0.3  # probability of a wish in a question whether something is possible
 UNSURE = 0.2  # probability that a visitor cannot tell, in a question without a matter: "I can't say when"
 _OF_VALUE = ("free", "may", "whether", "when", "what", "how")  # kinds of questions that a value may be about: "is 5 all right?"
 OF_THING = ("price", "duration", "which", "how_many")  # kinds of questions about a thing that may be wanted next
+_OF_WISH = (*OF_THING, "may")  # the same, where the wish itself names nothing
 _COUNTING = ("give", "correct", "change", "deny", "book")  # acts that may put another number of people in place of one told
 REACHED = ("contact", "phone", "email")
 _TELLING = {"state": 1, "complain": 1, "book": 1, "message": 1, "give": 2, "correct": 2}  # words that tell a matter, by act
@@ -41,7 +42,8 @@ def with_matter(c: Context, draft: RequestDraft) -> RequestDraft:
     named = sum(clause.matter for clause in c.said.clauses) >= _NAMED
     told = [quote for about, quote in c.state.matter if about not in KINDS or about == "free"]
     if not (told or named or draft.quotes):
-        told = [quote for about, quote in c.state.matter if about in OF_THING or not draft.is_appointment][-1:]
+        kinds = OF_THING if own else _OF_WISH
+        told = [quote for about, quote in c.state.matter if about in kinds or not draft.is_appointment][-1:]
     draft = draft.quote(*told)
     counts = c.said.values.people is not None or c.said.values.nights is not None
     tells = own or counts or names_when(c) or (draft.is_appointment and (c.said.says("book") or not draft.quotes))
@@ -151,7 +153,7 @@ def _is_told(c: Context, field: Field) -> bool:
 
 def free_questions(c: Context) -> list[ReadClause]:
     """Return the questions of a message that are about something else than its values."""
-    asked = (one for one in c.said.questions if one.matter or one.may_be("skip") < UNSURE)
+    asked = (one for one in c.said.questions if one.may_be("ask") >= LIKELY and (one.matter or one.may_be("skip") < UNSURE))
     return [one for one in asked if one.kind not in _OF_VALUE or not c.said.holds_value(one) or (one.matter and one.kind != "free")]
 
 
