@@ -39,7 +39,6 @@ _MOST_ASIDES = 2  # questions in a row after which the open question is not repe
 _MOST_UNTIMED = 5
 _SHOWN = 160  # characters of the visitor's message in the summary
 _NOON = time(12)
-_MAY = 0.9  # probability of a question whether something is possible
 _KINDS = {"quote": "quote", "order": "other", "course": "other"}  # of a request, by the purpose of a wish
 
 
@@ -54,7 +53,7 @@ def begin(c: Context, kind: str, opening: str = "", *, before: RequestDraft | No
     if draft.is_appointment and draft.get(NIGHTS):
         draft = replace(draft, purpose="stay")
     asked = free_questions(c)
-    beside = answers.beside(c, [*with_topics(c, asked), *_known_wishes(c)])
+    beside = answers.beside(c, with_topics(c, asked))
     said = beside.said or ((c.say("unknown.noted"),) if any(one.kind in OF_THING for one in asked) else ())
     draft = draft.quote(c.turn.message) if said and not beside.said else draft
     step = proceed(c, draft, "\n\n".join([*said, c.say(opening or f"open.{kind}")]))
@@ -66,12 +65,6 @@ def with_topics(c: Context, asked: Sequence[ReadClause]) -> list[ReadClause]:
     """Join a question without a thing of its own to the clause before it: "we'd love a cake for 20. How much would that be?"."""
     before = {one.start: earlier.text for earlier, one in pairwise(c.said.clauses)}
     return [replace(one, text=f"{before[one.start]} {one.text}") if not one.matter and one.start in before else one for one in asked]
-
-
-def _known_wishes(c: Context) -> list[ReadClause]:
-    """Return the wishes that ask whether something is possible, and to which the knowledge has an answer."""
-    asking = (one for one in c.said.clauses if one.act == "book" and one.matter and one.kinds.get("may", 0.0) >= _MAY)
-    return [one for one in asking if answers.find(c, one.text, "may").decision == "answer"]
 
 
 def wanted(c: Context) -> tuple[str, str]:

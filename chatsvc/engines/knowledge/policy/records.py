@@ -166,7 +166,7 @@ def _which(c: Context, pending: str) -> ReplyStep:
 def _move(c: Context, booked: CapturedRecord, wanted: tuple[str, str]) -> ReplyStep:
     """Take the new day and time, beside what was wanted before. Another length of a stay is an addition to the record."""
     values = c.said.values
-    if (values.until or (values.nights and not values.date)) and c.turn.may_capture:
+    if (values.until or values.nights) and not values.date and c.turn.may_capture:
         return _added(c, booked)
     draft = RequestDraft("appointment")
     for key, value in (("date", wanted[0]), ("time", wanted[1])):
