@@ -148,10 +148,15 @@ def _withdrawn(c: Context) -> ReplyStep | None:
 
 
 def move(c: Context) -> ReplyStep | None:
-    """Capture the wish for another time; ask for it where it was not told, or which of several is meant."""
-    known = appointments(c)
+    """Capture the wish for another time; ask for it where it was not told, or which of several is meant.
+
+    Another length of a stay is an addition to the record.
+    """
+    known, values = appointments(c), c.said.values
     if not known:
         return None
+    if (values.until or values.nights) and not values.date and c.turn.may_capture:
+        return _added(c, known[-1])
     booked = known[0] if len(known) == 1 else None
     return _move(c, booked, ("", "")) if booked else _which(c, states.WHICH_MOVE)
 
@@ -164,10 +169,8 @@ def _which(c: Context, pending: str) -> ReplyStep:
 
 
 def _move(c: Context, booked: CapturedRecord, wanted: tuple[str, str]) -> ReplyStep:
-    """Take the new day and time, beside what was wanted before. Another length of a stay is an addition to the record."""
+    """Take the new day and time, beside what was wanted before."""
     values = c.said.values
-    if (values.until or values.nights) and not values.date and c.turn.may_capture:
-        return _added(c, booked)
     draft = RequestDraft("appointment")
     for key, value in (("date", wanted[0]), ("time", wanted[1])):
         draft = draft.put(key, value) if value else draft

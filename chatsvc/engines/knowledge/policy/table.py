@@ -13,7 +13,6 @@ from chatsvc.engines import EngineError, Reply, Turn
 from chatsvc.engines.knowledge.policy import (
     answers,
     fallbacks,
-    forms,
     listening,
     misses,
     offers,

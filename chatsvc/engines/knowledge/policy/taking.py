@@ -43,7 +43,7 @@ def with_matter(c: Context, draft: RequestDraft) -> RequestDraft:
     if not (told or named or draft.quotes):
         told = [quote for about, quote in c.state.matter if about in _OF_WISH or not draft.is_appointment][-1:]
     draft = draft.quote(*told)
-    own = any(clause.matter and clause.act not in _NO_MATTER for clause in c.said.clauses)
+    own = c.said.content > 0 and any(clause.matter and clause.act not in _NO_MATTER for clause in c.said.clauses)
     counts = c.said.values.people is not None or c.said.values.nights is not None
     wishes = draft.is_appointment and (c.said.says("book") or not draft.quotes)
     return draft.quote(c.turn.message) if own or counts or wishes or names_when(c) else draft

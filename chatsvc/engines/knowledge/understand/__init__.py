@@ -131,7 +131,7 @@ def understand(turn: Turn, asked: AskedFor, now: datetime, before: str, since: d
         if asked.value:
             found = replace(found, name=named.name)
         elif named.name is not None and named.name.value == turn.message.strip(" .!,"):
-            found, read = named, read_clauses(turn.message, speaks, asked.act, named)
+            found = named
     return Understanding(turn.message, spoken, asked.key, _nodded(turn.message) or read, found)
 
 
