@@ -291,3 +291,11 @@ def test_spans_lie_in_the_message(text: str) -> None:
         for kind in KINDS:
             mention = getattr(found, kind)
             assert mention is None or 0 <= mention.start < mention.end <= len(text)
+
+
+def test_sums_and_single_days_count_neither_people_nor_nights() -> None:
+    assert values("yani 3000 + ozon 300 toplam 3300 mü").people is None
+    assert (values("ok and just one day?").nights, values("dişi, 7 aylık", "date").date) == (None, None)
+    sunday = values("can my sister pick him up instead of me sunday").date
+    assert sunday is not None
+    assert sunday.value.weekday() == 6

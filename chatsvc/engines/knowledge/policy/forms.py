@@ -75,16 +75,6 @@ def wanted(c: Context) -> tuple[str, str]:
     return _KINDS.get(purpose, "appointment"), purpose
 
 
-def availability(c: Context) -> ReplyStep | None:
-    """Say that the free hours are not known here, and take the request down."""
-    if not c.turn.may_capture:
-        return None
-    kind, purpose = wanted(c)
-    timed = kind == "appointment" and not c.said.values.nights and c.say.profile.form(kind).appointment == "time"
-    key = "any.free" if not timed else "any.time" if c.said.values.date else "any.date"
-    return begin(c, kind, key, purpose=purpose)
-
-
 def proceed(c: Context, draft: RequestDraft, lead: str = "") -> ReplyStep:
     """Ask for the next thing missing, or show the summary."""
     form = c.form(draft)

@@ -73,9 +73,13 @@ def wish(c: Context) -> ReplyStep:
 
 def room(c: Context) -> ReplyStep | None:
     """Say what is known of a free hour or room, else that it is not known here, and take the request down."""
-    values = c.said.values
-    told = values.date or values.time or values.nights or not c.turn.may_capture
-    return (None if told else _answered_first(c, c.said.questions, forms.wanted(c)[0])) or forms.availability(c)
+    values, kind, purpose = c.said.values, *forms.wanted(c)
+    if not c.turn.may_capture:
+        return None
+    if not (values.date or values.time or values.nights) and (step := _answered_first(c, c.said.questions, kind)):
+        return step
+    timed = kind == "appointment" and not values.nights and c.say.profile.form(kind).appointment == "time"
+    return forms.begin(c, kind, "any.free" if not timed else "any.time" if values.date else "any.date", purpose=purpose)
 
 
 def _answered_first(c: Context, asked: Sequence[ReadClause], kind: str) -> ReplyStep | None:
