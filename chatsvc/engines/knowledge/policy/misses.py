@@ -80,11 +80,15 @@ def misunderstood(c: Context) -> ReplyStep | None:
 
 
 def missed_answer(c: Context, draft: RequestDraft, field: Field, hint: str) -> ReplyStep:
-    """Ask again for what was not told. A number that cannot be right and few words instead of a name count the second time."""
+    """Ask again for what was not told. A number that cannot be right and few words instead of a name count the second time.
+
+    A bare word with a capital is a name at once.
+    """
     written = c.said.values.phone_as_written
     if field.key in ("contact", "phone") and written:
         return _number_as_written(c, draft, field, written)
-    if field.key == "name" and draft.missed.get("name") and (name := _possible_name(c)):
+    sole = c.turn.message.strip().istitle() and " " not in c.turn.message.strip() and any(one.act == "give" for one in c.said.clauses)
+    if field.key == "name" and (sole or draft.missed.get("name")) and (name := _possible_name(c)):
         return proceed(c, draft.put("name", name), c.say("noted"))
     return ask_again(c, draft, field, hint=hint)
 

@@ -38,12 +38,12 @@ def with_matter(c: Context, draft: RequestDraft) -> RequestDraft:
     Of what was asked before only a room is the matter, and the last thing where this message names none. Messages without a reply are
     not kept by the service, and cannot be quoted in a later turn.
     """
-    named = sum(clause.matter for clause in c.said.clauses) >= _NAMED
+    own = c.said.content > 0 and any(clause.matter and clause.act not in _NO_MATTER for clause in c.said.clauses)
+    named = own and sum(clause.matter for clause in c.said.clauses) >= _NAMED
     told = [quote for about, quote in c.state.matter if about not in KINDS or about == "free"]
     if not (told or named or draft.quotes):
         told = [quote for about, quote in c.state.matter if about in _OF_WISH or not draft.is_appointment][-1:]
     draft = draft.quote(*told)
-    own = c.said.content > 0 and any(clause.matter and clause.act not in _NO_MATTER for clause in c.said.clauses)
     counts = c.said.values.people is not None or c.said.values.nights is not None
     wishes = draft.is_appointment and (c.said.says("book") or not draft.quotes)
     return draft.quote(c.turn.message) if own or counts or wishes or names_when(c) else draft
