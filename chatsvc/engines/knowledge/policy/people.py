@@ -72,7 +72,7 @@ def wish(c: Context) -> ReplyStep:
 
 
 def room(c: Context) -> ReplyStep | None:
-    """Say what is known of a free hour or room, else that it is not known here, and take the request down."""
+    """Answer a question about a free hour or room from the knowledge, else take the request down."""
     values, kind, purpose = c.said.values, *forms.wanted(c)
     if not c.turn.may_capture:
         return None

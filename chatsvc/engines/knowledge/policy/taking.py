@@ -161,7 +161,8 @@ def tells(c: Context) -> bool:
     values = c.said.values
     known = {"name": values.name, "contact": values.phone or values.email, "phone": values.phone, "email": values.email}
     answers = c.said.asked.startswith(PREFIX) or known.get(c.said.asked, True) is None  # what is given answers the question, read or not
-    return any(one.matter >= _TELLING.get(one.act, one.matter + 1) and not (answers and one.act == "give") for one in c.said.clauses)
+    told = (one for one in c.said.clauses if not (answers and one.act == "give"))
+    return c.said.content > 0 and any(one.matter >= _TELLING.get(one.act, one.matter + 1) for one in told)
 
 
 def with_rest(c: Context, draft: RequestDraft) -> RequestDraft:
