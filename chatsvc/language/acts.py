@@ -46,7 +46,7 @@ def reading(table: bytes, text: str, asked: str) -> ClauseReading:
 def trained(given: Sequence[TrainingSentence]) -> bytes:
     """Return the content of a file of weights."""
     acts = linear.train(((one.act, one.text, one.asked) for one in given), ACTS)
-    kinds = linear.train(((one.kind, one.text, one.asked) for one in given if one.act == "ask"), KINDS)
+    kinds = linear.train(((one.kind, one.text, one.asked) for one in given if one.act == "ask" and one.kind), KINDS)
     purposes = linear.train(((one.kind, one.text, one.asked) for one in given if one.act == "book" and one.kind), PURPOSES)
     return digest(given) + linear.packed(acts, kinds, purposes)
 

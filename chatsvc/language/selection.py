@@ -139,7 +139,7 @@ def _refused_before(tokens: list[Token]) -> bool:
                 return False
             asked = (at + 1 < len(tokens) and tokens[at + 1].text in _NEGATED_QUESTION) or (at > 0 and tokens[at - 1].text in {"why", "if"})
             if token.text == "instead":
-                return at + 1 < len(tokens) and tokens[at + 1].text == "of"
+                return tokens[at + 1 : at + 2] != [] and tokens[at + 1].text == "of" and all(one.text in _NEAR for one in tokens[at + 2 :])
             if token.text == "rather":
                 return at + 1 < len(tokens) and tokens[at + 1].text == "than"
             if token.text in _FAR_BEFORE or back <= 5:

@@ -26,7 +26,7 @@ _HEADER = re.compile(r"== ([a-z]{1,20})(?: ([a-z_]{1,20}))?(?: @([a-z]{1,20}))?"
 
 
 class TrainingSentence(NamedTuple):
-    """One training sentence. `kind` is the kind of a question, or the purpose of a wish where it is labelled.
+    """One training sentence. `kind` is the kind of a question or the purpose of a wish, where it is labelled.
 
     `asked` is "" where the bot had asked for nothing.
     """
@@ -56,7 +56,7 @@ def read(language: str, folder: Path = FOLDER) -> list[TrainingSentence]:
 def _head(text: str, place: str) -> tuple[str, str, str]:
     found = _HEADER.fullmatch(text)
     act, kind, asked = (found[1], found[2] or "", found[3] or "") if found else ("", "", "")
-    known = KINDS if act == "ask" else (*PURPOSES, "") if act == "book" else ("",)
+    known = (*KINDS, "") if act == "ask" else (*PURPOSES, "") if act == "book" else ("",)
     if act not in ACTS or kind not in known or (asked and asked not in ASKED):
         raise ValueError(f"{place}: not a header of an act, a kind of question and what was asked: {text}")
     return act, kind, asked

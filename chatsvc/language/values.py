@@ -58,7 +58,7 @@ class Values:
     phone: Mention[str] | None = None  # E.164
     phone_as_written: str | None = None  # digits that look like a telephone number and are none
     email: Mention[str] | None = None
-    rejected_date: bool = False  # days are named, and none of them is wanted
+    rejected_date: dt.date | None = None  # the first day named, where none is wanted
     gone: bool = False  # the only day named is past
     never: bool = False  # the only day named is in no calendar
     rest: str = ""
@@ -136,7 +136,7 @@ def read(
         phone=mention(phone, "phone"),
         phone_as_written=kept[slice(*written)] if written else None,
         email=mention(bare.slots.email, "email"),
-        rejected_date="date" in plain.rejected and bare.slots.date is None,
+        rejected_date=next((one.value for one in plain.days if one.value), None) if "date" in plain.rejected and not first else None,
         gone=plain.gone and bare.slots.date is None,
         never=plain.never and bare.slots.date is None,
         rest=_rest(text if not missing else kept, message, beside),

@@ -92,7 +92,7 @@ def test_anything_can_be_classified(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "header", ["== ask", "== book price", "== greet visit", "== ask colour", "== greet @weather", "==", "== Ask price"]
+    "header", ["== give price", "== book price", "== greet visit", "== ask colour", "== greet @weather", "==", "== Ask price"]
 )
 def test_a_header_that_is_none_is_named_with_its_place(tmp_path: Path, header: str) -> None:
     folder = tmp_path / "xx" / "sentences"

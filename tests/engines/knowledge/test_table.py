@@ -57,6 +57,7 @@ DECIDED = {
     "when and by whom a request is answered": (SENT, "when?"),
     "questions": ((), "can I pay by card?"),
     "an introduction": ((), "my name is Tom Hill"),
+    "something to add to the request": (BOOKED, "his name is Rex by the way, he is a poodle"),
     "a situation": ((), "my dad uses a wheelchair and can't do stairs"),
 }
 SELDOM = frozenset(

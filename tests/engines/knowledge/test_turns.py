@@ -185,14 +185,15 @@ def test_a_complaint_gets_an_apology_and_everything_said_of_it_is_in_the_request
     assert caught.message.split("\n")[:2] == ["the bike broke again after one day, this is ridiculous", "nobody picks up the phone"]
 
 
-def test_name_and_number_after_a_turn_without_an_answer_are_taken_with_its_words() -> None:
+def test_name_and_number_after_a_turn_without_an_answer_are_taken_and_its_matter_is_asked_for() -> None:
     visitor = Visitor(speaks="en", country="GB")
     visitor.fails("do you repair violins")
-    assert "Here is what I have" in visitor.say("Hannah Boyd 07700 900 552").text
+    assert "What would you like to talk about" in visitor.say("Hannah Boyd 07700 900 552").text
+    assert "Here is what I have" in visitor.say("a repair of my violin").text
     caught = visitor.say("yes thats right").captured
     assert caught is not None
     assert (caught.visitor_name, caught.visitor_phone) == ("Hannah Boyd", "+447700900552")
-    assert caught.message.startswith("do you repair violins")
+    assert caught.message == "a repair of my violin"
 
 
 def test_an_offer_is_declined_or_outlives_one_question() -> None:

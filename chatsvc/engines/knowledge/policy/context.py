@@ -14,6 +14,7 @@ from chatsvc.domain.language import primary
 from chatsvc.engines import Evidence, Reply, Turn
 from chatsvc.engines.knowledge import hours, say
 from chatsvc.engines.knowledge.fields.base import Place
+from chatsvc.engines.knowledge.fields.count import NIGHTS
 from chatsvc.engines.knowledge.fields.form import RequestForm, form_of
 from chatsvc.engines.knowledge.policy import state as states
 from chatsvc.engines.knowledge.policy.state import RequestDraft, State
@@ -121,11 +122,19 @@ def context_of(turn: Turn) -> Context:
     """Understand a turn's message in the light of the state that the last reply left."""
     state = _known_field(states.load(turn.dialogue, turn.now_ms), turn)
     now = times.local(turn.now_ms, turn.bot.timezone)
-    told = state.draft.get("date") if state.draft else state.heard.get("date")
-    said = understand(turn, _asked(state, turn), now, state.language, date.fromisoformat(told) if told else None)
+    said = understand(turn, _asked(state, turn), now, state.language, _first_day(state, turn))
     before = state.language if state.has_open_form else said.language
     wanted = (primary(turn.language or ""), before, state.language, catalogue.FALLBACK)
     return Context(turn, state, said, say.of(turn.bot, next(one for one in wanted if one in catalogue.languages())))
+
+
+def _first_day(state: State, turn: Turn) -> date | None:
+    """Return the day that was told before, or the first one of the stay that was captured last."""
+    told = state.draft.get("date") if state.draft else state.heard.get("date")
+    if told:
+        return date.fromisoformat(told)
+    last = turn.captured[-1] if turn.captured else None
+    return last.date if last and f"\n{NIGHTS}: " in last.message else None
 
 
 def _known_field(state: State, turn: Turn) -> State:

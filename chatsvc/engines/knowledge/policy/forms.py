@@ -5,8 +5,10 @@ Nothing is captured before the visitor has confirmed a summary.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date, time
+from itertools import pairwise
 
 from chatsvc.domain import contacts
 from chatsvc.domain.captures import Captured, checked
@@ -20,6 +22,7 @@ from chatsvc.engines.knowledge.policy.answers import Beside
 from chatsvc.engines.knowledge.policy.context import Context, ReplyStep
 from chatsvc.engines.knowledge.policy.state import RequestDraft, Subject
 from chatsvc.engines.knowledge.policy.taking import (
+    OF_THING,
     WHEN,
     free_questions,
     heard,
@@ -36,7 +39,6 @@ _MOST_ASIDES = 2  # questions in a row after which the open question is not repe
 _MOST_UNTIMED = 5
 _SHOWN = 160  # characters of the visitor's message in the summary
 _NOON = time(12)
-_MAY = 0.9  # probability of a question whether something is possible
 _KINDS = {"quote": "quote", "order": "other", "course": "other"}  # of a request, by the purpose of a wish
 
 
@@ -44,26 +46,25 @@ def begin(c: Context, kind: str, opening: str = "", *, before: RequestDraft | No
     """Open a form. Take all values of the message, answer its questions, ask for the first thing missing."""
     draft = replace(before, kind=kind, purpose=purpose or before.purpose, missed={}) if before else RequestDraft(kind, purpose)
     before_it = {key: one for key, one in heard(c).items() if draft.is_appointment or key not in WHEN}
+    if draft.purpose not in ("", "stay"):
+        before_it = {key: one for key, one in before_it.items() if key not in (NIGHTS, "until")}
     draft = replace(draft, values={**before_it, **draft.values})
     draft, _ = take(c, with_matter(c, known_visitor(c, draft)))
     if draft.is_appointment and draft.get(NIGHTS):
         draft = replace(draft, purpose="stay")
-    beside = answers.beside(c, [*free_questions(c), *_known_wishes(c)])
-    step = proceed(c, draft, "\n\n".join([*beside.said, c.say(opening or f"open.{kind}")]))
+    asked = free_questions(c)
+    beside = answers.beside(c, with_topics(c, asked))
+    said = beside.said or ((c.say("unknown.noted"),) if any(one.kind in OF_THING for one in asked) else ())
+    draft = draft.quote(c.turn.message) if said and not beside.said else draft
+    step = proceed(c, draft, "\n\n".join([*said, c.say(opening or f"open.{kind}")]))
     about = c.turn.message if any(clause.matter for clause in c.said.clauses) else ""
     return with_answers(replace(step, state=step.state.about(Subject(about))), beside)
 
 
-def _known_wishes(c: Context) -> list[ReadClause]:
-    """Return the wishes that ask whether something is possible, and to which the knowledge has an answer."""
-    asking = (one for one in c.said.clauses if one.act == "book" and one.matter and one.kinds.get("may", 0.0) >= _MAY)
-    return [one for one in asking if answers.find(c, one.text, "may").decision == "answer"]
-
-
-def book(c: Context) -> ReplyStep:
-    """Open the form that a wish is for."""
-    kind, purpose = wanted(c)
-    return begin(c, kind, purpose=purpose)
+def with_topics(c: Context, asked: Sequence[ReadClause]) -> list[ReadClause]:
+    """Join a question without a thing of its own to the clause before it: "we'd love a cake for 20. How much would that be?"."""
+    before = {one.start: earlier.text for earlier, one in pairwise(c.said.clauses)}
+    return [replace(one, text=f"{before[one.start]} {one.text}") if not one.matter and one.start in before else one for one in asked]
 
 
 def wanted(c: Context) -> tuple[str, str]:
@@ -72,16 +73,6 @@ def wanted(c: Context) -> tuple[str, str]:
         return "appointment", ""
     purpose = next((one.purpose for one in c.said.clauses if one.purpose), "")
     return _KINDS.get(purpose, "appointment"), purpose
-
-
-def availability(c: Context) -> ReplyStep | None:
-    """Say that the free hours are not known here, and take the request down."""
-    if not c.turn.may_capture:
-        return None
-    kind, purpose = wanted(c)
-    timed = kind == "appointment" and not c.said.values.nights and c.say.profile.form(kind).appointment == "time"
-    key = "any.free" if not timed else "any.time" if c.said.values.date else "any.date"
-    return begin(c, kind, key, purpose=purpose)
 
 
 def proceed(c: Context, draft: RequestDraft, lead: str = "") -> ReplyStep:
@@ -133,7 +124,7 @@ def ask(c: Context, draft: RequestDraft, field: Field, lead: str = "", *, apart:
     text = ("\n\n" if apart else " ").join(filter(None, (lead, question)))
     if c.told and text == c.told[0]:
         again = c.say.first(f"way.{field.key}", "hint.field") if lead else field.hint(c.place)
-        text = question if lead == c.say("noted") or apart else " ".join(filter(None, (lead, again, question)))
+        text = lead if apart else question if lead == c.say("noted") else " ".join(filter(None, (lead, again, question)))
     state = replace(c.state.settled(), draft=draft, pending=states.FIELD + field.key, turns=turns)
     return c.step(text, state, choices=field.choices())
 

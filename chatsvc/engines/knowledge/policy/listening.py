@@ -13,7 +13,7 @@ from chatsvc.engines.knowledge.policy.context import Context, ReplyStep
 from chatsvc.engines.knowledge.policy.forms import ask, begin, finish, proceed, repeat, summed_up, wanted, with_answers
 from chatsvc.engines.knowledge.policy.misses import missed_answer
 from chatsvc.engines.knowledge.policy.state import RequestDraft
-from chatsvc.engines.knowledge.policy.taking import WHEN, asks_beside, free_questions, names_when, reason_against_day, take, with_rest
+from chatsvc.engines.knowledge.policy.taking import WHEN, asks_beside, free_questions, reason_against_day, take, tells, with_rest
 from chatsvc.engines.knowledge.understand import AskedFor, ReadClause, understand
 
 _REACHED = ("phone", "email")
@@ -44,7 +44,8 @@ def confirm(c: Context) -> ReplyStep | None:
         return None
     if c.said.may_be("deny", "correct", "ask", "status") <= _DOUBT:
         return finish(c, draft)
-    nods = clauses[0].may_be("affirm") >= _SURE_YES and not clauses[0].matter and clauses[0].text[-1:] in ".!"
+    ends = c.turn.message[clauses[0].end - 1 : clauses[0].end + 1]  # with the sign in or behind it
+    nods = clauses[0].may_be("affirm") >= _SURE_YES and not clauses[0].matter and any(one in ends for one in ".!,")
     if not nods or len(clauses) < _ANSWERED or not all(one.asks for one in clauses[1:]):
         return None
     beside = answers.beside(c, clauses[1:])
@@ -113,6 +114,7 @@ def _answer_and_go_on(c: Context, draft: RequestDraft, asked: list[ReadClause]) 
     if not said and any(one.kind == "free" for one in asked):
         week = c.place.week
         said = [c.say("hours", hours=hours.in_words(week, c.say.days)) if week else c.say(_ANY.get(c.state.asked, "any.time"))]
+    draft = with_rest(c, draft)
     if not said:
         noted = not draft.is_appointment and any(one.matter for one in asked)
         draft = draft.quote(c.turn.message) if noted else draft
@@ -132,7 +134,8 @@ def change(c: Context) -> ReplyStep | None:
         taken, changed = take(replace(c, said=understand(replace(c.turn, message=told), asked, c.now, c.state.language)), draft)
         return proceed(c, taken, c.say("noted")) if named.key in changed else ask(c, draft.without(named.key), named)
     counts = c.said.values.number is not None
-    if any((one.matter >= _TOLD or (one.matter and counts)) and not one.asks for one in c.said.clauses):
+    corrects = c.state.pending == states.CONFIRM and c.said.surely_says("correct")
+    if any((one.matter >= _TOLD or (one.matter and (counts or corrects))) and not one.asks for one in c.said.clauses):
         return summed_up(c, draft.quote(c.turn.message), c.say("noted")) if not c.state.asked else None
     if c.state.pending == states.CHANGE and c.said.says("affirm", "skip", "deny"):
         return summed_up(c, draft)
@@ -189,9 +192,7 @@ def aside(c: Context) -> ReplyStep | None:
         return repeat(c, draft, c.say("noted"))
     if c.said.says("identity"):
         return repeat(c, draft, c.say("smalltalk.identity", name=c.turn.bot.name))
-    tells = [one for one in c.said.clauses if one.matter >= _TOLD]
-    values = c.said.values.people or c.said.values.nights or names_when(c)
-    if any(one.is_one_of("state", "message", "correct", "book") or (values and one.act == "give") for one in tells):
+    if tells(c):
         return repeat(c, draft.quote(c.turn.message), c.say("noted"))
     act = max(c.said.clauses, key=lambda one: max(one.acts.values(), default=0.0)).act
     key = None if act == "affirm" and c.state.pending == states.CONFIRM else _NOTED.get(act)

@@ -7,12 +7,12 @@ from dataclasses import replace
 from chatsvc.domain import contacts
 from chatsvc.engines.knowledge.fields.base import Field
 from chatsvc.engines.knowledge.fields.form import is_of_person
-from chatsvc.engines.knowledge.policy import naming
+from chatsvc.engines.knowledge.policy import answers, naming
 from chatsvc.engines.knowledge.policy import state as states
 from chatsvc.engines.knowledge.policy.context import Context, ReplyStep
-from chatsvc.engines.knowledge.policy.forms import ask, ask_again, proceed, repeat
+from chatsvc.engines.knowledge.policy.forms import ask, ask_again, proceed, repeat, with_answers
 from chatsvc.engines.knowledge.policy.state import RequestDraft
-from chatsvc.engines.knowledge.policy.taking import UNSURE, WHEN
+from chatsvc.engines.knowledge.policy.taking import REACHED, UNSURE, WHEN
 from chatsvc.language.folding import words
 
 _GIVES_UP = 4  # misunderstood answers to the confirmation after which the form is left
@@ -56,10 +56,15 @@ def misunderstood(c: Context) -> ReplyStep | None:
     draft = c.state.draft
     if draft is None:
         return None
-    if c.said.content and not c.said.says("nonsense", "insult"):
+    digits = any(map(str.isdigit, c.turn.message))
+    if c.state.asked in WHEN and not digits and answers.find(c, c.turn.message, "").decision == "answer":  # a bare thing: "cameras"
+        beside = answers.beside(c, c.said.clauses)
+        return with_answers(repeat(c, draft, "\n\n".join(beside.said), aside=True), beside)
+    attempt = c.state.asked in REACHED or (c.state.asked == "name" and _possible_name(c))
+    if c.said.content and not attempt and not c.said.says("nonsense", "insult"):
         confirms, count = c.state.pending == states.CONFIRM, len(words(c.turn.message))
         draft = draft.quote(c.turn.message) if count >= (_ADDED if confirms else 1 if c.state.asked in WHEN else _TOLD) else draft
-        remarks = c.state.asked in WHEN and count >= _TOLD and not any(map(str.isdigit, c.turn.message))
+        remarks = c.state.asked == "name" or (c.state.asked in WHEN and count >= _TOLD and not digits)
         if (remarks or confirms) and draft != c.state.draft:
             return repeat(c, draft, c.say("noted"))
     if c.state.asked:
@@ -75,17 +80,21 @@ def misunderstood(c: Context) -> ReplyStep | None:
 
 
 def missed_answer(c: Context, draft: RequestDraft, field: Field, hint: str) -> ReplyStep:
-    """Ask again for what was not told. A number that cannot be right and few words instead of a name count the second time."""
+    """Ask again for what was not told. A number that cannot be right and few words instead of a name count the second time.
+
+    A bare word with a capital is a name at once.
+    """
     written = c.said.values.phone_as_written
     if field.key in ("contact", "phone") and written:
         return _number_as_written(c, draft, field, written)
-    if field.key == "name" and draft.missed.get("name") and (name := _possible_name(c)):
+    sole = c.turn.message.strip().istitle() and " " not in c.turn.message.strip() and any(one.act == "give" for one in c.said.clauses)
+    if field.key == "name" and (sole or draft.missed.get("name")) and (name := _possible_name(c)):
         return proceed(c, draft.put("name", name), c.say("noted"))
     return ask_again(c, draft, field, hint=hint)
 
 
 def _possible_name(c: Context) -> str | None:
-    """Return the message as a name, where it was asked for twice and this may be one: few words, letters alone."""
+    """Return the message where it may be a name: few words, letters alone."""
     said = c.turn.message.strip(" .!,")
     few = 0 < len(said.split()) <= _NAME_WORDS and all(part.replace("-", "").replace("'", "").isalpha() for part in said.split())
     return said if few and not c.said.says("insult", "refuse", "skip", "greet", "thank", "ask", "affirm", "deny", "part") else None

@@ -34,6 +34,8 @@ def field_named(c: Context, draft: RequestDraft) -> Field | None:
     found = []
     for key, one in form.by_key.items():
         names = known.get(key, frozenset(words(one.label(c.place))) if key.startswith("x.") else frozenset())
+        if key == "name" and not known["others"].isdisjoint(said) and any(one.matter for one in c.said.clauses):
+            continue  # "his name is Duke"
         if any(_is(word, name) for word in said for name in names):
             found.append(one)
     own = [

@@ -57,7 +57,7 @@ def taken_up_again(c: Context) -> ReplyStep | None:
     goes_on = c.said.says("book", "change", "correct", "keep") or (
         c.said.says("affirm") and not c.said.says("ask") and " " in c.turn.message.strip()
     )
-    if not (goes_on or (changed & {"date", "time"} and not c.said.says("ask"))):
+    if not (goes_on or (changed & {"date", "time", "phone", "email"} and not c.said.says("ask"))):
         return None
     return proceed(c, replace(taken, missed={}), c.say(f"open.{draft.kind}"))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from chatsvc.engines import Reply, Turn
@@ -10,15 +11,18 @@ from chatsvc.engines.knowledge.policy import state as states
 from chatsvc.engines.knowledge.policy.context import Context, ReplyStep, context_of
 from chatsvc.engines.knowledge.policy.state import RequestDraft
 from chatsvc.engines.knowledge.search.following import FOLLOWED
+from chatsvc.engines.knowledge.understand import SURE, ReadClause
 from chatsvc.language.folding import words
 
 # Probability of a wish in a question whether something is possible, from which a request is offered: without and with a day.
 _WISH, _WISH_FOR_DAY = 0.2, 0.1
+_ASKS = 0.2  # probability of a question in a wish, from which it is answered first
 
 
 def person(c: Context) -> ReplyStep:
     """Take a note where a person is wanted. The hand-off itself is decided before the engine is asked."""
-    return _noted(c, "contact", "open.person")
+    step = _noted(c, "contact", "open.person")
+    return step.after(c.say("smalltalk.identity", name=c.turn.bot.name)) if c.said.surely_says("identity") else step
 
 
 def nobody_came(turn: Turn) -> Reply:
@@ -30,6 +34,8 @@ def nobody_came(turn: Turn) -> Reply:
 
 def unknown_record(c: Context) -> ReplyStep | None:
     """Say that there is no record here, after what the knowledge has to say, and offer a note."""
+    if c.turn.may_capture and c.said.values.name is not None and c.said.values.name.explicit:
+        return _noted(c, "contact", "open.contact")
     found = answers.find(c, c.turn.message, c.said.questions[0].kind if c.said.questions else "")
     known = found.text if found.decision == "answer" else ""
     if known and not c.said.may_be("status", "cancel", "change", "keep") >= records.OUTRIGHT:
@@ -46,12 +52,51 @@ def message(c: Context) -> ReplyStep:
 
 def complaint(c: Context) -> ReplyStep:
     """Say sorry and take the complaint down: at once where the visitor leaves contact data, else as an offer."""
-    if c.said.values.phone or c.said.values.email:
+    if c.said.values.phone or c.said.values.email or c.turn.captured:
         return _noted(c, "support", "open.support")
     again = c.state.draft is not None and c.state.draft.kind == "support"
     answer = answers.answer(c) if c.said.questions else None  # a question at the end of a story
     lead = answer.text if answer is not None and not answer.state.pending else c.say("sorry") if again else ""
     return offers.offer(c, "support", lead, "offer.contact" if again else "offer.upset")
+
+
+def wish(c: Context) -> ReplyStep:
+    """Open the form of a wish. Where it may be a question, or asks for the price and names no day, answer it and offer the form."""
+    values, kind, purpose = c.said.values, *forms.wanted(c)
+    if values.phone or values.email or values.time:
+        return forms.begin(c, kind, purpose=purpose)
+    asked = [one for one in c.said.clauses if one.act == "book" and one.may_be("ask") > _ASKS and one.kinds.get("may", 0.0) >= SURE]
+    if values.date is None:
+        asked += forms.with_topics(c, [one for one in c.said.questions if one.kind in taking.OF_THING])
+    return _answered_first(c, asked, kind) or forms.begin(c, kind, purpose=purpose)
+
+
+def room(c: Context) -> ReplyStep | None:
+    """Answer a question about a free hour or room from the knowledge, else take the request down."""
+    values, kind, purpose = c.said.values, *forms.wanted(c)
+    if not c.turn.may_capture:
+        return None
+    if not (values.date or values.time or values.nights) and (step := _answered_first(c, c.said.questions, kind)):
+        return step
+    timed = kind == "appointment" and not values.nights and c.say.profile.form(kind).appointment == "time"
+    return forms.begin(c, kind, "any.free" if not timed else "any.time" if values.date else "any.date", purpose=purpose)
+
+
+def _answered_first(c: Context, asked: Sequence[ReadClause], kind: str) -> ReplyStep | None:
+    """Answer questions that come before a wish, and offer the form. None without an answer."""
+    beside = answers.beside(c, asked)
+    if not beside.said:
+        return None
+    step = offers.offer(c, kind, "\n\n".join(beside.said), "offer.appointment" if kind == "appointment" else "offer")
+    return forms.with_answers(step, beside)
+
+
+def named(c: Context) -> ReplyStep:
+    """Take a name that is told alone; that of the record is known already."""
+    found = c.said.values.name
+    if c.turn.captured and found is not None and found.value == c.turn.captured[-1].visitor_name:
+        return c.line("smalltalk.noted")
+    return volunteered(c)
 
 
 def volunteered(c: Context) -> ReplyStep:

@@ -19,6 +19,7 @@ from chatsvc.language.contacts import in_local_form
 
 _OPEN = ("pending", "confirmed", "new", "in_progress")
 OUTRIGHT = 0.88  # probability of a cancellation that is noted without asking
+_OF_WISH = ("free", "may", "whether")  # kinds of questions that may name the day or hour wanted
 _FRESH_MS = 2 * 3_600_000  # so long after a capture a new time alone moves it
 
 
@@ -36,11 +37,16 @@ def is_fresh(c: Context) -> bool:
 def _meant(c: Context) -> CapturedRecord | None:
     """Return the appointment that the message names by its day or time, or the only one."""
     known = appointments(c)
-    day, at = c.said.values.date, c.said.values.time
-    named = [one for one in known if (day and one.date == day.value) or (at and one.time == at.value)]
+    day, at = _day_named(c), c.said.values.time
+    named = [one for one in known if (day and one.date == day) or (at and one.time == at.value)]
     if len(named) == 1:
         return named[0]
     return known[0] if len(known) == 1 else None
+
+
+def _day_named(c: Context) -> date | None:
+    """Return the day that the message names. That of an appointment that is not wanted is named to reject it."""
+    return c.said.values.date.value if c.said.values.date else c.said.values.rejected_date
 
 
 # Status
@@ -49,13 +55,14 @@ def _meant(c: Context) -> CapturedRecord | None:
 def status(c: Context) -> ReplyStep | None:
     """Tell date, time and status of the appointment, and a change asked for since."""
     known = appointments(c)
+    beside = answers.beside(c, [one for one in c.said.questions if one.matter > 1]).said
     if known:
-        return c.step("\n".join(_told(c, one) for one in known))
+        return c.step("\n".join(_told(c, one) for one in known)).after(*beside)
     if not c.turn.captured:
         return None
     key = "open" if c.turn.captured[-1].status in _OPEN else "done"
     asks_when = key == "open" and any(one.kind == "when" for one in c.said.questions)
-    return c.step(c.say(f"status.request.{'when' if asks_when else key}"))
+    return c.step(c.say(f"status.request.{'when' if asks_when else key}")).after(*beside)
 
 
 def _told(c: Context, booked: CapturedRecord) -> str:
@@ -94,7 +101,7 @@ def cancel(c: Context) -> ReplyStep | None:
         return c.step(c.say("status.canceled", appointment=_moment(c, booked)))
     if _last_wish(c, booked) == ("", ""):
         return c.step(_told(c, booked))
-    other_day = c.said.values.date is not None and c.said.values.date.value != booked.date
+    other_day = _day_named(c) not in (None, booked.date)
     if c.said.questions or other_day or c.said.may_be("cancel") < OUTRIGHT:
         state = replace(c.state.settled(), pending=states.CANCEL, record=booked.id).about(Subject(c.turn.message))
         return c.step(c.say("change.cancel?", appointment=_moment(c, booked)), state, choices=c.say.yes_no)
@@ -117,6 +124,11 @@ def keep(c: Context) -> ReplyStep | None:
     return step.after(*beside.said)
 
 
+def add(c: Context) -> ReplyStep | None:
+    """Capture what is told right after the capture as an addition to the record: "his name is Duke btw"."""
+    return _added(c, c.turn.captured[-1]) if is_fresh(c) and c.turn.may_capture else None
+
+
 def _added(c: Context, last: CapturedRecord) -> ReplyStep:
     """Capture the message as an addition to a record."""
     caught = Captured(last.request_type, c.turn.message.strip(), change=Change(last, cancels=False, corrects=True))
@@ -136,10 +148,15 @@ def _withdrawn(c: Context) -> ReplyStep | None:
 
 
 def move(c: Context) -> ReplyStep | None:
-    """Capture the wish for another time; ask for it where it was not told, or which of several is meant."""
-    known = appointments(c)
+    """Capture the wish for another time; ask for it where it was not told, or which of several is meant.
+
+    Another length of a stay is an addition to the record.
+    """
+    known, values = appointments(c), c.said.values
     if not known:
         return None
+    if (values.until or values.nights) and not values.date and c.turn.may_capture:
+        return _added(c, known[-1])
     booked = known[0] if len(known) == 1 else None
     return _move(c, booked, ("", "")) if booked else _which(c, states.WHICH_MOVE)
 
@@ -199,12 +216,12 @@ def answer(c: Context) -> ReplyStep | None:
     if booked is None:
         return None
     named = c.said.values.date or c.said.values.time
-    if c.said.says("deny", "stop", "keep") and not named:
+    if c.said.says("keep") or (c.said.says("deny", "stop") and not named):
         return c.step(c.say("change.dropped"), c.state.settled())
     if c.state.pending == states.CANCEL:
         return _captured(c, booked, cancels=True) if c.said.says("affirm", "cancel") else None
-    if c.said.questions and not named:
-        return None
+    if any(not named or one.kind not in _OF_WISH for one in c.said.questions):
+        return None  # "what time is that possible on Sunday"
     return _move(c, booked, c.state.wanted) if named or c.said.says("affirm", "give") else None
 
 

@@ -13,7 +13,6 @@ from chatsvc.engines import EngineError, Reply, Turn
 from chatsvc.engines.knowledge.policy import (
     answers,
     fallbacks,
-    forms,
     listening,
     misses,
     offers,
@@ -36,7 +35,6 @@ _SURE_TALK, _TALK_WORDS = 0.7, 3  # probability and words of small talk that may
 _MAY_MOVE = 0.2  # probability of a change, for a day named right after a capture
 _MAY_BOOK, _WISH = 0.15, 0.3  # probability of a wish in a question: of one without an answer, and of one that is the matter of a form
 _TELLS = 0.5  # probability of a situation
-_TELLING = 4  # words of a question that tells of a wish too: "my suit is too wide, can you take it in"
 _OF_ROOM = ("free", "open", "whether", "may")
 _TOLD = 2  # words of a no that tells something too
 _REFUSES = 0.12  # probability of a refusal, beside a question, from which a form is left
@@ -152,7 +150,7 @@ def _asks_what_to_do(c: Context) -> bool:
 
 def _names_oneself(c: Context) -> bool:
     """A name and nothing else, after something was said of a matter."""
-    about = bool(c.state.matter) or bool(c.unanswered)
+    about = bool(c.state.matter) or bool(c.unanswered) or _has_records(c)
     return c.said.values.name is not None and not c.said.content and about and c.turn.may_capture
 
 
@@ -160,12 +158,20 @@ def _new_time(c: Context) -> bool:
     """A day or hour soon after the capture, alone or in a message that changes something and books nothing."""
     named = c.said.values.date or c.said.values.time
     changes = (c.said.says("correct", "change", "give") or not c.said.content) and not c.said.questions
-    return bool(named) and records.is_fresh(c) and (changes or c.said.may_be("change") >= _MAY_MOVE)
+    moves = changes or c.said.may_be("change") >= _MAY_MOVE
+    return bool(named) and records.is_fresh(c) and moves and not _may_ask(c)
+
+
+def _may_ask(c: Context) -> bool:
+    """Return whether what may be a wish to move may as well be a question: "can my sister pick him up instead of me"."""
+    return c.said.says("change") and c.said.may_be("change") < SURE and c.said.may_be("ask") > _MAY_MOVE
 
 
 def _asks_of_request(c: Context) -> bool:
-    """A bare question of when, how long or who, with nothing else spoken of since the capture."""
-    bare = [one for one in c.said.questions if one.kind in ("when", "duration", "who") and one.matter <= 1]
+    """A bare question of when or who, with nothing else spoken of since the capture."""
+    if c.said.values.date:
+        return False
+    bare = [one for one in c.said.questions if one.kind in ("when", "who") and one.matter <= (one.kind != "who")]
     return bool(bare) and len(bare) == len(c.said.clauses) and (c.state.subject == Subject("") or c.state.subject.entry == states.REQUEST)
 
 
@@ -196,7 +202,8 @@ def _is_nonsense(c: Context) -> bool:
 
 def _asks_of_request_form(c: Context) -> bool:
     """A question that may be a wish: "how do I book?", "is tomorrow all right?"."""
-    return bool(c.said.questions) and (c.said.may_be("book") > _MAY_BOOK or people.wishes(c))
+    on_day = c.said.values.date is not None and any(one.kind == "may" for one in c.said.questions)
+    return bool(c.said.questions) and (on_day or c.said.may_be("book") > _MAY_BOOK)
 
 
 def _tells_situation(c: Context) -> bool:
@@ -237,18 +244,18 @@ RULES = (
     Rule("a change taken back", _all(_has_records, _says("keep")), records.keep),
     Rule("an appointment to cancel", _all(_has_records, _cancels), records.cancel),
     Rule("corrected contact data", _all(_has_records, lambda c: c.said.says("correct", "give", "change")), records.correct),
-    Rule("an appointment to move", _all(_has_records, _says("change")), records.move),
+    Rule("an appointment to move", lambda c: _has_records(c) and c.said.says("change") and not _may_ask(c), records.move),
     Rule("another time right after the request", _all(_has_records, _new_time), records.move),
     Rule("what became of the request", _all(_has_records, _says("status")), records.status),
     # Wishes
     Rule("a person", _says("person"), people.person),
     Rule("a message for the team", _says("message"), people.message),
     Rule("a complaint", _says("complain"), people.complaint),
-    Rule("a wish to book", lambda c: c.said.says("book") and c.turn.may_capture, forms.book),
+    Rule("a wish to book", lambda c: c.said.says("book") and c.turn.may_capture, people.wish),
     Rule("a day that suits", _proposes_day, people.proposed),
-    Rule("whether there is a free hour or room", _asks_for_room, forms.availability),
+    Rule("whether there is a free hour or room", _asks_for_room, people.room),
     Rule("contact data", lambda c: _leaves_contact(c) and c.turn.may_capture, people.volunteered),
-    Rule("a name after a matter", _names_oneself, people.volunteered),
+    Rule("a name after a matter", _names_oneself, people.named),
     Rule("a record that is not known here", _says("status", "cancel", "change", "keep"), people.unknown_record),
     Rule("a day alone", _only_day, people.day),
     # Talk
@@ -263,6 +270,7 @@ RULES = (
     Rule("an introduction", _all(_says("give"), lambda c: c.said.values.name is not None), people.introduced),
     Rule("a question about what the bot does itself", _asks_of_request_form, people.booking),
     Rule("insults beside what has no answer", _says("insult"), smalltalk.insult),
+    Rule("something to add to the request", lambda c: c.said.says("give", "correct") and taking.tells(c), records.add),
     Rule("a situation", _tells_situation, people.situation),
     Rule("small talk", _talks, smalltalk.reply),
     Rule("nonsense", lambda c: c.said.surely_says("nonsense") and bool(words(c.turn.message)), smalltalk.nonsense),
@@ -298,8 +306,8 @@ def _after_a_pause(c: Context) -> ReplyStep:
 
 
 def _about(clause: ReadClause) -> str:
-    """Return what a message is remembered as: a wish where it may be one or tells much, else the kind of its question or its act."""
-    wishes = max(clause.may_be("book"), clause.kinds.get("free", 0.0)) > _WISH or clause.matter >= _TELLING
+    """Return what a message is remembered as: a wish where it may be one, else the kind of its question or its act."""
+    wishes = max(clause.may_be("book"), clause.kinds.get("free", 0.0)) > _WISH
     return "book" if wishes else clause.kind or clause.act
 
 

@@ -9,9 +9,10 @@ from datetime import date
 from chatsvc.engines.knowledge.fields import clock
 from chatsvc.engines.knowledge.fields.base import Field
 from chatsvc.engines.knowledge.fields.count import NIGHTS, PEOPLE, PeopleField
+from chatsvc.engines.knowledge.fields.owned import PREFIX
 from chatsvc.engines.knowledge.policy.context import Context
 from chatsvc.engines.knowledge.policy.state import RequestDraft, Stored
-from chatsvc.engines.knowledge.understand import ReadClause
+from chatsvc.engines.knowledge.understand import LIKELY, ReadClause
 from chatsvc.language.folding import folded
 from chatsvc.language.sentences import KINDS
 from chatsvc.language.values import read as read_values
@@ -22,26 +23,30 @@ _HEARD = (*WHEN, PEOPLE)
 _WISH = 0.3  # probability of a wish in a question whether something is possible, from which its day is told
 UNSURE = 0.2  # probability that a visitor cannot tell, in a question without a matter: "I can't say when"
 _OF_VALUE = ("free", "may", "whether", "when", "what", "how")  # kinds of questions that a value may be about: "is 5 all right?"
-_OF_THING = ("price", "duration", "which", "how_many")  # kinds of questions about a thing that may be wanted next
+OF_THING = ("price", "duration", "which", "how_many")  # kinds of questions about a thing that may be wanted next
+_OF_WISH = (*OF_THING, "may")  # the same, where the wish itself names nothing
 _COUNTING = ("give", "correct", "change", "deny", "book")  # acts that may put another number of people in place of one told
+REACHED = ("contact", "phone", "email")
+_TELLING = {"state": 1, "complain": 1, "book": 1, "message": 1, "give": 2, "correct": 2}  # words that tell a matter, by act
+_NAMED = 2  # words of a wish that says what it is for
 _NO_MATTER = frozenset({"greet", "thank", "part", "insult", "affirm", "deny", "give", "praise", "identity"})
 
 
 def with_matter(c: Context, draft: RequestDraft) -> RequestDraft:
     """Return the draft with the visitor's words about the matter: what they told before, and this message.
 
-    Of what was asked before only a room is the matter, and the last thing where nothing else is.
+    Of what was asked before only a room is the matter, and the last thing where this message names none. Messages without a reply are
+    not kept by the service, and cannot be quoted in a later turn.
     """
-    own = any(clause.matter and clause.act not in _NO_MATTER for clause in c.said.clauses)
+    own = c.said.content > 0 and any(clause.matter and clause.act not in _NO_MATTER for clause in c.said.clauses)
+    named = own and sum(clause.matter for clause in c.said.clauses) >= _NAMED
     told = [quote for about, quote in c.state.matter if about not in KINDS or about == "free"]
-    if not told and not c.unanswered:
-        things = [quote for about, quote in c.state.matter if about in _OF_THING]
-        bare = not (own or draft.quotes or c.said.says("book"))
-        told = things[-1:] if draft.is_appointment else [quote for _, quote in c.state.matter[-1:]] if bare else []
-    draft = draft.quote(*told, *c.unanswered)
+    if not (told or named or draft.quotes):
+        told = [quote for about, quote in c.state.matter if about in _OF_WISH or not draft.is_appointment][-1:]
+    draft = draft.quote(*told)
     counts = c.said.values.people is not None or c.said.values.nights is not None
-    tells = own or counts or names_when(c) or (draft.is_appointment and (c.said.says("book") or not draft.quotes))
-    return draft.quote(c.turn.message) if tells else draft
+    wishes = draft.is_appointment and (c.said.says("book") or not draft.quotes)
+    return draft.quote(c.turn.message) if own or counts or wishes or names_when(c) else draft
 
 
 def names_when(c: Context) -> bool:
@@ -147,18 +152,23 @@ def _is_told(c: Context, field: Field) -> bool:
 
 def free_questions(c: Context) -> list[ReadClause]:
     """Return the questions of a message that are about something else than its values."""
-    asked = (one for one in c.said.questions if one.matter or one.may_be("skip") < UNSURE)
+    asked = (one for one in c.said.questions if one.may_be("ask") >= LIKELY and (one.matter or one.may_be("skip") < UNSURE))
     return [one for one in asked if one.kind not in _OF_VALUE or not c.said.holds_value(one) or (one.matter and one.kind != "free")]
+
+
+def tells(c: Context) -> bool:
+    """Return whether the message says something of the matter beside its values and questions: "his name is Duke btw"."""
+    values = c.said.values
+    known = {"name": values.name, "contact": values.phone or values.email, "phone": values.phone, "email": values.email}
+    answers = c.said.asked.startswith(PREFIX) or known.get(c.said.asked, True) is None  # what is given answers the question, read or not
+    told = (one for one in c.said.clauses if not (answers and one.act == "give"))
+    return c.said.content > 0 and any(one.matter >= _TELLING.get(one.act, one.matter + 1) for one in told)
 
 
 def with_rest(c: Context, draft: RequestDraft) -> RequestDraft:
     """Keep what is said of the matter beside the values."""
-    acts = ("state", "complain", "book", "message")
-    tells = any(
-        one.matter and (one.act in acts or (one.act == "give" and one.matter > 1 and c.state.asked in WHEN)) for one in c.said.clauses
-    )
-    beside = not draft.is_appointment and c.said.content > 0 and not c.said.says("affirm", "thank", "greet", "correct", "deny")
-    return draft.quote(c.turn.message) if tells or beside else draft
+    beside = not draft.is_appointment and c.said.content > 0 and c.said.says("give")
+    return draft.quote(c.turn.message) if tells(c) or beside else draft
 
 
 def reason_against_day(c: Context) -> str:

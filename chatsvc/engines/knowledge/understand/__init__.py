@@ -126,9 +126,12 @@ def understand(turn: Turn, asked: AskedFor, now: datetime, before: str, since: d
     changing = asked.value in _NO_NUMBER or (turn.captured and not asked.value)
     if changing and found.number and not found.time and _changes(read) and not _counts(turn.message, found.number, speaks):
         found = values.read(turn.message, now=now, language=speaks, country=turn.bot.country, asked="time")  # "make it 10"
-    if asked.value in _VALUES and found.name is None and _begins_with_name(turn.message):
-        named = values.read(turn.message, now=now, language=speaks, country=turn.bot.country, asked="name").name
-        found = replace(found, name=named)
+    if asked.value in (*_VALUES, "") and found.name is None and _begins_with_name(turn.message):
+        named = values.read(turn.message, now=now, language=speaks, country=turn.bot.country, asked="name")
+        if asked.value:
+            found = replace(found, name=named.name)
+        elif named.name is not None and named.name.value == turn.message.strip(" .!,"):
+            found = named
     return Understanding(turn.message, spoken, asked.key, _nodded(turn.message) or read, found)
 
 
