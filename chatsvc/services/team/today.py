@@ -34,7 +34,7 @@ class AllowanceState(NamedTuple):
 
 
 class Step(NamedTuple):
-    """A first step: "teach", "try", "embed", and for those who have programs of their own "key" and "webhook"."""
+    """A first step: "teach", "try", "embed", "settings", and for those who have programs of their own "key" and "webhook"."""
 
     name: str
     done: bool
@@ -89,6 +89,7 @@ def _steps(services: Services, state: AccountState, steps: stored.FirstSteps) ->
     plan = services.config.plans.get(account.plan or "")
     taken = [Step("teach", steps.taught), Step("try", steps.tried), Step("embed", steps.embedded)]
     is_done = all(step.done for step in taken)
+    taken.append(Step("settings", any(bot.opening_hours for bot in state.bots.values())))
     if plan is not None and plan.rest_api:
         taken.append(Step("key", steps.key))
     if plan is not None and plan.webhooks:
