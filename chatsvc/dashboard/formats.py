@@ -17,6 +17,7 @@ DAYS = {
     "tr": ["Pazartesi", "Salı", "Çarşamba", "Perşembe", "Cuma", "Cumartesi", "Pazar"],
 }
 CENT = 10_000  # micro-dollars
+_TURKISH = str.maketrans(",.", ".,")
 
 
 def number(value: float, language: str, digits: int = 0) -> str:
@@ -24,7 +25,7 @@ def number(value: float, language: str, digits: int = 0) -> str:
     if type(value) is int and 0 <= value < 1000 and not digits:
         return str(value)  # most numbers of a page
     shown = f"{value:,.{digits}f}"
-    return shown.translate(str.maketrans(",.", ".,")) if language == "tr" else shown
+    return shown.translate(_TURKISH) if language == "tr" else shown
 
 
 def percent(share: float, language: str, digits: int = 0) -> str:

@@ -200,6 +200,8 @@ class Page:
             "language": language,
             "t": self.text,
             "has": translations.has,
+            "choices": partial(catalogue.choices, language),
+            "name_of": partial(catalogue.name_of, language),
             "url": self.url,
             "fault": None,
             "notice": self.text(f"done.{done}") if self.is_signed_in and translations.has(f"done.{done}") else None,

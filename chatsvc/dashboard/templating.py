@@ -7,6 +7,7 @@ from functools import cache
 from importlib import resources
 from importlib.resources.abc import Traversable
 from typing import TYPE_CHECKING
+from zoneinfo import available_timezones
 
 from chatsvc import translations
 from chatsvc.dashboard import browsers, directions, formats, qr
@@ -47,7 +48,14 @@ def environment() -> Environment:
     made.globals["machine_time"] = formats.machine_time
     made.globals["qr_code"] = lambda text: Markup(qr.svg(text))  # noqa: S704  # drawn here, of squares alone
     made.globals["browser_name"] = browsers.name
+    made.globals["zones"] = _zones
     return made
+
+
+@cache
+def _zones() -> list[str]:
+    """List the time zones that are named after a place."""
+    return sorted(zone for zone in available_timezones() if "/" in zone and not zone.startswith(("Etc/", "SystemV/", "US/")))
 
 
 def made_markup(text: str) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping
+from itertools import accumulate
 from typing import NamedTuple, TypeVar
 
 from chatsvc.domain.models import Account, Bot
@@ -106,18 +108,13 @@ def response_times(seconds: Mapping[int, int]) -> ResponseTimes:
     count = sum(seconds.values())
     if not count:
         return ResponseTimes(0, None, None)
-    median = (_at(seconds, (count + 1) // 2) + _at(seconds, count // 2 + 1)) // 2
-    return ResponseTimes(count, median, _at(seconds, -(-count * 9 // 10)))
+    times = sorted(seconds)
+    covered = list(accumulate(seconds[time] for time in times))
 
+    def at(rank: int) -> int:
+        return times[bisect_left(covered, rank)]
 
-def _at(seconds: Mapping[int, int], rank: int) -> int:
-    """Return the time of a rank, which begins with 1."""
-    ordered = iter(sorted(seconds.items()))
-    value, covered = next(ordered)
-    while covered < rank:
-        value, times = next(ordered)
-        covered += times
-    return value
+    return ResponseTimes(count, (at((count + 1) // 2) + at(count // 2 + 1)) // 2, at(-(-count * 9 // 10)))
 
 
 class UsedEntry(NamedTuple):

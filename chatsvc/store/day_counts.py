@@ -14,7 +14,7 @@ from chatsvc.domain.analytics import ENTRY, RESPONSE_S, Quality, UsageRow, Usage
 from chatsvc.domain.times import DAY_MS
 from chatsvc.store.database import Connection, reads
 
-MOST_ENTRIES = 10
+MOST_ENTRIES, ENTRY_DAYS = 10, 30
 
 
 class DayCount(NamedTuple):
@@ -86,9 +86,13 @@ _ENTRIES = f"""
 
 @reads
 def of_period(connection: Connection, account_id: str, bot_id: str | None, first: int, length: int) -> PeriodCounts:
-    """Sum up `length` milliseconds from `first` on, and as many before. Of one bot, or of all of the account."""
+    """Sum up `length` milliseconds from `first` on, and as many before. Of one bot, or of all of the account.
+
+    Entries are those of the last ENTRY_DAYS days: a bot has a count of each entry and day, which are the most by far.
+    """
     now = (account_id, bot_id, first, first + length)
     before = (account_id, bot_id, first - length, first)
+    lately = (account_id, bot_id, first + length - min(length, ENTRY_DAYS * DAY_MS), first + length)
 
     def seconds(period: tuple[object, ...]) -> dict[int, int]:
         return {int(item): times for item, times in connection.execute(_RESPONSES, period)}
@@ -104,7 +108,7 @@ def of_period(connection: Connection, account_id: str, bot_id: str | None, first
         {bot: Quality(**counts) for bot, counts in bots.items()},
         seconds(now),
         seconds(before),
-        [UsedEntry(*row) for row in connection.execute(_ENTRIES, (*now, MOST_ENTRIES))],
+        [UsedEntry(*row) for row in connection.execute(_ENTRIES, (*lately, MOST_ENTRIES))],
     )
 
 

@@ -221,7 +221,14 @@ TABLES = (
     ),
     Table("whatsapp_sends", BOT, record="whatsapp_sends"),
     # Counts without a visitor: they stay where a conversation is erased.
-    Table("day_counts", BOT, record="day_count", retention=RetentionRule("usage_days", "day", prefix=_ANY_COUNT), changed="day"),
+    Table(
+        "day_counts",
+        BOT,
+        ("bot_id", "name", "day", "item"),
+        record="day_count",
+        retention=RetentionRule("usage_days", "day", prefix=_ANY_COUNT),
+        changed="day",
+    ),
     # Digests without a visitor; the store deletes old ones as new ones come.
     Table("incoming_keys", BOT, ("digest",)),
     Table(

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from chatsvc.domain.transfer import RECORDS, Record
 from chatsvc.store import facts, search
 from chatsvc.store.database import Connection, ConstraintViolated, Database, reads
-from chatsvc.store.tables import ACCOUNT, BOT, CONVERSATION, TABLES
+from chatsvc.store.tables import ACCOUNT, BOT, BY_NAME, CONVERSATION, TABLES
 
 PAGE = 1_000_000  # characters, or a little more
 WINDOW = 500  # numbers read in one query
@@ -37,15 +37,21 @@ def _fields(kind: str) -> str:
 
 
 def _select(kind: str) -> str:
-    """Statement for some records of an account. ?1 is the account, ?2 the last number or key, ?3 the last number or how many."""
+    """Statement for some records of an account. ?1 is the account.
+
+    ?2 is the last number and ?3 the one to stop at; of tables without numbers ?2 is how many, and the last key follows.
+    """
     table = _OF[kind]
     if table.owner == CONVERSATION:
         owned = "p.account_id = ?1"
     else:
         owned = f"t.{table.owner} = ?1" if table.owner != BOT else f"t.bot_id {_OF_BOTS}"
     if kind not in _BY_NUMBER:
-        key = f"t.{_KEYS[kind]}"
-        return f"SELECT {key}, {_fields(kind)} FROM {table.name} t WHERE {owned} AND {key} > ?2 ORDER BY {key} LIMIT ?3"
+        key = ", ".join(f"t.{column}" for column in _KEYS[kind])
+        after = ", ".join(f"?{place}" for place in range(3, 3 + len(_KEYS[kind])))
+        # With the plus sign the rows come in the order of the key, and none has to be sorted.
+        owned = f"+{owned}" if len(_KEYS[kind]) > 1 else owned
+        return f"SELECT {key}, {_fields(kind)} FROM {table.name} t WHERE {owned} AND ({key}) > ({after}) ORDER BY {key} LIMIT ?2"
     parent = f"JOIN {table.reference.table} p ON p.number = t.{table.reference.column}" if table.reference else ""
     # The plus sign keeps SQLite from the owner's index, by which a window would be searched among all rows of the account.
     return (
@@ -54,25 +60,28 @@ def _select(kind: str) -> str:
     )
 
 
-# The column by which the others are walked.
-_KEYS = {"account": "id", "allowance": "month", "webhook": "bot_id", "channel": "id", "answer": "key", "key": "id"}
+# The columns by which the others are walked, and the values before the first ones.
+_KEYS = {"account": ("id",), "allowance": ("month",), "webhook": ("bot_id",), "channel": ("id",), "answer": ("key",), "key": ("id",)} | {
+    "day_count": BY_NAME["day_counts"].key
+}
+_FIRST = {kind: tuple(0 if column == "day" else "" for column in key) for kind, key in _KEYS.items()}
 _SELECT = {kind: _select(kind) for kind in RECORDS}
 _LAST = {kind: f"SELECT coalesce(max(number), 0) FROM {name}" for kind, name in _BY_NUMBER.items()}
 _KINDS = tuple(RECORDS)
 
 
 class ExportPosition(NamedTuple):
-    """Position of an export. The kind of record, the last number or key read, and the numbers at which it ends."""
+    """Position of an export. The kind of record, the last number or key read (None at the first one), and the numbers at which it ends."""
 
     kind: str
-    after: int | str
+    after: int | Sequence[int | str] | None
     until: dict[str, int]
 
 
 @reads
 def begin(connection: Connection) -> ExportPosition:
     """Return the first position of an export."""
-    return ExportPosition(_KINDS[0], "", {kind: connection.execute(_LAST[kind]).fetchone()[0] for kind in _BY_NUMBER})
+    return ExportPosition(_KINDS[0], None, {kind: connection.execute(_LAST[kind]).fetchone()[0] for kind in _BY_NUMBER})
 
 
 @reads
@@ -82,7 +91,7 @@ def walk(connection: Connection, account_id: str, place: ExportPosition) -> tupl
     room, at = PAGE, place
     for _ in range(WINDOWS):
         rows, nearly = _window(connection, account_id, at)
-        records += [(at.kind, _record(at.kind, row[1:])) for row in rows]
+        records += [(at.kind, _record(at.kind, row[-len(RECORDS[at.kind]) :])) for row in rows]
         room -= sum(_EACH + sum(len(value) for value in row if isinstance(value, str | bytes)) for row in rows)
         following = nearly or _behind(at)
         if following is None:
@@ -96,17 +105,18 @@ def walk(connection: Connection, account_id: str, place: ExportPosition) -> tupl
 def _window(connection: Connection, account_id: str, at: ExportPosition) -> tuple[list[tuple[Any, ...]], ExportPosition | None]:
     """Read some rows of one kind. Return them with the next position, None after the last of the kind."""
     if at.kind in _BY_NUMBER:
-        start, end = int(at.after or 0), at.until[at.kind]
+        start, end = at.after if isinstance(at.after, int) else 0, at.until[at.kind]
         stop = min(start + WINDOW, end)
         rows = connection.execute(_SELECT[at.kind], (account_id, start, stop)).fetchall()
         return rows, at._replace(after=stop) if stop < end else None
-    rows = connection.execute(_SELECT[at.kind], (account_id, at.after, WINDOW)).fetchall()
-    return rows, at._replace(after=rows[-1][0]) if len(rows) == WINDOW else None
+    after = at.after if isinstance(at.after, Sequence) else _FIRST[at.kind]
+    rows = connection.execute(_SELECT[at.kind], (account_id, WINDOW, *after)).fetchall()
+    return rows, at._replace(after=rows[-1][: len(after)]) if len(rows) == WINDOW else None
 
 
 def _behind(at: ExportPosition) -> ExportPosition | None:
     following = _KINDS.index(at.kind) + 1
-    return ExportPosition(_KINDS[following], "", at.until) if following < len(_KINDS) else None
+    return ExportPosition(_KINDS[following], None, at.until) if following < len(_KINDS) else None
 
 
 def _record(kind: str, values: Sequence[Any]) -> Record:

@@ -204,6 +204,17 @@ async def test_without_secrets_a_webhook_gets_a_new_signing_key_that_is_shown_on
     assert await webhooks.events(elsewhere.services, ADMIN, bot=caller.bot)
 
 
+async def test_an_export_of_few_rows_a_query_has_all_records_once(
+    caller: Caller, engine: ScriptedEngine, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await furnish(caller, engine, clock)
+    await keys.create(caller.app.services, ADMIN, account=caller.account)
+    whole = await taken_out(caller.app.services, caller.account)
+    assert len([kind for kind, _ in whole if kind == "day_count"]) > 2
+    monkeypatch.setattr(stored, "WINDOW", 1)
+    assert await taken_out(caller.app.services, caller.account) == whole
+
+
 async def test_an_account_that_was_deleted_comes_back_with_its_keys(caller: Caller, engine: ScriptedEngine, clock: FakeClock) -> None:
     await furnish(caller, engine, clock)
     records, before = await taken_out(caller.app.services, caller.account, with_secrets=True), await answers(caller)

@@ -143,9 +143,9 @@ async def test_usage_agrees_with_the_interface_and_the_csv_file(site: Site, owne
 async def test_usage_says_what_the_bots_did_beside_the_days_before(site: Site, owner: Client) -> None:
     services, bot, day = site.app.services, site.mine.bot, 86_400_000
     (entry,) = [one.id for one in await site.do("knowledge.list", bot=bot) if one.id == site.mine.ids["entry"]]
-    for at, times in ((site.clock() - 40 * day, 2), (site.clock() - 35 * day, 1)):
+    for at, times, used in ((site.clock() - 40 * day, 2, entry), (site.clock() - 35 * day, 1, None)):
         for number in range(times):
-            made = new_exchange(bot, site.mine.account, f"earlier {number}", at=at)._replace(entry=entry)
+            made = new_exchange(bot, site.mine.account, f"earlier {number}", at=at)._replace(entry=used)
             await exchanges.record(services.db, made)
     rows = [(bot, "response_s", start_of_day(site.clock()), seconds, times) for seconds, times in (("30", 1), ("120", 8), ("7200", 1))]
     await insert(site.app, "day_counts", "bot_id, name, day, item, times", rows)
@@ -158,9 +158,15 @@ async def test_usage_says_what_the_bots_did_beside_the_days_before(site: Site, o
     assert "First reply of the team 2 minutes nine of ten within 2 minutes" in shown.text
     assert "Thumbs up 3 0 down" in shown.text
     assert "Day (UTC)" in shown.text
-    assert "Most used entries" in shown.text
+    assert "Most used entries of the last 30 days" in shown.text
     longer = await owner.get("/usage?days=90")
-    assert f"/bots/{bot}/knowledge/{entry}" in longer.body
+    assert "Most used entries of the last 30 days No entry answered a question in these days" in longer.text
+    await insert(
+        site.app, "day_counts", "bot_id, name, day, item, times", [(bot, "entry", start_of_day(site.clock()) - 29 * day, entry, 4)]
+    )
+    listed = (await owner.get("/usage?days=90")).body.partition('class="ranked"')[2]
+    assert f"/bots/{bot}/knowledge/{entry}" in listed.partition("</ol>")[0]
+    assert "Most used entries of the last 7 days No entry" in (await owner.get("/usage?days=7")).text
     of_day = [sum(int(line[name]) for line in await csv_of(owner, "/usage.csv?days=90")) for name in ("answered", "up")]
     assert of_day == [answered + 3, 3]
     assert (await owner.get(f"/usage?bot={UNKNOWN}")).status == 404

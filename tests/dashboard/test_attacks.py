@@ -110,7 +110,7 @@ async def test_a_text_does_not_turn_round_what_follows_it(site: Site) -> None:
             seen += page.body
     # At the end of an element, and inside a sentence.
     assert f"{name}\u202c</" in seen
-    assert f"{name}\u202c has this conversation" in seen
+    assert f"{name}\u202c is handling this conversation" in seen
 
 
 @pytest.mark.parametrize(

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
+import phonenumbers
 import pytest
 
+from chatsvc import translations
 from chatsvc.domain import profiles, times
 from chatsvc.domain.models import Bot
 from chatsvc.domain.opening_hours import DAYS
@@ -41,6 +44,27 @@ async def test_an_owner_creates_a_bot_and_teaches_it_next(site: Site, owner: Cli
     assert page.path == f"/bots/{made}/knowledge?done=bot_created"
     assert "knows nothing yet" in page.text
     assert (await site.do("bot.show", bot=made)).model == "offline"
+
+
+async def test_languages_and_countries_are_chosen_by_name(site: Site, owner: Client) -> None:
+    here = f"/bots/{site.mine.bot}"
+    await site.do("bot.set", bot=site.mine.bot, language="gsw-CH", country="DE")
+    page = await owner.get(here)
+    assert '<option value="gsw-CH" selected>gsw-CH</option>' in page.body
+    assert '<option value="DE" selected>Germany</option>' in page.body
+    names = re.findall(r">([^<]+)</option>", page.body)
+    assert names[:3] == ["English", "Turkish", "Albanian"]
+    assert names.index("Åland Islands") < names.index("Germany") < names.index("Zimbabwe")
+    assert "<option>America/New_York</option>" in page.body
+    turkish = await (await site.client("owner", "tr")).get(here)
+    assert '<option value="DE" selected>Almanya</option>' in turkish.body
+    # A new bot is offered the place of another one.
+    assert '<option value="DE" selected>Germany</option>' in (await owner.get("/bots")).body
+    await site.do("bot.set", bot=site.mine.bot, language="tr", country="TR")
+
+
+def test_every_country_has_a_name() -> None:
+    assert translations.section("countries").keys() == phonenumbers.SUPPORTED_REGIONS
 
 
 async def set_piece(page: Client, site: Site, piece: str, **typed: Any) -> Any:

@@ -208,7 +208,7 @@ async def test_name_notices_and_language_are_ones_own(site: Site) -> None:
     client = await join(site, "own@example.com")
     await client.submit("/me", "operator.set", name="Ada <b>", notice=["waiting", "request"])
     page = await client.get("/me")
-    assert "Mail is not set up on this installation" in page.text
+    assert "E-mail is not set up on this installation" in page.text
     (form,) = page.forms("operator.set")
     assert [value for name, value in page.values(form) if name == "notice"] == ["waiting", "request"]
     assert "Ada <b>" in page.text

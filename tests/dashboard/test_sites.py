@@ -47,7 +47,7 @@ async def test_a_website_is_added_read_applied_and_removed(
     assert (await reader.get(path)).forms("site.add") == []
     page = await editor.settled(await editor.submit(path, "site.add", url=website.url))
     one = page.path
-    assert "waits for you" in page.text
+    assert "waiting for you" in page.text
     assert "What this reading changes" in page.text
     assert "How long does workshop 2 take?" in page.text
     assert "The page is not there." in page.text
@@ -103,5 +103,5 @@ async def test_a_website_that_is_down_says_so(site: Site, website: WebsiteServer
     website.down = True
     page = await editor.settled(await editor.submit(path, "site.add", url=website.url + "a"))
     website.down = False
-    assert "The website could not be read; the knowledge is as before." in page.alert
+    assert "The website could not be read; the knowledge is unchanged." in page.alert
     assert "robots.txt cannot be read" in page.alert

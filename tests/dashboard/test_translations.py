@@ -22,7 +22,7 @@ ROOT = Path(chatsvc.dashboard.__file__).parent
 SOURCES = {path: path.read_text("utf-8") for pattern in ("**/*.py", "**/*.html") for path in ROOT.glob(pattern)}
 # Keys that code makes of codes and names: refusals, names of fields, notices.
 HOLLOW = {"field": "forms.quote.fields.1.name", "code": "field_without_name", "facts": {}}
-MADE = ("acts.", "targets.", "refusals.", "fields.", "roles.", "errors.title_", "errors.text_", "file_words.")
+MADE = ("acts.", "countries.", "languages.", "targets.", "refusals.", "fields.", "roles.", "errors.title_", "errors.text_", "file_words.")
 # Sections of other parts than pages.
 ELSEWHERE = (
     "causes",

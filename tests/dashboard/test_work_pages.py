@@ -69,6 +69,9 @@ async def test_today_leads_a_new_account_and_shows_failures(site: Site, administ
         page.links()
     )
     assert "Try it done" not in page.text
+    assert "Also its language, your time zone" in page.text
+    await site.do("bot.set", bot=bot.id, opening_hours="mon 9-17")
+    assert "opening hours done" in (await administrator.get("/")).text
     await site.do("bot.try", bot=bot.id)
     assert "Try it done" not in (await administrator.get("/")).text
     await site.do("bot.try", bot=bot.id, text="Hello")
@@ -120,7 +123,7 @@ async def test_an_editor_changes_status_note_and_person(site: Site, editor: Clie
     )
     assert (done.status, done.path.startswith("/inbox?kind=appointment")) == (200, True)
     assert "Confirmed" in row(done, next(one for one in done.records() if ids["appointment"] not in one))
-    assert "In charge: editor@example.com. Ring first" in (await reader.get("/inbox?assignee=editor%40example.com")).text
+    assert "Assigned to: editor@example.com. Ring first" in (await reader.get("/inbox?assignee=editor%40example.com")).text
     refused = await editor.submit("/inbox", "request.set", where={"id": ids["request"]}, status="done", note="x" * 4001)
     assert (refused.status, refused.alert != "") == (422, True)
     (form,) = [one for one in refused.forms("request.set") if ("id", ids["request"]) in refused.values(one)]
@@ -204,7 +207,7 @@ async def test_an_editor_takes_replies_and_gives_back(site: Site, editor: Client
     path = f"/conversations/{web}"
     assert [form.get("data-action") for form in (await reader.get(path)).forms()] == ["session.remove"]
     taken = await editor.submit(path, "conversation.take")
-    assert "You have this conversation" in taken.text
+    assert "You are handling this conversation" in taken.text
     assert web in (await reader.get("/conversations?status=operator")).records()
     refused = await editor.submit(path, "conversation.reply", text="x" * 4001)
     assert (refused.status, "x" * 4001 in refused.body) == (422, True)
@@ -213,8 +216,8 @@ async def test_an_editor_takes_replies_and_gives_back(site: Site, editor: Client
     # Somebody else has to confirm.
     other = await owner.submit(path, "conversation.take")
     assert (other.status, "Editor already has this conversation." in other.alert) == (422, True)
-    assert "You have this conversation" in (await owner.submit(path, "conversation.take", yes="1")).text
-    assert "Owner has this conversation" in (await editor.get(path)).text
+    assert "You are handling this conversation" in (await owner.submit(path, "conversation.take", yes="1")).text
+    assert "Owner is handling this conversation" in (await editor.get(path)).text
     typed = {"text": "Half written", "find": "open on saturday"}
     hits = await owner.post(f"{path}/find", typed)
     (form,) = hits.forms("conversation.reply")
@@ -227,7 +230,7 @@ async def test_an_editor_takes_replies_and_gives_back(site: Site, editor: Client
     other = await editor.submit(path, "conversation.release")
     assert (other.status, "Owner already has this conversation." in other.alert) == (422, True)
     back = await owner.submit(path, "conversation.release")
-    assert ("The bot has the conversation again." in back.text, "have this conversation" in back.text) == (True, False)
+    assert ("The bot has the conversation again." in back.text, "handling this conversation" in back.text) == (True, False)
     assert (await reader.post(f"{path}/reply", {"text": "x"})).status == 403
 
 
@@ -290,7 +293,7 @@ async def test_a_visitor_who_waits_is_on_today(site: Site, reader: Client, web: 
     for path in ("/", "/inbox", "/waiting"):
         page = await reader.get(path)
         assert (web in page.records(), "<title>(1) " in page.body) == (True, True), path
-    assert "Waits for a person since" in (await reader.get(f"/conversations/{web}")).text
+    assert "Waiting for a person since" in (await reader.get(f"/conversations/{web}")).text
     assert (await reader.get("/conversations?status=waiting")).records() == [web]
 
 
@@ -348,7 +351,7 @@ async def test_a_conversation_says_why_an_answer_was_not_mailed(site: Site, read
     (waiting,) = [one.id for one in found.items if one.user_id == "waiting-visitor"]
     sent = [(site.mine.account, "answer", "gone@example.com", 1, "sent", now, now, 1)] * ANSWERS_A_DAY
     await insert(site.app, "mails", "account_id, kind, recipient, causes, state, created_at, due_at, attempts", sent)
-    assert "five mails with answers have gone to gone@example.com" in (await editor.get(f"/conversations/{waiting}")).text
+    assert "five e-mails with answers have gone to gone@example.com" in (await editor.get(f"/conversations/{waiting}")).text
     await site.do("conversation.reply", conversation=waiting, text="Are you there?")
     ((number, _),) = [one for one in await mails.due(db, now + GONE_MS, 100) if one[1] == "gone@example.com"]
     assert await mails.begin(db, number, now) is None

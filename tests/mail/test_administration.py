@@ -75,7 +75,7 @@ async def test_others_see_no_mails(app: App, caller: Caller, session: ClientSess
 
 
 async def test_my_settings_say_where_notices_go(administrator: Client, app: App) -> None:
-    assert "By mail to boss@example.com" in (await administrator.get("/me")).text
+    assert "By e-mail to boss@example.com" in (await administrator.get("/me")).text
     await administrator.submit("/me", "operator.set", notice=["waiting", "webhook"])
     (operator,) = (await perform(app.services, ADMIN, "operator.list", {})).items
     assert operator.notices == ("waiting", "webhook")

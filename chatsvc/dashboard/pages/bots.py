@@ -17,10 +17,16 @@ from chatsvc.domain.refusals import Refused
 from chatsvc.http.forms import FormLimits
 from chatsvc.http.response import HttpResponse
 
-NO_VALUES = {"name": "", "model": "", "language": "tr", "country": "TR", "timezone": "Europe/Istanbul", "description": ""}
+NEW = ("name", "model", "language", "country", "timezone", "description")
+PLACE = ("language", "country", "timezone")
+FIRST_PLACE = {
+    "tr": {"language": "tr", "country": "TR", "timezone": "Europe/Istanbul"},
+    "en": {"language": "en", "country": "GB", "timezone": "Europe/London"},
+}
 OWN = ("name", "model", "timezone", "country", "language", "fallback")  # settings that take an owner
 WORDS = ("greeting", "description", "instructions")
 HOURS = tuple(f"hours_{day}" for day in opening_hours.DAYS)
+USUAL_HOURS = ("09:00-18:00", "10:00-14:00", "09:00-12:00, 13:00-18:00", "10:00-22:00", "00:00-24:00")
 SWITCHES = ("ask_back", "hand_off")
 MINUTES = ("hand_off_wait", "hand_off_return")
 GREETING = "smalltalk.greeting"
@@ -30,16 +36,19 @@ PIECES = ("general", "hours", "voice", "forms", "hand_off", "model", "danger")
 
 async def _list(page: Page, typed: Fields) -> dict[str, Any]:
     found = await page.perform("bot.list", account=page.account_id, after=page.query.get("after")) if page.account_id else None
+    bots = found.items if found else []
+    # A new bot is likely to be where another one is.
+    place = {name: getattr(bots[0], name) for name in PLACE} if bots else FIRST_PLACE[page.language]
     return {
-        "bots": found.items if found else [],
+        "bots": bots,
         "next": found.next if found else None,
         "tiers": [(one, one) for one in page.services.config.models],
-        "values": {name: typed.text(name) for name in NO_VALUES} if typed else NO_VALUES,
+        "values": {name: typed.text(name) if typed else place.get(name, "") for name in NEW},
     }
 
 
 def _new(page: Page, fields: Fields) -> dict[str, Any]:
-    given = {name: fields.text(name) for name in NO_VALUES if fields.text(name)}
+    given = {name: fields.text(name) for name in NEW if fields.text(name)}
     return {"account": page.account_id, **given, "name": fields.text("name")}
 
 
@@ -73,6 +82,7 @@ async def _values(page: Page, typed: Fields) -> dict[str, Any]:
         "values": {**dict.fromkeys(DAYS_CLOSED, ""), **values_of(bot), **_typed(typed)},
         # One that the configuration does not have any more stays a choice.
         "tiers": [(one, one) for one in dict.fromkeys([*page.services.config.models, bot.model])],
+        "usual_hours": dict.fromkeys([*filter(None, opening_hours.by_day(bot.opening_hours or "").values()), *USUAL_HOURS]),
         "days_of_week": list(zip(HOURS, formats.DAYS[page.language], strict=True)),
         "closed": profile.closed,
         "forms": {kind: profile.form(kind) for kind in REQUEST_TYPES},

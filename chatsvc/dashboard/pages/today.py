@@ -25,6 +25,7 @@ class StepLink(NamedTuple):
 _STEPS = {
     "teach": ("knowledge.add", "/bots/{bot}/knowledge"),
     "try": ("bot.try", "/bots/{bot}/try"),
+    "settings": ("bot.set", "/bots/{bot}"),
     "key": ("key.create", "/keys"),
     "webhook": ("webhook.set", "/bots/{bot}/webhook"),
     "embed": ("channel.set", "/bots/{bot}/channels"),

@@ -71,7 +71,8 @@ MISSED = 10
 class QualityReport(NamedTuple):
     """Counts of some days (their beginnings, in UTC) up to the instant `end`, and of as many days before.
 
-    rows: the counts by day and bot, without those that have none. missed: the most frequent questions without an answer.
+    rows: the counts by day and bot, without those that have none. entries: the most used ones of the last `entry_days` days.
+    missed: the most frequent questions without an answer.
     """
 
     bots: list[Bot]
@@ -82,6 +83,7 @@ class QualityReport(NamedTuple):
     responses: ResponseTimes
     responses_before: ResponseTimes
     entries: list[UsedEntry]
+    entry_days: int
     missed: list[MissedQuestion]
 
     def of_day(self, day: int) -> Quality:
@@ -111,6 +113,7 @@ async def show_quality(
         response_times(counts.responses),
         response_times(counts.responses_before),
         counts.entries,
+        min(length // times.DAY_MS, day_counts.ENTRY_DAYS),
         await services.offload(lambda: unanswered.most_missed(asked, MISSED)),
     )
 

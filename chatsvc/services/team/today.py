@@ -32,7 +32,7 @@ class AllowanceState(NamedTuple):
 
 
 class Step(NamedTuple):
-    """A first step: "teach", "try", "key", "webhook" or "embed"."""
+    """A first step: "teach", "try", "embed", "settings", and for those who have programs of their own "key" and "webhook"."""
 
     name: str
     done: bool
@@ -41,7 +41,8 @@ class Step(NamedTuple):
 class Today(NamedTuple):
     """Open work. Each list has SHOWN records at most, `more` names the lists that were cut.
 
-    allowance: None for roles that may not see it. steps: empty once all are done, or the account is older than NEW_DAYS.
+    allowance: None for roles that may not see it. steps: empty once the bot is taught, tried and on a website, or the account is older than
+    NEW_DAYS.
     """
 
     requests: list[InboxItem]
@@ -84,11 +85,12 @@ def _allowance(services: Services, caller: Caller, state: AccountState) -> Allow
 def _steps(services: Services, state: AccountState, steps: stored.FirstSteps) -> list[Step]:
     account = state.account
     plan = services.config.plans.get(account.plan or "")
-    taken = [Step("teach", steps.taught), Step("try", steps.tried)]
+    taken = [Step("teach", steps.taught), Step("try", steps.tried), Step("embed", steps.embedded)]
+    is_done = all(step.done for step in taken)
+    taken.append(Step("settings", any(bot.opening_hours for bot in state.bots.values())))
     if plan is not None and plan.rest_api:
         taken.append(Step("key", steps.key))
     if plan is not None and plan.webhooks:
         taken.append(Step("webhook", steps.webhook))
-    taken.append(Step("embed", steps.embedded))
     is_new = services.clock() - account.created_at < NEW_DAYS * times.DAY_MS
-    return taken if is_new and not all(step.done for step in taken) else []
+    return taken if is_new and not is_done else []
