@@ -10,11 +10,11 @@ import asyncio
 import hashlib
 import time
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from chatsvc import background
 from chatsvc.domain.limiter import WINDOW_S, AccountVersion, Slot, untouched
-from chatsvc.store.postgres.connection import PostgresConnection
+from chatsvc.store.postgres.connection import PostgresConnection, array
 from chatsvc.store.postgres.thread import AsideConnection
 
 MAX_BATCH = 256
@@ -132,7 +132,7 @@ def _count(connection: PostgresConnection, takes: dict[_Place, int], accounts: d
     """Add to the counts and return them, with the versions of the accounts. `forget`: the minute before which counts are deleted."""
     if forget is not None:
         connection.execute("DELETE FROM chatsvc_requests WHERE minute < ?", (forget,))
-    keys, minutes = [key for key, _ in takes], [minute for _, minute in takes]
-    rows = connection.execute(_COUNT, (keys, minutes, list(takes.values()), list(accounts.values()))).fetchall()
+    columns: list[list[Any]] = [[key for key, _ in takes], [minute for _, minute in takes], list(takes.values()), list(accounts.values())]
+    rows = connection.execute(_COUNT, [array(column) for column in columns]).fetchall()
     found = {(key, minute): _MinuteCount(taken, AccountVersion(*version)) for key, minute, taken, *version, _ in rows}
     return _Used(found, rows[0][-1])
