@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import ctypes
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import partial
 
 from chatsvc import background
 from chatsvc.domain.models import Bot, Entry
-from chatsvc.engines import Knowledge, threads
+from chatsvc.engines import Knowledge
 from chatsvc.engines.knowledge.search.index import KnowledgeIndex
 from chatsvc.services.accounts.account_cache import AccountCache
 from chatsvc.store import knowledge, owners
@@ -59,5 +61,7 @@ class KnowledgeCache:
 def _built(entries: Sequence[Entry], language: str, synonyms: Sequence[Sequence[str]]) -> Knowledge:
     index = KnowledgeIndex(entries, language, synonyms)
     if len(entries) >= LARGE:
-        threads.release_free_memory()
+        # Returns the memory of the build to the system, where the C library can.
+        with suppress(OSError, AttributeError):
+            ctypes.CDLL(None).malloc_trim(0)
     return index
