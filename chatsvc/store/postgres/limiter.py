@@ -94,15 +94,15 @@ class SharedLimiter:
             self._calling = None
 
     async def _answer(self, batch: list[_RateQuery]) -> None:
-        places = [(one.key_id, (one.now_ms + self._behind_ms) // (WINDOW_S * 1000)) for one in batch]
+        places = [(one.key_id, self._minute_of(one.now_ms)) for one in batch]
         takes: dict[_Place, int] = {}
         accounts: dict[_Place, str] = {}
         for one, place in zip(batch, places, strict=True):
             takes[place] = takes.get(place, 0) + one.takes
             accounts[place] = one.account_id or accounts.get(place, "")
-        before = max(minute for _, minute in places) - 1
-        used = await self._aside.run(partial(_count, takes=takes, accounts=accounts, forget=before if before != self._minute else None))
-        self._minute = before
+        minute = max(minute for _, minute in places)
+        used = await self._aside.run(partial(_count, takes=takes, accounts=accounts, forget=minute - 1 if minute != self._minute else None))
+        self._minute = minute
         self._compare(used.clock_ms)
         counts = {place: used.rows[place].taken - taken for place, taken in takes.items()}
         for one, place in zip(batch, places, strict=True):
@@ -111,6 +111,11 @@ class SharedLimiter:
             if not one.answer.done():  # else its caller has gone
                 remaining = max(0, self.limit - counts[place])
                 one.answer.set_result(Slot(taken, self.limit, remaining, (place[1] + 1) * WINDOW_S, used.rows[place].version))
+
+    def _minute_of(self, now_ms: int) -> int:
+        """Return the minute of a request. A clock set back by less than a minute counts on in the later one, as Limiter does."""
+        minute = (now_ms + self._behind_ms) // (WINDOW_S * 1000)
+        return self._minute if minute == self._minute - 1 else minute
 
     def _compare(self, clock_ms: int) -> None:
         """Compare the clock of this process with the store's, which decides for all."""
