@@ -18,7 +18,7 @@ from chatsvc.store.database import Connection, Database
 from chatsvc.store.sqlite.connection import SqliteConnection
 from chatsvc.store.webhooks import Event
 from tests import postgres
-from tests.postgres import RUNNING, USER
+from tests.postgres import RUNNING, USER, is_sqlite
 
 Rows = list[tuple[Any, ...]]
 
@@ -34,7 +34,7 @@ def _run(connection: Connection, statement: str, values: Sequence[object]) -> Ro
 
 def query(database: Path, statement: str, *values: object) -> Rows:
     """Run one statement on a database, in a transaction of its own."""
-    if RUNNING:
+    if RUNNING and not is_sqlite(database):
         return postgres.query(database, _numbered(statement), values)
     with closing(SqliteConnection(database)) as connection, connection:
         return _run(connection, statement, values)
