@@ -8,6 +8,7 @@ import logging
 import os
 import resource
 import signal
+import sys
 from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any, Self
@@ -48,6 +49,7 @@ from chatsvc.widget.front_end import PATHS as WIDGET_PATHS
 log = logging.getLogger(__name__)
 
 LOCK_WAIT_S = 10.0
+SWITCH_S = 0.0005
 GRACE_S = 5.0
 MAX_FILES = 65_536
 
@@ -109,6 +111,8 @@ class App:
         return f"{'https' if server.speaks_https else 'http'}://{host}:{self.port}"
 
     async def _start(self) -> None:
+        # A thread of the store or of an engine would wait for a busy event loop, and the loop for it, for the interpreter's 5 ms.
+        sys.setswitchinterval(SWITCH_S)
         check_parser()
         node = new_node(self._clock())
         folder, secret, db = await self._open(node)

@@ -230,9 +230,14 @@ def _empty_store() -> Path:
     return folder / "chatsvc.db"
 
 
+def is_sqlite(path: Path) -> bool:
+    """Whether the store of a test is a file, as with `chatsvc init`, whatever the store of the service in the test's own process."""
+    return path.exists()
+
+
 async def open_store(path: Path, key: MasterKey | None = None, *, readers: int = READERS) -> StoreDatabase:
-    """Open the store of a test: SQLite's file, or the database that stands for it."""
-    if not RUNNING:
+    """Open the store of a test: SQLite's file, or the database that stands for it where there is no file."""
+    if not RUNNING or is_sqlite(path):
         _copy_empty_store(path)
         return await GroupCommitDatabase.open(path, key, readers=readers)
     return await PostgresDatabase.open(RUNNING[0].database_of(path), readers=readers, node=new_node())

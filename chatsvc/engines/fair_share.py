@@ -8,7 +8,6 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from chatsvc.engines import Turn
-from chatsvc.engines.threads import fast_thread_switching
 
 T = TypeVar("T")
 
@@ -37,7 +36,7 @@ class FairShare:
             return work(turn)
         self._threads += 1
         try:
-            return await asyncio.to_thread(_switching_fast, work, turn)
+            return await asyncio.to_thread(work, turn)
         finally:
             self._threads -= 1
             self._turn_soon()
@@ -75,8 +74,3 @@ class FairShare:
         self._is_turning = False
         if self._begun:
             self._turn_soon()
-
-
-def _switching_fast(work: Callable[[Turn], T], turn: Turn) -> T:
-    with fast_thread_switching():
-        return work(turn)

@@ -18,7 +18,7 @@ MOST_ENTRIES, ENTRY_DAYS = 10, 30
 
 
 class DayCount(NamedTuple):
-    """A count to add at an instant. `name` is one of domain.quality.COUNTED, `item` what it counts in particular."""
+    """A count to add at an instant. `name` is one of domain.analytics.COUNTED, `item` what it counts in particular."""
 
     bot_id: str
     name: str

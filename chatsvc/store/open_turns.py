@@ -16,6 +16,9 @@ from chatsvc.domain.times import DAY_MS
 from chatsvc.store.database import Connection, Database, Together, reads
 
 IDEMPOTENCY_MS = DAY_MS
+# Whether no earlier turn of the conversation of {0} is open. The sum hides the index of the numbers, which PostgreSQL may take else: it
+# leads through all turns that have ended since the last vacuum.
+_IS_FIRST = "NOT EXISTS (SELECT 1 FROM open_turns e WHERE e.place = {0}.place AND e.number + 0 < {0}.number)"
 # How long the outcome of a failed turn is kept for those who have joined it.
 OUTCOME_MS = 60_000
 
@@ -120,7 +123,7 @@ def _insert(connection: Connection, turns: list[NewTurn]) -> list[OpenedTurn]:
         "INSERT INTO open_turns (node, account_id, month, place, key, fingerprint) VALUES ",
         "(?, ?, ?, ?, ?, ?)",
         values,
-        " RETURNING number, NOT EXISTS (SELECT 1 FROM open_turns e WHERE e.place = open_turns.place AND e.number < open_turns.number)",
+        f" RETURNING number, {_IS_FIRST.format('open_turns')}",
     )
     opened: list[OpenedTurn] = []
     taken: set[bytes] = set()
@@ -175,8 +178,8 @@ def in_order(connection: Connection, numbers: Iterable[int]) -> dict[int, bool]:
     """
     wanted = json.dumps(list(numbers))
     rows = connection.execute(
-        """
-        SELECT t.number, NOT EXISTS (SELECT 1 FROM open_turns e WHERE e.place = t.place AND e.number < t.number)
+        f"""
+        SELECT t.number, {_IS_FIRST.format("t")}
         FROM open_turns t WHERE t.number IN (SELECT CAST(value AS BIGINT) FROM json_each(?))
         """,
         (wanted,),

@@ -17,6 +17,7 @@ from chatsvc.services.accounts import accounts, bots, keys
 from tests.api.support import UUID, assert_headers, envelope, standing
 from tests.conftest import Caller, MakeCaller
 from tests.fakes import ADMIN, START, FakeClock
+from tests.postgres import store_of_test
 
 
 @pytest.fixture
@@ -291,7 +292,7 @@ async def test_a_cursor_survives_a_restart(app: App, caller: Caller, config: Con
     cursor = await _cursor(app, caller)
     expected = (await caller.get(f"/chatbots?cursor={cursor}")).json
     await app.stop()
-    async with App(config, FakeClock()) as again:
+    async with App(config, FakeClock(), store_of_test()) as again:
         caller.base_url = f"{again.url}/api/v2"
         assert (await caller.get(f"/chatbots?cursor={cursor}")).json == expected
 

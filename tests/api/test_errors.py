@@ -426,17 +426,19 @@ async def test_a_store_that_fails_after_the_gates_is_service_unavailable(
 
 @pytest.mark.parametrize("table", ["usage_records", "allowances"])
 async def test_an_exchange_that_cannot_be_written_is_not_answered_and_not_charged(
-    table: str, app: App, make_caller: MakeCaller, engine: ScriptedEngine
+    table: str, app: App, make_caller: MakeCaller, engine: ScriptedEngine, store: str
 ) -> None:
     caller = await make_caller(messages_limit=1)
+    await caller.get("/chatbots")
     async with out_of_reach(app, table):
         answer = await caller.send(user_id="v")
     assert answer.status == 503
     assert answer.json == envelope("service_unavailable")
-    assert len(engine.turns) == 1
+    # Of several processes none asks the engine before it has reserved the message in the store.
+    assert len(engine.turns) == (0 if (store, table) == ("postgres", "allowances") else 1)
     assert (await caller.get("/conversations")).json["data"] == []
     assert (await caller.send(user_id="v")).status == 200
-    assert engine.turns[1].history == []
+    assert engine.turns[-1].history == []
     assert (await caller.send(user_id="v")).json == envelope("message_quota_exceeded", reason="allowance_exhausted")
 
 

@@ -23,6 +23,7 @@ from tests.api.conftest import Connect
 from tests.api.support import assert_headers, envelope, execute, request, until
 from tests.conftest import Answer, Caller, MakeCaller
 from tests.fakes import ADMIN, FakeClock, ScriptedEngine, failing
+from tests.postgres import store_of_test
 
 KIB64 = 64 * 1024
 NO_OBJECT = ("Gövde bir JSON nesnesi olmalıdır.", "The body must be a JSON object.")
@@ -583,5 +584,5 @@ async def test_what_a_caller_that_hung_up_had_asked_is_answered_before_the_servi
     await asyncio.sleep(0.3)
     engine.gate.set()
     await stopping
-    async with App(config, clock) as again:
+    async with App(config, clock, store_of_test()) as again:
         assert await _stored(again) == (2, 1, 1)

@@ -199,7 +199,7 @@ async def test_a_body_whose_chunks_break_is_told_at_once_and_closed(
     begun = request("POST", "/api/v2/messages", caller, "Transfer-Encoding: chunked") + b"5\r\n{    \r\n"
     if in_pieces:
         await wire.send(begun)
-        await until(lambda: bool(app._limiter._counts))
+        await until(lambda: bool(app.services.account_cache.key_uses))
     began = time.monotonic()
     await wire.send(begun * (not in_pieces) + broken.replace("{key}", caller.key).encode() + caller.key.encode())
     answer = await wire.answer()

@@ -149,6 +149,7 @@ def test_a_damaged_backup_is_neither_valid_nor_restored(damage: str, shop: Shop,
     assert not list(elsewhere.data.glob("outgoing*"))
 
 
+@pytest.mark.sqlite  # a file of another program
 def test_any_database_is_no_backup(shop: Shop, tmp_path: Path) -> None:
     stranger = tmp_path / "stranger.db"
     query(stranger, "CREATE TABLE a (b)")

@@ -305,6 +305,7 @@ def migration(file: Path, whole: Path) -> float:
 
 @pytest.mark.usefixtures("unmeasured_processes")
 @pytest.mark.slow
+@pytest.mark.sqlite  # its migrations
 def test_kill_9_within_a_migration_of_a_full_store_loses_nothing_and_does_no_step_twice(tmp_path: Path) -> None:
     whole = tmp_path / "chatsvc.db"
 

@@ -16,6 +16,8 @@ from tests.cli.support import Site, one_line
 from tests.store.inspection import query
 from tests.store.support import chat, furnish, in_database
 
+pytestmark = pytest.mark.sqlite
+
 PAGE = 4096
 SEEDS = range(6)
 

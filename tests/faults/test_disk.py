@@ -26,6 +26,8 @@ from tests.store.inspection import locked, query
 from tests.webhooks.receiver import Receiver
 from tests.webhooks.support import CALL_ME, SAID, captures, settled
 
+pytestmark = pytest.mark.sqlite
+
 UNAVAILABLE = (503, "service_unavailable")
 
 

@@ -16,6 +16,8 @@ from tests.api.support import fetch
 from tests.conftest import Caller
 from tests.fakes import FakeClock, ScriptedEngine
 
+pytestmark = pytest.mark.sqlite
+
 
 @pytest.fixture(autouse=True)
 def looks_often(monkeypatch: pytest.MonkeyPatch) -> None:

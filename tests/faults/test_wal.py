@@ -17,6 +17,8 @@ from chatsvc.store.sqlite.connection import connect
 from tests.crash.books import disagreements, threads
 from tests.store.support import chat, furnish, in_database
 
+pytestmark = pytest.mark.sqlite
+
 CUTS = int(os.environ.get("CHATSVC_WAL", "50"))
 EXCHANGES = 60
 WAL_HEADER, FRAME_HEADER = 32, 24

@@ -139,7 +139,7 @@ def no_loops(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("no_loops")
 async def test_transactions_are_counted_with_their_size_and_the_faults_of_the_store(
-    app: App, session: ClientSession, caller: Caller
+    app: App, session: ClientSession, caller: Caller, store: str
 ) -> None:
     before = await scrape(app, session)
     await caller.send()
@@ -148,8 +148,10 @@ async def test_transactions_are_counted_with_their_size_and_the_faults_of_the_st
     def grown(name: str) -> float:
         return after.value(name, kind="write") - before.value(name, kind="write")
 
-    assert grown("chatsvc_store_batch_seconds_count") == grown("chatsvc_store_batch_size_count") == 1
-    assert grown("chatsvc_store_batch_size_sum") == 1
+    # Of several processes each opens a turn before it answers, and shows every second that it lives.
+    transactions = grown("chatsvc_store_batch_size_count")
+    assert transactions == 1 if store == "sqlite" else 2 <= transactions <= 10
+    assert grown("chatsvc_store_batch_seconds_count") == grown("chatsvc_store_batch_size_sum") == transactions
     assert after.value("chatsvc_store_batch_size_bucket", kind="write", le="1") >= 1
     async with out_of_reach(app, "messages"):
         assert (await caller.send(user_id="v")).status == 503
@@ -172,11 +174,13 @@ async def test_webhooks_are_counted_by_outcome_and_what_is_pending_is_seen(app: 
     assert found.value("chatsvc_egress_connections_total", purpose="model", outcome="opened") == 0
 
 
-async def test_the_rest_is_shown_where_the_store_cannot_answer(app: App, session: ClientSession) -> None:
+async def test_the_rest_is_shown_where_the_store_cannot_answer(app: App, session: ClientSession, store: str) -> None:
     async with out_of_reach(app, "webhook_events"):
         found = await scrape(app, session)
     assert "chatsvc_webhook_events_pending" not in found.text
-    assert found.value("chatsvc_store_faults_total", kind="read") == 1
+    faults = found.value("chatsvc_store_faults_total", kind="read")
+    # One of several processes also looks for webhooks that others have left.
+    assert faults == 1 if store == "sqlite" else 1 <= faults <= 10
 
 
 async def test_no_label_tells_of_a_visitor_a_key_an_account_or_a_path(

@@ -18,7 +18,7 @@ from aiohttp import ClientSession, ClientTimeout, web
 
 from chatsvc.webhooks.dispatcher import SLOTS_PER_BOT
 from tests.cli.support import Serving
-from tests.crash.books import disagreements_in
+from tests.crash.books import STRFTIME, disagreements_in
 from tests.crash.test_kill import GONE, Customer, post
 from tests.engines.model_server import ModelServer, says
 from tests.postgres import Postgres, require_programs
@@ -31,11 +31,6 @@ from tests.webhooks.receiver import Receiver
 _OUTSTANDING = "SELECT 1 FROM webhook_events WHERE state = 0 UNION ALL SELECT 1 FROM webhook_attempts WHERE success IS NULL LIMIT 1"
 OF_A_CONVERSATION = 4  # messages, fewer than the requests that one conversation may make
 LIMIT = 40  # messages of the account that two visitors want to use up
-# The store counts messages of a month by the name that SQLite has for it.
-STRFTIME = """
-    CREATE FUNCTION strftime(text, bigint, text) RETURNS text LANGUAGE sql AS
-        $$ SELECT to_char(to_timestamp($2) AT TIME ZONE 'UTC', 'YYYY-MM') $$
-"""
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("unmeasured_processes")]
 

@@ -21,6 +21,8 @@ from tests.processes.support import MASTER_KEY, PostgresSite
 from tests.store.inspection import query, write_exchanges
 from tests.store.support import furnish, in_database, new_exchange
 
+pytestmark = pytest.mark.sqlite  # the source, whatever the store of the other tests
+
 KEY = MasterKey(bytes.fromhex(MASTER_KEY))
 EXCHANGES = 3000
 

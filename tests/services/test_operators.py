@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import base64
 import logging
+from contextlib import AsyncExitStack
+from itertools import islice
 from typing import Any
 
 import pytest
@@ -16,6 +18,7 @@ from chatsvc.domain.actors import ANONYMOUS, Caller
 from chatsvc.domain.operators import NewSession
 from chatsvc.domain.refusals import Refused
 from chatsvc.services.administration import perform
+from chatsvc.services.services import HASHES
 from chatsvc.services.team import own_session, sessions
 from chatsvc.store import sessions as stored
 from tests import conftest
@@ -415,7 +418,16 @@ async def test_an_unknown_operator_costs_the_same_work(team: Team, monkeypatch: 
 
 async def test_a_queue_of_passwords_is_bounded(team: Team) -> None:
     await team.join()
-    many = [team.refusal("session.create", ANONYMOUS, email=f"a{n}@example.com", password="x", address=f"198.51.{n}.1") for n in range(60)]
+    many = [
+        asyncio.create_task(team.refusal("session.create", ANONYMOUS, email=f"a{n}@example.com", password="x", address=f"198.51.{n}.1"))
+        for n in range(60)
+    ]
+    # None is verified before all have come.
+    async with AsyncExitStack() as busy:
+        for _ in range(HASHES):
+            await busy.enter_async_context(team.app.services.hashing.slots)
+        for refused in islice(asyncio.as_completed(many), 60 - own_session.MOST_WAITING):
+            assert await refused == "too_many_attempts"
     found = await asyncio.gather(*many)
     assert found.count("sign_in_failed") == own_session.MOST_WAITING
     # Those for whom there was no turn have not failed.

@@ -139,7 +139,7 @@ async def test_callers_go_on_in_the_order_of_the_commits(group: StoreDatabase) -
     assert order == [f"{i:02}" for i in range(20)]
 
 
-async def test_those_of_one_kind_that_stand_side_by_side_are_written_in_one_call(group: StoreDatabase) -> None:
+async def test_those_of_one_kind_that_stand_side_by_side_are_written_in_one_call(group: StoreDatabase, store: str) -> None:
     calls: list[list[str]] = []
 
     def together(connection: Connection, items: list[str]) -> list[str]:
@@ -153,8 +153,9 @@ async def test_those_of_one_kind_that_stand_side_by_side_are_written_in_one_call
     held.let_go.set()
     assert await asyncio.gather(*others) == list("abXcdefY")
     await first
-    assert calls == [["a", "b"], ["c", "d", "e", "f"]]
-    assert order == list("abXcdefY")
+    # PostgreSQL's batches are sorted by kind before they are written: a call costs a round trip there.
+    assert calls == ([["a", "b"], ["c", "d", "e", "f"]] if store == "sqlite" else [list("abcdef")])
+    assert order == list("abXcdefY" if store == "sqlite" else "abcdefXY")
 
 
 async def test_a_fault_in_one_call_for_many_undoes_its_own_item_alone(group: StoreDatabase) -> None:

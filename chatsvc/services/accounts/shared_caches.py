@@ -24,20 +24,20 @@ class SharedAccounts(AccountCache):
     def __init__(self, db: Database, versioned: ReadVersioned) -> None:
         super().__init__(db)
         self._versioned = versioned
-        self._owners: dict[bytes, str] = {}  # accounts of keys, which never change
         self._requests: WeakValueDictionary[str, RequestCount] = WeakValueDictionary()
 
     async def key(self, secret: str) -> ApiKey | None:
         if not key_rules.is_well_formed(secret):
             return None
         digest = key_rules.digest(secret)
-        state = self._accounts.get(self._owners.get(digest, ""))
+        known = self._keys.get(digest)
+        state = self._accounts.get(known.account_id or "") if known is not None else None
         if state is not None and digest in state.keys:
             return state.keys[digest]
         key = await keys.find(self._db, digest)
         if key is None or key.account_id is None:
             return key
-        self._owners[digest] = key.account_id
+        self._keys[digest] = key  # for its account, which never changes
         state = await self._load(key.account_id, digest)
         return state.keys.get(digest, key) if state is not None else key
 
@@ -54,6 +54,9 @@ class SharedAccounts(AccountCache):
         """See AccountCache.confirm. A new activity alone costs the rendered pages."""
         if version is None:
             return True
+        if version != state.version:
+            # Another process may have answered or erased the visitor.
+            self.unanswered.clear()
         if version.settings > state.version.settings:
             # Without its keys it is read again by the next request.
             kept = self._accounts.get(state.account.id)

@@ -13,7 +13,7 @@ from chatsvc.domain import bot_tests, profiles, refusals
 from chatsvc.domain.actors import Caller
 from chatsvc.domain.bot_tests import BotTest, BotTestOutcome, BotTestRun, GivenReply
 from chatsvc.domain.models import Bot, Entry, Synonyms
-from chatsvc.engines import EngineError, Turn, threads
+from chatsvc.engines import EngineError, Turn
 from chatsvc.services.accounts import bot_files, bots
 from chatsvc.services.services import Services
 from chatsvc.store import bots as stored
@@ -43,8 +43,7 @@ def outcomes(bot: Bot, index: Knowledge, tests: Sequence[BotTest], now_ms: int) 
         engine = KnowledgeEngine()
         return [bot_tests.judge(test, await _reply(engine, bot, index, test, now_ms)) for test in tests]
 
-    with threads.fast_thread_switching():
-        return asyncio.run(run())
+    return asyncio.run(run())
 
 
 async def _reply(engine: Engine, bot: Bot, index: Knowledge, test: BotTest, now_ms: int) -> GivenReply:

@@ -1,12 +1,14 @@
 """Cache of bots' search indexes, each built in a thread and kept until entries change."""
 
 import asyncio
+import ctypes
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import partial
 
 from chatsvc import background
 from chatsvc.domain.models import Bot, Entry
-from chatsvc.engines import Knowledge, threads
+from chatsvc.engines import Knowledge
 from chatsvc.engines.knowledge.search.index import KnowledgeIndex
 from chatsvc.services.accounts.account_cache import AccountCache
 from chatsvc.store import knowledge, owners
@@ -57,5 +59,7 @@ class KnowledgeCache:
 def _built(entries: Sequence[Entry], language: str, synonyms: Sequence[Sequence[str]]) -> Knowledge:
     index = KnowledgeIndex(entries, language, synonyms)
     if len(entries) >= LARGE:
-        threads.release_free_memory()
+        # Returns the memory of the build to the system, where the C library can.
+        with suppress(OSError, AttributeError):
+            ctypes.CDLL(None).malloc_trim(0)
     return index

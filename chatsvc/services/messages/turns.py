@@ -180,8 +180,8 @@ async def _reply_by(
 def _keep_as_context(request: MessageRequest, accepted: AcceptedMessage, history: ConversationHistory) -> None:
     """Keep a message without an answer as context of the next turn, in memory alone."""
     user_id, said = request.message.user_id, HistoryMessage("user", request.message.message)
-    # Those of a channel are stored. Of several processes another one may answer the next message, or erase the visitor.
-    if user_id is None or request.stored is not None or request.services.db.node is not None or said in history.messages[-1:]:
+    # Those of a channel are stored.
+    if user_id is None or request.stored is not None or said in history.messages[-1:]:
         return
     kept, conversation = request.services.account_cache.unanswered, (accepted.bot.id, request.channel, user_id)
     kept[conversation] = [*kept.pop(conversation, []), said][-HISTORY_MESSAGES:]

@@ -12,13 +12,14 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 import psycopg
-from psycopg import RawCursor, errors
+from psycopg import errors
 from psycopg.adapt import Buffer, Dumper, Loader
 from psycopg.types.numeric import Int8Dumper
 from psycopg.types.string import BytesBinaryDumper, StrDumper, TextLoader
 
 from chatsvc.store.database import ConstraintViolated, StoreFault, StoreUnavailable
 from chatsvc.store.postgres.dialect import translate
+from chatsvc.store.postgres.execution import Execution
 
 CONNECT_S = 3
 OLDEST = 15
@@ -114,25 +115,6 @@ class _Number(Loader):
         return float(text) if b"." in text else int(text)
 
 
-class _RowCursor(RawCursor[tuple[Any, ...]]):
-    """A cursor that has no rows where a statement returns none. In a pipeline, what asks for its result waits for it."""
-
-    def _has_rows(self) -> bool:
-        self._fetch_pipeline()
-        return self.description is not None
-
-    def fetchone(self) -> tuple[Any, ...] | None:
-        return super().fetchone() if self._has_rows() else None
-
-    def fetchall(self) -> list[tuple[Any, ...]]:
-        return super().fetchall() if self._has_rows() else []
-
-    @property
-    def rowcount(self) -> int:
-        self._fetch_pipeline()
-        return super().rowcount
-
-
 _ARRAYS = {str: "text", int: "bigint", bool: "bigint", bytes: "bytea"}
 
 
@@ -141,7 +123,7 @@ def _element_type(column: Sequence[Any]) -> str | None:
     return next((_ARRAYS[type(value)] for value in column if value is not None), None)
 
 
-def _array(column: Sequence[Any]) -> str:
+def array(column: Sequence[Any]) -> str:
     """Write an array as PostgreSQL reads it: several times as fast as the driver does."""
     return f"{{{','.join(map(_element, column))}}}"
 
@@ -174,6 +156,8 @@ class PostgresConnection:
 
     def __init__(self, driver: psycopg.Connection[tuple[Any, ...]]) -> None:
         self.driver = driver
+        self._execution = Execution(driver)
+        self.pipeline = self._execution.pipeline
 
     def execute(self, statement: str, values: Sequence[Any] | Mapping[str, Any] = (), /) -> Any:
         """See Connection.execute."""
@@ -181,15 +165,13 @@ class PostgresConnection:
             text, arranged = translate(statement, values)
         except LookupError:
             raise psycopg.ProgrammingError("a parameter of the statement has no value") from None
-        return self.driver.cursor().execute(text, arranged or None)
+        return self._execution.execute(text, arranged)
 
-    def executemany(self, statement: str, rows: Iterable[Sequence[Any]], /) -> Any:
+    def executemany(self, statement: str, rows: Iterable[Sequence[Any]], /) -> None:
         """See Connection.executemany."""
-        cursor = self.driver.cursor()
-        arranged = [translate(statement, row) for row in rows]
-        if arranged:
-            cursor.executemany(arranged[0][0], [values for _, values in arranged])
-        return cursor
+        with self.pipeline():
+            for row in rows:
+                self.execute(statement, row)
 
     def at_once(self, begin: str, each: str, values: list[Any], end: str = "") -> Iterable[Any]:
         """See Connection.at_once. One statement with an array for each column, whatever the number of rows."""
@@ -198,7 +180,7 @@ class PostgresConnection:
         width = each.count("?")
         columns = [values[place::width] for place in range(width)]
         types = tuple(map(_element_type, columns))
-        arrays = [_array(column) for column, kind in zip(columns, types, strict=True) if kind]
+        arrays = [array(column) for column, kind in zip(columns, types, strict=True) if kind]
         found: Iterable[Any] = self.execute(_of_arrays(begin, each, end, types), arrays)
         return found
 
@@ -236,7 +218,7 @@ def connect(place: PostgresTarget, *, writes: bool, name: str = "", within_s: in
             options=options,
             application_name=name or "chatsvc",
             autocommit=True,
-            cursor_factory=_RowCursor,
+            prepare_threshold=None,
         )
     except psycopg.Error as fault:
         raise outage(fault, place) from None

@@ -73,7 +73,7 @@ def _in_transaction(
     commits = False
     results: list[Any] = []
     try:
-        with connection.driver.pipeline() if pipelined else nullcontext():
+        with connection.pipeline() if pipelined else nullcontext():
             membership.begin(connection)
             results = run(connection)
             commits = True
@@ -89,7 +89,7 @@ def _in_transaction(
 
 def _on_one_snapshot(connection: PostgresConnection, units: list[Unit[Any]]) -> list[Any]:
     try:
-        with connection.driver.pipeline():
+        with connection.pipeline():
             connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
             results = [unit(connection) for unit in units]
             connection.execute("COMMIT")

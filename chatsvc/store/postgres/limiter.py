@@ -10,11 +10,11 @@ import asyncio
 import hashlib
 import time
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from chatsvc import background
 from chatsvc.domain.limiter import WINDOW_S, AccountVersion, Slot, untouched
-from chatsvc.store.postgres.connection import PostgresConnection
+from chatsvc.store.postgres.connection import PostgresConnection, array
 from chatsvc.store.postgres.thread import AsideConnection
 
 MAX_BATCH = 256
@@ -94,15 +94,15 @@ class SharedLimiter:
             self._calling = None
 
     async def _answer(self, batch: list[_RateQuery]) -> None:
-        places = [(one.key_id, (one.now_ms + self._behind_ms) // (WINDOW_S * 1000)) for one in batch]
+        places = [(one.key_id, self._minute_of(one.now_ms)) for one in batch]
         takes: dict[_Place, int] = {}
         accounts: dict[_Place, str] = {}
         for one, place in zip(batch, places, strict=True):
             takes[place] = takes.get(place, 0) + one.takes
             accounts[place] = one.account_id or accounts.get(place, "")
-        before = max(minute for _, minute in places) - 1
-        used = await self._aside.run(partial(_count, takes=takes, accounts=accounts, forget=before if before != self._minute else None))
-        self._minute = before
+        minute = max(minute for _, minute in places)
+        used = await self._aside.run(partial(_count, takes=takes, accounts=accounts, forget=minute - 1 if minute != self._minute else None))
+        self._minute = minute
         self._compare(used.clock_ms)
         counts = {place: used.rows[place].taken - taken for place, taken in takes.items()}
         for one, place in zip(batch, places, strict=True):
@@ -111,6 +111,11 @@ class SharedLimiter:
             if not one.answer.done():  # else its caller has gone
                 remaining = max(0, self.limit - counts[place])
                 one.answer.set_result(Slot(taken, self.limit, remaining, (place[1] + 1) * WINDOW_S, used.rows[place].version))
+
+    def _minute_of(self, now_ms: int) -> int:
+        """Return the minute of a request. A clock set back by less than a minute counts on in the later one, as Limiter does."""
+        minute = (now_ms + self._behind_ms) // (WINDOW_S * 1000)
+        return self._minute if minute == self._minute - 1 else minute
 
     def _compare(self, clock_ms: int) -> None:
         """Compare the clock of this process with the store's, which decides for all."""
@@ -132,7 +137,7 @@ def _count(connection: PostgresConnection, takes: dict[_Place, int], accounts: d
     """Add to the counts and return them, with the versions of the accounts. `forget`: the minute before which counts are deleted."""
     if forget is not None:
         connection.execute("DELETE FROM chatsvc_requests WHERE minute < ?", (forget,))
-    keys, minutes = [key for key, _ in takes], [minute for _, minute in takes]
-    rows = connection.execute(_COUNT, (keys, minutes, list(takes.values()), list(accounts.values()))).fetchall()
+    columns: list[list[Any]] = [[key for key, _ in takes], [minute for _, minute in takes], list(takes.values()), list(accounts.values())]
+    rows = connection.execute(_COUNT, [array(column) for column in columns]).fetchall()
     found = {(key, minute): _MinuteCount(taken, AccountVersion(*version)) for key, minute, taken, *version, _ in rows}
     return _Used(found, rows[0][-1])

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from chatsvc.domain.language import primary
 from chatsvc.domain.models import Entry
-from chatsvc.engines import SearchResult, threads
+from chatsvc.engines import SearchResult
 from chatsvc.engines.knowledge.search import confidence, lexicon, signals
 from chatsvc.engines.knowledge.search.corpus import CACHED, PHRASINGS, Corpus, Pair
 from chatsvc.engines.knowledge.search.explanation import why
@@ -99,10 +99,9 @@ class KnowledgeIndex:
         self._last: _Gathered | None = None
         self._lexicon = lexicon.extended(synonyms)
         lexicon.speller()  # built once a process, here rather than in the first search on the event loop
-        with threads.fast_thread_switching():
-            self._corpus = Corpus(self._entries, self._lexicon, cached)
-            own = [] if self._lexicon is lexicon.shared() else self._lexicon.forms()
-            self._speller = Speller([*self._corpus.terms.words, *own])
+        self._corpus = Corpus(self._entries, self._lexicon, cached)
+        own = [] if self._lexicon is lexicon.shared() else self._lexicon.forms()
+        self._speller = Speller([*self._corpus.terms.words, *own])
 
     @property
     def entries(self) -> Sequence[Entry]:
