@@ -203,7 +203,7 @@ REPLIES = Path(__file__).parent / "replies"
 # What the answers were made with; the others are only measured.
 SEEN_REPLIES = (
     *("bakery.en", "climbing.en", "dentist.tr", "guesthouse.en", "gym.en", "haliyikama.tr"),
-    *("movers.en", "music.tr", "pansiyon.tr", "psikolog.tr", "weddingvenue.en"),
+    *("kennel.en", "movers.en", "music.tr", "otoyikama.tr", "pansiyon.tr", "psikolog.tr", "weddingvenue.en"),
 )
 
 
@@ -221,11 +221,11 @@ def reply_questions(name: str) -> tuple[list[Entry], list[tuple[Asked, str | Non
     questions = []
     for line in (REPLIES / f"{name}.tsv").read_text(encoding="utf-8").splitlines():
         if line and not line.startswith("#"):
-            kind, subject, text, wanted = line.split("\t")
+            kind, subject, text, wanted, *before = line.split("\t")
             said = guess(text) or language
-            questions.append(
-                (Asked(text, kind or kind_of(text, said), said, ((subject, ""),) if subject else ()), None if wanted == "-" else wanted)
-            )
+            subjects = tuple((one, "") for one in subject.split(" ;; ") if one)
+            asked = Asked(text, kind or kind_of(text, said), said, subjects, before=" ".join(before))
+            questions.append((asked, None if wanted == "-" else wanted))
     return entries, questions
 
 

@@ -39,6 +39,7 @@ HELD_ALONE = 0.7  # confidence in an entry that alone has all the words of the q
 _PARENTHESES = re.compile(r"\([^()]*\)")
 _AGE = frozenset({"age"})
 _OF_BUSINESS = frozenset({"where", "open"})  # kinds of questions that need no subject
+_OWN_SUBJECT = frozenset({"where", "open", "contact", "who"})  # ... that the business answers as well as what was spoken of
 _SUMMED = 3  # entries whose prices may be added up
 _PRICED = frozenset({"price", "how_many", "what", ""})  # kinds of questions that a sum may answer
 LIKELY = 0.4  # probability from which a kind of question counts
@@ -267,10 +268,11 @@ class FactIndex:
         """Return what to say. No text of `said` is said again where there is more to say."""
         question = self._without_refused(question._replace(kind=amounts.asked_for(question.kind, words(question.text))))
         judged = self.followed(question)
-        unled = (judged.lacks or not judged.follows) and not (question.subjects and following.points(question.text))
+        led = judged.follows and not judged.lacks and bool(judged.entries[0].prepared.holding(question.kind))
+        unled = not led and not (question.subjects and following.points(question.text))
         if question.kind in _OF_BUSINESS and unled and self._is_of_business(question, judged.things):
             business = self.judged(question, _of_business(question))
-            judged = business if business.confidence > judged.confidence else judged
+            judged = business if business.confidence > judged.confidence or (judged.follows and business.confidence >= ANSWER) else judged
         if not judged.entries or judged.is_apart:
             return Answer("abstain", min(judged.confidence, ASK / 2), "", (), "")
         first, best = judged.entries[0].score, judged.entries[0]
@@ -394,7 +396,8 @@ class FactIndex:
             return found
         if staying is not None:
             return following.judged(alone, staying)
-        return following.judged(alone, told[0], near=True) if bare else alone
+        elsewhere = question.kind in _OWN_SUBJECT and not unsure and bool(alone.entries[0].prepared.holding(question.kind))
+        return following.judged(alone, told[0], near=True) if bare and not elsewhere else alone
 
     def _with_subject(self, question: Question, alone: Judged, told: Sequence[JudgedEntry]) -> Judged | None:
         """Judge a question by what was spoken of, over all entries but those that were told."""

@@ -10,7 +10,7 @@ import re
 from array import array
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import chain, islice
+from itertools import chain, islice, pairwise
 
 from chatsvc.domain.models import Entry
 from chatsvc.engines.knowledge.search import features, topics
@@ -30,6 +30,8 @@ _ANSWER_WORDS = 40  # stems of an answer looked at
 _NARROW = 1 << 16  # word numbers up to this fit in two bytes
 _MOST_PAIRS = 1 << 19  # hashed counters of bigrams; a collision only makes a bigram look less rare
 _SENTENCE_ENDS = re.compile(r"(?<=[.!?…:])\s+|\n+")
+_PART, _ENDING = 3, 4  # least letters of a part of a compound, and most letters of an ending behind one
+_MOST_COMPOUNDS = 20_000  # that are remembered: those of a few hundred entries
 _A_SENTENCE, _SENTENCES = 12, 24  # least characters of a sentence, and sentences of a passage that are indexed
 CACHED = 4_096  # phrasings whose features are cached, about 3 KB each
 PHRASINGS = 64  # of an entry that are scored one by one; all of them count in its sum
@@ -48,12 +50,45 @@ def phrasings_of(entry: Entry) -> tuple[str, ...]:
     return entry.question, *islice(sentences, _SENTENCES)
 
 
+class Compounds:
+    """Words that stand side by side in the entries, which visitors write as one, and the other way about: "daycare", "day care"."""
+
+    def __init__(self, entries: Sequence[Entry]) -> None:
+        self._single: set[str] = set()
+        self._parts: dict[str, tuple[str, str]] = {}
+        for entry in entries:
+            for text in (entry.question, *entry.alt, entry.answer):
+                said = words(text)
+                self._single.update(said)
+                pairs = [pair for pair in pairwise(said) if min(map(len, pair)) >= _PART]
+                if len(self._parts) + len(pairs) <= _MOST_COMPOUNDS:
+                    self._parts.update(("".join(pair), pair) for pair in pairs)
+
+    def as_written(self, said: Sequence[str]) -> list[str]:
+        """Return the words of a question as the entries write them."""
+        found: list[str] = []
+        for word in said:
+            if found and found[-1] + word in self._single and not {found[-1], word} <= self._single:
+                found[-1] += word
+            else:
+                found.extend((word,) if word in self._single else self._split(word))
+        return found
+
+    def _split(self, word: str) -> tuple[str, ...]:
+        """Return the parts of a word that the entries write apart, with its ending at the last one: "pitbulls"."""
+        for end in range(len(word), max(len(word) - _ENDING, 2 * _PART) - 1, -1):
+            if parts := self._parts.get(word[:end]):
+                return parts[0], parts[1] + word[end:]
+        return (word,)
+
+
 class Corpus:
     """Immutable term statistics of the entries of an index."""
 
     def __init__(self, entries: Sequence[Entry], lexicon: Lexicon, cached: int = CACHED) -> None:
         self.size = len(entries)
         self.lexicon = lexicon
+        self.compounds = Compounds(entries)
         self._rarities: dict[int, float] = {}
         self._cached = cached
         self._recent: dict[int, tuple[set[int], set[Pair]]] = {}  # cache of `phrasing`

@@ -191,7 +191,8 @@ class KnowledgeIndex:
         last = self._last
         if last is not None and last.text == text:
             return last
-        asked = words(text if len(text) <= 2 * _ENDS else f"{text[:_ENDS]} {text[-_ENDS:]}")[:_WORDS]
+        said = words(text if len(text) <= 2 * _ENDS else f"{text[:_ENDS]} {text[-_ENDS:]}")[:_WORDS]
+        asked = self._corpus.compounds.as_written(said)
         query = query_of(asked, self._corpus, self._speller)
         scores = self._corpus.postings.accumulate(query.weights.items())
         share = _TOPICS / math.log(max(_FEW, self._corpus.size))
