@@ -221,11 +221,11 @@ def reply_questions(name: str) -> tuple[list[Entry], list[tuple[Asked, str | Non
     questions = []
     for line in (REPLIES / f"{name}.tsv").read_text(encoding="utf-8").splitlines():
         if line and not line.startswith("#"):
-            kind, subject, text, wanted = line.split("\t")
+            kind, subject, text, wanted, *before = line.split("\t")
             said = guess(text) or language
-            questions.append(
-                (Asked(text, kind or kind_of(text, said), said, ((subject, ""),) if subject else ()), None if wanted == "-" else wanted)
-            )
+            subjects = tuple((one, "") for one in subject.split(" ;; ") if one)
+            asked = Asked(text, kind or kind_of(text, said), said, subjects, before=" ".join(before))
+            questions.append((asked, None if wanted == "-" else wanted))
     return entries, questions
 
 
