@@ -1,7 +1,5 @@
 """Names of browsers in the list of sessions, from the header User-Agent."""
 
-from __future__ import annotations
-
 import re
 
 # The first that matches counts: most browsers also name those that they resemble.

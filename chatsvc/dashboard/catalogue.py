@@ -1,7 +1,5 @@
 """Texts of pages with their values, from `translations/`."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import lru_cache
 

@@ -1,7 +1,5 @@
 """Geometry of bar charts, which templates draw as SVG."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Direction of texts on pages: a text of a stranger does not turn round what stands behind it."""
 
-from __future__ import annotations
-
 import re
 
 _ISOLATE_ENDS, _OTHER_ENDS = "\u2069", "\u202c"

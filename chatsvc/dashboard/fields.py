@@ -1,7 +1,5 @@
 """Fields of a submitted form as pages read them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from chatsvc.domain import refusals

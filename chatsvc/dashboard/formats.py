@@ -1,7 +1,5 @@
 """Numbers, amounts, dates and times as each language writes them."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from datetime import date as calendar_date
 from zoneinfo import ZoneInfo

@@ -1,7 +1,5 @@
 """Front end of the dashboard: session, protection against forgery, access, handler. Every refusal becomes a page here."""
 
-from __future__ import annotations
-
 import logging
 from contextlib import suppress
 

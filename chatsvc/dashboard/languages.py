@@ -1,7 +1,5 @@
 """Choice of a page's language: the operator's, else the browser's, else Turkish."""
 
-from __future__ import annotations
-
 from chatsvc.domain.operators import LANGUAGES
 from chatsvc.http.request import HttpRequest
 

@@ -1,7 +1,5 @@
 """Paths of this service in redirects, against open redirects."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from urllib.parse import urlencode

@@ -1,7 +1,5 @@
 """Navigation of the dashboard: the main menu by role, and the tabs of a bot."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Container
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Context of one request to a page. Who asks, for which account, in which language; and the responses that a page makes."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Container, Iterable, Mapping, Sequence
 from functools import cached_property, partial
 from typing import Any, TypeVar

@@ -1,7 +1,5 @@
 """QR codes as SVG, for authenticator apps on a telephone."""
 
-from __future__ import annotations
-
 _PIXELS, _BORDER = 4, 4  # of a module; modules around the code that scanners need
 
 

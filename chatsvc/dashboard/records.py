@@ -1,7 +1,5 @@
 """Requests and appointments on pages. The bots' names, the people in charge, and the forms that change a record."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Responses of the dashboard with the headers that each of them carries (DECISIONS.md section 6)."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import AsyncIterator, Iterable
 

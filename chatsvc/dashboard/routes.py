@@ -1,7 +1,5 @@
 """All pages and forms of the dashboard: path, handler, and who may see it."""
 
-from __future__ import annotations
-
 from chatsvc.dashboard.pages import (
     accounts,
     audit,

@@ -1,7 +1,5 @@
 """Cookie that holds the token of a session."""
 
-from __future__ import annotations
-
 from chatsvc.domain.operators import SESSION_MS
 from chatsvc.http import cookies
 from chatsvc.http.request import HttpRequest

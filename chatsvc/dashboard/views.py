@@ -1,7 +1,5 @@
 """Declarations of pages: a view is a template with its values, a form is an operation with its arguments and where it leads."""
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable, Container, Mapping
 from dataclasses import dataclass
 from typing import Any

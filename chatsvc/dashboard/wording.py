@@ -1,7 +1,5 @@
 """Sentences of pages: refusals, findings of an examination, visitors, and reasons of a search."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple, cast

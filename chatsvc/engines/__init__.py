@@ -3,8 +3,6 @@
 Engines write nothing and know nothing of accounts, quota or storage.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet

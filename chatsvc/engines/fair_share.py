@@ -1,7 +1,5 @@
 """Fair share of the processor: engines work for accounts in turn, a few at a time."""
 
-from __future__ import annotations
-
 import asyncio
 from collections import deque
 from collections.abc import Callable

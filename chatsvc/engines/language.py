@@ -1,7 +1,5 @@
 """Language of a turn: the caller's, else the visitor's as detected, else the bot's."""
 
-from __future__ import annotations
-
 from collections.abc import Container, Sequence
 
 from chatsvc.domain.language import primary

@@ -3,8 +3,6 @@
 scripts/train makes the weights from the training sentences.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections import Counter
 from collections.abc import Mapping, Sequence

@@ -3,8 +3,6 @@
 A key with `.familiar` behind it is the same sentence in familiar address. A language that lacks a sentence says it in English.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from datetime import date

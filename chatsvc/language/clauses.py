@@ -1,7 +1,5 @@
 """Clauses of a message: sentences, and the parts of a sentence that stand for themselves."""
 
-from __future__ import annotations
-
 import re
 from functools import cache
 from typing import NamedTuple

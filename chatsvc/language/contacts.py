@@ -1,7 +1,5 @@
 """E-mail addresses and telephone numbers in a text, and the look-alikes that are neither."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

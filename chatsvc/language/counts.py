@@ -1,7 +1,5 @@
 """Numbers of people and nights in a message, and its other bare numbers."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass

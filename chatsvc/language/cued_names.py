@@ -1,7 +1,5 @@
 """Names behind words that announce them: "my name is", "adım". Names of other people are left out."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 

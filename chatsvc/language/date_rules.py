@@ -1,7 +1,5 @@
 """Ordered grammar rules of days; the first rule that matches a place is taken."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from datetime import date

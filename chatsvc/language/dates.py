@@ -1,7 +1,5 @@
 """Days mentioned in a line, in the order of the text."""
 
-from __future__ import annotations
-
 from datetime import date
 from itertools import islice, pairwise
 

@@ -1,7 +1,5 @@
 """Calendar arithmetic of relative days. Weeks run Monday to Sunday."""
 
-from __future__ import annotations
-
 import calendar
 from datetime import date, timedelta
 

@@ -1,7 +1,5 @@
 """Edit distance between two words."""
 
-from __future__ import annotations
-
 
 def distance(one: str, other: str, limit: int) -> int:
     """Return the Damerau-Levenshtein distance; `limit` + 1 if it is greater than `limit`."""

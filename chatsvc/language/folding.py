@@ -1,7 +1,5 @@
 """Folded text and its words. Small letters without accents, the same whether or not Turkish is typed with its own letters."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """Public holidays: those that a text names, and whether a day is one."""
 
-from __future__ import annotations
-
 from datetime import date, timedelta
 from functools import cache
 

@@ -6,8 +6,6 @@ that list's words. The best language must be well ahead of the second. Languages
 there to be recognised as something else.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Sequence

@@ -4,8 +4,6 @@ Features are words, pairs of words, letter n-grams and what the bot had asked fo
 with a row for each bucket and a byte for each label. The same sentences in the same order always give the same table.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise

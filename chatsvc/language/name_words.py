@@ -1,7 +1,5 @@
 """Word lists and patterns by which names are recognised, folded."""
 
-from __future__ import annotations
-
 from chatsvc.language.wordlists import LanguageWords, WordFile
 
 _FOREIGN = WordFile("language/foreign_names.txt")

@@ -4,8 +4,6 @@ It is announced (`cued_names`), or stands for itself: beside other values, as a 
 text is cut at values, labels ("tel", "name is") and punctuation; a piece of nothing but words that may be a name is one.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Normalisation of number tokens. Number words become numbers, and numbers that count or label something become unknown."""
 
-from __future__ import annotations
-
 import re
 from itertools import pairwise
 

@@ -1,7 +1,5 @@
 """Choice by place among things offered: "the second one", "2", "ilki", "sonuncusu"."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cache
 from typing import NamedTuple

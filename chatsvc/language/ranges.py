@@ -1,7 +1,5 @@
 """The last day of a range of days: `4-6 December`, `from Friday to Sunday`, `4 Aralık'tan 6 Aralık'a`."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from datetime import date
 

@@ -3,8 +3,6 @@
 `not Monday, Tuesday`; `eski numaram 0532 ..., yenisi 0533 ...`; `move it from Friday to Saturday`.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -8,8 +8,6 @@ A file holds headers and under each its sentences, one a line; `#` begins a comm
 `@` names what the bot had asked for; without it the clause stands by itself.
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import NamedTuple

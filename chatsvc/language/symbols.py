@@ -1,7 +1,5 @@
 """Lookup of the symbol and the number that a folded word stands for. A mistyped day or month is found by edit distance."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 
 from chatsvc.language.edits import distance

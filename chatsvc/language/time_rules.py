@@ -4,8 +4,6 @@ The days of the line are one symbol each by then: `DATE`, or `DATE:evening` for 
 takes a word ("saat", "at"), a case (3'te), a part of the day, or a day beside it.
 """
 
-from __future__ import annotations
-
 import re
 from enum import Enum, auto
 

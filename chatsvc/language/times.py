@@ -1,7 +1,5 @@
 """Times of day in a line, as minutes since midnight, in text order."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Tokeniser: folded text becomes a line of tokens. The grammar of dates and times matches their symbols."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 

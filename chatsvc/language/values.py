@@ -1,7 +1,5 @@
 """Values in one message with their places, and what is said beside them."""
 
-from __future__ import annotations
-
 import datetime as dt
 import re
 from bisect import bisect_left

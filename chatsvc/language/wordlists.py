@@ -10,8 +10,6 @@ A name may occur again: its entries are kept apart, in the order of the file. Ea
 `languages/`; `LanguageWords` reads the files of one name of all languages.
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

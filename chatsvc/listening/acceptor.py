@@ -4,8 +4,6 @@ Connections over the limits are not refused at once: callers with valid keys may
 only. They wait unread, at the cost of a file descriptor each, until a lease is free or their time is over.
 """
 
-from __future__ import annotations
-
 import asyncio
 import errno
 import logging

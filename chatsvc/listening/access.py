@@ -1,7 +1,5 @@
 """Access log and request metrics of every front end."""
 
-from __future__ import annotations
-
 from chatsvc.http.request import HttpRequest
 from chatsvc.http.response import HttpResponse
 from chatsvc.log import ACCESS

@@ -1,7 +1,5 @@
 """All listeners of the service with their certificate renewal, opened and closed together."""
 
-from __future__ import annotations
-
 import asyncio
 import ssl
 from collections.abc import Callable, Coroutine

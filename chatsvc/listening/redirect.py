@@ -1,7 +1,5 @@
 """Front end of the plain-http listener. Redirects to https and answers HTTP-01 challenges (RFC 8555, 8.3)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from chatsvc.http.faults import HttpFault

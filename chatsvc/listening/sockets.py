@@ -1,7 +1,5 @@
 """Listening sockets: a TCP address, or a Unix socket in the file system."""
 
-from __future__ import annotations
-
 import asyncio
 import errno
 import socket

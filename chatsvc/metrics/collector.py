@@ -1,7 +1,5 @@
 """Metric families for Prometheus, made from the service's counters at each scrape."""
 
-from __future__ import annotations
-
 import platform
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial

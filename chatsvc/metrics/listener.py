@@ -1,7 +1,5 @@
 """Metrics listener: GET /metrics on a port of its own, without authentication."""
 
-from __future__ import annotations
-
 from typing import Self
 
 from aiohttp import hdrs, web

@@ -3,8 +3,6 @@
 Deletion only marks an account; `sweep` removes its records in batches. Also the visibility of an imported account.
 """
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Mapping

@@ -4,8 +4,6 @@ A record is written before its operation runs. An account keeps its newest recor
 change of their own counts by operator and operation, so that nobody pushes out other records with it.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from typing import Any

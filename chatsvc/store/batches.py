@@ -4,8 +4,6 @@ Units that arrive while a batch runs form the next one, and neighbouring units o
 the `group_commit` module of each driver. Also the protocol of the service's database.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections import deque
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Writes bots with their knowledge as a folder has them, in one transaction."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 

@@ -3,8 +3,6 @@
 Every query names the owner, so that another account's bot is not found.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 

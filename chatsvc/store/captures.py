@@ -3,8 +3,6 @@
 store/inbox.py lists, filters and searches them.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable
 from dataclasses import astuple

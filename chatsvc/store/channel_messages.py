@@ -6,8 +6,6 @@ A visitor's message is `pending` until its turn is settled: by a reply, by a sen
 has the conversation. A reply with the delivery state `queued` waits to be sent.
 """
 
-from __future__ import annotations
-
 import json
 import uuid
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Queries of bots' channels: write, list and remove them, with sealed secrets, state and faults."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Queries for the team's own records of conversations: private notes, the assignee, and the last message each operator has seen."""
 
-from __future__ import annotations
-
 import json
 import uuid
 from collections.abc import Sequence

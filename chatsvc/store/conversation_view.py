@@ -3,8 +3,6 @@
 The other conversations are those of the same visitor.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from typing import NamedTuple

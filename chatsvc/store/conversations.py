@@ -3,8 +3,6 @@
 store/exchanges.py writes them; store/search_queries.py has filtered lists.
 """
 
-from __future__ import annotations
-
 from operator import itemgetter
 from typing import NamedTuple
 

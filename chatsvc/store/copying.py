@@ -4,8 +4,6 @@ Rows are copied in the order of their keys, page by page, each page in one trans
 key that the target has.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple

@@ -4,8 +4,6 @@ A unit reads one snapshot or writes in one transaction; `Together` is one that m
 store/postgres/ implement the protocols.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence

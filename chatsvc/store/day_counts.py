@@ -3,8 +3,6 @@
 These take a time that depends on the cap of records and not on the history (SPEC.md 2.5).
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable
 from itertools import chain

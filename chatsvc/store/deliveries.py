@@ -3,8 +3,6 @@
 The queue that sends them is webhooks/dispatcher.py.
 """
 
-from __future__ import annotations
-
 import uuid
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Result types of `chatsvc doctor`'s store examination, and the queries both stores share."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import NamedTuple
 

@@ -4,8 +4,6 @@ That is usage record, counters, allowance and idempotency record.
 The exchanges of one batch are written table by table, with few statements and each counter once.
 """
 
-from __future__ import annotations
-
 import uuid
 from collections import Counter
 from collections.abc import Iterable, Mapping

@@ -4,8 +4,6 @@
 as well.
 """
 
-from __future__ import annotations
-
 from chatsvc.store.database import Connection, Database, StoreUnavailable, reads, writes
 from chatsvc.store.master_key import MasterKey
 

@@ -1,7 +1,5 @@
 """The data folder: made with 0700 and files with 0600, and locked for one process."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Queries that hand conversations over: taken by a person, answered, given back, returned when overdue."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import NamedTuple
 

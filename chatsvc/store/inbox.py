@@ -3,8 +3,6 @@
 The newest come first. store/captures.py writes them.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from typing import Any, NamedTuple

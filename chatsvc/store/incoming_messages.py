@@ -3,8 +3,6 @@
 A limit on new conversations in a day may refuse one.
 """
 
-from __future__ import annotations
-
 import uuid
 from typing import NamedTuple
 

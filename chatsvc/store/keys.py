@@ -3,8 +3,6 @@
 Only digests of keys are stored.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from chatsvc.domain.models import ApiKey

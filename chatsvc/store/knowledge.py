@@ -3,8 +3,6 @@
 They are read in the order of their addition. Each change is recorded in store/knowledge_changes.py, which has the history.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple

@@ -4,8 +4,6 @@ The rows before and after each change are kept compressed. A bot keeps its newes
 that of this installation: like the audit log it names operators, and no account's export contains it.
 """
 
-from __future__ import annotations
-
 import json
 import zlib
 from collections.abc import Iterable, Sequence

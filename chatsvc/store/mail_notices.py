@@ -3,8 +3,6 @@
 Of those the digests alone are stored. store/mails.py has the rest of the queue.
 """
 
-from __future__ import annotations
-
 from chatsvc.domain.mails import (
     ANSWER,
     ANSWERS_A_DAY,

@@ -6,8 +6,6 @@ A queued row takes up the causes that follow: an operator has one queued mail of
 marked as `sending` before its message is written to the server; one that is still marked when a process starts may have been sent.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from chatsvc.domain.hand_off import WAITING

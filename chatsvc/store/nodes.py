@@ -4,8 +4,6 @@ A process renews its row while it lives. One that was not seen for a while is re
 in flight that are its own. What SQLite holds belongs to no process, since there is one.
 """
 
-from __future__ import annotations
-
 from chatsvc.domain.models import ServiceNode
 from chatsvc.store import open_turns
 from chatsvc.store.database import Connection, Database, reads, writes

@@ -4,8 +4,6 @@ A row lasts as long as its turn, and is deleted in the transaction that records 
 that process, and then its exchange is not recorded any more. With one process all this is in memory, and the table is empty.
 """
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence

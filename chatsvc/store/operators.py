@@ -3,8 +3,6 @@
 Account scopes are ?1 where a statement has one. store/sessions.py has sessions, passwords and second factors.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple

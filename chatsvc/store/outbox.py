@@ -6,8 +6,6 @@ A message is marked as in flight before its request is written, and unmarked wit
 starts may have been sent, so its delivery is unknown and it is not sent again.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Account scopes in SQL, and the lookup of the account that a record belongs to."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 

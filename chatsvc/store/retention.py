@@ -1,7 +1,5 @@
 """Deletes old rows by the table registry's rules, in batches that hardly delay other writers."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 

@@ -1,7 +1,5 @@
 """Queries for the saved replies of an account."""
 
-from __future__ import annotations
-
 from chatsvc.domain.models import SavedReply
 from chatsvc.store.database import Connection, reads, writes
 

@@ -3,8 +3,6 @@
 Also names the row to which a secret is bound. webhooks/sealing.py has the encryption.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import NamedTuple
 

@@ -6,8 +6,6 @@ A conversation is queued in the transaction that changes it; `index` works the q
 transaction, so a crash loses nothing. Not FTS5: before SQLite 3.42 it keeps deleted words in its segments, and PostgreSQL has none.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable
 from itertools import chain

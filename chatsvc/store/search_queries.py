@@ -4,8 +4,6 @@ The work of a search is bounded, however many conversations there are; a page ma
 of the conversations' beginnings, by which the index is kept, the newest first; the order of the other lists is that of the last messages.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from typing import Any, NamedTuple

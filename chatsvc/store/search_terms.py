@@ -3,8 +3,6 @@
 In a statement ?1 is the scope, ?2 the bot, ?3 and ?4 the bounds of a term, ?7 the patterns of all terms.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Queries of operators' sessions by token digest, passwords, second factors and recovery codes."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Sequence
 from typing import Any

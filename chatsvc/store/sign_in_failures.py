@@ -3,8 +3,6 @@
 Strangers cause these rows: an attempt that has to wait writes none, and beyond MOST_FAILURES the oldest are deleted.
 """
 
-from __future__ import annotations
-
 from chatsvc.domain import passwords
 from chatsvc.domain.passwords import MOST_FAILURES, WINDOW_MS, SignInAttempt, delay_s
 from chatsvc.store.database import Connection, Database, change_any, writes

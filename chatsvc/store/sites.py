@@ -1,7 +1,5 @@
 """Queries of the websites that bots read: the sites, their pages, and which entries of the knowledge are theirs."""
 
-from __future__ import annotations
-
 import json
 import uuid
 from collections.abc import Mapping, Sequence

@@ -6,8 +6,6 @@ here fails a test.
 An account stays invisible during its import: it counts as deleted at the time IMPORTING.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import NamedTuple

@@ -3,8 +3,6 @@
 An answer leads to its conversation by the digest of the notice's message.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Query of a team's open work: appointments, unanswered questions, failed webhooks, and first steps."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from chatsvc.domain.captures import Appointment

@@ -3,8 +3,6 @@
 Conversations come by bot, channel and visitor, which no new message changes.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from typing import Any, NamedTuple
 

@@ -4,8 +4,6 @@ Records refer to one another by identifiers, never by numbers, which differ betw
 seen.
 """
 
-from __future__ import annotations
-
 import json
 from base64 import b64encode
 from collections import Counter

@@ -3,8 +3,6 @@
 Each text is stored once, with its count and the visitors who asked it.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple

@@ -4,8 +4,6 @@ An attempt is written before its connection is opened, its outcome after (store/
 attempt is pending; an attempt without an outcome is in flight, or was interrupted by a crash.
 """
 
-from __future__ import annotations
-
 import json
 import uuid
 from collections.abc import Callable

@@ -6,8 +6,6 @@ An address, which is a phone number or a business-scoped id, leads to a conversa
 person's, the older one goes on; the younger one keeps its messages and its address, which is not current any more.
 """
 
-from __future__ import annotations
-
 import json
 import uuid
 from collections.abc import Sequence

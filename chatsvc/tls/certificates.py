@@ -1,7 +1,5 @@
 """Keys, self-signed certificates, signing requests and validity periods; all in memory."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from ipaddress import ip_address

@@ -1,7 +1,5 @@
 """Certificate files of the operator, loaded again when they change."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from pathlib import Path

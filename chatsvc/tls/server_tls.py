@@ -1,7 +1,5 @@
 """Server TLS context whose certificate can be replaced while the listener runs."""
 
-from __future__ import annotations
-
 import os
 import ssl
 from collections.abc import Mapping

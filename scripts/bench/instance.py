@@ -17,8 +17,8 @@ from harness import progress
 
 from chatsvc import config as configuration
 from chatsvc.domain.actors import ANONYMOUS, local_user
-from chatsvc.domain.models import CHANNELS
 from chatsvc.domain.analytics import ENTRY, RESPONSE_S, Quality
+from chatsvc.domain.models import CHANNELS
 from chatsvc.domain.times import DAY_MS, now_ms, start_of_day, without_fraction
 from chatsvc.services.accounts import accounts, bots, keys
 from chatsvc.services.accounts.account_cache import AccountCache

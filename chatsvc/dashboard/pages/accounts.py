@@ -1,7 +1,5 @@
 """The account of the page for its owner; all accounts for the administrator: search, create, change, delete."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from chatsvc.dashboard.fields import NO_FIELDS, Fields

@@ -1,7 +1,5 @@
 """Audit log: who did what, from where, with what outcome. An administrator sees the installation's, an owner the account's."""
 
-from __future__ import annotations
-
 from chatsvc import translations
 from chatsvc.dashboard import records
 from chatsvc.dashboard.page import Page

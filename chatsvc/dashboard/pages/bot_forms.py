@@ -1,7 +1,5 @@
 """A form of a bot: the fields that it asks for besides the standard ones, row by row, with the conversation that they lead to."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

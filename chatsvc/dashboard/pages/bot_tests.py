@@ -1,7 +1,5 @@
 """Tests of a bot: list, add by hand or from a conversation, remove, run. A conversation on trial, of which nothing is stored."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from chatsvc.dashboard import records

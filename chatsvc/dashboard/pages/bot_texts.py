@@ -1,7 +1,5 @@
 """Sentences of a bot's dialogue, by situation: list, reword one, restore its default."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """Bots: list, create; the settings of one in pieces, each with a form of its own; closed days; activate, deactivate, delete; its file."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from chatsvc.dashboard import formats

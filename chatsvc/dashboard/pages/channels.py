@@ -1,7 +1,5 @@
 """Channels of a bot: how each is set up, its state, and the widget's line of HTML."""
 
-from __future__ import annotations
-
 from base64 import b64encode
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple

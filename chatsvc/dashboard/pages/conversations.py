@@ -1,7 +1,5 @@
 """Conversations: the list with search and filters, and beside it one with its messages, notes, hand-off, visitor, export and erasure."""
 
-from __future__ import annotations
-
 import json
 import logging
 from collections.abc import Awaitable, Callable

@@ -1,7 +1,5 @@
 """Inbox: requests and appointments of all bots, with filters and a form in each record; appointments also as a week."""
 
-from __future__ import annotations
-
 from datetime import date, datetime, time, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo

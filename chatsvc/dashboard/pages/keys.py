@@ -1,7 +1,5 @@
 """API keys of the account: list, create, revoke."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from chatsvc.dashboard.fields import Fields

@@ -1,7 +1,5 @@
 """Knowledge of a bot: entries by source with a search. Add files or a pasted text whole, remove a source, export."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from itertools import groupby

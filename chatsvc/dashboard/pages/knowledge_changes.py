@@ -1,7 +1,5 @@
 """Changes to a bot's knowledge: those made, to take back; a preview with the past questions that get another answer; the check."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from chatsvc.dashboard.fields import NO_FIELDS, Fields

@@ -1,7 +1,5 @@
 """Editor of one entry, with a search beside it; preview, save, remove."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from chatsvc.dashboard import records

@@ -1,7 +1,5 @@
 """Pieces of a text or file: shown before they are saved, edited, joined, and imported as a source or its new version."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from chatsvc.dashboard.fields import Fields

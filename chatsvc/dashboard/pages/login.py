@@ -1,7 +1,5 @@
 """Sign in with e-mail address and password; the second step with a code; sign out. Set-up link, on which the password is chosen."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from chatsvc.dashboard.fields import Fields

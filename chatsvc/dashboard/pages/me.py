@@ -1,7 +1,5 @@
 """Settings of the operator who is signed in: name, notices, language, password, second factor, sessions."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from chatsvc.dashboard.fields import Fields

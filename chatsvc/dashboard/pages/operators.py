@@ -1,7 +1,5 @@
 """Operators of an account: list, add, roles, set-up links, sessions, remove."""
 
-from __future__ import annotations
-
 from typing import Any
 from urllib.parse import quote
 

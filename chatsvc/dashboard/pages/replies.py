@@ -1,7 +1,5 @@
 """Saved replies of the account: list, save, remove."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from chatsvc.dashboard.fields import Fields

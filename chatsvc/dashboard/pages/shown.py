@@ -1,7 +1,5 @@
 """Secrets that are shown once: keys, signing keys, set-up links, recovery codes."""
 
-from __future__ import annotations
-
 from chatsvc.dashboard.page import Page
 from chatsvc.http.response import HttpResponse
 

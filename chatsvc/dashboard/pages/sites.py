@@ -1,7 +1,5 @@
 """Websites of a bot: add, list; progress, pages and draft of one; read again, preview, apply, discard, remove."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from chatsvc.dashboard.fields import Fields

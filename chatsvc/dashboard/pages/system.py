@@ -1,7 +1,5 @@
 """System pages for the administrator: examination, backups, outbound connections, metrics, version, licences; mails, and a test."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from chatsvc.dashboard import wording

@@ -1,7 +1,5 @@
 """First page. What waits for the team today, and what is left to set up for a new account."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Questions that a bot had no answer to. Groups become entries, or phrasings of an entry."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from chatsvc.dashboard.fields import Fields

@@ -1,7 +1,5 @@
 """Usage of the account: the work of bots and its cost by day, with charts, tables and a CSV file."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from html import escape

@@ -1,7 +1,5 @@
 """Webhook of a bot: target, events, test, signing key. Attempts of all webhooks: list with filters, request and answer, sending again."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -6,8 +6,6 @@ and `rounds` runs the exchange. `engine` has the deadline and retries, `pace` sp
 with the provider's own library, for `doctor`.
 """
 
-from __future__ import annotations
-
 from chatsvc.engines.anthropic.engine import AnthropicEngine
 
 __all__ = ["AnthropicEngine"]

@@ -1,7 +1,5 @@
 """Validation of a model's answers (SPEC.md 4.3 rule 5); pure functions."""
 
-from __future__ import annotations
-
 import json
 import re
 import uuid

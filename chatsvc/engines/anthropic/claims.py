@@ -1,7 +1,5 @@
 """Detection of claimed actions and of tool calls written as text. Example: "I have cancelled your appointment"."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 

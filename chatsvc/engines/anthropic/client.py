@@ -4,8 +4,6 @@ Own code, since the provider's library takes six times the processor time for a 
 the library, which adds only data about this machine.
 """
 
-from __future__ import annotations
-
 from functools import partial
 from urllib.parse import urlsplit
 

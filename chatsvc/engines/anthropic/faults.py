@@ -4,8 +4,6 @@ Details have only status codes, class names, the provider's error type and reque
 the visitor.
 """
 
-from __future__ import annotations
-
 import email.utils
 import json
 import math

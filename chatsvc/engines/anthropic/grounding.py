@@ -4,8 +4,6 @@ Allowed without a source: small counts, today and days near it, and amounts of m
 that the visitor or the reply names.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator

@@ -1,7 +1,5 @@
 """Execution of the tool calls of one message. Searches, and captures that are checked before the model is told of them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date, datetime, timedelta

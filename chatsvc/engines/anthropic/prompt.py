@@ -8,8 +8,6 @@ messages alone, never in the system prompt.
 Encoded blocks of `stable` go into a body as they are; only the conversation is encoded for each call.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass

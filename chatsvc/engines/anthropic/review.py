@@ -1,7 +1,5 @@
 """Review of a model's reply before a visitor sees it. No tool call as text, no invented figures, no claims of actions never done."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import lru_cache
 from weakref import WeakKeyDictionary

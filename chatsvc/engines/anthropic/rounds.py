@@ -1,7 +1,5 @@
 """Rounds of one message. Ask the model, execute its tool calls or review its reply, and ask again."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import Awaitable, Callable

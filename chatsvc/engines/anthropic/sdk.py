@@ -4,8 +4,6 @@ The only module that imports the anthropic package (about 1 s and 55 MB): never 
 The environment has no effect on the library: credentials, profiles, headers and log level from ANTHROPIC_*, proxies, netrc, tracing.
 """
 
-from __future__ import annotations
-
 import logging
 
 import anthropic

@@ -3,8 +3,6 @@
 Nothing here can be stale: the key is the text itself, or a knowledge, which is immutable (`engines.Knowledge`).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from functools import lru_cache

@@ -4,8 +4,6 @@ Arguments are validated here although the tools have schemas: many on-prem serve
 talked the model into anything.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping

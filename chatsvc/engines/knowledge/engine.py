@@ -1,7 +1,5 @@
 """Knowledge engine: replies by small talk, form, answer or question back; raises EngineError("no_answer") otherwise."""
 
-from __future__ import annotations
-
 import asyncio
 
 from chatsvc.engines import Reply, Turn

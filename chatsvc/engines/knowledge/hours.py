@@ -1,7 +1,5 @@
 """Check of a day and a time against the clock and the opening hours."""
 
-from __future__ import annotations
-
 from datetime import date, datetime, time, timedelta
 from functools import lru_cache
 

@@ -1,7 +1,5 @@
 """Judgements of one text by itself, for the parts of the service that look at messages outside of a dialogue."""
 
-from __future__ import annotations
-
 from typing import cast
 
 from chatsvc.domain.models import Bot, Entry

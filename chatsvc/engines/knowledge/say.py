@@ -1,7 +1,5 @@
 """Sentences as one bot says them: the owner's own words where they are set, else the catalogue's."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import date
 

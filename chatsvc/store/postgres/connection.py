@@ -3,8 +3,6 @@
 SQL is translated by store/postgres/dialect.py.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence

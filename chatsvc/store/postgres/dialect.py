@@ -1,7 +1,5 @@
 """Translation of the store's SQL for PostgreSQL. Statements and migrations are written once, as SQLite reads them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache

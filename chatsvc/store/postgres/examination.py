@@ -1,7 +1,5 @@
 """Read-only examination of a PostgreSQL server and database, for `chatsvc doctor`."""
 
-from __future__ import annotations
-
 import psycopg
 
 from chatsvc.store.examination import Examined, ServerState, read

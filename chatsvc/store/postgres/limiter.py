@@ -4,8 +4,6 @@ The counts of a key are one row for each minute. The table is not written to the
 window.
 """
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 import time

@@ -1,7 +1,5 @@
 """Advisory locks in PostgreSQL: that of all transactions which write, one at a time, and that of a copy."""
 
-from __future__ import annotations
-
 from chatsvc.store.postgres.connection import PostgresConnection
 
 _COPY, _TRANSACTIONS = 0x63686174, 0x63686175  # "chat"

@@ -4,8 +4,6 @@ Each transaction checks both, and numbers itself in the row: after a lost answer
 that the others have taken for dead writes nothing of what it had begun, and enters anew.
 """
 
-from __future__ import annotations
-
 from chatsvc.domain.models import ServiceNode
 from chatsvc.store import nodes
 from chatsvc.store.database import StoreUnavailable

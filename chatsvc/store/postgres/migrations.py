@@ -1,7 +1,5 @@
 """Schema in PostgreSQL: applies SQLite's migrations in translation, and checks schema version and master key."""
 
-from __future__ import annotations
-
 from chatsvc.store import facts
 from chatsvc.store.database import SchemaTooNew, StoreUnavailable
 from chatsvc.store.master_key import MasterKey

@@ -1,7 +1,5 @@
 """Notices of each process to all others, by LISTEN and NOTIFY. None is kept: one that nobody hears is lost."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import logging

@@ -3,8 +3,6 @@
 A backup is the database at one instant, with a trailer that describes and authenticates it (store/sqlite/backup_trailer.py).
 """
 
-from __future__ import annotations
-
 import os
 import sqlite3
 from collections.abc import Callable, Mapping

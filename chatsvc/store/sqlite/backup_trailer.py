@@ -6,8 +6,6 @@ Both cover every byte before them. The digest finds damage without a key; the ta
 changes made on purpose.
 """
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 import json

@@ -3,8 +3,6 @@
 Rows are copied by store/copying.py.
 """
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager

@@ -1,7 +1,5 @@
 """Read-only examination of a SQLite database, and of the SQLite version, for `chatsvc doctor`."""
 
-from __future__ import annotations
-
 import sqlite3
 import time
 from contextlib import closing

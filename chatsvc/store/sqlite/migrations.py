@@ -3,8 +3,6 @@
 A released step is never edited. `migrate` applies them to SQLite; store/postgres/migrations.py translates them.
 """
 
-from __future__ import annotations
-
 import sqlite3
 from contextlib import closing
 

@@ -1,7 +1,5 @@
 """Base class of the fields of a form: read its value in a message, ask for it, say it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple

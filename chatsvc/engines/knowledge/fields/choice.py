@@ -1,7 +1,5 @@
 """Choice among values that the owner lists."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

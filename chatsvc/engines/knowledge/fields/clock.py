@@ -1,7 +1,5 @@
 """Time of an appointment."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import time
 

@@ -1,7 +1,5 @@
 """Telephone number, e-mail address, and the question for either."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from chatsvc.engines.knowledge.fields.base import Field, Place

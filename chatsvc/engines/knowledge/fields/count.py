@@ -1,7 +1,5 @@
 """Numbers: nights of a stay, and numbers that the owner's forms ask for."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from chatsvc.engines.knowledge.fields.base import Field, Place

@@ -1,7 +1,5 @@
 """Day of an appointment or of an arrival."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import date
 

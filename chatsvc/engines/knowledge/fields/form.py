@@ -1,7 +1,5 @@
 """The fields of each kind of request, in the order in which they are asked for."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 from chatsvc.domain.profiles import Form, FormField

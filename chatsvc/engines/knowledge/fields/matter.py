@@ -1,7 +1,5 @@
 """Matter of a request, in the visitor's own words."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from chatsvc.engines.knowledge.fields.base import Field

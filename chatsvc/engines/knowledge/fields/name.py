@@ -1,7 +1,5 @@
 """Name of the visitor."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from chatsvc.engines.knowledge.fields.base import Field

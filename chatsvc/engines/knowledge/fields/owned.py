@@ -1,7 +1,5 @@
 """Fields that the owner's forms ask for besides the standard ones."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from chatsvc.domain.profiles import FormField

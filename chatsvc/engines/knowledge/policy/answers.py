@@ -1,7 +1,5 @@
 """Answers from the knowledge and the opening hours, outside of forms and beside them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple, cast

@@ -1,7 +1,5 @@
 """Days, months and seasons for which the knowledge says that the business is closed or open: holidays, a winter break."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from datetime import date, datetime, time, timedelta
 from functools import lru_cache

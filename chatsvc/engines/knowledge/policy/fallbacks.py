@@ -1,7 +1,5 @@
 """Sentences that stand for an answer the bot does not have. Channels show them, the interface answers 502 `no_answer`."""
 
-from __future__ import annotations
-
 from chatsvc.engines import EngineError
 from chatsvc.engines.knowledge import say
 from chatsvc.engines.knowledge.policy.context import Context, ReplyStep

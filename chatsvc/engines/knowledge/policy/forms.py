@@ -3,8 +3,6 @@
 Nothing is captured before the visitor has confirmed a summary.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date, time

@@ -1,7 +1,5 @@
 """Messages while a form is open: values, questions, corrections, other wishes."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Answers that a form does without: refused, not known, or not understood."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from chatsvc.domain import contacts

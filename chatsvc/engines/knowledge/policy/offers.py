@@ -1,7 +1,5 @@
 """Forms that are offered, were dropped, or were left hours ago."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from chatsvc.engines.knowledge.policy import state as states

@@ -3,8 +3,6 @@
 A holiday, a month or a season may have hours of its own: what the knowledge states of it goes first.
 """
 
-from __future__ import annotations
-
 from datetime import date, datetime, timedelta
 
 from chatsvc.domain.models import Bot

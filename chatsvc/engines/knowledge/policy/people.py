@@ -1,7 +1,5 @@
 """Visitors who want a person, complain, or leave their data: their note for the team."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

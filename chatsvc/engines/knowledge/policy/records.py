@@ -3,8 +3,6 @@
 A change is captured as a request (DECISIONS.md section 2): the appointment stays as it is until the team changes it.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from datetime import date, time
 

@@ -1,7 +1,5 @@
 """Small talk: greetings, thanks, goodbyes, questions about the bot itself, insults."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from unicodedata import category
 

@@ -3,8 +3,6 @@
 A condition speaks of the state before the message and of what the message says; an action is a function of a module of this package.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Values and words that a message adds to a form."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import date

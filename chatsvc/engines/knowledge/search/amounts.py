@@ -3,8 +3,6 @@
 The words are those of all languages' `facts.txt`; a text may be in any of them.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache

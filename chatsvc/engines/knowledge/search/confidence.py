@@ -4,8 +4,6 @@ The confidence is the sum of gradient-boosted decision trees over the signals of
 writes them to `confidence.txt`: a tree has the same depth everywhere, and its line holds the splits level by level, then the leaves.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, fields

@@ -1,7 +1,5 @@
 """Explanation of a hit. Which words of the question matched which words of the entry, and how."""
 
-from __future__ import annotations
-
 from chatsvc.engines.knowledge.search.corpus import Corpus
 from chatsvc.engines.knowledge.search.query import Query
 

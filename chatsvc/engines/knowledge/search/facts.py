@@ -1,7 +1,5 @@
 """Facts of an entry: its sentences, list items and table rows, each with the words that stand over it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple

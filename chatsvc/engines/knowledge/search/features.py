@@ -4,8 +4,6 @@ A feature is a short string whose first letter gives its kind. Its weight depend
 word, never on the phrasing, so that an index keeps one weight for each feature.
 """
 
-from __future__ import annotations
-
 from chatsvc.engines.knowledge.search.stemming import stem
 from chatsvc.engines.knowledge.search.stopwords import STOPWORDS
 

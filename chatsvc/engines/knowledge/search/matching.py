@@ -1,7 +1,5 @@
 """How well a text explains the words of a question: the same word, another form of it, or one that means the same."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache

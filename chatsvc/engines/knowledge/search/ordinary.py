@@ -4,8 +4,6 @@
 tell which words come back in a kind of question, the lexicon which of them name a thing.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping
 from functools import cache

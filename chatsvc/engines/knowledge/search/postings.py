@@ -1,7 +1,5 @@
 """Postings lists. The entries that hold a feature with their weights, in flat arrays of three bytes a posting."""
 
-from __future__ import annotations
-
 import math
 from array import array
 from collections.abc import Iterable, Sequence

@@ -1,7 +1,5 @@
 """Query vector of a question. Features of its words, their weights, and what is unknown to the index."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

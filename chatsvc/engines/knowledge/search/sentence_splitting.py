@@ -1,7 +1,5 @@
 """Splitting of answers into sentences. A full stop behind an abbreviation, an initial or an ordinal ends none."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Signals of a search from which its confidence is computed."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet

@@ -1,7 +1,5 @@
 """Spelling correction: the known word that is nearest to a mistyped or inflected one."""
 
-from __future__ import annotations
-
 import heapq
 from array import array
 from collections.abc import Iterable

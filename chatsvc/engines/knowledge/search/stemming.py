@@ -1,7 +1,5 @@
 """Stems and letter trigrams of folded words."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 
 from chatsvc.language.wordlists import WordFile

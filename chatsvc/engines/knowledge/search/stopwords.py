@@ -1,7 +1,5 @@
 """Stop words, which weigh less in a search but are not dropped. "how much" and "ne zaman" do say something."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 
 from chatsvc.language.wordlists import WordFile

@@ -1,7 +1,5 @@
 """Numbering of the words and features of an index, and the features of each word."""
 
-from __future__ import annotations
-
 from array import array
 from collections.abc import Sequence
 

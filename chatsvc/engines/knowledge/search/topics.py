@@ -5,8 +5,6 @@ for each stem and concept the topics in which visitors use it; scripts/topics/le
 scripts/topics. The topics of a text are the sum of those of its words.
 """
 
-from __future__ import annotations
-
 import math
 from array import array
 from collections import Counter

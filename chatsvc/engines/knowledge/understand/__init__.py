@@ -3,8 +3,6 @@
 Made once for each message. The policy reads this and the state; it does not look at the words again.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import date, datetime
