@@ -231,7 +231,7 @@ def _empty_store() -> Path:
 
 
 def is_sqlite(path: Path) -> bool:
-    """Whether the store of a test is a file, as with `chatsvc init`, whatever the store of the service in the test's own process."""
+    """Return whether the store of a test is a file. The service in its process may have another one."""
     return path.exists()
 
 

@@ -17,6 +17,8 @@ IDEMPOTENCY_MS = DAY_MS
 # Whether no earlier turn of the conversation of {0} is open. The sum hides the index of the numbers, which PostgreSQL may take else: it
 # leads through all turns that have ended since the last vacuum.
 _IS_FIRST = "NOT EXISTS (SELECT 1 FROM open_turns e WHERE e.place = {0}.place AND e.number + 0 < {0}.number)"
+_RETURNING = f" RETURNING number, {_IS_FIRST.format('open_turns')}"
+_FIRST_OF_T = _IS_FIRST.format("t")
 # How long the outcome of a failed turn is kept for those who have joined it.
 OUTCOME_MS = 60_000
 
@@ -121,7 +123,7 @@ def _insert(connection: Connection, turns: list[NewTurn]) -> list[OpenedTurn]:
         "INSERT INTO open_turns (node, account_id, month, place, key, fingerprint) VALUES ",
         "(?, ?, ?, ?, ?, ?)",
         values,
-        f" RETURNING number, {_IS_FIRST.format('open_turns')}",
+        _RETURNING,
     )
     opened: list[OpenedTurn] = []
     taken: set[bytes] = set()
@@ -177,7 +179,7 @@ def in_order(connection: Connection, numbers: Iterable[int]) -> dict[int, bool]:
     wanted = json.dumps(list(numbers))
     rows = connection.execute(
         f"""
-        SELECT t.number, {_IS_FIRST.format("t")}
+        SELECT t.number, {_FIRST_OF_T}
         FROM open_turns t WHERE t.number IN (SELECT CAST(value AS BIGINT) FROM json_each(?))
         """,
         (wanted,),
