@@ -134,6 +134,7 @@ def test_lengths_of_a_stay(text: str, asked: str, nights: int | None) -> None:
         ("table for Friday 4 pm", None),
         ("we are open at 9", None),
         ("what do people say", None),
+        ("its a kids mountain bike", None),
     ],
 )
 def test_numbers_of_people(text: str, people: int | None) -> None:
