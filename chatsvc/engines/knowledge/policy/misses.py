@@ -23,9 +23,7 @@ _TOLD, _ADDED = 3, 2  # words of a message that may tell something for the team,
 def refused(c: Context) -> ReplyStep | None:
     """Handle what the visitor will not or cannot tell: one of phone and e-mail is enough, the rest can be done without."""
     draft = c.state.draft
-    if c.state.asked in REACHED and names_other_number(c.turn.message):
-        return None
-    if draft is None or not c.state.asked or not (c.said.says("refuse", "skip", "deny") or c.said.may_be("skip") > UNSURE):
+    if draft is None or not c.state.asked or not _refuses(c):
         return None
     field = c.form(draft).by_key[c.state.asked]
     named = naming.field_named(c, draft)
@@ -38,13 +36,8 @@ def refused(c: Context) -> ReplyStep | None:
         if field.key == "contact":
             return ask(c, draft, c.form(draft).by_key[other], c.say(f"no.{key}"))
         field = c.form(draft).by_key["contact"]
-    if field.key in WHEN and sum(one.matter for one in c.said.clauses) >= _ADDED:
-        draft = draft.quote(c.turn.message)  # "no, the small one", "not sure, the silver one probably"
-        if not c.said.says("skip", "refuse"):
-            return repeat(c, draft, c.say("noted"))
     if field.key in WHEN:
-        key = "any." + field.key if c.said.says("skip") or c.said.values.flexible else "hint." + field.key
-        return missed_answer(c, draft, field, c.say.first(key, "hint.field"))
+        return _no_time(c, draft, field)
     if field.key.startswith("x.") and not field.required:
         return proceed(c, draft.skip(field.key))
     if is_of_person(field.key):
@@ -53,6 +46,22 @@ def refused(c: Context) -> ReplyStep | None:
             return proceed(c, draft.skip(key), c.say(f"no.{key}"))
         return ask(c, draft.miss(f"no.{key}"), field, c.say(f"need.{key}"))
     return missed_answer(c, draft, field, "")
+
+
+def _refuses(c: Context) -> bool:
+    """Return whether the message will not or cannot tell what was asked. "I have no order number" refuses no contact data."""
+    other = c.state.asked in REACHED and names_other_number(c.turn.message)
+    return not other and (c.said.says("refuse", "skip", "deny") or c.said.may_be("skip") > UNSURE)
+
+
+def _no_time(c: Context, draft: RequestDraft, field: Field) -> ReplyStep:
+    """Help with a day or an hour that is not told. What is told beside is kept: "no, the small one", "not sure, silver probably"."""
+    if sum(one.matter for one in c.said.clauses) >= _ADDED:
+        draft = draft.quote(c.turn.message)
+        if not c.said.says("skip", "refuse"):
+            return repeat(c, draft, c.say("noted"))
+    key = "any." + field.key if c.said.says("skip") or c.said.values.flexible else "hint." + field.key
+    return missed_answer(c, draft, field, c.say.first(key, "hint.field"))
 
 
 def misunderstood(c: Context) -> ReplyStep | None:
