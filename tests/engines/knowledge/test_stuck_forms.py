@@ -193,3 +193,9 @@ def test_a_detail_beside_the_summary_is_no_parting() -> None:
     visitor = Guest()
     visitor.say("Can I come on Sunday at 1pm? Sofia Martins +351 912 345 678")
     assert "full leg, first time" in visitor.say("full leg, first time").text
+
+
+def test_the_day_of_a_complaint_is_not_the_day_of_a_later_request() -> None:
+    visitor = Guest()
+    visitor.say("picked my order up on friday and it was STILL cold. paid 75 quid")
+    assert visitor.say("I'd like to book a table").text.endswith("Which day would suit you?")

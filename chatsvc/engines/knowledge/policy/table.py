@@ -330,6 +330,9 @@ def _remembered(c: Context, step: ReplyStep) -> ReplyStep:
     matters = (one for one in c.said.clauses if one.matter and one.act in _MATTERS and one.kind not in _NO_MATTER)
     if (about := next(map(_about, matters), None)) is not None:
         state = remembered(state, about, c.turn.message)
-    told = taking.listened(c, c.turn.message, taking.heard(c))
+    before = taking.heard(c)
+    told = taking.listened(c, c.turn.message, before)
+    if c.said.surely_says("complain"):  # "picked it up on Friday, and it still rubs": a day that is gone
+        told = {key: one for key, one in told.items() if key not in WHEN} | {key: one for key, one in before.items() if key in WHEN}
     state = replace(state, heard={key: one.value for key, one in told.items()})
     return replace(step, state=state)
