@@ -174,6 +174,23 @@ def test_first_and_last_days_nights_and_people_are_read() -> None:
 @pytest.mark.parametrize(
     ("text", "day"),
     [
+        ("Saturday of the first weekend in December", dt.date(2026, 12, 5)),
+        ("first wknd in december, thinking of bikes for the sunday", dt.date(2026, 12, 6)),
+        ("first weekend in December", None),
+        ("2 high chairs", None),
+    ],
+)
+def test_a_day_of_a_weekend_is_read_and_a_thing_that_is_counted_is_none(text: str, day: dt.date | None) -> None:
+    assert held(values(text, "date")).get("date") == day
+
+
+def test_an_hour_before_a_thing_is_an_hour() -> None:
+    assert held(values("cumartesi 20:00 masa ayırtmak istiyorum")).get("time") == dt.time(20)
+
+
+@pytest.mark.parametrize(
+    ("text", "day"),
+    [
         ("randevum 4 aralıktaydı onu 5 aralığa alalım", DEC[4]),
         ("a fortnight on Tuesday", DEC[7]),
         ("last Friday in November", dt.date(2026, 11, 27)),
