@@ -40,6 +40,7 @@ _TLD_WITH_SUFFIX = _WORDS.any_of("ending", r"^([^ ]{1,200}\.(?:com|net|org|tr))(
 _DOTS = re.compile(_DOT)
 _SAID_AT = _WORDS.any_of("at", r" (?:{}|a) |[\[({<] ?(?:{})")
 _SPOKEN_AT = _WORDS.any_of("at", " (?:{}) ")
+_LIKE_EMAIL = re.compile(rf"@|mail|{_DOT}{_TLD}(?![a-z0-9])")
 _URL = re.compile(r"(?:https?://|www\.)\S+")
 _IBAN = re.compile(r"(?<![a-z0-9])[a-z]{2}\d{2}(?: ?[a-z0-9]{4}){3,7}(?: ?[a-z0-9]{1,4})?(?![a-z0-9])")
 _PLATE = re.compile(r"(?<![a-z0-9./:])(?<!\d )(?:0[1-9]|[1-7]\d|8[01])[ -]?(?P<letters>[a-z]{1,3})[ -]?\d{2,4}(?![a-z0-9.:])")
@@ -50,6 +51,7 @@ _OTHER_NUMBER = re.compile(
     _WORDS.any_of("other_number", r"\b(?:{})\w{0,30}+").pattern
     + _WORDS.any_of("other_number_of", r"(?:['\s:#.\-]{1,9}(?:{})){0,6}[\s:#.,\-]{0,20}$").pattern
 )
+_NUMBER_WORD = _WORDS.any_of("other_number_of", r"\b(?:{})(?![a-z])")
 _TELEPHONE = _WORDS.any_of("telephone", r"\b(?:{})[a-z']*")
 # any address and any long number, to be masked: more than can be read as contact data
 _ANY_CONTACT = re.compile(
@@ -80,6 +82,11 @@ def emails(folded: Folded, raw: str) -> list[Contact]:
 def _cut(address: str) -> str:
     match = _TLD_WITH_SUFFIX.match(address)
     return match[1] if match else address
+
+
+def resembles_email(text: str) -> bool:
+    """Return whether a text may be meant as an e-mail address, whole or not."""
+    return bool(_LIKE_EMAIL.search(folded(text)))
 
 
 def other_numbers(folded: Folded) -> list[tuple[int, int]]:
@@ -151,6 +158,14 @@ def is_announced(text: str, start: int) -> bool:
     return bool(_TELEPHONE.search(before)) and not _OTHER_NUMBER.search(before)
 
 
+def names_other_number(text: str, end: int | None = None) -> bool:
+    """Return whether a text names a number that is no telephone's: "the label number", or does so right before `end`."""
+    if end is not None:
+        return bool(_OTHER_NUMBER.search(folded(text[max(0, end - 45) : end])))
+    line = folded(text)
+    return any(_OTHER_NUMBER.search(line[max(0, match.start() - 45) : match.start()]) for match in _NUMBER_WORD.finditer(line))
+
+
 _TYPED_NUMBER = re.compile(r"(?<![\w+])(?:\+|0)[\d ()./-]{8,18}\d(?!\w)")
 
 
@@ -163,7 +178,7 @@ def possible(text: str, country: str) -> tuple[str, tuple[int, int]] | None:
     One that begins like no number of the country is foreign without its code, and stays as typed, digits alone.
     """
     for match in _TYPED_NUMBER.finditer(text):
-        if _OTHER_NUMBER.search(folded(text[max(0, match.start() - 45) : match.start()])):
+        if names_other_number(text, match.start()):
             continue
         try:
             parsed = phonenumbers.parse(match[0], country)

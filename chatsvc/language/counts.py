@@ -71,14 +71,17 @@ def find(message: Folded, taken: Iterable[tuple[int, int]], *, asked: str = "", 
     for one in numbers:
         if others and _LINK.fullmatch(text, others[-1].end, one.start) and _is_counted(text, one, asked):
             one = Count(others[-1].value, others.pop().start, one.end)  # noqa: PLW2901 - the span is one number
-        if (match := _PEOPLE.match(text, one.end)) and one.value <= _MOST_PEOPLE:
+        article = text[one.start : one.end] in _ARTICLES
+        if (
+            (match := _PEOPLE.match(text, one.end)) and one.value <= _MOST_PEOPLE and not (article and match[0].endswith("s"))
+        ):  # "a kids bike"
             noun = match[0].strip(" -")[:_NOUN]
             parts[noun] = max(one.value, parts.get(noun, 0))
             people = Count(sum(parts.values()), people.start if people else one.start, match.end())
         elif (stay := _stay(text, one, asked)) and stay.value <= _MOST_NIGHTS:
             nights = nights or stay
         else:
-            others += [] if text[one.start : one.end] in _ARTICLES else [one]
+            others += [] if article else [one]
     nights = nights or _collective(text, _COLLECTIVE_NIGHTS)
     if people is None:
         people = next((one for one in others if _is_party(text, one, beside=timed or nights is not None)), None)

@@ -1,8 +1,9 @@
 """Ordered grammar rules of days; the first rule that matches a place is taken."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import date
+from typing import Any
 
 from chatsvc.language import days
 from chatsvc.language.tokens import rule
@@ -28,6 +29,8 @@ _ANCHORS = [
 _BEHIND_ANCHOR = r"(?P<rel>later|next|past|ago) "
 # what may stand between "next week" and its day
 _LOOSE = r"(?:(?:ok|x|maybe|,|-|on|in|for|a|the|of|day|inside|#1\?) ){0,3}?"
+_TOLD = r"(?:(?:ok|x|maybe|,|-|on|in|for|a|the|of) ){0,8}?"  # "first weekend in December, thinking of bikes for the Saturday"
+_SATURDAY = 5
 _LINK = r"(?:or |and |- |to |neg |, )"
 # behind "the 3rd" something that is counted makes it no day
 _NO_NOUN = r"(?!x |unit |both |label |time |week |month |day |hour |year |minute |road |D)"
@@ -76,7 +79,7 @@ def _weeks_after_day(match: re.Match[str], today: date) -> date | None:
     return first and days.after(first, (14 if match["unit"] == "fortnight" else 7) * _number(match))
 
 
-def _nth_weekday(match: re.Match[str], today: date) -> date | None:
+def _nth_weekday(match: re.Match[str] | Mapping[str, Any], today: date) -> date | None:
     """Resolve "the first Monday of December"."""
     nth, weekday = -1 if match["last"] else int(match["nth"] or 1), int(match["wd"])
     if not 0 < abs(nth) <= 4:
@@ -86,6 +89,13 @@ def _nth_weekday(match: re.Match[str], today: date) -> date | None:
     if found is None or found >= today or match["nm"] or match["tm"]:
         return found
     return days.nth_weekday(today, months + (12 if match["m"] else 1), nth, weekday)
+
+
+def _of_weekend(match: re.Match[str], today: date) -> date | None:
+    """Resolve "Sunday of the first weekend in December"."""
+    named = {**match.groupdict(), "wd": _SATURDAY}
+    saturday = _nth_weekday(named, today)
+    return saturday and days.after(saturday, (int(match["wd"]) - _SATURDAY) % 7) if int(match["wd"]) >= _SATURDAY else None
 
 
 def _number_of_month(months: int) -> Resolve:
@@ -145,6 +155,7 @@ _NO_DAYS = [
     rf"{_ANY_D}(?:x )?market ",
     rf"{_ANY_D}road ",
     rf"#\d+{_CASE} (?:of )?M\d+{_CASE} road ",
+    rf"{_NTH}weekend (?:of |in )(?:the )?{_MONTH_OF}",
     r"(?:nodate|duration|weekend|lastday) ",
 ]
 # days in the past
@@ -166,6 +177,10 @@ _GONE = [
 _UNKNOWN = [
     rf"(?:the )?(?:{_ANY_D}{_GUN}|day |week )(?:after|till) (?:the )?movable ",
     rf"movable {_BEHIND_ANCHOR.replace('(?P<rel>', '(?:')}(?:(?:ordinal1|#1\??|week|day) )*(?:{_ANY_D}{_GUN})?",
+]
+_WEEKENDS: list[tuple[str, Resolve]] = [
+    (rf"{_D}{_GUN}(?:of |in |, )?(?:the )?{_NTH}weekend (?:of |in )(?:the )?{_MONTH_OF}", _of_weekend),
+    (rf"{_NTH}weekend (?:of |in )(?:the )?{_MONTH_OF}{_TOLD}{_D}{_GUN}", _of_weekend),
 ]
 _RELATIVE: list[tuple[str, Resolve]] = [
     (pattern, _beside_anchor)
@@ -240,7 +255,7 @@ _WEEKDAYS: list[tuple[str, Resolve]] = [
 # (rule, function that resolves its match, whether the day is named by more than its weekday)
 GONE = [rule(pattern) for pattern in _GONE]
 RULES: list[tuple[re.Pattern[str], Resolve, bool]] = [
-    *((rule(pattern), reading, True) for pattern, reading in _RELATIVE),
+    *((rule(pattern), reading, True) for pattern, reading in (*_WEEKENDS, *_RELATIVE)),
     *((pattern, _nothing, False) for pattern in GONE),
     *((rule(pattern), _nothing, False) for pattern in (*_NO_DAYS, *_UNKNOWN)),
     *((rule(pattern), reading, True) for pattern, reading in _DATES),

@@ -289,6 +289,8 @@ def _rank(run: list[re.Match[str]], piece: _NamePiece, *, asked: bool, shouted: 
     if sure_given:
         return _KNOWN if sole else _FULL
     telling = [base for base in bases if len(base) > 1 and base not in PARTICLES and base not in NAMES_AND_WORDS]
+    if whole and not sole and capital[0] and bases[-1] in SURNAMES:
+        return _FULL
     if whole and (asked or known or piece.cue or not any(_is_ordinary(base, capital=False, endings=_ENDINGS) for base in telling)):
         return _CAPITAL if sole else _CAPITALS
     if whole:  # Klima Bakımı

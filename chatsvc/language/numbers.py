@@ -122,6 +122,7 @@ def first_of_spans(tokens: list[Token]) -> list[Token]:
     return joined
 
 
+_CLOCK = re.compile(r"\d\d:\d\d")  # but not 1:50, a scale
 _COUNTED = frozenset({"unit", "both", "hundred", "%"})
 _LABELS = frozenset({"label", "both"})
 
@@ -136,7 +137,7 @@ def block_counts(tokens: list[Token]) -> None:
         last = tokens[at + 2].symbol if at + 2 < len(tokens) else ""
         if after is not None and after.symbol == "gibi" and last in _COUNTED:  # 20 civarı kişi
             after = tokens[at + 2]
-        if token.case in {Case.LOCATIVE, Case.DATIVE, Case.ABLATIVE}:  # saat yirmide masa
+        if token.case in {Case.LOCATIVE, Case.DATIVE, Case.ABLATIVE} or _CLOCK.fullmatch(token.text):  # saat yirmide masa, 20:00 masa
             after = None
         nights = after is not None and after.text == "gece" and "'" not in token.symbol and not _hour_before(before)
         if nights or (after is not None and (after.symbol in _COUNTED or after.symbol in _CURRENCY)) or _labelled(tokens, at, before):

@@ -10,6 +10,7 @@ from datetime import date, datetime, time, timedelta
 
 from chatsvc.language import contacts, dates, names, selection, symbols, times
 from chatsvc.language.contacts import Contact
+from chatsvc.language.counts import CARRIERS_BEHIND
 from chatsvc.language.folding import Folded, fold_with_places, folded
 from chatsvc.language.language_detection import guess, language_of_country
 from chatsvc.language.selection import Candidate
@@ -238,8 +239,9 @@ def _bare(symbol: str, text: str, now: datetime, kind: str, taken: Collection[Sp
     if numbers[0].symbol.endswith("?") and any(token.kind is Kind.UNKNOWN for token in line.tokens[line.tokens.index(numbers[0]) :]):
         return None, None  # "bir de fön olsun", "one more thing"
     behind = line.tokens[line.tokens.index(numbers[0]) + 1 :]
-    if kind == "time" and numbers[0].text.isalpha() and behind and behind[0].kind is Kind.UNKNOWN and behind[0].symbol == "x":
-        return None, None  # "four cylinders"
+    counts_thing = bool(behind) and behind[0].kind is Kind.UNKNOWN and behind[0].symbol == "x"
+    if counts_thing and not CARRIERS_BEHIND.match(message.text, numbers[0].end) and (kind == "date" or numbers[0].text.isalpha()):
+        return None, None  # "four cylinders", "2 high chairs"
     start = message.place[numbers[0].start]
     again = examine(text[:start] + cue + text[start:], now=now, language="en")
     span = again.spans.get(kind)

@@ -166,9 +166,11 @@ def _phone(
     if bare.slots.phone is not None:
         return bare.slots.phone, None
     possible = contacts.possible(blanked(text, plain.taken), country)
-    typed = "".join(filter(str.isdigit, text[slice(*possible[1])])) if possible else ""
-    # A short one with the prefix of calls within a country is mistyped, and none from abroad.
-    if possible is not None and not (asked in {"phone", "contact"} and typed[:1] == "0" and len(typed) <= _SHORT):
+    if possible is not None:
+        typed = "".join(filter(str.isdigit, text[slice(*possible[1])]))
+        # A short one with the prefix of calls within a country is mistyped, and none from abroad.
+        if typed[:1] == "0" and typed[:2] != "00" and len(typed) <= _SHORT and contacts.knows_country(country):
+            return None, possible[1]
         found["phone"] = possible[1]
         return possible[0], None
     return None, _written_number(text, [*plain.taken, *found.values()], asked)
@@ -185,9 +187,8 @@ def blanked(text: str, spans: Iterable[Span]) -> str:
 def _written_number(text: str, taken: Iterable[Span], asked: str) -> Span | None:
     """Return the digits that are meant as a telephone number: where one is asked for, or behind a word that names one."""
     for match in _DIGITS.finditer(blanked(text, taken)):
-        if sum(map(str.isdigit, match[0])) >= _FEWEST_DIGITS and (
-            asked in {"phone", "contact"} or contacts.is_announced(text, match.start())
-        ):
+        called = asked in {"phone", "contact"} or contacts.is_announced(text, match.start())
+        if called and sum(map(str.isdigit, match[0])) >= _FEWEST_DIGITS and not contacts.names_other_number(text, match.start()):
             return match.span()
     return None
 

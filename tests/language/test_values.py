@@ -134,6 +134,7 @@ def test_lengths_of_a_stay(text: str, asked: str, nights: int | None) -> None:
         ("table for Friday 4 pm", None),
         ("we are open at 9", None),
         ("what do people say", None),
+        ("its a kids mountain bike", None),
     ],
 )
 def test_numbers_of_people(text: str, people: int | None) -> None:
@@ -168,6 +169,23 @@ def test_first_and_last_days_nights_and_people_are_read() -> None:
         right += [str(found.get(kind, "-")) for kind in ("date", "until", "nights", "people")] == expected
     assert right >= 0.95 * len(lines)
     assert len(lines) > 50
+
+
+@pytest.mark.parametrize(
+    ("text", "day"),
+    [
+        ("Saturday of the first weekend in December", dt.date(2026, 12, 5)),
+        ("first wknd in december, thinking of bikes for the sunday", dt.date(2026, 12, 6)),
+        ("first weekend in December", None),
+        ("2 high chairs", None),
+    ],
+)
+def test_a_day_of_a_weekend_is_read_and_a_thing_that_is_counted_is_none(text: str, day: dt.date | None) -> None:
+    assert held(values(text, "date")).get("date") == day
+
+
+def test_an_hour_before_a_thing_is_an_hour() -> None:
+    assert held(values("cumartesi 20:00 masa ayırtmak istiyorum")).get("time") == dt.time(20)
 
 
 @pytest.mark.parametrize(

@@ -110,3 +110,92 @@ def test_the_booked_hour_named_again_changes_nothing() -> None:
     assert visitor.say("8pm").captured is None
     later = visitor.capture("make it 9pm")
     assert (later.date, later.time) == (SUNDAY, time(21))
+
+
+@pytest.mark.parametrize(
+    ("visitor", "opening", "detail", "question"),
+    [
+        (Guest(), "I'd like to book a table", "2 high chairs", "Which day would suit you?"),
+        (turk(), "masa ayırtmak istiyorum", "3 sandalye", "Hangi gün gelmek istersiniz?"),
+    ],
+)
+def test_a_thing_that_is_counted_is_no_misread_day_but_a_part_of_the_matter(
+    visitor: Guest, opening: str, detail: str, question: str
+) -> None:
+    visitor.say(opening)
+    told = visitor.say(detail).text
+    assert told == f"{'Tamam' if visitor.speaks == 'tr' else 'All right'}. {question}"
+    visitor.say("cumartesi 19:00" if visitor.speaks == "tr" else "Saturday 7pm")
+    assert detail in visitor.say("Tolga Erdem 0532 123 45 67" if visitor.speaks == "tr" else "Tom Hill 07700 900123").text
+
+
+def test_what_is_leaned_to_beside_a_doubt_is_kept() -> None:
+    visitor = Guest()
+    visitor.say("I'd like to book a table, Tom Hill 07700 900123")
+    visitor.say("not sure, terrace side probably?")
+    assert "terrace side" in visitor.say("Saturday 7pm").text
+
+
+def test_a_yes_is_no_hour() -> None:
+    visitor = Guest()
+    visitor.say("I'd like to book a table for Saturday")
+    assert visitor.say("yep").text.startswith("I can't see from here which times are free")
+
+
+@pytest.mark.parametrize("name", ["Nermin Coşkun", "Zeyno Demir"])
+def test_a_full_name_is_taken_at_another_question_though_its_first_word_is_not_listed(name: str) -> None:
+    visitor = turk()
+    visitor.say("cumartesi masa ayırtmak istiyorum")
+    visitor.say(name)
+    assert visitor.capture("20:00", "0532 123 45 67", "evet").visitor_name == name
+
+
+def test_a_question_with_another_day_moves_no_day_that_is_told() -> None:
+    visitor = turk()
+    visitor.say("pazar masa ayırtmak istiyorum, Tolga Erdem 0532 123 45 67")
+    visitor.say("cumartesiye misafir var mama sandalyesi yetişir mi")
+    assert visitor.capture("19:00", "evet").date == SUNDAY
+
+
+def test_a_corrected_hour_is_no_miss_of_the_name() -> None:
+    visitor = turk()
+    visitor.say("cumartesi 20:00 masa ayırtmak istiyorum")
+    visitor.say("ya da 8 buçuk")
+    assert "Adınızı alabilir miyim?" in visitor.say("9 olsun o zaman").text
+    kept = visitor.capture("Meltem Sarı", "0532 123 45 67", "evet")
+    assert (kept.visitor_name, kept.time) == ("Meltem Sarı", time(21))
+
+
+def test_an_incomplete_number_is_asked_for_again_also_beside_the_summary() -> None:
+    visitor = turk()
+    visitor.say("cumartesi 20:00 masa ayırtmak istiyorum, Meltem Sarı, meltem@example.com")
+    assert "numarayı okuyamadım" in visitor.say("0507 111 90 9").text
+    assert visitor.capture("0507 111 90 90", "evet").visitor_phone == "+905071119090"
+
+
+def test_an_incomplete_number_is_asked_for_again_whatever_was_told_before_it() -> None:
+    visitor = call(Guest())
+    visitor.say("Tom Hill")
+    visitor.say("can someone text me")
+    assert "couldn't read the number" in visitor.say("07700 900 8").text
+    assert "can someone text me" in visitor.capture("07700 900 813", "yes").message
+
+
+@pytest.mark.parametrize("detail", ["etiket numarası yok bende", "5. kat asansör yok ona göre gelin", "fiş numarası 12345"])
+def test_other_numbers_and_details_are_no_contact_data(detail: str) -> None:
+    visitor = call(turk())
+    visitor.say("Fatma Öztürk")
+    assert visitor.say(detail).text.startswith("Tamam. Size ulaşabilmemiz için")
+    assert detail in visitor.capture("0532 123 45 67", "evet").message
+
+
+def test_a_detail_beside_the_summary_is_no_parting() -> None:
+    visitor = Guest()
+    visitor.say("Can I come on Sunday at 1pm? Sofia Martins +351 912 345 678")
+    assert "full leg, first time" in visitor.say("full leg, first time").text
+
+
+def test_the_day_of_a_complaint_is_not_the_day_of_a_later_request() -> None:
+    visitor = Guest()
+    visitor.say("picked my order up on friday and it was STILL cold. paid 75 quid")
+    assert visitor.say("I'd like to book a table").text.endswith("Which day would suit you?")

@@ -88,11 +88,19 @@ def proceed(c: Context, draft: RequestDraft, lead: str = "") -> ReplyStep:
         return summed_up(c, draft, " ".join(filter(None, (lead, *problems))))
     if asked.key == "date" and not problems and (reason := reason_against_day(c)):
         problems.append(reason)
-    if c.state.asked == asked.key and not problems:  # it was asked for, and something else was told
+    if c.state.asked == asked.key and not problems and not _corrects(c, draft):
         return ask_again(c, draft, asked, lead)
-    if asked.key == "contact" and c.state.asked != "contact":
+    if asked.key == "contact" and c.said.values.phone_as_written:
+        problems.append(c.say("hint.phone"))
+    elif asked.key == "contact" and c.state.asked != "contact":
         problems.append(c.say("privacy"))
     return ask(c, draft, asked, " ".join(filter(None, (lead, *problems))))
+
+
+def _corrects(c: Context, draft: RequestDraft) -> bool:
+    """Return whether the message put another value in place of one told before, which is no miss of the open question."""
+    before = c.state.draft.values if c.state.draft else {}
+    return any(key in draft.values and draft.values[key] != value for key, value in before.items())
 
 
 def _possible(c: Context, draft: RequestDraft) -> tuple[RequestDraft, list[str], str]:

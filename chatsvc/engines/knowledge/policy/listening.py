@@ -149,7 +149,8 @@ def other_wish(c: Context) -> ReplyStep | None:
         return None
     if c.said.says("person", "message"):
         if draft.kind == "contact":
-            return repeat(c, with_rest(c, draft), c.say("noted"))
+            told = any(one.matter for one in c.said.clauses)
+            return repeat(c, draft.quote(c.turn.message) if told else draft, c.say("noted"))
         if draft.get("date") and c.said.may_be("person", "message") < _PERSON:
             return repeat(c, draft.quote(c.turn.message), c.say("noted"))
         return proceed(c, replace(draft, kind="contact").quote(c.turn.message), c.say("open.person"))
@@ -193,6 +194,8 @@ def aside(c: Context) -> ReplyStep | None:
     if tells(c):
         return repeat(c, draft.quote(c.turn.message), c.say("noted"))
     act = max(c.said.clauses, key=lambda one: max(one.acts.values(), default=0.0)).act
+    if act == "affirm" and c.state.asked in WHEN:
+        return missed_answer(c, draft, c.form(draft).by_key[c.state.asked], c.say.first(f"any.{c.state.asked}", "hint.field"))
     key = None if act == "affirm" and c.state.pending == states.CONFIRM else _NOTED.get(act)
     return repeat(c, draft, c.say(key)) if key else None
 

@@ -77,6 +77,12 @@ def _leaves_for_question(c: Context) -> bool:
     return c.said.may_be(*refusals) > _REFUSES
 
 
+def _parts(c: Context) -> bool:
+    """A parting; one with other words must be sure: "I'll think about it", but not "full leg, first time"."""
+    told = any(one.matter for one in c.said.clauses)
+    return c.said.says_only("part", "thank", "greet") and (c.said.surely_says("part") if told else c.said.says("part"))
+
+
 def _declines(c: Context) -> bool:
     """A no to the form's first questions that tells nothing else, and speaks of no other day or hour."""
     values, refusals = c.said.values, ("deny", "stop", "cancel", "refuse")
@@ -219,9 +225,7 @@ RULES = (
     Rule("the form is canceled", _all(_form, _gives_up, lambda c: not _has_records(c) and not c.said.questions), listening.drop),
     Rule("a question instead of the form", _all(_form, _leaves_for_question), listening.suspend),
     Rule("a yes to the summary", _pending(states.CONFIRM), listening.confirm),
-    Rule(
-        "goodbye before the end", _all(_form, lambda c: c.said.says_only("part", "thank", "greet") and c.said.says("part")), listening.leave
-    ),
+    Rule("goodbye before the end", _all(_form, _parts), listening.leave),
     Rule("values, and questions beside them", _form, listening.listen),
     Rule("an insult beside a form", _form, listening.insulted),
     Rule("what the question is for", _all(_form, _says("why")), listening.why),
@@ -233,7 +237,7 @@ RULES = (
     Rule("no answer to the question", _form, listening.aside),
     Rule("not understood", _form, misses.misunderstood),
     # Open questions of the bot
-    Rule("one of the things offered", _pending(states.OPTIONS), answers.choice),
+    Rule("one of the things offered", _all(_pending(states.OPTIONS), lambda c: not c.said.surely_says("person")), answers.choice),
     Rule("a change that was asked about", _pending(states.CANCEL, states.MOVE, states.WHICH_CANCEL, states.WHICH_MOVE), records.answer),
     Rule("an offer to take a note", _pending(states.OFFER, states.OFFER_CONTACT, states.RESUME), offers.answer_to_offer),
     Rule("a form that was given up", _pending(states.DROPPED), offers.taken_up_again),
@@ -326,6 +330,9 @@ def _remembered(c: Context, step: ReplyStep) -> ReplyStep:
     matters = (one for one in c.said.clauses if one.matter and one.act in _MATTERS and one.kind not in _NO_MATTER)
     if (about := next(map(_about, matters), None)) is not None:
         state = remembered(state, about, c.turn.message)
-    told = taking.listened(c, c.turn.message, taking.heard(c))
+    before = taking.heard(c)
+    told = taking.listened(c, c.turn.message, before)
+    if c.said.surely_says("complain"):  # "picked it up on Friday, and it still rubs": a day that is gone
+        told = {key: one for key, one in told.items() if key not in WHEN} | {key: one for key, one in before.items() if key in WHEN}
     state = replace(state, heard={key: one.value for key, one in told.items()})
     return replace(step, state=state)

@@ -83,7 +83,7 @@ def take(c: Context, draft: RequestDraft) -> tuple[RequestDraft, frozenset[str]]
 
 def _read(c: Context, draft: RequestDraft, one: Field) -> str | None:
     """Return the value of a field that the message tells for this draft."""
-    if one.key in WHEN and not ((draft.is_appointment or draft.get("date")) and _is_told(c, one)):
+    if one.key in WHEN and not ((draft.is_appointment or draft.get("date")) and _is_told(c, draft, one)):
         return None
     value, known = one.read(c.said), draft.get(one.key)
     if value is None or (one.key == "name" and _is_chosen_person(value, draft)):
@@ -132,12 +132,13 @@ def asks_beside(c: Context) -> bool:
     return any(clause.kind not in ("free", "may", "whether") for clause in c.said.questions)
 
 
-def _is_told(c: Context, field: Field) -> bool:
+def _is_told(c: Context, draft: RequestDraft, field: Field) -> bool:
     """Return whether a day or an hour is told for the appointment, and not asked about: "are you open on Saturday?"."""
     found = {"date": c.said.values.date, "time": c.said.values.time}.get(field.key)
     clause = next((one for one in c.said.clauses if found and one.start <= found.start < one.end), None)
-    if clause is not None and c.state.asked in WHEN and clause.kind not in ("open", "when"):
-        return True  # "how about 3?"
+    other = draft.get(field.key) is not None and clause is not None and clause.asks and clause.matter >= _NAMED
+    if clause is not None and c.state.asked in WHEN and clause.kind not in ("open", "when") and not other:
+        return True  # "how about 3?", but not "we have guests on Friday, will it be done?" where the day is known
     return (
         clause is None
         or c.said.values.until is not None

@@ -102,6 +102,11 @@ class Understanding:
         found = (self.values.date, self.values.time, self.values.nights, self.values.people, self.values.phone, self.values.email)
         return any(one is not None and clause.start <= one.start < clause.end for one in found)
 
+    @property
+    def counts_thing(self) -> bool:
+        """True if the message's number stands before the thing that it counts: "4 rugs"."""
+        return self.values.number is not None and _counts(self.text, self.values.number, self.values.language)
+
 
 def content_of(text: str) -> int:
     """Count the words of a text that are no stop words."""
@@ -147,7 +152,7 @@ def read_clauses(text: str, speaks: str, asked: str = "", found: Values | None =
 def _counts(text: str, number: Mention[int], speaks: str) -> bool:
     """Return whether a number stands before the thing that it counts: "make it 10 inch", but not "make it 10 then"."""
     behind = words(text[number.end :])[:1]
-    return any(word not in STOPWORDS and not acts.is_carrier(word, "correct", speaks) for word in behind)
+    return any(word not in STOPWORDS and not any(acts.is_carrier(word, act, speaks) for act in _GIVING) for word in behind)
 
 
 def _changes(read: Iterable[ReadClause]) -> bool:
@@ -162,6 +167,7 @@ def _begins_with_name(text: str) -> bool:
 _NODS = frozenset("👍👌✅🆗")
 
 
+_GIVING = ("give", "correct")  # acts whose words carry a value
 _TELLING = frozenset({"state", "complain"})  # acts without words of their own
 _REFUSING = frozenset({"deny", "stop", "refuse"})  # acts that may name the wish that is none
 
