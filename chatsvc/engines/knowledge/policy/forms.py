@@ -98,7 +98,7 @@ def proceed(c: Context, draft: RequestDraft, lead: str = "") -> ReplyStep:
 
 
 def _corrects(c: Context, draft: RequestDraft) -> bool:
-    """Return whether the message put another value in place of one told before, which is no miss of the open question."""
+    """Return whether the message replaced a value told before. That is no miss of the open question."""
     before = c.state.draft.values if c.state.draft else {}
     return any(key in draft.values and draft.values[key] != value for key, value in before.items())
 
