@@ -53,16 +53,17 @@ def phrasings_of(entry: Entry) -> tuple[str, ...]:
 class Compounds:
     """Words that stand side by side in the entries, which visitors write as one, and the other way about: "daycare", "day care"."""
 
-    def __init__(self, entries: Sequence[Entry]) -> None:
+    def __init__(self) -> None:
         self._single: set[str] = set()
         self._parts: dict[str, tuple[str, str]] = {}
-        for entry in entries:
-            for text in (entry.question, *entry.alt, entry.answer):
-                said = words(text)
-                self._single.update(said)
-                pairs = [pair for pair in pairwise(said) if min(map(len, pair)) >= _PART]
-                if len(self._parts) + len(pairs) <= _MOST_COMPOUNDS:
-                    self._parts.update(("".join(pair), pair) for pair in pairs)
+
+    def read(self, said: Sequence[str]) -> None:
+        """Remember the words of a text."""
+        self._single.update(said)
+        if len(self._parts) < _MOST_COMPOUNDS:
+            pairs = [pair for pair in pairwise(said) if min(map(len, pair)) >= _PART]
+            if len(self._parts) + len(pairs) <= _MOST_COMPOUNDS:
+                self._parts.update(("".join(pair), pair) for pair in pairs)
 
     def as_written(self, said: Sequence[str]) -> list[str]:
         """Return the words of a question as the entries write them."""
@@ -88,7 +89,7 @@ class Corpus:
     def __init__(self, entries: Sequence[Entry], lexicon: Lexicon, cached: int = CACHED) -> None:
         self.size = len(entries)
         self.lexicon = lexicon
-        self.compounds = Compounds(entries)
+        self.compounds = Compounds()
         self._rarities: dict[int, float] = {}
         self._cached = cached
         self._recent: dict[int, tuple[set[int], set[Pair]]] = {}  # cache of `phrasing`
@@ -112,7 +113,9 @@ class Corpus:
         held: set[int] = set()
         pairs: set[Pair] = set()
         for phrasing in phrasings_of(entry):
-            row = self.terms.row(words(phrasing))
+            said = words(phrasing)
+            self.compounds.read(said)
+            row = self.terms.row(said)
             if len(self.terms.words) > _NARROW and self._tokens.typecode == "H":
                 self._tokens = array("I", self._tokens)
             self._tokens.extend(row)
@@ -128,8 +131,9 @@ class Corpus:
 
     def _answer_features(self, answer: str, entry: int) -> list[int]:
         """Return the stems that only the answer holds."""
-        said = (word for word in words(answer) if len(word) > 2 and word not in STOPWORDS)
-        stems = list(dict.fromkeys(stem(word) for word in said))[:_ANSWER_WORDS]
+        said = words(answer)
+        self.compounds.read(said)
+        stems = list(dict.fromkeys(stem(word) for word in said if len(word) > 2 and word not in STOPWORDS))[:_ANSWER_WORDS]
         numbers = [self.terms.number("s" + one, features.STEM) for one in stems]
         self._holders.extend(bytes(len(self.terms.weights) - len(self._holders)))
         held = set(chain.from_iterable(map(self.terms.of_word.__getitem__, self._tokens[self.starts[self.first[entry]] :])))
