@@ -11,6 +11,7 @@ import signal
 import sys
 from collections.abc import Awaitable, Callable
 from functools import partial
+from pkgutil import resolve_name
 from typing import Any, Self
 
 from chatsvc import background
@@ -30,8 +31,7 @@ from chatsvc.listening.access import AccessLog
 from chatsvc.listening.listeners import Listeners
 from chatsvc.loops import run_loops
 from chatsvc.outbound.egress import Egress
-from chatsvc.platforms.whatsapp import WhatsAppCallbacks
-from chatsvc.platforms.whatsapp.front_end import PATH as WHATSAPP_PATH
+from chatsvc.platforms import PLATFORMS
 from chatsvc.services.messages import channel_answers, messages
 from chatsvc.services.operations import backups, stores
 from chatsvc.services.operations.nodes import address, new_node
@@ -117,7 +117,7 @@ class App:
         node = new_node(self._clock())
         folder, secret, db = await self._open(node)
         services = self.services = self._store.services(self.config, db, secret, self._clock)
-        services.own_port = lambda: self.listeners.port
+        services.own_port, services.platforms = (lambda: self.listeners.port), PLATFORMS
         presence = self._store.enter(services, node)
         self._undo.append(presence.stop)
         for kind in {messages.FALLBACK, *(tier.engine for tier in self.config.models.values())}:
@@ -159,7 +159,7 @@ class App:
         await services.outbox.start()
         # Stopped before the turns in flight are waited for.
         self._undo.append(services.answers.close)
-        self._undo.append(self._poll_telegram())
+        self._undo += [resolve_name(platform.poller)(services).start() for platform in PLATFORMS.values() if platform.poller]
         if services.mailer is not None:
             await services.mailer.start()
         await presence.serve(services.node)
@@ -217,14 +217,6 @@ class App:
         # Of callers who have gone.
         await turns.drain(GRACE_S)
 
-    def _poll_telegram(self) -> Callable[[], Awaitable[None]]:
-        """Begin to ask Telegram for messages; return the function that ends it."""
-        from chatsvc.platforms.telegram.pollers import TelegramPollers
-
-        pollers = TelegramPollers(self.services)
-        pollers.start()
-        return pollers.stop
-
     async def _show_metrics(self, db: StoreDatabase) -> None:
         place = self.config.metrics.listen
         if place is None:
@@ -253,7 +245,10 @@ class App:
 def _front_ends(services: Services, interface: Interface) -> Mounts:
     """Mount the interface, the public pages, and the dashboard where it is switched on."""
     outside = Outside(services, interface)
-    channels: dict[str, Skin] = {**dict.fromkeys(WIDGET_PATHS, WebChannel(services)), WHATSAPP_PATH: WhatsAppCallbacks(services)}
+    channels: dict[str, Skin] = dict.fromkeys(WIDGET_PATHS, WebChannel(services))
+    for platform in PLATFORMS.values():
+        if platform.callback_path and platform.front_end:
+            channels[platform.callback_path] = resolve_name(platform.front_end)(services)
     if not services.config.server.dashboard:
         return Mounts({API_ROOT: interface, **channels}, default=outside, unparsed=interface)
 

@@ -22,7 +22,9 @@ from chatsvc.cli.catalogue import CatalogueCommand
 from chatsvc.cli.main import COMMANDS
 from chatsvc.cli.main import chatsvc as chatsvc_command
 from chatsvc.control.rendering import RENDERERS
+from chatsvc.domain import channels as domain_channels
 from chatsvc.domain.refusals import Refused
+from chatsvc.platforms import PLATFORMS
 from chatsvc.services.administration import OPERATIONS, find
 
 pytestmark = pytest.mark.no_cover  # the sources are read, hardly anything of them is run
@@ -72,12 +74,13 @@ REACH: dict[str, set[str]] = {
         "outbound",
         "webhooks",
         "services",
+        "platforms",
     },
     "metrics": {"chatsvc", "domain", "store", "services"},
     "http": {"domain", "log"},
     "api": {"domain", "config", "store", "services", "http"},
     "widget": {"background", "chatsvc", "domain", "config", "store", "outbound", "services", "log", "http"},
-    "platforms": {"background", "chatsvc", "domain", "config", "store", "outbound", "services", "log", "http"},
+    "platforms": {"background", "chatsvc", "doctor", "domain", "config", "store", "outbound", "engines", "services", "log", "http"},
     "dashboard": {"translations", "doctor", "domain", "config", "store", "services", "log", "http"},
     "tls": {"domain"},
     "acme": {"chatsvc", "domain", "config", "outbound", "tls"},
@@ -97,6 +100,7 @@ REACH: dict[str, set[str]] = {
         "outbound",
         "webhooks",
         "services",
+        "platforms",
         "control",
         "samples",
         "log",
@@ -358,6 +362,21 @@ def test_the_parts_of_the_engines_import_in_one_direction(here: str, there: str)
     inside = [one for one in imports() if one.file.startswith(f"engines/{here}/")]
     assert inside
     assert [str(one) for one in inside if one.module.startswith(f"chatsvc.engines.{there}")] == []
+
+
+# Names of tables, record kinds, options and JSON fields outside of chatsvc/platforms, which are contracts, and the list of names.
+NAMES_PLATFORMS = {
+    *("domain/channels.py", "domain/transfer.py", "config/notices.py", "cli/main.py", "cli/plain.py", "engines/anthropic/notes.py"),
+    *("store/callbacks.py", "store/platforms.py", "store/search.py", "store/tables.py", "store/sqlite/migrations.py"),
+    "store/postgres/dialect.py",
+}
+
+
+def test_a_platform_is_named_in_its_folder_and_in_contracts_alone() -> None:
+    assert domain_channels.PLATFORMS.keys() == PLATFORMS.keys() == {one.name for one in PLATFORMS.values()}
+    named = re.compile("|".join(PLATFORMS), re.IGNORECASE)
+    found = {path.relative_to(ROOT).as_posix() for path in FILES if named.search(path.read_text("utf-8"))}
+    assert {one for one in found if not one.startswith("platforms/")} == NAMES_PLATFORMS
 
 
 def test_no_module_of_ours_is_a_drawer_for_everything() -> None:

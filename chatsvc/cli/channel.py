@@ -10,6 +10,7 @@ from chatsvc.cli.operations import SET_CHANNEL, Called, command, group, operatio
 from chatsvc.cli.output import call, echo, show
 from chatsvc.domain.errors import CommandError
 from chatsvc.domain.terminal import one_line
+from chatsvc.platforms import PLATFORMS
 
 _FILES = ("token", "app_secret", "verify_token")
 
@@ -53,7 +54,7 @@ def set_(ctx: click.Context, /, bot: str, channel_name: str, as_json: bool, site
     if done.get("callback_url") and not done["verified_at"] and not as_json:
         echo(f"callback: enter {done['callback_url']} with your verify token at Meta's", err=True)
         if not done["callback_url"].startswith("https://"):
-            echo("warning: WhatsApp calls public https addresses alone: see server.public_url", err=True)
+            echo(f"warning: {PLATFORMS[channel_name].label} calls public https addresses alone: see server.public_url", err=True)
     show(done, as_json)
 
 

@@ -58,11 +58,12 @@ def _shown(name: str, value: object) -> object:
 def doctor(ctx: click.Context, as_json: bool) -> None:
     from chatsvc.doctor.examination import examine
     from chatsvc.doctor.report import FAULT
+    from chatsvc.platforms import PLATFORMS
     from chatsvc.services.accounts import channel_secrets
     from chatsvc.services.operations import stores
 
     findings = []
-    for finding in examine(partial(load_config, ctx, *LATE), _service, stores.examine_server, channel_secrets.token_of):
+    for finding in examine(partial(load_config, ctx, *LATE), _service, stores.examine_server, channel_secrets.token_of, PLATFORMS):
         findings.append(finding)
         if not as_json:
             found, remedy = worded(finding)

@@ -141,7 +141,7 @@ def usage(ctx: click.Context, account: str | None, days: int, quality: bool, bot
         found = call(ctx, "usage.quality", account=account, bot=bot, days=days)
     else:
         found = call(ctx, "usage", account=account, days=days)
-        if sent := call(ctx, "usage.whatsapp", account=account):
+        if sent := call(ctx, "usage.sends", account=account):
             found["whatsapp"] = sent
     show(found, as_json)
 

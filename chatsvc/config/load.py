@@ -8,8 +8,9 @@ from typing import NamedTuple
 
 from chatsvc.config import notices, server, store, values
 from chatsvc.config.document import ConfigError, ConfigFault, Node, parse, read_text, why
-from chatsvc.config.model import SECTIONS, Anthropic, Channels, Config, TelegramNotices
+from chatsvc.config.model import SECTIONS, Anthropic, Config, TeamNotices
 from chatsvc.config.section import Section, Source, keys_of, secret, settings
+from chatsvc.domain.channels import PLATFORMS
 from chatsvc.domain.plans import Plan
 from chatsvc.domain.pricing import Tier
 
@@ -21,8 +22,6 @@ DEFAULT_PLANS = (
     Plan("business", 1, messages=10_000, bots=10, webhooks=True),
     Plan("enterprise", 1, messages=100_000, bots=100, webhooks=True, rest_api=True),
 )
-TELEGRAM_API = "https://api.telegram.org"
-WHATSAPP_GRAPH = "https://graph.facebook.com/v26.0"
 _ROOT = (
     *("server", "data_dir", "master_key", "master_key_file", "store", "limits", "engines", "models", "plans", "webhooks"),
     *("website", "channels", "notices", "backup", "retention", "egress", "log", "metrics"),
@@ -94,8 +93,8 @@ def _config(path: Path | None, source: Source, node: Node | None) -> Config:
     root = Section(source, node, "", *_ROOT)
 
     place, told = root.section("store", *store.KEYS), root.section("notices", *notices.KEYS)
-    channels = root.section("channels", "telegram", "whatsapp")
-    smtp, team = told.section("smtp", *notices.SMTP_KEYS), told.section("telegram", *keys_of(TelegramNotices))
+    channels = root.section("channels", *PLATFORMS)
+    smtp, team = told.section("smtp", *notices.SMTP_KEYS), told.section(notices.TEAM, *keys_of(TeamNotices))
     anthropic = root.section("engines", "anthropic").section("anthropic", *keys_of(Anthropic))
     secrets = ((root, "master_key"), (place, "password"), (anthropic, "api_key"), (smtp, "password"), (team, "token"))
     return Config(
@@ -106,10 +105,10 @@ def _config(path: Path | None, source: Source, node: Node | None) -> Config:
         anthropic=settings(Anthropic, anthropic),
         models=_models(root),
         plans=_plans(root),
-        channels=Channels(
-            telegram_api_url=channels.section("telegram", "api_url").text("api_url", values.base_url, TELEGRAM_API),
-            whatsapp_graph_url=channels.section("whatsapp", "graph_url").text("graph_url", values.base_url, WHATSAPP_GRAPH),
-        ),
+        channels={
+            name: channels.section(name, server.option).text(server.option, values.base_url, server.url)
+            for name, server in PLATFORMS.items()
+        },
         notices=notices.read(smtp, team),
         egress=root.text("egress", values.one_of("all", "none"), "all"),
         store=store.read(place),

@@ -143,17 +143,6 @@ class Websites:
 
 
 @dataclass(frozen=True)
-class Channels:
-    """Addresses of the messaging platforms."""
-
-    telegram_api_url: str
-    whatsapp_graph_url: str
-
-    def url_of(self, platform: str) -> str:
-        return self.telegram_api_url if platform == "telegram" else self.whatsapp_graph_url
-
-
-@dataclass(frozen=True)
 class Smtp:
     """The server that takes mails, and the sender. `security` is tls, starttls or none, `ca_file` adds roots."""
 
@@ -168,19 +157,19 @@ class Smtp:
 
 
 @dataclass(frozen=True)
-class TelegramNotices:
-    """The team's group at Telegram. No token where its environment variable is not set: nobody is told then."""
+class TeamNotices:
+    """The team's group on a platform. No token where its environment variable is not set: nobody is told then."""
 
-    token: Secret | None = setting(None, values.telegram_token, "secret")
+    token: Secret | None = setting(None, values.team_token, "secret")
     chat_id: int = setting(0, values.whole(-(10**15), 10**15), "optional")
 
 
 @dataclass(frozen=True)
 class Notices:
-    """How operators are told of visitors and faults; None: not by mail, not at Telegram."""
+    """How operators are told of visitors and faults; None: not by mail, not in a group."""
 
     smtp: Smtp | None = None
-    telegram: TelegramNotices | None = None
+    team: TeamNotices | None = None
 
 
 @dataclass(frozen=True)
@@ -246,6 +235,7 @@ SECTIONS: dict[str, Any] = {
 class Config:
     """The whole configuration. `path` is its file; None: there is none, and everything has its default.
 
+    `channels` are the addresses of the platforms' servers.
     `store` is None where the store is SQLite. `egress` is "all", or "none" where the service itself may open no connection.
     `path_holds_secrets`: a secret stands in the file itself, not in a file of its own or in the environment.
     """
@@ -260,7 +250,7 @@ class Config:
     plans: Mapping[str, Plan]
     webhooks: Webhooks
     website: Websites
-    channels: Channels
+    channels: Mapping[str, str]
     notices: Notices
     backup: Backups
     retention: Retention

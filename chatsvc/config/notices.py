@@ -1,22 +1,23 @@
 """Reader of the section `notices`: how operators are told of visitors who wait, new requests and faults."""
 
 from chatsvc.config import values
-from chatsvc.config.model import Notices, Smtp, TelegramNotices
+from chatsvc.config.model import Notices, Smtp, TeamNotices
 from chatsvc.config.section import Section, secret, settings
 
-KEYS = ("smtp", "telegram")
+TEAM = "telegram"  # the platform of the team's group
+KEYS = ("smtp", TEAM)
 SMTP_KEYS = ("host", "port", "username", "password", "password_file", "from", "security", "ca_file")
 TLS, STARTTLS, NONE = "tls", "starttls", "none"
 SMTP_PORTS = {TLS: 465, STARTTLS: 587, NONE: 25}
 
 
-def read(smtp: Section, telegram: Section) -> Notices:
-    return Notices(_smtp(smtp), _telegram(telegram))
+def read(smtp: Section, team: Section) -> Notices:
+    return Notices(_smtp(smtp), _team(team))
 
 
-def _telegram(section: Section) -> TelegramNotices | None:
+def _team(section: Section) -> TeamNotices | None:
     """Read the group of the team; without a chat there is none."""
-    team = settings(TelegramNotices, section)
+    team = settings(TeamNotices, section)
     gives_token = section.gives("token") or section.gives("token_file")
     if section.gives("chat_id") and not gives_token:
         section.refuse("expected token_file beside it: the file with the bot's token", "chat_id")

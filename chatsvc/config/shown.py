@@ -6,8 +6,9 @@ from typing import Any
 
 import yaml
 
-from chatsvc.config.model import DEFAULT_CONNECTIONS, Acme, Config, Secret, Server, Smtp, TelegramNotices, Tls
-from chatsvc.config.notices import STARTTLS
+from chatsvc.config.model import DEFAULT_CONNECTIONS, Acme, Config, Secret, Server, Smtp, TeamNotices, Tls
+from chatsvc.config.notices import STARTTLS, TEAM
+from chatsvc.domain.channels import PLATFORMS
 from chatsvc.domain.pricing import Tier
 
 MASK = "***"
@@ -30,11 +31,8 @@ def as_document(config: Config) -> dict[str, Any]:
         "models": {name: _tier(tier) for name, tier in config.models.items()},
         "plans": {name: dict(list(plan._asdict().items())[1:]) for name, plan in config.plans.items()},
         **{name: _fields(getattr(config, name)) for name in ("webhooks", "website")},
-        "channels": {
-            "telegram": {"api_url": config.channels.telegram_api_url},
-            "whatsapp": {"graph_url": config.channels.whatsapp_graph_url},
-        },
-        "notices": {"smtp": _smtp(notices.smtp), "telegram": _fields(notices.telegram or TelegramNotices, "token", "chat_id")},
+        "channels": {name: {server.option: config.channels[name]} for name, server in PLATFORMS.items()},
+        "notices": {"smtp": _smtp(notices.smtp), TEAM: _fields(notices.team or TeamNotices, "token", "chat_id")},
         "backup": {"every": _interval(config.backup.every_s), "folder": str(config.backup.folder), "keep": config.backup.keep},
         "retention": _fields(config.retention),
         "egress": config.egress,

@@ -91,7 +91,7 @@ email = _matching(
 )
 key = _matching("[!-~]+", "expected a key of visible ASCII characters without spaces")
 login = _matching("[ -~]+", "expected printable ASCII characters")  # a user name or a password
-telegram_token = _matching(r"[0-9]{1,20}:[A-Za-z0-9_-]{1,100}", "expected the token of a bot, as @BotFather gives it")
+team_token = _matching(r"[0-9]{1,20}:[A-Za-z0-9_-]{1,100}", "expected the token of a bot, as @BotFather gives it")
 
 
 def plan_name(text: str) -> str:

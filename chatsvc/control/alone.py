@@ -7,6 +7,7 @@ from typing import IO, Any
 from chatsvc.config import Config
 from chatsvc.control.rendering import RENDERERS
 from chatsvc.domain.times import now_ms
+from chatsvc.platforms import PLATFORMS
 from chatsvc.privileges import STARTED_BY, caller_of
 from chatsvc.services.administration import perform
 from chatsvc.services.operations import stores
@@ -56,6 +57,7 @@ async def _perform(store: StoreChoice, config: Config, folder: Folder, secret: M
         # Attempts whose process has ended were cut off.
         await webhooks.interrupt(db)
         services = store.services(config, db, secret)
+        services.platforms = PLATFORMS
         presence = store.enter(services, node)
         try:
             return await perform(services, caller_of(STARTED_BY), operation, arguments)

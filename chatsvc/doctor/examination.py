@@ -1,6 +1,7 @@
 """Order of the checks of an installation."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from pkgutil import resolve_name
 from typing import NamedTuple
 
 from chatsvc.config import Config, ConfigError
@@ -9,6 +10,7 @@ from chatsvc.doctor.channels import TokenOf
 from chatsvc.doctor.postgres import ExamineServer
 from chatsvc.doctor.report import Finding, configuration_invalid, configuration_unreadable, configuration_untrusted, folder_closed
 from chatsvc.domain.errors import CommandError
+from chatsvc.domain.platforms import Platform
 from chatsvc.domain.times import now_ms
 from chatsvc.outbound.egress import Egress
 
@@ -32,7 +34,12 @@ WHOLE = Extent()
 
 
 def examine(
-    load: Callable[[], Config], service: Service, server: ExamineServer, token_of: TokenOf, extent: Extent = WHOLE
+    load: Callable[[], Config],
+    service: Service,
+    server: ExamineServer,
+    token_of: TokenOf,
+    platforms: Mapping[str, Platform],
+    extent: Extent = WHOLE,
 ) -> Iterator[Finding]:
     """Check the installation whose configuration `load` returns; raises nothing for its faults.
 
@@ -52,12 +59,14 @@ def examine(
         yield configuration_untrusted(fault=str(refusal))
         return
     try:
-        yield from _of_installation(config, service, server, token_of, extent)
+        yield from _of_installation(config, service, server, token_of, platforms, extent)
     except PermissionError as closed:
         yield folder_closed(file=str(closed.filename or config.data_dir), folder=str(config.data_dir))
 
 
-def _of_installation(config: Config, service: Service, server: ExamineServer, token_of: TokenOf, extent: Extent) -> Iterator[Finding]:
+def _of_installation(
+    config: Config, service: Service, server: ExamineServer, token_of: TokenOf, platforms: Mapping[str, Platform], extent: Extent
+) -> Iterator[Finding]:
     now = now_ms()
     yield from files.configuration(config)
     yield from files.folder(config)
@@ -70,14 +79,16 @@ def _of_installation(config: Config, service: Service, server: ExamineServer, to
     yield from network.public_url(config)
     yield from network.certificates(config)
     may_connect = extent.network and config.egress == "all"
+    egress = extent.egress or Egress()
     if may_connect:
-        yield from model.server(config, extent.egress, with_models=extent.models)
-        yield from mail.server(config, extent.egress)
-        yield from channels.group(config, extent.egress)
+        yield from model.server(config, egress, with_models=extent.models)
+        yield from mail.server(config, egress)
+    for platform in platforms.values():
+        if platform.examine:
+            yield from resolve_name(platform.examine)(config, examined, egress if may_connect else None)
     yield from network.webhooks(config, examined, resolve=may_connect)
-    noted = list(files.channels(examined, now))
+    noted = list(files.channels(examined, platforms, now))
     yield from noted
     if may_connect:
-        yield from (one for one in channels.tokens(config, examined, token_of, extent.egress) if one not in noted)
-    yield from channels.noted(config, examined)
+        yield from (one for one in channels.tokens(config, examined, token_of, platforms, egress) if one not in noted)
     yield from files.backups(config, now)

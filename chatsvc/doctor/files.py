@@ -5,13 +5,14 @@ import pwd
 import shutil
 import stat
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from chatsvc.config import Config
 from chatsvc.doctor import report
 from chatsvc.doctor.report import Finding
-from chatsvc.domain.channels import TOKEN_ELSEWHERE, TOKEN_REFUSED, WHATSAPP
+from chatsvc.domain.channels import TOKEN_ELSEWHERE, TOKEN_REFUSED
+from chatsvc.domain.platforms import Platform
 from chatsvc.domain.times import DAY_MS, with_millis
 from chatsvc.language import catalogue
 from chatsvc.privileges import user_name
@@ -145,16 +146,18 @@ _CHANNEL_FAULTS = {TOKEN_REFUSED: report.channel_token_refused, TOKEN_ELSEWHERE:
 SILENT_MS = 7 * DAY_MS
 
 
-def channels(examined: Examined | None, now: int) -> Iterator[Finding]:
+def channels(examined: Examined | None, platforms: Mapping[str, Platform], now: int) -> Iterator[Finding]:
     """Name the faults that messaging platforms have told, and callbacks that are not called."""
     for bot, channel, fault in examined.faulty_channels if examined else ():
         if fault in _CHANNEL_FAULTS:
             yield _CHANNEL_FAULTS[fault](bot=bot, channel=channel)
-    for bot, verified_at, heard_at in examined.called_channels if examined else ():
+    for bot, channel, verified_at, heard_at in examined.heard_channels if examined else ():
+        if platforms[channel].callback_path is None:
+            continue
         if verified_at is None:
-            yield report.channel_unverified(bot=bot, channel=WHATSAPP)
+            yield report.channel_unverified(bot=bot, channel=channel)
         elif now - heard_at >= SILENT_MS:
-            yield report.channel_silent(bot=bot, channel=WHATSAPP, days=(now - heard_at) // DAY_MS)
+            yield report.channel_silent(bot=bot, channel=channel, days=(now - heard_at) // DAY_MS)
 
 
 def master_key_of(config: Config) -> bytes | None:

@@ -1,4 +1,4 @@
-"""Channels of a bot. The web widget, Telegram and WhatsApp, with their settings (DECISIONS.md section 7)."""
+"""Channels of a bot: the web widget and the messaging platforms, with their settings (DECISIONS.md section 7)."""
 
 import hashlib
 import re
@@ -6,10 +6,25 @@ from collections.abc import Mapping
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-WEB, TELEGRAM, WHATSAPP = SETTABLE = ("web", "telegram", "whatsapp")
-PLATFORMS = (TELEGRAM, WHATSAPP)
+
+class PlatformServer(NamedTuple):
+    """The option below `channels.NAME` that names a platform's server, and the usual address."""
+
+    option: str
+    url: str
+
+
+# Each messaging platform has a folder of its own in chatsvc/platforms.
+PLATFORMS = {
+    "telegram": PlatformServer("api_url", "https://api.telegram.org"),
+    "whatsapp": PlatformServer("graph_url", "https://graph.facebook.com/v26.0"),
+}
+WEB = "web"
+SETTABLE = (WEB, *PLATFORMS)
 ACTIVE, PAUSED, NEEDS_SECRET = STATES = ("active", "paused", "needs_secret")
 DELIVERIES = ("queued", "sent", "delivered", "read", "failed", "unknown")
+# A status of delivery that a platform tells replaces those before it alone: they come in any order, and again.
+RANKS = {"sent": 1, "failed": 2, "delivered": 3, "read": 4}
 FEEDBACK = ("up", "down")
 # Faults of a channel: its token is refused; somebody else asks for the same bot's messages.
 TOKEN_REFUSED, TOKEN_ELSEWHERE = FAULTS = ("token_refused", "token_elsewhere")
@@ -22,8 +37,6 @@ MOST_URL = 500
 DEFAULT_COLOR = "#2456a6"
 _COLOR = re.compile(r"#[0-9a-fA-F]{6}")
 _HOST = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?|\[[0-9a-f:.]{2,45}\]")
-_TOKEN = re.compile(r"[0-9]{1,20}:[A-Za-z0-9_-]{1,100}")
-_PHONE_NUMBER_ID = re.compile(r"[0-9]{1,20}")
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
@@ -86,6 +99,11 @@ def outbox_of(channel: str, bot_id: str, delivery: str | None) -> str | None:
     return f"{channel} {bot_id}" if delivery == "queued" and channel in PLATFORMS else None
 
 
+def precedes(before: str | None, after: str) -> bool:
+    """Report whether a delivery status may replace another one."""
+    return RANKS.get(before or "", 0) < RANKS[after]
+
+
 def origin_of(text: str) -> str:
     """Return `scheme://host[:port]` of an address, without a default port; raises ValueError for anything else."""
     parts = urlsplit(text.strip())
@@ -129,16 +147,6 @@ def is_web_address(text: str) -> bool:
         return parts.scheme in _DEFAULT_PORTS and bool(parts.hostname)
     except ValueError:
         return False
-
-
-def telegram_identity(token: str) -> str | None:
-    """Return the id of the bot to which a Telegram token belongs. None for a text that is no token."""
-    return token.partition(":")[0] if _TOKEN.fullmatch(token) else None
-
-
-def is_phone_number_id(text: str) -> bool:
-    """Report whether a text may be the id of a WhatsApp phone number."""
-    return _PHONE_NUMBER_ID.fullmatch(text) is not None
 
 
 def digest_of(bot_id: str, channel: str, key: str) -> bytes:

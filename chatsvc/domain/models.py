@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from chatsvc.domain.channels import SETTABLE
+
 if TYPE_CHECKING:
     from chatsvc.domain.operators import NewOperator
 
 
-CHANNELS = ("api", "web", "whatsapp", "telegram")
+CHANNELS = ("api", *SETTABLE)
 SUBSCRIPTION_STATUSES = ("active", "trialing", "past_due", "canceled", "paused")
 MAY_SEND = frozenset({"active", "trialing"})
 # Bot, channel and user.

@@ -19,11 +19,6 @@ class OutgoingPart(NamedTuple):
     is_last: bool = True
 
 
-def utf16_units(text: str) -> int:
-    """Return the length of a text in UTF-16 code units, in which Telegram counts."""
-    return len(text) + sum(character > "\uffff" for character in text)
-
-
 # Places where a long text is divided, the best first; the separator stays with the part before it.
 _SEPARATORS = ("\n\n", "\n", ". ", " ")
 

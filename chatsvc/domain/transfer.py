@@ -13,7 +13,7 @@ from chatsvc.domain.analytics import COUNTED
 from chatsvc.domain.captures import APPOINTMENT_STATUSES, REQUEST_STATUSES, REQUEST_TYPES
 from chatsvc.domain.channels import DELIVERIES, FEEDBACK, SETTABLE, STATES
 from chatsvc.domain.models import CHANNELS, SUBSCRIPTION_STATUSES, Exchange
-from chatsvc.domain.whatsapp import ADDRESS_KINDS, MOST_TEXT, is_address
+from chatsvc.domain.platform_addresses import ADDRESS_KINDS, is_address
 
 FORMAT = "chatsvc account"
 VERSION = 2
@@ -152,7 +152,7 @@ _LONGEST = {
     **dict.fromkeys(("description", "greeting"), 1000),
     "instructions": 20_000,
     # The longest text of a channel, which may become a request.
-    "message": MOST_TEXT,
+    "message": 4096,
     **dict.fromkeys(("note", "text"), 4000),
 }
 _EVENTS = ("request.created", "appointment.created")

@@ -3,7 +3,9 @@
 import errno
 from collections import Counter
 
-PURPOSES = ("model", "webhook", "acme", "telegram", "whatsapp", "mail", "website")
+from chatsvc.domain.channels import PLATFORMS
+
+PURPOSES = ("model", "webhook", "acme", *PLATFORMS, "mail", "website")
 
 
 class EgressRefused(OSError):

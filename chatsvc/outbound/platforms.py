@@ -6,7 +6,7 @@ from typing import Any
 
 from aiohttp import ClientError, ClientResponse
 
-from chatsvc.domain.channels import TELEGRAM
+from chatsvc.domain.platforms import TokenQuestion
 from chatsvc.domain.shapes import as_object, parsed
 from chatsvc.outbound.egress import Egress, EgressRefused
 from chatsvc.outbound.posting import words_of
@@ -23,21 +23,17 @@ class PlatformRefused(Exception):
     """The platform refuses the token; the text says how, without the token."""
 
 
-async def check(egress: Egress, platform: str, url: str, identity: str, token: str) -> str | None:
-    """Confirm a token at the server `url` of a platform: by `getMe` of Telegram, by reading the phone number `identity` at WhatsApp.
+async def check(egress: Egress, platform: str, url: str, question: TokenQuestion) -> str | None:
+    """Confirm a token at the server `url` of a platform.
 
     Return why the platform could not confirm it, None where it did. Raises PlatformRefused.
     """
-    if platform == TELEGRAM:
-        asked, headers = f"/bot{token}/getMe", {}
-    else:
-        asked, headers = f"/{identity}?fields=display_phone_number,verified_name", {"Authorization": f"Bearer {token}"}
     try:
         # aiohttp wraps the refusal of a socket in an error of its own.
         egress.check(platform)
         async with (
-            open_session(egress, platform, tls=client_context(), timeout_s=TIMEOUT_S, headers=headers) as session,
-            session.get(url.rstrip("/") + asked, allow_redirects=False) as response,
+            open_session(egress, platform, tls=client_context(), timeout_s=TIMEOUT_S, headers=question.headers) as session,
+            session.get(url.rstrip("/") + question.path, allow_redirects=False) as response,
         ):
             return await _judge(response)
     except EgressRefused:

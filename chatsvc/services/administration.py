@@ -175,7 +175,7 @@ OPERATIONS: Mapping[str, Operation] = {
     "saved_reply.remove": Operation("conversations.conversation_team.remove_saved_reply", CHANGE, EDITOR, ("account",)),
     "usage": Operation("accounts.analytics.show", LOOK, READER, ("account",)),
     "usage.quality": Operation("accounts.analytics.show_quality", LOOK, READER, ("bot", "account")),
-    "usage.whatsapp": Operation("accounts.analytics.show_whatsapp", LOOK, READER, ("account",)),
+    "usage.sends": Operation("accounts.analytics.show_sends", LOOK, READER, ("account",)),
     "audit": Operation("operations.system.list_acts", LOOK, OWNER, ("account",)),
     "operator.add": Operation("team.operators.add", CHANGE, OWNER, ("account",)),
     "operator.list": Operation("team.operators.list_all", LOOK, OWNER, ("account",)),

@@ -6,10 +6,10 @@ Many parts are made when first used. The service and a command have one each. `T
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from importlib import import_module
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from chatsvc import background
@@ -27,6 +27,7 @@ from chatsvc.services.operations.nodes import Leases
 if TYPE_CHECKING:
     from chatsvc.config import Config
     from chatsvc.domain.models import ServiceNode
+    from chatsvc.domain.platforms import Platform
     from chatsvc.engines import Engine
     from chatsvc.outbound.website import WebsiteClient
     from chatsvc.services.accounts.account_cache import AccountCache
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
     from chatsvc.services.messages.channel_answers import ChannelAnswers
     from chatsvc.services.messages.outbox import Outbox
     from chatsvc.services.messages.trials import Trials
-    from chatsvc.services.messages.whatsapp import WhatsAppInbox
     from chatsvc.services.operations.doctor import ExaminationCache
     from chatsvc.services.operations.mailer import Mailer
     from chatsvc.store.database import Database
@@ -62,11 +62,7 @@ class Turns:
 def _part(place: str, *given: str) -> Any:
     """Make the property of a part by its "module:class", which is made with attributes of the services, or with `self`."""
 
-    def made(services: Services) -> Any:
-        module, _, name = place.partition(":")
-        return getattr(import_module(module), name)(*(services if one == "self" else getattr(services, one) for one in given))
-
-    return cached_property(made)
+    return cached_property(lambda services: resolve_name(place)(*(services if one == "self" else getattr(services, one) for one in given)))
 
 
 class LazyParts:
@@ -79,7 +75,6 @@ class LazyParts:
     knowledge: cached_property[KnowledgeCache] = _part("chatsvc.services.knowledge.knowledge_cache:KnowledgeCache", "db")
     site_readings: cached_property[SiteReadings] = _part("chatsvc.services.knowledge.site_reading:SiteReadings", "self")
     trials: cached_property[Trials] = _part("chatsvc.services.messages.trials:Trials")
-    whatsapp: cached_property[WhatsAppInbox] = _part("chatsvc.services.messages.whatsapp:WhatsAppInbox", "self")
 
 
 @dataclass
@@ -87,7 +82,7 @@ class Services(LazyParts):
     """The parts of one process.
 
     A command without a running service has no engines and no node. own_port: the bound port, which webhooks must not reach; 0: the
-    configured one. node: this process as others see it.
+    configured one. node: this process as others see it. platforms: the messaging platforms by name.
     """
 
     config: Config
@@ -105,6 +100,7 @@ class Services(LazyParts):
     tallies: Tallies = field(default_factory=Tallies)
     hashing: Turns = field(default_factory=partial(Turns, HASHES))
     node: ServiceNode | None = None
+    platforms: Mapping[str, Platform] = field(default_factory=dict)
     # Makes a limiter of requests from its name and the limit of a minute.
     new_limiter: Callable[[str, int], RateLimiter] = lambda _, limit: Limiter(limit)
     started_at: int = field(init=False)
@@ -139,9 +135,8 @@ class Services(LazyParts):
     def outbox(self) -> Outbox:
         """Sender of messages by the messaging platforms. Built at first use: an HTTP client takes long to import."""
         from chatsvc.services.messages.outbox import Outbox
-        from chatsvc.services.messages.platform_senders import SENDERS
 
-        return Outbox(self, SENDERS)
+        return Outbox(self)
 
     @cached_property
     def egress(self) -> Egress:
@@ -186,7 +181,7 @@ class Services(LazyParts):
         """End computations, an examination and deliveries in flight and close connections, where there are any."""
         if "examinations" in vars(self) and self.examinations.task:
             await background.cancel(self.examinations.task)
-        for name in ("computations", "site_readings", "website", "whatsapp", "outbox", "mailer", "dispatcher", "courier"):
+        for name in ("computations", "site_readings", "website", "outbox", "mailer", "dispatcher", "courier"):
             part = vars(self).get(name)
             if part is not None:
                 await part.close()

@@ -15,14 +15,15 @@ _FAULTY = """
     WHERE fault IS NOT NULL AND state = 'active' ORDER BY number LIMIT 100
 """
 
-_CALLED = """
-    SELECT bots.name, verified_at, max(coalesce(seen_at, 0), coalesce(verified_at, 0)) FROM channels JOIN bots ON bots.id = bot_id
-    WHERE channel = 'whatsapp' AND state = 'active' ORDER BY number LIMIT 100
+_HEARD = """
+    SELECT bots.name, channels.channel, verified_at, max(coalesce(seen_at, 0), coalesce(verified_at, 0))
+    FROM channels JOIN bots ON bots.id = bot_id
+    WHERE channel <> 'web' AND state = 'active' ORDER BY number LIMIT 100
 """
 
 _PLATFORMS = """
     SELECT bots.name, channels.id, channels.channel, identity, secrets FROM channels JOIN bots ON bots.id = bot_id
-    WHERE channel IN ('telegram', 'whatsapp') AND state = 'active' AND secrets IS NOT NULL ORDER BY number LIMIT 100
+    WHERE channel <> 'web' AND state = 'active' AND secrets IS NOT NULL ORDER BY number LIMIT 100
 """
 
 
@@ -41,9 +42,9 @@ class Examined(NamedTuple):
 
     checked: whether the check of the content came to its end. newest: time of the last change, in Unix milliseconds.
     mute: names of active bots without knowledge, of the tiers that answer from knowledge alone. faulty_channels: names of bots, channel,
-    and the fault that its platform has told. called_channels: names of bots, the time when WhatsApp verified the callback, and that of the
-    last call. platform_channels: those whose tokens can be checked. texts: names of bots, and of the sentences that their owners have
-    worded. team_fault: why the answers of the team's group do not come.
+    and the fault that its platform has told. heard_channels: names of bots, channel, the time when the platform verified the callback,
+    and that of the last call or message. platform_channels: those whose tokens can be checked. texts: names of bots, and of the
+    sentences that their owners have worded. team_fault: why the answers of the team's group do not come.
     """
 
     problems: list[str]
@@ -54,7 +55,7 @@ class Examined(NamedTuple):
     webhooks: list[tuple[str, str]]
     mute: list[str]
     faulty_channels: list[tuple[str, str, str]]
-    called_channels: list[tuple[str, int | None, int]]
+    heard_channels: list[tuple[str, str, int | None, int]]
     platform_channels: list[PlatformChannel]
     texts: list[tuple[str, list[str]]]
     team_fault: str | None = None
@@ -92,10 +93,10 @@ def read(connection: Connection, version: int, tiers: frozenset[str]) -> Examine
     ).fetchall()
     # Before a migration there are none.
     faulty = connection.execute(_FAULTY).fetchall() if version >= _CHANNEL_FAULTS else []
-    called = connection.execute(_CALLED).fetchall() if version >= _CHANNEL_FAULTS else []
+    heard = connection.execute(_HEARD).fetchall() if version >= _CHANNEL_FAULTS else []
     platforms = [PlatformChannel(*row) for row in connection.execute(_PLATFORMS)] if version >= _CHANNEL_FAULTS else []
     mute = [name for name, model in bots if model in tiers]
     worded = connection.execute(_WORDED).fetchall() if version >= _PROFILES else []
     texts = [(name, sorted(profiles.load(profile).texts)) for name, profile in worded]
     team_fault = known[TEAM_FAULT].decode() if TEAM_FAULT in known else None
-    return Examined([], True, version, newest, known.get(CHECK), hooks, mute, faulty, called, platforms, texts, team_fault)
+    return Examined([], True, version, newest, known.get(CHECK), hooks, mute, faulty, heard, platforms, texts, team_fault)

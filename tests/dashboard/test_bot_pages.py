@@ -16,7 +16,7 @@ from chatsvc.domain.profiles import Profile
 from chatsvc.engines.knowledge.say import own_greeting
 from chatsvc.services.accounts import channel_secrets
 from chatsvc.store import channels as stored_channels
-from chatsvc.store import whatsapp as stored_whatsapp
+from chatsvc.store import platforms
 from tests.dashboard.client import Client, encoded
 from tests.dashboard.site import Site
 
@@ -334,7 +334,7 @@ async def test_an_owner_sets_whatsapp_and_reads_what_to_enter_where(site: Site, 
     (whatsapp,) = await site.do("channel.list", bot=site.mine.bot)
     assert (whatsapp.identity, whatsapp.settings["monthly_limit"]) == ("1055", 5000)
     await stored_channels.note_verified(site.app.services.db, whatsapp.id, site.clock.now)
-    await stored_whatsapp.reserve_send(site.app.services.db, site.mine.bot, times.month(site.clock.now), None)
+    await platforms.reserve_send(site.app.services.db, site.mine.bot, times.month(site.clock.now), None)
     page = await owner.get(path)
     assert ("Callback verified" in page.body, "1 message sent this month. Your limit is 5,000." in page.text) == (True, True)
     assert "Beyond 1,000" in (await owner.get("/usage")).body

@@ -14,7 +14,6 @@ from aiohttp import web
 from playwright.async_api import Browser, BrowserContext, Page
 
 from chatsvc.config import Config
-from chatsvc.config.model import Channels
 from chatsvc.domain.channels import NewMessage
 from chatsvc.services.administration import perform
 from chatsvc.services.conversations import conversations
@@ -60,7 +59,7 @@ async def platform() -> AsyncIterator[Platform]:
 @pytest.fixture
 def config(config: Config, platform: Platform) -> Config:
     """The configuration with both platforms on loopback."""
-    return replace(config, channels=Channels(platform.url, f"{platform.url}/v26.0"))
+    return replace(config, channels={"telegram": platform.url, "whatsapp": f"{platform.url}/v26.0"})
 
 
 @pytest.fixture

@@ -11,18 +11,16 @@ from urllib.parse import urlsplit
 import pytest
 
 from chatsvc.config import Config
-from chatsvc.config.model import Channels
 from chatsvc.domain.channels import NewMessage
-from chatsvc.domain.outgoing import OutgoingPart, split, utf16_units
+from chatsvc.domain.outgoing import OutgoingPart, split
 from chatsvc.engines import Reply
 from chatsvc.outbound import posting
 from chatsvc.outbound.http_pool import post_head
 from chatsvc.outbound.posting import NotConnected, RetryLater
-from chatsvc.outbound.telegram import TelegramClient
+from chatsvc.platforms.telegram.client import TelegramClient, utf16_units
 from chatsvc.services.administration import perform
 from chatsvc.services.conversations import conversations
 from chatsvc.services.messages import channel_messages, outbox
-from chatsvc.services.messages.platform_senders import SENDERS
 from chatsvc.store import outbox as stored
 from tests.conftest import Caller
 from tests.fakes import ADMIN, FailingAtFirst, FakeClock, ScriptedEngine
@@ -33,7 +31,7 @@ from tests.store.inspection import execute
 @pytest.fixture
 def config(config: Config, api: BotApi) -> Config:
     """The configuration with Telegram on loopback."""
-    return replace(config, channels=Channels(api.url, f"{api.url}/v26.0"))
+    return replace(config, channels={"telegram": api.url, "whatsapp": f"{api.url}/v26.0"})
 
 
 class Chat:
@@ -137,7 +135,7 @@ async def test_a_refusal_fails_and_an_unclear_outcome_is_unknown_and_not_sent_ag
 
 
 async def test_a_time_out_after_the_request_is_unknown(chat: Chat, api: BotApi, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("chatsvc.outbound.telegram.TelegramClient.call.__defaults__", (0.2,))
+    monkeypatch.setattr("chatsvc.platforms.telegram.client.TelegramClient.call.__defaults__", (0.2,))
     api.fail("sendMessage", Fault(delay_s=1.0))
     await chat.say("hello")
     assert await chat.until("unknown") == [("echo: hello", "unknown", "timeout")]
@@ -249,7 +247,7 @@ async def test_what_was_in_flight_when_the_process_ended_is_unknown_and_never_se
     await api.until(lambda: len(api.of("sendMessage")) == 1)
     await execute(chat.caller.app, "UPDATE messages SET in_flight = 1, node = NULL WHERE outbox IS NOT NULL")
     # As the next process does.
-    later = outbox.Outbox(chat.services, {})
+    later = outbox.Outbox(replace(chat.services, platforms={}))
     await later.start()
     await later.close()
     assert await chat.until("unknown") == [("echo: hello", "unknown", "interrupted")]
@@ -271,7 +269,7 @@ async def test_an_unexpected_fault_of_a_sender_is_unknown(chat: Chat, api: BotAp
     async def broken(*_: object) -> str:
         raise RuntimeError("a fault of the program")
 
-    monkeypatch.setattr("chatsvc.outbound.telegram.TelegramClient.send", broken)
+    monkeypatch.setattr("chatsvc.platforms.telegram.client.TelegramClient.send", broken)
     await chat.say("hello")
     assert await chat.until("unknown") == [("echo: hello", "unknown", "internal_error")]
 
@@ -320,7 +318,7 @@ async def test_the_end_of_the_service_between_two_parts_keeps_the_rest_for_the_n
     await api.until(lambda: len(api.sent) == 1)
     await chat.services.outbox.close()
     assert [state for _, state, _ in await chat.deliveries()] == ["queued"]
-    later = outbox.Outbox(chat.services, SENDERS)
+    later = outbox.Outbox(chat.services)
     await later.start()
     await chat.until("sent")
     await later.close()

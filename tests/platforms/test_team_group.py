@@ -11,14 +11,14 @@ from aiohttp import ClientSession, CookieJar
 
 from chatsvc.app import App
 from chatsvc.config import Config
-from chatsvc.config.model import Channels, Notices, Secret, TelegramNotices
-from chatsvc.doctor import channels
+from chatsvc.config.model import Notices, Secret, TeamNotices
 from chatsvc.domain.actors import ANONYMOUS
 from chatsvc.domain.models import Bot
-from chatsvc.domain.outgoing import utf16_units
 from chatsvc.outbound.egress import Egress
 from chatsvc.outbound.posting import NotConnected
-from chatsvc.outbound.telegram import MOST_UNITS, TelegramClient
+from chatsvc.platforms import PLATFORMS
+from chatsvc.platforms.telegram import team_check
+from chatsvc.platforms.telegram.client import MOST_UNITS, TelegramClient, utf16_units
 from chatsvc.services.administration import perform
 from chatsvc.services.conversations import conversations, team_notices
 from chatsvc.services.conversations.team_notices import WaitingVisitor
@@ -50,8 +50,8 @@ def config(config: Config, api: BotApi, team_token: str) -> Config:
     return replace(
         config,
         server=replace(config.server, public_url=PUBLIC_URL),
-        channels=Channels(api.url, f"{api.url}/v26.0"),
-        notices=Notices(telegram=TelegramNotices(Secret(team_token), GROUP)),
+        channels={"telegram": api.url, "whatsapp": f"{api.url}/v26.0"},
+        notices=Notices(team=TeamNotices(Secret(team_token), GROUP)),
     )
 
 
@@ -154,7 +154,7 @@ async def test_many_who_wait_are_told_in_one_message(bot: Caller, api: BotApi, m
 def test_the_notice_of_many_fits_into_one_message() -> None:
     bot = Bot("id", "account", "🙂" * 200, None, "m", active=True, messages_used=0, created_at=0, updated_at=0, language="tr")
     one = TeamNotice(1, 2, "c" * 36, "b" * 36, "a" * 36, "whatsapp", "a\nlong word " * 100)
-    notice = team_notices.worded([WaitingVisitor(one, bot, PUBLIC_URL + "/" + "x" * 100)] * team_notices.MOST_VISITORS)
+    notice = team_notices.worded([WaitingVisitor(one, bot, PUBLIC_URL + "/" + "x" * 100)] * team_notices.MOST_VISITORS, PLATFORMS)
     addresses = "\n".join(url for _, url in notice.buttons)
     assert notice.text.startswith("10 ziyaretçi ekibinizi bekliyor:\n\n1. 🙂")
     assert utf16_units(f"{notice.text}\n\n{addresses}") <= MOST_UNITS
@@ -300,10 +300,10 @@ class TestWithoutAnAddress:
         assert "Botu gruba ekleyin" in shown.text
 
 
-async def findings(config: Config, *, token: str | None = TEAM_TOKEN, egress: Egress | None = None) -> list[tuple[str, dict[str, object]]]:
+async def findings(config: Config, *, token: str | None = TEAM_TOKEN, egress: Egress) -> list[tuple[str, dict[str, object]]]:
     """Examine the group as doctor does, in a thread."""
-    examined = replace(config, notices=Notices(telegram=TelegramNotices(Secret(token) if token else None, GROUP)))
-    found = await asyncio.to_thread(lambda: list(channels.group(examined, egress)))
+    examined = replace(config, notices=Notices(team=TeamNotices(Secret(token) if token else None, GROUP)))
+    found = await asyncio.to_thread(lambda: list(team_check.examine(examined, None, egress)))
     return [(one.code, dict(one.facts)) for one in found]
 
 
@@ -312,17 +312,17 @@ async def test_doctor_names_a_refused_token_and_a_group_without_the_bot(config: 
     assert await findings(config, egress=egress) == [("team_good", {})]
     assert egress.opened["telegram"] >= 1
     assert api.sent == []
-    assert await findings(config, token=None) == [("team_without_token", {})]
-    assert await findings(config, token="1:revoked") == [("team_token_refused", {"answer": "telegram_401: Unauthorized"})]
+    assert await findings(config, token=None, egress=egress) == [("team_without_token", {})]
+    assert await findings(config, token="1:revoked", egress=egress) == [("team_token_refused", {"answer": "telegram_401: Unauthorized"})]
     api.left.add(GROUP)
     refused = ("team_chat_refused", {"chat": GROUP, "answer": "telegram_400: Bad Request: chat not found"})
-    assert await findings(config) == [refused]
+    assert await findings(config, egress=egress) == [refused]
     api.fail("getMe", Fault(502), Fault(429, "", {"retry_after": 7}))
-    assert await findings(config) == [("team_unreachable", {"reason": "telegram_502"})]
-    assert await findings(config) == [("team_unreachable", {"reason": "rate_limited: 7 s"})]
+    assert await findings(config, egress=egress) == [("team_unreachable", {"reason": "telegram_502"})]
+    assert await findings(config, egress=egress) == [("team_unreachable", {"reason": "rate_limited: 7 s"})]
     await api.hang_up()
-    assert await findings(config) == [("team_unreachable", {"reason": "ConnectionRefusedError"})]
-    assert await asyncio.to_thread(lambda: list(channels.group(replace(config, notices=Notices())))) == []
+    assert await findings(config, egress=egress) == [("team_unreachable", {"reason": "ConnectionRefusedError"})]
+    assert await asyncio.to_thread(lambda: list(team_check.examine(replace(config, notices=Notices()), None, egress))) == []
 
 
 @pytest.mark.sqlite  # doctor reads the file
@@ -361,7 +361,7 @@ class TestWithoutAToken:
     @pytest.fixture
     def config(self, config: Config) -> Config:
         """See above."""
-        return replace(config, notices=Notices(telegram=TelegramNotices(None, GROUP)))
+        return replace(config, notices=Notices(team=TeamNotices(None, GROUP)))
 
     async def test_nobody_is_told_and_the_log_says_so(self, caplog: pytest.LogCaptureFixture, bot: Caller, api: BotApi) -> None:
         assert "notices.telegram: there is no token" in next(record.getMessage() for record in caplog.get_records("setup"))

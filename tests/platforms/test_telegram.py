@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from chatsvc.config import Config
-from chatsvc.config.model import Channels
 from chatsvc.engines import Reply
 from chatsvc.platforms.telegram import updates
 from chatsvc.platforms.telegram.pollers import LOOK_EVERY_S, TelegramPollers
@@ -32,7 +31,7 @@ ME = Myself(123456, NAME)
 @pytest.fixture
 def config(config: Config, api: BotApi) -> Config:
     """The configuration with Telegram on loopback."""
-    return replace(config, channels=Channels(api.url, f"{api.url}/v26.0"))
+    return replace(config, channels={"telegram": api.url, "whatsapp": f"{api.url}/v26.0"})
 
 
 @pytest.fixture
@@ -261,7 +260,7 @@ async def test_doctor_names_a_platform_that_cannot_be_reached(bot: Caller, api: 
     assert await channel_findings(bot) == [("channel_unreachable", {"channel": "telegram", "reason": reason})]
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
-        places = Channels(f"http://127.0.0.1:{closed.getsockname()[1]}", api.url)
+        places = {"telegram": f"http://127.0.0.1:{closed.getsockname()[1]}", "whatsapp": api.url}
         monkeypatch.setattr(bot.app.services, "config", replace(bot.app.config, channels=places))
         ((code, facts),) = await channel_findings(bot)
     assert (code, facts["channel"]) == ("channel_unreachable", "telegram")

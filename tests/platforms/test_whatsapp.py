@@ -15,19 +15,17 @@ from aiohttp import web
 
 from chatsvc.cli import conversation
 from chatsvc.config import Config
-from chatsvc.config.model import Channels
 from chatsvc.control.rendering.conversations import thread, transcripts
-from chatsvc.control.rendering.delivery import whatsapp_usage
+from chatsvc.control.rendering.delivery import sends
 from chatsvc.domain.refusals import Refused
 from chatsvc.domain.transfer import checked
 from chatsvc.engines import Reply, Turn
 from chatsvc.http import admission
+from chatsvc.platforms.whatsapp import sender
 from chatsvc.services.accounts import channel_secrets
 from chatsvc.services.administration import perform
 from chatsvc.services.conversations import erasure
-from chatsvc.services.messages import platform_senders
-from chatsvc.store import whatsapp
-from chatsvc.store import whatsapp as stored
+from chatsvc.store import callbacks, platforms
 from chatsvc.store.database import StoreUnavailable
 from tests.conftest import Caller
 from tests.fakes import ADMIN, FakeClock, ScriptedEngine
@@ -51,7 +49,7 @@ async def api() -> AsyncIterator[GraphApi]:
 @pytest.fixture
 def config(config: Config, api: GraphApi) -> Config:
     """The configuration with WhatsApp on loopback."""
-    return replace(config, channels=Channels(api.url, api.url))
+    return replace(config, channels={"telegram": api.url, "whatsapp": api.url})
 
 
 @pytest.fixture
@@ -512,10 +510,10 @@ async def test_a_part_that_fails_fails_the_message_and_one_that_arrives_says_not
 async def test_a_limit_of_the_platform_is_waited_for(
     phone: Phone, api: GraphApi, fault: GraphFault, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from chatsvc.outbound import whatsapp
+    from chatsvc.platforms.whatsapp import client
 
     for name in ("_WAIT_ALL", "_WAIT_ONE"):
-        monkeypatch.setattr(whatsapp, name, dict.fromkeys(getattr(whatsapp, name), 0.05))
+        monkeypatch.setattr(client, name, dict.fromkeys(getattr(client, name), 0.05))
     monkeypatch.setattr("chatsvc.outbound.posting._RETRY_S", 0.05)
     api.faults += [fault, fault]
     await phone.say("one")
@@ -748,8 +746,8 @@ async def test_outside_of_the_24_hours_an_operator_is_told_before_writing(phone:
 
 async def test_usage_shows_what_was_sent_this_month(phone: Phone, caller: Caller) -> None:
     async def usage() -> list[tuple[int, int, int | None]]:
-        found = await perform(phone.services, ADMIN, "usage.whatsapp", {"account": caller.account})
-        shown = [whatsapp_usage(one) for one in found]
+        found = await perform(phone.services, ADMIN, "usage.sends", {"account": caller.account})
+        shown = [sends(one) for one in found]
         assert [(one["bot"], one["beyond_free"]) for one in shown] == [(one.bot_id, one.beyond) for one in found]
         return [(one.sent, one.beyond, one.limit) for one in found]
 
@@ -791,7 +789,7 @@ async def test_a_store_that_cannot_answer_is_no_acknowledgement(phone: Phone, ap
 
     body = api.body(api.message(at=phone.now))
     with monkeypatch.context() as patched:
-        patched.setattr(whatsapp, "receive", unavailable)
+        patched.setattr(callbacks, "receive", unavailable)
         assert await api.post(body) == 503
     assert await api.post(body) == 200
     await phone.until("sent")
@@ -811,16 +809,16 @@ async def test_the_store_may_fail_around_a_message_that_is_not_lost(phone: Phone
     async def unavailable(*_: Any) -> None:
         raise StoreUnavailable("the disk is full")
 
-    monkeypatch.setattr(platform_senders, "_RETRY_S", 0.05)
+    monkeypatch.setattr(sender, "_RETRY_S", 0.05)
     with monkeypatch.context() as patched:
-        patched.setattr(stored, "address", unavailable)
+        patched.setattr(platforms, "address", unavailable)
         await phone.say("one")
         async with asyncio.timeout(10):
             while [one.error for one in await phone.messages()] != [None, "store_unavailable"]:  # noqa: ASYNC110  # of the store
                 await asyncio.sleep(0.01)
     await phone.until("sent")
     with monkeypatch.context() as patched:
-        patched.setattr(whatsapp, "release_send", unavailable)
+        patched.setattr(platforms, "release_send", unavailable)
         patched.setattr(channel_secrets, "note_fault", unavailable)
         api.token = "another"
         await phone.say("two")

@@ -32,7 +32,7 @@ LEAST = {
     Role.READER: "bot.list bot.show bot.export bot.try knowledge.list knowledge.search knowledge.unanswered unanswered.list"
     " knowledge.lint knowledge.show knowledge.preview_show knowledge.history knowledge.show_change request.list appointment.list"
     " conversation.list conversation.show conversation.find conversation.view inbox.list inbox.appointments inbox.assignees today"
-    " usage usage.quality usage.whatsapp"
+    " usage usage.quality usage.sends"
     " channel.list channel.snippet test.run test.show site.list site.state site.show"
     " conversation.rows conversation.see saved_reply.list",
     Role.EDITOR: "knowledge.add knowledge.remove knowledge.export knowledge.kept knowledge.past_questions knowledge.forget_unanswered"

@@ -37,6 +37,7 @@ from chatsvc.store import (
     operators,
     outbox,
     owners,
+    platforms,
     retention,
     saved_replies,
     search,
@@ -46,7 +47,6 @@ from chatsvc.store import (
     today,
     transcripts,
     unanswered,
-    whatsapp,
 )
 from chatsvc.store.captures import CaptureChange
 from chatsvc.store.conversation_view import Window
@@ -130,7 +130,7 @@ QUESTIONS: dict[str, Callable[[Database], Awaitable[object]]] = {
     "a message that is put back": lambda db: outbox.put_back(db, 1, START, "rate_limited", blocked="telegram bot"),
     "messages of a removed channel": lambda db: outbox.fail_all(db, "telegram bot", "channel_removed"),
     "messages that the end of the process interrupted": outbox.interrupt,
-    "the other conversations of a visitor of WhatsApp": lambda db: whatsapp.linked(db, "bot", "visitor"),
+    "the other conversations of a visitor of a platform": lambda db: platforms.linked(db, "bot", "visitor"),
     "a page of the conversations of an operator": lambda db: found_by(db, "mine"),
     "a page of unread conversations": lambda db: found_by(db, "unread"),
     "a page of conversations without those that wait": lambda db: search_queries.conversations(

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from chatsvc.config import Acme, Backups, Config, ConfigError, Limits, Log, Metrics, Retention, Secret, Server, Tls, load, locate
 from chatsvc.config import values as config_values
-from chatsvc.config.model import TelegramNotices
+from chatsvc.config.model import TeamNotices
 from chatsvc.config.shown import as_document
 from chatsvc.domain.plans import Plan
 from chatsvc.domain.pricing import Tier
@@ -1035,16 +1035,16 @@ def test_each_kind_of_record_has_its_own_days_and_usage_is_kept_for_as_long_as_i
 def test_the_teams_group_has_a_token_and_a_number(folder: Folder) -> None:
     token = "123456:abc-DEF_1"
     made = folder.load(f"notices: {{telegram: {{token: '{token}', chat_id: -1001}}}}\n")
-    assert made.notices.telegram is not None
-    assert (made.notices.telegram.token, made.notices.telegram.chat_id) == (Secret(token), -1001)
+    assert made.notices.team is not None
+    assert (made.notices.team.token, made.notices.team.chat_id) == (Secret(token), -1001)
     assert made.path_holds_secrets
     assert token not in repr(made)
     (folder.path / "token").write_text(f"{token}\n")
     from_file = folder.load("notices: {telegram: {token_file: token, chat_id: -1001}}\n")
     assert (from_file.notices, from_file.path_holds_secrets) == (made.notices, False)
-    assert folder.load("notices: {telegram: {token: null, chat_id: null}}\n").notices.telegram is None
+    assert folder.load("notices: {telegram: {token: null, chat_id: null}}\n").notices.team is None
     unset = folder.load('notices: {telegram: {token: "${TEAM_TOKEN}", chat_id: -1001}}\n')
-    assert unset.notices.telegram == TelegramNotices(None, -1001)
+    assert unset.notices.team == TeamNotices(None, -1001)
     assert as_document(unset)["notices"]["telegram"] == {"token": None, "chat_id": -1001}
     assert "expected chat_id beside it" in folder.fault(f"notices: {{telegram: {{token: '{token}'}}}}\n")
     assert "expected token_file beside it" in folder.fault("notices: {telegram: {chat_id: 5}}\n")

@@ -83,7 +83,7 @@ def transcripts(result: TranscriptPage) -> Json:
 
 
 def _exported(conversation: Conversation, page: TranscriptPage) -> Json:
-    """Write a conversation as the interface has it. With a number known from WhatsApp, and the team's notes."""
+    """Write a conversation as the interface has it. With a number known from a platform, and the team's notes."""
     phone, notes = page.phones.get(conversation.id), page.notes.get(conversation.id)
     more: Json = {} if phone is None else {"visitor_phone": phone}
     return shapes.conversation(conversation) | more | ({"notes": [shapes.note(one) for one in notes]} if notes else {})

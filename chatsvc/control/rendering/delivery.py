@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 from chatsvc.control.rendering.registry import renders
 from chatsvc.domain import times
 from chatsvc.domain.analytics import Quality
-from chatsvc.domain.channels import PLATFORMS
 from chatsvc.domain.shapes import Json, fields
+from chatsvc.platforms import PLATFORMS
 
 if TYPE_CHECKING:
     from chatsvc.domain.channels import Channel, SetChannel
     from chatsvc.domain.mails import Mail
     from chatsvc.domain.webhooks import Attempt, ResentPage, WebhookSettings
-    from chatsvc.services.accounts.analytics import QualityReport, WhatsAppUsage
+    from chatsvc.services.accounts.analytics import QualityReport, SendUsage
 
 MASK = "***"
 SHOWN = Quality._fields[:7]  # without tokens and cost, which `usage` has
@@ -50,8 +50,8 @@ def quality(result: QualityReport) -> Json:
     }
 
 
-@renders("usage.whatsapp")
-def whatsapp_usage(result: WhatsAppUsage) -> Json:
+@renders("usage.sends")
+def sends(result: SendUsage) -> Json:
     about = {"bot": result.bot_id, "month": result.month, "sent": result.sent}
     return {**about, "beyond_free": result.beyond, "monthly_limit": result.limit}
 
@@ -67,7 +67,7 @@ def mail(result: Mail) -> Json:
 @renders("channel.list", "channel.pause", "channel.resume", removes="channel.remove")
 def channel(result: Channel) -> Json:
     """Write a channel; each secret that it has is masked, and of a logo its media type is told."""
-    secrets = {"telegram": ["token"], "whatsapp": ["token", "app_secret", "verify_token"]}.get(result.channel, [])
+    secrets = PLATFORMS[result.channel].secrets if result.channel in PLATFORMS else ()
     held = None if result.state == "needs_secret" else MASK
     logo = result.text("logo")
     shown = {"logo": logo.removeprefix("data:").partition(";")[0]} if logo else {}

@@ -7,10 +7,11 @@ from typing import Any, NamedTuple
 from chatsvc.dashboard.fields import Fields
 from chatsvc.dashboard.page import Page
 from chatsvc.dashboard.views import Action, View
-from chatsvc.domain.channels import ANY_LINK, DEFAULT_COLOR, MOST_LOGO, TELEGRAM, WEB, WHATSAPP, Channel, SetChannel, is_color, is_dark
+from chatsvc.domain.channels import ANY_LINK, DEFAULT_COLOR, MOST_LOGO, WEB, Channel, SetChannel, is_color, is_dark
+from chatsvc.domain.platforms import Platform
 from chatsvc.domain.targets import with_https
 from chatsvc.http.response import HttpResponse
-from chatsvc.services.accounts.analytics import WhatsAppUsage
+from chatsvc.services.accounts.analytics import SendUsage
 from chatsvc.services.accounts.channels import callback_url
 from chatsvc.services.messages import web_visits
 
@@ -20,12 +21,13 @@ PATH = "/bots/{bot}/channels"
 async def _values(page: Page, fields: Fields) -> dict[str, Any]:
     """Return each channel with its state and the form that sets it. What was typed takes the place of what is kept in one form."""
     channel = fields.text("channel")
-    typed = FORMS.get(channel, FORMS[WEB]).read(fields)[1] if channel else None
+    forms = _forms(page)
+    typed = forms.get(channel, forms[WEB]).read(fields)[1] if channel else None
     bot = await page.perform("bot.show", bot=page.params["bot"])
     channels = {one.channel: one for one in await page.perform("channel.list", bot=bot.id)}
     snippet = (await page.perform("channel.snippet", bot=bot.id)).snippet if WEB in channels else None
     public_url = page.services.config.server.public_url.rstrip("/")
-    kept = {name: form.kept(channels.get(name)) for name, form in FORMS.items()}
+    kept = {name: form.kept(channels.get(name)) for name, form in forms.items()}
     web = channels.get(WEB)
     shown = str((typed if typed is not None and channel == WEB else kept[WEB])["color"])
     color = shown if is_color(shown) else DEFAULT_COLOR
@@ -34,8 +36,9 @@ async def _values(page: Page, fields: Fields) -> dict[str, Any]:
         "channels": channels,
         "snippet": snippet,
         "link": f"{public_url}/chat/{bot.id}",
-        "callback_url": callback_url(page.services, bot.id),
-        "sent": await _sent(page, bot.id) if WHATSAPP in channels else 0,
+        "forms": forms,
+        "callback_urls": {name: callback_url(page.services, name, bot.id) for name in forms},
+        "sent": await _sent(page, bot.id),
         "any_link": ANY_LINK,
         "typed": kept | ({channel: typed} if typed is not None else {}),
         "refused": channel,
@@ -49,8 +52,8 @@ async def _values(page: Page, fields: Fields) -> dict[str, Any]:
 
 
 async def _sent(page: Page, bot_id: str) -> int:
-    """Return the messages that the bot has sent by WhatsApp this month."""
-    usage: list[WhatsAppUsage] = await page.perform("usage.whatsapp", account=page.account_id)
+    """Return the messages that the bot has sent this month by a platform that charges for them."""
+    usage: list[SendUsage] = await page.perform("usage.sends", account=page.account_id)
     return sum(one.sent for one in usage if one.bot_id == bot_id)
 
 
@@ -88,39 +91,32 @@ def _read_web(fields: Fields) -> tuple[dict[str, object], Typed]:
     return given, {**looks, "site": shown, "any_link": ANY_LINK in sites}
 
 
-def _read_telegram(fields: Fields) -> tuple[dict[str, object], Typed]:
-    return {"token": fields.optional("token")}, {}
+def _form_of(platform: Platform) -> ChannelForm:
+    """Return the form of a platform. Empty secrets and required settings stay as they are; other empty settings are removed."""
+
+    def kept(channel: Channel | None) -> Typed:
+        settings = channel.settings if channel else {}
+        return {name: settings.get(name, "") for name in platform.settings}
+
+    def read(fields: Fields) -> tuple[dict[str, object], Typed]:
+        typed = {name: fields.text(name) for name in platform.settings}
+        return typed | {name: fields.optional(name) for name in (*platform.required, *platform.secrets)}, typed
+
+    return ChannelForm(kept, read)
 
 
-def _kept_whatsapp(whatsapp: Channel | None) -> Typed:
-    limit = whatsapp.settings.get("monthly_limit") if whatsapp else None
-    return {"phone_number_id": whatsapp.text("phone_number_id") or "" if whatsapp else "", "monthly_limit": "" if limit is None else limit}
-
-
-def _read_whatsapp(fields: Fields) -> tuple[dict[str, object], Typed]:
-    """Read the settings. Empty secrets stay as they are; an empty limit removes it."""
-    typed = {name: fields.text(name) for name in ("phone_number_id", "monthly_limit")}
-    limit: object = typed["monthly_limit"]
-    if isinstance(limit, str) and limit.isascii() and limit.isdigit():
-        limit = int(limit)
-    secrets = {name: fields.optional(name) for name in ("token", "app_secret", "verify_token")}
-    return {"phone_number_id": fields.optional("phone_number_id"), "monthly_limit": limit, **secrets}, typed
-
-
-# A channel's form is in the template channel_NAME.html.
-FORMS: Mapping[str, ChannelForm] = {
-    WEB: ChannelForm(_kept_web, _read_web),
-    TELEGRAM: ChannelForm(lambda _: {}, _read_telegram),
-    WHATSAPP: ChannelForm(_kept_whatsapp, _read_whatsapp),
-}
+def _forms(page: Page) -> Mapping[str, ChannelForm]:
+    """Return the form of each channel, which is in the template channel_NAME.html."""
+    platforms = {name: _form_of(platform) for name, platform in page.services.platforms.items()}
+    return {WEB: ChannelForm(_kept_web, _read_web), **platforms}
 
 
 show = View("channels.html", _values)
 
 
-def _given(_: Page, fields: Fields) -> dict[str, object]:
-    channel = fields.text("channel")
-    return {"channel": channel, **FORMS.get(channel, FORMS[WEB]).read(fields)[0]}
+def _given(page: Page, fields: Fields) -> dict[str, object]:
+    channel, forms = fields.text("channel"), _forms(page)
+    return {"channel": channel, **forms.get(channel, forms[WEB]).read(fields)[0]}
 
 
 async def _warn(page: Page, done: SetChannel) -> HttpResponse:

@@ -84,7 +84,7 @@ async def show(page: Page) -> HttpResponse:
         sums=_billed(page, whole),
         today=report.days[-1],
         names=names,
-        whatsapp=await page.perform("usage.whatsapp", account=page.account_id),
+        sends=await page.perform("usage.sends", account=page.account_id),
     )
 
 

@@ -1,1 +1,34 @@
 """Telegram: asks for messages by long polling, so that it works behind any firewall."""
+
+import re
+from collections.abc import Mapping
+
+from chatsvc.domain import refusals
+from chatsvc.domain.platforms import Platform, TokenQuestion
+
+NAME = "telegram"
+_TOKEN = re.compile(r"([0-9]{1,20}):[A-Za-z0-9_-]{1,100}")
+
+
+def bot_of(token: str) -> str | None:
+    """Return the id of the bot to which a token belongs. None for a text that is no token."""
+    found = _TOKEN.fullmatch(token)
+    return found[1] if found else None
+
+
+def _identity(_: Mapping[str, object], secrets: Mapping[str, str]) -> str:
+    identity = bot_of(secrets["token"])
+    if identity is None:
+        raise refusals.token_invalid(channel=NAME)
+    return identity
+
+
+TELEGRAM = Platform(
+    NAME,
+    "Telegram",
+    _identity,
+    question=lambda _, token: TokenQuestion(f"/bot{token}/getMe"),
+    sender="chatsvc.platforms.telegram.client:sender",
+    poller="chatsvc.platforms.telegram.pollers:TelegramPollers",
+    examine="chatsvc.platforms.telegram.team_check:examine",
+)

@@ -10,10 +10,11 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from chatsvc import background
-from chatsvc.domain.channels import TELEGRAM, NewMessage, telegram_identity
+from chatsvc.domain.channels import NewMessage
 from chatsvc.domain.hand_off import BOT
 from chatsvc.outbound.posting import SendingFault
-from chatsvc.outbound.telegram import TelegramClient
+from chatsvc.platforms.telegram import NAME, bot_of
+from chatsvc.platforms.telegram.client import TelegramClient, sender
 from chatsvc.platforms.telegram.team import LOOK_EVERY_S as TELL_EVERY_S
 from chatsvc.platforms.telegram.team import TeamGroup
 from chatsvc.platforms.telegram.update_loop import UpdateLoop
@@ -38,7 +39,7 @@ class _Polling(NamedTuple):
 
 def _team_group(services: Services) -> TeamGroup | None:
     """Return the group of `notices.telegram`, if there is one."""
-    settings = services.config.notices.telegram
+    settings = services.config.notices.team
     if settings is None:
         return None
     if settings.token is None:
@@ -59,12 +60,14 @@ class TelegramPollers:
         self._telling: asyncio.Task[None] | None = None
         self._team_polling: asyncio.Task[None] | None = None
 
-    def start(self) -> None:
+    def start(self) -> Callable[[], Awaitable[None]]:
+        """Begin to ask for messages; return the function that ends it."""
         self._services.channels.observers.append(lambda _: self._changed.set())
         self._task = background.run("telegram", self._look, 0.0, expected=(StoreUnavailable,))
         if self._team is not None:
             tell = self._services.leases.guarding("notices of the team", self._team.tell)
             self._telling = background.run("notices of the team", tell, TELL_EVERY_S, expected=(StoreUnavailable,))
+        return self.stop
 
     async def _look(self) -> None:
         """Compare the pollers with the channels, then wait for a change."""
@@ -84,7 +87,7 @@ class TelegramPollers:
             pass
 
     async def _adjust(self) -> None:
-        active = await channel_secrets.active(self._services, TELEGRAM)
+        active = await channel_secrets.active(self._services, NAME)
         # One poller for each token over all processes.
         wanted = {one.channel.id: one for one in active if await self._services.leases.hold(f"telegram {one.channel.identity}")}
         for identifier, polling in list(self._running.items()):
@@ -93,7 +96,7 @@ class TelegramPollers:
         for identifier, channel in wanted.items():
             if identifier not in self._running:
                 token = channel.secrets["token"]
-                client = TelegramClient(self._services.egress, self._services.config.channels.telegram_api_url, token)
+                client = sender(self._services, channel)
                 of_team = self._team.take if self._team is not None and self._team.token == token else None
                 poller = TelegramPoller(self._services, channel, client, of_team)
                 self._running[identifier] = _Polling(token, client, background.run("telegram poller", poller.run, FAULT_PAUSE_S))
@@ -104,8 +107,8 @@ class TelegramPollers:
         """Poll the team's group, unless its bot has a channel. Where that is paused, its visitors' messages stay at Telegram."""
         if self._team is None:
             return
-        identity = telegram_identity(self._team.token) or ""
-        is_channel = self._team.token in polled or await channel_secrets.is_set(self._services, TELEGRAM, identity)
+        identity = bot_of(self._team.token) or ""
+        is_channel = self._team.token in polled or await channel_secrets.is_set(self._services, NAME, identity)
         is_ours = not is_channel and await self._services.leases.hold(f"telegram {identity}")
         if not is_ours and self._team_polling is not None:
             await background.cancel(self._team_polling)
@@ -170,7 +173,7 @@ class TelegramPoller:
         return NewMessage(
             self._channel.account_id,
             channel.bot_id,
-            TELEGRAM,
+            NAME,
             str(message.chat),
             message.text,
             f"{channel.identity} {message.update_id}",

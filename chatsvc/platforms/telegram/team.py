@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from chatsvc.domain.shapes import as_object
 from chatsvc.outbound.posting import NotConnected, RetryLater, SendingFault, SendingRefused, SendingUncertain
-from chatsvc.outbound.telegram import TelegramClient, message_name
+from chatsvc.platforms.telegram import NAME
+from chatsvc.platforms.telegram.client import TelegramClient, message_name
 from chatsvc.platforms.telegram.update_loop import UpdateLoop
 from chatsvc.platforms.telegram.updates import ReadMessage
 from chatsvc.services.conversations import team_notices
@@ -26,7 +27,7 @@ class TeamGroup:
 
     def __init__(self, services: Services, token: str, chat: int) -> None:
         self._services, self._chat, self.token = services, chat, token
-        self.client = TelegramClient(services.egress, services.config.channels.telegram_api_url, self.token)
+        self.client = TelegramClient(services.egress, services.config.channels[NAME], self.token)
         # An answer may come before it is written of which notice its message is.
         self._told = asyncio.Lock()
         self._failures = 0
@@ -52,7 +53,7 @@ class TeamGroup:
         if message.reply_to is not None:
             notice, key = message_name(message.chat, message.reply_to), f"answer {self._chat} {message.update_id}"
             text = message.text if message.kind is None else ""
-            given = TeamAnswer(notice, key, text, f"telegram {message.person}", message.speaker)
+            given = TeamAnswer(notice, key, text, NAME, message.person, message.speaker)
             async with self._told:
                 refusal = await team_notices.answer(self._services, given)
             if refusal is not None:
@@ -80,7 +81,7 @@ class TeamGroup:
         """Tell the group of visitors by one message. Return the seconds to wait where Telegram did not take it."""
         async with self._told:
             try:
-                message = await self._send(team_notices.worded(notices))
+                message = await self._send(team_notices.worded(notices, self._services.platforms))
             except RetryLater as later:
                 log.warning("notices.telegram: a notice waits: %s", later)
                 return later.seconds

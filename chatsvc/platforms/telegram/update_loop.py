@@ -7,8 +7,8 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from chatsvc.domain.channels import TOKEN_ELSEWHERE, TOKEN_REFUSED
 from chatsvc.domain.shapes import as_list, as_object
 from chatsvc.outbound.posting import NotConnected, RetryLater, SendingRefused, SendingUncertain
-from chatsvc.outbound.telegram import TelegramClient
 from chatsvc.platforms.telegram import updates
+from chatsvc.platforms.telegram.client import TelegramClient
 from chatsvc.platforms.telegram.updates import Myself, ReadMessage
 from chatsvc.store.database import StoreUnavailable
 

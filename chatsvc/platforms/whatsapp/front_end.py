@@ -3,19 +3,18 @@
 import logging
 
 from chatsvc.domain import shapes
-from chatsvc.domain import whatsapp as reading
 from chatsvc.http.faults import BodyTooLarge, HttpFault
 from chatsvc.http.request import HttpRequest
 from chatsvc.http.response import HttpResponse, text
 from chatsvc.http.router import MethodNotAllowed, NotFound, Router
+from chatsvc.platforms.whatsapp import WHATSAPP, inbox
+from chatsvc.platforms.whatsapp import callbacks as reading
 from chatsvc.services.accounts.channel_secrets import OpenChannel
-from chatsvc.services.messages import whatsapp
 from chatsvc.services.services import Services
 from chatsvc.store.database import StoreUnavailable
 
 log = logging.getLogger(__name__)
 
-PATH = "/channels/whatsapp/"
 MOST_BODY = 3 * 1024 * 1024
 BODY_S = 10.0
 
@@ -25,7 +24,7 @@ class WhatsAppCallbacks:
 
     def __init__(self, services: Services) -> None:
         self._services = services
-        template = f"{PATH}{{bot}}"
+        template = f"{WHATSAPP.callback_path}{{bot}}"
         self._router: Router[None] = Router([("GET", template, None), ("POST", template, None)])
 
     async def handle(self, request: HttpRequest) -> HttpResponse:
@@ -47,7 +46,7 @@ class WhatsAppCallbacks:
             refused.add_header("Allow", ", ".join(fault.allow))
             return refused
         request.route = f"{request.method} {match.template}"
-        channel = await whatsapp.find(self._services, match.params["bot"])
+        channel = await inbox.find(self._services, match.params["bot"])
         if channel is None:
             return _refusal(request, 404, "not_found")
         request.principal = channel.account_id
@@ -58,7 +57,7 @@ class WhatsAppCallbacks:
         answer = reading.challenge(expected, request.query) if expected else None
         if answer is None:
             return _refusal(request, 403, "verify_token_wrong")
-        await whatsapp.verified(self._services, channel)
+        await inbox.verified(self._services, channel)
         return text(200, answer, {"X-Content-Type-Options": "nosniff"})
 
     async def _receive(self, channel: OpenChannel, request: HttpRequest) -> HttpResponse:
@@ -75,7 +74,7 @@ class WhatsAppCallbacks:
         if told is None:
             return _refusal(request, 400, "body_invalid")
         callback = reading.parse(told, channel.channel.identity or "", self._services.clock())
-        await self._services.whatsapp.receive(channel, callback)
+        await inbox.receive(self._services, channel, callback)
         return text(200, "")
 
     def refuse(self, fault: HttpFault, request: HttpRequest | None, request_id: str) -> HttpResponse:

@@ -1,4 +1,4 @@
-"""Usage of an account over some days: GET /analytics (SPEC.md 2.5, 4.6) and `usage`, the quality of its bots' work, WhatsApp's messages."""
+"""Usage of an account over some days: GET /analytics (SPEC.md 2.5, 4.6) and `usage`, the quality of its bots' work, platforms' messages."""
 
 from typing import NamedTuple
 
@@ -16,14 +16,13 @@ from chatsvc.domain.analytics import (
     sums,
     total,
 )
-from chatsvc.domain.channels import WHATSAPP
 from chatsvc.domain.models import Bot
 from chatsvc.services.accounts import accounts, bots
 from chatsvc.services.accounts.account_cache import AccountState
 from chatsvc.services.knowledge import unanswered
 from chatsvc.services.knowledge.unanswered import MissedQuestion
 from chatsvc.services.services import Services
-from chatsvc.store import channels, day_counts, whatsapp
+from chatsvc.store import channels, day_counts, platforms
 from chatsvc.store import unanswered as questions
 
 ROW_CAP = 5000
@@ -127,10 +126,11 @@ async def _state(services: Services, caller: Caller, account: str | None, bot: s
     return state
 
 
+LIMIT = "monthly_limit"  # the setting of a platform that charges for messages
 FREE = 1000  # replies of a month before they are said to cost
 
 
-class WhatsAppUsage(NamedTuple):
+class SendUsage(NamedTuple):
     """Messages sent by a bot in a UTC month. `beyond` of them are said to cost; `limit` is None where there is none."""
 
     bot_id: str
@@ -140,15 +140,16 @@ class WhatsAppUsage(NamedTuple):
     limit: int | None
 
 
-async def show_whatsapp(services: Services, caller: Caller, *, account: str | None = None) -> list[WhatsAppUsage]:
-    """List the bots of an account that have WhatsApp, or have used it this month."""
+async def show_sends(services: Services, caller: Caller, *, account: str | None = None) -> list[SendUsage]:
+    """List the bots of an account with a platform that charges for messages, or that have used one this month."""
     state = await accounts.resolve(services, caller, account)
     month = times.month(services.clock())
-    sent = await whatsapp.sends(services.db, list(state.bots), month)
-    limits = await channels.settings_of(services.db, state.account.id, WHATSAPP)
+    sent = await platforms.sends(services.db, list(state.bots), month)
+    charging = next(name for name, platform in services.platforms.items() if LIMIT in platform.settings)
+    limits = await channels.settings_of(services.db, state.account.id, charging)
     made = []
     for bot_id, count in sent.items():
-        limit = limits.get(bot_id, {}).get("monthly_limit")
+        limit = limits.get(bot_id, {}).get(LIMIT)
         if count or bot_id in limits:
-            made.append(WhatsAppUsage(bot_id, month, count, max(0, count - FREE), limit if isinstance(limit, int) else None))
+            made.append(SendUsage(bot_id, month, count, max(0, count - FREE), limit if isinstance(limit, int) else None))
     return made

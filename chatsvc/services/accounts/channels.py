@@ -3,27 +3,20 @@
 import json
 import uuid
 from base64 import b64decode
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from html import escape
 from typing import NamedTuple
 
 from chatsvc.domain import channels, refusals
 from chatsvc.domain.actors import Caller
-from chatsvc.domain.channels import ACTIVE, ANY_LINK, NEEDS_SECRET, PAUSED, SETTABLE, TELEGRAM, WEB, WHATSAPP, Channel, SetChannel
+from chatsvc.domain.channels import ACTIVE, ANY_LINK, NEEDS_SECRET, PAUSED, SETTABLE, WEB, Channel, SetChannel
+from chatsvc.domain.platforms import CheckSetting, Platform
 from chatsvc.services.accounts import bots, channel_secrets
 from chatsvc.services.accounts.channel_secrets import VISITORS, OpenChannel, new_web_secrets
 from chatsvc.services.services import Services
 from chatsvc.store import channels as stored
 
-MOST_MONTHLY = 100_000_000
 MOST_SECRET = 4096
-# Settings of each channel, and the secrets among them.
-_SETTINGS = {
-    WEB: ("sites", "title", "color", "logo", "privacy_url"),
-    TELEGRAM: ("token",),
-    WHATSAPP: ("phone_number_id", "token", "app_secret", "verify_token", "monthly_limit"),
-}
-_SECRETS = {WEB: (), TELEGRAM: ("token",), WHATSAPP: ("token", "app_secret", "verify_token")}
 
 
 class Snippet(NamedTuple):
@@ -35,25 +28,30 @@ class Snippet(NamedTuple):
 async def put(services: Services, caller: Caller, *, bot: str, channel: str, **settings: object) -> SetChannel:
     """Set a channel; settings that are not given stay. A platform's token is confirmed by a real call, and refused ones are not kept.
 
-    `settings` are those of _SETTINGS; the logo is a picture in base64. Raises Refused for ones that are impossible, missing, or another
-    channel's.
+    `settings` are those of _WEB or of the platform; the logo is a picture in base64. Raises Refused for ones that are impossible,
+    missing, or another channel's.
     """
     _known(channel)
     _, chatbot = await bots.resolve(services, caller, bot)
     given = {name: value for name, value in settings.items() if value is not None}
-    unfitting = [name for name in given if name not in _SETTINGS[channel]]
+    platform = services.platforms.get(channel)
+    fitting = {*platform.settings, *platform.secrets} if platform else _WEB
+    unfitting = [name for name in given if name not in fitting]
     if unfitting:
         raise refusals.channel_setting_unfitting(channel=channel, settings=unfitting)
     before = (await services.channels.of_bot(chatbot.id)).get(channel)
     made, kept = _merged(services, chatbot.id, channel, before, given)
-    warning = await _confirm(services, made, kept) if channel != WEB else None
+    warning = await _confirm(services, platform, made, kept) if platform else None
     written = await _write(services, made, kept)
-    return SetChannel(written, warning, callback_url(services, chatbot.id) if channel == WHATSAPP else None)
+    return SetChannel(written, warning, callback_url(services, channel, chatbot.id))
 
 
-def callback_url(services: Services, bot_id: str) -> str:
-    """Return the address that is entered at Meta's for a bot."""
-    return f"{services.config.server.public_url.rstrip('/')}/channels/whatsapp/{bot_id}"
+def callback_url(services: Services, channel: str, bot_id: str) -> str | None:
+    """Return the address that is entered at the platform for a bot. None where the platform calls nothing."""
+    platform = services.platforms.get(channel)
+    if platform is None or platform.callback_path is None:
+        return None
+    return f"{services.config.server.public_url.rstrip('/')}{platform.callback_path}{bot_id}"
 
 
 def _known(channel: str) -> None:
@@ -65,35 +63,29 @@ def _merged(
     services: Services, bot_id: str, channel: str, before: OpenChannel | None, given: Mapping[str, object]
 ) -> tuple[Channel, dict[str, str]]:
     """Merge checked settings into a channel's, or a new one's; return it with its secrets."""
+    platform = services.platforms.get(channel)
+    checks, secrets, required = (platform.settings, platform.secrets, platform.required) if platform else (_WEB, (), ())
     kept = dict(before.secrets) if before else {}
     settings = dict(before.channel.settings) if before else {}
     faults = refusals.Faults()
     for name, value in given.items():
         with faults:
-            if name in _SECRETS[channel]:
+            if name in secrets:
                 kept[name] = _secret(channel, str(value))
             else:
-                settings[name] = _checked(name, value)
+                settings[name] = checks[name](value)
     faults.refuse()
     settings = {name: value for name, value in settings.items() if value is not None}
-    missing = [name for name in _SECRETS[channel] if name not in kept]
-    missing += ["phone_number_id"] if channel == WHATSAPP and "phone_number_id" not in settings else []
+    missing = [*(name for name in secrets if name not in kept), *(name for name in required if name not in settings)]
     if missing:
         raise refusals.channel_incomplete(channel=channel, missing=missing)
     if channel == WEB and VISITORS not in kept:
         kept.update(new_web_secrets())
-    identity = channels.telegram_identity(kept["token"]) if channel == TELEGRAM else _text(settings, "phone_number_id")
-    if channel == TELEGRAM and identity is None:
-        raise refusals.token_invalid(channel=channel)
+    identity = platform.identity(settings, kept) if platform else None
     now = services.clock()
     state = PAUSED if before and before.channel.state == PAUSED else ACTIVE
     identifier, created_at = (before.channel.id, before.channel.created_at) if before else (str(uuid.uuid4()), now)
     return Channel(identifier, bot_id, channel, state, settings, identity, created_at, now), kept
-
-
-def _text(settings: Mapping[str, object], name: str) -> str | None:
-    value = settings.get(name)
-    return value if isinstance(value, str) else None
 
 
 def _secret(channel: str, value: str) -> str:
@@ -103,36 +95,33 @@ def _secret(channel: str, value: str) -> str:
     return value
 
 
-def _checked(name: str, value: object) -> object:
-    """Check a setting; "" removes an optional one."""
-    if name == "sites":
-        return _sites(value if isinstance(value, list | tuple) else [str(value)])
-    if name == "logo":
-        return _logo(str(value))
-    if name == "monthly_limit" and value != "":
-        if not isinstance(value, int) or not 0 <= value <= MOST_MONTHLY:
-            raise refusals.number_out_of_range(field=name, most=MOST_MONTHLY)
-        return value
-    text = str(value).strip()
-    if not text:
-        return None
-    if name == "title":
-        return _title(text)
-    if name == "color" and not channels.is_color(text):
+def _text(check: Callable[[str], None]) -> CheckSetting:
+    """Make the check of an optional text, which "" removes."""
+
+    def checked(value: object) -> str | None:
+        text = str(value).strip()
+        if text:
+            check(text)
+        return text or None
+
+    return checked
+
+
+def _color(text: str) -> None:
+    if not channels.is_color(text):
         raise refusals.color_invalid(color=text)
-    if name == "privacy_url" and not channels.is_web_address(text):
+
+
+def _address(text: str) -> None:
+    if not channels.is_web_address(text):
         raise refusals.web_address_invalid(address=text)
-    if name == "phone_number_id" and not channels.is_phone_number_id(text):
-        raise refusals.phone_number_id_invalid(phone_number_id=text)
-    return text
 
 
-def _title(text: str) -> str:
+def _title(text: str) -> None:
     if len(text) > channels.MOST_TITLE:
         raise refusals.text_too_long(field="title", most=channels.MOST_TITLE, length=len(text))
     if not text.isprintable():
         raise refusals.text_unprintable(field="title")
-    return text
 
 
 def _logo(encoded: str) -> str | None:
@@ -149,9 +138,9 @@ def _logo(encoded: str) -> str | None:
     return f"data:{kind};base64,{encoded}"
 
 
-def _sites(given: Sequence[object]) -> list[str]:
+def _sites(given: object) -> list[str]:
     made: list[str] = []
-    for site in map(str, given):
+    for site in map(str, given if isinstance(given, list | tuple) else [given]):
         if not site.strip():
             continue
         try:
@@ -163,16 +152,25 @@ def _sites(given: Sequence[object]) -> list[str]:
     return list(dict.fromkeys(made))
 
 
-async def _confirm(services: Services, channel: Channel, kept: Mapping[str, str]) -> str | None:
+_WEB: Mapping[str, CheckSetting] = {
+    "sites": _sites,
+    "title": _text(_title),
+    "color": _text(_color),
+    "logo": _logo,
+    "privacy_url": _text(_address),
+}
+
+
+async def _confirm(services: Services, platform: Platform, channel: Channel, kept: Mapping[str, str]) -> str | None:
     """Confirm the token at the platform. Return why it could not be, None where it was. Raises Refused."""
     # Imported here: an HTTP client takes long to import.
     from chatsvc.outbound import platforms
 
     if await stored.is_taken(services.db, channel):
         raise refusals.channel_taken(channel=channel.channel)
-    url = services.config.channels.url_of(channel.channel)
+    question = platform.question(channel.identity or "", kept["token"])
     try:
-        fault = await platforms.check(services.egress, channel.channel, url, channel.identity or "", kept["token"])
+        fault = await platforms.check(services.egress, channel.channel, services.config.channels[channel.channel], question)
     except platforms.PlatformRefused as refusal:
         raise refusals.token_refused(channel=channel.channel, fault=str(refusal)) from None
     return f"{channel.channel} could not confirm the token: {fault}" if fault else None

@@ -7,10 +7,10 @@ from typing import NamedTuple
 from chatsvc.domain import refusals, search_words, websites
 from chatsvc.domain.actors import Caller
 from chatsvc.domain.captures import InboxItem
-from chatsvc.domain.channels import WHATSAPP
+from chatsvc.domain.channels import PLATFORMS
 from chatsvc.domain.mails import MailState
 from chatsvc.domain.models import Conversation, Entry, HistoryMessage, Message
-from chatsvc.domain.whatsapp import WhatsAppAddress
+from chatsvc.domain.platform_addresses import PlatformAddress
 from chatsvc.services.conversations import handling, search
 from chatsvc.services.conversations.conversation_events import VISITOR
 from chatsvc.services.knowledge import unanswered
@@ -18,7 +18,7 @@ from chatsvc.services.messages import visitor_addresses
 from chatsvc.services.messages.visitor_addresses import MailAddress
 from chatsvc.services.services import Services
 from chatsvc.store import conversation_view as stored
-from chatsvc.store import knowledge, mails, whatsapp
+from chatsvc.store import knowledge, mails, platforms
 from chatsvc.store.conversation_team import TeamRecords
 from chatsvc.store.conversation_view import Window
 
@@ -51,7 +51,7 @@ class ShownConversation(NamedTuple):
 
     typing: whether the visitor is typing. writable_until: when its platform stops to take messages, None where it always takes them.
     language: the one that the visitor writes, None where none shows. seen: number of the last message that the operator has seen.
-    address: the visitor's on WhatsApp. mail_to: the address for an answer by mail where the visitor has gone, None without one.
+    address: the visitor's on a platform. mail_to: the address for an answer by mail where the visitor has gone, None without one.
     """
 
     conversation: Conversation
@@ -65,7 +65,7 @@ class ShownConversation(NamedTuple):
     language: str | None
     typing: bool
     writable_until: int | None
-    address: WhatsAppAddress | None
+    address: PlatformAddress | None
     mail_to: MailAddress | None
 
 
@@ -98,7 +98,7 @@ async def show(
     typing = services.events.is_typing(handling.key_of(view.conversation), VISITOR)
     bot_id, channel, user_id = handling.key_of(view.conversation)
     until = await handling.writable_until(services, channel, conversation)
-    address = await whatsapp.address(services.db, (bot_id, user_id)) if channel == WHATSAPP else None
+    address = await platforms.address(services.db, (bot_id, channel, user_id)) if channel in PLATFORMS else None
     mail_to = await visitor_addresses.to_mail(services, caller, conversation)
     spoken = language.spoken("", [HistoryMessage(message.role, message.content) for message in view.messages])
     return ShownConversation(view.conversation, shown, *view[2:], spoken, typing, until, address, mail_to)

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from chatsvc.domain import errors, paging, refusals, search_words
 from chatsvc.domain.actors import Caller
-from chatsvc.domain.channels import WHATSAPP
+from chatsvc.domain.channels import PLATFORMS
 from chatsvc.domain.hand_off import OPERATOR, STATUSES, WAITING
 from chatsvc.domain.mails import MailState
 from chatsvc.domain.models import Conversation, Message, Note
@@ -15,7 +15,7 @@ from chatsvc.services.accounts import bots
 from chatsvc.services.accounts.account_cache import AccountState
 from chatsvc.services.conversations import search
 from chatsvc.services.services import Services
-from chatsvc.store import conversation_team, conversation_view, mails, search_queries, transcripts, whatsapp
+from chatsvc.store import conversation_team, conversation_view, mails, platforms, search_queries, transcripts
 from chatsvc.store import conversations as stored
 from chatsvc.store.conversation_team import TeamRecords
 from chatsvc.store.conversation_view import RowDetails
@@ -110,7 +110,7 @@ async def _filter(
 class TeamThread(NamedTuple):
     """A conversation with its newest messages for the team.
 
-    `mails` are the mails that carried answers, by message number; `phone` is the visitor's number on WhatsApp; `team` has notes and
+    `mails` are the mails that carried answers, by message number; `phone` is the visitor's number on a platform; `team` has notes and
     assignee.
     """
 
@@ -131,8 +131,8 @@ async def show(services: Services, caller: Caller, *, conversation: str, message
 
 
 async def _phones(services: Services, found: Iterable[Conversation | None]) -> dict[str, str]:
-    ids = [one.id for one in found if one is not None and one.channel == WHATSAPP]
-    return await whatsapp.phones(services.db, ids) if ids else {}
+    ids = [one.id for one in found if one is not None and one.channel in PLATFORMS]
+    return await platforms.phones(services.db, ids) if ids else {}
 
 
 async def _thread(services: Services, caller: Caller, conversation: str, message_limit: int) -> stored.Thread:
@@ -143,7 +143,7 @@ async def _thread(services: Services, caller: Caller, conversation: str, message
 
 
 class TranscriptPage(NamedTuple):
-    """Parts of whole conversations, a long one in several. Visitors' numbers on WhatsApp and the team's notes are by conversation."""
+    """Parts of whole conversations, a long one in several. Visitors' numbers on platforms and the team's notes are by conversation."""
 
     parts: list[transcripts.Part]
     next: transcripts.TranscriptPosition | None

@@ -8,7 +8,7 @@ from chatsvc.services.accounts import accounts, bots
 from chatsvc.services.messages.conversation_locks import Busy
 from chatsvc.services.services import Services
 from chatsvc.store import erasure as stored
-from chatsvc.store import unanswered, whatsapp
+from chatsvc.store import platforms, unanswered
 from chatsvc.store.erasure import Erased
 
 WAIT_S = 5.0  # beyond the time that an answer may take
@@ -45,10 +45,10 @@ async def erase(services: Services, caller: Caller, *, user_id: str, bot: str | 
 
 
 async def _same_person(services: Services, user_id: str, bot_id: str) -> list[str]:
-    """List the visitor after those who turned out to be the same person on WhatsApp. In this order a second call continues."""
+    """List the visitor after those who turned out to be the same person on a platform. In this order a second call continues."""
     found, asked = [user_id], 0
     while asked < len(found):
-        found += [user for user in await whatsapp.linked(services.db, bot_id, found[asked]) if user not in found]
+        found += [user for user in await platforms.linked(services.db, bot_id, found[asked]) if user not in found]
         asked += 1
     return found[::-1]
 

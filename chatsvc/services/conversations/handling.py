@@ -5,18 +5,17 @@ from typing import TypeVar
 from chatsvc.domain import refusals
 from chatsvc.domain.actors import Caller, Role
 from chatsvc.domain.captures import MOST_A_DAY
-from chatsvc.domain.channels import NEEDS_SECRET, PAUSED, WHATSAPP, first_delivery
+from chatsvc.domain.channels import NEEDS_SECRET, PAUSED, first_delivery
 from chatsvc.domain.hand_off import OPERATOR, WAITING
 from chatsvc.domain.mails import STOPPED
 from chatsvc.domain.models import Bot, Conversation, ConversationKey, HistoryMessage
-from chatsvc.domain.times import DAY_MS
 from chatsvc.services.accounts import accounts
 from chatsvc.services.conversations import captures
 from chatsvc.services.messages import channel_messages, turns, visitor_addresses
 from chatsvc.services.messages.messages import FALLBACK
 from chatsvc.services.services import Services
 from chatsvc.services.team import operators
-from chatsvc.store import conversations, owners, whatsapp
+from chatsvc.store import conversations, owners, platforms
 from chatsvc.store import handling as stored
 from chatsvc.store import operators as stored_operators
 from chatsvc.store.channel_messages import NoticeSentence
@@ -209,9 +208,10 @@ async def _check_channel(services: Services, caller: Caller, conversation: str) 
 
 async def writable_until(services: Services, channel: str, conversation: str) -> int | None:
     """Return when the platform stops to take messages to the visitor. None where it always takes them."""
-    if channel != WHATSAPP:
+    platform = services.platforms.get(channel)
+    if platform is None or platform.window_ms is None:
         return None
-    return (await whatsapp.last_word_at(services.db, conversation) or 0) + DAY_MS
+    return (await platforms.last_word_at(services.db, conversation) or 0) + platform.window_ms
 
 
 def _is_same(found: Conversation, handler: Handler) -> bool:

@@ -1,31 +1,32 @@
 """Notices to the team's group about waiting visitors, and answers to them, which go to the visitors (DECISIONS.md section 8)."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from chatsvc import translations
 from chatsvc.domain.actors import Actor, Caller, Role, Scope
 from chatsvc.domain.models import Bot
+from chatsvc.domain.platforms import Platform
 from chatsvc.domain.refusals import Refused
 from chatsvc.services.administration import perform
 from chatsvc.services.services import Services
 from chatsvc.store import facts, handling, team_notices
 from chatsvc.store.team_notices import TeamNotice
 
-VIA = "telegram"
 # In one message, which has at most 4,096 characters: visitors, and characters of what they said and of a bot's name.
 MOST_VISITORS = 10
 _MOST_SAID, _MOST_SAID_OF_SEVERAL, _MOST_NAME = 500, 100, 60
 
 
 class TeamAnswer(NamedTuple):
-    """An answer of the team. `notice` names the message in the group that it answers, `key` the answer itself."""
+    """An answer of the team. `notice` names the message in the group that it answers, `key` the answer itself, `via` the platform."""
 
     notice: str
     key: str
     text: str
-    person: str
+    via: str
+    person: int | None
     name: str
 
 
@@ -58,19 +59,19 @@ async def due(services: Services) -> list[WaitingVisitor]:
     return found
 
 
-def worded(visitors: Sequence[WaitingVisitor]) -> WordedNotice:
+def worded(visitors: Sequence[WaitingVisitor], platforms: Mapping[str, Platform]) -> WordedNotice:
     """Word the notice of one visitor or several, in the language of the first bot."""
     language = "tr" if visitors[0].bot.language == "tr" else "en"
     if len(visitors) == 1:
         ((notice, bot, url),) = visitors
         said = _shortened(notice.said, _MOST_SAID)
-        text = _text(language, "waiting").format(bot=bot.name, channel=_channel(notice), said=said)
+        text = _text(language, "waiting").format(bot=bot.name, channel=_channel(notice, platforms), said=said)
         return WordedNotice(text, [(_text(language, "open"), url)])
     lines, buttons = [_text(language, "several_begin").format(count=len(visitors)), ""], []
     for place, (notice, bot, url) in enumerate(visitors, start=1):
         name = _shortened(bot.name, _MOST_NAME)
         said = _shortened(" ".join(notice.said.split()), _MOST_SAID_OF_SEVERAL)
-        lines.append(f"{place}. {name} ({_channel(notice)}): “{said}”")
+        lines.append(f"{place}. {name} ({_channel(notice, platforms)}): “{said}”")
         buttons.append((f"{place}. {name}", url))
     return WordedNotice("\n".join([*lines, "", _text(language, "several_end")]), buttons)
 
@@ -83,8 +84,9 @@ def _shortened(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[:most]}…"
 
 
-def _channel(notice: TeamNotice) -> str:
-    return {"web": "web", "whatsapp": "WhatsApp", "telegram": "Telegram"}.get(notice.channel, notice.channel)
+def _channel(notice: TeamNotice, platforms: Mapping[str, Platform]) -> str:
+    platform = platforms.get(notice.channel)
+    return platform.label if platform else notice.channel
 
 
 async def note(services: Services, visitors: Sequence[WaitingVisitor], message: str | None) -> None:
@@ -111,7 +113,7 @@ async def answer(services: Services, given: TeamAnswer) -> str | None:
         return _text(language, "refused_several")
     if not given.text:
         return _text(language, "refused_no_text")
-    caller = Caller(Actor("user", given.person, given.name), Scope({account_id: Role.EDITOR}), VIA)
+    caller = Caller(Actor("user", f"{given.via} {given.person}", given.name), Scope({account_id: Role.EDITOR}), given.via)
     arguments = {"conversation": conversation, "text": given.text, "key": digest_of(given.key)}
     try:
         await perform(services, caller, "conversation.reply", arguments)

@@ -11,9 +11,10 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from functools import partial
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Protocol
 
 from chatsvc import background
@@ -85,7 +86,6 @@ class OutboxQueue:
 
 
 WriteOutcome = Callable[[], Awaitable[None]]
-MakeSender = Callable[["Services", OpenChannel], PlatformSender]
 
 
 def sent_digest(bot_id: str, channel: str, platform_id: str) -> bytes:
@@ -94,10 +94,10 @@ def sent_digest(bot_id: str, channel: str, platform_id: str) -> bytes:
 
 
 class Outbox:
-    """Sender of the messages that wait in the store. `senders` makes the sender of an open channel by its kind."""
+    """Sender of the messages that wait in the store."""
 
-    def __init__(self, services: Services, senders: Mapping[str, MakeSender]) -> None:
-        self._services, self._makers = services, senders
+    def __init__(self, services: Services) -> None:
+        self._services = services
         self._queues: dict[str, OutboxQueue] = {}
         self._senders: dict[str, tuple[OpenChannel, PlatformSender]] = {}
         # With earlier tokens; a request may still be in flight.
@@ -190,7 +190,7 @@ class Outbox:
             queue.forget_pauses()
             await stored.fail_all(self._services.db, queue.name, "channel_removed")
             return False
-        if found.channel.state != ACTIVE or not found.secrets or channel not in self._makers:
+        if found.channel.state != ACTIVE or not found.secrets or channel not in self._services.platforms:
             return False
         queue.sender = self.sender_of(found)
         return True
@@ -204,7 +204,7 @@ class Outbox:
                 self._retired.append(sender)
                 if name in self._queues:
                     self._queues[name].forget_pauses()
-            sender = self._makers[kind](self._services, channel)
+            sender = resolve_name(self._services.platforms[kind].sender)(self._services, channel)
             self._senders[name] = channel, sender
         return sender
 

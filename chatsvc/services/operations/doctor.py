@@ -81,7 +81,7 @@ async def _examine(services: Services, extent: Extent) -> Examination:
 
     def collect() -> None:
         load, service = partial(_load, services.config), partial(_service, services)
-        for finding in examine(load, service, stores.examine_server, channel_secrets.token_of, extent):
+        for finding in examine(load, service, stores.examine_server, channel_secrets.token_of, services.platforms, extent):
             findings.append(finding)  # noqa: PERF402  # those found before the time is over count
 
     try:

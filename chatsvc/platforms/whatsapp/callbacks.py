@@ -9,14 +9,12 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, TypeVar
 
-from chatsvc.domain.channels import START
+from chatsvc.domain.channels import RANKS, START
+from chatsvc.domain.platform_addresses import PHONE, SCOPED, AddressMove, PlatformAddress, is_address
 from chatsvc.domain.shapes import as_list, as_object
 
-PHONE, SCOPED = ADDRESS_KINDS = ("phone", "scoped")
 MOST_TEXT = 4096
 MOST_KEY = 512
-_PHONE = re.compile(r"\d{4,20}", re.ASCII)
-_SCOPED = re.compile(r"[A-Z]{2}\.[A-Za-z0-9._-]{1,160}")
 _SECONDS = re.compile(r"\d{1,11}", re.ASCII)
 _SIGNATURE = re.compile(r"sha256=[0-9a-f]{64}")
 _EARLIEST_MS = 1_420_070_400_000  # 2015: the platform has no older messages
@@ -32,23 +30,14 @@ _KINDS = {
     "order": "order",
     "unsupported": "unsupported",
 }
-# A status replaces those before it alone: they come in any order, and again.
-_RANKS = {"sent": 1, "failed": 2, "delivered": 3, "read": 4}
 T = TypeVar("T")
-
-
-class WhatsAppAddress(NamedTuple):
-    """Address of a visitor. A phone number (PHONE), or the id that a business sees instead of it (SCOPED)."""
-
-    kind: str
-    value: str
 
 
 class WhatsAppMessage(NamedTuple):
     """A visitor's message, or the owner's in the phone's own app. `key` is the platform's id of it; `kind` is as that of NewMessage."""
 
     key: str
-    addresses: tuple[WhatsAppAddress, ...]
+    addresses: tuple[PlatformAddress, ...]
     at: int
     text: str
     kind: str | None = None
@@ -63,24 +52,13 @@ class WhatsAppStatus(NamedTuple):
     error: str | None = None
 
 
-class WhatsAppMove(NamedTuple):
-    """A change of a visitor's number, or of the id that stands for it."""
-
-    before: tuple[WhatsAppAddress, ...]
-    after: tuple[WhatsAppAddress, ...]
-
-
 class WhatsAppCallback(NamedTuple):
     """Contents of a callback for one phone number. The messages are in the order of their times."""
 
     messages: tuple[WhatsAppMessage, ...] = ()
     statuses: tuple[WhatsAppStatus, ...] = ()
     echoes: tuple[WhatsAppMessage, ...] = ()
-    moves: tuple[WhatsAppMove, ...] = ()
-
-
-def is_address(kind: str, value: str) -> bool:
-    return bool((_PHONE if kind == PHONE else _SCOPED).fullmatch(value))
+    moves: tuple[AddressMove, ...] = ()
 
 
 def is_signed(app_secret: str, body: bytes, signature: str) -> bool:
@@ -103,17 +81,12 @@ def sent_name(conversation_id: str, message_id: str, *, is_last: bool) -> str:
     return f"{conversation_id} {message_id}" if is_last else f"{conversation_id} {message_id} part"
 
 
-def precedes(before: str | None, after: str) -> bool:
-    """Report whether a delivery status may replace another one."""
-    return _RANKS.get(before or "", 0) < _RANKS[after]
-
-
 def parse(body: Mapping[str, Any], phone_number_id: str, now: int) -> WhatsAppCallback:
     """Read a callback's elements of one phone number; `now` bounds their times (Unix milliseconds)."""
     messages: list[WhatsAppMessage | None] = []
     statuses: list[WhatsAppStatus | None] = []
     echoes: list[WhatsAppMessage | None] = []
-    moves: list[WhatsAppMove | None] = []
+    moves: list[AddressMove | None] = []
     for value in _values(body):
         if as_object(value.get("metadata")).get("phone_number_id") == phone_number_id:
             messages += [_message(as_object(one), value, now) for one in as_list(value.get("messages"))]
@@ -186,7 +159,7 @@ def _described(kind: str, own: Mapping[str, Any]) -> str:
     return f"[location] {place[0]:.6f}, {place[1]:.6f}" if kind == "location" and len(place) == 2 else f"[{kind}]"
 
 
-def _sender(one: Mapping[str, Any], value: Mapping[str, Any]) -> tuple[WhatsAppAddress, ...]:
+def _sender(one: Mapping[str, Any], value: Mapping[str, Any]) -> tuple[PlatformAddress, ...]:
     """Return the sender's addresses. One that the message leaves out may stand among the contacts."""
     phone, scoped = _phone(one.get("from")), _scoped(one.get("from_user_id"))
     contacts = [as_object(contact) for contact in as_list(value.get("contacts"))]
@@ -198,14 +171,14 @@ def _sender(one: Mapping[str, Any], value: Mapping[str, Any]) -> tuple[WhatsAppA
     return _addresses(phone, scoped)
 
 
-def _addresses(phone: str | None, scoped: str | None) -> tuple[WhatsAppAddress, ...]:
+def _addresses(phone: str | None, scoped: str | None) -> tuple[PlatformAddress, ...]:
     named = ((PHONE, phone), (SCOPED, scoped))
-    return tuple(WhatsAppAddress(kind, value) for kind, value in named if value is not None)
+    return tuple(PlatformAddress(kind, value) for kind, value in named if value is not None)
 
 
 def _status(one: Mapping[str, Any]) -> WhatsAppStatus | None:
     key, delivery = _key(one.get("id")), one.get("status")
-    if key is None or not isinstance(delivery, str) or delivery not in _RANKS:
+    if key is None or not isinstance(delivery, str) or delivery not in RANKS:
         return None
     return WhatsAppStatus(key, delivery, _key(one.get("biz_opaque_callback_data")), _error(one) if delivery == "failed" else None)
 
@@ -227,13 +200,13 @@ def _echo(one: Mapping[str, Any], now: int) -> WhatsAppMessage | None:
     return WhatsAppMessage(key, addresses, at, content[0]) if key and at is not None and addresses and content else None
 
 
-def _move(one: Mapping[str, Any]) -> WhatsAppMove | None:
+def _move(one: Mapping[str, Any]) -> AddressMove | None:
     system = as_object(one.get("system"))
     if one.get("type") != "system" or system.get("type") not in ("user_changed_number", "user_changed_user_id"):
         return None
     before = _addresses(_phone(one.get("from")), _scoped(one.get("from_user_id")))
     after = _addresses(_phone(system.get("wa_id")) or _phone(system.get("new_wa_id")), _scoped(system.get("user_id")))
-    return WhatsAppMove(before, after) if before and after and before != after else None
+    return AddressMove(before, after) if before and after and before != after else None
 
 
 def _key(value: object) -> str | None:
@@ -242,11 +215,11 @@ def _key(value: object) -> str | None:
 
 def _phone(value: object) -> str | None:
     number = value.removeprefix("+") if isinstance(value, str) else ""
-    return number if _PHONE.fullmatch(number) else None
+    return number if is_address(PHONE, number) else None
 
 
 def _scoped(value: object) -> str | None:
-    return value if isinstance(value, str) and _SCOPED.fullmatch(value) else None
+    return value if isinstance(value, str) and is_address(SCOPED, value) else None
 
 
 def _time(value: object, now: int) -> int | None:

@@ -5,14 +5,14 @@ from http import HTTPStatus
 from typing import Any
 
 from chatsvc.domain.outgoing import OutgoingPart
+from chatsvc.domain.platform_addresses import PHONE, PlatformAddress
 from chatsvc.domain.shapes import as_list, as_object
-from chatsvc.domain.whatsapp import CHOICE, PHONE, WhatsAppAddress, error_name, sent_name
 from chatsvc.outbound.egress import Egress
 from chatsvc.outbound.posting import PlatformAnswer, PlatformPoster, RetryLater, SendingRefused, SendingUncertain, retry_after_s, words_of
+from chatsvc.platforms.whatsapp.callbacks import CHOICE, error_name, sent_name
 
 TIMEOUT_S = 20.0
 MOST_BYTES = 262_144
-MOST_TEXT = 4096
 # Limits of questions with choices: up to 3 short ones as buttons, others as a list.
 MOST_BUTTONS, MOST_ROWS = 3, 10
 BUTTON_TITLE, ROW_TITLE, ROW_DESCRIPTION = 20, 24, 72
@@ -39,7 +39,7 @@ class WhatsAppClient:
         """
         return _judged(await self._poster.post(self._path, {"messaging_product": "whatsapp", **message}, timeout_s))
 
-    async def send(self, part: OutgoingPart, address: WhatsAppAddress, label: Callable[[str], str]) -> str:
+    async def send(self, part: OutgoingPart, address: PlatformAddress, label: Callable[[str], str]) -> str:
         """Send a part to an address; return the platform's id of it. `label` names the button that opens a list; raises as `post`."""
         answer = await self.post(
             {

@@ -5,10 +5,13 @@ from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
 
-from chatsvc.domain.outgoing import OutgoingPart, split, utf16_units
+from chatsvc.domain.outgoing import OutgoingPart, split
 from chatsvc.domain.shapes import as_object
 from chatsvc.outbound.egress import Egress
 from chatsvc.outbound.posting import PlatformAnswer, PlatformPoster, RetryLater, SendingRefused, SendingUncertain, retry_after_s, words_of
+from chatsvc.platforms.telegram import NAME
+from chatsvc.services.accounts.channel_secrets import OpenChannel
+from chatsvc.services.services import Services
 
 TIMEOUT_S = 20.0
 MOST_BYTES = 4_194_304
@@ -22,7 +25,7 @@ class TelegramClient:
 
     def __init__(self, egress: Egress, api_url: str, token: str) -> None:
         self._path = f"/bot{token}/"
-        self._poster = PlatformPoster(egress, "telegram", api_url.rstrip("/"), MOST_BYTES)
+        self._poster = PlatformPoster(egress, NAME, api_url.rstrip("/"), MOST_BYTES)
 
     async def call(self, method: str, parameters: Mapping[str, object], timeout_s: float = TIMEOUT_S) -> Any:
         """Call a method; return its result.
@@ -47,6 +50,10 @@ class TelegramClient:
         await self._poster.close()
 
 
+def sender(services: Services, channel: OpenChannel) -> TelegramClient:
+    return TelegramClient(services.egress, services.config.channels[NAME], channel.secrets["token"])
+
+
 def _result(answer: PlatformAnswer) -> Any:
     """Return the result of an answer, or raise its fault."""
     status, told = answer
@@ -65,6 +72,11 @@ def _result(answer: PlatformAnswer) -> Any:
 def message_name(chat: object, message_id: int) -> str:
     """Return the name of a message: ids of messages are counted in each chat."""
     return f"{chat} {message_id}"
+
+
+def utf16_units(text: str) -> int:
+    """Return the length of a text in UTF-16 code units, in which Telegram counts."""
+    return len(text) + sum(character > "\uffff" for character in text)
 
 
 def keyboard(choices: tuple[str, ...]) -> list[list[dict[str, str]]]:

@@ -1,21 +1,18 @@
-"""Stores one WhatsApp callback: messages, echoes, delivery statuses and changed numbers, in one transaction.
-
-Also looks up visitors' addresses, and counts the messages that bots send in a month.
+"""Stores one callback of a messaging platform: messages, echoes, delivery statuses and changed numbers, in one transaction.
 
 An address, which is a phone number or a business-scoped id, leads to a conversation. Where two conversations turn out to be one
 person's, the older one goes on; the younger one keeps its messages and its address, which is not current any more.
 """
 
-import json
 import uuid
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from chatsvc.domain.channels import WHATSAPP, NewMessage
+from chatsvc.domain.channels import NewMessage, precedes
 from chatsvc.domain.hand_off import BOT
-from chatsvc.domain.whatsapp import PHONE, WhatsAppAddress, WhatsAppMove, precedes
+from chatsvc.domain.platform_addresses import AddressMove, PlatformAddress
 from chatsvc.store import day_counts, search
-from chatsvc.store.database import Connection, quick, reads, writes
+from chatsvc.store.database import Connection, writes
 from chatsvc.store.day_counts import DayCount
 from chatsvc.store.incoming_messages import StoredMessage, addressed, store_one
 
@@ -27,7 +24,7 @@ _SEEN_MS = 30_000  # between two notes of a channel's last update
 class AddressedMessage(NamedTuple):
     """A visitor's message, or the owner's own, before its conversation is known. `message.user_id` is empty."""
 
-    addresses: tuple[WhatsAppAddress, ...]
+    addresses: tuple[PlatformAddress, ...]
     message: NewMessage
 
 
@@ -50,10 +47,11 @@ class ReceivedCallback(NamedTuple):
 
     channel_id: str
     bot_id: str
+    channel: str
     messages: Sequence[AddressedMessage] = ()
     echoes: Sequence[tuple[AddressedMessage, bytes]] = ()
     statuses: Sequence[NewStatus] = ()
-    moves: Sequence[WhatsAppMove] = ()
+    moves: Sequence[AddressMove] = ()
 
 
 class StoredCallback(NamedTuple):
@@ -74,7 +72,7 @@ def _store(connection: Connection, callback: ReceivedCallback, now: int) -> Stor
     for move in callback.moves:
         _move(connection, callback.bot_id, move, now)
     users |= {user for one, sent in callback.echoes if (user := _echo(connection, one, sent, now)) is not None}
-    users |= {user for one in callback.statuses if (user := _status(connection, callback.bot_id, one)) is not None}
+    users |= {user for one in callback.statuses if (user := _status(connection, callback, one)) is not None}
     return StoredCallback(messages, users)
 
 
@@ -97,7 +95,7 @@ def _is_known(connection: Connection, digest: bytes) -> bool:
     return connection.execute("SELECT 1 FROM incoming_keys WHERE digest = ?", (digest,)).fetchone() is not None
 
 
-def _conversations(connection: Connection, bot_id: str, addresses: Sequence[WhatsAppAddress]) -> list[tuple[int, str]]:
+def _conversations(connection: Connection, bot_id: str, addresses: Sequence[PlatformAddress]) -> list[tuple[int, str]]:
     """List number and user of the conversations that addresses lead to, the older one first."""
     found = set()
     for address in addresses:
@@ -113,18 +111,18 @@ def _conversations(connection: Connection, bot_id: str, addresses: Sequence[What
     return [(number, user_id) for _, number, user_id in sorted(found)]
 
 
-def _user(connection: Connection, bot_id: str, addresses: Sequence[WhatsAppAddress]) -> str | None:
+def _user(connection: Connection, bot_id: str, addresses: Sequence[PlatformAddress]) -> str | None:
     found = _conversations(connection, bot_id, addresses)
     return found[0][1] if found else None
 
 
-def _link(connection: Connection, stored: StoredMessage, addresses: Sequence[WhatsAppAddress], now: int) -> None:
+def _link(connection: Connection, stored: StoredMessage, addresses: Sequence[PlatformAddress], now: int) -> None:
     """Let all addresses of a sender lead to the conversation of the message."""
     row = connection.execute("SELECT conversation FROM messages WHERE number = ?", (stored.number,)).fetchone()
     _lead(connection, stored.bot_id, int(row[0]), addresses, now)
 
 
-def _lead(connection: Connection, bot_id: str, conversation: int, addresses: Sequence[WhatsAppAddress], now: int) -> None:
+def _lead(connection: Connection, bot_id: str, conversation: int, addresses: Sequence[PlatformAddress], now: int) -> None:
     for kind, value in addresses:
         connection.execute(
             """
@@ -143,7 +141,7 @@ def _lead(connection: Connection, bot_id: str, conversation: int, addresses: Seq
     search.queue(connection, [conversation])
 
 
-def _move(connection: Connection, bot_id: str, move: WhatsAppMove, now: int) -> None:
+def _move(connection: Connection, bot_id: str, move: AddressMove, now: int) -> None:
     """Let a new number lead to the conversation of the old one. The old one may be given to somebody else."""
     found = _conversations(connection, bot_id, (*move.before, *move.after))
     if not found:
@@ -201,7 +199,7 @@ def _take(connection: Connection, conversation: int, at: int, now: int) -> None:
         day_counts.note_response(connection, conversation, at)
 
 
-def _status(connection: Connection, bot_id: str, status: NewStatus) -> str | None:
+def _status(connection: Connection, callback: ReceivedCallback, status: NewStatus) -> str | None:
     """Write a delivery status unless a later one is known. Returns the user of the message."""
     row = connection.execute(
         """
@@ -216,7 +214,7 @@ def _status(connection: Connection, bot_id: str, status: NewStatus) -> str | Non
             SELECT m.number, m.delivery, c.user_id FROM conversations c JOIN messages m ON m.conversation = c.number
             WHERE c.id = ? AND c.bot_id = ? AND c.channel = ? AND m.id = ? AND m.role <> 'user' AND m.incoming IS NULL
             """,
-            (status.conversation_id, bot_id, WHATSAPP, status.message_id),
+            (status.conversation_id, callback.bot_id, callback.channel, status.message_id),
         ).fetchone()
     if row is None or not precedes(row[1], status.delivery):
         return None
@@ -235,83 +233,3 @@ def _status(connection: Connection, bot_id: str, status: NewStatus) -> str | Non
         (status.delivery, status.error, status.platform_id, number),
     )
     return str(user_id)
-
-
-@quick
-def address(connection: Connection, visitor: tuple[str, str]) -> WhatsAppAddress | None:
-    """Return the address by which a visitor (bot, user) is reached. The phone number, where it is known; the latest."""
-    row = connection.execute(
-        """
-        SELECT a.kind, a.value FROM conversations c JOIN whatsapp_addresses a ON a.conversation = c.number
-        WHERE c.bot_id = ? AND c.channel = ? AND c.user_id = ? ORDER BY a.is_current DESC, a.kind = ? DESC, a.number DESC LIMIT 1
-        """,
-        (visitor[0], WHATSAPP, visitor[1], PHONE),
-    ).fetchone()
-    return WhatsAppAddress(*row) if row else None
-
-
-@reads
-def linked(connection: Connection, bot_id: str, user_id: str) -> list[str]:
-    """List the visitors who turned out to be the same person: a younger conversation has an address that led on to an older one."""
-    rows = connection.execute(
-        """
-        SELECT DISTINCT o.user_id FROM conversations c JOIN whatsapp_addresses a ON a.conversation = c.number
-        JOIN whatsapp_addresses b ON b.bot_id = a.bot_id AND b.kind = a.kind AND b.value = a.value AND b.conversation <> c.number
-        JOIN conversations o ON o.number = b.conversation
-        WHERE c.bot_id = ?1 AND c.channel = ?2 AND c.user_id = ?3 AND (
-            (a.is_current = 1 AND b.is_current = 0 AND (o.created_at, o.number) > (c.created_at, c.number))
-            OR (a.is_current = 0 AND b.is_current = 1 AND (o.created_at, o.number) < (c.created_at, c.number)))
-        """,
-        (bot_id, WHATSAPP, user_id),
-    )
-    return [user for (user,) in rows]
-
-
-@reads
-def phones(connection: Connection, conversation_ids: Sequence[str]) -> dict[str, str]:
-    """Return the visitors' phone numbers of those conversations that have one, by the conversations' ids. The latest one counts."""
-    rows = connection.execute(
-        """
-        SELECT c.id, '+' || a.value FROM json_each(?) one CROSS JOIN conversations c ON c.id = one.value
-        JOIN whatsapp_addresses a ON a.conversation = c.number WHERE a.kind = ? ORDER BY a.is_current, a.number
-        """,
-        (json.dumps(conversation_ids), PHONE),
-    )
-    return dict(rows.fetchall())
-
-
-@reads
-def last_word_at(connection: Connection, conversation_id: str) -> int | None:
-    """Return the time of the visitor's last message in a conversation."""
-    row = connection.execute(
-        """
-        SELECT max(m.created_at) FROM conversations c JOIN messages m ON m.conversation = c.number
-        WHERE c.id = ? AND m.role = 'user'
-        """,
-        (conversation_id,),
-    ).fetchone()
-    return row[0]  # type: ignore[no-any-return]
-
-
-@writes
-def reserve_send(connection: Connection, bot_id: str, month: str, limit: int | None) -> bool:
-    """Count a message that is about to be sent. False, without a count, where the month's limit is reached."""
-    connection.execute("INSERT INTO whatsapp_sends (bot_id, month, sent) VALUES (?, ?, 0) ON CONFLICT DO NOTHING", (bot_id, month))
-    count = "UPDATE whatsapp_sends SET sent = sent + 1 WHERE bot_id = ?1 AND month = ?2 AND (?3 IS NULL OR sent < ?3)"
-    return connection.execute(count, (bot_id, month, limit)).rowcount == 1
-
-
-@writes
-def release_send(connection: Connection, bot_id: str, month: str) -> None:
-    """Take back the count of a message that was surely not sent."""
-    connection.execute("UPDATE whatsapp_sends SET sent = sent - 1 WHERE bot_id = ? AND month = ? AND sent > 0", (bot_id, month))
-
-
-@reads
-def sends(connection: Connection, bot_ids: Sequence[str], month: str) -> dict[str, int]:
-    """Return the messages that bots have sent in a month."""
-    found = {}
-    for bot_id in bot_ids:
-        row = connection.execute("SELECT sent FROM whatsapp_sends WHERE bot_id = ? AND month = ?", (bot_id, month)).fetchone()
-        found[bot_id] = int(row[0]) if row else 0
-    return found
