@@ -4,6 +4,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from chatsvc.domain.refusals import Refused
+
 
 class TokenQuestion(NamedTuple):
     """A GET by which a platform confirms a token: the path below its server's address, and the headers."""
@@ -14,6 +16,18 @@ class TokenQuestion(NamedTuple):
 
 # Returns a setting as it is kept, None for "" where that removes it. Raises Refused.
 CheckSetting = Callable[[Any], object]
+
+
+def optional_text(is_valid: Callable[[str], object], refusal: Callable[[str], Refused]) -> CheckSetting:
+    """Make the check of an optional text."""
+
+    def check(given: object) -> str | None:
+        text = str(given).strip()
+        if text and not is_valid(text):
+            raise refusal(text)
+        return text or None
+
+    return check
 
 
 @dataclass(frozen=True)

@@ -3,19 +3,12 @@
 import re
 
 from chatsvc.domain import refusals
-from chatsvc.domain.platforms import Platform, TokenQuestion
+from chatsvc.domain.platforms import Platform, TokenQuestion, optional_text
 from chatsvc.domain.times import DAY_MS
 
 NAME = "whatsapp"
 MOST_MONTHLY = 100_000_000
-_PHONE_NUMBER_ID = re.compile(r"[0-9]{1,20}")
-
-
-def _phone_number_id(given: object) -> str | None:
-    text = str(given).strip()
-    if text and not _PHONE_NUMBER_ID.fullmatch(text):
-        raise refusals.phone_number_id_invalid(phone_number_id=text)
-    return text or None
+_phone_number_id = optional_text(re.compile(r"[0-9]{1,20}").fullmatch, lambda text: refusals.phone_number_id_invalid(phone_number_id=text))
 
 
 def _monthly_limit(given: object) -> int | None:

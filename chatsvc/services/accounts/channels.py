@@ -3,15 +3,15 @@
 import json
 import uuid
 from base64 import b64decode
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from html import escape
 from typing import NamedTuple
 
 from chatsvc.domain import channels, refusals
 from chatsvc.domain.actors import Caller
 from chatsvc.domain.channels import ACTIVE, ANY_LINK, NEEDS_SECRET, PAUSED, SETTABLE, WEB, Channel, SetChannel
-from chatsvc.domain.platforms import CheckSetting, Platform
-from chatsvc.services.accounts import bots, channel_secrets
+from chatsvc.domain.platforms import CheckSetting, Platform, optional_text
+from chatsvc.services.accounts import accounts, bots, channel_secrets
 from chatsvc.services.accounts.channel_secrets import VISITORS, OpenChannel, new_web_secrets
 from chatsvc.services.services import Services
 from chatsvc.store import channels as stored
@@ -95,33 +95,8 @@ def _secret(channel: str, value: str) -> str:
     return value
 
 
-def _text(check: Callable[[str], None]) -> CheckSetting:
-    """Make the check of an optional text, which "" removes."""
-
-    def checked(value: object) -> str | None:
-        text = str(value).strip()
-        if text:
-            check(text)
-        return text or None
-
-    return checked
-
-
-def _color(text: str) -> None:
-    if not channels.is_color(text):
-        raise refusals.color_invalid(color=text)
-
-
-def _address(text: str) -> None:
-    if not channels.is_web_address(text):
-        raise refusals.web_address_invalid(address=text)
-
-
-def _title(text: str) -> None:
-    if len(text) > channels.MOST_TITLE:
-        raise refusals.text_too_long(field="title", most=channels.MOST_TITLE, length=len(text))
-    if not text.isprintable():
-        raise refusals.text_unprintable(field="title")
+def _title(given: object) -> str | None:
+    return accounts.plain_text(str(given), "title", channels.MOST_TITLE) if str(given).strip() else None
 
 
 def _logo(encoded: str) -> str | None:
@@ -154,10 +129,10 @@ def _sites(given: object) -> list[str]:
 
 _WEB: Mapping[str, CheckSetting] = {
     "sites": _sites,
-    "title": _text(_title),
-    "color": _text(_color),
+    "title": _title,
+    "color": optional_text(channels.is_color, lambda text: refusals.color_invalid(color=text)),
     "logo": _logo,
-    "privacy_url": _text(_address),
+    "privacy_url": optional_text(channels.is_web_address, lambda text: refusals.web_address_invalid(address=text)),
 }
 
 
