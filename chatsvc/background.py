@@ -13,40 +13,52 @@ from typing import Any, TypeVar, cast
 T = TypeVar("T")
 log = logging.getLogger(__name__)
 
+Tasks = set[asyncio.Task[None]]
 # Tasks without another reference: asyncio itself keeps only weak ones.
-_TASKS: set[asyncio.Task[None]] = set()
+_TASKS: Tasks = set()
+
+
+class Outage(Exception):
+    """Something that the program needs cannot be used at the moment."""
 
 
 def run(
-    name: str, work: Callable[[], Awaitable[object]], pause_s: float, *, expected: tuple[type[Exception], ...] = (), once: bool = False
+    name: str,
+    work: Callable[[], Awaitable[object]],
+    pause_s: float,
+    tasks: Tasks = _TASKS,
+    *,
+    once: bool = False,
+    woken: asyncio.Event | None = None,
 ) -> asyncio.Task[None]:
-    """Start a task that runs `work`, pauses and runs it again, until it is cancelled.
+    """Start a task that runs `work`, pauses and runs it again, until it is cancelled. Until its end it is in `tasks`.
 
-    An unexpected fault is logged with its traceback, one of `expected` in one line; after the pause the work runs again.
-    once: the task ends when the work has returned without a fault.
+    An Outage or OSError is logged in one line, any other fault with its traceback; after the pause the work runs again.
+    once: the task ends when the work has returned without a fault. woken: ends a pause early where it is set.
     """
-    return _kept(asyncio.create_task(_run(name, work, pause_s, expected, once=once), name=name))
+    return _kept(asyncio.create_task(_run(name, work, pause_s, once=once, woken=woken or asyncio.Event()), name=name), tasks)
 
 
-async def _run(
-    name: str, work: Callable[[], Awaitable[object]], pause_s: float, expected: tuple[type[Exception], ...], *, once: bool
-) -> None:
+async def _run(name: str, work: Callable[[], Awaitable[object]], pause_s: float, *, once: bool, woken: asyncio.Event) -> None:
     while True:
         try:
             await work()
-        except expected as fault:
+        except (Outage, OSError) as fault:
             log.error("%s: %s; next attempt in %g s", name, fault, pause_s)
         except Exception:
             log.exception("%s: unexpected fault; next attempt in %g s", name, pause_s)
         else:
             if once:
                 return
-        await asyncio.sleep(pause_s)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(pause_s):
+                await woken.wait()
+        woken.clear()
 
 
-def start(name: str, work: Coroutine[Any, Any, object]) -> asyncio.Task[None]:
-    """Start a task that runs `work`, which must not run twice. An unexpected fault is logged with its traceback."""
-    return _kept(asyncio.create_task(_start(name, work), name=name))
+def start(name: str, work: Coroutine[Any, Any, object], tasks: Tasks = _TASKS) -> asyncio.Task[None]:
+    """Start a task that runs `work`, which must not run twice. A fault is logged with its traceback. Until its end it is in `tasks`."""
+    return _kept(asyncio.create_task(_start(name, work), name=name), tasks)
 
 
 async def _start(name: str, work: Coroutine[Any, Any, object]) -> None:
@@ -56,9 +68,10 @@ async def _start(name: str, work: Coroutine[Any, Any, object]) -> None:
         log.exception("%s: unexpected fault", name)
 
 
-def _kept(task: asyncio.Task[None]) -> asyncio.Task[None]:
-    _TASKS.add(task)
-    task.add_done_callback(_TASKS.discard)
+def _kept(task: asyncio.Task[None], tasks: Tasks) -> asyncio.Task[None]:
+    for kept in (_TASKS, tasks):
+        kept.add(task)
+        task.add_done_callback(kept.discard)
     return task
 
 

@@ -14,7 +14,6 @@ from chatsvc.services.operations import backups, retention
 from chatsvc.services.services import Services
 from chatsvc.store import accounts
 from chatsvc.store.batches import StoreDatabase
-from chatsvc.store.database import StoreUnavailable
 
 log = logging.getLogger(__name__)
 
@@ -34,7 +33,6 @@ Loop = asyncio.Task[None]
 
 def run_loops(services: Services, db: StoreDatabase) -> list[Loop]:
     """Start the loops; they run until their tasks are cancelled."""
-    store = (StoreUnavailable,)
 
     async def sweep() -> None:
         while await accounts.sweep(services.db):
@@ -51,22 +49,22 @@ def run_loops(services: Services, db: StoreDatabase) -> list[Loop]:
         if db.fault and db.fault != before:
             log.error("nothing is written any more: %s", db.fault)
 
-    def of_one(name: str, work: Callable[[], Awaitable[object]], every_s: float, *, expected: tuple[type[Exception], ...] = store) -> Loop:
+    def of_one(name: str, work: Callable[[], Awaitable[object]], every_s: float) -> Loop:
         """Run work of which the installation needs one."""
-        return background.run(name, services.leases.guarding(name, work), every_s, expected=expected)
+        return background.run(name, services.leases.guarding(name, work), every_s)
 
     return [
         background.run("database files", check_files, FILES_EVERY_S),
         background.run("garbage collection", CycleCollector().collect, COLLECT_EVERY_S),
         of_one("deletion of accounts", sweep, SWEEP_EVERY_S),
-        background.run("times of last use of keys", services.account_cache.flush_key_uses, FLUSH_EVERY_S, expected=store),
+        background.run("times of last use of keys", services.account_cache.flush_key_uses, FLUSH_EVERY_S),
         of_one("masking of questions", lambda: unanswered.mask(services), MASK_EVERY_S),
-        of_one("scheduled backup", back_up, BACKUP_CHECK_S, expected=(StoreUnavailable, OSError)),
+        of_one("scheduled backup", back_up, BACKUP_CHECK_S),
         of_one("search of conversations", lambda: search.work_off(services), SEARCH_EVERY_S),
         of_one("retention", lambda: retention.once(services), RETENTION_EVERY_S),
         of_one("return of conversations", lambda: handling.return_overdue(services), RETURN_EVERY_S),
-        background.run("websites", services.site_readings.look, SITES_EVERY_S, expected=store),
-        background.run("search indexes", lambda: services.knowledge.warm(services.account_cache), WARM_RETRY_S, expected=store, once=True),
+        background.run("websites", services.site_readings.look, SITES_EVERY_S),
+        background.run("search indexes", lambda: services.knowledge.warm(services.account_cache), WARM_RETRY_S, once=True),
     ]
 
 

@@ -138,9 +138,7 @@ class Acceptor:
         if lease is None:
             return False
         self._remove(waiting.share, waiting.sock)
-        task = background.start("new connection", self._connect(waiting, lease))
-        self._starting.add(task)
-        task.add_done_callback(self._starting.discard)
+        background.start("new connection", self._connect(waiting, lease), self._starting)
         return True
 
     def _start_next(self, share: str | None) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, 
 from functools import wraps
 from typing import Any, Concatenate, Generic, NamedTuple, ParamSpec, Protocol, TypeVar
 
+from chatsvc.background import Outage
 from chatsvc.domain.limiter import AccountVersion
 
 log = logging.getLogger(__name__)
@@ -56,7 +57,7 @@ class Connection(Protocol):
 Unit = Callable[[Connection], T]
 
 
-class StoreUnavailable(Exception):
+class StoreUnavailable(Outage):
     """The store cannot be used at the moment; nothing of the unit was written."""
 
 

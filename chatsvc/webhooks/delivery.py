@@ -185,9 +185,7 @@ class Sender:
         self._sweeper = loop.call_later(KEEP_S, self._sweep) if self._sessions else None
 
     def _close(self, session: _WebhookSession) -> None:
-        task = background.start("closing of webhook connections", session.session.close())
-        self._closing.add(task)
-        task.add_done_callback(self._closing.discard)
+        background.start("closing of webhook connections", session.session.close(), self._closing)
 
 
 def _reason_of_status(status: int) -> str | None:

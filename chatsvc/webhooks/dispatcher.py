@@ -89,13 +89,9 @@ class Dispatcher:
         queue = self._queues.get(bot_id)
         if queue is None:
             queue = self._queues[bot_id] = _Queue(bot_id)
-            self._keep(background.run("webhook queue", partial(self._run, queue), STORE_PAUSE_S, once=True))
+            background.run("webhook queue", partial(self._run, queue), STORE_PAUSE_S, self._tasks, once=True)
         queue.more = True
         queue.changed.set()
-
-    def _keep(self, task: asyncio.Task[None]) -> None:
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
 
     async def _run(self, queue: _Queue) -> None:
         while True:
@@ -154,7 +150,7 @@ class Dispatcher:
         for sending in sendings:
             queue.in_flight += 1
             # Not repeated after a fault: nothing is sent twice.
-            self._keep(background.start("webhook delivery", self._send(queue, sending)))
+            background.start("webhook delivery", self._send(queue, sending), self._tasks)
 
     async def _send(self, queue: _Queue, sending: Sending) -> None:
         try:

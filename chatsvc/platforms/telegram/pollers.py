@@ -7,6 +7,7 @@ that comes again is recognised by its update's id, which is stored in the transa
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from chatsvc import background
@@ -23,7 +24,6 @@ from chatsvc.services.accounts import channel_secrets
 from chatsvc.services.accounts.channel_secrets import OpenChannel
 from chatsvc.services.messages import channel_messages
 from chatsvc.services.services import Services
-from chatsvc.store.database import StoreUnavailable
 
 log = logging.getLogger(__name__)
 
@@ -55,38 +55,21 @@ class TelegramPollers:
         self._services = services
         self._running: dict[str, _Polling] = {}
         self._changed = asyncio.Event()
-        self._task: asyncio.Task[None] | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
         self._team = _team_group(services)
-        self._telling: asyncio.Task[None] | None = None
         self._team_polling: asyncio.Task[None] | None = None
 
     def start(self) -> Callable[[], Awaitable[None]]:
         """Begin to ask for messages; return the function that ends it."""
         self._services.channels.observers.append(lambda _: self._changed.set())
-        self._task = background.run("telegram", self._look, 0.0, expected=(StoreUnavailable,))
+        background.run("telegram", self._adjust, LOOK_EVERY_S, self._tasks, woken=self._changed)
         if self._team is not None:
             tell = self._services.leases.guarding("notices of the team", self._team.tell)
-            self._telling = background.run("notices of the team", tell, TELL_EVERY_S, expected=(StoreUnavailable,))
+            background.run("notices of the team", tell, TELL_EVERY_S, self._tasks)
         return self.stop
 
-    async def _look(self) -> None:
-        """Compare the pollers with the channels, then wait for a change."""
-        self._changed.clear()
-        try:
-            await self._adjust()
-        except Exception:
-            await self._wait_for_change()
-            raise
-        await self._wait_for_change()
-
-    async def _wait_for_change(self) -> None:
-        try:
-            async with asyncio.timeout(LOOK_EVERY_S):
-                await self._changed.wait()
-        except TimeoutError:
-            pass
-
     async def _adjust(self) -> None:
+        """Compare the pollers with the channels."""
         active = await channel_secrets.active(self._services, NAME)
         # One poller for each token over all processes.
         wanted = {one.channel.id: one for one in active if await self._services.leases.hold(f"telegram {one.channel.identity}")}
@@ -123,7 +106,7 @@ class TelegramPollers:
 
     async def stop(self) -> None:
         """End all pollers. What was not confirmed comes again after the next start."""
-        await background.cancel(*(task for task in (self._task, self._telling, self._team_polling) if task is not None))
+        await background.cancel(*self._tasks, *([self._team_polling] if self._team_polling else []))
         for identifier in list(self._running):
             await self._end(identifier)
         if self._team is not None:
@@ -144,16 +127,10 @@ class TelegramPoller:
 
     def __init__(self, services: Services, channel: OpenChannel, client: TelegramClient, of_team: TakeOfTeam | None = None) -> None:
         self._services, self._channel, self._client, self._of_team = services, channel, client, of_team
-        self._loop = UpdateLoop(client, f"bot {channel.channel.bot_id}", self._take, self._note_fault, channel.channel.fault)
+        note_fault = partial(channel_secrets.note_fault, services, channel.channel)
+        self.run = UpdateLoop(client, f"bot {channel.channel.bot_id}", self._take, note_fault, channel.channel.fault).run
         self._seen_at = 0
         self._typing: set[asyncio.Task[None]] = set()
-
-    async def run(self) -> None:
-        """Ask for updates until the task is cancelled."""
-        await self._loop.run()
-
-    async def _note_fault(self, fault: str | None) -> None:
-        await channel_secrets.note_fault(self._services, self._channel.channel, fault)
 
     async def _take(self, messages: Sequence[ReadMessage]) -> None:
         """Store messages in their order, and begin the answers."""
@@ -193,10 +170,7 @@ class TelegramPoller:
 
         def begin() -> None:
             if len(self._typing) < MOST_TYPING:
-                mark = background.start("typing mark", self._keep_typing(chat))
-                marks.append(mark)
-                self._typing.add(mark)
-                mark.add_done_callback(self._typing.discard)
+                marks.append(background.start("typing mark", self._keep_typing(chat), self._typing))
 
         def end() -> None:
             timer.cancel()

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Sequence
+from functools import partial
 
 from chatsvc.domain.shapes import as_object
 from chatsvc.outbound.posting import NotConnected, RetryLater, SendingFault, SendingRefused, SendingUncertain
@@ -32,19 +33,11 @@ class TeamGroup:
         self._told = asyncio.Lock()
         self._failures = 0
         # A fault that an earlier process has noted shows at the first answer to be over.
-        self._loop = UpdateLoop(self.client, "notices.telegram", self._take_all, self._note_fault, "")
-
-    async def poll(self) -> None:
-        """Ask for the team's answers, where no channel has the same token."""
-        await self._loop.run()
+        self.poll = UpdateLoop(self.client, "notices.telegram", self._take_all, partial(team_notices.note_fault, services), "").run
 
     async def _take_all(self, messages: Sequence[ReadMessage]) -> None:
         for message in messages:
             await self.take(message)
-
-    async def _note_fault(self, fault: str | None) -> None:
-        """Keep the fault for doctor; no channel is concerned."""
-        await team_notices.note_fault(self._services, fault)
 
     async def take(self, message: ReadMessage) -> bool:
         """Take a message of the group. False for one of another chat."""

@@ -88,9 +88,7 @@ class WhatsAppSender:
             timer.cancel()
             if not is_begun and not self._is_closed:
                 is_begun = True
-                task = background.start("read receipt", self._mark_read(key, answered))
-                self._receipts.add(task)
-                task.add_done_callback(self._receipts.discard)
+                background.start("read receipt", self._mark_read(key, answered), self._receipts)
 
         def end() -> None:
             answered.set()

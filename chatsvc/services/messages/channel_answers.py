@@ -102,7 +102,7 @@ PAUSE_S = 0.02  # of a worker after each turn: visitors who write meanwhile come
 
 def settle_in_background(services: Services) -> asyncio.Task[None]:
     """Settle the turns that are unfinished now, in a task; after an outage again."""
-    return background.run("interrupted turns", lambda: settle_all(services), RETRY_S, expected=(StoreUnavailable,), once=True)
+    return background.run("interrupted turns", lambda: settle_all(services), RETRY_S, once=True)
 
 
 async def settle_all(services: Services, *, at_least_s: float | None = None) -> int:

@@ -110,7 +110,7 @@ class Outbox:
         """Settle what the end of a process interrupted, and send what waits from then on."""
         await self.interrupt()
         self._services.events.observers.append(self._noticed)
-        self._look = background.run("outbox", self._wake_all, LOOK_EVERY_S, expected=(StoreUnavailable,))
+        self._look = background.run("outbox", self._wake_all, LOOK_EVERY_S)
 
     async def interrupt(self) -> None:
         """Settle what the end of a process interrupted."""
@@ -134,12 +134,8 @@ class Outbox:
         queue = self._queues.get(name)
         if queue is None:
             queue = self._queues[name] = OutboxQueue(name)
-            self._keep(background.run("outbox queue", partial(self._run, queue), STORE_PAUSE_S, expected=(StoreUnavailable,), once=True))
+            background.run("outbox queue", partial(self._run, queue), STORE_PAUSE_S, self._tasks, once=True)
         queue.changed.set()
-
-    def _keep(self, task: asyncio.Task[None]) -> None:
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
 
     async def _run(self, queue: OutboxQueue) -> None:
         """Send until nothing waits. No await between the last look and the removal: a later wake starts anew."""
@@ -179,7 +175,7 @@ class Outbox:
             room, began = room - 1, True
             queue.conversations.add(message.conversation)
             # Not repeated after a fault: nothing is sent twice.
-            self._keep(background.start("sending of a message", self._send(queue, message)))
+            background.start("sending of a message", self._send(queue, message), self._tasks)
         return began
 
     async def _ready(self, queue: OutboxQueue) -> bool:

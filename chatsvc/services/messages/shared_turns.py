@@ -107,9 +107,7 @@ class SharedTurns(ConversationLocks):
             if await stored.end(self._db, turn):
                 self._tell()
 
-        ending = background.run("end of a turn", end, STORE_PAUSE_S, expected=(StoreUnavailable,), once=True)
-        self._ending.add(ending)
-        ending.add_done_callback(self._ending.discard)
+        ending = background.run("end of a turn", end, STORE_PAUSE_S, self._ending, once=True)
         await asyncio.wait([ending], timeout=END_S)
 
     async def _join(self, number: int | None, deadline: float) -> None:

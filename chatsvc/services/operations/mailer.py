@@ -23,7 +23,7 @@ from chatsvc.services.messages import visitor_addresses
 from chatsvc.services.services import Services
 from chatsvc.store import mails
 from chatsvc.store import mails as stored
-from chatsvc.store.database import StoreUnavailable, until_written
+from chatsvc.store.database import until_written
 from chatsvc.store.mails import OutgoingMail
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class Mailer:
     async def start(self) -> None:
         """Settle what was interrupted, and send what is due from then on."""
         _warn(await stored.resume(self._services.db, self._services.clock()))
-        self._task = background.run("mails", self.send_due, LOOK_EVERY_S, expected=(StoreUnavailable,))
+        self._task = background.run("mails", self.send_due, LOOK_EVERY_S)
 
     async def interrupt(self) -> None:
         """Settle what the end of another process interrupted."""

@@ -12,7 +12,7 @@ from chatsvc.services.messages.shared_turns import SharedTurns
 from chatsvc.services.operations.nodes import NodeBeat, Presence
 from chatsvc.services.services import Services
 from chatsvc.store import facts
-from chatsvc.store.database import OtherMasterKey, StoreUnavailable
+from chatsvc.store.database import OtherMasterKey
 
 if TYPE_CHECKING:
     from chatsvc.domain.models import ServiceNode
@@ -43,8 +43,8 @@ class SharedPresence(Presence):
             services.conversation_locks.listen()
         # Nothing depends on a notice or on the end of a process being noticed.
         self._tasks += [
-            background.run("work of other processes", self._look, LOOK_EVERY_S, expected=(StoreUnavailable,)),
-            background.run("master key of the store", self._check_key, LOOK_EVERY_S, expected=(StoreUnavailable,)),
+            background.run("work of other processes", self._look, LOOK_EVERY_S),
+            background.run("master key of the store", self._check_key, LOOK_EVERY_S),
         ]
 
     async def _take_over(self) -> None:

@@ -60,7 +60,7 @@ class PostgresNotices:
         self._heard.append(heard)
         self._missed.append(missed)
         if self._listening is None:
-            self._listening = background.run("notices of other processes", self._listen, PAUSE_S, expected=(StoreUnavailable,))
+            self._listening = background.run("notices of other processes", self._listen, PAUSE_S)
 
     async def _listen(self) -> None:
         connection = await self._open()
