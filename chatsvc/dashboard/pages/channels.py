@@ -1,8 +1,7 @@
 """Channels of a bot: how each is set up, its state, and the widget's line of HTML."""
 
 from base64 import b64encode
-from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from chatsvc.dashboard.fields import Fields
 from chatsvc.dashboard.page import Page
@@ -21,23 +20,23 @@ PATH = "/bots/{bot}/channels"
 async def _values(page: Page, fields: Fields) -> dict[str, Any]:
     """Return each channel with its state and the form that sets it. What was typed takes the place of what is kept in one form."""
     channel = fields.text("channel")
-    forms = _forms(page)
-    typed = forms.get(channel, forms[WEB]).read(fields)[1] if channel else None
+    platforms = page.services.platforms
+    typed = _read(page, fields)[1] if channel else None
     bot = await page.perform("bot.show", bot=page.params["bot"])
     channels = {one.channel: one for one in await page.perform("channel.list", bot=bot.id)}
     snippet = (await page.perform("channel.snippet", bot=bot.id)).snippet if WEB in channels else None
     public_url = page.services.config.server.public_url.rstrip("/")
-    kept = {name: form.kept(channels.get(name)) for name, form in forms.items()}
     web = channels.get(WEB)
+    kept = {WEB: _kept_web(web)} | {name: _kept(platform, channels.get(name)) for name, platform in platforms.items()}
     shown = str((typed if typed is not None and channel == WEB else kept[WEB])["color"])
     color = shown if is_color(shown) else DEFAULT_COLOR
     return {
         "bot": bot,
+        "names": [*kept],
         "channels": channels,
         "snippet": snippet,
         "link": f"{public_url}/chat/{bot.id}",
-        "forms": forms,
-        "callback_urls": {name: callback_url(page.services, name, bot.id) for name in forms},
+        "callback_urls": {name: callback_url(page.services, name, bot.id) for name in platforms},
         "sent": await _sent(page, bot.id),
         "any_link": ANY_LINK,
         "typed": kept | ({channel: typed} if typed is not None else {}),
@@ -58,16 +57,6 @@ async def _sent(page: Page, bot_id: str) -> int:
 
 
 Typed = dict[str, Any]
-
-
-class ChannelForm(NamedTuple):
-    """Form of a channel: values that it shows at first, and the settings that it sends with what was typed.
-
-    Secrets are never shown again, so they are no part of what was typed.
-    """
-
-    kept: Callable[[Channel | None], Typed]
-    read: Callable[[Fields], tuple[dict[str, object], Typed]]
 
 
 def _kept_web(web: Channel | None) -> Typed:
@@ -91,32 +80,28 @@ def _read_web(fields: Fields) -> tuple[dict[str, object], Typed]:
     return given, {**looks, "site": shown, "any_link": ANY_LINK in sites}
 
 
-def _form_of(platform: Platform) -> ChannelForm:
-    """Return the form of a platform. Empty secrets and required settings stay as they are; other empty settings are removed."""
-
-    def kept(channel: Channel | None) -> Typed:
-        settings = channel.settings if channel else {}
-        return {name: settings.get(name, "") for name in platform.settings}
-
-    def read(fields: Fields) -> tuple[dict[str, object], Typed]:
-        typed = {name: fields.text(name) for name in platform.settings}
-        return typed | {name: fields.optional(name) for name in (*platform.required, *platform.secrets)}, typed
-
-    return ChannelForm(kept, read)
+def _kept(platform: Platform, channel: Channel | None) -> Typed:
+    settings = channel.settings if channel else {}
+    return {name: settings.get(name, "") for name in platform.settings}
 
 
-def _forms(page: Page) -> Mapping[str, ChannelForm]:
-    """Return the form of each channel, which is in the template channel_NAME.html."""
-    platforms = {name: _form_of(platform) for name, platform in page.services.platforms.items()}
-    return {WEB: ChannelForm(_kept_web, _read_web), **platforms}
+def _read(page: Page, fields: Fields) -> tuple[dict[str, object], Typed]:
+    """Read the form of a channel, which is in the template channel_NAME.html: what is set, and what is shown again, so without secrets.
+
+    Empty secrets and required settings of a platform stay as they are; other empty settings are removed.
+    """
+    platform = page.services.platforms.get(fields.text("channel"))
+    if platform is None:
+        return _read_web(fields)
+    typed = {name: fields.text(name) for name in platform.settings}
+    return typed | {name: fields.optional(name) for name in (*platform.required, *platform.secrets)}, typed
 
 
 show = View("channels.html", _values)
 
 
 def _given(page: Page, fields: Fields) -> dict[str, object]:
-    channel, forms = fields.text("channel"), _forms(page)
-    return {"channel": channel, **forms.get(channel, forms[WEB]).read(fields)[0]}
+    return {"channel": fields.text("channel"), **_read(page, fields)[0]}
 
 
 async def _warn(page: Page, done: SetChannel) -> HttpResponse:

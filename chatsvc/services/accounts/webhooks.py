@@ -18,7 +18,6 @@ from chatsvc.services.accounts import bots
 from chatsvc.services.accounts.accounts import instant_of
 from chatsvc.services.services import Services
 from chatsvc.store import deliveries
-from chatsvc.store import deliveries as stored_attempts
 from chatsvc.store import webhooks as stored
 from chatsvc.store.deliveries import Sending
 from chatsvc.store.webhooks import Event, Webhook
@@ -100,7 +99,7 @@ async def remove(services: Services, caller: Caller, *, bot: str) -> WebhookSett
 async def _sent(services: Services, attempt_id: str, sending: Sending | None) -> Attempt:
     if sending:
         await services.dispatcher.deliver(sending)
-    found = await stored_attempts.attempt(services.db, attempt_id, None)
+    found = await deliveries.attempt(services.db, attempt_id, None)
     if found is None:
         raise refusals.attempt_not_found(attempt=attempt_id)
     return found[0]
@@ -139,14 +138,14 @@ async def attempts(
     chosen = (await bots.resolve(services, caller, bot))[1].id if bot is not None else None
     limit, place = paging.clamped(limit), paging.parsed(after, paging.number)
     scope = caller.scope.accounts
-    rows = await stored_attempts.attempts(services.db, scope, chosen, limit + 1, *(place or ()), status=status, event=event)
+    rows = await deliveries.attempts(services.db, scope, chosen, limit + 1, *(place or ()), status=status, event=event)
     page = paging.page_of(rows, limit, lambda row: paging.position(row[1]))
     return ResultPage([attempt for attempt, _ in page.items], page.next)
 
 
 async def attempt(services: Services, caller: Caller, *, attempt: str) -> AttemptDetail:
     """Show an attempt with its request as sent, and the beginning of the answer's body."""
-    found = await stored_attempts.detail(services.db, attempt, caller.scope.accounts)
+    found = await deliveries.detail(services.db, attempt, caller.scope.accounts)
     if found is None:
         raise refusals.attempt_not_found(attempt=attempt)
     one, headers = found.attempt, dict[str, str]()
@@ -157,7 +156,7 @@ async def attempt(services: Services, caller: Caller, *, attempt: str) -> Attemp
 
 async def resend(services: Services, caller: Caller, *, attempt: str) -> Attempt:
     """Send the event of an attempt again, with a new delivery id; raises Refused."""
-    found = await stored_attempts.attempt(services.db, attempt, caller.scope.accounts)
+    found = await deliveries.attempt(services.db, attempt, caller.scope.accounts)
     if found is None:
         raise refusals.attempt_not_found(attempt=attempt)
     if found[0].success is None:
@@ -183,7 +182,7 @@ async def resend_failed(
 ) -> ResentPage:
     """Send each event again whose latest attempt since then failed. It is a page of those of one bot or of the caller's scope."""
     chosen = (await bots.resolve(services, caller, bot))[1].id if bot is not None else None
-    found = await stored_attempts.failed_since(services.db, caller.scope.accounts, chosen, instant_of(since), after)
+    found = await deliveries.failed_since(services.db, caller.scope.accounts, chosen, instant_of(since), after)
     page, left = found[:limit], len(found[limit:])
     by_bot: dict[str, list[int]] = {}
     for number, bot_id in page:
@@ -210,7 +209,7 @@ async def events(
     except sealing.Unsealable:
         raise refusals.signing_key_unusable(bot=chatbot.id) from None
     made: list[SignedEvent] = []
-    for event in await stored_attempts.events_since(services.db, chatbot.id, start, after, limit):
+    for event in await deliveries.events_since(services.db, chatbot.id, start, after, limit):
         delivery_id = str(uuid.uuid4())
         body = build_request(event.event, delivery_id, event.created_at, chatbot.id, json.loads(event.data))
         made.append(SignedEvent(event.number, event.event, event.record_id, delivery_id, body.decode(), webhooks.sign(key, body)))

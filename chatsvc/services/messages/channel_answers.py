@@ -6,7 +6,6 @@ import asyncio
 import logging
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 from chatsvc import background
 from chatsvc.domain.models import ConversationKey
@@ -16,10 +15,6 @@ from chatsvc.store import channel_messages as stored
 from chatsvc.store.channel_messages import UnfinishedTurn
 from chatsvc.store.database import StoreUnavailable
 from chatsvc.store.incoming_messages import StoredMessage
-
-if TYPE_CHECKING:
-    from chatsvc.services.services import Services
-
 
 log = logging.getLogger(__name__)
 

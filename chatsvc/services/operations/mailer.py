@@ -21,14 +21,12 @@ from chatsvc.domain.mails import ANSWER, FAILED, QUEUED, SENT, STATES, UNKNOWN, 
 from chatsvc.domain.paging import ResultPage
 from chatsvc.services.messages import visitor_addresses
 from chatsvc.services.services import Services
-from chatsvc.store import mails
 from chatsvc.store import mails as stored
 from chatsvc.store.database import until_written
 from chatsvc.store.mails import OutgoingMail
 
 if TYPE_CHECKING:
     from chatsvc.outbound.smtp import MailFault, SmtpConnection, SmtpSettings
-    from chatsvc.services.services import Services
 
 
 log = logging.getLogger(__name__)
@@ -168,11 +166,11 @@ class Mailer:
                 await connection.close()
         except MailFault as fault:
             await self._settle(mail.number, _outcome(FAILED, fault))
-        (sent,) = await mails.page(db, 1, mail.number + 1)
+        (sent,) = await stored.page(db, 1, mail.number + 1)
         # A server that puts it off has not taken it: a test is not tried again.
         if sent.state == QUEUED:
             await self._settle(mail.number, MailOutcome(FAILED, sent.error, sent.status_code, sent.answer))
-            (sent,) = await mails.page(db, 1, mail.number + 1)
+            (sent,) = await stored.page(db, 1, mail.number + 1)
         return sent
 
     async def close(self) -> None:

@@ -13,7 +13,6 @@ from chatsvc import __version__, background
 from chatsvc.config import Server
 from chatsvc.domain.actors import Caller
 from chatsvc.domain.models import ServiceNode
-from chatsvc.store import nodes
 from chatsvc.store import nodes as stored
 from chatsvc.store.database import Database, StoreUnavailable
 
@@ -41,7 +40,7 @@ async def find_all(services: Services) -> list[ServiceNode]:
     """Find the processes that live."""
     if services.db.node is None:
         return [services.node] if services.node else []
-    return await nodes.living(services.db)
+    return await stored.living(services.db)
 
 
 class Presence:
@@ -64,7 +63,7 @@ class NodeBeat:
         self._left_something = False
         self._last: float | None = None
         self._steady_since = 0.0
-        self._task = background.run("list of processes", self._beat, nodes.BEAT_S)
+        self._task = background.run("list of processes", self._beat, stored.BEAT_S)
 
     async def show(self, node: ServiceNode) -> None:
         """Show the address on which the process listens by now."""
@@ -74,7 +73,7 @@ class NodeBeat:
     async def _beat(self) -> None:
         # An outage is reported by those who need the store.
         with suppress(StoreUnavailable):
-            dead = await nodes.beat(self._db, self.node, removes=self._may_remove())
+            dead = await stored.beat(self._db, self.node, removes=self._may_remove())
             self._last = time.monotonic()
             self._left_something |= bool(dead)
             if self._left_something and self.take_over is not None:
@@ -83,7 +82,7 @@ class NodeBeat:
 
     def _may_remove(self) -> bool:
         """Report whether every process that lives could note so. After an outage all have been silent."""
-        now, most_s = time.monotonic(), nodes.DEAD_AFTER_MS / 1000
+        now, most_s = time.monotonic(), stored.DEAD_AFTER_MS / 1000
         if self._last is None or now - self._last > most_s:
             self._steady_since = now
         return self.take_over is not None and now - self._steady_since > most_s
