@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from chatsvc.config import Config
 from chatsvc.doctor import files, report
 from chatsvc.doctor.report import Finding
-from chatsvc.domain.platforms import Platform, TokenQuestion
+from chatsvc.domain.platforms import Platform
 from chatsvc.outbound.egress import Egress
 from chatsvc.store.examination import Examined, PlatformChannel
 from chatsvc.store.master_key import MasterKey
@@ -22,6 +22,9 @@ def tokens(
     key = files.master_key_of(config)
     if key is None or examined is None or not examined.platform_channels:
         return
+    # Imported here: most installations have no such channel, and an HTTP client takes long to import.
+    from chatsvc.outbound import platforms as outbound
+
     opened = [(one, token_of(MasterKey(key), one.id, one.secrets)) for one in examined.platform_channels]
     # Without a token: the check of the master key tells why, or the channel waits for its secrets.
     slots = asyncio.Semaphore(AT_ONCE)
@@ -29,7 +32,11 @@ def tokens(
     async def ask(channel: PlatformChannel, token: str) -> Finding | None:
         async with slots:
             question = platforms[channel.channel].question(channel.identity or "", token)
-            return await _ask(channel, config.channels[channel.channel], question, egress)
+            try:
+                fault = await outbound.check(egress, channel.channel, config.channels[channel.channel], question)
+            except outbound.PlatformRefused:
+                return report.channel_token_refused(bot=channel.bot, channel=channel.channel)
+            return report.channel_unreachable(channel=channel.channel, reason=fault) if fault else None
 
     async def ask_all() -> list[Finding | None]:
         return await asyncio.gather(*(ask(one, token) for one, token in opened if token is not None))
@@ -37,14 +44,3 @@ def tokens(
     # Several bots may tell of the same outage.
     found = [one for one in asyncio.run(ask_all()) if one is not None]
     yield from (one for place, one in enumerate(found) if one not in found[:place])
-
-
-async def _ask(channel: PlatformChannel, url: str, question: TokenQuestion, egress: Egress) -> Finding | None:
-    # Imported here: most installations have no such channel, and an HTTP client takes long to import.
-    from chatsvc.outbound import platforms
-
-    try:
-        fault = await platforms.check(egress, channel.channel, url, question)
-    except platforms.PlatformRefused:
-        return report.channel_token_refused(bot=channel.bot, channel=channel.channel)
-    return report.channel_unreachable(channel=channel.channel, reason=fault) if fault else None

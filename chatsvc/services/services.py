@@ -73,6 +73,7 @@ class LazyParts:
     computations: cached_property[Computations] = _part("chatsvc.services.knowledge.previews:Computations")
     examinations: cached_property[ExaminationCache] = _part("chatsvc.services.operations.doctor:ExaminationCache")
     knowledge: cached_property[KnowledgeCache] = _part("chatsvc.services.knowledge.knowledge_cache:KnowledgeCache", "db")
+    outbox: cached_property[Outbox] = _part("chatsvc.services.messages.outbox:Outbox", "self")
     site_readings: cached_property[SiteReadings] = _part("chatsvc.services.knowledge.site_reading:SiteReadings", "self")
     trials: cached_property[Trials] = _part("chatsvc.services.messages.trials:Trials")
 
@@ -130,13 +131,6 @@ class Services(LazyParts):
         from chatsvc.services.operations.mailer import Mailer
 
         return Mailer(self, self.config.notices.smtp)
-
-    @cached_property
-    def outbox(self) -> Outbox:
-        """Sender of messages by the messaging platforms. Built at first use: an HTTP client takes long to import."""
-        from chatsvc.services.messages.outbox import Outbox
-
-        return Outbox(self)
 
     @cached_property
     def egress(self) -> Egress:

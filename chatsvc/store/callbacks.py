@@ -61,7 +61,9 @@ class StoredCallback(NamedTuple):
     users: set[str]
 
 
-def _store(connection: Connection, callback: ReceivedCallback, now: int) -> StoredCallback:
+@writes
+def receive(connection: Connection, callback: ReceivedCallback, now: int) -> StoredCallback:
+    """Store a callback."""
     connection.execute(
         "UPDATE channels SET seen_at = ?1 WHERE id = ?2 AND coalesce(seen_at, 0) NOT BETWEEN ?1 - ?3 AND ?1",
         (now, callback.channel_id, _SEEN_MS),
@@ -76,9 +78,6 @@ def _store(connection: Connection, callback: ReceivedCallback, now: int) -> Stor
     return StoredCallback(messages, users)
 
 
-receive = writes(_store)
-
-
 def _receive(connection: Connection, one: AddressedMessage, now: int) -> StoredMessage | None:
     """Store a visitor's message; None for one that came before."""
     if _is_known(connection, one.message.digest):
@@ -87,7 +86,8 @@ def _receive(connection: Connection, one: AddressedMessage, now: int) -> StoredM
     stored = store_one(connection, one.message._replace(user_id=user_id or uuid.uuid4().hex))
     if not isinstance(stored, StoredMessage):
         return None
-    _link(connection, stored, one.addresses, now)
+    (conversation,) = connection.execute("SELECT conversation FROM messages WHERE number = ?", (stored.number,)).fetchone()
+    _lead(connection, stored.bot_id, conversation, one.addresses, now)
     return stored
 
 
@@ -116,13 +116,8 @@ def _user(connection: Connection, bot_id: str, addresses: Sequence[PlatformAddre
     return found[0][1] if found else None
 
 
-def _link(connection: Connection, stored: StoredMessage, addresses: Sequence[PlatformAddress], now: int) -> None:
-    """Let all addresses of a sender lead to the conversation of the message."""
-    row = connection.execute("SELECT conversation FROM messages WHERE number = ?", (stored.number,)).fetchone()
-    _lead(connection, stored.bot_id, int(row[0]), addresses, now)
-
-
 def _lead(connection: Connection, bot_id: str, conversation: int, addresses: Sequence[PlatformAddress], now: int) -> None:
+    """Let all addresses of a visitor lead to a conversation."""
     for kind, value in addresses:
         connection.execute(
             """

@@ -305,7 +305,7 @@ async def test_an_owner_sets_telegram_and_sees_what_is_wrong_with_it(site: Site,
     (telegram,) = await site.do("channel.list", bot=site.mine.bot)
     assert (telegram.identity, telegram.state) == ("123", "active")
     await channel_secrets.note_fault(site.app.services, telegram, "token_elsewhere")
-    await channel_secrets.note_seen(site.app.services, telegram)
+    await stored_channels.note_seen(site.app.services.db, telegram.id, site.clock.now)
     page = await owner.get(path)
     assert "Another program asks" in page.body
     assert ("Last message" in page.body, "(just now)" in page.body) == (True, True)

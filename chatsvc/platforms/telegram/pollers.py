@@ -24,6 +24,7 @@ from chatsvc.services.accounts import channel_secrets
 from chatsvc.services.accounts.channel_secrets import OpenChannel
 from chatsvc.services.messages import channel_messages
 from chatsvc.services.services import Services
+from chatsvc.store import channels
 
 log = logging.getLogger(__name__)
 
@@ -110,7 +111,7 @@ class TelegramPollers:
         for identifier in list(self._running):
             await self._end(identifier)
         if self._team is not None:
-            await self._team.close()
+            await self._team.client.close()
 
 
 SEEN_EVERY_MS = 60_000
@@ -162,7 +163,7 @@ class TelegramPoller:
         now = self._services.clock()
         if now - self._seen_at >= SEEN_EVERY_MS:
             self._seen_at = now
-            await channel_secrets.note_seen(self._services, self._channel.channel)
+            await channels.note_seen(self._services.db, self._channel.channel.id, now)
 
     def _begin_typing(self, chat: int) -> Callable[[], None]:
         """Show soon that a reply is being written; return the function that ends it."""

@@ -14,6 +14,7 @@ from chatsvc.platforms.telegram.updates import ReadMessage
 from chatsvc.services.conversations import team_notices
 from chatsvc.services.conversations.team_notices import TeamAnswer, WaitingVisitor, WordedNotice
 from chatsvc.services.services import Services
+from chatsvc.store import facts
 
 log = logging.getLogger(__name__)
 
@@ -32,8 +33,9 @@ class TeamGroup:
         # An answer may come before it is written of which notice its message is.
         self._told = asyncio.Lock()
         self._failures = 0
+        note_fault = partial(facts.put, services.db, facts.TEAM_FAULT)  # for doctor: no channel is concerned
         # A fault that an earlier process has noted shows at the first answer to be over.
-        self.poll = UpdateLoop(self.client, "notices.telegram", self._take_all, partial(team_notices.note_fault, services), "").run
+        self.poll = UpdateLoop(self.client, "notices.telegram", self._take_all, note_fault, "").run
 
     async def _take_all(self, messages: Sequence[ReadMessage]) -> None:
         for message in messages:
@@ -106,6 +108,3 @@ class TeamGroup:
             result = await self.client.call("sendMessage", {"chat_id": self._chat, "text": f"{worded.text}\n\n{addresses}"})
         number = as_object(result).get("message_id")
         return message_name(self._chat, number) if isinstance(number, int) else None
-
-    async def close(self) -> None:
-        await self.client.close()

@@ -11,6 +11,7 @@ from chatsvc.platforms.whatsapp import WHATSAPP, inbox
 from chatsvc.platforms.whatsapp import callbacks as reading
 from chatsvc.services.accounts.channel_secrets import OpenChannel
 from chatsvc.services.services import Services
+from chatsvc.store import channels
 from chatsvc.store.database import StoreUnavailable
 
 log = logging.getLogger(__name__)
@@ -57,7 +58,7 @@ class WhatsAppCallbacks:
         answer = reading.challenge(expected, request.query) if expected else None
         if answer is None:
             return _refusal(request, 403, "verify_token_wrong")
-        await inbox.verified(self._services, channel)
+        await channels.note_verified(self._services.db, channel.channel.id, self._services.clock())
         return text(200, answer, {"X-Content-Type-Options": "nosniff"})
 
     async def _receive(self, channel: OpenChannel, request: HttpRequest) -> HttpResponse:

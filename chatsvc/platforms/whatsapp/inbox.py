@@ -13,7 +13,7 @@ from chatsvc.platforms.whatsapp import NAME
 from chatsvc.platforms.whatsapp.callbacks import WhatsAppCallback, WhatsAppMessage, WhatsAppStatus
 from chatsvc.services.accounts.channel_secrets import OpenChannel
 from chatsvc.services.messages.outbox import sent_digest
-from chatsvc.store import callbacks, channels
+from chatsvc.store import callbacks
 from chatsvc.store.callbacks import AddressedMessage, NewStatus, ReceivedCallback
 from chatsvc.store.incoming_messages import StoredMessage
 
@@ -27,11 +27,6 @@ async def find(services: Services, bot_id: str) -> OpenChannel | None:
     found = (await services.channels.of_bot(bot_id)).get(NAME)
     state = await services.account_cache.account(found.account_id) if found else None
     return found if found is not None and state is not None and bot_id in state.bots else None
-
-
-async def verified(services: Services, channel: OpenChannel) -> None:
-    """Note that the platform has verified the callback."""
-    await channels.note_verified(services.db, channel.channel.id, services.clock())
 
 
 async def receive(services: Services, channel: OpenChannel, callback: WhatsAppCallback) -> None:

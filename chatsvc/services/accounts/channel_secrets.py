@@ -83,11 +83,6 @@ async def note_fault(services: Services, channel: Channel, fault: str | None) ->
     await stored.note_fault(services.db, channel.id, fault, services.clock())
 
 
-async def note_seen(services: Services, channel: Channel) -> None:
-    """Keep the time of an update of a channel."""
-    await stored.note_seen(services.db, channel.id, services.clock())
-
-
 async def active(services: Services, channel: str) -> list[OpenChannel]:
     """List the active channels of a kind, opened; those without secrets are left out."""
     found = [opened(services.secret, one) for one in await stored.of_kind(services.db, channel)]

@@ -11,7 +11,7 @@ from chatsvc.domain.platforms import Platform
 from chatsvc.domain.refusals import Refused
 from chatsvc.services.administration import perform
 from chatsvc.services.services import Services
-from chatsvc.store import facts, handling, team_notices
+from chatsvc.store import handling, team_notices
 from chatsvc.store.team_notices import TeamNotice
 
 # In one message, which has at most 4,096 characters: visitors, and characters of what they said and of a bot's name.
@@ -93,11 +93,6 @@ async def note(services: Services, visitors: Sequence[WaitingVisitor], message: 
     """Keep that the team was told. `message` names the message in the group, None where nobody knows it."""
     digest = digest_of(message) if message is not None else None
     await team_notices.note(services.db, [one.notice for one in visitors], digest)
-
-
-async def note_fault(services: Services, fault: str | None) -> None:
-    """Keep why the group cannot be heard, or that it can be again."""
-    await facts.put(services.db, facts.TEAM_FAULT, fault)
 
 
 async def answer(services: Services, given: TeamAnswer) -> str | None:
