@@ -75,12 +75,15 @@ def _kept(task: asyncio.Task[None], tasks: Tasks) -> asyncio.Task[None]:
     return task
 
 
-async def cancel(*tasks: asyncio.Task[None]) -> None:
-    """Cancel tasks and wait until they have ended."""
-    for task in tasks:
+async def cancel(*tasks: asyncio.Task[None] | None, after_s: float = 0.0) -> None:
+    """Cancel tasks that do not end within `after_s`, and wait until they have ended. None is no task."""
+    left = {task for task in tasks if task is not None}
+    if left and after_s:
+        _, left = await asyncio.wait(left, timeout=after_s)
+    for task in left:
         task.cancel()
-    if tasks:
-        await asyncio.wait(tasks)
+    if left:
+        await asyncio.wait(left)
 
 
 async def in_daemon_thread(work: Callable[[], T]) -> T:

@@ -173,7 +173,7 @@ class Services(LazyParts):
 
     async def close(self) -> None:
         """End computations, an examination and deliveries in flight and close connections, where there are any."""
-        if "examinations" in vars(self) and self.examinations.task:
+        if "examinations" in vars(self):
             await background.cancel(self.examinations.task)
         for name in ("computations", "site_readings", "website", "outbox", "mailer", "dispatcher", "courier"):
             part = vars(self).get(name)

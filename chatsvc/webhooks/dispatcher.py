@@ -211,9 +211,7 @@ class Dispatcher:
         self.stopping = True
         for queue in self._queues.values():
             queue.changed.set()
-        if self._tasks:
-            _, late = await asyncio.wait(self._tasks, timeout=STOP_S)
-            await background.cancel(*late)
+        await background.cancel(*self._tasks, after_s=STOP_S)
 
 
 CONNECTIONS = 512

@@ -107,7 +107,7 @@ class TelegramPollers:
 
     async def stop(self) -> None:
         """End all pollers. What was not confirmed comes again after the next start."""
-        await background.cancel(*self._tasks, *([self._team_polling] if self._team_polling else []))
+        await background.cancel(*self._tasks, self._team_polling)
         for identifier in list(self._running):
             await self._end(identifier)
         if self._team is not None:

@@ -115,7 +115,7 @@ class Computations:
 
     async def close(self) -> None:
         """Cancel what runs."""
-        await background.cancel(*(one.task for one in self._kept.values() if one.task and not one.task.done()))
+        await background.cancel(*(one.task for one in self._kept.values()))
 
 
 async def begin(

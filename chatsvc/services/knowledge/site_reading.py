@@ -80,7 +80,7 @@ class SiteReadings:
 
     async def close(self) -> None:
         """Interrupt the readings; the next start continues them."""
-        await background.cancel(*(task for task in self._tasks.values() if not task.done()))
+        await background.cancel(*self._tasks.values())
 
 
 class _Reading:

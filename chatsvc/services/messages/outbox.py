@@ -297,8 +297,7 @@ class Outbox:
     async def close(self) -> None:
         """Finish requests in flight; start none."""
         self.stopping = True
-        if self._look is not None:
-            await background.cancel(self._look)
+        await background.cancel(self._look)
         for queue in self._queues.values():
             queue.changed.set()
         # A queue that is claiming a message begins to send it after the first look at the tasks.

@@ -130,9 +130,7 @@ class SharedTurns(ConversationLocks):
     async def drain(self, timeout_s: float) -> None:
         """See ConversationLocks.drain. Turns that cannot be ended in the store go with this process."""
         await super().drain(timeout_s)
-        if self._ending:
-            _, late = await asyncio.wait(self._ending, timeout=END_S)
-            await background.cancel(*late)
+        await background.cancel(*self._ending, after_s=END_S)
 
     def lock(self, conversation: ConversationKey, deadline: float, held: HeldMessage | None = None) -> AbstractAsyncContextManager[None]:
         """See ConversationLocks.lock. A message that is held stands in line since it was reserved."""

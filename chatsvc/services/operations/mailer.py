@@ -181,8 +181,7 @@ class Mailer:
                 pass
         except TimeoutError:
             log.warning("a mail is still being sent")
-        if self._task is not None:
-            await background.cancel(self._task)
+        await background.cancel(self._task)
 
 
 def _warn(interrupted: int) -> None:

@@ -96,8 +96,7 @@ class PostgresNotices:
 
     async def close(self) -> None:
         """Send what is queued, and hear no more."""
-        if self._listening is not None:
-            await background.cancel(self._listening)
+        await background.cancel(self._listening)
         if self._sending is not None:
             await asyncio.wait([self._sending])
 
