@@ -50,10 +50,15 @@ async def _run(name: str, work: Callable[[], Awaitable[object]], pause_s: float,
         else:
             if once:
                 return
-        with suppress(TimeoutError):
-            async with asyncio.timeout(pause_s):
-                await woken.wait()
+        await wait(woken, pause_s)
         woken.clear()
+
+
+async def wait(event: asyncio.Event, most_s: float | None) -> None:
+    """Wait until an event is set, `most_s` seconds at the most; None: any time."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(most_s):
+            await event.wait()
 
 
 def start(name: str, work: Coroutine[Any, Any, object], tasks: Tasks = _TASKS) -> asyncio.Task[None]:

@@ -93,11 +93,7 @@ class Computations:
             if evicted.task:
                 evicted.task.cancel()
         computation.task = background.start(f"knowledge {computation.kind}", self._run(computation, work, take))
-        try:
-            async with asyncio.timeout(_PATIENCE_S):
-                await computation.finished.wait()
-        except TimeoutError:
-            pass
+        await background.wait(computation.finished, _PATIENCE_S)
         return computation
 
     async def _run(self, computation: Computation, work: Mapping[str, Any], take: Callable[[list[dict[str, Any]]], None]) -> None:

@@ -147,11 +147,7 @@ class Outbox:
             if not queue.conversations and wait_s is None and not found and not queue.changed.is_set():
                 break
             if not found:
-                try:
-                    async with asyncio.timeout(wait_s):
-                        await queue.changed.wait()
-                except TimeoutError:
-                    pass
+                await background.wait(queue.changed, wait_s)
         self._queues.pop(queue.name, None)
 
     async def _advance(self, queue: OutboxQueue, now: float) -> bool:

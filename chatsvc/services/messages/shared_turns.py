@@ -4,7 +4,7 @@ import asyncio
 import hashlib
 import json
 from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
 from typing import Any
 
@@ -120,12 +120,7 @@ class SharedTurns(ConversationLocks):
                 return
             if asyncio.get_running_loop().time() > deadline:
                 raise Busy
-            await self._wait_for(changed)
-
-    async def _wait_for(self, changed: asyncio.Event) -> None:
-        with suppress(TimeoutError):
-            async with asyncio.timeout(LOOK_EVERY_S):
-                await changed.wait()
+            await background.wait(changed, LOOK_EVERY_S)
 
     async def drain(self, timeout_s: float) -> None:
         """See ConversationLocks.drain. Turns that cannot be ended in the store go with this process."""
@@ -184,7 +179,7 @@ class SharedTurns(ConversationLocks):
                         waiter.set_exception(fault)
                     elif found[number]:
                         waiter.set_result(None)
-                await self._wait_for(changed)
+                await background.wait(changed, LOOK_EVERY_S)
         finally:
             self._looking = None
 
