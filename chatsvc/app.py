@@ -14,7 +14,7 @@ from functools import partial
 from pkgutil import resolve_name
 from typing import Any, Self
 
-from chatsvc import background
+from chatsvc import background, workers
 from chatsvc.api.interface import API_ROOT, Interface
 from chatsvc.api.outside import PAGES, Outside
 from chatsvc.config import Config
@@ -29,7 +29,6 @@ from chatsvc.http.parser import check_parser
 from chatsvc.http.server import Mounts, Skin
 from chatsvc.listening.access import AccessLog
 from chatsvc.listening.listeners import Listeners
-from chatsvc.loops import run_loops
 from chatsvc.outbound.egress import Egress
 from chatsvc.platforms import PLATFORMS
 from chatsvc.services.messages import channel_answers, messages
@@ -125,9 +124,9 @@ class App:
             self._undo.append(services.engines[kind].close)
         self._undo.append(self.services.account_cache.flush_key_uses)
         backups.clear_outgoing(self.config)
-        loops = run_loops(services, db)
+        tasks: background.Tasks = set()
         starting = [asyncio.create_task(_started(kind, engine)) for kind, engine in services.engines.items()]
-        self._undo.append(lambda: background.cancel(*loops, *starting))
+        self._undo.append(lambda: background.cancel(*tasks, *starting))
         self._limiter = services.new_limiter("api", self.config.limits.requests_per_minute)
         interface = Interface(services, self._limiter)
         skin = _front_ends(services, interface)
@@ -147,8 +146,7 @@ class App:
         self._undo.append(control.stop)
         # Else the first message would spend its deadline on loading an engine.
         await asyncio.wait(starting)
-        settling = channel_answers.settle_in_background(services)
-        self._undo.append(lambda: background.cancel(settling))
+        self._undo.append(partial(background.cancel, channel_answers.settle_in_background(services)))
         self._undo.append(await self._listen(interface))
         services.node = node._replace(listen=address(self.config.server, self.port))
         if self.config.website.ca_file is not None:
@@ -161,7 +159,8 @@ class App:
         self._undo.append(services.answers.close)
         self._undo += [resolve_name(platform.poller)(services).start() for platform in PLATFORMS.values() if platform.poller]
         if services.mailer is not None:
-            await services.mailer.start()
+            await services.mailer.resume()
+        workers.start(services, db, tasks)
         await presence.serve(services.node)
         await self._show_metrics(db)
         # Last, because commands send webhooks too; stopped before the parts that they use.

@@ -126,9 +126,9 @@ REACH: dict[str, set[str]] = {
         "log",
         "supervisor",
         "listening",
-        "loops",
+        "workers",
     },
-    "loops": {"background", "store", "services"},
+    "workers": {"background", "store", "services"},
     "file_reader": {"domain"},
     "__main__": {"cli", "file_reader", "services"},
 }

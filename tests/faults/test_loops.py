@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import chatsvc
-from chatsvc import app, loops
+from chatsvc import app, workers
 from chatsvc.app import App
 from chatsvc.config import Config, Tls
 from chatsvc.config.model import Backups, Notices, Smtp
@@ -53,7 +53,7 @@ LOOPS: dict[str, tuple[Any, str]] = {
     "certificate": (files.CertificateFiles, "look"),
     "interrupted turns": (channel_answers, "settle_all"),
     "mails": (mailer.Mailer, "send_due"),
-    "outbox": (outbox.Outbox, "_wake_all"),
+    "outbox": (outbox.Outbox, "wake_all"),
     "telegram": (pollers.TelegramPollers, "_adjust"),
 }
 # Loops of a queue or a channel, and tasks that run once; background.py treats their faults alike.
@@ -108,14 +108,14 @@ class Planted:
 @pytest.fixture(autouse=True)
 def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     """So that every loop runs several times in a test."""
-    for module in (app, loops):
+    for module in (app, workers):
         for name in [name for name in vars(module) if name.endswith(("_EVERY_S", "_CHECK_S", "_RETRY_S"))]:
             monkeypatch.setattr(module, name, 0.02)
     monkeypatch.setattr(listeners, "CERTIFICATE_RETRY_S", 0.02)
     monkeypatch.setattr(files, "LOOK_EVERY_S", 0.02)
     monkeypatch.setattr(dispatcher, "STORE_PAUSE_S", 0.02)
-    for module in (mailer, outbox, pollers):
-        monkeypatch.setattr(module, "LOOK_EVERY_S", 0.02)
+    monkeypatch.setattr(pollers, "LOOK_EVERY_S", 0.02)
+    monkeypatch.setattr(channel_answers, "RETRY_S", 0.02)
 
 
 @pytest.mark.parametrize("loop", LOOPS)
@@ -146,7 +146,7 @@ def test_every_loop_is_among_them() -> None:
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Call) and ast.unparse(node.func).endswith((".create_task", ".ensure_future")):
                 started.add(path.relative_to(Path(chatsvc.__file__).parent).as_posix())
-            if isinstance(node, ast.Call) and ast.unparse(node.func) in {"background.run", "background.start", "of_one"}:
+            if isinstance(node, ast.Call) and ast.unparse(node.func) in {"background.run", "background.start", "of_each", "of_one"}:
                 named.add(ast.literal_eval(node.args[0]) if isinstance(node.args[0], ast.Constant) else ast.unparse(node.args[0]))
     # Their tasks are awaited by a caller, who gets the fault.
     assert started - {"background.py"} <= AWAITED

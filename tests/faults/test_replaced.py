@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from chatsvc import loops
+from chatsvc import workers
 from chatsvc.app import App
 from chatsvc.config import Config
 from tests.api.support import fetch
@@ -22,8 +22,8 @@ pytestmark = pytest.mark.sqlite
 @pytest.fixture(autouse=True)
 def looks_often(monkeypatch: pytest.MonkeyPatch) -> None:
     """So that a test need not wait."""
-    assert loops.FILES_EVERY_S < 10
-    monkeypatch.setattr(loops, "FILES_EVERY_S", 0.02)
+    assert workers.FILES_EVERY_S < 10
+    monkeypatch.setattr(workers, "FILES_EVERY_S", 0.02)
 
 
 def replaced(database: Path) -> None:

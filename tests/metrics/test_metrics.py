@@ -134,7 +134,7 @@ async def test_what_is_under_way_is_seen_while_it_is(app: App, session: ClientSe
 @pytest.fixture
 def no_loops(monkeypatch: pytest.MonkeyPatch) -> None:
     """No background loops: the index of conversations, retention and others write at times of their own."""
-    monkeypatch.setattr("chatsvc.app.run_loops", lambda *_: [])
+    monkeypatch.setattr("chatsvc.workers.start", lambda *_: None)
 
 
 @pytest.mark.usefixtures("no_loops")

@@ -320,6 +320,7 @@ async def test_the_end_of_the_service_between_two_parts_keeps_the_rest_for_the_n
     assert [state for _, state, _ in await chat.deliveries()] == ["queued"]
     later = outbox.Outbox(chat.services)
     await later.start()
+    await later.wake_all()
     await chat.until("sent")
     await later.close()
     assert " ".join(api.texts()) == text

@@ -51,6 +51,7 @@ def test_operations_without_a_record_only_look() -> None:
         "run",
         "search",
         "see",
+        "sends",
         "sessions",
         "show",
         "show_change",
@@ -62,7 +63,6 @@ def test_operations_without_a_record_only_look() -> None:
         "type",
         "usage",
         "view",
-        "whatsapp",
     }
     looking = {name for name in OPERATIONS if name.rpartition(".")[2] in words}
     assert {name for name in looking if OPERATIONS[name].effect is not Effect.LOOK} == set()

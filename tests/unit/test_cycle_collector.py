@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from chatsvc import loops
-from chatsvc.loops import CycleCollector
+from chatsvc import workers
+from chatsvc.workers import CycleCollector
 
 
 class Cycle:
@@ -35,7 +35,7 @@ async def test_few_objects_are_collected_at_once_and_many_after_the_burst(monkey
     first = weakref.ref(Cycle())
     await collector.collect()
     assert first() is None
-    monkeypatch.setattr(loops, "MANY_OBJECTS", 1000)
+    monkeypatch.setattr(workers, "MANY_OBJECTS", 1000)
     second = weakref.ref(Cycle())
     for _ in range(3):
         kept += [[] for _ in range(5000)]

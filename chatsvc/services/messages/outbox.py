@@ -35,7 +35,6 @@ log = logging.getLogger(__name__)
 
 IN_FLIGHT = 16  # requests of a queue at a time
 AHEAD = 256  # messages that are read at a time
-LOOK_EVERY_S = 5.0
 STOP_S = 45.0  # longer than any request to a platform
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 1.0, 60.0
 
@@ -103,14 +102,14 @@ class Outbox:
         # With earlier tokens; a request may still be in flight.
         self._retired: list[PlatformSender] = []
         self._tasks: set[asyncio.Task[None]] = set()
-        self._look: asyncio.Task[None] | None = None
+        self._is_started = False
         self.stopping = False
 
     async def start(self) -> None:
-        """Settle what the end of a process interrupted, and send what waits from then on."""
+        """Settle what the end of a process interrupted, and send from then on what its queues are woken for."""
         await self.interrupt()
         self._services.events.observers.append(self._noticed)
-        self._look = background.run("outbox", self._wake_all, LOOK_EVERY_S)
+        self._is_started = True
 
     async def interrupt(self) -> None:
         """Settle what the end of a process interrupted."""
@@ -123,13 +122,14 @@ class Outbox:
         if channel in PLATFORMS:
             self.wake(f"{channel} {bot_id}")
 
-    async def _wake_all(self) -> None:
+    async def wake_all(self) -> None:
+        """Let the queues in which something waits look for messages."""
         for name in await stored.waiting(self._services.db, self._services.clock()):
             self.wake(name)
 
     def wake(self, name: str) -> None:
         """Let a queue look for messages."""
-        if self.stopping or self._look is None:
+        if self.stopping or not self._is_started:
             return
         queue = self._queues.get(name)
         if queue is None:
@@ -293,7 +293,6 @@ class Outbox:
     async def close(self) -> None:
         """Finish requests in flight; start none."""
         self.stopping = True
-        await background.cancel(self._look)
         for queue in self._queues.values():
             queue.changed.set()
         # A queue that is claiming a message begins to send it after the first look at the tasks.

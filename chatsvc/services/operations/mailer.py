@@ -13,7 +13,6 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from chatsvc import background
 from chatsvc.config.model import Smtp
 from chatsvc.domain import operators, paging, refusals
 from chatsvc.domain.actors import Caller
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-LOOK_EVERY_S = 2.0
 STOP_S = 20.0
 BATCH = 100
 
@@ -42,15 +40,13 @@ class Mailer:
     def __init__(self, services: Services, smtp: Smtp) -> None:
         self._services, self._smtp = services, smtp
         self._sending = asyncio.Lock()
-        self._task: asyncio.Task[None] | None = None
         self.stopping = False
         # Outcomes since the start: sent, or the error.
         self.outcomes: Counter[str] = Counter(sent=0)
 
-    async def start(self) -> None:
-        """Settle what was interrupted, and send what is due from then on."""
+    async def resume(self) -> None:
+        """Settle what the end of the service interrupted."""
         _warn(await stored.resume(self._services.db, self._services.clock()))
-        self._task = background.run("mails", self.send_due, LOOK_EVERY_S)
 
     async def interrupt(self) -> None:
         """Settle what the end of another process interrupted."""
@@ -181,7 +177,6 @@ class Mailer:
                 pass
         except TimeoutError:
             log.warning("a mail is still being sent")
-        await background.cancel(self._task)
 
 
 def _warn(interrupted: int) -> None:

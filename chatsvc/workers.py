@@ -1,8 +1,7 @@
-"""Background loops of the running service."""
+"""Workers of the running service: the work that is looked for again and again."""
 
 from __future__ import annotations
 
-import asyncio
 import gc
 import logging
 from collections.abc import Awaitable, Callable
@@ -23,16 +22,14 @@ COLLECT_EVERY_S = SWEEP_EVERY_S = FLUSH_EVERY_S = MASK_EVERY_S = 10.0
 FILES_EVERY_S = 3.0
 BACKUP_CHECK_S = 60.0
 RETENTION_EVERY_S = 600.0
-RETURN_EVERY_S = SITES_EVERY_S = 5.0
+RETURN_EVERY_S = SITES_EVERY_S = OUTBOX_EVERY_S = 5.0
+MAILS_EVERY_S = 2.0
 WARM_RETRY_S = 60.0
 MANY_OBJECTS = 20_000  # are collected in some 10 ms
 
 
-Loop = asyncio.Task[None]
-
-
-def run_loops(services: Services, db: StoreDatabase) -> list[Loop]:
-    """Start the loops; they run until their tasks are cancelled."""
+def start(services: Services, db: StoreDatabase, tasks: background.Tasks) -> None:
+    """Start the workers, whose tasks are in `tasks`."""
 
     async def sweep() -> None:
         while await accounts.sweep(services.db):
@@ -49,23 +46,27 @@ def run_loops(services: Services, db: StoreDatabase) -> list[Loop]:
         if db.fault and db.fault != before:
             log.error("nothing is written any more: %s", db.fault)
 
-    def of_one(name: str, work: Callable[[], Awaitable[object]], every_s: float) -> Loop:
-        """Run work of which the installation needs one."""
-        return background.run(name, services.leases.guarding(name, work), every_s)
+    def of_each(name: str, work: Callable[[], Awaitable[object]], every_s: float, *, once: bool = False) -> None:
+        background.run(name, work, every_s, tasks, once=once)
 
-    return [
-        background.run("database files", check_files, FILES_EVERY_S),
-        background.run("garbage collection", CycleCollector().collect, COLLECT_EVERY_S),
-        of_one("deletion of accounts", sweep, SWEEP_EVERY_S),
-        background.run("times of last use of keys", services.account_cache.flush_key_uses, FLUSH_EVERY_S),
-        of_one("masking of questions", lambda: unanswered.mask(services), MASK_EVERY_S),
-        of_one("scheduled backup", back_up, BACKUP_CHECK_S),
-        of_one("search of conversations", lambda: search.work_off(services), SEARCH_EVERY_S),
-        of_one("retention", lambda: retention.once(services), RETENTION_EVERY_S),
-        of_one("return of conversations", lambda: handling.return_overdue(services), RETURN_EVERY_S),
-        background.run("websites", services.site_readings.look, SITES_EVERY_S),
-        background.run("search indexes", lambda: services.knowledge.warm(services.account_cache), WARM_RETRY_S, once=True),
-    ]
+    def of_one(name: str, work: Callable[[], Awaitable[object]], every_s: float) -> None:
+        """Run work of which the installation needs one."""
+        of_each(name, services.leases.guarding(name, work), every_s)
+
+    of_each("database files", check_files, FILES_EVERY_S)
+    of_each("garbage collection", CycleCollector().collect, COLLECT_EVERY_S)
+    of_one("deletion of accounts", sweep, SWEEP_EVERY_S)
+    of_each("times of last use of keys", services.account_cache.flush_key_uses, FLUSH_EVERY_S)
+    of_one("masking of questions", lambda: unanswered.mask(services), MASK_EVERY_S)
+    of_one("scheduled backup", back_up, BACKUP_CHECK_S)
+    of_one("search of conversations", lambda: search.work_off(services), SEARCH_EVERY_S)
+    of_one("retention", lambda: retention.once(services), RETENTION_EVERY_S)
+    of_one("return of conversations", lambda: handling.return_overdue(services), RETURN_EVERY_S)
+    of_each("websites", services.site_readings.look, SITES_EVERY_S)
+    of_each("search indexes", lambda: services.knowledge.warm(services.account_cache), WARM_RETRY_S, once=True)
+    of_each("outbox", services.outbox.wake_all, OUTBOX_EVERY_S)
+    if services.mailer is not None:
+        of_each("mails", services.mailer.send_due, MAILS_EVERY_S)
 
 
 class CycleCollector:
