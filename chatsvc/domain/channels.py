@@ -19,6 +19,8 @@ PLATFORMS = {
     "telegram": PlatformServer("api_url", "https://api.telegram.org"),
     "whatsapp": PlatformServer("graph_url", "https://graph.facebook.com/v26.0"),
 }
+# Platforms on which a visitor can be reached without further contact data.
+REACHING = frozenset({"whatsapp"})
 WEB = "web"
 SETTABLE = (WEB, *PLATFORMS)
 ACTIVE, PAUSED, NEEDS_SECRET = STATES = ("active", "paused", "needs_secret")

@@ -7,6 +7,7 @@ from functools import cached_property
 
 from chatsvc.domain import opening_hours, times
 from chatsvc.domain.captures import FURTHEST_DAYS, Captured, Change, checked
+from chatsvc.domain.channels import REACHING
 from chatsvc.engines import Hit, Turn, language
 from chatsvc.engines.anthropic import stable, tools
 from chatsvc.engines.anthropic.answer import ToolCall
@@ -23,9 +24,6 @@ SEARCHED_CHARS = 4_000
 
 CHANGEABLE = frozenset({"pending", "confirmed"})
 """Statuses of appointments that can be moved or canceled."""
-
-# Channels on which the visitor can be reached without further contact data.
-_REACHED = frozenset({"whatsapp"})
 
 
 class Notes:
@@ -121,7 +119,7 @@ class Notes:
         missing = []
         if claimed.date is not None and kept.visitor_name is None:
             missing.append("a name")
-        if not (kept.visitor_email or kept.visitor_phone or self._turn.channel in _REACHED):
+        if not (kept.visitor_email or kept.visitor_phone or self._turn.channel in REACHING):
             missing.append("an e-mail address or a phone number")
         if missing:
             raise WrongArguments(f"The visitor's own messages hold no such thing as {' and '.join(missing)} that was passed. Ask for it.")
