@@ -65,8 +65,8 @@ class Mounts:
         return skin.refuse(fault, request, request_id)
 
 
-class Connection(Protocol):
-    """What the server uses of a connection of its own."""
+class ServerConnection(Protocol):
+    """Members of a connection that the server uses."""
 
     task: asyncio.Task[None] | None
 
@@ -89,7 +89,7 @@ class HttpServer:
         self.addresses = addresses
         self.always = always
         self.read_buffer = memoryview(bytearray(READ_SIZE))
-        self.connections: set[Connection] = set()
+        self.connections: set[ServerConnection] = set()
         self.is_leaving = False
 
     def take_request_lease(self, client_address: str) -> Lease | None:
