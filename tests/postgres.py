@@ -30,8 +30,8 @@ from chatsvc.store.master_key import MasterKey
 from chatsvc.store.postgres.connection import PostgresTarget, connect, target
 from chatsvc.store.postgres.group_commit import PostgresDatabase
 from chatsvc.store.postgres.migrations import migrate
-from chatsvc.store.sqlite import connection as sqlite
 from chatsvc.store.sqlite.group_commit import GroupCommitDatabase
+from chatsvc.store.sqlite.writer import open_writer
 
 USER, PASSWORD = "chatsvc", "a password"
 _SETTINGS = {"fsync": "off", "max_connections": "200", "shared_buffers": "32MB"}
@@ -226,7 +226,7 @@ def _copy_empty_store(path: Path) -> None:
 def _empty_store() -> Path:
     folder = Path(tempfile.mkdtemp(prefix="chatsvc-empty-store-"))
     atexit.register(shutil.rmtree, folder)
-    sqlite.connect(folder / "chatsvc.db", writes=True).close()
+    open_writer(folder / "chatsvc.db").close()
     return folder / "chatsvc.db"
 
 

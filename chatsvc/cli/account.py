@@ -10,9 +10,9 @@ import click
 
 from chatsvc import __version__
 from chatsvc.cli import progress
-from chatsvc.cli.files import InputFile, InputPath, OutputFile, OutputPath
+from chatsvc.cli.files import InputFile, InputPath, OutputFile, OutputPath, written
 from chatsvc.cli.operations import PLAN, SUBSCRIPTION, command, group, operation, options
-from chatsvc.cli.output import call, echo, pages, show, written
+from chatsvc.cli.output import call, echo, pages, show
 from chatsvc.cli.refusals import sentence
 from chatsvc.domain.errors import CommandError
 from chatsvc.domain.refusals import Refused

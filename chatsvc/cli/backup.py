@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import click
 
 from chatsvc.cli import progress
-from chatsvc.cli.files import InputFile, InputPath, OutputFile, OutputPath
-from chatsvc.cli.main import load_config
+from chatsvc.cli.configuration import load_config
+from chatsvc.cli.files import InputFile, InputPath, OutputFile, OutputPath, written
 from chatsvc.cli.operations import command, group, option, options
-from chatsvc.cli.output import call, echo, show, written
+from chatsvc.cli.output import call, echo, show
 from chatsvc.domain import refusals
 from chatsvc.domain.errors import CommandError
 from chatsvc.trusted_paths import is_root

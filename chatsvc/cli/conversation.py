@@ -8,9 +8,9 @@ from typing import Any
 import click
 
 from chatsvc.cli import progress
-from chatsvc.cli.files import OutputFile, OutputPath
+from chatsvc.cli.files import OutputFile, OutputPath, written
 from chatsvc.cli.operations import ACCOUNT, BOT, CHANNEL, HANDLING, Called, command, group, operation, option, options
-from chatsvc.cli.output import call, counted, echo, pages, show, written
+from chatsvc.cli.output import call, counted, echo, pages, show
 from chatsvc.domain import terminal
 from chatsvc.domain.spreadsheets import row
 from chatsvc.domain.terminal import indented, one_line

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from chatsvc.cli.main import load_config
+from chatsvc.cli.configuration import load_config
 from chatsvc.cli.operations import command, option
 from chatsvc.cli.output import counted, echo, show
 from chatsvc.domain.errors import CommandError

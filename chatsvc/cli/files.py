@@ -9,12 +9,14 @@ import errno
 import os
 import signal
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
 import click
 
-from chatsvc.cli.main import HAND_OVER, OUTPUTS
+from chatsvc.cli.configuration import HAND_OVER, OUTPUTS
 from chatsvc.cli.output import echo
 from chatsvc.domain.errors import CommandError
 from chatsvc.domain.terminal import one_line
@@ -205,3 +207,18 @@ def _wait_and_name(child: int, outputs: list[OutputFile]) -> None:
             status = 1
             output.drop()
     os._exit(status if status >= 0 else 128 - status)
+
+
+@contextmanager
+def written(output: OutputFile | None) -> Iterator[IO[bytes]]:
+    """Write an output file, which gets its name at the end alone, else standard output. Raises Refused and OSError."""
+    if output is None:
+        with click.open_file("-", "wb") as stream:
+            yield stream
+        return
+    try:
+        yield output.open()
+        output.keep()
+    except BaseException:
+        output.drop()
+        raise

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from chatsvc.cli.main import load_config
+from chatsvc.cli.configuration import load_config
 from chatsvc.cli.operations import command, options
 from chatsvc.cli.output import call, echo, show
 from chatsvc.domain.errors import CommandError

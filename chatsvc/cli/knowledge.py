@@ -6,12 +6,12 @@ from typing import Any
 import click
 
 from chatsvc.cli import progress
-from chatsvc.cli.files import InputFile, InputPath, OutputFile, OutputPath
+from chatsvc.cli.files import InputFile, InputPath, OutputFile, OutputPath, written
 from chatsvc.cli.knowledge_reading import parsed_knowledge, read_files, read_knowledge, read_text
 from chatsvc.cli.knowledge_sites import site
 from chatsvc.cli.knowledge_tests import test
 from chatsvc.cli.operations import command, group, operation, option, options
-from chatsvc.cli.output import call, call_all, counted, echo, show, written
+from chatsvc.cli.output import call, call_all, counted, echo, show
 from chatsvc.domain import terminal
 from chatsvc.domain.models import Bot
 from chatsvc.domain.terminal import one_line

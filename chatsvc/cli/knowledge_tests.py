@@ -6,9 +6,9 @@ from typing import Any
 import click
 
 from chatsvc.cli import progress
-from chatsvc.cli.files import OutputFile, OutputPath
+from chatsvc.cli.files import OutputFile, OutputPath, written
 from chatsvc.cli.operations import command, options
-from chatsvc.cli.output import call, counted, show, written
+from chatsvc.cli.output import call, counted, show
 from chatsvc.domain import refusals
 from chatsvc.domain.errors import CommandError
 

@@ -7,7 +7,6 @@ import os
 import sys
 import traceback
 from importlib import import_module
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -21,7 +20,6 @@ from chatsvc.domain.refusals import Refused
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-CONFIG, OUTPUTS, HAND_OVER = "chatsvc.config", "chatsvc.outputs", "chatsvc.hand_over"  # keys of the root context
 COMMANDS = {
     "init": ("chatsvc.cli.init:init", "Make a configuration, a data folder and a first account, bot and API key."),
     "serve": ("chatsvc.cli.serve:serve", "Run the service."),
@@ -140,17 +138,3 @@ def _show_usage_error(fault: click.ClickException) -> None:
     usage, label, message = shown.getvalue().expandtabs(2).partition("Error: ")
     indented = message.rstrip("\n").replace("\n", "\n  ")
     echo(f"{usage}{label}{indented}", err=True)
-
-
-def load_config(ctx: click.Context, *late: str, listens: bool = False) -> Any:
-    """Load the configuration once a call, as the service's user where root runs it. Raises ConfigError and Refused."""
-    root = ctx.find_root()
-    if CONFIG not in root.meta:
-        from functools import partial
-
-        from chatsvc.control.identity import Identity
-
-        before = partial(root.meta[HAND_OVER], root.meta[OUTPUTS]) if OUTPUTS in root.meta else None
-        identity = Identity(late=late, before=before, listens=listens)
-        root.meta[CONFIG] = identity.load(root.obj, os.environ, Path.cwd())
-    return root.meta[CONFIG]

@@ -1,19 +1,13 @@
 """Output of all commands. All goes through `echo` or `to_json`: no control or invisible character reaches a terminal."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 import click
 
-from chatsvc.cli.main import load_config
+from chatsvc.cli.configuration import load_config
 from chatsvc.domain import terminal
-
-if TYPE_CHECKING:
-    from chatsvc.cli.files import OutputFile
 
 LARGEST_PAGE = 1000
 
@@ -45,21 +39,6 @@ def call_all(ctx: click.Context, operation: str, *, most: int | None = None, **a
         if most is not None and len(items) >= most:
             break
     return items[:most]
-
-
-@contextmanager
-def written(output: OutputFile | None) -> Iterator[IO[bytes]]:
-    """Write an output file, which gets its name at the end alone, else standard output. Raises Refused and OSError."""
-    if output is None:
-        with click.open_file("-", "wb") as stream:
-            yield stream
-        return
-    try:
-        yield output.open()
-        output.keep()
-    except BaseException:
-        output.drop()
-        raise
 
 
 def echo(text: str = "", *, err: bool = False, nl: bool = True) -> None:

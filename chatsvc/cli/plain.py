@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from chatsvc.cli.main import load_config
+from chatsvc.cli.configuration import load_config
 from chatsvc.cli.operations import ACCOUNT, APPOINTMENT_STATUS, BOT, REQUEST_STATUS, Word, command, group, operation, option, options
 from chatsvc.cli.output import call, echo, show
 from chatsvc.domain.errors import CommandError

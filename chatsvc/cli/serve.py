@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from chatsvc.cli.main import load_config
+from chatsvc.cli.configuration import load_config
 from chatsvc.cli.operations import command
 from chatsvc.cli.output import echo, to_json
 

@@ -6,8 +6,8 @@ from urllib.parse import urlsplit
 import click
 
 from chatsvc.cli import progress
+from chatsvc.cli.configuration import load_config
 from chatsvc.cli.files import InputFile, InputPath
-from chatsvc.cli.main import load_config
 from chatsvc.cli.operations import BOT, EVENT, command, group, operation, option, options
 from chatsvc.cli.output import call, pages, show
 from chatsvc.domain.errors import CommandError

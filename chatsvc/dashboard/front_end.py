@@ -4,10 +4,11 @@ import logging
 from contextlib import suppress
 
 from chatsvc.dashboard import languages, responses, session_cookie
+from chatsvc.dashboard.access import ACCOUNT_ACCESS, Access
 from chatsvc.dashboard.local_paths import with_query
 from chatsvc.dashboard.page import CODE_PATH, DEFAULT_ZONE, HOME_PATH, LOGIN_PATH, Page
 from chatsvc.dashboard.pages.today import WAITING_PATH
-from chatsvc.dashboard.route import ACCOUNT_ACCESS, Access, Route
+from chatsvc.dashboard.route import Route
 from chatsvc.dashboard.routes import ROUTES
 from chatsvc.dashboard.templating import load, static_files
 from chatsvc.domain.refusals import Refused
@@ -24,14 +25,8 @@ from chatsvc.store.database import StoreUnavailable
 log = logging.getLogger(__name__)
 
 
-async def _not_found(page: Page) -> HttpResponse:
-    return page.fail(404)
-
-
 # Sent by static/app.js, with the account that the open page shows: another tab may have chosen another one since.
 _REFRESH = "Chatsvc-Refresh"
-
-_NOWHERE = Route("GET", "other", _not_found, Access.PUBLIC)
 
 
 class Dashboard:
@@ -76,18 +71,18 @@ class Dashboard:
             match = self._router.find("GET" if request.method == "HEAD" else request.method, request.path)
             request.route, route, request.params = f"{match.target.method} {match.template}", match.target, match.params
         except (NotFound, MethodNotAllowed) as fault:
-            page = Page(self._services, request, _NOWHERE, signed_in, language, self._pages)
+            page = Page(self._services, request, Access.PUBLIC, signed_in, language, self._pages)
             # An account outside the operator's scope changes nothing about a path that does not exist.
             with suppress(Refused):
                 await self._choose_account(page)
             return page.fail(404) if isinstance(fault, NotFound) else page.fail(405, more=[("Allow", ", ".join(fault.allow))])
-        page = Page(self._services, request, route, signed_in, language, self._pages)
+        page = Page(self._services, request, route.access, signed_in, language, self._pages)
         try:
-            return await self._run(page)
+            return await self._run(page, route)
         finally:
             page.close()
 
-    async def _run(self, page: Page) -> HttpResponse:
+    async def _run(self, page: Page, route: Route) -> HttpResponse:
         """Check origin, session and access, and call the handler."""
         request = page.request
         try:
@@ -97,9 +92,9 @@ class Dashboard:
             if elsewhere is not None:
                 return responses.redirect(elsewhere)
             await self._choose_account(page)
-            if page.route.method == "GET" and not page.may_see(page.route.access):
+            if route.method == "GET" and not page.may_see(route.access):
                 return page.fail(403)
-            return await page.route.handler(page)
+            return await route.handler(page)
         except HttpFault as fault:
             return page.fail(fault.status)
         except Refused as fault:
@@ -142,9 +137,9 @@ class Dashboard:
 
 async def _wanted_account(page: Page) -> str | None:
     """Return the account that a link chooses, or that a form was made for. Another tab may have chosen another one since."""
-    if page.route.method == "GET":
+    if page.request.method in ("GET", "HEAD"):
         return page.query.get("account")
-    if page.has_record or page.route.access not in ACCOUNT_ACCESS:
+    if page.has_record or page.access not in ACCOUNT_ACCESS:
         return None
     return (await page.form()).optional("account")
 
@@ -156,7 +151,7 @@ def _is_background(request: HttpRequest) -> bool:
 
 def _detour(page: Page) -> str | None:
     """Return the page of the sign-in that comes first. None where the session suffices for the route."""
-    access = page.route.access
+    access = page.access
     if access is Access.PUBLIC:
         return None
     if page.signed_in is None:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Container
 from typing import NamedTuple
 
-from chatsvc.dashboard.route import Access
+from chatsvc.dashboard.access import Access
 
 
 class MenuEntry(NamedTuple):

@@ -6,9 +6,9 @@ from typing import Any, TypeVar
 
 from chatsvc import translations
 from chatsvc.dashboard import catalogue, formats, navigation, responses, session_cookie, wording
+from chatsvc.dashboard.access import ACCOUNT_ACCESS, Access
 from chatsvc.dashboard.fields import Fields
 from chatsvc.dashboard.local_paths import local, with_query
-from chatsvc.dashboard.route import ACCOUNT_ACCESS, Access, Route
 from chatsvc.dashboard.templating import environment
 from chatsvc.dashboard.wording import faults_of, sentence
 from chatsvc.domain import refusals
@@ -39,11 +39,11 @@ class Page:
     """
 
     def __init__(
-        self, services: Services, request: HttpRequest, route: Route, signed_in: SignedIn | None, language: str, templates: Container[str]
+        self, services: Services, request: HttpRequest, access: Access, signed_in: SignedIn | None, language: str, templates: Container[str]
     ) -> None:
         self.services = services
         self.request = request
-        self.route = route
+        self.access = access
         self.params: Mapping[str, str] = request.params
         self.query = request.query
         self.language = language
@@ -149,7 +149,7 @@ class Page:
     @property
     def _is_bound(self) -> bool:
         """Whether the form may act in one account alone. The one that it was made for."""
-        return self.route.access in ACCOUNT_ACCESS and self._fields is not None and self._fields.optional("account") is not None
+        return self.access in ACCOUNT_ACCESS and self._fields is not None and self._fields.optional("account") is not None
 
     def close(self) -> None:
         if self._fields is not None:

@@ -1,35 +1,11 @@
-"""Types of the dashboard's routes: the levels of access, and a route. The table is in routes.py."""
-
-from __future__ import annotations
+"""A route of the dashboard. The table is in routes.py."""
 
 from collections.abc import Awaitable, Callable
-from enum import IntEnum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from chatsvc.domain.actors import Role
-
-if TYPE_CHECKING:
-    from chatsvc.dashboard.page import Page
-    from chatsvc.http.response import HttpResponse
-
-
-class Access(IntEnum):
-    """Least access to a page. From READER on it is the role in the account concerned; see Role.
-
-    WAITING is a session that waits for the second factor, SIGNED_IN any complete session.
-    """
-
-    PUBLIC = -2
-    WAITING = -1
-    SIGNED_IN = 0
-    READER = Role.READER
-    EDITOR = Role.EDITOR
-    OWNER = Role.OWNER
-    ADMINISTRATOR = Role.ADMINISTRATOR
-
-
-# The access levels of pages about one account.
-ACCOUNT_ACCESS = (Access.READER, Access.EDITOR, Access.OWNER)
+from chatsvc.dashboard.access import Access
+from chatsvc.dashboard.page import Page
+from chatsvc.http.response import HttpResponse
 
 
 class Route(NamedTuple):

@@ -1,5 +1,6 @@
 """All pages and forms of the dashboard: path, handler, and who may see it."""
 
+from chatsvc.dashboard.access import Access
 from chatsvc.dashboard.pages import (
     accounts,
     audit,
@@ -27,7 +28,7 @@ from chatsvc.dashboard.pages import (
     usage,
     webhooks,
 )
-from chatsvc.dashboard.route import Access, Route
+from chatsvc.dashboard.route import Route
 
 PUBLIC, WAITING, SIGNED_IN = Access.PUBLIC, Access.WAITING, Access.SIGNED_IN
 READER, EDITOR, OWNER, ADMINISTRATOR = Access.READER, Access.EDITOR, Access.OWNER, Access.ADMINISTRATOR

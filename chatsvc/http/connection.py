@@ -4,12 +4,10 @@ aiohttp's own request handler costs half the processor time of a request, words 
 and slow readers as long as they like.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import select
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from chatsvc.http.admission import Lease
 from chatsvc.http.body import Body
@@ -18,9 +16,7 @@ from chatsvc.http.parser import MAX_HEAD, Head, RequestParser
 from chatsvc.http.request import HttpRequest
 from chatsvc.http.response import HttpResponse
 from chatsvc.http.sending import send, send_stream
-
-if TYPE_CHECKING:
-    from chatsvc.http.server import HttpServer
+from chatsvc.http.server import HttpServer
 
 log = logging.getLogger(__name__)
 
@@ -35,10 +31,10 @@ KEEPALIVE_S = 75.0
 class HttpConnection(asyncio.BufferedProtocol):
     """One connection. A fault of the protocol is worded by the front end, and the connection is closed."""
 
-    def __init__(self, server: HttpServer, lease: Lease, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, server: HttpServer, lease: Lease) -> None:
         self._server = server
         self._lease = lease
-        self._loop = loop
+        self._loop = asyncio.get_running_loop()
         self._parser = RequestParser()
         self._next: Head | HttpFault | None = None
         self._request: HttpRequest | None = None

@@ -8,7 +8,6 @@ from typing import Protocol
 
 from chatsvc.http.admission import Admission, Lease
 from chatsvc.http.client_address import ClientAddresses, share_of
-from chatsvc.http.connection import HttpConnection
 from chatsvc.http.faults import HandlerFailed, HttpFault
 from chatsvc.http.request import HttpRequest, new_request_id
 from chatsvc.http.response import HttpResponse
@@ -66,6 +65,18 @@ class Mounts:
         return skin.refuse(fault, request, request_id)
 
 
+class ServerConnection(Protocol):
+    """Members of a connection that the server uses."""
+
+    task: asyncio.Task[None] | None
+
+    def close_if_idle(self) -> bool:
+        """Close the connection where no request is being answered; return whether it is closing."""
+        ...
+
+    def abort(self) -> None: ...
+
+
 class HttpServer:
     """Answers requests with a front end. While `is_leaving`, each response closes its connection. `observe` hears of each."""
 
@@ -78,11 +89,8 @@ class HttpServer:
         self.addresses = addresses
         self.always = always
         self.read_buffer = memoryview(bytearray(READ_SIZE))
-        self.connections: set[HttpConnection] = set()
+        self.connections: set[ServerConnection] = set()
         self.is_leaving = False
-
-    def connect(self, lease: Lease) -> HttpConnection:
-        return HttpConnection(self, lease, asyncio.get_running_loop())
 
     def take_request_lease(self, client_address: str) -> Lease | None:
         """Count a request that a proxy forwards; None where its client's address has too many."""

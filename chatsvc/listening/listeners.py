@@ -3,6 +3,7 @@
 import asyncio
 import ssl
 from collections.abc import Callable, Coroutine
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from chatsvc.config import Server as Settings
 from chatsvc.domain.errors import CommandError
 from chatsvc.http.admission import Admission
 from chatsvc.http.client_address import ClientAddresses
+from chatsvc.http.connection import HttpConnection
 from chatsvc.http.server import HttpServer, Observe, Skin
 from chatsvc.listening import sockets
 from chatsvc.listening.acceptor import Acceptor, Endpoint
@@ -64,7 +66,7 @@ class Listeners:
         main = HttpServer(self._skin, self._admission, self._addresses, self._observe, always)
         self._servers.append(main)
         if settings.socket is not None:
-            self._acceptor.listen(sockets.on_socket(settings.socket), Endpoint(main.connect, None))
+            self._acceptor.listen(sockets.on_socket(settings.socket), Endpoint(partial(HttpConnection, main), None))
             self._bound = settings.socket
         else:
             self.port = await self._listen(main, settings.host, settings.port, server_tls.context if server_tls else None)
@@ -78,7 +80,7 @@ class Listeners:
     async def _listen(self, server: HttpServer, host: str, port: int, tls: ssl.SSLContext | None) -> int:
         opened = await sockets.on_port(host, port)
         for listener in opened:
-            self._acceptor.listen(listener, Endpoint(server.connect, tls))
+            self._acceptor.listen(listener, Endpoint(partial(HttpConnection, server), tls))
         return sockets.port_of(opened[0])
 
     def _open_tls(self, tokens: dict[str, str]) -> tuple[ServerTls | None, Callable[[], Coroutine[Any, Any, None]] | None]:

@@ -40,11 +40,11 @@ LATER = """
 MIGRATING = """
 import sys
 from pathlib import Path
-from chatsvc.store.sqlite import connection, migrations
+from chatsvc.store.sqlite import migrations, writer
 from chatsvc.store.master_key import MasterKey
 migrations.MIGRATIONS = (*migrations.MIGRATIONS, *sys.argv[2:])
 print("begins", flush=True)
-connection.connect(Path(sys.argv[1]), writes=True, key=MasterKey(bytes(32))).close()
+writer.open_writer(Path(sys.argv[1]), MasterKey(bytes(32))).close()
 """
 STEPS = tuple(LATER.format(n=n) for n in range(6))
 EXCHANGES = 5000

@@ -8,7 +8,8 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
-from chatsvc.dashboard.route import Access, Route
+from chatsvc.dashboard.access import Access
+from chatsvc.dashboard.route import Route
 from chatsvc.domain.actors import Role
 from chatsvc.domain.opening_hours import DAYS
 from chatsvc.services.administration import OPERATIONS, least_role

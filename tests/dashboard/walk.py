@@ -9,7 +9,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 from xml.etree.ElementTree import Element
 
-from chatsvc.dashboard.route import Access, Route
+from chatsvc.dashboard.access import Access
+from chatsvc.dashboard.route import Route
 from chatsvc.dashboard.routes import ROUTES
 from chatsvc.domain.websites import Site as Website
 from chatsvc.services.accounts import bot_files

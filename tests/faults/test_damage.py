@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from chatsvc.store.database import Database
-from chatsvc.store.sqlite.connection import connect
+from chatsvc.store.sqlite.writer import open_writer
 from tests.cli.support import Site, one_line
 from tests.store.inspection import query
 from tests.store.support import chat, furnish, in_database
@@ -172,5 +172,5 @@ def test_damage_that_comes_while_the_service_runs_is_503_and_logged(site: Site) 
 def test_a_database_that_has_no_tables_yet_is_taken(tmp_path: Path) -> None:
     """As a crash in the very first start leaves it."""
     (tmp_path / "chatsvc.db").touch()
-    with closing(connect(tmp_path / "chatsvc.db", writes=True)) as connection:
+    with closing(open_writer(tmp_path / "chatsvc.db")) as connection:
         assert connection.execute("SELECT count(*) FROM accounts").fetchone() == (0,)

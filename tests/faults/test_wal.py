@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from chatsvc.store.database import Database
-from chatsvc.store.sqlite.connection import connect
+from chatsvc.store.sqlite.writer import open_writer
 from tests.crash.books import disagreements, threads
 from tests.store.support import chat, furnish, in_database
 
@@ -88,7 +88,7 @@ def test_a_log_that_is_cut_anywhere_leaves_a_prefix_of_the_exchanges_and_true_bo
 
 def holds_exactly(file: Path, count: int) -> None:
     """Only the first `count` exchanges exist, and the service can start on them."""
-    with closing(connect(file, writes=True)) as connection:
+    with closing(open_writer(file)) as connection:
         there = [
             content.split(" and")[0]
             for (content,) in connection.execute("SELECT content FROM messages WHERE role = 'user' ORDER BY number")

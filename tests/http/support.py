@@ -7,9 +7,11 @@ import random
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 
 from chatsvc.http.admission import Admission
 from chatsvc.http.client_address import ClientAddresses
+from chatsvc.http.connection import HttpConnection
 from chatsvc.http.faults import HttpFault
 from chatsvc.http.request import HttpRequest
 from chatsvc.http.response import HttpResponse, text
@@ -46,7 +48,7 @@ async def serving(
     acceptor = Acceptor(admission, connections, addresses)
     (listener,) = await sockets.on_port("127.0.0.1", 0)
     port = sockets.port_of(listener)
-    acceptor.listen(listener, Endpoint(server.connect, None))
+    acceptor.listen(listener, Endpoint(partial(HttpConnection, server), None))
     try:
         yield port
     finally:

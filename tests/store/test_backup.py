@@ -16,8 +16,8 @@ from chatsvc.store.facts import belongs_to
 from chatsvc.store.master_key import MasterKey
 from chatsvc.store.sqlite import backup, backup_trailer, migrations
 from chatsvc.store.sqlite.backup import Backup
-from chatsvc.store.sqlite.connection import connect
 from chatsvc.store.sqlite.migrations import MIGRATIONS
+from chatsvc.store.sqlite.writer import open_writer
 from tests.store.conftest import KEY
 from tests.store.support import furnish, in_database, rows
 
@@ -166,15 +166,15 @@ def test_an_upgrade_backs_up_first(path: Path, tmp_path: Path, monkeypatch: pyte
     in_database(path, lambda db: belongs_to(db, KEY))
     monkeypatch.setattr(migrations, "MIGRATIONS", (*MIGRATIONS, STEP))
     with pytest.raises(StoreUnavailable, match="master key"):
-        connect(path, writes=True)
-    connect(path, writes=True, key=KEY).close()
+        open_writer(path)
+    open_writer(path, KEY).close()
     (kept,) = path.parent.glob("before-upgrade-*.backup")
     found = backup.examine(kept, tmp_path / "scratch", [RAW])
     assert (found.faults, found.schema_version, found.authenticated) == ([], len(MIGRATIONS), True)
 
 
 def test_an_upgrade_that_cannot_back_up_does_not_begin(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    connect(path, writes=True).close()
+    open_writer(path).close()
     monkeypatch.setattr(migrations, "MIGRATIONS", (*MIGRATIONS, STEP))
 
     def full(*_: object, **__: object) -> None:
@@ -182,16 +182,16 @@ def test_an_upgrade_that_cannot_back_up_does_not_begin(path: Path, monkeypatch: 
 
     monkeypatch.setattr(backup, "create", full)
     with pytest.raises(StoreUnavailable, match="disk is full"):
-        connect(path, writes=True, key=KEY)
+        open_writer(path, KEY)
     assert rows(path, "PRAGMA user_version") == [(len(MIGRATIONS),)]
 
 
 def test_a_failed_upgrade_can_be_tried_again(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    connect(path, writes=True).close()
+    open_writer(path).close()
     monkeypatch.setattr(migrations, "MIGRATIONS", (*MIGRATIONS, "no SQL"))
     for _ in range(2):
         with pytest.raises(sqlite3.OperationalError):
-            connect(path, writes=True, key=KEY)
+            open_writer(path, KEY)
     monkeypatch.setattr(migrations, "MIGRATIONS", (*MIGRATIONS, STEP))
-    connect(path, writes=True, key=KEY).close()
+    open_writer(path, KEY).close()
     assert rows(path, "PRAGMA user_version") == [(len(MIGRATIONS) + 1,)]

@@ -17,8 +17,9 @@ from chatsvc.store import accounts, exchanges, webhooks
 from chatsvc.store.database import Database, StoreFault
 from chatsvc.store.exchanges import Counts, NewCapture, NewExchange
 from chatsvc.store.open_turns import TurnLost
-from chatsvc.store.sqlite.connection import SqliteConnection, connect
+from chatsvc.store.sqlite.connection import SqliteConnection
 from chatsvc.store.sqlite.group_commit import GroupCommitDatabase
+from chatsvc.store.sqlite.writer import open_writer
 from tests.fakes import START
 from tests.store.support import after, chat, furnish, in_database, new_exchange, rows
 from tests.store.test_group_commit import start_held
@@ -92,7 +93,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SqliteConnectio
     """A connection to such a store. An example's changes are rolled back."""
     path = tmp_path_factory.mktemp("together") / "chatsvc.db"
     in_database(path, fill)
-    with closing(connect(path, writes=True)) as connection:
+    with closing(open_writer(path)) as connection:
         yield connection
 
 

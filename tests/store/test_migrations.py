@@ -13,8 +13,8 @@ import pytest
 
 from chatsvc.store.database import SchemaTooNew
 from chatsvc.store.sqlite import migrations
-from chatsvc.store.sqlite.connection import connect
 from chatsvc.store.sqlite.migrations import APPLICATION_ID, MIGRATIONS, migrate
+from chatsvc.store.sqlite.writer import open_writer
 from tests.store.conftest import KEY, Open
 from tests.store.support import rows
 
@@ -88,14 +88,14 @@ async def test_a_newer_schema_is_refused_and_left_as_it_is(open_db: Open, path: 
     ["CREATE TABLE half (a); CREATE TABLE half (a)", "CREATE TABLE half (a); INSERT INTO nowhere VALUES (1)", "CREATE TABLE half (a); x"],
 )
 def test_a_step_that_fails_half_way_leaves_everything_as_it_was(path: Path, monkeypatch: pytest.MonkeyPatch, broken: str) -> None:
-    connect(path, writes=True, key=KEY).close()
+    open_writer(path, KEY).close()
     monkeypatch.setattr(migrations, "MIGRATIONS", (*MIGRATIONS, STEPS[0], broken))
     with pytest.raises(sqlite3.OperationalError):
-        connect(path, writes=True, key=KEY)
+        open_writer(path, KEY)
     assert version(path) == len(MIGRATIONS)
     assert not {"half", "second"} & {name for name, _ in schema(path)}
     monkeypatch.setattr(migrations, "MIGRATIONS", (*MIGRATIONS, *STEPS))
-    connect(path, writes=True, key=KEY).close()
+    open_writer(path, KEY).close()
     assert version(path) == len(MIGRATIONS) + 3
 
 
@@ -153,7 +153,7 @@ def expected(steps: int, folder: Path) -> list[tuple[object, ...]]:
 
 def test_every_foreign_key_has_an_index_that_begins_with_its_column(path: Path) -> None:
     """Else SQLite searches the whole table of children for each parent that is deleted."""
-    connect(path, writes=True, key=KEY).close()
+    open_writer(path, KEY).close()
     tables = [name for (name,) in rows(path, "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")]
     keys = {(table, column) for table in tables for _, _, _, column, *_ in rows(path, f"PRAGMA foreign_key_list({table})")}
     assert ("messages", "conversation") in keys
@@ -169,7 +169,7 @@ def test_every_foreign_key_has_an_index_that_begins_with_its_column(path: Path) 
 
 
 def test_every_table_is_strict(path: Path) -> None:
-    connect(path, writes=True, key=KEY).close()
+    open_writer(path, KEY).close()
     tables = rows(path, "SELECT name, strict FROM pragma_table_list WHERE schema = 'main' AND name NOT LIKE 'sqlite_%'")
     assert len(tables) >= 10
     assert [name for name, strict in tables if not strict] == []
@@ -179,12 +179,12 @@ def test_numbers_of_messages_go_on_behind_those_of_an_earlier_version(path: Path
     numbered = next(place for place, step in enumerate(MIGRATIONS) if "AUTOINCREMENT" in step)
     with monkeypatch.context() as earlier:
         earlier.setattr(migrations, "MIGRATIONS", MIGRATIONS[:numbered])
-        connect(path, writes=True, key=KEY).close()
+        open_writer(path, KEY).close()
     insert = "INSERT INTO messages (conversation, id, role, content, created_at) VALUES (1, 'id', 'user', 'hello', 1)"
     with closing(sqlite3.connect(path)) as connection:
         connection.executescript(insert)
     # The connection that migrates numbers by the new declaration at once.
-    with closing(connect(path, writes=True, key=KEY)) as connection:
+    with closing(open_writer(path, KEY)) as connection:
         for statement in ("PRAGMA foreign_keys=OFF", "DELETE FROM messages", insert):
             connection.execute(statement)
         assert connection.execute("SELECT number FROM messages").fetchall() == [(2,)]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from chatsvc.domain.transfer import RECORDS
-from chatsvc.store.sqlite.connection import connect
+from chatsvc.store.sqlite.writer import open_writer
 from chatsvc.store.tables import ACCOUNT, TABLES, Table
 from tests.store.support import rows
 
@@ -33,7 +33,7 @@ PERSONAL = {
 def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A new database."""
     path = tmp_path_factory.mktemp("tables") / "chatsvc.db"
-    connect(path, writes=True).close()
+    open_writer(path).close()
     return path
 
 

@@ -85,7 +85,7 @@ async def _values(page: Page, typed: Fields) -> dict[str, Any]:
         "closed": profile.closed,
         "forms": {kind: profile.form(kind) for kind in REQUEST_TYPES},
         "greets_in": [one for one in profiles.LANGUAGES if one != bot.language.partition("-")[0]],
-        "refused": _piece(typed) if page.route.template == "/bots/{bot}" and typed else "",
+        "refused": _piece(typed) if page.request.route == "POST /bots/{bot}" else "",
         "pieces": [one for one in PIECES if one not in ("hand_off", "danger") or page.may("bot.delete")],
     }
 

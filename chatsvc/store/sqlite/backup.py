@@ -20,7 +20,7 @@ from chatsvc.store.master_key import MasterKey
 from chatsvc.store.sessions import end_all
 from chatsvc.store.sqlite import backup_trailer, copying
 from chatsvc.store.sqlite.backup_trailer import Trailer
-from chatsvc.store.sqlite.connection import SqliteConnection, connect
+from chatsvc.store.sqlite.connection import SqliteConnection, open_reader
 from chatsvc.store.sqlite.migrations import is_newer, migrate, schema_fault, schema_version
 from chatsvc.store.tables import TABLES
 from chatsvc.store.webhooks import interrupt_all
@@ -58,7 +58,7 @@ def of_file(database: Path) -> Write:
     """Return the function that copies a SQLite database, while others write."""
 
     def write(copy: SqliteConnection) -> None:
-        with closing(connect(database, writes=False)) as source:
+        with closing(open_reader(database)) as source:
             # In one step: writes in between would make it start again.
             source.backup(copy)
 

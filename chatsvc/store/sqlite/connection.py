@@ -5,20 +5,14 @@ happen here: the lock of the data folder (store/folder.py) admits one process, i
 readers are `query_only` and never checkpoint.
 """
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from chatsvc.domain.times import now_ms
 from chatsvc.store.database import ConstraintViolated, StoreFault, StoreUnavailable
-from chatsvc.store.sqlite.migrations import APPLICATION_ID, is_older, migrate, schema_version
-
-if TYPE_CHECKING:
-    from chatsvc.store.master_key import MasterKey
 
 T = TypeVar("T")
 
@@ -56,13 +50,6 @@ def outage(fault: sqlite3.Error, path: Path, action: str = "") -> StoreUnavailab
     return made
 
 
-def _check_is_ours(connection: sqlite3.Connection, path: Path) -> None:
-    """Raise StoreUnavailable for the database of another program."""
-    (application,) = connection.execute("PRAGMA application_id").fetchone()
-    if application != APPLICATION_ID and connection.execute("SELECT 1 FROM sqlite_master").fetchone():
-        raise StoreUnavailable(f"{path} is another program's database: move it away, or put a backup of chatsvc's in its place")
-
-
 @lru_cache(maxsize=128)
 def _repeated(begin: str, each: str, end: str, times: int) -> str:
     return begin + ", ".join([each] * times) + end
@@ -85,53 +72,28 @@ class SqliteConnection(sqlite3.Connection):
         return found
 
 
-def connect(path: Path, *, writes: bool, key: MasterKey | None = None) -> SqliteConnection:
-    """Open a connection with the settings that durability depends on. The writing one migrates the schema first.
-
-    key: authenticates the backup that is made before a migration; without it such a database is refused. Raises StoreUnavailable.
-    """
+def open_connection(path: Path) -> SqliteConnection:
+    """Open a connection with the settings that all of the store's have."""
     connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, cached_statements=256, factory=SqliteConnection)
+    connection.execute("PRAGMA busy_timeout=5000")
+    connection.execute("PRAGMA foreign_keys=ON")
+    connection.execute("PRAGMA temp_store=MEMORY")
+    connection.create_function("clock_ms", 0, now_ms)
+    return connection
+
+
+def open_reader(path: Path) -> SqliteConnection:
+    """Open a connection that writes nothing and makes no checkpoint; raises sqlite3.Error."""
+    connection = open_connection(path)
     try:
-        connection.execute("PRAGMA busy_timeout=5000")
-        connection.execute("PRAGMA foreign_keys=ON")
-        connection.execute("PRAGMA temp_store=MEMORY")
-        connection.create_function("clock_ms", 0, now_ms)
-        if writes:
-            connection.execute("PRAGMA trusted_schema=OFF")
-            _check_is_ours(connection, path)
-            connection.execute("PRAGMA journal_mode=WAL")
-            connection.execute("PRAGMA synchronous=FULL")
-            connection.execute("PRAGMA journal_size_limit=67108864")
-            # Set explicitly, since builds differ: deleted rows are overwritten, not left in free pages.
-            connection.execute("PRAGMA secure_delete=ON")
-            _back_up_before_upgrade(connection, path, key)
-            migrate(connection)
-        else:
-            # Lists read pages all over the file, more than the 2 MB that SQLite caches by default.
-            connection.execute("PRAGMA cache_size=-8192")
-            connection.execute("PRAGMA query_only=ON")
-            connection.execute("PRAGMA wal_autocheckpoint=0")
+        # Lists read pages all over the file, more than the 2 MB that SQLite caches by default.
+        connection.execute("PRAGMA cache_size=-8192")
+        connection.execute("PRAGMA query_only=ON")
+        connection.execute("PRAGMA wal_autocheckpoint=0")
     except BaseException:
         connection.close()
         raise
     return connection
-
-
-def _back_up_before_upgrade(connection: sqlite3.Connection, path: Path, key: MasterKey | None) -> None:
-    """Make a backup before a newer version changes the schema; raises StoreUnavailable."""
-    if not is_older(connection):
-        return
-    if key is None:
-        raise StoreUnavailable(f"{path} is of an earlier version, and without its master key no backup can be made before the upgrade")
-
-    # Imported here, for one start in a version: commands start faster without it.
-    from chatsvc import __version__
-    from chatsvc.store.sqlite import backup
-
-    kept = path.with_name(f"before-upgrade-from-{schema_version(connection)}.backup")
-    # An earlier one is of an upgrade that failed.
-    kept.unlink(missing_ok=True)
-    backup.create(backup.of_file(path), kept, key, made_at=now_ms(), version=__version__)
 
 
 def in_transaction(connection: sqlite3.Connection, unit: Callable[[sqlite3.Connection], T]) -> T:

@@ -17,8 +17,9 @@ from typing import Any, TypeVar
 from chatsvc.store.batches import READERS, BatchThread, Work, all_of_them, each_by_itself, least_busy, read_batch, result_of
 from chatsvc.store.database import StoreUnavailable, Unit
 from chatsvc.store.master_key import MasterKey
-from chatsvc.store.sqlite.connection import SqliteConnection, connect, empty_log, in_transaction, outage, purge, translated
+from chatsvc.store.sqlite.connection import SqliteConnection, empty_log, in_transaction, open_reader, outage, purge, translated
 from chatsvc.store.sqlite.thread import SqliteThread
+from chatsvc.store.sqlite.writer import open_writer
 
 T = TypeVar("T")
 EMPTY_LOG_TRIES = 60
@@ -43,7 +44,7 @@ def _on_one_snapshot(connection: SqliteConnection, units: list[Unit[Any]]) -> li
 
 
 async def _open_thread(path: Path, *, writes: bool, key: MasterKey | None = None) -> BatchThread:
-    thread = await SqliteThread.open(partial(connect, path, writes=writes, key=key))
+    thread = await SqliteThread.open(partial(open_writer, path, key) if writes else partial(open_reader, path))
     name, run_batch = ("writer", _write_batch) if writes else ("reader", partial(read_batch, on_one_snapshot=_on_one_snapshot))
     return BatchThread(name, thread, run_batch, partial(translated, path=path))
 
@@ -78,7 +79,7 @@ class GroupCommitDatabase:
 
     @classmethod
     async def open(cls, path: Path, key: MasterKey | None = None, *, readers: int = READERS) -> GroupCommitDatabase:
-        """Open the file, migrate it and start the threads; raises StoreUnavailable and SchemaTooNew. See connect for `key`.
+        """Open the file, migrate it and start the threads; raises StoreUnavailable and SchemaTooNew. See open_writer for `key`.
 
         Without readers, as in a command, the writer's thread reads.
         """
