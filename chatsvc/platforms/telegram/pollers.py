@@ -77,6 +77,8 @@ class TelegramPollers:
         for identifier, polling in list(self._running.items()):
             if identifier not in wanted or wanted[identifier].secrets["token"] != polling.token:
                 await self._end(identifier)
+        # First: two who ask with one token would disturb one another.
+        await self._adjust_team({one.secrets["token"] for one in active})
         for identifier, channel in wanted.items():
             if identifier not in self._running:
                 token = channel.secrets["token"]
@@ -84,8 +86,6 @@ class TelegramPollers:
                 of_team = self._team.take if self._team is not None and self._team.token == token else None
                 poller = TelegramPoller(self._services, channel, client, of_team)
                 self._running[identifier] = _Polling(token, client, background.run("telegram poller", poller.run, FAULT_PAUSE_S))
-
-        await self._adjust_team({one.secrets["token"] for one in active})
 
     async def _adjust_team(self, polled: set[str]) -> None:
         """Poll the team's group, unless its bot has a channel. Where that is paused, its visitors' messages stay at Telegram."""
