@@ -32,7 +32,10 @@ from chatsvc.listening.listeners import Listeners
 from chatsvc.outbound.egress import Egress
 from chatsvc.platforms import PLATFORMS
 from chatsvc.services.messages import channel_answers, messages
+from chatsvc.services.messages.channel_answers import ChannelAnswers
+from chatsvc.services.messages.outbox import Outbox
 from chatsvc.services.operations import backups, stores
+from chatsvc.services.operations.mailer import Mailer
 from chatsvc.services.operations.nodes import address, new_node
 from chatsvc.services.operations.stores import StoreChoice
 from chatsvc.services.services import Services
@@ -154,12 +157,12 @@ class App:
         # After the listener, whose port webhooks must not reach. Events captured in the meantime are pending and are found.
         await services.dispatcher.start()
         self._undo.append(partial(setattr, services.dispatcher, "stopping", True))
-        await services.outbox.start()
+        await services.part(Outbox).start()
         # Stopped before the turns in flight are waited for.
-        self._undo.append(services.answers.close)
+        self._undo.append(services.part(ChannelAnswers).close)
         self._undo += [resolve_name(platform.poller)(services).start() for platform in PLATFORMS.values() if platform.poller]
-        if services.mailer is not None:
-            await services.mailer.resume()
+        if services.sends_mail:
+            await services.part(Mailer).resume()
         workers.start(services, db, tasks)
         await presence.serve(services.node)
         await self._show_metrics(db)

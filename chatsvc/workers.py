@@ -9,7 +9,10 @@ from collections.abc import Awaitable, Callable
 from chatsvc import background
 from chatsvc.services.conversations import handling, search
 from chatsvc.services.knowledge import unanswered
+from chatsvc.services.knowledge.site_reading import SiteReadings
+from chatsvc.services.messages.outbox import Outbox
 from chatsvc.services.operations import backups, retention
+from chatsvc.services.operations.mailer import Mailer
 from chatsvc.services.services import Services
 from chatsvc.store import accounts
 from chatsvc.store.batches import StoreDatabase
@@ -62,11 +65,11 @@ def start(services: Services, db: StoreDatabase, tasks: background.Tasks) -> Non
     of_one("search of conversations", lambda: search.work_off(services), SEARCH_EVERY_S)
     of_one("retention", lambda: retention.once(services), RETENTION_EVERY_S)
     of_one("return of conversations", lambda: handling.return_overdue(services), RETURN_EVERY_S)
-    of_each("websites", services.site_readings.look, SITES_EVERY_S)
+    of_each("websites", services.part(SiteReadings).look, SITES_EVERY_S)
     of_each("search indexes", lambda: services.knowledge.warm(services.account_cache), WARM_RETRY_S, once=True)
-    of_each("outbox", services.outbox.wake_all, OUTBOX_EVERY_S)
-    if services.mailer is not None:
-        of_each("mails", services.mailer.send_due, MAILS_EVERY_S)
+    of_each("outbox", services.part(Outbox).wake_all, OUTBOX_EVERY_S)
+    if services.sends_mail:
+        of_each("mails", services.part(Mailer).send_due, MAILS_EVERY_S)
 
 
 class CycleCollector:

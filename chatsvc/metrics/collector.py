@@ -13,6 +13,7 @@ from prometheus_client.registry import Collector
 from chatsvc import __version__
 from chatsvc.domain.tallies import Histogram
 from chatsvc.services.operations import nodes
+from chatsvc.services.operations.mailer import Mailer
 from chatsvc.services.services import Services
 from chatsvc.store import mails
 from chatsvc.store.batches import StoreDatabase
@@ -124,8 +125,7 @@ class ServiceCollector(Collector):
             yield _gauge(ATTEMPTS_UNDER_WAY, {(): self.outstanding.under_way})
 
     def _mails(self) -> Iterator[Metric]:
-        mailer = self._services.mailer
-        outcomes = mailer.outcomes if mailer else {"sent": 0}
+        outcomes = self._services.part(Mailer).outcomes if self._services.sends_mail else {"sent": 0}
         yield _counter(MAILS, {(outcome,): count for outcome, count in outcomes.items()})
         if self.queued_mails is not None:
             yield _gauge(MAILS_QUEUED, {(): self.queued_mails})

@@ -9,8 +9,7 @@ import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from pkgutil import resolve_name
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from chatsvc import background
 from chatsvc.domain.errors import CommandError
@@ -22,7 +21,7 @@ from chatsvc.domain.times import now_ms
 from chatsvc.outbound.egress import Egress
 from chatsvc.services.conversations.conversation_events import ConversationEvents
 from chatsvc.services.messages.conversation_locks import ConversationLocks
-from chatsvc.services.operations.nodes import Leases
+from chatsvc.services.operations.leases import Leases
 
 if TYPE_CHECKING:
     from chatsvc.config import Config
@@ -33,17 +32,11 @@ if TYPE_CHECKING:
     from chatsvc.services.accounts.account_cache import AccountCache
     from chatsvc.services.accounts.channel_secrets import OpenChannels
     from chatsvc.services.knowledge.knowledge_cache import KnowledgeCache
-    from chatsvc.services.knowledge.previews import Computations
-    from chatsvc.services.knowledge.site_reading import SiteReadings
-    from chatsvc.services.messages.channel_answers import ChannelAnswers
-    from chatsvc.services.messages.outbox import Outbox
-    from chatsvc.services.messages.trials import Trials
-    from chatsvc.services.operations.doctor import ExaminationCache
-    from chatsvc.services.operations.mailer import Mailer
     from chatsvc.store.database import Database
     from chatsvc.store.master_key import MasterKey
     from chatsvc.webhooks.courier import Courier
     from chatsvc.webhooks.dispatcher import Dispatcher
+
 
 T = TypeVar("T")
 BIG_READS = 4  # of long histories at a time, each of which takes megabytes
@@ -59,27 +52,8 @@ class Turns:
         self.waiting = 0
 
 
-def _part(place: str, *given: str) -> Any:
-    """Make the property of a part by its "module:class", which is made with attributes of the services, or with `self`."""
-
-    return cached_property(lambda services: resolve_name(place)(*(services if one == "self" else getattr(services, one) for one in given)))
-
-
-class LazyParts:
-    """Parts that are made when first used: few commands need any, and several take long to import."""
-
-    answers: cached_property[ChannelAnswers] = _part("chatsvc.services.messages.channel_answers:ChannelAnswers", "self")
-    channels: cached_property[OpenChannels] = _part("chatsvc.services.accounts.channel_secrets:OpenChannels", "db", "secret")
-    computations: cached_property[Computations] = _part("chatsvc.services.knowledge.previews:Computations")
-    examinations: cached_property[ExaminationCache] = _part("chatsvc.services.operations.doctor:ExaminationCache")
-    knowledge: cached_property[KnowledgeCache] = _part("chatsvc.services.knowledge.knowledge_cache:KnowledgeCache", "db")
-    outbox: cached_property[Outbox] = _part("chatsvc.services.messages.outbox:Outbox", "self")
-    site_readings: cached_property[SiteReadings] = _part("chatsvc.services.knowledge.site_reading:SiteReadings", "self")
-    trials: cached_property[Trials] = _part("chatsvc.services.messages.trials:Trials")
-
-
 @dataclass
-class Services(LazyParts):
+class Services:
     """The parts of one process.
 
     A command without a running service has no engines and no node. own_port: the bound port, which webhooks must not reach; 0: the
@@ -106,6 +80,7 @@ class Services(LazyParts):
     new_limiter: Callable[[str, int], RateLimiter] = lambda _, limit: Limiter(limit)
     started_at: int = field(init=False)
     _cursors: tuple[bytes, Cursors] | None = field(default=None, init=False, repr=False)
+    _parts: dict[Callable[[Services], Any], Any] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
         """Note the time of the start."""
@@ -122,15 +97,23 @@ class Services(LazyParts):
     def sends_mail(self) -> bool:
         return self.config.notices.smtp is not None
 
+    def part(self, make: Callable[[Services], T]) -> T:
+        """Return the part of the process that `make` makes when it is first wanted: few commands need any."""
+        if make not in self._parts:
+            self._parts[make] = make(self)
+        return cast("T", self._parts[make])
+
     @cached_property
-    def mailer(self) -> Mailer | None:
-        """Sender of mails; None where mail is not set up."""
-        if self.config.notices.smtp is None:
-            return None
+    def channels(self) -> OpenChannels:
+        from chatsvc.services.accounts.channel_secrets import OpenChannels
 
-        from chatsvc.services.operations.mailer import Mailer
+        return OpenChannels(self.db, self.secret, self.clock)
 
-        return Mailer(self, self.config.notices.smtp)
+    @cached_property
+    def knowledge(self) -> KnowledgeCache:
+        from chatsvc.services.knowledge.knowledge_cache import KnowledgeCache
+
+        return KnowledgeCache(self.db)
 
     @cached_property
     def egress(self) -> Egress:
@@ -172,10 +155,10 @@ class Services(LazyParts):
         return await background.in_daemon_thread(work)
 
     async def close(self) -> None:
-        """End computations, an examination and deliveries in flight and close connections, where there are any."""
-        if "examinations" in vars(self):
-            await background.cancel(self.examinations.task)
-        for name in ("computations", "site_readings", "website", "outbox", "mailer", "dispatcher", "courier"):
-            part = vars(self).get(name)
-            if part is not None:
+        """End what the parts do and close their connections, those made last first."""
+        for part in reversed(self._parts.values()):
+            if hasattr(part, "close"):
                 await part.close()
+        for name in ("website", "dispatcher", "courier"):
+            if name in vars(self):
+                await vars(self)[name].close()

@@ -53,6 +53,7 @@ async def _a_little_unread(app: App, caller: Caller, wire: Wire) -> int:
     await wire.answer()
     wire.stop_reading()
     (connection,) = connections
+    assert isinstance(connection, HttpConnection)
     transport = connection._transport
     assert transport is not None
     async with asyncio.timeout(30):

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 from chatsvc.config.model import Notices, Smtp
 from chatsvc.domain.mails import STATES
-from chatsvc.services.accounts import channel_secrets
 from chatsvc.store import exchanges
 from tests.dashboard.site import Site
 from tests.store.inspection import execute, insert
@@ -27,7 +26,7 @@ async def fill(site: Site) -> None:
     services.egress.allowed = False
     await site.do("channel.set", bot=bot, channel="web", sites=["https://shop.example.com", "any-link"])
     telegram = await site.do("channel.set", bot=bot, channel="telegram", token="123:a-token")
-    await channel_secrets.note_fault(services, telegram.channel, "token_elsewhere")
+    await services.channels.note_fault(telegram.channel, "token_elsewhere")
     await site.do("channel.set", bot=bot, channel="whatsapp", phone_number_id="1055", monthly_limit=5000, **_SECRETS)
     services.egress.allowed = True
     exchange = new_exchange(bot, site.mine.account, "waiting-visitor", channel="web", at=site.clock.now, text="A person, please")

@@ -14,7 +14,6 @@ from chatsvc.domain.models import Bot
 from chatsvc.domain.opening_hours import DAYS
 from chatsvc.domain.profiles import Profile
 from chatsvc.engines.knowledge.say import own_greeting
-from chatsvc.services.accounts import channel_secrets
 from chatsvc.store import channels as stored_channels
 from chatsvc.store import platforms
 from tests.dashboard.client import Client, encoded
@@ -304,7 +303,7 @@ async def test_an_owner_sets_telegram_and_sees_what_is_wrong_with_it(site: Site,
     assert "123:a-token" not in page.body
     (telegram,) = await site.do("channel.list", bot=site.mine.bot)
     assert (telegram.identity, telegram.state) == ("123", "active")
-    await channel_secrets.note_fault(site.app.services, telegram, "token_elsewhere")
+    await site.app.services.channels.note_fault(telegram, "token_elsewhere")
     await stored_channels.note_seen(site.app.services.db, telegram.id, site.clock.now)
     page = await owner.get(path)
     assert "Another program asks" in page.body

@@ -10,6 +10,7 @@ from chatsvc.domain.captures import Captured
 from chatsvc.domain.mails import ANSWERS_A_DAY, GONE_MS
 from chatsvc.engines import Evidence
 from chatsvc.services.conversations import search
+from chatsvc.services.messages.trials import Trials
 from chatsvc.store import conversations, exchanges, mails, unanswered
 from chatsvc.store.webhooks import Event
 from tests.dashboard.client import Client, Shown
@@ -76,7 +77,7 @@ async def test_today_leads_a_new_account_and_shows_failures(site: Site, administ
     assert "Try it done" not in (await administrator.get("/")).text
     await site.do("bot.try", bot=bot.id, text="Hello")
     # After a restart too.
-    del site.app.services.trials
+    del site.app.services._parts[Trials]
     assert "Try it done" in (await administrator.get("/")).text
     await site.do("key.create", account=made.account.id)
     await site.do("webhook.set", bot=bot.id, events=["request.created"])

@@ -14,6 +14,7 @@ from chatsvc.config import Config
 from chatsvc.config.model import Notices, Smtp
 from chatsvc.domain.mails import Mail
 from chatsvc.services.administration import perform
+from chatsvc.services.operations.mailer import Mailer
 from tests.conftest import Caller
 from tests.fakes import ADMIN, FakeClock
 from tests.mail.smtp_server import Mailbox, smtp_server
@@ -42,9 +43,7 @@ class Post:
     async def pass_time(self, seconds: float) -> None:
         """Let time pass and send what is due."""
         self.clock.advance(seconds)
-        mailer = self.app.services.mailer
-        assert mailer is not None
-        await mailer.send_due()
+        await self.app.services.part(Mailer).send_due()
 
     async def mails(self) -> list[Mail]:
         """The mails of the queue, oldest first."""
@@ -59,7 +58,6 @@ class Post:
 @pytest.fixture
 async def post(app: App, clock: FakeClock, mailbox: Mailbox) -> Post:
     """The queue of the service, without the task that sends by itself."""
-    assert app.services.mailer is not None
     await background.cancel(*[task for task in asyncio.all_tasks() if task.get_name() == "mails"])
     return Post(app, clock, mailbox)
 

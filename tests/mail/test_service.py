@@ -6,6 +6,7 @@ import asyncio
 
 from chatsvc.app import App
 from chatsvc.services.administration import perform
+from chatsvc.services.operations.mailer import Mailer
 from chatsvc.store import mail_notices
 from tests.conftest import Caller
 from tests.fakes import ADMIN, FakeClock
@@ -23,10 +24,9 @@ async def test_mails_leave_by_themselves_and_wait_while_the_service_stops(
     async with asyncio.timeout(20):
         while not mailbox.messages:  # noqa: ASYNC110  # the server has no event for it
             await asyncio.sleep(0.05)
-    assert services.mailer is not None
-    await services.mailer.close()
+    await services.part(Mailer).close()
     await services.db.write(lambda connection: mail_notices.note(connection, "request", caller.bot, None, clock()))
     clock.advance(600)
-    await services.mailer.send_due()
+    await services.part(Mailer).send_due()
     assert len(mailbox.messages) == 1
     assert [mail.state for mail in (await perform(services, ADMIN, "mail.list", {})).items] == ["queued", "sent"]

@@ -21,6 +21,7 @@ from chatsvc.platforms.telegram.client import TelegramClient, utf16_units
 from chatsvc.services.administration import perform
 from chatsvc.services.conversations import conversations
 from chatsvc.services.messages import channel_messages, outbox
+from chatsvc.services.messages.outbox import Outbox
 from chatsvc.store import outbox as stored
 from tests.conftest import Caller
 from tests.fakes import ADMIN, FailingAtFirst, FakeClock, ScriptedEngine
@@ -178,13 +179,13 @@ async def test_a_paused_channel_keeps_its_messages_for_a_day(chat: Chat, api: Bo
     await asyncio.sleep(1.2)
     await chat.until("queued")
     await perform(services, ADMIN, "channel.resume", place)
-    services.outbox.wake(f"telegram {chat.caller.bot}")
+    services.part(Outbox).wake(f"telegram {chat.caller.bot}")
     await chat.until("sent")
     assert len(api.of("sendMessage")) == 2
 
 
 async def test_a_message_that_nobody_could_try_fails_after_a_day(chat: Chat, api: BotApi, clock: FakeClock) -> None:
-    await chat.services.outbox.close()
+    await chat.services.part(Outbox).close()
     await chat.say("hello there, good morning")
     clock.advance(86_399)
     assert await stored.waiting(chat.services.db, clock()) == [f"telegram {chat.caller.bot}"]
@@ -260,7 +261,7 @@ async def test_the_end_of_the_service_waits_for_what_is_under_way_and_leaves_the
     await chat.say("one")
     await api.until(lambda: len(api.sent) == 1)
     await chat.say("two")
-    await chat.services.outbox.close()
+    await chat.services.part(Outbox).close()
     assert await chat.deliveries() == [("echo: one", "sent", None), ("echo: two", "queued", None)]
     assert api.texts() == ["echo: one"]
 
@@ -316,7 +317,7 @@ async def test_the_end_of_the_service_between_two_parts_keeps_the_rest_for_the_n
     api.send_delay_s = 0.3
     await chat.say("hello")
     await api.until(lambda: len(api.sent) == 1)
-    await chat.services.outbox.close()
+    await chat.services.part(Outbox).close()
     assert [state for _, state, _ in await chat.deliveries()] == ["queued"]
     later = outbox.Outbox(chat.services)
     await later.start()
@@ -377,7 +378,7 @@ async def test_the_beginning_is_greeted_with_questions_to_choose_from(
 
 async def queued(chat: Chat, *others: Chat) -> list[int]:
     """Let visitors write while nothing is sent; return the numbers of the messages to them."""
-    await chat.services.outbox.close()
+    await chat.services.part(Outbox).close()
     for one in (chat, *others):
         await one.say("hello there, good morning")
     return [number for (number,) in await execute(chat.caller.app, "SELECT number FROM messages WHERE outbox IS NOT NULL ORDER BY number")]

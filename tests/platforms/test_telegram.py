@@ -14,10 +14,11 @@ from chatsvc.engines import Reply
 from chatsvc.platforms.telegram import updates
 from chatsvc.platforms.telegram.pollers import LOOK_EVERY_S, TelegramPollers
 from chatsvc.platforms.telegram.updates import Myself, ReadMessage
-from chatsvc.services.accounts import channel_secrets
 from chatsvc.services.administration import perform
 from chatsvc.services.conversations import conversations
 from chatsvc.services.messages import channel_messages
+from chatsvc.services.messages.channel_answers import ChannelAnswers
+from chatsvc.services.messages.outbox import Outbox
 from chatsvc.store import incoming_messages
 from tests.conftest import Caller
 from tests.fakes import ADMIN, FailingAtFirst, FakeClock, ScriptedEngine
@@ -314,7 +315,7 @@ async def test_one_bots_dead_platform_delays_no_others(bot: Caller, api: BotApi,
     api.message(chat=1, text="hello", token=token)
     await api.until(lambda: any(one.token == token for one in api.sent), timeout_s=3)
     # The service need not wait for them at its end.
-    other.app.services.outbox.stopping = True
+    other.app.services.part(Outbox).stopping = True
 
 
 async def test_an_erased_visitor_leaves_digests_alone(bot: Caller, api: BotApi) -> None:
@@ -347,7 +348,7 @@ async def test_a_person_who_has_the_conversation_answers_in_the_app(bot: Caller,
 
 async def test_answers_beyond_the_limit_wait_their_turn(bot: Caller, api: BotApi, engine: ScriptedEngine) -> None:
     services = bot.app.services
-    services.answers._of_account = 1  # the limit of a test
+    services.part(ChannelAnswers)._of_account = 1  # the limit of a test
     engine.gate = asyncio.Event()
     for chat in range(3):
         api.message(chat=chat, text="hello")
@@ -461,7 +462,7 @@ async def test_pollers_stop_at_once_while_the_store_is_read(caller: Caller, monk
         await asyncio.sleep(3600)
         return []
 
-    monkeypatch.setattr(channel_secrets, "active", hang)
+    monkeypatch.setattr(caller.app.services.channels, "active", hang)
     pollers = TelegramPollers(caller.app.services)
     pollers.start()
     await reading.wait()

@@ -21,6 +21,7 @@ from chatsvc.services.knowledge import knowledge, knowledge_work, previews, unan
 from chatsvc.services.knowledge.file_reading import read_files
 from chatsvc.services.knowledge.previews import Computation
 from chatsvc.services.messages import trials
+from chatsvc.services.messages.trials import Trials
 from chatsvc.services.services import Services
 from tests import conftest
 from tests.fakes import ADMIN, ScriptedEngine, failing
@@ -262,8 +263,8 @@ async def test_a_trial_falls_back_as_the_bot_does_and_tells_what_failed(
     monkeypatch.setattr(type(services.config.anthropic), "timeout_s", 0.05, raising=False)
     assert (await say(caller, "breakfast?")).turns[0].text == "From 8 to 10."
     monkeypatch.setattr(trials, "MOST_TRIALS", 1)
-    first, _ = services.trials.of(bot, None), services.trials.of(bot, None)
-    assert services.trials.of(bot, first.id) is not first
+    first, _ = services.part(Trials).of(bot, None), services.part(Trials).of(bot, None)
+    assert services.part(Trials).of(bot, first.id) is not first
 
 
 async def profile(services: Services, bot: str) -> Any:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from chatsvc.domain import keys as key_rules
+from chatsvc.domain import times
 from chatsvc.domain.channels import WEB, Channel
 from chatsvc.domain.limiter import AccountVersion
 from chatsvc.domain.models import ApiKey, Entry
@@ -168,7 +169,7 @@ async def test_an_index_is_kept_until_the_knowledge_changes(db: Database) -> Non
 async def test_channels_are_as_the_store_has_them(db: Database) -> None:
     key = MasterKey(secrets.token_bytes(32))
     await facts.belongs_to(db, key)
-    cache = OpenChannels(db, key)
+    cache = OpenChannels(db, key, times.now_ms)
     assert await cache.of_bot("bot") == {}
     channel = Channel("channel", "bot", WEB, "active", {}, None, START, START)
     await stored_channels.put(db, channel, lambda *_: seal(key, "channel", json.dumps(new_web_secrets())))

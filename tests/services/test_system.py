@@ -22,6 +22,7 @@ from chatsvc.domain.refusals import Refused
 from chatsvc.domain.tallies import Histogram
 from chatsvc.services.administration import perform
 from chatsvc.services.operations import backups, doctor
+from chatsvc.services.operations.doctor import ExaminationCache
 from tests.conftest import Caller
 from tests.fakes import ADMIN, FakeClock
 from tests.webhooks.support import eventually
@@ -74,7 +75,7 @@ async def test_the_latest_examination_is_cached_and_renewed_once_it_is_old(app: 
     (app.config.data_dir / "master.key").chmod(0o644)
     # A fault that a partial examination cannot find stays until the next whole one.
     damaged = report.database_damaged(file="x", problems=["y"])
-    app.services.examinations.latest = first._replace(findings=[*first.findings, damaged])
+    app.services.part(ExaminationCache).latest = first._replace(findings=[*first.findings, damaged])
     clock.advance(301)
 
     async def is_renewed() -> bool:

@@ -12,6 +12,7 @@ import pytest
 from chatsvc.config import Config
 from chatsvc.services.administration import perform
 from chatsvc.services.knowledge import site_reading
+from chatsvc.services.knowledge.site_reading import SiteReadings
 from tests import conftest
 from tests.fakes import ADMIN, FakeClock
 from tests.websites.server import WebsiteServer
@@ -43,7 +44,7 @@ class Reader:
     async def read(self, site_id: str) -> Any:
         """Wait until a site is read, and return its state."""
         while (site := await self.do("site.state", site=site_id)).state == "reading":
-            task = self.caller.app.services.site_readings.start(site_id)
+            task = self.caller.app.services.part(SiteReadings).start(site_id)
             await task
         return site
 

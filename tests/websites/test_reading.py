@@ -11,6 +11,7 @@ from aiohttp.web import Request, Response
 
 from chatsvc.domain import websites
 from chatsvc.services.knowledge import site_reading
+from chatsvc.services.knowledge.site_reading import SiteReadings
 from tests.websites.conftest import Reader
 from tests.websites.server import WebsiteServer
 
@@ -146,11 +147,11 @@ async def test_a_reading_that_was_interrupted_goes_on_where_it_was(
     server.pages["/4"] = stop
     site_id = (await reader.do("site.add", bot=reader.caller.bot, url=server.url)).id
     await reached.wait()
-    await reader.caller.app.services.site_readings.close()
+    await reader.caller.app.services.part(SiteReadings).close()
     assert (await reader.do("site.state", site=site_id)).state == "reading"
     server.pages["/4"] = page(("Question 4", "Answer 4."))
     server.asked.clear()
-    await reader.caller.app.services.site_readings.look()
+    await reader.caller.app.services.part(SiteReadings).look()
     site = await reader.read(site_id)
     assert (site.state, site.changes["added"]) == ("review", 7)
     assert [path for path in server.asked if path[1:].isdigit()] == ["/3", "/4", "/5"]

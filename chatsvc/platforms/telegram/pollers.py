@@ -20,9 +20,9 @@ from chatsvc.platforms.telegram.team import LOOK_EVERY_S as TELL_EVERY_S
 from chatsvc.platforms.telegram.team import TeamGroup
 from chatsvc.platforms.telegram.update_loop import UpdateLoop
 from chatsvc.platforms.telegram.updates import ReadMessage
-from chatsvc.services.accounts import channel_secrets
 from chatsvc.services.accounts.channel_secrets import OpenChannel
 from chatsvc.services.messages import channel_messages
+from chatsvc.services.messages.channel_answers import ChannelAnswers
 from chatsvc.services.services import Services
 from chatsvc.store import channels
 
@@ -71,7 +71,7 @@ class TelegramPollers:
 
     async def _adjust(self) -> None:
         """Compare the pollers with the channels."""
-        active = await channel_secrets.active(self._services, NAME)
+        active = await self._services.channels.active(NAME)
         # One poller for each token over all processes.
         wanted = {one.channel.id: one for one in active if await self._services.leases.hold(f"telegram {one.channel.identity}")}
         for identifier, polling in list(self._running.items()):
@@ -92,7 +92,7 @@ class TelegramPollers:
         if self._team is None:
             return
         identity = bot_of(self._team.token) or ""
-        is_channel = self._team.token in polled or await channel_secrets.is_set(self._services, NAME, identity)
+        is_channel = self._team.token in polled or await self._services.channels.is_set(NAME, identity)
         is_ours = not is_channel and await self._services.leases.hold(f"telegram {identity}")
         if not is_ours and self._team_polling is not None:
             await background.cancel(self._team_polling)
@@ -128,7 +128,7 @@ class TelegramPoller:
 
     def __init__(self, services: Services, channel: OpenChannel, client: TelegramClient, of_team: TakeOfTeam | None = None) -> None:
         self._services, self._channel, self._client, self._of_team = services, channel, client, of_team
-        note_fault = partial(channel_secrets.note_fault, services, channel.channel)
+        note_fault = partial(services.channels.note_fault, channel.channel)
         self.run = UpdateLoop(client, f"bot {channel.channel.bot_id}", self._take, note_fault, channel.channel.fault).run
         self._seen_at = 0
         self._typing: set[asyncio.Task[None]] = set()
@@ -144,7 +144,7 @@ class TelegramPoller:
             if kept is not None:
                 is_awaited = kept.is_new and kept.handling in (None, BOT)
                 end_typing = self._begin_typing(message.chat) if is_awaited else None
-                self._services.answers.begin(self._channel.account_id, kept, end_typing)
+                self._services.part(ChannelAnswers).begin(self._channel.account_id, kept, end_typing)
 
     def _arrived(self, message: ReadMessage) -> NewMessage:
         now, channel = self._services.clock(), self._channel.channel

@@ -12,7 +12,8 @@ from chatsvc.domain.hand_off import BOT
 from chatsvc.platforms.whatsapp import NAME
 from chatsvc.platforms.whatsapp.callbacks import WhatsAppCallback, WhatsAppMessage, WhatsAppStatus
 from chatsvc.services.accounts.channel_secrets import OpenChannel
-from chatsvc.services.messages.outbox import sent_digest
+from chatsvc.services.messages.channel_answers import ChannelAnswers
+from chatsvc.services.messages.outbox import Outbox, sent_digest
 from chatsvc.store import callbacks
 from chatsvc.store.callbacks import AddressedMessage, NewStatus, ReceivedCallback
 from chatsvc.store.incoming_messages import StoredMessage
@@ -58,9 +59,9 @@ def _begin(services: Services, channel: OpenChannel, messages: Sequence[StoredMe
     last = messages[-1]
     is_recent = services.clock() - last.at <= times.DAY_MS
     is_marked = channel.channel.state == ACTIVE and is_recent and last.kind is None and last.handling in (None, BOT)
-    done = cast("WhatsAppSender", services.outbox.sender_of(channel)).receipt(last_key) if is_marked else None
+    done = cast("WhatsAppSender", services.part(Outbox).sender_of(channel)).receipt(last_key) if is_marked else None
     for message in messages:
-        services.answers.begin(channel.account_id, message, done if message is last else None)
+        services.part(ChannelAnswers).begin(channel.account_id, message, done if message is last else None)
 
 
 def _message(channel: OpenChannel, one: WhatsAppMessage) -> NewMessage:

@@ -12,7 +12,6 @@ from chatsvc.outbound.posting import NotConnected, RetryLater, SendingFault, Sen
 from chatsvc.platforms.whatsapp import NAME
 from chatsvc.platforms.whatsapp.callbacks import MOST_TEXT, error_name
 from chatsvc.platforms.whatsapp.client import TOKEN_CODE, WhatsAppClient
-from chatsvc.services.accounts import channel_secrets
 from chatsvc.services.accounts.channel_secrets import OpenChannel
 from chatsvc.services.services import Services
 from chatsvc.store import platforms
@@ -75,7 +74,7 @@ class WhatsAppSender:
     async def _note_token(self, fault: str | None) -> None:
         self._is_refused = fault is not None
         try:
-            await channel_secrets.note_fault(self._services, self._channel, fault)
+            await self._services.channels.note_fault(self._channel, fault)
         except StoreUnavailable as outage:
             log.error("the state of a channel's token is not stored: %s", outage)
 

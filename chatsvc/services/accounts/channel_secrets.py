@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from chatsvc.domain.channels import ACTIVE, Channel
-from chatsvc.services.services import Services
 from chatsvc.store import channels as stored
 from chatsvc.store.database import Database
 from chatsvc.store.master_key import MasterKey
@@ -64,8 +63,8 @@ def opened(key: MasterKey, found: stored.SealedChannel) -> OpenChannel:
 class OpenChannels:
     """The channels of bots, opened, as the store has them. Each visitor's message takes one short read for them."""
 
-    def __init__(self, db: Database, key: MasterKey) -> None:
-        self._db, self._key = db, key
+    def __init__(self, db: Database, key: MasterKey, clock: Callable[[], int]) -> None:
+        self._db, self._key, self._clock = db, key, clock
         # Called when a bot's channels have changed.
         self.observers: list[Callable[[str], None]] = []
 
@@ -77,18 +76,15 @@ class OpenChannels:
         for observer in self.observers:
             observer(bot_id)
 
+    async def note_fault(self, channel: Channel, fault: str | None) -> None:
+        """Keep why a platform refuses a channel, None where it does not any more."""
+        await stored.note_fault(self._db, channel.id, fault, self._clock())
 
-async def note_fault(services: Services, channel: Channel, fault: str | None) -> None:
-    """Keep why a platform refuses a channel, None where it does not any more."""
-    await stored.note_fault(services.db, channel.id, fault, services.clock())
+    async def active(self, channel: str) -> list[OpenChannel]:
+        """List the active channels of a kind, opened; those without secrets are left out."""
+        found = [opened(self._key, one) for one in await stored.of_kind(self._db, channel)]
+        return [one for one in found if one.channel.state == ACTIVE and one.secrets]
 
-
-async def active(services: Services, channel: str) -> list[OpenChannel]:
-    """List the active channels of a kind, opened; those without secrets are left out."""
-    found = [opened(services.secret, one) for one in await stored.of_kind(services.db, channel)]
-    return [one for one in found if one.channel.state == ACTIVE and one.secrets]
-
-
-async def is_set(services: Services, channel: str, identity: str) -> bool:
-    """Report whether a bot has a channel, paused or not, with this account."""
-    return any(one.channel.identity == identity for one in await stored.of_kind(services.db, channel))
+    async def is_set(self, channel: str, identity: str) -> bool:
+        """Report whether a bot has a channel, paused or not, with this account."""
+        return any(one.channel.identity == identity for one in await stored.of_kind(self._db, channel))

@@ -14,7 +14,7 @@ from chatsvc.domain.actors import Caller
 from chatsvc.domain.bot_tests import BotTestOutcome
 from chatsvc.domain.models import Bot, Entry
 from chatsvc.services.accounts import bots
-from chatsvc.services.knowledge import bot_tests
+from chatsvc.services.knowledge import bot_test_runs
 from chatsvc.services.services import Services
 from chatsvc.store import knowledge, transcripts
 from chatsvc.store import unanswered as stored
@@ -98,10 +98,10 @@ def changes(
 
 def broken_tests(bot: Bot, before: KnowledgeContent, after: KnowledgeContent, now_ms: int) -> list[BotTestOutcome]:
     """Return the outcomes of tests that pass before a change and fail after it."""
-    tests = bot_tests.tests_of(bot)
+    tests = bot_test_runs.tests_of(bot)
     if not tests:
         return []
-    runs = [bot_tests.outcomes(bot, bot_tests.index_of(bot, *version), tests, now_ms) for version in (before, after)]
+    runs = [bot_test_runs.outcomes(bot, bot_test_runs.index_of(bot, *version), tests, now_ms) for version in (before, after)]
     return [new for old, new in zip(*runs, strict=True) if old.passed and not new.passed]
 
 

@@ -77,7 +77,7 @@ class Computation:
 class Computations:
     """The computations of a process, the oldest evicted first."""
 
-    def __init__(self) -> None:
+    def __init__(self, _: Services) -> None:
         self._kept: dict[str, Computation] = {}
         self._slots = asyncio.Semaphore(MOST_RUNNING)
 
@@ -159,7 +159,7 @@ async def compare(
         made.counts = Counter(change.kind for change in changes)
         made.changes = changes[:MOST_SHOWN]
 
-    return await services.computations.run(made, work, take)
+    return await services.part(Computations).run(made, work, take)
 
 
 async def _with_files(services: Services, bot: Bot, files: Sequence[dict[str, Any]]) -> Version:
@@ -191,7 +191,7 @@ def _asker(bot: Bot) -> dict[str, Any]:
 async def show(services: Services, caller: Caller, *, bot: str, preview: str) -> Computation:
     """Show a preview or a check with its progress; raises `preview_not_found`."""
     _, chatbot = await bots.resolve(services, caller, bot)
-    found = services.computations.find(chatbot.id, preview)
+    found = services.part(Computations).find(chatbot.id, preview)
     if found is None:
         raise refusals.preview_not_found(preview=preview)
     return found
@@ -209,4 +209,4 @@ async def lint(services: Services, caller: Caller, *, bot: str) -> Computation:
         made.findings = [LintFinding(**item) for item in items]
         made.counts = Counter(one.kind for one in made.findings)
 
-    return await services.computations.run(made, work, take)
+    return await services.part(Computations).run(made, work, take)

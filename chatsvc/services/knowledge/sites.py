@@ -15,6 +15,7 @@ from chatsvc.services.accounts import bots
 from chatsvc.services.knowledge import previews, unanswered
 from chatsvc.services.knowledge.knowledge import origin_of
 from chatsvc.services.knowledge.previews import Computation, PreviewDraft
+from chatsvc.services.knowledge.site_reading import SiteReadings
 from chatsvc.services.services import Services
 from chatsvc.store import knowledge
 from chatsvc.store import sites as stored
@@ -66,7 +67,7 @@ async def add(
     if not await stored.create(services.db, site):
         raise refusals.site_not_added(url=address, most=stored.MOST_SITES)
     if services.node is not None:
-        services.site_readings.start(site.id)
+        services.part(SiteReadings).start(site.id)
     return site
 
 
@@ -105,7 +106,7 @@ async def sync(services: Services, caller: Caller, *, site: str) -> Site:
     """Begin to read a website again, unless that is under way. Without a service, return when it is read."""
     _, found = await _resolve(services, caller, site)
     await stored.begin(services.db, found.id, services.clock())
-    reading = services.site_readings.start(found.id)
+    reading = services.part(SiteReadings).start(found.id)
     if services.node is None:
         await asyncio.wait([reading])
     return (await _resolve(services, caller, site))[1]

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import Counter
 from collections.abc import Callable, Sequence
 
 from chatsvc import background
-from chatsvc.domain.models import ConversationKey
 from chatsvc.services.messages import channel_messages
 from chatsvc.services.services import Services
 from chatsvc.store import channel_messages as stored
@@ -33,24 +31,19 @@ class ChannelAnswers:
         self._slots = asyncio.Semaphore(most)
         self._of_account = max(1, most // 2)
         self._accounts: dict[str, tuple[asyncio.Semaphore, int]] = {}
-        # Tasks that wait for a slot or the store, and the turns of each conversation that are not settled.
+        # Tasks that wait for a slot or the store.
         self._waiting: set[asyncio.Task[None]] = set()
-        self._of_conversation: Counter[ConversationKey] = Counter()
-
-    def waiting(self, conversation: ConversationKey) -> int:
-        """Return how many turns of a conversation are not settled, those under way included."""
-        return self._of_conversation[conversation]
 
     def begin(self, account_id: str, message: StoredMessage, done: Callable[[], object] | None = None) -> None:
         """Settle the turn of a stored message; `done` is called afterwards, whatever came of it."""
-        conversation = (message.bot_id, message.channel, message.user_id)
-        self._of_conversation[conversation] += 1
+        conversation, begun = (message.bot_id, message.channel, message.user_id), self._services.conversation_locks.begun
+        begun[conversation] += 1
 
         def ended(task: asyncio.Task[None]) -> None:
             self._waiting.discard(task)
-            self._of_conversation[conversation] -= 1
-            if not self._of_conversation[conversation]:
-                del self._of_conversation[conversation]
+            begun[conversation] -= 1
+            if not begun[conversation]:
+                del begun[conversation]
             if done is not None:
                 done()
 

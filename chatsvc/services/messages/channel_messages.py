@@ -129,7 +129,7 @@ async def _waiting(services: Services, message: StoredMessage) -> list[tuple[Sto
         return []
     if message.is_new and message.handling is not None:
         conversation = (message.bot_id, message.channel, message.user_id)
-        if message.channel not in PLATFORMS or services.answers.waiting(conversation) == 1:
+        if message.channel not in PLATFORMS or services.conversation_locks.begun[conversation] == 1:
             return [(message, message.handling)]
     return await stored.unsettled(services.db, message)
 

@@ -1,7 +1,7 @@
 """Locks of conversations, allowance and requests by Idempotency-Key, of a process alone (shared_turns.py: of several)."""
 
 import asyncio
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import AbstractAsyncContextManager
 from typing import Any, NamedTuple, TypeVar
@@ -102,6 +102,8 @@ class ConversationLocks:
         self.answering: dict[int, asyncio.Task[None]] = {}
         # Those of them that the turn of a later message has settled.
         self.settled: set[int] = set()
+        # Turns of a conversation that were begun in the background and are not settled, those under way included.
+        self.begun: Counter[ConversationKey] = Counter()
         self._queues: dict[ConversationKey, WaitQueue] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
         self._finished: asyncio.Future[None] | None = None

@@ -64,7 +64,7 @@ class Trial:
 class Trials:
     """The trials of a process, the least recently used evicted first."""
 
-    def __init__(self) -> None:
+    def __init__(self, _: Services) -> None:
         self._kept: dict[str, Trial] = {}
 
     def of(self, bot_id: str, trial_id: str | None) -> Trial:
@@ -81,7 +81,7 @@ class Trials:
 async def say(services: Services, caller: Caller, *, bot: str, text: str | None = None, trial: str | None = None) -> Trial:
     """Say something to a bot, or without `text` show the trial. An unknown trial begins anew. Raises `text_empty` and `text_too_long`."""
     state, chatbot = await bots.resolve(services, caller, bot)
-    found = services.trials.of(chatbot.id, trial)
+    found = services.part(Trials).of(chatbot.id, trial)
     if text is None:
         return found
     if not text.strip():

@@ -38,9 +38,13 @@ class Examination(NamedTuple):
 class ExaminationCache:
     """The latest examination, and the task that makes a new one."""
 
-    def __init__(self) -> None:
+    def __init__(self, _: Services) -> None:
         self.latest: Examination | None = None
         self.task: asyncio.Task[None] | None = None
+
+    async def close(self) -> None:
+        """End an examination that runs."""
+        await background.cancel(self.task)
 
 
 async def run(services: Services, _: Caller) -> Examination:
@@ -48,13 +52,13 @@ async def run(services: Services, _: Caller) -> Examination:
     from chatsvc.doctor.examination import Extent
 
     found = await _examine(services, Extent(models=False, database_s=DATABASE_S, egress=services.egress))
-    services.examinations.latest = found
+    services.part(ExaminationCache).latest = found
     return found
 
 
 async def show(services: Services, _: Caller) -> Examination | None:
     """Show the latest examination, None before the first. Older than FRESH_MS, a new one begins, without connections and database check."""
-    cache = services.examinations
+    cache = services.part(ExaminationCache)
     is_fresh = cache.latest is not None and services.clock() - cache.latest.at < FRESH_MS
     if not is_fresh and (cache.task is None or cache.task.done()):
         cache.task = background.start("examination of the installation", _refresh(services))
@@ -65,9 +69,9 @@ async def _refresh(services: Services) -> None:
     from chatsvc.doctor.examination import Extent
 
     found = await _examine(services, Extent(network=False, models=False, database_s=0))
-    before = services.examinations.latest
+    before = services.part(ExaminationCache).latest
     kept = [one for one in before.findings if one.code.startswith(_WHOLE_ONLY)] if before else []
-    services.examinations.latest = found._replace(findings=found.findings + kept)
+    services.part(ExaminationCache).latest = found._replace(findings=found.findings + kept)
 
 
 async def _examine(services: Services, extent: Extent) -> Examination:

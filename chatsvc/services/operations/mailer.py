@@ -34,11 +34,17 @@ STOP_S = 20.0
 BATCH = 100
 
 
+def _smtp_of(services: Services) -> Smtp:
+    smtp = services.config.notices.smtp
+    assert smtp is not None  # noqa: S101  # asked before: services.sends_mail
+    return smtp
+
+
 class Mailer:
     """Sender of the queued mails of one process."""
 
-    def __init__(self, services: Services, smtp: Smtp) -> None:
-        self._services, self._smtp = services, smtp
+    def __init__(self, services: Services) -> None:
+        self._services, self._smtp = services, _smtp_of(services)
         self._sending = asyncio.Lock()
         self.stopping = False
         # Outcomes since the start: sent, or the error.
@@ -212,8 +218,8 @@ async def list_all(
 async def test(services: Services, _: Caller, *, email: str) -> Mail:
     """Send a test mail now and return it with its outcome; raises `mail_not_set_up`."""
     recipient = operators.normalised_email(email)
-    if services.mailer is None:
+    if not services.sends_mail:
         raise refusals.mail_not_set_up()
-    if services.mailer.stopping:
+    if services.part(Mailer).stopping:
         raise refusals.service_stopping()
-    return await services.mailer.send_test(recipient)
+    return await services.part(Mailer).send_test(recipient)

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 from chatsvc import background
 from chatsvc.services.messages import channel_answers
+from chatsvc.services.messages.outbox import Outbox
 from chatsvc.services.messages.shared_turns import SharedTurns
+from chatsvc.services.operations.mailer import Mailer
 from chatsvc.services.operations.nodes import NodeBeat, Presence
 from chatsvc.services.services import Services
 from chatsvc.store import facts
@@ -50,9 +52,9 @@ class SharedPresence(Presence):
     async def _take_over(self) -> None:
         """Begin with what processes left that have died: mails, messages, webhooks, polls, and turns without a reply."""
         services = self._services
-        await services.outbox.interrupt()
-        if services.mailer is not None:
-            await services.mailer.interrupt()
+        await services.part(Outbox).interrupt()
+        if services.sends_mail:
+            await services.part(Mailer).interrupt()
         for changed in services.channels.observers:
             changed("")
         await self._look()

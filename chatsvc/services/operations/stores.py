@@ -17,7 +17,8 @@ from chatsvc.domain.models import ServiceNode
 from chatsvc.domain.times import now_ms
 from chatsvc.outbound.tls import bundle
 from chatsvc.services.accounts.account_cache import AccountCache
-from chatsvc.services.operations.nodes import Leases, Presence
+from chatsvc.services.operations.leases import Leases
+from chatsvc.services.operations.nodes import Presence
 from chatsvc.services.services import Services
 from chatsvc.store.batches import READERS, StoreDatabase
 from chatsvc.store.database import Database, StoreUnavailable
