@@ -16,7 +16,7 @@ from urllib.parse import SplitResult, quote
 from chatsvc import __version__
 from chatsvc.outbound.dialler import Dialler
 from chatsvc.outbound.egress import Egress
-from chatsvc.outbound.http_connection import ClientConnection, HttpAnswer
+from chatsvc.outbound.http_connection import ClientConnection, HttpAnswer, request_head
 from chatsvc.outbound.tls import client_context
 
 CONNECT_TIMEOUT_S = 10.0
@@ -122,16 +122,12 @@ def post_head(url: SplitResult, path: str, headers: Mapping[str, str]) -> bytes:
     """
     host = ascii_host(url)
     host = f"[{host}]" if ":" in host else host
-    lines = [
-        f"POST {quote(url.path, _IN_PATHS)}{quote(path, _IN_PATHS)} HTTP/1.1",
-        f"Host: {host if url.port is None else f'{host}:{url.port}'}",
-        "Accept: application/json",
-        "Accept-Encoding: identity",
-        "Content-Type: application/json",
-        f"User-Agent: chatsvc/{__version__}",
-        *(f"{name}: {value}" for name, value in headers.items()),
-        "Content-Length: ",
-    ]
-    if any(character in line for line in lines for character in "\r\n\0"):
-        raise ValueError("a header of more than one line")
-    return "\r\n".join(lines).encode()
+    fields = {
+        "Host": host if url.port is None else f"{host}:{url.port}",
+        "Accept": "application/json",
+        "Accept-Encoding": "identity",
+        "Content-Type": "application/json",
+        "User-Agent": f"chatsvc/{__version__}",
+        **headers,
+    }
+    return f"{request_head(f'POST {quote(url.path, _IN_PATHS)}{quote(path, _IN_PATHS)} HTTP/1.1', fields)}Content-Length: ".encode()

@@ -186,7 +186,7 @@ class Services(LazyParts):
         """End computations, an examination and deliveries in flight and close connections, where there are any."""
         if "examinations" in vars(self) and self.examinations.task:
             await background.cancel(self.examinations.task)
-        for name in ("computations", "site_readings", "website", "whatsapp", "outbox", "mailer", "dispatcher", "courier"):
+        for name in ("computations", "site_readings", "whatsapp", "outbox", "mailer", "dispatcher", "courier"):
             part = vars(self).get(name)
             if part is not None:
                 await part.close()
