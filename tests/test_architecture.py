@@ -133,13 +133,10 @@ LIBRARIES = {
     "aiohttp": {
         "http/parser.py",
         "outbound",
-        "acme/client.py",
         "cli/demo.py",
         "cli/listener.py",
-        "cli/forwarder.py",
         "engines/anthropic",
         "metrics",
-        "webhooks",
     },
     "aiosmtplib": {"outbound/smtp.py"},
     "aiosqlite": {"store/sqlite/thread.py"},

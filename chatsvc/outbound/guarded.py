@@ -1,6 +1,7 @@
 """Connections to addresses that customers choose (SPEC.md 6.4): each is checked where its socket is opened. `Guard` has the rules."""
 
 import asyncio
+import socket
 import ssl
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -63,7 +64,7 @@ def reason_of(fault: Exception) -> str:
     match fault:
         case TargetRefused():
             return "refused_address"
-        case LookupFailed():
+        case LookupFailed() | socket.gaierror():
             return "dns_failed"
         case ssl.SSLError():
             return "tls_failed"

@@ -43,7 +43,7 @@ class ClientConnection(BaseProtocol):
     `on_head` is called once where an answer's status is known and its body is still on the way.
     """
 
-    __slots__ = ("_answer", "_body", "_head", "_most_bytes", "on_head", "usable")
+    __slots__ = ("_answer", "_body", "_has_no_body", "_head", "_most_bytes", "on_head", "usable")
 
     def __init__(self, loop: asyncio.AbstractEventLoop, most_bytes: int) -> None:
         super().__init__(loop)
@@ -51,6 +51,7 @@ class ClientConnection(BaseProtocol):
         self._answer: asyncio.Future[HttpAnswer] | None = None
         self._head: RawResponseMessage | None = None
         self._body: StreamReader = EMPTY_PAYLOAD
+        self._has_no_body = False
         self.on_head: Callable[[], None] | None = None
         self.usable = True
 
@@ -67,6 +68,7 @@ class ClientConnection(BaseProtocol):
         if self.transport is None:
             raise ConnectionLost("the connection was lost")
         self._answer = self._loop.create_future()
+        self._has_no_body = request.startswith(b"HEAD ")
         self.transport.write(request)
         return self._answer
 
@@ -114,8 +116,9 @@ class ClientConnection(BaseProtocol):
             if self._head is not None:
                 self.usable = False
                 break
-            self._head, self._body = message, EMPTY_PAYLOAD if message.code in _WITHOUT_BODY else body
-            self.usable = not message.should_close and message.code not in _WITHOUT_BODY
+            has_no_body = self._has_no_body or message.code in _WITHOUT_BODY
+            self._head, self._body = message, EMPTY_PAYLOAD if has_no_body else body
+            self.usable = not message.should_close and not has_no_body
         self.usable = self.usable and not upgraded and not rest
         self._complete()
         on_head, self.on_head = self.on_head, None

@@ -3,7 +3,6 @@
 import asyncio
 import ssl
 import zlib
-from functools import partial
 from typing import NamedTuple
 from urllib.parse import urljoin
 
@@ -11,7 +10,8 @@ from chatsvc import __version__
 from chatsvc.domain.targets import Target
 from chatsvc.outbound.egress import Egress, EgressRefused
 from chatsvc.outbound.guarded import FAULTS, Guard, GuardedDialler, reason_of
-from chatsvc.outbound.http_connection import ClientConnection, HttpAnswer, request_head
+from chatsvc.outbound.http_connection import HttpAnswer, request_head
+from chatsvc.outbound.http_pool import ask_once
 from chatsvc.outbound.resolver import check_target
 
 MOST_BYTES = 2 * 1024 * 1024  # of a page, unpacked
@@ -91,12 +91,8 @@ class WebsiteClient:
 
     async def _get(self, target: Target, headers: dict[str, str]) -> HttpAnswer:
         dialler = GuardedDialler(self._egress, _PURPOSE, target, self._tls, self._guard)
-        connection = await dialler.open(partial(ClientConnection, asyncio.get_running_loop(), MOST_BYTES))
         head = request_head(f"GET {target.path} HTTP/1.1", {"Host": target.host_and_port, **_HEADERS, **headers})
-        try:
-            return await connection.ask(f"{head}\r\n".encode("latin-1"))
-        finally:
-            connection.abort()
+        return await ask_once(dialler, f"{head}\r\n".encode("latin-1"), MOST_BYTES)
 
 
 def _body(answer: HttpAnswer) -> bytes:
