@@ -165,7 +165,7 @@ LIBRARIES = {
     "sqlite3": {"store/sqlite"},
     "uvloop": {"cli/serve.py", "cli/demo.py"},
     "yaml": {"config", "translations"},
-    "yarl": {"http/parser.py", "outbound/session.py"},
+    "yarl": {"http/parser.py"},
 }
 # What skins may know of the store: how it tells that it cannot be used.
 FAULTS_OF_THE_STORE = {"StoreUnavailable", "StoreInUse", "SchemaTooNew"}
