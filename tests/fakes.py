@@ -44,10 +44,13 @@ class ScriptedEngine:
     async def reply(self, turn: Turn) -> Reply:
         """See Engine.reply."""
         self.turns.append(turn)
-        if self.delay_s:
-            await asyncio.sleep(self.delay_s)
-        if self.gate:
-            await self.gate.wait()
+        try:
+            async with asyncio.timeout(turn.timeout_s):
+                await asyncio.sleep(self.delay_s)
+                if self.gate:
+                    await self.gate.wait()
+        except TimeoutError:
+            raise EngineError("timeout") from None
         return self.script(turn)
 
     async def close(self) -> None:

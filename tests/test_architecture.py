@@ -137,13 +137,10 @@ LIBRARIES = {
     "aiohttp": {
         "http/parser.py",
         "outbound",
-        "acme/client.py",
         "cli/demo.py",
         "cli/listener.py",
-        "cli/forwarder.py",
         "engines/anthropic",
         "metrics",
-        "webhooks",
     },
     "aiosmtplib": {"outbound/smtp.py"},
     "aiosqlite": {"store/sqlite/thread.py"},
@@ -172,7 +169,7 @@ LIBRARIES = {
     "sqlite3": {"store/sqlite"},
     "uvloop": {"cli/serve.py", "cli/demo.py"},
     "yaml": {"config", "translations"},
-    "yarl": {"http/parser.py", "outbound/session.py"},
+    "yarl": {"http/parser.py"},
 }
 # What skins may know of the store: how it tells that it cannot be used.
 FAULTS_OF_THE_STORE = {"StoreUnavailable", "StoreInUse", "SchemaTooNew"}

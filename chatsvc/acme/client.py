@@ -7,16 +7,16 @@ from base64 import urlsafe_b64encode
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from hashlib import sha256
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
-from aiohttp import ClientError, ClientSession
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 
 from chatsvc import __version__
 from chatsvc.outbound.egress import Egress
-from chatsvc.outbound.session import open_session
+from chatsvc.outbound.guarded import FAULTS
+from chatsvc.outbound.http_pool import OneRequest
 
 REQUEST_TIMEOUT_S = 30.0
 ORDER_TIMEOUT_S = 300.0
@@ -64,7 +64,7 @@ class _AcmeResponse(NamedTuple):
 
 
 class AcmeClient:
-    """ACME client, used with `async with`. `challenge` is the type that can be answered, such as `tls-alpn-01`."""
+    """ACME client. `challenge` is the type that can be answered, such as `tls-alpn-01`."""
 
     def __init__(
         self, directory: str, key: ec.EllipticCurvePrivateKey, challenge: str, tls: ssl.SSLContext, egress: Egress | None = None
@@ -72,20 +72,10 @@ class AcmeClient:
         self._directory_url = directory
         self._key = key
         self._challenge = challenge
-        self._tls = tls
-        self._egress = egress or Egress()
+        self._request = OneRequest(egress or Egress(), "acme", tls, REQUEST_TIMEOUT_S, MAX_ANSWER)
         self._places: dict[str, Any] = {}
         self._nonce: str | None = None
         self._account: str | None = None
-        self._session: ClientSession
-
-    async def __aenter__(self) -> Self:
-        agent = {"User-Agent": f"chatsvc/{__version__}"}
-        self._session = open_session(self._egress, "acme", tls=self._tls, timeout_s=REQUEST_TIMEOUT_S, headers=agent)
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self._session.close()
 
     async def certificate(self, domains: Sequence[str], email: str | None, request: bytes, proving: Proving) -> bytes:
         """Obtain the certificate chain (PEM) for a signing request (DER); raises AcmeError.
@@ -168,16 +158,13 @@ class AcmeClient:
         return (await self._send("HEAD", self._places["newNonce"])).headers["Replay-Nonce"]
 
     async def _send(self, method: str, url: str, body: bytes | None = None) -> _AcmeResponse:
-        headers = {"Content-Type": "application/jose+json"} if body is not None else {}
+        headers = {"User-Agent": f"chatsvc/{__version__}"} | ({"Content-Type": "application/jose+json"} if body is not None else {})
         try:
-            async with self._session.request(method, url, data=body, headers=headers, allow_redirects=False) as response:
-                content = b""
-                async for piece in response.content.iter_any():
-                    content += piece
-                    if len(content) > MAX_ANSWER:
-                        raise AcmeError("the authority's answer has no end")
-                return _AcmeResponse(response.status, response.headers, content)
-        except (ClientError, OSError, ValueError) as fault:
+            answer = await self._request.send(method, url, headers, body)
+            if not answer.whole:
+                raise AcmeError("the authority's answer has no end")
+            return _AcmeResponse(answer.status, answer.headers, answer.body)
+        except FAULTS as fault:
             raise AcmeError(f"the authority cannot be reached: {_line(str(fault) or type(fault).__name__)}") from None
 
 

@@ -102,9 +102,9 @@ class CertificateManager:
         settings, key = self._settings, certificates.new_key()
         log.info("asking %s for a certificate for %s", settings.directory, self._names())
         kind = "tls-alpn-01" if self._tokens is None else "http-01"
-        async with AcmeClient(settings.directory, self._account_key(), kind, self._tls, self._egress) as client:
-            request = certificates.signing_request(settings.domains, key)
-            chain = await client.certificate(settings.domains, settings.email, request, self._proving)
+        client = AcmeClient(settings.directory, self._account_key(), kind, self._tls, self._egress)
+        request = certificates.signing_request(settings.domains, key)
+        chain = await client.certificate(settings.domains, settings.email, request, self._proving)
         pem = certificates.key_pem(key) + chain
         try:
             due = self._due_at(chain)

@@ -3,8 +3,6 @@
 import json
 import re
 
-import orjson
-
 from chatsvc.domain import errors, language
 from chatsvc.domain.errors import ProblemError
 from chatsvc.domain.models import SendMessage
@@ -51,24 +49,7 @@ def _no_constant(_: str) -> object:
 _STRICT = json.JSONDecoder(object_pairs_hook=_once, parse_constant=_no_constant)
 
 
-def _parse_plain(body: bytes) -> dict[str, object] | None:
-    """Parse a flat object of strings without escapes, at a tenth of the cost. Return None for anything else."""
-    if b"\\" in body:
-        return None
-    try:
-        value = orjson.loads(body)
-    except orjson.JSONDecodeError:
-        return None
-    if not isinstance(value, dict) or not all(isinstance(text, str) for text in value.values()):
-        return None
-    # Without escapes each key and each string has two quotes: more quotes mean a repeated field.
-    return value if body.count(b'"') == 4 * len(value) else None
-
-
 def _parse(body: bytes) -> dict[str, object]:
-    plain = _parse_plain(body)
-    if plain is not None:
-        return plain
     try:
         value = _STRICT.decode(body.decode("utf-8"))
     except (ValueError, RecursionError):

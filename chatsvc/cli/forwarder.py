@@ -6,38 +6,18 @@ import ssl
 from collections.abc import Callable
 from typing import Any
 
-from aiohttp import (
-    ClientConnectorDNSError,
-    ClientConnectorError,
-    ClientError,
-    ClientOSError,
-    ClientSession,
-    ClientSSLError,
-    ServerDisconnectedError,
-)
-
 from chatsvc.cli.output import echo, to_json
 from chatsvc.domain.errors import CommandError
 from chatsvc.domain.terminal import one_line
 from chatsvc.outbound.egress import Egress
-from chatsvc.outbound.session import open_session
+from chatsvc.outbound.guarded import FAULTS, reason_of
+from chatsvc.outbound.http_pool import OneRequest
 from chatsvc.webhooks.courier import build_headers
 
 TIMEOUT_S = 10.0
+MOST_BYTES = 65_536  # of an answer
 POLL_S = 1.0
 
-# In the words of `webhook attempts`; the first that fits counts.
-FAULTS: dict[type[Exception], str] = {
-    TimeoutError: "timeout",
-    ClientSSLError: "tls_failed",
-    ClientConnectorDNSError: "dns_failed",
-    ClientConnectorError: "connect_failed",
-    ClientOSError: "connection_lost",
-    ServerDisconnectedError: "connection_lost",
-    ClientError: "bad_response",
-    OSError: "connect_failed",
-    ValueError: "the address cannot be used",
-}
 Fetch = Callable[[int], list[dict[str, Any]]]
 
 
@@ -48,43 +28,43 @@ async def post_all(url: str, fetch: Fetch, tls: ssl.SSLContext, *, follow: bool,
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     after, told = 0, list[dict[str, Any]]()
     # The operator names this receiver: neither `egress: none` nor the guard applies.
-    async with open_session(Egress(), "webhook", tls=tls, timeout_s=TIMEOUT_S) as session:
-        while not stop.is_set():
-            events = await asyncio.to_thread(fetch, after)  # a command without a server runs an event loop of its own
-            for event in events:
-                outcome = await _post(session, url, event)
-                line = {name: event[name] for name in ("event", "record_id", "delivery_id")} | {
-                    "success": outcome is None,
-                    "error": outcome,
-                }
-                told.append(line)
-                if not as_json:
-                    echo(one_line(f"{event['event']}  {event['record_id']}  {outcome or 'taken'}"))
-                elif follow:
-                    echo(to_json(line))
-                if outcome is not None:
-                    _sum_up(told, follow=follow, as_json=as_json)
-                    raise CommandError(f"stopped at {event['event']} {event['record_id']}: {outcome}")
-                after = event["number"]
-            if events:
-                continue
-            if not follow:
+    request = OneRequest(Egress(), "webhook", tls, TIMEOUT_S, MOST_BYTES)
+    while not stop.is_set():
+        events = await asyncio.to_thread(fetch, after)  # a command without a server runs an event loop of its own
+        for event in events:
+            outcome = await _post(request, url, event)
+            line = {name: event[name] for name in ("event", "record_id", "delivery_id")} | {
+                "success": outcome is None,
+                "error": outcome,
+            }
+            told.append(line)
+            if not as_json:
+                echo(one_line(f"{event['event']}  {event['record_id']}  {outcome or 'taken'}"))
+            elif follow:
+                echo(to_json(line))
+            if outcome is not None:
                 _sum_up(told, follow=follow, as_json=as_json)
-                return
-            try:
-                await asyncio.wait_for(stop.wait(), POLL_S)
-            except TimeoutError:
-                continue
+                raise CommandError(f"stopped at {event['event']} {event['record_id']}: {outcome}")
+            after = event["number"]
+        if events:
+            continue
+        if not follow:
+            _sum_up(told, follow=follow, as_json=as_json)
+            return
+        try:
+            await asyncio.wait_for(stop.wait(), POLL_S)
+        except TimeoutError:
+            continue
 
 
-async def _post(session: ClientSession, url: str, event: dict[str, Any]) -> str | None:
+async def _post(request: OneRequest, url: str, event: dict[str, Any]) -> str | None:
     """Post one event. Returns the error, or None where the receiver answered 2xx."""
     sent = build_headers(event["event"], event["delivery_id"], event["signature"])
     try:
-        async with session.post(url, data=event["body"].encode(), headers=sent, allow_redirects=False) as response:
-            return None if 200 <= response.status < 300 else f"http_status ({response.status})"
-    except tuple(FAULTS) as fault:
-        return next(word for kind, word in FAULTS.items() if isinstance(fault, kind))
+        answer = await request.send("POST", url, sent, event["body"].encode())
+    except FAULTS as fault:
+        return reason_of(fault)
+    return None if 200 <= answer.status < 300 else f"http_status ({answer.status})"
 
 
 def _sum_up(told: list[dict[str, Any]], *, follow: bool, as_json: bool) -> None:

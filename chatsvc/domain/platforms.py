@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from chatsvc.domain.refusals import Refused
@@ -11,7 +12,7 @@ class TokenQuestion(NamedTuple):
     """A GET by which a platform confirms a token: the path below its server's address, and the headers."""
 
     path: str
-    headers: dict[str, str] | None = None
+    headers: Mapping[str, str] = MappingProxyType({})
 
 
 # Returns a setting as it is kept, None for "" where that removes it. Raises Refused.

@@ -57,10 +57,15 @@ class Target:
     scheme: str = _HTTPS
 
     @property
+    def host_and_port(self) -> str:
+        """Host and port, as the field Host has them."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return host if self.port == _USUAL[self.scheme] else f"{host}:{self.port}"
+
+    @property
     def origin(self) -> str:
         """Scheme, host and port, as a URL has them."""
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"{self.scheme}://{host}" + ("" if self.port == _USUAL[self.scheme] else f":{self.port}")
+        return f"{self.scheme}://{self.host_and_port}"
 
     @property
     def url(self) -> str:

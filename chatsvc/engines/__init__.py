@@ -161,7 +161,7 @@ class Engine(Protocol):
         ...
 
     async def reply(self, turn: Turn) -> Reply:
-        """Answer one turn; raises EngineError."""
+        """Answer one turn within `turn.timeout_s` seconds; raises EngineError, of the reason `timeout` after them."""
         ...
 
     async def close(self) -> None:

@@ -1,6 +1,6 @@
-"""Outbound connections: TLS contexts, the address guard against SSRF, the egress ledger, and HTTP sessions.
+"""Outbound connections: TLS contexts, the address guard against SSRF, the egress ledger, and HTTP clients.
 
-`session.open_session` gives an aiohttp session for one purpose of the ledger (`egress`), guarded or not. `guarded` checks each
-address where its socket is opened, with `resolver` and `own_addresses`. `http_pool` keeps connections
-(`http_connection`, opened by `dialler`) for calls of models and messaging platforms.
+`dialler` opens connections (`http_connection`); `guarded` checks each address that a customer chose where its socket is opened, with
+`resolver` and `own_addresses`. `http_pool` keeps connections for calls of models and messaging platforms, and sends single requests.
+Each connection counts for one purpose of the ledger (`egress`).
 """

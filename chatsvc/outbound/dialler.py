@@ -53,13 +53,11 @@ class Dialler:
 
     async def _resolve(self) -> list[str]:
         found = await asyncio.get_running_loop().getaddrinfo(self._host, self._port, type=socket.SOCK_STREAM, flags=socket.AI_ADDRCONFIG)
-        first = found[0][0]
-        families = ([str(info[4][0]) for info in found if (info[0] == first) is same] for same in (True, False))
-        # One family after the other: where one of the two leads nowhere, the next attempt is the other's.
-        return [address for address in chain.from_iterable(zip_longest(*families)) if address]
+        return alternating([str(info[4][0]) for info in found])
 
     async def _open_first(self, factory: Callable[[], P], addresses: Sequence[str]) -> tuple[asyncio.Transport, P]:
-        left, attempts, fault = list(addresses), set[asyncio.Task[tuple[asyncio.Transport, P]]](), OSError()
+        left, attempts = list(addresses), set[asyncio.Task[tuple[asyncio.Transport, P]]]()
+        fault: BaseException = OSError()
         try:
             while left or attempts:
                 if left:
@@ -70,7 +68,7 @@ class Dialler:
                     error = attempt.exception()
                     if error is None:
                         return attempt.result()
-                    fault = error if isinstance(error, OSError) else OSError(str(error))
+                    fault = error
             raise fault
         finally:
             for attempt in attempts:
@@ -81,6 +79,13 @@ class Dialler:
         self._egress.open(self._purpose)
         name = self._host if self._tls else None
         return await self._loop.create_connection(factory, address, self._port, ssl=self._tls, server_hostname=name)
+
+
+def alternating(addresses: Sequence[str]) -> list[str]:
+    """Put one family after the other: where one of the two leads nowhere, the next attempt is the other's."""
+    is_ipv6 = ":" in addresses[0]
+    families = ([address for address in addresses if (":" in address) is family] for family in (is_ipv6, not is_ipv6))
+    return [address for address in chain.from_iterable(zip_longest(*families)) if address]
 
 
 def _is_address(host: str) -> bool:

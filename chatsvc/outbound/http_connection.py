@@ -2,7 +2,7 @@
 
 import asyncio
 import select
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from aiohttp import EMPTY_PAYLOAD, StreamReader
@@ -29,10 +29,21 @@ class AnswerBroken(Exception):
     """The connection carried something else than one whole HTTP answer."""
 
 
-class ClientConnection(BaseProtocol):
-    """Carries one request at a time, with answers of at most `most_bytes`; `usable` while another one may follow."""
+def request_head(line: str, fields: Mapping[str, str]) -> str:
+    """Render a request line and header fields; raises ValueError for what no request can carry."""
+    head = "".join([f"{line}\r\n", *(f"{name}: {value}\r\n" for name, value in fields.items())])
+    if not head.count("\r") == head.count("\n") == len(fields) + 1 or "\0" in head:
+        raise ValueError("a header of more than one line")
+    return head
 
-    __slots__ = ("_answer", "_body", "_head", "_most_bytes", "usable")
+
+class ClientConnection(BaseProtocol):
+    """Carries one request at a time, with answers of at most `most_bytes`; `usable` while another one may follow.
+
+    `on_head` is called once where an answer's status is known and its body is still on the way.
+    """
+
+    __slots__ = ("_answer", "_body", "_has_no_body", "_head", "_most_bytes", "on_head", "usable")
 
     def __init__(self, loop: asyncio.AbstractEventLoop, most_bytes: int) -> None:
         super().__init__(loop)
@@ -40,6 +51,8 @@ class ClientConnection(BaseProtocol):
         self._answer: asyncio.Future[HttpAnswer] | None = None
         self._head: RawResponseMessage | None = None
         self._body: StreamReader = EMPTY_PAYLOAD
+        self._has_no_body = False
+        self.on_head: Callable[[], None] | None = None
         self.usable = True
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -51,12 +64,17 @@ class ClientConnection(BaseProtocol):
 
         Not a coroutine, which would keep the request in memory until the answer has come.
         """
+        self._head = None
         if self.transport is None:
             raise ConnectionLost("the connection was lost")
         self._answer = self._loop.create_future()
-        self._head = None
+        self._has_no_body = request.startswith(b"HEAD ")
         self.transport.write(request)
         return self._answer
+
+    def begun(self) -> HttpAnswer | None:
+        """Take what has come of an unfinished answer; None before its status is known."""
+        return HttpAnswer(self._head.code, self._head.headers, self._body.read_nowait(-1), False) if self._head is not None else None
 
     @property
     def quiet(self) -> bool:
@@ -69,9 +87,11 @@ class ClientConnection(BaseProtocol):
         return not poll.poll(0)
 
     def abort(self) -> None:
-        """Close at once; a request in flight fails."""
+        """Close at once; a request in flight fails. The end of TLS is sent, the peer's is not awaited: it would hold a socket for 30 s."""
         self.usable = False
         if self.transport is not None:
+            if not self.transport.is_closing():
+                self.transport.close()
             self.transport.abort()
 
     def data_received(self, data: bytes) -> None:
@@ -96,10 +116,17 @@ class ClientConnection(BaseProtocol):
             if self._head is not None:
                 self.usable = False
                 break
-            self._head, self._body = message, EMPTY_PAYLOAD if message.code in _WITHOUT_BODY else body
-            self.usable = not message.should_close and message.code not in _WITHOUT_BODY
+            has_no_body = self._has_no_body or message.code in _WITHOUT_BODY
+            self._head, self._body = message, EMPTY_PAYLOAD if has_no_body else body
+            self.usable = not message.should_close and not has_no_body
         self.usable = self.usable and not upgraded and not rest
         self._complete()
+        on_head, self.on_head = self.on_head, None
+        if on_head is not None and not self._answer.done():
+            if self._head is not None:
+                on_head()
+            else:
+                self.on_head = on_head
 
     def _complete(self) -> None:
         if self._head is None or self._answer is None or self._answer.done():
@@ -127,7 +154,9 @@ class ClientConnection(BaseProtocol):
         self.usable = False
         super().connection_lost(exc)
         if self._head is None:
-            self._fail(ConnectionLost(type(exc).__name__ if exc else "the server hung up"))
+            fault = ConnectionLost(type(exc).__name__ if exc else "the server hung up")
+            fault.__cause__ = exc
+            self._fail(fault)
         elif self._parser is not None and self._body is not EMPTY_PAYLOAD:
             try:
                 self._parser.feed_eof()

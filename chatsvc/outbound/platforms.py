@@ -4,13 +4,13 @@ from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
 
-from aiohttp import ClientError, ClientResponse
-
 from chatsvc.domain.platforms import TokenQuestion
 from chatsvc.domain.shapes import as_object, parsed
 from chatsvc.outbound.egress import Egress, EgressRefused
+from chatsvc.outbound.guarded import FAULTS
+from chatsvc.outbound.http_connection import HttpAnswer
+from chatsvc.outbound.http_pool import OneRequest
 from chatsvc.outbound.posting import words_of
-from chatsvc.outbound.session import open_session
 from chatsvc.outbound.tls import client_context
 
 TIMEOUT_S = 10.0
@@ -29,21 +29,16 @@ async def check(egress: Egress, platform: str, url: str, question: TokenQuestion
     Return why the platform could not confirm it, None where it did. Raises PlatformRefused.
     """
     try:
-        # aiohttp wraps the refusal of a socket in an error of its own.
-        egress.check(platform)
-        async with (
-            open_session(egress, platform, tls=client_context(), timeout_s=TIMEOUT_S, headers=question.headers) as session,
-            session.get(url.rstrip("/") + question.path, allow_redirects=False) as response,
-        ):
-            return await _judge(response)
+        request = OneRequest(egress, platform, client_context(), TIMEOUT_S, MOST_BYTES)
+        return _judge(await request.send("GET", url.rstrip("/") + question.path, question.headers))
     except EgressRefused:
         return "egress: none does not permit the connection"
-    except (ClientError, OSError, TimeoutError, ValueError) as fault:
+    except FAULTS as fault:
         return f"it did not answer ({type(fault).__name__})"
 
 
-async def _judge(response: ClientResponse) -> str | None:
-    status, answer = response.status, parsed(await response.content.read(MOST_BYTES)) or {}
+def _judge(response: HttpAnswer) -> str | None:
+    status, answer = response.status, parsed(response.body) or {}
     if HTTPStatus.BAD_REQUEST <= status < HTTPStatus.INTERNAL_SERVER_ERROR and status not in _TRANSIENT:
         raise PlatformRefused(f"status {status}{_reason(answer)}")
     if status != HTTPStatus.OK:

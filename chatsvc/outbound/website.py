@@ -6,18 +6,24 @@ import zlib
 from typing import NamedTuple
 from urllib.parse import urljoin
 
-import aiohttp
-
 from chatsvc import __version__
+from chatsvc.domain.targets import Target
 from chatsvc.outbound.egress import Egress, EgressRefused
-from chatsvc.outbound.guarded import DIAL, Dial, Guard
+from chatsvc.outbound.guarded import FAULTS, Guard, GuardedDialler, reason_of
+from chatsvc.outbound.http_connection import HttpAnswer, request_head
+from chatsvc.outbound.http_pool import ask_once
 from chatsvc.outbound.resolver import check_target
-from chatsvc.outbound.session import FAULTS, open_session, reason_of, url_of
 
 MOST_BYTES = 2 * 1024 * 1024  # of a page, unpacked
 TIMEOUT_S = 10.0  # of a page with its redirects
 MOST_REDIRECTS = 5
 _PURPOSE = "website"
+_HEADERS = {
+    "User-Agent": f"chatsvc/{__version__} (website knowledge)",
+    "Accept": "text/html, */*;q=0.5",
+    "Accept-Encoding": "identity",
+    "Connection": "close",
+}
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _PACKED = frozenset({"gzip", "x-gzip", "deflate"})
 
@@ -46,9 +52,7 @@ class WebsiteClient:
     """Fetches pages; one for each process. `guard` has the rules for addresses."""
 
     def __init__(self, guard: Guard, egress: Egress, tls: ssl.SSLContext) -> None:
-        self._guard, self._egress = guard, egress
-        headers = {"User-Agent": f"chatsvc/{__version__} (website knowledge)", "Accept": "text/html, */*;q=0.5"}
-        self._session = open_session(egress, _PURPOSE, tls=tls, guard=guard, keep_alive=False, headers=headers)
+        self._guard, self._egress, self._tls = guard, egress, tls
 
     async def check(self, url: str) -> str:
         """Check the address of a site and return it in one spelling; raises TargetRefused. With `egress: none` no name is looked up."""
@@ -60,8 +64,6 @@ class WebsiteClient:
     async def fetch(self, url: str, etag: str | None = None, modified: str | None = None) -> FetchedPage:
         """Fetch a page, or learn by its status (304) that it has not changed. Raises FetchFailed."""
         headers = {name: value for name, value in (("If-None-Match", etag), ("If-Modified-Since", modified)) if value}
-        dial = Dial()
-        DIAL.set(dial)
         try:
             self._egress.check(_PURPOSE)
             async with asyncio.timeout(TIMEOUT_S):
@@ -69,7 +71,7 @@ class WebsiteClient:
         except EgressRefused:
             raise FetchFailed("egress_refused") from None
         except FAULTS as fault:
-            raise FetchFailed("refused_address" if dial.refused else reason_of(fault)) from None
+            raise FetchFailed(reason_of(fault)) from None
 
     async def _follow(self, url: str, headers: dict[str, str]) -> FetchedPage:
         host = self._guard.target(url).host
@@ -77,31 +79,30 @@ class WebsiteClient:
             target = self._guard.target(url)
             if target.host != host:
                 raise FetchFailed("other_host")
-            async with await self._session.get(url_of(target), headers=headers, allow_redirects=False) as answer:
-                if answer.status in _REDIRECTS:
-                    url = urljoin(target.url, answer.headers.get("Location", "")).partition("#")[0]
-                    continue
-                body = await _body(answer) if answer.status == 200 else b""
-                kind, charset = _kind(answer.headers.get("Content-Type", ""))
-                told = answer.headers
-                return FetchedPage(target.url, answer.status, body, kind, charset, told.get("ETag"), told.get("Last-Modified"))
+            answer = await self._get(target, headers)
+            told = answer.headers
+            if answer.status in _REDIRECTS:
+                url = urljoin(target.url, told.get("Location", "")).partition("#")[0]
+                continue
+            body = _body(answer) if answer.status == 200 else b""
+            kind, charset = _kind(told.get("Content-Type", ""))
+            return FetchedPage(target.url, answer.status, body, kind, charset, told.get("ETag"), told.get("Last-Modified"))
         raise FetchFailed("too_many_redirects")
 
-    async def close(self) -> None:
-        await self._session.close()
+    async def _get(self, target: Target, headers: dict[str, str]) -> HttpAnswer:
+        dialler = GuardedDialler(self._egress, _PURPOSE, target, self._tls, self._guard)
+        head = request_head(f"GET {target.path} HTTP/1.1", {"Host": target.host_and_port, **_HEADERS, **headers})
+        return await ask_once(dialler, f"{head}\r\n".encode("latin-1"), MOST_BYTES)
 
 
-async def _body(answer: aiohttp.ClientResponse) -> bytes:
-    """Read a body of at most MOST_BYTES. It was asked for as it is; some servers compress all the same."""
+def _body(answer: HttpAnswer) -> bytes:
+    """Return the body of at most MOST_BYTES. It was asked for as it is; some servers compress all the same."""
     packing = answer.headers.get("Content-Encoding", "").strip().lower()
     if packing not in {"", "identity", *_PACKED}:
         raise FetchFailed("unknown_encoding")
-    packed = bytearray()
-    async for piece in answer.content.iter_any():
-        packed += piece
-        if len(packed) > MOST_BYTES:
-            raise FetchFailed("too_large")
-    return unpacked(bytes(packed)) if packing else bytes(packed)
+    if not answer.whole:
+        raise FetchFailed("too_large")
+    return unpacked(answer.body) if packing else answer.body
 
 
 def unpacked(packed: bytes) -> bytes:

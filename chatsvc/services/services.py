@@ -159,6 +159,6 @@ class Services:
         for part in reversed(self._parts.values()):
             if hasattr(part, "close"):
                 await part.close()
-        for name in ("website", "dispatcher", "courier"):
+        for name in ("dispatcher", "courier"):
             if name in vars(self):
                 await vars(self)[name].close()

@@ -53,9 +53,6 @@ async def page(
 
 @quick
 def _page(connection: Connection, asked: _ConversationsQuery) -> ConversationPage:
-    # Imported here: commands start faster without it.
-    from orjson import loads
-
     account_id, bot_id, channels, limit, after = asked
     of_bot = "AND bot_id = ?" if bot_id is not None else ""
     on_channel = "AND channel = ?" if len(channels) == 1 else ""
@@ -69,25 +66,24 @@ def _page(connection: Connection, asked: _ConversationsQuery) -> ConversationPag
     walks = " UNION ALL ".join([walk] * len(channels))
     for channel in channels:
         values += (bot_id if of_bot else account_id), channel, *(after[:2] if after else ())
-    # As one text: fetching a row releases the interpreter lock and acquires it again.
-    total, found = connection.execute(
+    rows = connection.execute(
         f"""
-        SELECT max(total.conversations), json_group_array(json_array({OF_A_PAGE}, c.number)) FROM (
+        SELECT {OF_A_PAGE}, c.number, total.conversations FROM (
             SELECT coalesce(sum(conversations), 0) AS conversations FROM conversation_counts WHERE account_id = ? {of_bot} {on_channel}
         ) total
         LEFT JOIN ({walks} ORDER BY last_message_at DESC, number DESC LIMIT ?) page ON true
         LEFT JOIN conversations c ON c.number = page.number
         """,
         (*values, limit + 1),
-    ).fetchone()
-    rows = loads(found)
-    if rows[0][-1] is None:
+    ).fetchall()
+    *_, last, total = rows[0]
+    if last is None:
         return ConversationPage([], total, False, None)
     # They come in the order of the subquery, which SQL does not promise.
-    rows.sort(key=itemgetter(6, -1), reverse=True)
+    rows.sort(key=itemgetter(6, -2), reverse=True)
     has_more = len(rows) > limit
     rows = rows[:limit]
-    return ConversationPage([Conversation(*row[:-1]) for row in rows], total, has_more, (rows[-1][6], rows[-1][-1]))
+    return ConversationPage([Conversation(*row[:-2]) for row in rows], total, has_more, (rows[-1][6], rows[-1][-2]))
 
 
 class Thread(NamedTuple):

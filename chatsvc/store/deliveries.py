@@ -74,41 +74,31 @@ def _standing(connection: Connection, bot_id: str, plans: frozenset[str]) -> _St
 
 
 def _record(
-    connection: Connection, event: Event, now: int, standing: _Standing, sign: Sign, node: str | None
-) -> tuple[str, Sending | None]:
-    """Record an attempt of the process `node`. Return its id and the delivery.
+    connection: Connection, events: Sequence[Event], now: int, standing: _Standing, sign: Sign, node: str | None
+) -> list[tuple[str, Sending | None]]:
+    """Record an attempt of the process `node` for each of a bot's events. Return their ids and deliveries.
 
     None for one that cannot be sent and is recorded as failed.
     """
-    webhook, refusal = standing
-    attempt, delivery_id = str(uuid.uuid4()), str(uuid.uuid4())
+    webhook, found = standing
     url = webhook.url if webhook else None
-    body, signature = b"", ""
-    if webhook and url and not refusal:
-        try:
-            body, signature = sign(event, delivery_id, webhook)
-        except UnusableKey:
-            refusal = "unusable_key"
-    elif not refusal:
-        refusal = "webhook_removed"
-    connection.execute(
-        f"INSERT INTO webhook_attempts ({NEW_ATTEMPT}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (
-            attempt,
-            event.number,
-            event.bot_id,
-            delivery_id,
-            url,
-            body,
-            now,
-            *((0, refusal, 0) if refusal else (None,) * 3),
-            signature or None,
-            node,
-        ),
-    )
-    if refusal or url is None:
-        return attempt, None
-    return attempt, Sending(attempt, event.bot_id, delivery_id, url, event.event, body, signature)
+    values: list[object] = []
+    made: list[tuple[str, Sending | None]] = []
+    for event in events:
+        attempt, delivery_id, refusal = str(uuid.uuid4()), str(uuid.uuid4()), found or ("webhook_removed" if url is None else None)
+        body, signature = b"", ""
+        if webhook and url and not refusal:
+            try:
+                body, signature = sign(event, delivery_id, webhook)
+            except UnusableKey:
+                refusal = "unusable_key"
+        sending = Sending(attempt, event.bot_id, delivery_id, url, event.event, body, signature) if url and not refusal else None
+        made.append((attempt, sending))
+        values += attempt, event.number, event.bot_id, delivery_id, url, body, now
+        values += (*((0, refusal, 0) if refusal else (None,) * 3), signature or None, node)
+    begin = f"INSERT INTO webhook_attempts ({NEW_ATTEMPT}) VALUES "
+    connection.at_once(begin, "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", values)
+    return made
 
 
 def _settle(connection: Connection, outcomes: Iterable[Outcome]) -> None:
@@ -144,12 +134,12 @@ async def advance(
             return 0, []
         # The webhook may have been changed to `--pull`: then events are only recorded.
         pulled = standing.webhook is not None and standing.webhook.url is None and standing.refusal is None
-        connection.executemany(
-            "UPDATE webhook_events SET state = ? WHERE number = ?", [(KEPT if pulled else ATTEMPTED, row[0]) for row in rows]
-        )
-        made = [] if pulled else [_record(connection, Event(*row), now, standing, sign, db.node)[1] for row in rows]
-        note(connection, made.count(None))
-        return len(rows), [sending for sending in made if sending]
+        state = KEPT if pulled else ATTEMPTED
+        connection.at_once(f"UPDATE webhook_events SET state = {state} WHERE number IN (", "?", [row[0] for row in rows], ")")
+        made = [] if pulled else _record(connection, [Event(*row) for row in rows], now, standing, sign, db.node)
+        sendings = [sending for _, sending in made if sending]
+        note(connection, len(made) - len(sendings))
+        return len(rows), sendings
 
     return await db.write(unit)
 
@@ -161,7 +151,8 @@ async def send_test(db: Database, event: Event, now: int, *, plans: frozenset[st
         standing = _standing(connection, event.bot_id, plans)
         if standing is None:
             return None
-        return _record(connection, event._replace(number=add_event(connection, event, ATTEMPTED)), now, standing, sign, db.node)
+        written = event._replace(number=add_event(connection, event, ATTEMPTED))
+        return _record(connection, [written], now, standing, sign, db.node)[0]
 
     return await db.write(unit)
 
@@ -179,7 +170,7 @@ async def send_again(
         standing = _standing(connection, row[1], plans) if row else None
         if standing is None or (failed and _latest(connection, event_number) != 0):
             return None
-        return _record(connection, Event(*row), now, standing, sign, db.node)
+        return _record(connection, [Event(*row)], now, standing, sign, db.node)[0]
 
     return await db.write(unit)
 

@@ -5,20 +5,25 @@ import ssl
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from time import perf_counter
+from math import inf
+from time import monotonic, perf_counter
 
-import aiohttp
-
-from chatsvc import background
 from chatsvc.domain.targets import Target
 from chatsvc.outbound.egress import Egress
-from chatsvc.outbound.guarded import DIAL, KEEP_S, Dial, Guard, GuardedConnector
-from chatsvc.outbound.session import FAULTS, open_session, reason_of, url_of
+from chatsvc.outbound.guarded import FAULTS, Guard, GuardedDialler, reason_of
+from chatsvc.outbound.http_connection import ClientConnection, ConnectionLost, request_head
 
 MAX_ANSWER_BYTES = 64 * 1024
 KEPT_BYTES = 4096  # of an answer, kept with the attempt
 # The status decides the outcome; the body is read only to be shown, and so that the connection can be reused.
 BODY_S = 1.0
+# Seconds for which an idle connection may be reused; it is closed after twice as long (DECISIONS.md section 2, "connections").
+KEEP_S = 0.5
+# A receiver may close after its answer without "Connection: close", and its FIN may come this much later: Nagle's algorithm delays it
+# until an acknowledgement that is itself delayed by 40 ms. A request sent meanwhile is lost.
+PROOF_S = 0.05
+FORGET_S = 600.0
+MAX_RECEIVERS = 10_000
 
 # Values of an attempt's `error`.
 ERRORS = frozenset(
@@ -51,59 +56,54 @@ class PostResult:
     answer: bytes | None = field(default=None, repr=False)
 
 
-class _WebhookSession:
-    """Session of one webhook and its target; or, not `kept`, of one delivery. Raises TargetRefused."""
+class KeepAliveHistory:
+    """Cache of which receivers (host and port) keep connections open after an answer. The others close them without notice."""
 
-    def __init__(self, target: Target, open_one: Callable[..., aiohttp.ClientSession], *, kept: bool) -> None:
-        self.target = target
+    def __init__(self, clock: Callable[[], float] = monotonic) -> None:
+        self._clock = clock
+        self._seen: dict[tuple[str, int], tuple[bool, float]] = {}
+
+    def keeps(self, receiver: tuple[str, int]) -> bool | None:
+        """Return what was seen last. None where nothing is known or a bad experience has expired: a restart closes connections too."""
+        keeps, at = self._seen.get(receiver, (None, 0.0))
+        return None if keeps is False and self._clock() - at >= FORGET_S else keeps
+
+    def note(self, receiver: tuple[str, int], *, keeps: bool) -> None:
+        """Record whether a receiver kept its connection open."""
+        if receiver not in self._seen and len(self._seen) >= MAX_RECEIVERS:
+            del self._seen[next(iter(self._seen))]
+        self._seen[receiver] = keeps, self._clock()
+
+
+class _WebhookRoute:
+    """Way of a webhook to its target: the head of its requests, and its idle connections with the time since when, oldest first."""
+
+    def __init__(self, target: Target, dialler: GuardedDialler, *, kept: bool) -> None:
+        self.target, self.dialler = target, dialler
+        self.idle: list[tuple[float, ClientConnection]] = []
         self.in_flight = 0
-        self.idle_since = 0.0
-        self.retired = not kept
-        self._url = url_of(target)
-        self.session = open_one(keep_alive=kept)
+        self._fields = {"Host": target.host_and_port, "Accept": "*/*", "Accept-Encoding": "identity"}
+        self._fields |= {} if kept else {"Connection": "close"}
 
-    async def post(self, body: bytes, headers: Mapping[str, str]) -> aiohttp.ClientResponse:
-        """Post `body` and wait for the head of the answer; raises one of FAULTS."""
-        if any("\r" in value or "\n" in value for value in headers.values()):
-            # aiohttp notices after it has connected.
-            raise ValueError("a header has a line break in it")
-        return await self.session.post(self._url, data=body, headers=headers, allow_redirects=False)
+    def request(self, body: bytes, headers: Mapping[str, str]) -> bytes:
+        """Make a request; raises ValueError for a header that none can carry."""
+        fields = {**self._fields, **headers, "Content-Length": str(len(body))}
+        return request_head(f"POST {self.target.path} HTTP/1.1", fields).encode("ascii") + b"\r\n" + body
 
-    def discard_closing(self) -> None:
-        """Abort connections that wait for the peer's end of TLS."""
-        if isinstance(self.session.connector, GuardedConnector):
-            self.session.connector.discard_closing()
-
-
-async def _read(answer: aiohttp.ClientResponse, timeout_s: float) -> bytes:
-    """Read the body of a small answer to its end; return its first KEPT_BYTES. Its connection can then be reused."""
-    kept, size = bytearray(), 0
-    limit = MAX_ANSWER_BYTES if (answer.content_length or 0) <= MAX_ANSWER_BYTES else KEPT_BYTES
-    try:
-        if answer.content.is_eof():
-            # It came with the head, as most answers do: no timer is needed.
-            return answer.content.read_nowait()[:KEPT_BYTES]
-        async with asyncio.timeout(timeout_s):
-            while size < limit and (piece := await answer.content.readany()):
-                size += len(piece)
-                kept += piece[: KEPT_BYTES - len(kept)]
-    except FAULTS:
-        pass
-    finally:
-        # Closes the connection unless the answer has been read to its end.
-        answer.release()
-    return bytes(kept)
+    def close_idle(self, before: float = inf) -> None:
+        """Close the connections that have been idle since before a time of the event loop."""
+        while self.idle and self.idle[0][0] <= before:
+            self.idle.pop(0)[1].abort()
 
 
 class Sender:
     """Sends the deliveries of all webhooks of a process; `timeout_s` is the limit of a whole attempt, in seconds."""
 
     def __init__(self, guard: Guard, egress: Egress, *, timeout_s: float, tls: ssl.SSLContext) -> None:
-        self._timeout_s = timeout_s
-        self._guard = guard
-        self._open = partial(open_session, egress, "webhook", tls=tls, guard=guard)
-        self._sessions: dict[str, _WebhookSession] = {}
-        self._closing: set[asyncio.Task[None]] = set()
+        self._guard, self._egress, self._timeout_s, self._tls = guard, egress, timeout_s, tls
+        self._routes: dict[str, _WebhookRoute] = {}
+        self._busy: set[ClientConnection] = set()
+        self._history = KeepAliveHistory()
         self._sweeper: asyncio.TimerHandle | None = None
         self._closed = False
 
@@ -115,77 +115,122 @@ class Sender:
         which it is unknown whether the body has arrived.
         """
         started = perf_counter()
-        dial = Dial()
-        DIAL.set(dial)
-        session: _WebhookSession | None = None
-        answer: aiohttp.ClientResponse | None = None
-        error: str | None = None
-        body_read: bytes | None = None
+        begun_at: list[float] = []
+        route = connection = answer = error = None
+        is_reused = False
         try:
-            session = self._acquire(webhook, target)
-            async with asyncio.timeout(self._timeout_s):
-                answer = await session.post(body, headers)
-            error = _reason_of_status(answer.status)
-            duration_s = perf_counter() - started
-            body_read = await _read(answer, min(BODY_S, self._timeout_s - duration_s))
+            route = self._route(webhook, target)
+            route.in_flight += 1
+            request = route.request(body, headers)
+            async with asyncio.timeout(self._timeout_s) as limit:
+                connection, is_reused = await self._connection(route)
+                connection.on_head = partial(_leave_time_for_body, limit, begun_at)
+                answer = await connection.ask(request)
         except FAULTS as fault:
-            error = "refused_address" if dial.refused else reason_of(fault)
-            duration_s = perf_counter() - started
-            if dial.reused and error == "connection_lost":
-                self._guard.keep_alive.note((target.host, target.port), keeps=False)
+            # The status decides the outcome, whatever becomes of the rest.
+            answer = connection.begun() if connection is not None else None
+            error = reason_of(fault) if answer is None else None
+            if is_reused and error == "connection_lost":
+                self._history.note((target.host, target.port), keeps=False)
         finally:
-            if session is not None:
-                session.discard_closing()
-                self._release(session)
-        return PostResult(error is None, answer.status if answer else None, error, round(duration_s * 1000), body_read)
+            if route is not None:
+                self._release(webhook, route, connection, is_whole=answer is not None and answer.whole)
+        duration_s = (begun_at[0] if begun_at else perf_counter()) - started
+        if answer is None:
+            return PostResult(False, None, error, round(duration_s * 1000))
+        error = _reason_of_status(answer.status)
+        return PostResult(error is None, answer.status, error, round(duration_s * 1000), answer.body[:KEPT_BYTES])
 
     async def close(self) -> None:
         """Close every connection; deliveries in flight, and later ones, fail as `connection_lost`."""
         self._closed = True
-        for webhook in list(self._sessions):
-            self._close(self._sessions.pop(webhook))
-        while self._closing:
-            await asyncio.wait(self._closing)
+        if self._sweeper is not None:
+            self._sweeper.cancel()
+        for route in self._routes.values():
+            route.close_idle()
+        for connection in tuple(self._busy):
+            connection.abort()
 
-    def _acquire(self, webhook: str | None, target: Target) -> _WebhookSession:
-        """Return the webhook's session for its target; it stays open until _release()."""
+    def _route(self, webhook: str | None, target: Target) -> _WebhookRoute:
+        """Return the webhook's way to its target; raises TargetRefused, and ConnectionLost once the sender is closed."""
         if self._closed:
-            raise RuntimeError("the sender is closed")
-        session = self._sessions.get(webhook) if webhook is not None else None
-        if session is None or session.target != target:
-            if session is not None:
+            raise ConnectionLost("the sender is closed")
+        route = self._routes.get(webhook) if webhook is not None else None
+        if route is None or route.target != target:
+            if route is not None:
                 # The webhook has a new address; deliveries in flight to the old one are finished.
-                session.retired = True
-                if not session.in_flight:
-                    self._close(session)
-            session = self._new(webhook, target)
-        session.in_flight += 1
-        return session
+                route.close_idle()
+            route = _WebhookRoute(target, GuardedDialler(self._egress, "webhook", target, self._tls, self._guard), kept=webhook is not None)
+            if webhook is not None:
+                self._routes[webhook] = route
+                if self._sweeper is None:
+                    self._sweeper = asyncio.get_running_loop().call_later(KEEP_S, self._sweep)
+        return route
 
-    def _new(self, webhook: str | None, target: Target) -> _WebhookSession:
-        session = _WebhookSession(target, self._open, kept=webhook is not None)
-        if webhook is not None:
-            self._sessions[webhook] = session
-            if self._sweeper is None:
-                self._sweeper = asyncio.get_running_loop().call_later(KEEP_S, self._sweep)
-        return session
+    async def _connection(self, route: _WebhookRoute) -> tuple[ClientConnection, bool]:
+        """Return a connection, and whether it is a kept one."""
+        loop = asyncio.get_running_loop()
+        while route.idle:
+            since, connection = route.idle.pop()
+            self._busy.add(connection)
+            may_reuse = False
+            try:
+                may_reuse = loop.time() - since <= KEEP_S and await self._may_reuse(connection, route)
+            finally:
+                if not may_reuse:
+                    self._busy.discard(connection)
+                    connection.abort()
+            if may_reuse:
+                return connection, True
+        connection = await route.dialler.open(partial(ClientConnection, loop, MAX_ANSWER_BYTES))
+        if self._closed:
+            connection.abort()
+            raise ConnectionLost("the sender is closed")
+        self._busy.add(connection)
+        return connection, False
 
-    def _release(self, session: _WebhookSession) -> None:
-        session.in_flight -= 1
-        session.idle_since = asyncio.get_running_loop().time()
-        if session.retired and not session.in_flight:
-            self._close(session)
+    async def _may_reuse(self, connection: ClientConnection, route: _WebhookRoute) -> bool:
+        """Check a kept connection. A receiver has to prove once that its connections stay open after an answer."""
+        receiver = (route.target.host, route.target.port)
+        keeps = self._history.keeps(receiver)
+        if keeps is None:
+            await asyncio.sleep(PROOF_S)
+            # Another connection may have recorded a bad experience meanwhile.
+            keeps = self._history.keeps(receiver)
+        if keeps is False or not connection.quiet:
+            self._history.note(receiver, keeps=False)
+            return False
+        if keeps is None:
+            self._history.note(receiver, keeps=True)
+        return True
+
+    def _release(self, webhook: str | None, route: _WebhookRoute, connection: ClientConnection | None, *, is_whole: bool) -> None:
+        """Keep a connection for the webhook's next delivery, or close it."""
+        route.in_flight -= 1
+        if connection is None:
+            return
+        self._busy.discard(connection)
+        connection.on_head = None
+        if is_whole and connection.usable and webhook is not None and self._routes.get(webhook) is route:
+            route.idle.append((asyncio.get_running_loop().time(), connection))
+        else:
+            connection.abort()
 
     def _sweep(self) -> None:
-        """Close sessions whose connections are too old to be reused."""
+        """Close connections that are too old to be reused."""
         loop = asyncio.get_running_loop()
-        for webhook, session in list(self._sessions.items()):
-            if not session.in_flight and loop.time() - session.idle_since >= KEEP_S:
-                self._close(self._sessions.pop(webhook))
-        self._sweeper = loop.call_later(KEEP_S, self._sweep) if self._sessions else None
+        for webhook, route in list(self._routes.items()):
+            route.close_idle(loop.time() - KEEP_S)
+            if not route.idle and not route.in_flight:
+                del self._routes[webhook]
+        self._sweeper = loop.call_later(KEEP_S, self._sweep) if self._routes else None
 
-    def _close(self, session: _WebhookSession) -> None:
-        background.start("closing of webhook connections", session.session.close(), self._closing)
+
+def _leave_time_for_body(limit: asyncio.Timeout, begun_at: list[float]) -> None:
+    """Note when the status was known, and shorten the limit of the attempt for the rest."""
+    begun_at.append(perf_counter())
+    ends_at = asyncio.get_running_loop().time() + BODY_S
+    limit.reschedule(min(limit.when() or ends_at, ends_at))
 
 
 def _reason_of_status(status: int) -> str | None:

@@ -28,7 +28,7 @@ from aiohttp import web
 from chatsvc import config as configuration
 from chatsvc.domain.models import Exchange, Usage
 from chatsvc.domain.times import month
-from chatsvc.store.sqlite.connection import connect
+from chatsvc.store.sqlite.writer import open_writer
 
 REPLY = "We are open from Monday to Saturday, nine to six; on Sundays by appointment. Is there anything else you would like to know?"
 TOKENS, COST = 240, 40
@@ -114,7 +114,7 @@ class _OneCommit:
         if self._db is None:
             # A file of its own: chatsvc's belongs to chatsvc's one writer.
             shutil.copy(self._data / "chatsvc.db", self._file)
-            self._db = await aiosqlite.Connection(partial(connect, self._file, writes=True), iter_chunk_size=64)
+            self._db = await aiosqlite.Connection(partial(open_writer, self._file), iter_chunk_size=64)
         return self._db
 
     async def run(self, config_file: str) -> None:

@@ -121,7 +121,7 @@ async def test_the_authority_is_not_asked_either() -> None:
     from chatsvc.tls.certificates import new_key
 
     egress = Egress(allowed=False)
-    async with AcmeClient("https://localhost:9/directory", new_key(), "tls-alpn-01", ssl.create_default_context(), egress) as client:
-        with pytest.raises(AcmeError, match="egress: none"):
-            await client.certificate(["bots.example.com"], None, b"", lambda _: pytest.fail("nothing is to be proved"))
+    client = AcmeClient("https://localhost:9/directory", new_key(), "tls-alpn-01", ssl.create_default_context(), egress)
+    with pytest.raises(AcmeError, match="egress: none"):
+        await client.certificate(["bots.example.com"], None, b"", lambda _: pytest.fail("nothing is to be proved"))
     assert (egress.opened["acme"], egress.refused["acme"]) == (0, 1)

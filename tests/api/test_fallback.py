@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import replace
 
 import pytest
@@ -10,7 +9,7 @@ import pytest
 from chatsvc.config import Config
 from chatsvc.control.rendering import conversations as conversations_json
 from chatsvc.domain.models import Usage
-from chatsvc.engines import EngineError, Evidence, Reply, Turn
+from chatsvc.engines import Evidence, Reply
 from chatsvc.services.accounts import bots
 from chatsvc.services.conversations import conversations, erasure
 from chatsvc.services.knowledge import knowledge
@@ -56,20 +55,11 @@ async def test_no_answer_is_the_models_answer(desk: Caller, engine: ScriptedEngi
     assert (await desk.send(ASKED, "v")).json["reason"] == "no_answer"
 
 
-async def test_a_model_that_never_answers_leaves_time_for_the_knowledge(
-    desk: Caller, engine: ScriptedEngine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    left = []
-
-    async def never(turn: Turn) -> Reply:
-        left.append(turn.timeout_s)
-        await asyncio.sleep(60)
-        raise EngineError("timeout")
-
-    monkeypatch.setattr(engine, "reply", never)
+async def test_a_model_that_never_answers_leaves_time_for_the_knowledge(desk: Caller, engine: ScriptedEngine) -> None:
+    engine.delay_s = 60
     answer = await desk.send(ASKED, "v")
     assert (answer.status, answer.json["data"]["reply"]) == (200, "From nine to six.")
-    assert left[0] <= 1.0
+    assert engine.turns[0].timeout_s <= 1.0
 
 
 async def test_the_origin_of_a_reply_is_the_operators_alone(desk: Caller, engine: ScriptedEngine) -> None:

@@ -88,8 +88,8 @@ async def delivered(caller: Caller, receiver: Receiver, before: int) -> None:
 async def no_connection_is_kept(caller: Caller) -> None:
     """Wait until the next delivery has to begin with a handshake."""
     courier = caller.app.services.courier
-    sessions = courier._sender._sessions
-    assert await soon(lambda: not sessions)
+    routes = courier._sender._routes
+    assert await soon(lambda: not routes)
 
 
 @pytest.mark.parametrize("name", FAULTS)

@@ -79,8 +79,8 @@ async def proving(_: Sequence[Proof]) -> AsyncIterator[None]:
 async def order(forged: Forged) -> bytes:
     """Ask for a certificate."""
     trusting = ssl.create_default_context(cafile=str(forged.ca_file))
-    async with AcmeClient(f"{forged.url}/directory", new_key(), "tls-alpn-01", trusting) as opened:
-        return await opened.certificate([NAME], None, b"request", proving)
+    client = AcmeClient(f"{forged.url}/directory", new_key(), "tls-alpn-01", trusting)
+    return await client.certificate([NAME], None, b"request", proving)
 
 
 async def refusal(forged: Forged) -> AcmeError:

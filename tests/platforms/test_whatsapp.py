@@ -22,7 +22,7 @@ from chatsvc.domain.transfer import checked
 from chatsvc.engines import Reply, Turn
 from chatsvc.http import admission
 from chatsvc.platforms.whatsapp import sender
-from chatsvc.services.accounts import channel_secrets
+from chatsvc.services.accounts.channel_secrets import OpenChannels
 from chatsvc.services.administration import perform
 from chatsvc.services.conversations import erasure
 from chatsvc.store import callbacks, platforms
@@ -819,7 +819,7 @@ async def test_the_store_may_fail_around_a_message_that_is_not_lost(phone: Phone
     await phone.until("sent")
     with monkeypatch.context() as patched:
         patched.setattr(platforms, "release_send", unavailable)
-        patched.setattr(channel_secrets, "note_fault", unavailable)
+        patched.setattr(OpenChannels, "note_fault", unavailable)
         api.token = "another"
         await phone.say("two")
         assert (await phone.until("sent", "failed"))[1][2] == "whatsapp_190"

@@ -20,7 +20,7 @@ from yarl import URL
 
 from chatsvc.domain.addresses import Networks, Own, TargetRefused, check_address
 from chatsvc.domain.targets import MAX_CHARS, Target, check_url
-from chatsvc.outbound import guarded
+from chatsvc.outbound.dialler import Dialler
 from chatsvc.outbound.egress import Egress
 from chatsvc.outbound.guarded import Guard
 from chatsvc.outbound.own_addresses import MachineAddresses, own_addresses
@@ -67,27 +67,18 @@ class Names:
         return [] if answer in ("", "EMPTY") else answer.split(",")
 
 
-class Sockets:
-    """Notes which address would have been dialled, and gives no socket."""
+async def send(target: Target, names: Resolve, allowed: Networks = ()) -> tuple[PostResult, list[str]]:
+    """One delivery, and the addresses that it came to dial; each gives no connection."""
+    dialled: list[str] = []
 
-    def __init__(self) -> None:
-        self.dialled: list[str] = []
-
-    def __call__(self, info: tuple[object, ...]) -> socket.socket:
-        """See open_socket."""
-        address = info[4]
-        assert isinstance(address, tuple)
-        self.dialled.append(address[0])
+    async def refuse(_: Dialler, __: object, address: str) -> None:
+        dialled.append(address)
         raise ConnectionRefusedError
 
-
-async def send(target: Target, names: Resolve, allowed: Networks = ()) -> tuple[PostResult, list[str]]:
-    """One delivery, and the addresses that it came to dial."""
-    sockets = Sockets()
     sender = Sender(Guard(OWN, allowed, names), Egress(), timeout_s=0.2, tls=TLS)
     try:
-        with patch.object(guarded, "open_socket", sockets):
-            return await sender.post(target, b"{}", {}), sockets.dialled
+        with patch.object(Dialler, "_open", refuse):
+            return await sender.post(target, b"{}", {}), dialled
     finally:
         await sender.close()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 import zlib
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from ipaddress import ip_network
 from pathlib import Path
@@ -42,11 +42,9 @@ def client_of(guard: Guard, *, allowed: bool = True) -> WebsiteClient:
 
 
 @pytest.fixture
-async def client() -> AsyncIterator[WebsiteClient]:
+def client() -> WebsiteClient:
     """A client that may read this machine."""
-    made = client_of(Guard(Own(), HERE, plain=True))
-    yield made
-    await made.close()
+    return client_of(Guard(Own(), HERE, plain=True))
 
 
 async def fault(client: WebsiteClient, url: str) -> str:
@@ -122,19 +120,16 @@ async def test_only_public_addresses_are_dialled_whatever_a_name_says(server: We
         assert await fault(refused, url) == "refused_address"
         with pytest.raises(TargetRefused):
             await refused.check(url)
-    await refused.close()
 
     names = Names(["192.88.98.1"], ["127.0.0.1"], ["127.0.0.1", "192.88.98.1"])
     turning = client_of(Guard(Own(), (), names, plain=True))
     assert await turning.check("HTTP://Example.COM:8080") == "http://example.com:8080/"
     assert await fault(turning, "http://example.com:8080/") == "refused_address"
     assert await fault(turning, "http://example.com/") == "refused_address"
-    await turning.close()
 
     offline = client_of(Guard(Own(), HERE, names, plain=True), allowed=False)
     assert await offline.check("https://example.com") == "https://example.com/"
     assert await fault(offline, server.url) == "egress_refused"
-    await offline.close()
     assert server.asked == []
 
 

@@ -5,8 +5,6 @@ import re
 import uuid
 from typing import NamedTuple
 
-import orjson
-
 from chatsvc.domain.models import Usage
 from chatsvc.engines import EngineError, Reply
 from chatsvc.engines.anthropic.faults import ModelFault, error_type, says_no_tools, says_too_long
@@ -104,7 +102,7 @@ def usage(raw: object) -> Usage:
 
 def _parse(payload: bytes) -> dict[str, object]:
     try:
-        data = _json(payload)
+        data = json.loads(payload)
     except (ValueError, RecursionError) as error:
         raise EngineError("bad_response", f"no JSON: {type(error).__name__}, {len(payload)} bytes") from None
     if not isinstance(data, dict):
@@ -114,16 +112,6 @@ def _parse(payload: bytes) -> dict[str, object]:
         reason = "context_exceeded" if says_too_long(data) else "bad_response"
         raise ModelFault(reason, f"an error with status 200 {error_type(data)}".rstrip(), no_tools=says_no_tools(data))
     return data
-
-
-def _json(payload: bytes) -> object:
-    # orjson takes a quarter of the time, but turns integers above 64 bits into floats; arguments are sent back unchanged.
-    if b"tool_use" not in payload:
-        try:
-            return orjson.loads(payload)
-        except ValueError:
-            pass  # it is the stricter one, too
-    return json.loads(payload)
 
 
 def _content(content: object) -> tuple[list[dict[str, object]], str]:

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from chatsvc.engines import Reply, Turn
+from chatsvc.engines import EngineError, Reply, Turn
 from chatsvc.engines.fair_share import FairShare
 
 
@@ -18,6 +18,13 @@ class KnowledgeEngine:
 
     async def reply(self, turn: Turn) -> Reply:
         """Answer one turn; raises EngineError("no_answer") if the knowledge has no answer."""
+        try:
+            async with asyncio.timeout(turn.timeout_s):
+                return await self._reply(turn)
+        except TimeoutError:
+            raise EngineError("timeout", "others were asked first for too long") from None
+
+    async def _reply(self, turn: Turn) -> Reply:
         if not self._is_loaded:
             try:
                 return await asyncio.to_thread(_first_reply, turn)

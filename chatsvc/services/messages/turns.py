@@ -159,17 +159,13 @@ async def _reply_by(
     request: MessageRequest, accepted: AcceptedMessage, tier: Tier, engine: Engine, *, spare_s: float = 0.0
 ) -> tuple[Reply, ConversationHistory]:
     """Ask one engine; `spare_s` of the remaining seconds are not used."""
+    history = await _history(request, accepted)
     try:
-        async with asyncio.timeout_at(accepted.deadline - spare_s):
-            history = await _history(request, accepted)
-            try:
-                reply = await engine.reply(await _turn(request, accepted, history, tier, spare_s))
-            except EngineError as fault:
-                if fault.reason == "no_answer":
-                    _keep_as_context(request, accepted, history)
-                raise
-    except TimeoutError:
-        raise EngineError("timeout", "the deadline has passed") from None
+        reply = await engine.reply(await _turn(request, accepted, history, tier, spare_s))
+    except EngineError as fault:
+        if fault.reason == "no_answer":
+            _keep_as_context(request, accepted, history)
+        raise
     if not reply.text.strip():
         raise EngineError("empty")
     if not is_storable(reply.text):
