@@ -75,7 +75,6 @@ async def reply(message: str, spoken: str, knowledge: dict[str, str]) -> str:
         ("Otopark", "elektrikli araba var bizde şarj", "Elektrikli şarj yok."),
         ("Spa", "çocukla girebilir miyiz", "Çocuklar 14 yaşından küçükse alınmıyor."),
         ("Spa", "kim yapıyo", "Masöz Elif Hanım pazartesi izinli."),
-        ("Toplantı salonu", "yemek dahil mi", "ikram kişi başı 250 TL ek"),
         ("Toplantı salonu", "kiminle konuşayım", "Sorumlusu Tolga Bey"),
         ("Toplantı salonu", "kimle konuşucam", "Sorumlusu Tolga Bey, 0532 000 11 22."),
         ("Fasıl", "içki dahil mi", "yerli içki sınırsız"),

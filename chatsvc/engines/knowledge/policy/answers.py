@@ -105,7 +105,8 @@ def _told(c: Context, found: Answer, kind: str) -> ReplyStep | None:
         return None
     state = replace(c.state.about(Subject(found.subject, found.entry or "")), turns=0)
     if found.decision == "ask":
-        return _asked_back(c, found, kind)
+        remark = not c.said.questions and len(words(c.turn.message)) > _CHOICE_WORDS
+        return None if remark else _asked_back(c, found, kind)
     text = found.text
     if found.decision == "hedge" and not plain:
         key = "back.near" if found.near else "back.hedged"
