@@ -66,8 +66,8 @@ class Answer(NamedTuple):
     """Text to say to a question, and how sure it is.
 
     `decision` is "answer", "hedge", "ask" or "abstain"; `confidence` the probability that `text` answers the question; `entries` ids
-    and scores, best first; `subject` the words of the thing answered about; `options` what to choose from where the decision is
-    "ask"; `entry` and `question` id and question of the entry that `text` comes from. `near`: that entry is about something near, and
+    and scores, best first; `subject` the words of the thing answered about; `options` what to choose from where the confidence is
+    less than that of an answer; `entry` and `question` id and question of the entry that `text` comes from. `near`: that entry is about something near, and
     lacks what is asked for.
     """
 
@@ -175,7 +175,7 @@ class FactIndex:
             text, near = "\n\n".join([text, *more]), near and not more
         decision = decided(sure, near)
         close = self._options(judged)
-        options = close if decision == "ask" else ()
+        options = close if decision == "ask" or (decision == "hedge" and sure < ANSWER) else ()
         return Answer(decision, round(sure, 4), text, shown, self._subject(entry), options, entry.id, entry.question, near)
 
     def _total(self, question: Question, judged: Judged) -> tuple[Entry, str] | None:
