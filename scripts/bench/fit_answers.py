@@ -4,7 +4,7 @@ The weights of the evidence are those of a conditional logit over the facts of a
 regression over the signs that the first one answers. Both are fitted on the sets of tests/answers/businesses that judging.py names for
 it (whole, without phrasings, with fewer entries, and as passages of three answers) and on those of tests/answers/replies that it names.
 The other sets are only measured: the figures are printed, with those of each evidence left out (--ablate), and how many of the answers
-told with a confidence are right. Takes about five minutes.
+told with a confidence are right. Takes about two minutes.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from tests.answers import judging
 from tests.answers.judging import Question
 
 FILE = Path(evidence.__file__).with_name("weights.txt")
+HEAD = "# Weights of the evidence for an entry, and of the signs that it answers; scripts/bench/fit_answers.py fits them.\n"
 SEED, ANSWERS = 1, 3  # answers of a passage
 TUNED, FOREIGN, REPLIES = 0.5, 1.2, 2.0  # weight of a question: the vocabulary was made with its set; it has no answer; of a reply
 WRONG, BACK = 1.5, 0.3  # weight of a wrong answer where there is a right one, and what it takes from the bias
@@ -232,7 +233,7 @@ def main() -> None:
         for row in order
     ]
     sure = {form: fit_signs([one for one in both if not one.group.startswith(judging.HELD_OUT)], form) for form in FORMS}
-    FILE.write_text("".join(written(form, weights[form], sure[form]) for form in FORMS), encoding="utf-8")
+    FILE.write_text(HEAD + "".join(written(form, weights[form], sure[form]) for form in FORMS), encoding="utf-8")
     for group in dict.fromkeys(row.group for row in order):
         print(f"{group}: {told([row for row in order if row.group == group])}")
         if group.startswith(judging.HELD_OUT):

@@ -156,6 +156,11 @@ async def test_an_entry_told_earlier_answers_a_fact_that_the_last_one_lacks() ->
     assert "Chloe" in said
 
 
+@pytest.mark.parametrize("spoken", ["Nails", "Check-up", "Parking", "Classes"])
+async def test_the_telephone_is_that_of_the_business_whatever_was_spoken_of(spoken: str) -> None:
+    assert "01865 555 014" in await reply("what's your phone", spoken, {**CLINIC, "Contact": "Ring us: 01865 555 014."})
+
+
 async def test_a_word_of_the_question_leads_before_a_synonym() -> None:
     index = KnowledgeIndex([Entry("t", "Transfer", (), f"{HOTEL['Transfer']} Otogardan da var, 400 TL.", "tr")], "tr")
     bot = Bot("b", "a", "Bot", None, "offline", True, 0, 0, 0)

@@ -38,6 +38,7 @@ _NAMES_FEW = 2  # things of a question that is looked for so
 _ORDINARY = 0.3  # factor of the weight of a word that only belongs to the asking
 _AGE = "age"
 _OF_BUSINESS = frozenset({"where", "open"})  # kinds of questions that need no subject
+_OWN_SUBJECT = frozenset({"where", "open", "contact", "who"})  # ... that the business answers as well as what was spoken of
 _UNKNOWN_IF_MISSING = "contact"  # kind of question that nothing near answers
 _LESS = 0.01
 _CERTAIN = 0.8  # confidence from which words that the entry lacks are taken for other words of its own
@@ -66,9 +67,9 @@ class Answer(NamedTuple):
     """Text to say to a question, and how sure it is.
 
     `decision` is "answer", "hedge", "ask" or "abstain"; `confidence` the probability that `text` answers the question; `entries` ids
-    and scores, best first; `subject` the words of the thing answered about; `options` what to choose from where the confidence is
-    less than that of an answer; `entry` and `question` id and question of the entry that `text` comes from. `near`: that entry is about something near, and
-    lacks what is asked for.
+    and scores, best first; `subject` the words of the thing answered about; `options` what to choose from
+    where the confidence is less than that of an answer; `entry` and `question` id and question of the entry that `text` comes from.
+    `near`: that entry is about something near, and lacks what is asked for.
     """
 
     decision: str
@@ -270,7 +271,8 @@ class FactIndex:
             return Judged(asking, [], 0.0, ranking)
         entries = [evidence.judge(one, self._prepare(one.entry), first or 1.0, asking) for one in found.values()]
         if asking.told and not asking.things:
-            entries = [one for one in entries if one.number in asking.told or one.is_around] or entries
+            own = asking.kind in _OWN_SUBJECT and not asking.points
+            entries = [one for one in entries if one.number in asking.told or one.is_around or (own and one.holds)] or entries
         if question.chosen:
             entries = [replace(one, score=one.score - _FOREIGN) if one.is_foreign else one for one in entries]
         entries.sort(key=lambda one: (-one.score, one.number))
@@ -365,12 +367,13 @@ class FactIndex:
 def _without_lacking(entries: list[JudgedEntry], asking: Asking) -> list[JudgedEntry]:
     """Leave out an entry spoken of that lacks what is asked for, where a later one has it, and all the things that the first one has."""
     best = entries[0]
-    if best.fits or best.number not in asking.told:
+    if best.fits or not (best.number in asking.told or (best.is_around and not asking.things)):
         return entries
     known = [term for term in asking.things if best.explains(term)]
     able = [at for at, one in enumerate(entries) if one.holds and all(map(one.explains, known))]
     if not known:
-        near = [at for at in able if entries[at].is_around and entries[at].prepared.asks_for(asking.kind)]
+        own = asking.kind in _OWN_SUBJECT and not asking.points
+        near = [at for at in able if own or (entries[at].is_around and entries[at].prepared.asks_for(asking.kind))]
         able = [at for at in able if entries[at].number in asking.told] or near
     return entries[able[0] :] if able else entries
 
