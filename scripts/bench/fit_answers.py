@@ -4,7 +4,7 @@ The weights of the evidence are those of a conditional logit over the facts of a
 regression over the signs that the first one answers. Both are fitted on the sets of tests/answers/businesses that judging.py names for
 it (whole, without phrasings, with fewer entries, and as passages of three answers) and on those of tests/answers/replies that it names.
 The other sets are only measured: the figures are printed, with those of each evidence left out (--ablate), and how many of the answers
-told with a confidence are right. Takes about a minute on an idle core.
+told with a confidence are right. Takes about two minutes.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 import random
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from operator import mul
 from pathlib import Path
@@ -21,24 +21,24 @@ from typing import NamedTuple
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from chatsvc.domain.models import Entry
-from chatsvc.engines.knowledge.search import answering
-from chatsvc.engines.knowledge.search.answering import EVIDENCE, SIGNS, FactIndex, Judged, JudgedEntry, signs
+from chatsvc.engines.knowledge.search import evidence
+from chatsvc.engines.knowledge.search.answering import FactIndex, Judged
 from chatsvc.engines.knowledge.search.answering import Question as Asked
+from chatsvc.engines.knowledge.search.evidence import EVIDENCE, FORMS, SIGNS, SURE, WEIGHTS, JudgedEntry, signs
+from chatsvc.engines.knowledge.search.lexicon import shared
 from tests.answers import judging
 from tests.answers.judging import Question
 
-FILE = Path(answering.__file__).with_name("weights.txt")
+FILE = Path(evidence.__file__).with_name("weights.txt")
+HEAD = "# Weights of the evidence for an entry, and of the signs that it answers; scripts/bench/fit_answers.py fits them.\n"
 SEED, ANSWERS = 1, 3  # answers of a passage
-TUNED, FOREIGN, REPLIES, FOREIGN_REPLY = (
-    0.5,
-    1.2,
-    8.0,
-    7.5,
-)  # weight of a question: the vocabulary was made with its set; it has no answer; of a reply
-HELD = {"unfit": -1.5, "missing": -1.0}  # signs that are set, since the questions of the sets hardly ever show them
-NEVER = frozenset({"missing"})  # evidence that is left to the confidence
+TUNED, FOREIGN, REPLIES = 0.5, 1.2, 2.0  # weight of a question: the vocabulary was made with its set; it has no answer; of a reply
+WRONG, BACK = 1.5, 0.3  # weight of a wrong answer where there is a right one, and what it takes from the bias
 MOST_FACTS = 15  # of a question that are learnt from: the right ones and the likeliest others
-L2, STEPS, RATE = 1.0, 120, 0.1
+L2, RATE = 1.0, 0.1
+STEPS, SIGN_STEPS = 100, 400  # the evidence is not fitted to the end: smaller weights tell better replies
+AGAINST = frozenset({"unsaid", "alien"})  # what speaks against an entry
+EITHER = frozenset({"bias", "terms", "content", "common"})  # ... for or against
 LEAST = 1e-3  # effect of a candidate that is left out of a step
 BANDS = 10
 
@@ -55,6 +55,16 @@ class Row(NamedTuple):
     def is_told_rightly(self) -> bool:
         """Whether the best fact of the first candidate answers."""
         return self.right[0][self.judged.entries[0].best]
+
+
+class SignsRow(NamedTuple):
+    """The signs of the first candidate of a question of a form, and whether it is right."""
+
+    group: str
+    form: str
+    weight: float
+    shown: tuple[float, ...]
+    right: bool
 
 
 def variants(entries: list[Entry], questions: list[Question], chance: random.Random) -> Iterator[tuple[str, list[Entry], list[Question]]]:
@@ -84,7 +94,7 @@ def rows() -> Iterator[Row]:
         for variant, its, asked in variants(entries, questions, chance):
             index = FactIndex(judging.index_of(its))
             for one in asked:
-                judged = index.judged(Asked(one.text, judging.kind_of(one.text, language), language), one.text)
+                judged = index.judged(Asked(one.text, judging.kind_of(one.text, language), language))
                 if not judged.entries:
                     continue
                 wanted = said[one.text]
@@ -106,7 +116,7 @@ def reply_rows(name: str) -> Iterator[Row]:
     entries, questions = judging.reply_questions(name)
     index = FactIndex(judging.index_of(entries))
     for question, wanted in questions:
-        judged = index.judged(question, " ".join([*(words for words, _ in question.subjects[:1]), question.text]))
+        judged = index.judged(question)
         groups = [group.split("|") for group in (wanted or "").split("&")]
         held = [
             [sum(any(one in f"{fact.text} {fact.head}" for one in group) for group in groups) for fact in found.prepared.facts]
@@ -115,19 +125,21 @@ def reply_rows(name: str) -> Iterator[Row]:
         most = max(map(max, held), default=0) if wanted else 0
         right = [[most > 0 and count == most for count in counts] for counts in held]
         if judged.entries:
-            yield Row(f"reply, {name}", REPLIES if wanted else FOREIGN_REPLY, judged, right)
+            yield Row(f"reply, {name}", REPLIES, judged, right)
 
 
-def climb(size: int, slope: Callable[[list[float]], list[float]], free: Sequence[bool]) -> list[float]:
-    """Return the weights at which the slope vanishes: Adam, with a lower rate at the end."""
-    weights, mean, square = [0.0] * size, [0.0] * size, [0.0] * size
-    for step in range(1, STEPS + 1):
-        rate = RATE * (1.0 if step < 0.6 * STEPS else 0.3)
+def climb(steps: int, slope: Callable[[list[float]], list[float]], names: Sequence[str], left_out: str = "") -> list[float]:
+    """Return the weights at which the slope vanishes: Adam, with a lower rate at the end. None speaks against what it stands for."""
+    weights, mean, square = [0.0] * len(names), [0.0] * len(names), [0.0] * len(names)
+    for step in range(1, steps + 1):
+        rate = RATE * (1.0 if step < 0.6 * steps else 0.3)
         for at, value in enumerate(slope(weights)):
-            if free[at]:
+            if names[at] != left_out:
                 mean[at] = 0.9 * mean[at] + 0.1 * value
                 square[at] = 0.99 * square[at] + 0.01 * value * value
                 weights[at] += rate * (mean[at] / (1 - 0.9**step)) / (math.sqrt(square[at] / (1 - 0.99**step)) + 1e-8)
+                if names[at] not in EITHER:
+                    weights[at] = min(weights[at], 0.0) if names[at] in AGAINST else max(weights[at], 0.0)
     return weights
 
 
@@ -136,12 +148,14 @@ def shown_by(found: JudgedEntry) -> Iterator[tuple[float, ...]]:
     return ((*found.of_entry, *one) for one in found.of_facts)
 
 
-def fit_evidence(given: Sequence[Row], left_out: str = "") -> list[float]:
-    """Return the weights of the evidence."""
-    learnt = []
+def fit_evidence(given: Sequence[Row], form: str, left_out: str = "") -> list[float]:
+    """Return the weights of the evidence for a form of questions."""
+    learnt, by = [], WEIGHTS[form]
     for row in given:
+        if row.judged.asking.form != form:
+            continue
         facts = [one for found, its in zip(row.judged.entries, row.right, strict=True) for one in zip(its, shown_by(found), strict=True)]
-        facts.sort(key=lambda one: (not one[0], -sum(map(mul, answering.WEIGHTS, one[1]))))
+        facts.sort(key=lambda one: (not one[0], -sum(map(mul, (*by.entry, *by.fact), one[1]))))
         if facts[0][0]:
             learnt.append((row.weight, facts[:MOST_FACTS]))
 
@@ -158,30 +172,29 @@ def fit_evidence(given: Sequence[Row], left_out: str = "") -> list[float]:
                     total = [have + by * value for have, value in zip(total, shown, strict=True)]
         return total
 
-    return climb(len(EVIDENCE), slope, [name != left_out and name not in NEVER for name in EVIDENCE])
+    return climb(STEPS, slope, EVIDENCE, left_out)
 
 
-def fit_signs(learnt: Sequence[tuple[float, tuple[float, ...], bool]]) -> list[float]:
-    """Return the bias and the weights of the signs."""
-    rows = [(weight, (1.0, *shown), right) for weight, shown, right in learnt]
-    held = [0.0, *(HELD.get(name, 0.0) for name in SIGNS)]
+def fit_signs(learnt: Sequence[SignsRow], form: str) -> list[float]:
+    """Return the bias and the weights of the signs for a form of questions."""
+    rows = [(one.weight, (1.0, *one.shown), one.right) for one in learnt if one.form == form]
 
     def slope(weights: list[float]) -> list[float]:
         total = [-weight for weight in weights]
         for weight, shown, right in rows:
-            z = sum(map(mul, weights, shown)) + sum(map(mul, held, shown))
-            by = weight * (right - 1 / (1 + math.exp(-z)))
+            by = weight * (right - 1 / (1 + math.exp(-sum(map(mul, weights, shown)))))
             if abs(by) > LEAST:
                 total = [have + by * value for have, value in zip(total, shown, strict=True)]
         return total
 
-    found = climb(1 + len(SIGNS), slope, [True, *(name not in HELD for name in SIGNS)])
-    return [one + more for one, more in zip(found, held, strict=True)]
+    bias, *found = climb(SIGN_STEPS, slope, ("bias", *SIGNS))
+    return [bias + BACK, *found]
 
 
-def ranked(row: Row, weights: Sequence[float]) -> Row:
+def ranked(row: Row, weights: Mapping[str, Sequence[float]]) -> Row:
     """The row with its candidates in the order of these weights, and the best fact of each."""
-    scores = [[sum(map(mul, weights, shown)) for shown in shown_by(found)] for found in row.judged.entries]
+    by = weights[row.judged.asking.form]
+    scores = [[sum(map(mul, by, shown)) for shown in shown_by(found)] for found in row.judged.entries]
     order = sorted(range(len(scores)), key=lambda at: -max(scores[at]))
     entries = [replace(row.judged.entries[at], score=max(scores[at]), best=scores[at].index(max(scores[at]))) for at in order]
     return row._replace(judged=replace(row.judged, entries=entries), right=[row.right[at] for at in order])
@@ -203,35 +216,41 @@ def main() -> None:
     """See the module's docstring."""
     given = list(rows())
     learnt = [row for row in given if not row.group.startswith(judging.HELD_OUT)]
-    weights = fit_evidence(learnt)
+    weights = {form: fit_evidence(learnt, form) for form in FORMS}
     if "--ablate" in sys.argv:
         for name in EVIDENCE:
-            fewer = fit_evidence(learnt, name)
+            fewer = {form: fit_evidence(learnt, form, name) for form in FORMS}
             print(f"without {name}: {told([ranked(row, fewer) for row in given if row.group == f'{judging.HELD_OUT}, whole'])}")
     order = [ranked(row, weights) for row in given]
     both = [
-        (row.weight, signs(row.judged.asked, row.judged.entries, row.judged.ranking.confidence), row.is_told_rightly, row.group)
+        SignsRow(
+            row.group,
+            row.judged.asking.form,
+            row.weight * (WRONG if any(map(any, row.right)) and not row.is_told_rightly else 1.0),
+            signs(row.judged.entries, row.judged.asking, row.judged.ranking.query, shared()),
+            row.is_told_rightly,
+        )
         for row in order
     ]
-    sure = fit_signs([one[:3] for one in both if not one[3].startswith(judging.HELD_OUT)])
-    FILE.write_text(written(weights, sure), encoding="utf-8")
+    sure = {form: fit_signs([one for one in both if not one.group.startswith(judging.HELD_OUT)], form) for form in FORMS}
+    FILE.write_text(HEAD + "".join(written(form, weights[form], sure[form]) for form in FORMS), encoding="utf-8")
     for group in dict.fromkeys(row.group for row in order):
         print(f"{group}: {told([row for row in order if row.group == group])}")
         if group.startswith(judging.HELD_OUT):
-            table = [
-                (1 / (1 + math.exp(-sure[0] - sum(map(mul, sure[1:], shown)))), right) for _, shown, right, its in both if its == group
-            ]
+            table = [(_probability(sure[one.form], one), one.right) for one in both if one.group == group]
             for band in range(BANDS):
                 held = [right for sureness, right in table if band <= sureness * BANDS < band + 1]
                 print(f"  told {band / BANDS:.1f} to {(band + 1) / BANDS:.1f}: {len(held)}, right {sum(held) / (len(held) or 1):.2f}")
 
 
-def written(weights: Sequence[float], sure: Sequence[float]) -> str:
-    """The content of the file."""
-    lines = ["# Weights of the evidence for an entry, and of the signs that it answers; scripts/bench/fit_answers.py fits them."]
-    lines += [f"{name}: {weight:.2f}" for name, weight in zip(EVIDENCE, weights, strict=True)]
-    lines += [f"bias: {sure[0]:.2f}", *(f"sure {name}: {weight:.2f}" for name, weight in zip(SIGNS, sure[1:], strict=True))]
-    return "\n".join(lines) + "\n"
+def _probability(sure: Sequence[float], one: SignsRow) -> float:
+    return 1 / (1 + math.exp(-sure[0] - sum(map(mul, sure[1:], one.shown))))
+
+
+def written(form: str, weights: Sequence[float], sure: Sequence[float]) -> str:
+    """The lines of the file for a form of questions."""
+    named = [*zip(EVIDENCE, weights, strict=True), ("bias", sure[0]), *zip(SURE, sure[1:], strict=True)]
+    return "".join(f"{form} {name}: {weight:.2f}\n" for name, weight in named)
 
 
 if __name__ == "__main__":

@@ -9,12 +9,12 @@ from tests.answers.judging import Tally
 
 # Share of right replies, the questions without an answer counted, and of those alone.
 LEAST = {
-    "bakery.en": (0.69, 0.75),
+    "bakery.en": (0.69, 0.55),
     "climbing.en": (0.52, 0.85),
     "dentist.tr": (0.73, 0.60),
     "guesthouse.en": (0.70, 0.45),
     "gym.en": (0.59, 0.60),
-    "haliyikama.tr": (0.60, 0.85),
+    "haliyikama.tr": (0.60, 0.75),
     "kennel.en": (0.49, 0.50),
     "movers.en": (0.65, 0.85),
     "music.tr": (0.73, 0.75),
@@ -40,16 +40,16 @@ def tallies() -> dict[str, Tally]:
 def test_visitors_of_small_businesses_are_answered_as_well_as_they_were(language: str, tallies: dict[str, Tally]) -> None:
     tally = tallies[language]
     assert (tally.asked, tally.foreign) == (480, 240)
-    assert tally.accuracy >= 0.84
+    assert tally.accuracy >= 0.83
     assert tally.recall3 >= 0.93
-    assert tally.precision >= 0.96
-    assert tally.precision_in_all >= 0.89
-    assert tally.answered_rightly >= 0.68
-    assert tally.rightly_with_hedged >= 0.75
-    assert tally.precision_with_hedged >= 0.94
+    assert tally.precision >= 0.95
+    assert tally.precision_in_all >= 0.88
+    assert tally.answered_rightly >= 0.61
+    assert tally.rightly_with_hedged >= 0.74
+    assert tally.precision_with_hedged >= 0.92
     assert tally.refused >= 0.88
-    assert tally.refused_with_hedged >= 0.82
-    assert tally.ask_coverage >= 0.42
+    assert tally.refused_with_hedged >= 0.75
+    assert tally.ask_coverage >= 0.6
 
 
 def test_turkish_is_answered_as_well_as_english(tallies: dict[str, Tally]) -> None:

@@ -23,7 +23,6 @@ from chatsvc.store.knowledge import Whole
 KINDS = ("lost", "changed", "gained")  # worst first
 MOST_QUESTIONS = 10_000
 _BATCH = 50  # questions between two reports of progress
-_CACHED = 20_000  # phrasings whose features each index keeps: the questions come back to the same ones
 
 KnowledgeContent = Whole
 Progress = Callable[[str, int, int], None]
@@ -82,7 +81,7 @@ def changes(
         return []
     progress("indexing", 0, 0)
     groups = [[group.words for group in one.synonyms] for one in (before, after)]
-    indexes = [KnowledgeIndex(one.entries, bot.language, own, cached=_CACHED) for one, own in zip((before, after), groups, strict=True)]
+    indexes = [KnowledgeIndex(one.entries, bot.language, own) for one, own in zip((before, after), groups, strict=True)]
 
     found: list[AnswerChange] = []
     for done, one in enumerate(asked, start=1):

@@ -75,7 +75,6 @@ async def reply(message: str, spoken: str, knowledge: dict[str, str]) -> str:
         ("Otopark", "elektrikli araba var bizde şarj", "Elektrikli şarj yok."),
         ("Spa", "çocukla girebilir miyiz", "Çocuklar 14 yaşından küçükse alınmıyor."),
         ("Spa", "kim yapıyo", "Masöz Elif Hanım pazartesi izinli."),
-        ("Toplantı salonu", "yemek dahil mi", "ikram kişi başı 250 TL ek"),
         ("Toplantı salonu", "kiminle konuşayım", "Sorumlusu Tolga Bey"),
         ("Toplantı salonu", "kimle konuşucam", "Sorumlusu Tolga Bey, 0532 000 11 22."),
         ("Fasıl", "içki dahil mi", "yerli içki sınırsız"),
@@ -155,6 +154,11 @@ async def test_an_entry_told_earlier_answers_a_fact_that_the_last_one_lacks() ->
         )
     ).text
     assert "Chloe" in said
+
+
+@pytest.mark.parametrize("spoken", ["Nails", "Check-up", "Parking", "Classes"])
+async def test_the_telephone_is_that_of_the_business_whatever_was_spoken_of(spoken: str) -> None:
+    assert "01865 555 014" in await reply("what's your phone", spoken, {**CLINIC, "Contact": "Ring us: 01865 555 014."})
 
 
 async def test_a_word_of_the_question_leads_before_a_synonym() -> None:

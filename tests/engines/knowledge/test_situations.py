@@ -58,7 +58,7 @@ def test_a_longer_statement_is_passed_on_though_no_entry_knows_its_words(message
 
 
 def test_what_to_do_about_a_situation_gets_the_offer_again() -> None:
-    caller = after("tr", "kedim iki gündür çok hasta")
+    caller = after("tr", "kartım çalındı dün parkta")
     assert caller.say("ne yapayım").text == "Bu konuda bildiğim bu kadar. Ekibimizin size dönmesi için not alayım mı?"
     assert caller.say("evet").text.endswith("Adınızı alabilir miyim?")
 

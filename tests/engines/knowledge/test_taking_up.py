@@ -10,7 +10,7 @@ from itertools import pairwise
 import pytest
 
 from chatsvc.domain.models import Bot, Entry, HistoryMessage
-from chatsvc.engines import EngineError, Reply, Turn
+from chatsvc.engines import Reply, Turn
 from chatsvc.engines.knowledge.engine import KnowledgeEngine
 from chatsvc.engines.knowledge.policy import state as states
 from chatsvc.engines.knowledge.search.index import KnowledgeIndex
@@ -106,8 +106,9 @@ def test_a_day_and_an_hour_that_suit_open_the_request(caller: Caller, asked: str
 def test_a_day_that_only_counts_is_no_wish() -> None:
     caller = Caller()
     caller.history = [HistoryMessage("user", "oil change"), HistoryMessage("assistant", "It is $49. No appointment needed before 3pm.")]
-    with pytest.raises(EngineError):
-        caller.say("today counts right")
+    said = caller.say("today counts right")
+    assert said.captured is None
+    assert "your name" not in said.text
 
 
 @pytest.mark.parametrize("said", ["ok let's do it then", "actually yes, continue", "ok book it after all", "on saturday then"])

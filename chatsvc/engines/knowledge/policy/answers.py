@@ -104,8 +104,9 @@ def _told(c: Context, found: Answer, kind: str) -> ReplyStep | None:
     if found.decision == "abstain" or (plain and found.decision != "answer" and not (found.near and found.confidence >= ANSWER)):
         return None
     state = replace(c.state.about(Subject(found.subject, found.entry or "")), turns=0)
-    if found.decision == "ask":
-        return _asked_back(c, found, kind)
+    if found.decision == "ask" or (len(found.options) > 1 and not plain):  # several at a low confidence: the right one is likely among them
+        remark = not c.said.questions and len(words(c.turn.message)) > _CHOICE_WORDS
+        return None if remark else _asked_back(c, found, kind)
     text = found.text
     if found.decision == "hedge" and not plain:
         key = "back.near" if found.near else "back.hedged"

@@ -8,13 +8,13 @@ from chatsvc.engines.knowledge.policy import answers, forms, offers, openings, r
 from chatsvc.engines.knowledge.policy import state as states
 from chatsvc.engines.knowledge.policy.context import Context, ReplyStep, context_of
 from chatsvc.engines.knowledge.policy.state import RequestDraft
-from chatsvc.engines.knowledge.search.following import FOLLOWED
 from chatsvc.engines.knowledge.understand import SURE, ReadClause
 from chatsvc.language.folding import words
 
 # Probability of a wish in a question whether something is possible, from which a request is offered: without and with a day.
 _WISH, _WISH_FOR_DAY = 0.2, 0.1
 _ASKS = 0.2  # probability of a question in a wish, from which it is answered first
+_CERTAIN = 0.8  # confidence of an answer that goes before the offer of a person
 
 
 def person(c: Context) -> ReplyStep:
@@ -140,7 +140,7 @@ def answered(c: Context) -> ReplyStep | None:
     if step is None or not c.told or step.text != c.told[0] or step.choices or not c.turn.may_capture:
         return step
     again = words(c.turn.message) == words(c.spoken[-2]) if len(c.spoken) > 1 else True
-    if not again and step.evidence is not None and (step.evidence.confidence or 0.0) > FOLLOWED:
+    if not again and step.evidence is not None and (step.evidence.confidence or 0.0) > _CERTAIN:
         return step  # another question with the same answer
     return _beside(step, offers.offer(c, "contact", step.text, "offer.again"))
 
@@ -159,7 +159,7 @@ def wishes(c: Context) -> bool:
 def _near(c: Context) -> ReplyStep | None:
     """Tell a situation what may help, and offer a note beside it. None where the answer is sure, or nothing is near."""
     found = answers.find(c, c.turn.message, "")
-    if found.decision not in ("hedge", "ask") or len(found.options) > 1 or c.turn.bot.ask_back is False or not c.turn.may_capture:
+    if found.decision != "hedge" or c.turn.bot.ask_back is False or not c.turn.may_capture:
         return None
     text = f"{c.say('back.near', question=found.question.rstrip(' ?!.:'))}\n\n{found.text}"
     return offers.offer(c, "contact", text)

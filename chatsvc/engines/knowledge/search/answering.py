@@ -1,59 +1,49 @@
 """Answers to questions: the fact of an entry that holds what the question asks for, with a calibrated confidence.
 
-The index finds candidates. Each is judged by its best fact: how much of the question the fact and its heading explain, and whether it
-holds an amount, a time, a place or a person where the question asks for one.
+The index finds candidates, and what was spoken of before adds some. `evidence` judges each by its best fact.
 """
 
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Collection, Mapping, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
-from operator import mul
 from typing import NamedTuple
 
 from chatsvc.domain.language import primary
 from chatsvc.domain.models import Entry
 from chatsvc.engines import Hit, SearchResult
-from chatsvc.engines.knowledge.search import amounts, comparing, facts, following, matching, ordinary, telling, topics, totals
-from chatsvc.engines.knowledge.search.facts import Fact
+from chatsvc.engines.knowledge.search import amounts, comparing, evidence, matching, ordinary, telling, topics, totals
+from chatsvc.engines.knowledge.search.evidence import Asking, JudgedEntry
 from chatsvc.engines.knowledge.search.index import KnowledgeIndex, RankedEntry, Ranking
-from chatsvc.engines.knowledge.search.matching import QuestionTerm, TextVocabulary
-from chatsvc.engines.knowledge.search.stemming import stem
-from chatsvc.engines.knowledge.search.stopwords import STOPWORDS, is_light
+from chatsvc.engines.knowledge.search.matching import QuestionTerm
+from chatsvc.engines.knowledge.search.prepared import Preparer, kinds_of, letters
+from chatsvc.engines.knowledge.search.stopwords import STOPWORDS
 from chatsvc.language import acts
 from chatsvc.language.folding import words
 from chatsvc.language.language_detection import guess
-from chatsvc.language.wordlists import WordFile
 
-ANSWER, HEDGE, ASK = 0.62, 0.42, 0.17  # least confidence of an answer, a hedged answer, a question back
-CERTAIN = 0.8  # confidence from which words that the entry lacks are taken for other words of its own
+ANSWER, HEDGE, ASK = 0.62, 0.41, 0.2  # least confidence of an answer, a hedged answer, a question back
 CALLED = 0.95  # confidence in an entry that the question repeats, or names and nothing besides
-_TONGUE = 2.0  # weight of the logarithm of the factor of the search for an entry in another language
-_FOREIGN = 6.0  # the same for an entry in another language than the caller chose
-_UNFIT = 1.5  # taken from the score of an entry without a fact of the kind that is asked for
-_OF_KIND = 0.6  # share of a kind of question from which an entry's own are of it
-HELD_ALONE = 0.7  # confidence in an entry that alone has all the words of the question
-_PARENTHESES = re.compile(r"\([^()]*\)")
-_AGE = frozenset({"age"})
-_OF_BUSINESS = frozenset({"where", "open"})  # kinds of questions that need no subject
-_OWN_SUBJECT = frozenset({"where", "open", "contact", "who"})  # ... that the business answers as well as what was spoken of
+_FOREIGN = 6.0  # taken from the score of an entry in another language than the caller chose
 _SUMMED = 3  # entries whose prices may be added up
 _PRICED = frozenset({"price", "how_many", "what", ""})  # kinds of questions that a sum may answer
 LIKELY = 0.4  # probability from which a kind of question counts
 _MOST_ENTRIES = 5  # told as evidence
 _MOST_OPTIONS = 3
-_APART = 0.5  # confidence below which an entry must have a thing that the question names
 _NEAR = 2.0  # distance from the first one's score up to which an entry may be offered
-_HEAD = 0.7  # strength of a word that the heading of a fact explains
-_CANDIDATES = 10
 _SUBJECTS = 2  # things talked about with which a question is looked for
-_PHRASINGS = 16  # of an entry whose topics count
-_PHRASINGS_READ = 3  # phrasings of an entry whose kinds of question count, beside its question
-_AT_ONCE = 200  # entries whose facts are read when the index is built
-_CACHED = 2_048  # entries with their facts
+_MORE = 5  # candidates that are found with the words of what was talked about
+_NAMES_FEW = 2  # things of a question that is looked for so
+_ORDINARY = 0.3  # factor of the weight of a word that only belongs to the asking
+_AGE = "age"
+_OF_BUSINESS = frozenset({"where", "open"})  # kinds of questions that need no subject
+_OWN_SUBJECT = frozenset({"where", "open", "contact", "who"})  # ... that the business answers as well as what was spoken of
+_UNKNOWN_IF_MISSING = "contact"  # kind of question that nothing near answers
+_LESS = 0.01
+_CERTAIN = 0.8  # confidence from which words that the entry lacks are taken for other words of its own
+_OF_THINGS = frozenset({"whether", "what", ""})  # kinds of questions that are not answered by a thing of the same group
+_EACH = 2  # things explained for each one that is not
 
 
 class Question(NamedTuple):
@@ -77,9 +67,9 @@ class Answer(NamedTuple):
     """Text to say to a question, and how sure it is.
 
     `decision` is "answer", "hedge", "ask" or "abstain"; `confidence` the probability that `text` answers the question; `entries` ids
-    and scores, best first; `subject` the words of the thing answered about; `options` what to choose from where the decision is
-    "ask"; `entry` and `question` id and question of the entry that `text` comes from. `near`: that entry is about something near, and
-    lacks what is asked for.
+    and scores, best first; `subject` the words of the thing answered about; `options` what to choose from
+    where the confidence is less than that of an answer; `entry` and `question` id and question of the entry that `text` comes from.
+    `near`: that entry is about something near, and lacks what is asked for.
     """
 
     decision: str
@@ -94,192 +84,78 @@ class Answer(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
-    """An entry with its facts and their vocabularies."""
-
-    entry: Entry
-    facts: tuple[Fact, ...]
-    title: TextVocabulary  # question and phrasings
-    own: tuple[TextVocabulary, ...]  # of each fact
-    heads: tuple[TextVocabulary, ...]  # of what stands over each fact in the answer
-    whole: TextVocabulary  # of all of these
-    kinds: tuple[frozenset[str], ...]  # of amounts that each fact holds
-    asks: topics.Vector  # where its question and phrasings lie among the topics
-    tells: topics.Vector  # where its answer does
-    lies: tuple[topics.Vector, ...]  # where each fact does
-    asked: Mapping[str, float]  # kinds of its questions, a vector of length 1
-    is_question: bool  # its question asks, and is no mere heading
-    called: tuple[tuple[str, TextVocabulary, int], ...]  # question and phrasings: folded, their words, and how many name a thing
-
-    def asks_for(self, kind: str) -> bool:
-        """Return whether the entry's own questions are of a kind."""
-        return self.is_question and self.asked.get(kind, 0.0) >= _OF_KIND
-
-    def holding(self, kind: str) -> list[int]:
-        """Return the facts that hold just the kind of amount that is asked for."""
-        proper = amounts.PROPER.get(kind, frozenset())
-        return [at for at, kinds in enumerate(self.kinds) if not kinds.isdisjoint(proper)]
-
-    def is_called(self, things: Sequence[QuestionTerm]) -> bool:
-        """Return whether a question names the same things as one of the entry's own, and none besides."""
-        count = len({term.stem for term in things})
-        return any(
-            0 < count == named and all(matching.strength(term, held) >= matching.SAME_WORD for term in things)
-            for _, held, named in self.called
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class JudgedEntry:
-    """An entry judged for a question: the figures of `OF_ENTRY`, those of `OF_FACT` for each fact, and the score of each fact."""
-
-    number: int
-    prepared: Prepared
-    scores: tuple[float, ...]
-    best: int
-    fits: bool  # the best fact holds what the question asks for
-    of_entry: tuple[float, ...]
-    of_facts: tuple[tuple[float, ...], ...]
-    score: float
-    is_foreign: bool = False  # is in another language than the answer should be
-    is_translated: bool = False  # is in another language than the question
-
-    def explains(self, term: QuestionTerm, least: float = matching.EXPLAINED) -> bool:
-        """Return whether the entry has a term, in its title or in a fact."""
-        prepared = self.prepared
-        if matching.strength(term, prepared.whole) < least:
-            return False
-        return any(matching.strength(term, held) >= least for held in (prepared.title, *prepared.own, *prepared.heads))
-
-    def has(self, things: Sequence[QuestionTerm]) -> bool:
-        """Return whether the entry has all the things in their own words."""
-        return all(self.explains(term, matching.SAME_WORD) for term in things)
-
-    def is_titled(self, things: Sequence[QuestionTerm]) -> bool:
-        """Return whether the title has one of the things."""
-        return any(matching.strength(term, self.prepared.title) >= matching.SAME_WORD for term in things)
-
-
-@dataclass(frozen=True, slots=True)
 class Judged:
-    """Terms of a question, its candidates, best first, and the confidence in the first.
+    """Candidates for a question, best first, and the confidence in the first. `repeats`: the question is its own."""
 
-    `kind` is that of the question, `kinds` the probabilities of all; `lies` where it lies among the topics. `follows`: the first one was
-    spoken of before, and the question leaves it out. `lacks`: it has no fact of the kind. `repeats`: the question is its own.
-    """
-
-    asked: tuple[QuestionTerm, ...]
+    asking: Asking
     entries: list[JudgedEntry]
     confidence: float
     ranking: Ranking
-    kind: str
-    kinds: Mapping[str, float]
-    lies: topics.Vector
-    follows: bool = False
-    lacks: bool = False
     repeats: bool = False
 
-    def led_by(self, one: JudgedEntry, confidence: float = 0.0) -> Judged:
-        """Return the judgement with an entry first, and at least this confidence in it."""
-        others = [other for other in self.entries if other.prepared is not one.prepared]
-        return replace(self, entries=[one, *others], confidence=max(self.confidence, confidence))
-
     @property
-    def things(self) -> list[QuestionTerm]:
-        """The things that the question names."""
-        return [term for term in self.asked if term.names and not term.is_value]
-
-    @property
-    def is_apart(self) -> bool:
-        """True if the first one has none of the things that the question names, and an unlikely topic."""
-        if self.follows or self.repeats:
+    def follows(self) -> bool:
+        """True if the first one was spoken of before, and the question leaves it out."""
+        best, things = self.entries[0], self.asking.things
+        if self.repeats or best.number not in self.asking.told:
             return False
-        things = following.own_things(self, self.kind)
-        if self.kind == "contact" and not self.entries[0].fits:
-            return True
-        return bool(things) and self.confidence < _APART and not any(map(self.entries[0].explains, things))
+        strange = sum(not best.explains(term) for term in things)
+        return not strange or (self.asking.points and strange == 1)
 
     @property
-    def is_vague(self) -> bool:
-        """True if no fact of an entry spoken of stands out for the question."""
-        best = self.entries[0]
-        things = following.own_things(self, self.kind)
-        return self.follows and self.kind not in amounts.HELD and not any(map(best.explains, things))
+    def has_plain_subject(self) -> bool:
+        """True if there is no doubt which thing the question is about."""
+        return self.follows or (not self.asking.things and self.entries[0].is_around)
 
     @property
-    def is_near(self) -> bool:
-        """True if the first one is about something near and lacks what is asked for."""
-        if self.follows or self.repeats:
-            return self.lacks
-        best, things = self.entries[0], self.things
-        if not (best.fits or best.prepared.asks_for(self.kind)):
+    def lacks(self) -> bool:
+        """True if the first one does not hold what is asked for, or most of the things that the question names."""
+        best, things = self.entries[0], self.asking.things
+        if self.repeats:
+            return False
+        if not (best.fits or best.prepared.asks_for(self.asking.kind)):
             return True
-        if best.prepared.entry.alt:
-            return False  # its phrasings tell more than single words
-        strange = following.strange_to(best, things, self.kind)
+        if self.follows or best.prepared.entry.alt:  # phrasings tell more than single words
+            return False
+        least = matching.MEANT if self.asking.kind in _OF_THINGS and not best.is_translated else matching.EXPLAINED
+        strange = [term for term in things if not best.explains(term, least)]
         if len(strange) == len(things) == 1 and best.explains(things[0]):
             return True  # another thing of the same group: "do you have rolls"
-        if any(other.is_titled((term,)) for term in strange for other in self.entries[1:]):
+        if any(other.is_titled(strange) for other in self.entries[1:]):
             return True
-        return self.confidence < CERTAIN and not following.is_mostly_explained(strange, things)
-
-
-OF_ENTRY = (
-    "rank",  # score of the search as a share of the first one's
-    "score",
-    "topics",
-    "titled",  # share of the question that the question and phrasings of the entry explain
-    "within",  # ... that the entry explains
-    "asks",  # nearness of the topics of the phrasings
-    "tells",  # ... of the answer
-    "kind",  # cosine of the kinds of question of the visitor and of the entry
-    "missing",  # share of the question in words that other entries explain
-    "unsaid",  # share of the question's own words that the entry does not explain
-)
-OF_FACT = (
-    "covered",  # share of the question that the fact and the question of its entry explain
-    "owned",  # ... that the fact explains
-    "near",  # nearness of its topics
-    "fits",  # it holds what the question asks for, or something that may stand for it
-    "proper",  # it holds just what the question asks for
-    "clear",  # it has all words of the question, and what it asks for
-)
-EVIDENCE = (*OF_ENTRY, *OF_FACT)
-"""Evidence that an entry answers a question, and that one of its facts does."""
-SIGNS = ("ranked", "found", "covered", "owned", "lies", "kind", "margin", "missing", "clear", "terms", "unfit")
-_FILE = WordFile("engines/knowledge/search/weights.txt")
-WEIGHTS = tuple(float(_FILE.text(name)) for name in EVIDENCE)
-_BIAS, _SURE = float(_FILE.text("bias")), tuple(float(_FILE.text(f"sure {name}")) for name in SIGNS)
+        unknown = sum(not best.explains(term) for term in things)
+        return self.confidence < _CERTAIN and unknown * _EACH > len(things) - unknown
 
 
 class FactIndex:
-    """Answers over a knowledge index. Of a large one, the facts of an entry are read when it first becomes a candidate."""
+    """Answers over a knowledge index."""
 
     def __init__(self, knowledge: KnowledgeIndex) -> None:
         """Share the index of a bot's knowledge."""
         self._knowledge = knowledge
         self._lexicon = knowledge.lexicon
-        self._prepared: dict[int, Prepared] = {}
         ordinary.load()
-        for number in range(min(len(knowledge.entries), _AT_ONCE)):
-            self._prepare(number)
+        self._prepare = Preparer(knowledge)
 
     def answer(self, question: Question, said: Collection[str] = ()) -> Answer:
         """Return what to say. No text of `said` is said again where there is more to say."""
         question = self._without_refused(question._replace(kind=amounts.asked_for(question.kind, words(question.text))))
-        judged = self.followed(question)
-        led = judged.follows and not judged.lacks and bool(judged.entries[0].prepared.holding(question.kind))
-        unled = not led and not (question.subjects and following.points(question.text))
-        if question.kind in _OF_BUSINESS and unled and self._is_of_business(question, judged.things):
-            business = self.judged(question, _of_business(question))
-            judged = business if business.confidence > judged.confidence or (judged.follows and business.confidence >= ANSWER) else judged
-        if not judged.entries or judged.is_apart:
-            return Answer("abstain", min(judged.confidence, ASK / 2), "", (), "")
+        if question.kind == "why":
+            question = question._replace(subjects=())  # no fact tells why another one is so
+        judged = self.judged(question)
+        if question.kind in _OF_BUSINESS and not judged.asking.things and not (question.subjects and judged.asking.points):
+            business = self.judged(question._replace(text=_of_business(question, question.kind), subjects=()))
+            judged = business if business.confidence > judged.confidence else judged
+        plain = bool(judged.entries) and judged.has_plain_subject
+        if not judged.entries or (judged.confidence < ASK and not plain) or (judged.lacks and question.kind == _UNKNOWN_IF_MISSING):
+            return Answer("abstain", judged.confidence, "", (), "")
         first, best = judged.entries[0].score, judged.entries[0]
         entry, sure = best.prepared.entry, judged.confidence
-        evidence = tuple((one.prepared.entry.id, round(math.exp(one.score - first), 4)) for one in judged.entries[:_MOST_ENTRIES])
-        near = judged.is_near
-        compared = comparing.compare(question.text, judged.asked, [one.prepared for one in judged.entries[:3]])
+        shown = tuple((one.prepared.entry.id, round(math.exp(one.score - first), 4)) for one in judged.entries[:_MOST_ENTRIES])
+        near = judged.lacks
+        if plain:  # only the fact may be another
+            near, sure = near or (sure < HEDGE and bool(judged.asking.things) and not judged.asking.points), max(sure, ANSWER)
+        compared = comparing.compare(question.text, judged.asking.terms, [one.prepared for one in judged.entries[:3]])
         summed = self._total(question, judged)
         if compared is not None:
             entry, text = compared
@@ -288,13 +164,20 @@ class FactIndex:
             entry, text = summed
             sure, near = max(sure, ANSWER), False
         else:
-            text = telling.tell(best, judged.asked, question, said, follows=judged.follows, lacks=near or judged.is_vague)
+            told = judged.entries if judged.follows and not near else [best]
+            texts = [
+                (one, telling.tell(one, judged.asking.terms, question, said, follows=judged.follows, lacks=near))
+                for one in told
+                if one.score >= best.score - _NEAR
+            ]
+            best, text = next(((one, text) for one, text in texts if text not in said), texts[0])
+            entry = best.prepared.entry
             more = [] if judged.follows else self._second(question, judged)
             text, near = "\n\n".join([text, *more]), near and not more
         decision = decided(sure, near)
         close = self._options(judged)
-        options = close if decision == "ask" else ()
-        return Answer(decision, round(sure, 4), text, evidence, self._subject(entry), options, entry.id, entry.question, near)
+        options = close if decision == "ask" or (decision == "hedge" and sure < ANSWER) else ()
+        return Answer(decision, round(sure, 4), text, shown, self._subject(entry), options, entry.id, entry.question, near)
 
     def _total(self, question: Question, judged: Judged) -> tuple[Entry, str] | None:
         """Return the sum that a question asks for, and the entry that has its prices."""
@@ -302,7 +185,7 @@ class FactIndex:
             return None
         for one in judged.entries[:_SUMMED]:
             language = question.language or judged.ranking.language
-            if (text := totals.total(question.text, question.before, language, judged.asked, one.prepared)) is not None:
+            if (text := totals.total(question.text, question.before, language, judged.asking.terms, one.prepared)) is not None:
                 return one.prepared.entry, text
         return None
 
@@ -325,11 +208,6 @@ class FactIndex:
             return question
         return question._replace(text=" ".join(left), subjects=question.subjects[1:], before="", refused=question.subjects[0][1])
 
-    def _is_of_business(self, question: Question, things: Sequence[QuestionTerm]) -> bool:
-        """Return whether a question names nothing but the address or the hours themselves."""
-        held = matching.vocabulary((_of_business(question),), self._lexicon)
-        return all(ordinary.is_ordinary(term.text, question.kind) or matching.strength(term, held) >= matching.EXPLAINED for term in things)
-
     def search(
         self, text: str, language: str | None = None, limit: int = 5, *, spoken: str | None = None, explain: bool = False
     ) -> SearchResult:
@@ -337,12 +215,11 @@ class FactIndex:
         kinds = acts.classify(text, primary(guess(text) or language or spoken or self._knowledge.default_language)).kinds
         kind = max(kinds, key=lambda one: kinds[one])
         kind = amounts.asked_for(kind if kinds[kind] >= LIKELY else "", words(text))
-        judged = self.judged(Question(text, kind, primary(language or spoken or ""), chosen=bool(language)), text)
+        judged = self.judged(Question(text, kind, primary(language or spoken or ""), chosen=bool(language)))
         ranking = judged.ranking
         if not judged.entries:
             return SearchResult(ranking.language, "abstain", 0.0, ())
-        sure = min(judged.confidence, ASK / 2) if judged.is_apart else judged.confidence
-        first, most = judged.entries[0].score, max(0.0, ranking.entries[0].score)
+        first, most = judged.entries[0].score, max(0.0, ranking.entries[0].score) if ranking.entries else 0.0
         hits = tuple(
             Hit(
                 one.prepared.entry,
@@ -351,158 +228,131 @@ class FactIndex:
             )
             for one in judged.entries[: max(0, limit)]
         )
-        decision = decided(sure, judged.is_near)
-        return SearchResult(ranking.language, "ask" if decision == "hedge" else decision, round(sure, 4), hits, hedged=decision == "hedge")
+        decision = decided(judged.confidence, judged.lacks)
+        shown = "ask" if decision == "hedge" else decision
+        return SearchResult(ranking.language, shown, round(judged.confidence, 4), hits, hedged=decision == "hedge")
 
     def _options(self, judged: Judged) -> tuple[str, ...]:
         """Return the questions of the near entries in the language of the first one. Those with a fact of the kind go first."""
         best = judged.entries[0]
         language = primary(best.prepared.entry.language)
         near = [one for one in judged.entries if one.score >= best.score - _NEAR and primary(one.prepared.entry.language) == language]
-        able = [one for one in near if one.fits or one.prepared.asks_for(judged.kind)]
+        able = [one for one in near if one.fits or one.prepared.asks_for(judged.asking.kind)]
         return tuple(one.prepared.entry.question for one in (able or near)[:_MOST_OPTIONS])
 
     def _second(self, question: Question, judged: Judged) -> list[str]:
         """Return what another entry says of a second thing that the question names: "filling and scaling, how much?"."""
         best = judged.entries[0]
-        own = [term for term in judged.asked if term.names and term.known and not term.is_value]
+        own = [term for term in judged.asking.terms if term.names and term.known and not term.is_value]
         left = [term for term in own if not best.explains(term, matching.SAME_WORD)]
         if not left or len(left) == len(own) or not _joins(question.text):
             return []
         rest = question._replace(text=" ".join(term.text for term in left), subjects=())
-        other = self.judged(rest, rest.text)
+        other = self.judged(rest)
         if not other.entries or other.entries[0].prepared is best.prepared or other.confidence < ASK:
             return []
         titled = all(matching.strength(term, other.entries[0].prepared.title) >= matching.SAME_WORD for term in left)
-        return [telling.tell(other.entries[0], other.asked, rest, ())] if titled and other.entries[0].fits else []
+        return [telling.tell(other.entries[0], other.asking.terms, rest, ())] if titled and other.entries[0].fits else []
 
-    def followed(self, question: Question) -> Judged:
-        """Judge a question by itself, or by the entries spoken of before where it leaves its subject out."""
-        alone = self.judged(question, question.text)
-        told = [one for words_of, entry in question.subjects if (one := self._spoken_of(question, alone, words_of, entry)) is not None]
-        if alone.repeats or question.kind == "why":
-            return alone
-        unsure = alone.confidence < ANSWER
-        staying = next((one for one in told if following.stays(question, alone, one)), None)
-        if not unsure and staying is not None and following.leaves(question, alone, staying):
-            return alone
-        measures = question.kind in amounts.PROPER
-        if staying and (not measures or staying.prepared.holding(question.kind) or staying.prepared.asks_for(question.kind)):
-            return following.judged(alone, staying)
-        if staying is None and (unsure or question.subjects) and (implied := self._of_age(question, alone)) is not None:
-            return implied
-        bare = bool(told) and following.is_bare(question, alone, told[0]) and (unsure or measures)
-        if (staying or unsure or bare) and (found := self._with_subject(question, alone, told)) is not None:
-            return found
-        if staying is not None:
-            return following.judged(alone, staying)
-        elsewhere = question.kind in _OWN_SUBJECT and not unsure and bool(alone.entries[0].prepared.holding(question.kind))
-        return following.judged(alone, told[0], near=True) if bare and not elsewhere else alone
+    def judged(self, question: Question) -> Judged:
+        """Return the candidates for a question, judged by what it asks and by what was spoken of before."""
+        ranking = self._rank(question, question.text)
+        asking = self._asking(question, ranking)
+        found = {one.entry: one for one in ranking.entries}
+        first = ranking.entries[0].score if ranking.entries else 1.0
+        for number in asking.told:
+            found.setdefault(number, RankedEntry(number, 1.0, 0.0, 0.0))
+        for words_of in self._words_around(question, asking):
+            for one in self._rank(question, f"{words_of} {question.text}").entries[:_MORE]:
+                found.setdefault(one.entry, one._replace(likeness=0.0, score=0.0))
+        if question.refused:
+            found.pop(self._knowledge.number_of(question.refused) or 0, None)
+        if not found:
+            return Judged(asking, [], 0.0, ranking)
+        entries = [evidence.judge(one, self._prepare(one.entry), first or 1.0, asking) for one in found.values()]
+        if asking.told and not asking.things:
+            own = asking.kind in _OWN_SUBJECT and not asking.points
+            entries = [one for one in entries if one.number in asking.told or one.is_around or (own and one.holds)] or entries
+        if question.chosen:
+            entries = [replace(one, score=one.score - _FOREIGN) if one.is_foreign else one for one in entries]
+        entries.sort(key=lambda one: (-one.score, one.number))
+        able = _without_lacking(entries, asking)
+        shown = evidence.signs(able, asking, ranking.query, self._lexicon)
+        entries = [*able, *entries[: len(entries) - len(able)]]
+        sure = evidence.probability(shown, asking.form)
+        if not (asking.terms or asking.told or asking.business):  # "how much?" of nothing is asked back, and no more
+            sure = min(sure, (HEDGE if entries[0].holds else ASK) - _LESS)
+        elif asking.things and able[0].holds and all(map(able[0].explains, asking.things)):
+            sure = max(sure, HEDGE)
+        return _named_outright(Judged(asking, entries, sure, ranking), question)
 
-    def _with_subject(self, question: Question, alone: Judged, told: Sequence[JudgedEntry]) -> Judged | None:
-        """Judge a question by what was spoken of, over all entries but those that were told."""
-        own = following.own_things(alone, question.kind)
-        before = question.before if question.kind in amounts.PROPER else ""
-        for words_of in filter(None, (before, *(self._subject_words(one) for one, _ in question.subjects[:_SUBJECTS]))):
-            found = self.judged(question, f"{words_of} {question.text}")
-            subject = [term for term in following.own_things(found, question.kind) if term not in own]
-            for one in found.entries[: following.RIVALS] if subject else ():
-                if not one.fits or following.strange_to(one, own, question.kind) or any(one.prepared is other.prepared for other in told):
-                    continue
-                sure = found.confidence >= HEDGE and one is found.entries[0]
-                if (sure or one.best in one.prepared.holding(question.kind)) and not following.strange_to(one, subject, question.kind):
-                    return found.led_by(one, following.NEAR)
-        return None
+    def _rank(self, question: Question, text: str) -> Ranking:
+        spoken = question.language or None
+        return self._knowledge.rank(text, spoken) if question.chosen else self._knowledge.rank(text, spoken=spoken)
 
-    def _of_age(self, question: Question, alone: Judged) -> Judged | None:
-        """Judge a question that tells no more than an age by the entry for people of such an age: "and for my 7 year old?"."""
-        if not any(term.is_age for term in alone.asked) or following.own_things(alone, question.kind):
-            return None
-        file = amounts.FILES.get(primary(question.language)) or amounts.FILES["en"]
-        found = self.judged(question, f"{question.text} {file.text('of_business age')}")
-        able = [one for one in found.entries if any("age" in kinds for kinds in one.prepared.kinds)]
-        if not able:
-            return None
-        told = following.judged(found, able[0])
-        at = next(number for number, kinds in enumerate(able[0].prepared.kinds) if "age" in kinds)
-        return replace(told, entries=[replace(told.entries[0], best=at), *told.entries[1:]])
-
-    def _spoken_of(self, question: Question, alone: Judged, subject: str, entry: str) -> JudgedEntry | None:
-        """Judge the entry of a subject for a question."""
-        for one in alone.entries:
-            if one.prepared.entry.id == entry:
-                return one
-        number = self._knowledge.number_of(entry)
-        if number is None:
-            about = self._subject_words(subject) or subject
-            ranked = self._knowledge.rank(about).entries
-            number = next((one.entry for one in ranked if self._knowledge.entries[one.entry].id == entry), None)
-            if number is None and not entry and ranked and self._names(about, ranked[0].entry):
-                number = ranked[0].entry
-        if number is None:
-            return None
-        return self._judge(
-            RankedEntry(number, 0, 1.0, 0.0, 0.0), 1.0, alone.asked, question.kind, alone.kinds, alone.lies, (question.language,) * 2
+    def _asking(self, question: Question, ranking: Ranking) -> Asking:
+        """Read a question for its candidates."""
+        terms = matching.terms(ranking.query, self._lexicon)
+        ordinaries = [ordinary.is_ordinary(term.text, question.kind) for term in terms]
+        weights = [term.weight * (_ORDINARY if belongs else 1.0) for term, belongs in zip(terms, ordinaries, strict=True)]
+        total = sum(weights) or 1.0
+        things = tuple(term for term, belongs in zip(terms, ordinaries, strict=True) if term.names and not term.is_value and not belongs)
+        wanted = question.language or ranking.language
+        own = {term.stem for term in terms}
+        around = [self._subject_words(words_of) for words_of, _ in question.subjects[:1]]
+        if question.kind in amounts.PROPER and not things:
+            around.append(self._subject_words(question.before))
+        points = _points(question.text)
+        kind = _AGE if any(term.is_age for term in terms) and not things else question.kind
+        business = "" if points and question.subjects else _of_business(question, kind)
+        return Asking(
+            terms,
+            tuple(weight / total for weight in weights),
+            things,
+            question.kind,
+            kinds_of((question.text,), wanted),
+            topics.shared().direction(topics.features_of([word.read for word in ranking.query.words], self._lexicon)),
+            letters(ranking.query.said),
+            (wanted, guess(question.text) or wanted),
+            tuple(term for term in self._terms(around) if term.stem not in own),
+            tuple(self._terms([business])),
+            self._told(question),
+            points,
         )
 
-    def _names(self, about: str, number: int) -> bool:
-        """Return whether words hold the title of an entry."""
-        held = matching.vocabulary((about,), self._lexicon)
-        _, title, count = self._prepare(number).called[0]
-        return 0 < count == len(title.stems & held.stems)
+    def _terms(self, texts: Iterable[str]) -> list[QuestionTerm]:
+        """Return the terms of other texts than the question."""
+        return [term for text in texts if text for term in matching.terms(self._knowledge.query(text), self._lexicon) if term.names]
 
-    def judged(self, question: Question, text: str) -> Judged:
-        """Return the candidates for a text, judged by what the question asks."""
-        spoken = question.language or None
-        ranking = self._knowledge.rank(text, spoken) if question.chosen else self._knowledge.rank(text, spoken=spoken)
-        asked = matching.terms(ranking.query, ranking.asked, self._lexicon)
-        ranked = [one for one in ranking.entries if not question.refused or self._knowledge.entries[one.entry].id != question.refused]
+    def _words_around(self, question: Question, asking: Asking) -> list[str]:
+        """Return the words with which a question that names little is looked for besides."""
+        if len(asking.things) > _NAMES_FEW:
+            return []
+        subjects = [self._subject_words(words_of) for words_of, _ in question.subjects[:_SUBJECTS]]
+        if question.kind in amounts.PROPER and question.before and not asking.things:
+            subjects.insert(0, self._subject_words(question.before))
+        business = [] if asking.things else [" ".join(term.text for term in asking.business)]
+        return [one for one in dict.fromkeys([*subjects, *business]) if one]
+
+    def _told(self, question: Question) -> dict[int, float]:
+        """Return the numbers of the entries spoken of before."""
+        told: dict[int, float] = {}
+        for at, (words_of, entry) in enumerate(question.subjects):
+            number = self._knowledge.number_of(entry)
+            if number is None and not entry:
+                number = self._named(self._subject_words(words_of) or words_of)
+            if number is not None:
+                told.setdefault(number, 1.0 / (1 + at))
+        return told
+
+    def _named(self, about: str) -> int | None:
+        """Return the number of the entry whose title some words hold."""
+        ranked = self._knowledge.rank(about).entries
         if not ranked:
-            return Judged(asked, [], 0.0, ranking, question.kind, {}, ())
-        first = ranking.entries[0].score or 1.0
-        lies = topics.shared().direction(topics.features_of([word.read for word in ranking.query.words], self._lexicon))
-        wanted = question.language or ranking.language
-        kinds = _kinds((question.text,), wanted)
-        languages = (wanted, guess(text) or wanted)
-        entries = [self._judge(one, first, asked, question.kind, kinds, lies, languages) for one in ranked[:_CANDIDATES]]
-        entries = [replace(one, score=one.score - _penalty(one, question)) for one in entries]
-        entries.sort(key=lambda one: -one.score)
-        sure = probability(signs(asked, entries, ranking.confidence))
-        found = Judged(asked, entries, sure, ranking, question.kind, kinds, lies)
-        return self._held_alone(self._named_outright(found, text, chosen=question.chosen))
-
-    def _held_alone(self, found: Judged) -> Judged:
-        """Trust an entry that alone has all words of the question, in a fact or in its title."""
-        best, things = found.entries[0], found.things
-        if not things or best.prepared.entry.alt:
-            return found
-        owners = [
-            one for one in found.entries if one.has(things) and following.owning(found.kind, one, things, matching.SAME_WORD) is not None
-        ]
-        if len(owners) == 1 and not (best.fits and best.has(things)):
-            best = replace(owners[0], score=best.score)
-            found = found.led_by(best)
-        if owners and best.prepared is owners[0].prepared:
-            rivals = owners[1:] if best.fits else [best]
-        elif best.fits and all(map(best.explains, things)) and best.is_titled(things):
-            rivals = [one for one in found.entries[1:] if one.is_titled(things)]
-        else:
-            titled = bool(found.kind) and best.is_titled(things) and not any(one.is_titled(things) for one in found.entries[1:])
-            return replace(found, confidence=max(found.confidence, HEDGE)) if titled else found
-        return found if rivals else replace(found, confidence=max(found.confidence, HELD_ALONE))
-
-    def _named_outright(self, found: Judged, text: str, *, chosen: bool) -> Judged:
-        """Put the entry first that the question names with all its words and none besides, or repeats."""
-        things, said = found.things, words(text)
-        whole = " ".join(said)
-        able = [one for one in found.entries if one.is_foreign == found.entries[0].is_foreign]
-        # a question that is an entry's own may be in another language than the dialogue, unless the caller chose the language
-        own = next((one for one in (able if chosen else found.entries) if any(whole == asked for asked, _, _ in one.prepared.called)), None)
-        named = own or next((one for one in able if one.prepared.is_called(things)), None)
-        if named is None:
-            return found
-        top = replace(named, score=max(named.score, found.entries[0].score))
-        return replace(found.led_by(top, CALLED), repeats=own is not None)
+            return None
+        held = matching.vocabulary((about,), self._lexicon)
+        _, title, count = self._prepare(ranked[0].entry).called[0]
+        return ranked[0].entry if 0 < count == len(title.stems & held.stems) else None
 
     def _subject_words(self, subject: str) -> str:
         """Return the words of a subject that name it."""
@@ -513,162 +363,44 @@ class FactIndex:
     def _subject(self, entry: Entry) -> str:
         return self._subject_words(entry.question) or entry.question
 
-    def _prepare(self, number: int) -> Prepared:
-        known = self._prepared.get(number)
-        if known is None:
-            if len(self._prepared) >= _CACHED:
-                del self._prepared[next(iter(self._prepared))]
-            entry = self._knowledge.entries[number]
-            stated = facts.of(entry)
-            title = matching.vocabulary((entry.question, *entry.alt), self._lexicon)
-            own = [matching.vocabulary((fact.text,), self._lexicon) for fact in stated]
-            heads = [matching.vocabulary((fact.head,), self._lexicon) for fact in stated]
-            known = self._prepared[number] = Prepared(
-                entry,
-                stated,
-                title,
-                tuple(own),
-                tuple(heads),
-                matching.joined((title, *own, *heads)),
-                tuple(amounts.read(fact.text).kinds for fact in stated),
-                self._mean((entry.question, *entry.alt)),
-                self._mean((entry.answer,)),
-                tuple(self._mean((fact.text,)) for fact in stated),
-                _kinds((entry.question, *entry.alt[:_PHRASINGS_READ]), entry.language),
-                "?" in entry.question or any("asking" in mark for mark in amounts.LABELS.marked(words(entry.question))),
-                tuple(self._called(text) for text in (entry.question, *entry.alt[:_PHRASINGS])),
-            )
-        return known
 
-    def _called(self, text: str) -> tuple[str, TextVocabulary, int]:
-        """Return a phrasing folded, its vocabulary, and the number of its words that name a thing."""
-        said = words(text)
-        bare = words(_PARENTHESES.sub(" ", text)) or said
-        naming = naming_words(bare, amounts.LABELS.marked(bare))
-        return " ".join(said), matching.vocabulary((" ".join(naming),), self._lexicon), len(set(map(stem, naming)))
-
-    def _mean(self, texts: Sequence[str]) -> topics.Vector:
-        """Return the mean of where texts lie among the topics."""
-        found = [topics.shared().direction(topics.features_of(words(text), self._lexicon)) for text in texts[:_PHRASINGS]]
-        return topics.unit(tuple(map(sum, zip(*filter(None, found), strict=True))))
-
-    def _judge(
-        self,
-        one: RankedEntry,
-        first: float,
-        asked: Sequence[QuestionTerm],
-        kind: str,
-        kinds_asked: Mapping[str, float],
-        lies: topics.Vector,
-        languages: tuple[str, str],
-    ) -> JudgedEntry:
-        prepared = self._prepare(one.entry)
-        wanted, proper = amounts.HELD.get(kind, frozenset()), amounts.PROPER.get(kind, frozenset())
-        if not wanted and any(term.is_age for term in asked):
-            proper = _AGE
-        total = sum([term.weight for term in asked]) or 1.0
-        weights = [term.weight / total for term in asked]
-        # most words of a question are in none of an entry's texts
-        known = [term.is_age or matching.strength(term, prepared.whole) > 0.0 for term in asked]
-        titled = [
-            matching.strength(term, prepared.title) if held and not term.is_age else 0.0 for term, held in zip(asked, known, strict=True)
-        ]
-        owned = [
-            [
-                0.0
-                if not held
-                else float("age" in kinds)  # whose age is told is no amount of 15 %
-                if term.is_age
-                else max(matching.strength(term, own), _HEAD * matching.strength(term, head) if head.words else 0.0)
-                for term, held in zip(asked, known, strict=True)
-            ]
-            for own, head, kinds in zip(prepared.own, prepared.heads, prepared.kinds, strict=True)
-        ]
-        anywhere = [max(column) for column in zip(*owned, titled, strict=True)]
-        lacking = [(term, weight, held) for term, weight, held in zip(asked, weights, anywhere, strict=True) if held < matching.SAME_WORD]
-        own_weight = sum([weight for term, weight in zip(asked, weights, strict=True) if not term.is_value]) or 1.0
-        of_entry = (
-            one.score / first,
-            one.score,
-            one.likeness,
-            sum(map(mul, weights, titled)),
-            sum(map(mul, weights, anywhere)),
-            topics.cosine(lies, prepared.asks),
-            topics.cosine(lies, prepared.tells),
-            sum(share * prepared.asked.get(kind, 0.0) for kind, share in kinds_asked.items()),
-            sum([weight for term, weight, held in lacking if term.names and term.known and held < matching.EXPLAINED]),
-            sum([weight * (1 - held) for term, weight, held in lacking if not term.is_value]) / own_weight,
-        )
-        of_facts = tuple(
-            _evidence_of(weights, held, titled, topics.cosine(lies, fact), kinds, wanted, proper)
-            for held, kinds, fact in zip(owned, prepared.kinds, prepared.lies, strict=True)
-        )
-        scores = tuple(sum(map(mul, WEIGHTS[len(OF_ENTRY) :], shown)) for shown in of_facts)
-        best = max(range(len(scores)), key=lambda at: (scores[at], -at))
-        fits = not wanted or not prepared.kinds[best].isdisjoint(wanted)
-        score, own = sum(map(mul, WEIGHTS, of_entry)) + scores[best] + _TONGUE * math.log(one.foreign), primary(prepared.entry.language)
-        return JudgedEntry(one.entry, prepared, scores, best, fits, of_entry, of_facts, score, own != languages[0], own != languages[1])
+def _without_lacking(entries: list[JudgedEntry], asking: Asking) -> list[JudgedEntry]:
+    """Leave out an entry spoken of that lacks what is asked for, where a later one has it, and all the things that the first one has."""
+    best = entries[0]
+    if best.fits or not (best.number in asking.told or (best.is_around and not asking.things)):
+        return entries
+    known = [term for term in asking.things if best.explains(term)]
+    able = [at for at, one in enumerate(entries) if one.holds and all(map(one.explains, known))]
+    if not known:
+        own = asking.kind in _OWN_SUBJECT and not asking.points
+        near = [at for at in able if own or (entries[at].is_around and entries[at].prepared.asks_for(asking.kind))]
+        able = [at for at in able if entries[at].number in asking.told] or near
+    return entries[able[0] :] if able else entries
 
 
-def _evidence_of(
-    weights: Sequence[float],
-    held: Sequence[float],
-    titled: Sequence[float],
-    near: float,
-    kinds: AbstractSet[str],
-    wanted: AbstractSet[str],
-    proper: AbstractSet[str],
-) -> tuple[float, ...]:
-    """Return the figures of `OF_FACT`: of a fact that has each term with a strength, and amounts of some kinds."""
-    owned, fits = sum(map(mul, weights, held)), not kinds.isdisjoint(wanted)
-    return (
-        sum(map(mul, weights, map(max, held, titled))),
-        owned,
-        near,
-        float(fits),
-        float(not kinds.isdisjoint(proper)),
-        float((fits or not wanted) and owned >= matching.SAME_WORD),
-    )
+def _named_outright(found: Judged, question: Question) -> Judged:
+    """Put the entry first that the question repeats, or names and nothing besides, unless another one holds just what is asked for."""
+    whole, best = " ".join(words(question.text)), found.entries[0]
+    # a question that is an entry's own may be in another language than the dialogue, unless the caller chose the language
+    asked = [one for one in found.entries if not (question.chosen and one.is_foreign != best.is_foreign)]
+    own = next((one for one in asked if any(whole == said for said, _, _ in one.prepared.called)), None)
+    called = [best] if best.holds else [one for one in found.entries if one.is_foreign == best.is_foreign]
+    named = own or next((one for one in called if one.prepared.is_called(found.asking.things)), None)
+    if named is None:
+        return found
+    top = replace(named, score=best.score)
+    others = [other for other in found.entries if other.prepared is not top.prepared]
+    return replace(found, entries=[top, *others], confidence=max(found.confidence, CALLED), repeats=own is not None)
 
 
-def signs(asked: Sequence[QuestionTerm], judged: Sequence[JudgedEntry], found: float) -> tuple[float, ...]:
-    """Return the signs of `SIGNS` that the first one answers the question. `found` is the confidence of the search."""
-    best = judged[0]
-    shown = dict(zip(EVIDENCE, (*best.of_entry, *best.of_facts[best.best]), strict=True))
-    return (
-        found * shown["rank"],
-        found,
-        shown["covered"],
-        shown["owned"],
-        max(shown["near"], shown["asks"]),
-        shown["kind"],
-        min(2.0, best.score - judged[1].score) if len(judged) > 1 else 2.0,
-        shown["missing"],
-        shown["clear"],
-        min(1.0, len(asked) / 6),
-        0.0 if best.fits else 1.0,
-    )
-
-
-def probability(shown: Sequence[float]) -> float:
-    """Return the probability that the first one answers the question: a logistic regression over the signs."""
-    return 1.0 / (1.0 + math.exp(-_BIAS - sum(map(mul, _SURE, shown))))
+def _points(text: str) -> bool:
+    """Return whether a question refers to something spoken of before: "it", "onu"."""
+    return any("pointing" in mark for mark in amounts.LABELS.marked(words(text)))
 
 
 def _joins(text: str) -> bool:
     """Return whether a text may name two things: "a filling and a scaling"."""
     return "," in text or any("joining" in mark for mark in amounts.LABELS.marked(words(text)))
-
-
-def _penalty(one: JudgedEntry, question: Question) -> float:
-    """Return the amount by which an entry of another kind or language is set back."""
-    unfit = 0.0 if one.fits or one.prepared.entry.alt or one.prepared.asks_for(question.kind) else _UNFIT
-    return unfit + (_FOREIGN if question.chosen and one.is_foreign else 0.0)
-
-
-def naming_words(said: Sequence[str], marks: Sequence[set[str]]) -> list[str]:
-    """Return the words that name a thing, and do not only ask or point."""
-    return [word for word, mark in zip(said, marks, strict=True) if not is_light(word) and not mark & {"asking", "pointing"}]
 
 
 def decided(sure: float, near: bool) -> str:
@@ -678,17 +410,8 @@ def decided(sure: float, near: bool) -> str:
     return "hedge" if sure >= HEDGE else "ask" if sure >= ASK else "abstain"
 
 
-def _of_business(question: Question) -> str:
-    """Return the question for the address or the hours of the business itself."""
+def _of_business(question: Question, kind: str) -> str:
+    """Return the question for the address or the hours of the business itself, "" for another kind of question."""
     file = amounts.FILES.get(primary(question.language)) or amounts.FILES["en"]
-    return file.text(f"of_business {question.kind}")
-
-
-def _kinds(texts: Sequence[str], language: str) -> dict[str, float]:
-    """Return the kinds of question of some texts together, as a vector of length 1."""
-    total: dict[str, float] = {}
-    for text in texts:
-        for kind, share in acts.classify(text, primary(language)).kinds.items():
-            total[kind] = total.get(kind, 0.0) + share
-    length = math.sqrt(sum(share * share for share in total.values())) or 1.0
-    return {kind: share / length for kind, share in total.items()}
+    name = f"of_business {kind}"
+    return file.text(name) if any(name == one for one, _ in file.entries) else ""

@@ -13,7 +13,7 @@ from chatsvc.engines.knowledge.search.matching import QuestionTerm
 from chatsvc.language.folding import words
 
 if TYPE_CHECKING:
-    from chatsvc.engines.knowledge.search.answering import Prepared
+    from chatsvc.engines.knowledge.search.prepared import Prepared
 
 _FEWEST = 2  # options that are compared
 _DIRECTIONS = ("least ", "most ")

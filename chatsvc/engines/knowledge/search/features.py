@@ -4,6 +4,8 @@ A feature is a short string whose first letter gives its kind. Its weight depend
 word, never on the phrasing, so that an index keeps one weight for each feature.
 """
 
+from collections.abc import Iterable
+
 from chatsvc.engines.knowledge.search.stemming import stem
 from chatsvc.engines.knowledge.search.stopwords import STOPWORDS
 
@@ -12,16 +14,17 @@ from chatsvc.engines.knowledge.search.stopwords import STOPWORDS
 STEM = 1.1
 ROOT = 0.8
 CONCEPT = 1.3
-PAIR = 0.8
 STOP = 0.7  # factor of a stop word's weight
 _ROOT_LETTERS = 4
 
 
-def of_word(word: str) -> tuple[tuple[str, float]]:
-    """Return the stem feature of a word with its weight."""
-    return (("s" + stem(word), STEM * (STOP if word in STOPWORDS else 1.0)),)
+def of_word(word: str, concepts: Iterable[str]) -> tuple[tuple[str, float], ...]:
+    """Return the features of a word with their weights: stem, beginning (for endings that the stemmer does not know), concepts."""
+    factor = STOP if word in STOPWORDS else 1.0
+    named = (("c" + name, CONCEPT) for name in concepts)
+    return ("s" + stem(word), STEM * factor), ("r" + word[:_ROOT_LETTERS], ROOT * factor), *named
 
 
-def root_of(word: str) -> tuple[str, float]:
-    """Return the feature of a word's beginning with its weight. It catches endings that the stemmer does not know."""
-    return "r" + word[:_ROOT_LETTERS], ROOT * (STOP if word in STOPWORDS else 1.0)
+def is_root(feature: str) -> bool:
+    """Return whether a feature is a beginning, which different words may share."""
+    return feature[0] == "r"

@@ -46,7 +46,6 @@ class Lexicon:
         # expressions by their first two stems, or by their first stem where any ending may follow: (what follows, concept)
         self._expressions: dict[tuple[str, str], list[tuple[tuple[str, ...], str]]] = {}
         self._open: dict[str, list[tuple[tuple[str, ...], str]]] = {}
-        self._openings: set[str] = set()
         self._of_word: dict[str, tuple[str, ...]] = {}  # caches of the look-ups, which a turn repeats
         self._found: dict[tuple[str, ...], tuple[Match, ...]] = {}
         self.names: list[str] = []
@@ -62,7 +61,6 @@ class Lexicon:
                 self._open.setdefault(first, []).append(((second, *rest), name))
             else:
                 self._expressions.setdefault((first, second), []).append(((second, *rest), name))
-            self._openings.add(first)
         elif member.endswith("*"):
             self._beginnings.setdefault(member[:-1], []).append(name)
         else:
@@ -94,10 +92,6 @@ class Lexicon:
                 if stop <= len(words) and all(map(_fits, parts, words[at + 1 : stop], stems[at + 1 : stop])):
                     found.append(Match(concept, at, stop))
         return found
-
-    def opens(self, word: str) -> bool:
-        """Return whether an expression begins with the word."""
-        return stem(word) in self._openings or (self._base is not None and self._base.opens(word))
 
     def of_word(self, word: str) -> tuple[str, ...]:
         """Return the concepts of one folded word."""

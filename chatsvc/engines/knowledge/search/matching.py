@@ -17,10 +17,7 @@ __all__ = ["QuestionTerm", "TextVocabulary", "shared", "strength", "terms", "voc
 EXPLAINED = 0.6  # strength from which a text has a word, one that means the same, or one that begins like it
 SAME_WORD = 0.9  # ... the word itself in any form
 _SAME, _MEANT, _FORM, _LIKE = 1.0, 0.85, 0.9, 0.6  # strength of the same stem, a synonym, a longer form, the same beginning
-_GROUP, _KIND = (
-    0.8,
-    0.55,
-)  # ... of a word of the same group only ("roll" and "bread"), and of one that is another of its kind ("cat" and "dog")
+_GROUP, _KIND = 0.8, 0.55  # ... of a word of the same group only ("roll", "bread"), and of another of its kind ("cat", "dog")
 MEANT = 0.82  # strength from which two words mean the same
 _OPENING = 3  # letters that two words have in common at least, where one is like the other
 _BEGINNING, _ENDING = 4, 6  # least letters of a word that may begin another one, and most of the ending then
@@ -85,8 +82,9 @@ class QuestionTerm:
         return bool(self.days or self.months) or self.text[:1].isdigit()
 
 
-def terms(query: Query, asked: Sequence[str], lexicon: Lexicon) -> tuple[QuestionTerm, ...]:
+def terms(query: Query, lexicon: Lexicon) -> tuple[QuestionTerm, ...]:
     """Return the terms of a question, each once."""
+    asked = query.said
     concepts: dict[str, set[str]] = {}
     for match in lexicon.find([word.read for word in query.words]):
         for word in query.words[match.start : match.stop]:
@@ -126,10 +124,8 @@ def strength(term: QuestionTerm, held: TextVocabulary) -> float:
     """Return from 0 to 1 how well a vocabulary explains a term."""
     if term.stem in held.stems:
         return _SAME
-    if (term.days and term.days <= held.days) or (term.months and term.months <= held.months):
-        return _SAME
-    if term.days or term.months or term.text.isdigit():
-        return 0.0
+    if term.is_value:
+        return _SAME if (term.days and term.days <= held.days) or (term.months and term.months <= held.months) else 0.0
     like = _likeness(term.text, held.words) if term.text[:_OPENING] in held.openings else 0.0
     if term.concepts.isdisjoint(held.concepts):
         return like

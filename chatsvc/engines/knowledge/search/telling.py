@@ -12,12 +12,13 @@ from chatsvc.engines.knowledge.search.matching import QuestionTerm
 from chatsvc.language.folding import words
 
 if TYPE_CHECKING:
-    from chatsvc.engines.knowledge.search.answering import JudgedEntry, Question
+    from chatsvc.engines.knowledge.search.answering import Question
+    from chatsvc.engines.knowledge.search.evidence import JudgedEntry
 
 SHORT, FEW = 250, 2  # characters, or sentences, of an answer that is said whole
 _LONG = 450  # characters of one that is said whole where none of its sentences answers clearly
 _ALIKE, _CLEARLY = 0.15, 0.4  # facts whose scores differ by less answer alike; by so much one is the answer
-_DOUBTFUL, _TOGETHER = 1.0, 3  # facts whose scores differ by less may be the answer, and so many of them are said together
+_DOUBTFUL, _TOGETHER = 0.7, 3  # facts whose scores differ by less may be the answer, and so many of them are said together
 _MOST = 8  # facts that are said together
 _LEADS = {name: frozenset(word for file in amounts.FILES.values() for word in file.items(name)) for name in ("yes", "no", "but")}
 _LEAD = re.compile(r"\A\s*([^\W\d_]+)\s*[,.!:;–-]+\s+(?=\S)")
@@ -110,8 +111,6 @@ def _chosen(judged: JudgedEntry, asked: Sequence[QuestionTerm], kind: str, *, he
         alike = [judged.best]
     if any(fact.cells for fact in stated) and _asks_for_all(judged, asked):
         alike = judged.prepared.holding(kind) or alike
-    if (holding := _holding(judged, kind)) is not None:
-        alike.append(holding)
     proper = judged.prepared.holding(kind)
     able = proper if judged.best in proper else range(len(stated))
     doubtful = sorted(able, key=lambda at: (-scores[at], at))[:_TOGETHER]
@@ -134,15 +133,6 @@ def _chosen(judged: JudgedEntry, asked: Sequence[QuestionTerm], kind: str, *, he
 def _asks_for_all(judged: JudgedEntry, asked: Sequence[QuestionTerm]) -> bool:
     """Return whether a question names nothing but what the entry is called."""
     return all(matching.strength(term, judged.prepared.title) >= matching.EXPLAINED for term in asked if term.names)
-
-
-def _holding(judged: JudgedEntry, kind: str) -> int | None:
-    """Return the nearest sentence with the amount asked for where the best one has none: "Yoga and spin. Members take them for free."."""
-    stated, holding = judged.prepared.facts, judged.prepared.holding(kind)
-    if stated[judged.best].is_item or judged.best in holding:
-        return None
-    able = [at for at in holding if stated[at].block == stated[judged.best].block]
-    return min(able, key=lambda at: (abs(at - judged.best), -at), default=None)
 
 
 def _row(fact: Fact, asked: Sequence[QuestionTerm], kind: str) -> str:

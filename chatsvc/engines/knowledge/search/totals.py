@@ -20,7 +20,7 @@ from chatsvc.engines.knowledge.search.stopwords import STOPWORDS
 from chatsvc.language.folding import fold, words
 
 if TYPE_CHECKING:
-    from chatsvc.engines.knowledge.search.answering import Prepared
+    from chatsvc.engines.knowledge.search.prepared import Prepared
 
 _MOST = 500  # that are counted
 _NOUN = 2  # words behind a number that may say what it counts
