@@ -15,7 +15,7 @@ from chatsvc.language.folding import Folded, fold_with_places, folded
 from chatsvc.language.language_detection import guess, language_of_country
 from chatsvc.language.selection import Candidate
 from chatsvc.language.tokenizer import MAX_CHARACTERS, ends_of, line_of
-from chatsvc.language.tokens import Case, Expression, Kind, TokenLine
+from chatsvc.language.tokens import Case, Expression, Kind, Token, TokenLine
 from chatsvc.language.wordlists import LanguageWords, compiled
 
 Span = tuple[int, int]
@@ -208,10 +208,11 @@ def answered(kind: str, text: str, reading: SlotReading, *, now: datetime, count
     if kind in {"date", "time"} and (soon := next(filter(None, (one.search(folded(text)) for one in _SOON)), None)):
         return _from_now(reading, soon, now)
     if kind == "time":
-        return _with(reading, kind, *_bare("saat", text, now, kind, [reading.spans["date"]] if "date" in reading.spans else ()))
+        taken = [reading.spans["date"]] if "date" in reading.spans else []
+        return _with(reading, kind, *_bare("saat", text, now, reading.slots.language, taken))
     if kind == "date":  # "half 11" is no day, but "4-6" may be some
         taken = [span for span in reading.spans.values() if len(re.findall(r"\d+", text[slice(*span)])) == 1]
-        return _with(reading, kind, *_bare("ayin", text, now, kind, taken))
+        return _with(reading, kind, *_bare("ayin", text, now, reading.slots.language, taken))
     if kind == "phone":
         digits = re.search(r"\+?\d[\d\s().\-/]{5,24}\d", text)
         number = digits and contacts.is_number_of_any_plan(digits[0], country)
@@ -227,12 +228,13 @@ def _from_now(reading: SlotReading, soon: re.Match[str], now: datetime) -> SlotR
     return replace(reading, slots=slots, spans=reading.spans | {"date": soon.span(), "time": soon.span()})
 
 
-def _bare(symbol: str, text: str, now: datetime, kind: str, taken: Collection[Span]) -> tuple[object, Span | None]:
+def _bare(symbol: str, text: str, now: datetime, language: str, taken: Collection[Span]) -> tuple[object, Span | None]:
     """Read an answer with a word of this symbol inserted before its first number that belongs to no other value."""
+    kind = "time" if symbol == "saat" else "date"
     cue = next(word for word, meant in symbols.SYMBOL_OF.items() if meant == symbol) + " "
     message = fold_with_places(text)
     line = line_of(message, (), text)
-    counted = (token for token in line.tokens if token.kind is Kind.NUMBER or token.symbol in {"on", "yarim"})
+    counted = (token for token in line.tokens if token.kind is Kind.NUMBER or token.symbol == "yarim" or _is_ten(token, language))
     numbers = [token for token in counted if not any(start <= message.place[token.start] < end for start, end in taken)]
     if not numbers or len(line.tokens) > (_ANSWER if kind == "time" else _DAY_ANSWER):
         return None, None
@@ -248,6 +250,11 @@ def _bare(symbol: str, text: str, now: datetime, kind: str, taken: Collection[Sp
     if span is None:
         return None, None
     return getattr(again.slots, kind), (max(span[0], start) - (0 if span[0] < start + len(cue) else len(cue)), span[1] - len(cue))
+
+
+def _is_ten(token: Token, language: str) -> bool:
+    """Return whether a token is the number of a language that another one has as a word: "on"."""
+    return token.symbol == "on" and symbols.NUMBER_OF[token.text][2] == language
 
 
 def _with(reading: SlotReading, kind: str, value: object, span: Span | None) -> SlotReading:
