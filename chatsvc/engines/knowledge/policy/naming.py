@@ -45,6 +45,17 @@ def field_named(c: Context, draft: RequestDraft) -> Field | None:
     return own[0] if len(own) == 1 else None
 
 
+def untold(c: Context, draft: RequestDraft, named: Field | None) -> Field | None:
+    """Return the day or the hour that the visitor denies to have told: "I never said a time", "I never said 9"."""
+    if _names(c.say.language)["untold"].isdisjoint(words(c.turn.message)) or c.said.values.date or c.said.values.time:
+        return None
+    if named is None and (number := c.said.values.number):
+        told = {"time": (draft.get("time") or "")[:2], "date": (draft.get("date") or "")[-2:]}
+        key = next((key for key, shown in told.items() if shown and number.value in (int(shown), int(shown) - 12)), "")
+        return c.form(draft).by_key.get(key)
+    return named if named is not None and named.key in ("date", "time") else None
+
+
 def _is(word: str, name: str) -> bool:
     return word == name or (len(name) >= _STEM and word.startswith(name))
 
