@@ -368,7 +368,14 @@ CASES = [
     ),
     Case(
         "a name put right while the number is asked for",
-        [WISH, "yarın 15:00", "ali", ("Ayşe Yılmaz-Kaya", "Tamam. Telefon numaranızı ya da"), ("0532 123 45 67", "- Ad: Ayşe Yılmaz-Kaya"), "evet"],
+        [
+            WISH,
+            "yarın 15:00",
+            "ali",
+            ("Ayşe Yılmaz-Kaya", "Tamam. Telefon numaranızı ya da"),
+            ("0532 123 45 67", "- Ad: Ayşe Yılmaz-Kaya"),
+            "evet",
+        ],
         appointment(WISH, "Ayşe Yılmaz-Kaya", SATURDAY, time(15), phone=PHONE),
     ),
     Case(
@@ -431,7 +438,8 @@ CASES = [
         appointment(ONE_LINE, "Ayşe Yılmaz", SATURDAY, time(15), phone=PHONE),
     ),
     Case(
-        "a greeting, thanks and a goodbye", [WISH, ("merhaba", "Merhaba! Peki hangi gün?"), ("teşekkürler", "Rica"), ("görüşürüz", "henüz iletmedim")]
+        "a greeting, thanks and a goodbye",
+        [WISH, ("merhaba", "Merhaba! Peki hangi gün?"), ("teşekkürler", "Rica"), ("görüşürüz", "henüz iletmedim")],
     ),
     Case("the caller's language", [("randevu almak istiyorum", "Which day"), ("yarın", "What time")], language="en-GB"),
     Case("the language of the first message stays", [(ENGLISH_WISH, "Which day"), ("yarın", "What time"), ("saat 3", "your name")]),

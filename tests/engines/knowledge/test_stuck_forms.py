@@ -46,7 +46,11 @@ def test_the_name_is_asked_for_twice_at_most(visitor: Guest, lines: tuple[str, .
     assert kept.visitor_name is None
     assert kept.visitor_phone in ("+447700900123", "+905321234567")
     assert rest in kept.message
-    asked = [told.content for told in visitor.history if told.content.endswith(("your name?", "Adınızı alabilir miyim?", "Adınızı da yazar mısınız?"))]
+    asked = [
+        told.content
+        for told in visitor.history
+        if told.content.endswith(("your name?", "Adınızı alabilir miyim?", "Adınızı da yazar mısınız?"))
+    ]
     assert len(asked) == 2
 
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from chatsvc.engines.knowledge import hours
+from chatsvc.engines.knowledge.fields.base import Field
 from chatsvc.engines.knowledge.fields.choice import as_offered
 from chatsvc.engines.knowledge.policy import answers, naming, records
 from chatsvc.engines.knowledge.policy import state as states
@@ -68,15 +69,20 @@ def listen(c: Context) -> ReplyStep | None:
         return _taken(c, draft, taken, changed, asked)
     if c.state.asked == "time" and c.said.values.part_of_day and not asked:
         return repeat(c, draft.quote(c.turn.message) if len(c.turn.message.split()) > _BARE else draft, c.say("noted"))
-    if c.state.asked == "time" and c.said.values.flexible and not asked:
-        return without(c, draft, c.form(draft).by_key["time"])
     if c.state.asked in WHEN and c.said.values.flexible and not asked:
-        return missed_answer(c, draft, c.form(draft).by_key[c.state.asked], c.say.first(f"any.{c.state.asked}", "hint.field"))
+        return _any_will_do(c, draft, c.form(draft).by_key[c.state.asked])
     if c.state.asked == "date" and reason_against_day(c) and not asks_beside(c):
         return proceed(c, draft)
     if asked:
         return _answer_and_go_on(c, draft, asked)
     return repeat(c, draft, c.say("noted")) if _says_again(c, draft) else None
+
+
+def _any_will_do(c: Context, draft: RequestDraft, field: Field) -> ReplyStep:
+    """Leave the hour to the team, and ask for a day all the same."""
+    return (
+        without(c, draft, field) if field.key == "time" else missed_answer(c, draft, field, c.say.first(f"any.{field.key}", "hint.field"))
+    )
 
 
 def _taken(c: Context, draft: RequestDraft, taken: RequestDraft, changed: frozenset[str], asked: list[ReadClause]) -> ReplyStep:
@@ -125,7 +131,11 @@ def _answer_and_go_on(c: Context, draft: RequestDraft, asked: list[ReadClause]) 
 def change(c: Context) -> ReplyStep | None:
     """Ask for the value that is to change. Without one named, note what is told, or ask which it is."""
     draft = c.state.draft
-    if draft is None or c.said.values.phone_as_written or not (c.said.says("deny", "correct", "change") or c.state.pending == states.CHANGE):
+    if (
+        draft is None
+        or c.said.values.phone_as_written
+        or not (c.said.says("deny", "correct", "change") or c.state.pending == states.CHANGE)
+    ):
         return None
     named = naming.field_named(c, draft)
     if untold := naming.untold(c, draft, named):

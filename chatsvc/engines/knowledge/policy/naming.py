@@ -47,7 +47,8 @@ def field_named(c: Context, draft: RequestDraft) -> Field | None:
 
 def untold(c: Context, draft: RequestDraft, named: Field | None) -> Field | None:
     """Return the day or the hour that the visitor denies to have told: "I never said a time", "I never said 9"."""
-    if _names(c.say.language)["untold"].isdisjoint(words(c.turn.message)) or c.said.values.date or c.said.values.time:
+    other = any(c.form(draft).by_key[key].read(c.said) not in (None, draft.get(key)) for key in ("date", "time"))
+    if other or _names(c.say.language)["untold"].isdisjoint(words(c.turn.message)):
         return None
     if named is None and (number := c.said.values.number):
         told = {"time": (draft.get("time") or "")[:2], "date": (draft.get("date") or "")[-2:]}

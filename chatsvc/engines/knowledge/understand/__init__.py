@@ -151,7 +151,8 @@ def understand(turn: Turn, asked: AskedFor, now: datetime, before: str, told: To
         found = values.from_day(turn.message, found, told.moved, country=turn.bot.country)
     if told.month and found.date and turn.message[found.date.start : found.date.end].count(str(found.date.value.day)):
         of_month = values.from_day(turn.message, found, told.month - timedelta(days=1), country=turn.bot.country)
-        found = of_month if of_month.date and of_month.date.value.day == found.date.value.day else found  # "the 8th"
+        same = of_month.date and (of_month.date.value.day, of_month.date.value.month) == (found.date.value.day, told.month.month)
+        found = of_month if same else found  # "the 8th"
     return Understanding(turn.message, spoken, asked.key, _nodded(turn.message) or read, found)
 
 
