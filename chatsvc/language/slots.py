@@ -1,4 +1,4 @@
-"""Reading of a text: date, time, e-mail address, telephone number and name, with their places."""
+"""Reading of a text: date, time, e-mail address and telephone number, with their places."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta
 
-from chatsvc.language import contacts, dates, names, selection, symbols, times
+from chatsvc.language import contacts, dates, selection, symbols, times
 from chatsvc.language.contacts import Contact
 from chatsvc.language.counts import CARRIERS_BEHIND
 from chatsvc.language.folding import Folded, fold_with_places, folded
 from chatsvc.language.language_detection import guess, language_of_country
 from chatsvc.language.selection import Candidate
-from chatsvc.language.tokenizer import MAX_CHARACTERS, ends_of, line_of
+from chatsvc.language.tokenizer import MAX_CHARACTERS, line_of
 from chatsvc.language.tokens import Case, Expression, Kind, Token, TokenLine
 from chatsvc.language.wordlists import LanguageWords, compiled
 
@@ -30,7 +30,6 @@ class Slots:
     time: time | None = None
     email: str | None = None
     phone: str | None = None
-    name: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,25 +49,8 @@ class SlotReading:
     taken: tuple[Span, ...] = ()  # all that is understood as a day, a time, contact data or another number of such a form
 
 
-def examine(text: str, *, now: datetime, language: str | None = None, country: str = "TR") -> SlotReading:
-    """Return the values in a text with their spans. Of a long text only its two ends are read."""
-    kept, gap = ends_of(text)
-    reading = analyse(kept, now=now, language=language, country=country)
-    if name := names.find(kept, reading.taken, reading.contacts):
-        reading = _with(reading, "name", name.value, (name.start, name.end))
-    if not gap[1]:
-        return reading
-    spans = {kind: (_back(start, gap), _back(end - 1, gap) + 1) for kind, (start, end) in reading.spans.items()}
-    return replace(reading, spans=spans)
-
-
-def _back(place: int, gap: tuple[int, int]) -> int:
-    """Convert an offset in the shortened text to one in the whole text."""
-    return place if place < gap[0] else place + gap[1]
-
-
 def analyse(text: str, *, now: datetime, language: str | None, country: str) -> SlotReading:
-    """Return the values in a text that is not long, but for the name."""
+    """Return the values with their spans in a text that is not long, but for the name."""
     message = fold_with_places(text)
     addresses = contacts.emails(message, text)
     masked = [(one.start, one.end) for one in addresses] + contacts.other_numbers(message)
@@ -245,7 +227,7 @@ def _bare(symbol: str, text: str, now: datetime, language: str, taken: Collectio
     if counts_thing and not CARRIERS_BEHIND.match(message.text, numbers[0].end) and (kind == "date" or numbers[0].text.isalpha()):
         return None, None  # "four cylinders", "2 high chairs"
     start = message.place[numbers[0].start]
-    again = examine(text[:start] + cue + text[start:], now=now, language="en")
+    again = analyse(text[:start] + cue + text[start:], now=now, language=language, country="")
     span = again.spans.get(kind)
     if span is None:
         return None, None
