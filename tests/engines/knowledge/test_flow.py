@@ -428,7 +428,7 @@ CASES = [
         [WISH, "yarın 15:00", "Ayşe", ("numaram yok mailim de yok", "bir telefon ya da e-posta"), (PHONE, "- Telefon"), "evet"],
         appointment(WISH, "Ayşe", SATURDAY, time(15), phone=PHONE),
     ),
-    Case("a number and no address", [WISH, "yarın 15:00", "Ayşe", ("mailim yok telefonum var", "telefon numaranızı")]),
+    Case("a number and no address", [WISH, "yarın 15:00", "Ayşe", ("mailim yok telefonum var", "Telefon numaranızı")]),
     Case("an hour put as a question", [WISH, "yarın", ("11 uygun mu?", "Adınızı"), "Ayşe", (MAIL, "- Saat: 11:00")]),
     Case("an hour put as an English question", [ENGLISH_WISH, "tomorrow", ("how about 3?", "your name"), "Jane", (MAIL, "Time: 15:00")]),
     Case("a number before its time is noted", [WISH, "yarın 15:00", (PHONE, "Tamam. Adınızı")]),

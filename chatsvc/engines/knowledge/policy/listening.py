@@ -141,6 +141,8 @@ def change(c: Context) -> ReplyStep | None:
     if untold := naming.untold(c, draft, named):
         return without(c, draft.without(untold.key), untold)
     if named is not None:
+        if named.key in ("date", "time"):
+            draft = replace(draft, kind="appointment")
         told = c.said.text[c.said.values.number.start :] if c.said.values.number else c.said.text
         asked = AskedFor(named.key, named.asks_as, named.asks_as)
         taken, changed = take(replace(c, said=understand(replace(c.turn, message=told), asked, c.now, c.state.language)), draft)

@@ -41,7 +41,7 @@ def field_named(c: Context, draft: RequestDraft) -> Field | None:
     own = [
         one for one in found if one.key in _APPOINTMENT or one.key.startswith("x.") or (one.key == "message" and not draft.is_appointment)
     ]
-    own = [one for one in own if draft.is_appointment or one.key not in ("date", "time")]
+    own = [one for one in own if draft.is_appointment or draft.get("date") or one.key not in ("date", "time")]
     return own[0] if len(own) == 1 else None
 
 

@@ -221,7 +221,8 @@ def _is_nonsense(c: Context) -> bool:
 def _asks_of_request_form(c: Context) -> bool:
     """A question that may be a wish: "how do I book?", "is tomorrow all right?"."""
     on_day = c.said.values.date is not None and any(one.kind == "may" for one in c.said.questions)
-    return bool(c.said.questions) and (on_day or c.said.may_be("book") > _MAY_BOOK)
+    how = any(one.kind == "how" and one.of_wish for one in c.said.questions)
+    return bool(c.said.questions) and (on_day or how or c.said.may_be("book") > _MAY_BOOK)
 
 
 def _tells_situation(c: Context) -> bool:

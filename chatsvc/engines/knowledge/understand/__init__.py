@@ -35,6 +35,7 @@ class ReadClause:
     kinds: Mapping[str, float]
     matter: int  # words that say what it is about: no stop words, and none that its act is made of
     purpose: str = ""  # of a wish, one of `sentences.PURPOSES`
+    of_wish: bool = False  # a question of words that wishes are made of: "how do I book?"
 
     def may_be(self, *names: str) -> float:
         """Return the probability that the clause is one of these acts."""
@@ -202,4 +203,5 @@ def _read(clause: clauses.Clause, speaks: str, asked: str, given: Values | None)
     matter = sum(not any(acts.is_carrier(word, one, speaks) for one in spent) and word not in called for word in _content(beside))
     purpose = max(found.purposes, key=lambda name: found.purposes[name]) if act == "book" else ""
     purpose = purpose if purpose and found.purposes[purpose] >= SURE else ""
-    return ReadClause(clause.text, clause.start, clause.end, act, kind, found.acts, found.kinds, matter, purpose)
+    of_wish = act == "ask" and all(acts.is_carrier(word, "book", speaks) for word in _content(clause.text))
+    return ReadClause(clause.text, clause.start, clause.end, act, kind, found.acts, found.kinds, matter, purpose, of_wish)
