@@ -50,7 +50,7 @@ def message(c: Context) -> ReplyStep:
 
 def complaint(c: Context) -> ReplyStep:
     """Say sorry and take the complaint down: at once where the visitor leaves contact data, else as an offer."""
-    if c.said.values.phone or c.said.values.email or c.turn.captured:
+    if c.said.values.phone or c.said.values.email or (c.turn.captured and c.said.surely_says("complain")):
         return _noted(c, "support", "open.support")
     again = c.state.draft is not None and c.state.draft.kind == "support"
     if again and c.told and c.say("offer.contact") in c.told[0]:
