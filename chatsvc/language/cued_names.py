@@ -62,7 +62,8 @@ def find(message: Folded, raw: str) -> Name | None:
         for match in pattern.finditer(text):
             if pattern is CAPITAL_CUE and not raw[message.place[match.end()] :][:1].isupper():
                 continue
-            if NO_CUE.search(text, max(0, match.start() - 24), match.end()) or _of_another(text, match.start()):
+            before = max(match.start() - 24, text.rfind(",", 0, match.start()), 0)
+            if NO_CUE.search(text, before, match.end()) or _of_another(text, match.start()):
                 continue
             start = message.place[match.end()]
             if match[0] == "ben " and raw[start - 4] == "B" and TELLING.search(text):  # Ben Carter

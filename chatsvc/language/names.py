@@ -29,6 +29,7 @@ from chatsvc.language.name_words import (
     TELLING,
     TITLES,
 )
+from chatsvc.language.selection import LINKS
 from chatsvc.language.symbols import NUMBER_OF
 from chatsvc.language.wordlists import LanguageWords
 
@@ -72,6 +73,7 @@ class _NamePiece(NamedTuple):
     edge: bool  # the first or the last of the text
     behind: bool  # the cue stands behind it
     signed: int  # how sure a name must be here as a signature; _NEVER where it is none
+    paired: bool  # it ends at a word that joins it to another name: "Ann Hill and Tom Hill"
 
 
 class _NameContext(NamedTuple):
@@ -164,7 +166,7 @@ def _needed_beside(piece: _NamePiece, message: _NameContext) -> int:
         return _PLAIN if message.alone and not piece.question else _CAPITALS
     if message.alone and not piece.question:
         return _CAPITAL if message.kinds >= _FEW_KINDS and piece.beside else _CAPITALS
-    return _FULL if piece.beside else _CUED
+    return _FULL if piece.beside or piece.paired else _CUED
 
 
 def _pieces(text: str, values: Sequence[Span]) -> Iterable[_NamePiece]:
@@ -210,6 +212,7 @@ def _pieces(text: str, values: Sequence[Span]) -> Iterable[_NamePiece]:
                     first or last,
                     announced_behind,
                     signed,
+                    base in LINKS and bool(tokens[at + 1 : at + 2]) and tokens[at + 1][0][0].isupper(),
                 )
             first = False
         if run or inside or letters or (match and match[0] == "\n"):

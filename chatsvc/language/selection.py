@@ -23,7 +23,7 @@ _CORRECTIONS = _WORDS.words("corrections")
 _TAKES = _WORDS.words("takes")
 TILL = _WORDS.words("till")
 
-_ATTRIBUTES, _ARTICLES, _BUT, _NEAR, _LINKS, _NEW, _OR = (
+_ATTRIBUTES, _ARTICLES, _BUT, _NEAR, LINKS, _NEW, _OR = (
     _WORDS.words(name) for name in ("attributes", "articles", "but", "near", "links", "new", "or")
 )
 _AGES = _WORDS.words("ages")
@@ -94,7 +94,7 @@ def rejections(line: TokenLine, found: Sequence[Candidate]) -> list[bool]:
         )
     for at in range(len(found) - 1):  # pazartesi ve salı olmaz
         gap = _behind(line, found[at].end, found[at + 1].start)
-        if gap and len(gap) <= 2 and all(token.text in _LINKS for token in gap):
+        if gap and len(gap) <= 2 and all(token.text in LINKS for token in gap):
             joint = rejected[at] or rejected[at + 1]
             if joint and not (rejected[at + 1] and not rejected[at] and _refused_before(_before(line, found[at + 1].start, found[at].end))):
                 rejected[at] = rejected[at + 1] = True

@@ -1,4 +1,4 @@
-"""Reading of a text: date, time, e-mail address, telephone number and name, with their places."""
+"""Reading of a text: date, time, e-mail address and telephone number, with their places."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta
 
-from chatsvc.language import contacts, dates, names, selection, symbols, times
+from chatsvc.language import contacts, dates, selection, symbols, times
 from chatsvc.language.contacts import Contact
 from chatsvc.language.counts import CARRIERS_BEHIND
 from chatsvc.language.folding import Folded, fold_with_places, folded
 from chatsvc.language.language_detection import guess, language_of_country
 from chatsvc.language.selection import Candidate
-from chatsvc.language.tokenizer import MAX_CHARACTERS, ends_of, line_of
-from chatsvc.language.tokens import Case, Expression, Kind, TokenLine
+from chatsvc.language.tokenizer import MAX_CHARACTERS, line_of
+from chatsvc.language.tokens import Case, Expression, Kind, Token, TokenLine
 from chatsvc.language.wordlists import LanguageWords, compiled
 
 Span = tuple[int, int]
@@ -30,7 +30,6 @@ class Slots:
     time: time | None = None
     email: str | None = None
     phone: str | None = None
-    name: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,25 +49,8 @@ class SlotReading:
     taken: tuple[Span, ...] = ()  # all that is understood as a day, a time, contact data or another number of such a form
 
 
-def examine(text: str, *, now: datetime, language: str | None = None, country: str = "TR") -> SlotReading:
-    """Return the values in a text with their spans. Of a long text only its two ends are read."""
-    kept, gap = ends_of(text)
-    reading = analyse(kept, now=now, language=language, country=country)
-    if name := names.find(kept, reading.taken, reading.contacts):
-        reading = _with(reading, "name", name.value, (name.start, name.end))
-    if not gap[1]:
-        return reading
-    spans = {kind: (_back(start, gap), _back(end - 1, gap) + 1) for kind, (start, end) in reading.spans.items()}
-    return replace(reading, spans=spans)
-
-
-def _back(place: int, gap: tuple[int, int]) -> int:
-    """Convert an offset in the shortened text to one in the whole text."""
-    return place if place < gap[0] else place + gap[1]
-
-
 def analyse(text: str, *, now: datetime, language: str | None, country: str) -> SlotReading:
-    """Return the values in a text that is not long, but for the name."""
+    """Return the values with their spans in a text that is not long, but for the name."""
     message = fold_with_places(text)
     addresses = contacts.emails(message, text)
     masked = [(one.start, one.end) for one in addresses] + contacts.other_numbers(message)
@@ -208,10 +190,11 @@ def answered(kind: str, text: str, reading: SlotReading, *, now: datetime, count
     if kind in {"date", "time"} and (soon := next(filter(None, (one.search(folded(text)) for one in _SOON)), None)):
         return _from_now(reading, soon, now)
     if kind == "time":
-        return _with(reading, kind, *_bare("saat", text, now, kind, [reading.spans["date"]] if "date" in reading.spans else ()))
+        taken = [reading.spans["date"]] if "date" in reading.spans else []
+        return _with(reading, kind, *_bare("saat", text, now, reading.slots.language, taken))
     if kind == "date":  # "half 11" is no day, but "4-6" may be some
         taken = [span for span in reading.spans.values() if len(re.findall(r"\d+", text[slice(*span)])) == 1]
-        return _with(reading, kind, *_bare("ayin", text, now, kind, taken))
+        return _with(reading, kind, *_bare("ayin", text, now, reading.slots.language, taken))
     if kind == "phone":
         digits = re.search(r"\+?\d[\d\s().\-/]{5,24}\d", text)
         number = digits and contacts.is_number_of_any_plan(digits[0], country)
@@ -227,12 +210,13 @@ def _from_now(reading: SlotReading, soon: re.Match[str], now: datetime) -> SlotR
     return replace(reading, slots=slots, spans=reading.spans | {"date": soon.span(), "time": soon.span()})
 
 
-def _bare(symbol: str, text: str, now: datetime, kind: str, taken: Collection[Span]) -> tuple[object, Span | None]:
+def _bare(symbol: str, text: str, now: datetime, language: str, taken: Collection[Span]) -> tuple[object, Span | None]:
     """Read an answer with a word of this symbol inserted before its first number that belongs to no other value."""
+    kind = "time" if symbol == "saat" else "date"
     cue = next(word for word, meant in symbols.SYMBOL_OF.items() if meant == symbol) + " "
     message = fold_with_places(text)
     line = line_of(message, (), text)
-    counted = (token for token in line.tokens if token.kind is Kind.NUMBER or token.symbol in {"on", "yarim"})
+    counted = (token for token in line.tokens if token.kind is Kind.NUMBER or token.symbol == "yarim" or _is_ten(token, language))
     numbers = [token for token in counted if not any(start <= message.place[token.start] < end for start, end in taken)]
     if not numbers or len(line.tokens) > (_ANSWER if kind == "time" else _DAY_ANSWER):
         return None, None
@@ -243,11 +227,16 @@ def _bare(symbol: str, text: str, now: datetime, kind: str, taken: Collection[Sp
     if counts_thing and not CARRIERS_BEHIND.match(message.text, numbers[0].end) and (kind == "date" or numbers[0].text.isalpha()):
         return None, None  # "four cylinders", "2 high chairs"
     start = message.place[numbers[0].start]
-    again = examine(text[:start] + cue + text[start:], now=now, language="en")
+    again = analyse(text[:start] + cue + text[start:], now=now, language=language, country="")
     span = again.spans.get(kind)
     if span is None:
         return None, None
     return getattr(again.slots, kind), (max(span[0], start) - (0 if span[0] < start + len(cue) else len(cue)), span[1] - len(cue))
+
+
+def _is_ten(token: Token, language: str) -> bool:
+    """Return whether a token is the number of a language that another one has as a word: "on"."""
+    return token.symbol == "on" and symbols.NUMBER_OF[token.text][2] == language
 
 
 def _with(reading: SlotReading, kind: str, value: object, span: Span | None) -> SlotReading:

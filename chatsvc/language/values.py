@@ -3,8 +3,8 @@
 import datetime as dt
 import re
 from bisect import bisect_left
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
 from chatsvc.domain import contacts as domain_contacts
@@ -13,6 +13,7 @@ from chatsvc.language.counts import Count
 from chatsvc.language.folding import Folded
 from chatsvc.language.slots import SlotReading
 from chatsvc.language.tokenizer import ends_of
+from chatsvc.language.tokens import Expression, Kind, Token, TokenLine
 
 Value = TypeVar("Value")
 Span = tuple[int, int]
@@ -24,6 +25,7 @@ _CARRIED = 40  # characters before a value in which its carrier words stand
 _DAYLIGHT = (6, 18)  # hours that are never of the night
 _SHORT = 10  # digits of a number with the prefix of calls within a country that is mistyped
 _FEWEST_DIGITS = 4  # of what looks like a telephone number
+_IN = frozenset({"in", "for"})  # symbols before a month that is named without a day
 _EDGES = " \t\n,;:-–—/|()&+"
 _DOUBLED = re.compile(r"\s*([,;:/|–-])(?:\s*[,;:/|–-])+|\s+(?=[.,;:!?])|\(\s*\)")
 
@@ -59,6 +61,8 @@ class Values:
     rejected_date: dt.date | None = None  # the first day named, where none is wanted
     gone: bool = False  # the only day named is past
     never: bool = False  # the only day named is in no calendar
+    later: bool = False  # the day is counted from another one: "two weeks later"
+    month: int | None = None  # named without a day
     rest: str = ""
 
     @property
@@ -137,8 +141,32 @@ def read(
         rejected_date=next((one.value for one in plain.days if one.value), None) if "date" in plain.rejected and not first else None,
         gone=plain.gone and bare.slots.date is None,
         never=plain.never and bare.slots.date is None,
+        later=plain.wanted is not None and any(_means(one, "later") for one in _tokens_of(plain, plain.days[plain.wanted])),
+        month=None if plain.days else _month(plain.line),
         rest=_rest(text if not missing else kept, message, beside),
     )
+
+
+def from_day(text: str, found: Values, day: dt.date, *, country: str) -> Values:
+    """Return values with their day read anew, as a message on `day` would mean it."""
+    again = read(text, now=dt.datetime.combine(day, dt.time()), language=found.language, country=country, asked="date").date
+    return replace(found, date=again or found.date)
+
+
+def _month(line: TokenLine) -> int | None:
+    """Return the number of a month that is named alone: "in January", "ocakta", "January"."""
+    for at, token in enumerate(line.tokens):
+        if token.kind is Kind.MONTH and (token.case or len(line.tokens) == 1 or (at and line.tokens[at - 1].symbol in _IN)):
+            return int(token.symbol[1:].partition("'")[0])
+    return None
+
+
+def _tokens_of(plain: SlotReading, day: Expression[dt.date]) -> Sequence[Token]:
+    return plain.line.tokens[day.first : day.end]
+
+
+def _means(token: Token, symbol: str) -> bool:
+    return token.symbol.partition("'")[0] == symbol
 
 
 def load() -> None:

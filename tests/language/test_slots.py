@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import date, datetime, time, timedelta
+from typing import Any, NamedTuple
 
 import pytest
 from hypothesis import example, given, settings
@@ -10,7 +11,6 @@ from hypothesis import strategies as st
 
 from chatsvc.language import values
 from chatsvc.language.folding import fold_with_places
-from chatsvc.language.slots import Slots, examine
 from chatsvc.language.tokenizer import MAX_CHARACTERS, MAX_TOKENS, ends_of, line_of
 from tests.language import slots_strangers
 from tests.language.slots_cases import CASES, FRIDAY, WEDNESDAY
@@ -22,10 +22,30 @@ _NOWS = st.datetimes(min_value=datetime(1970, 1, 1), max_value=datetime(2200, 1,
 _DAYS = ("pazartesi", "Salı", "carsamba", "Perşembe günü", "cumaya", "CUMARTESİ", "pazar günü")
 
 
-def read(text: str, *, now: datetime, language: str | None = None, country: str = "TR") -> Slots:
+class Bare(NamedTuple):
     """The bare values of a text."""
+
+    language: str
+    date: date | None = None
+    time: time | None = None
+    email: str | None = None
+    phone: str | None = None
+    name: str | None = None
+
+
+def read(text: str, *, now: datetime, language: str | None = None, country: str = "TR") -> Bare:
     found = values.read(text, now=now, language=language, country=country)
-    return Slots(found.language, **{kind: mention.value for kind in values.KINDS if (mention := getattr(found, kind)) is not None})
+    return Bare(found.language, **{kind: mention.value for kind, mention in mentions(found).items()})
+
+
+def mentions(found: values.Values) -> dict[str, values.Mention[Any]]:
+    """The values of the kinds that `chatsvc parse` shows."""
+    return {kind: mention for kind in values.KINDS if (mention := getattr(found, kind)) is not None}
+
+
+def spelled(text: str, now: datetime) -> dict[str, str]:
+    """The places of the values, as typed."""
+    return {kind: text[one.start : one.end] for kind, one in mentions(values.read(text, now=now)).items()}
 
 
 def test_a_sentence_gives_what_it_holds() -> None:
@@ -50,14 +70,10 @@ def test_there_are_enough_sentences() -> None:
 @example("²³½ ٣ İİ \ud800 \x00 10:99 32.13 0/0 #", FRIDAY, "TR")
 @example("in 9999 weeks 9999 ay sonra 9999 days from now", FRIDAY, "TR")
 def test_no_text_makes_it_fail_and_the_answer_is_always_the_same(text: str, now: datetime, country: str) -> None:
-    first = examine(text, now=now, country=country)
-    assert examine(text, now=now, country=country) == first
-    for kind, (start, end) in first.spans.items():
-        assert 0 <= start < end <= len(text)
-        assert getattr(first.slots, kind) is not None
-    for kind in values.KINDS:
+    for kind in ("", *values.KINDS):
         asked = values.read(text, now=now, country=country, asked=kind)
         assert asked == values.read(text, now=now, country=country, asked=kind)
+        assert all(0 <= one.start < one.end <= len(text) for one in mentions(asked).values())
 
 
 @given(_NOWS, st.integers(0, 6), st.sampled_from(["{}", "önümüzdeki {}", "{} saat 3'te"]))
@@ -151,8 +167,7 @@ def test_a_bare_answer_is_enough_for_a_question(kind: str, text: str, value: obj
 
 def test_the_spans_say_where_it_stands() -> None:
     text = "Adım Ayşe Yılmaz, haftaya ÇARŞAMBA saat 3 buçukta; AYSE@example.com'a yazın ya da 0532 123 45 67"
-    found = {kind: text[start:end] for kind, (start, end) in examine(text, now=WEDNESDAY).spans.items()}
-    assert found == {
+    assert spelled(text, WEDNESDAY) == {
         "name": "Ayşe Yılmaz",
         "date": "haftaya ÇARŞAMBA",
         "time": "saat 3 buçukta",
@@ -200,7 +215,7 @@ def test_of_a_long_message_only_the_two_ends_are_read(text: str) -> None:
     assert len(kept) <= MAX_CHARACTERS + 1
     assert len(line_of(fold_with_places(kept)).tokens) <= MAX_TOKENS + 2
     middle = text[:1_500] + " Adım Ayşe, yarın 15:00, 0532 123 45 67 " + text[-1_500:]
-    assert examine(middle, now=FRIDAY) == examine(text[:1_500] + " " * 40 + text[-1_500:], now=FRIDAY)
+    assert read(middle, now=FRIDAY) == read(text[:1_500] + " " * 40 + text[-1_500:], now=FRIDAY)
 
 
 @pytest.mark.no_cover  # long texts, whose lines shorter ones run too
@@ -208,8 +223,7 @@ def test_of_a_long_message_only_the_two_ends_are_read(text: str) -> None:
 @given(st.text(alphabet="abc \n", min_size=1_500, max_size=3_000))
 def test_what_stands_at_the_ends_of_a_long_message_is_found_where_it_stands(filler: str) -> None:
     text = f"Adım Ayşe Yılmaz, {filler} 0532 123 45 67 ayse@example.com"
-    found = {kind: text[start:end] for kind, (start, end) in examine(text, now=FRIDAY).spans.items()}
-    assert found == {"name": "Ayşe Yılmaz", "phone": "0532 123 45 67", "email": "ayse@example.com"}
+    assert spelled(text, FRIDAY) == {"name": "Ayşe Yılmaz", "phone": "0532 123 45 67", "email": "ayse@example.com"}
 
 
 @pytest.mark.parametrize(
@@ -242,7 +256,7 @@ def test_a_slip_in_the_name_of_a_day_is_forgiven_and_no_other_word_is_taken_for_
     "text", ["dün saat 3'te", "geçen salı 15:00", "last Friday at 3", "2 gün önce", "it broke on Monday last week", "yesterday"]
 )
 def test_a_day_gone_by_is_no_day_to_book_and_is_told_of(text: str) -> None:
-    reading = examine(text, now=FRIDAY)
-    assert reading.gone
-    assert (reading.slots.date, reading.slots.time) == (None, None)
-    assert not examine(f"{text}, yarın gelirim", now=FRIDAY).gone
+    found = values.read(text, now=FRIDAY)
+    assert found.gone
+    assert (found.date, found.time) == (None, None)
+    assert not values.read(f"{text}, yarın gelirim", now=FRIDAY).gone

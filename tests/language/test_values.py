@@ -317,3 +317,46 @@ def test_sums_and_single_days_count_neither_people_nor_nights() -> None:
     sunday = values("can my sister pick him up instead of me sunday").date
     assert sunday is not None
     assert sunday.value.weekday() == 6
+
+
+@pytest.mark.parametrize("text", ["on friday", "later on", "depends on my wife", "hang on"])
+def test_the_english_word_on_is_no_hour(text: str) -> None:
+    assert read(text, now=NOW, language="en", country="GB", asked="time").time is None
+
+
+def test_the_turkish_ten_alone_is_an_hour() -> None:
+    assert held(read("on", now=NOW, language="tr", asked="time"))["time"] == dt.time(10)
+
+
+@pytest.mark.parametrize(
+    ("text", "later", "month"),
+    [
+        ("two weeks later", True, None),
+        ("2 hafta sonraya alalım", True, None),
+        ("in two weeks", False, None),
+        ("5 January", False, None),
+        ("in January", False, 1),
+        ("ocakta", False, 1),
+        ("may I come", False, None),
+    ],
+)
+def test_a_day_may_be_counted_from_another_one_and_a_month_stand_alone(text: str, later: bool, month: int | None) -> None:
+    found = values(text)
+    assert (found.later, found.month) == (later, month)
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("can you put 2 of us down, Priya Nair and Joe Nair", "Priya Nair"),
+        ("ikimizi yazın Ayşe Kaya ve Fatma Kaya", "Ayşe Kaya"),
+        ("his name is Leo, im Paula Marsh", "Paula Marsh"),
+    ],
+)
+def test_of_several_names_one_is_the_visitors(text: str, name: str) -> None:
+    assert held(values(text))["name"] == name
+
+
+def test_a_reason_behind_a_day_rejects_nothing() -> None:
+    assert held(values("saturday cos half of us are not athletes"))["date"] == dt.date(2026, 11, 21)
+    assert "date" not in held(values("saturday does not work"))

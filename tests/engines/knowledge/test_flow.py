@@ -191,7 +191,7 @@ CASES = [
     ),
     Case(
         "a question that nobody can answer",
-        [WISH, ("Uzayda hayat var mı?", "elimde bilgi yok.\n\nHangi gün"), "yarın 15:00", "Ayşe", "0532 123 45 67", "evet"],
+        [WISH, ("Uzayda hayat var mı?", "elimde bilgi yok.\n\nPeki hangi gün"), "yarın 15:00", "Ayşe", "0532 123 45 67", "evet"],
         appointment(WISH, "Ayşe", SATURDAY, time(15), phone=PHONE),
     ),
     Case(
@@ -368,7 +368,14 @@ CASES = [
     ),
     Case(
         "a name put right while the number is asked for",
-        [WISH, "yarın 15:00", "ali", ("Ayşe Yılmaz-Kaya", "Tamam. Size"), ("0532 123 45 67", "- Ad: Ayşe Yılmaz-Kaya"), "evet"],
+        [
+            WISH,
+            "yarın 15:00",
+            "ali",
+            ("Ayşe Yılmaz-Kaya", "Tamam. Telefon numaranızı ya da"),
+            ("0532 123 45 67", "- Ad: Ayşe Yılmaz-Kaya"),
+            "evet",
+        ],
         appointment(WISH, "Ayşe Yılmaz-Kaya", SATURDAY, time(15), phone=PHONE),
     ),
     Case(
@@ -381,7 +388,7 @@ CASES = [
         [
             WISH,
             "yarın",
-            ("cumartesi", "Tamam. Sizin için saat"),
+            ("cumartesi", "Tamam. Peki saat kaçta?"),
             "3",
             ("cumartesi saat 3", "Tamam. Adınızı"),
             ("neden soruyorsunuz", "size dönebil"),
@@ -412,7 +419,7 @@ CASES = [
             ("fark etmez", "göremiyorum"),
             ("en yakın gün", "size uyan bir gün"),
             ("yarın", "saat kaç"),
-            ("whenever", "bir saat yazarsanız"),
+            ("whenever", "saati ekibimiz"),
         ],
     ),
     Case("the first day that is free is not the first of the month", [ENGLISH_WISH, ("first available", "which days are free")]),
@@ -421,7 +428,7 @@ CASES = [
         [WISH, "yarın 15:00", "Ayşe", ("numaram yok mailim de yok", "bir telefon ya da e-posta"), (PHONE, "- Telefon"), "evet"],
         appointment(WISH, "Ayşe", SATURDAY, time(15), phone=PHONE),
     ),
-    Case("a number and no address", [WISH, "yarın 15:00", "Ayşe", ("mailim yok telefonum var", "telefon numaranızı")]),
+    Case("a number and no address", [WISH, "yarın 15:00", "Ayşe", ("mailim yok telefonum var", "Telefon numaranızı")]),
     Case("an hour put as a question", [WISH, "yarın", ("11 uygun mu?", "Adınızı"), "Ayşe", (MAIL, "- Saat: 11:00")]),
     Case("an hour put as an English question", [ENGLISH_WISH, "tomorrow", ("how about 3?", "your name"), "Jane", (MAIL, "Time: 15:00")]),
     Case("a number before its time is noted", [WISH, "yarın 15:00", (PHONE, "Tamam. Adınızı")]),
@@ -431,7 +438,8 @@ CASES = [
         appointment(ONE_LINE, "Ayşe Yılmaz", SATURDAY, time(15), phone=PHONE),
     ),
     Case(
-        "a greeting, thanks and a goodbye", [WISH, ("merhaba", "Merhaba! Hangi"), ("teşekkürler", "Rica"), ("görüşürüz", "henüz iletmedim")]
+        "a greeting, thanks and a goodbye",
+        [WISH, ("merhaba", "Merhaba! Peki hangi gün?"), ("teşekkürler", "Rica"), ("görüşürüz", "henüz iletmedim")],
     ),
     Case("the caller's language", [("randevu almak istiyorum", "Which day"), ("yarın", "What time")], language="en-GB"),
     Case("the language of the first message stays", [(ENGLISH_WISH, "Which day"), ("yarın", "What time"), ("saat 3", "your name")]),

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import time
+from dataclasses import replace
+from datetime import date, time, timedelta
 
 import pytest
 
+from chatsvc.engines.knowledge.policy.table import reply
 from tests.engines.knowledge.test_form_turns import BOOKED, SUNDAY, Guest, turk
 
 
@@ -46,7 +48,11 @@ def test_the_name_is_asked_for_twice_at_most(visitor: Guest, lines: tuple[str, .
     assert kept.visitor_name is None
     assert kept.visitor_phone in ("+447700900123", "+905321234567")
     assert rest in kept.message
-    asked = [told.content for told in visitor.history if told.content.endswith(("your name?", "Adınızı alabilir miyim?"))]
+    asked = [
+        told.content
+        for told in visitor.history
+        if told.content.endswith(("your name?", "Adınızı alabilir miyim?", "Adınızı da yazar mısınız?"))
+    ]
     assert len(asked) == 2
 
 
@@ -77,7 +83,7 @@ def test_a_question_that_only_gets_remarks_is_done_without_the_third_time() -> N
     visitor = Guest()
     visitor.say("I'd like to book a table, Tom Hill 07700 900123")
     told = [visitor.say(line).text for line in ("it's for my mum's birthday", "she is in a wheelchair", "my dad is not allowed any nuts")]
-    assert told[0].endswith("Which day would suit you?")
+    assert told[0] == "All right. And which day?"
     assert "skip" in told[1]
     assert "our team will agree on the day" in told[2]
     kept = visitor.capture("yes")
@@ -115,8 +121,8 @@ def test_the_booked_hour_named_again_changes_nothing() -> None:
 @pytest.mark.parametrize(
     ("visitor", "opening", "detail", "question"),
     [
-        (Guest(), "I'd like to book a table", "2 high chairs", "Which day would suit you?"),
-        (turk(), "masa ayırtmak istiyorum", "3 sandalye", "Hangi gün gelmek istersiniz?"),
+        (Guest(), "I'd like to book a table", "2 high chairs", "And which day?"),
+        (turk(), "masa ayırtmak istiyorum", "3 sandalye", "Peki hangi gün?"),
     ],
 )
 def test_a_thing_that_is_counted_is_no_misread_day_but_a_part_of_the_matter(
@@ -185,7 +191,7 @@ def test_an_incomplete_number_is_asked_for_again_whatever_was_told_before_it() -
 def test_other_numbers_and_details_are_no_contact_data(detail: str) -> None:
     visitor = call(turk())
     visitor.say("Fatma Öztürk")
-    assert visitor.say(detail).text.startswith("Tamam. Size ulaşabilmemiz için")
+    assert visitor.say(detail).text.startswith("Tamam. Telefon numaranızı ya da e-postanızı da")
     assert detail in visitor.capture("0532 123 45 67", "evet").message
 
 
@@ -199,3 +205,62 @@ def test_the_day_of_a_complaint_is_not_the_day_of_a_later_request() -> None:
     visitor = Guest()
     visitor.say("picked my order up on friday and it was STILL cold. paid 75 quid")
     assert visitor.say("I'd like to book a table").text.endswith("Which day would suit you?")
+
+
+@pytest.mark.parametrize(
+    ("visitor", "lines", "later"),
+    [
+        (Guest(), ("table for 2 on sunday 7pm", "Tom Hill 07700 900123"), "make it two weeks later, same time"),
+        (turk(), ("pazar 19:00 2 kişilik masa ayırın", "Tolga Erdem 0532 123 45 67"), "iki hafta sonraya alalım aynı saat"),
+    ],
+)
+def test_a_day_is_moved_from_the_one_that_was_told(visitor: Guest, lines: tuple[str, ...], later: str) -> None:
+    for line in lines:
+        visitor.say(line)
+    kept = visitor.capture(later, "yes" if visitor.speaks == "en" else "evet")
+    assert (kept.date, kept.time) == (SUNDAY + timedelta(weeks=2), time(19))
+
+
+def test_a_day_of_the_month_that_was_named_before() -> None:
+    visitor = Guest(hours=None)
+    visitor.say("I'd like to book a table in January")
+    visitor.say("the 8th")
+    assert visitor.capture("7pm", "Tom Hill 07700 900123", "yes").date == date(2027, 1, 8)
+
+
+@pytest.mark.parametrize(
+    ("visitor", "opening", "denial"),
+    [
+        (Guest(), "table for 2 on sunday 7pm, Tom Hill 07700 900123", "I never said a time"),
+        (Guest(), "table for 2 on sunday 7pm, Tom Hill 07700 900123", "i never said 7"),
+        (turk(), "pazar 19:00 masa ayırın, Tolga Erdem 0532 123 45 67", "ben saat söylemedim ki"),
+    ],
+)
+def test_an_hour_that_was_never_told_is_taken_out(visitor: Guest, opening: str, denial: str) -> None:
+    visitor.say(opening)
+    told = visitor.say(denial).text
+    assert "19:00" not in told.replace(opening, "")
+    assert visitor.capture("yes" if visitor.speaks == "en" else "evet").time is None
+
+
+def test_an_hour_that_does_not_matter_is_not_asked_for_again() -> None:
+    visitor = Guest()
+    visitor.say("I'd like to book a table for sunday")
+    assert "our team will agree on the time" in visitor.say("any time is fine").text
+
+
+def test_a_complaint_is_taken_down_when_it_goes_on() -> None:
+    visitor = Guest()
+    visitor.say("the soup was cold and the waiter was rude")
+    told = [visitor.say(line).text for line in ("so what are you going to do about it", "this is a disgrace, i want my money back")]
+    assert len(set(told)) == len(told)
+    assert told[-1].endswith("May I have your name?")
+    assert "money back" in visitor.capture("Tom Hill 07700 900123", "yes").message
+
+
+@pytest.mark.parametrize(("hand_off", "named"), [(True, True), (False, False)])
+def test_a_question_for_a_bot_is_answered_truthfully(hand_off: bool, named: bool) -> None:
+    turn = Guest().turn("am I talking to a real person or a bot")
+    told = reply(replace(turn, bot=turn.bot._replace(hand_off=hand_off))).text
+    assert "I'm not a person" in told
+    assert ("agent" in told) == named

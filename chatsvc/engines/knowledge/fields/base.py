@@ -9,6 +9,7 @@ from chatsvc.engines.knowledge.hours import Week
 from chatsvc.engines.knowledge.policy.state import RequestDraft
 from chatsvc.engines.knowledge.say import Say
 from chatsvc.engines.knowledge.understand import Understanding
+from chatsvc.language import catalogue
 
 
 class Place(NamedTuple):
@@ -44,6 +45,12 @@ class Field:
     def ask(self, draft: RequestDraft, place: Place) -> str:
         """Return the question."""
         return place.say.first(f"ask.{self.key}.{draft.purpose or draft.kind}", f"ask.{self.key}.{draft.kind}", f"ask.{self.key}")
+
+    def ask_again(self, draft: RequestDraft, place: Place) -> str:
+        """Return the question in short, after something else was said. An owner's own wording is kept."""
+        question, short = self.ask(draft, place), f"short.{self.key}"
+        own = any(name.startswith(f"ask.{self.key}") for name in place.say.profile.texts)
+        return question if own or catalogue.placeholders(short) is None else place.say(short)
 
     def hint(self, place: Place) -> str:
         """Return the sentence for an answer that was not understood, with an example."""

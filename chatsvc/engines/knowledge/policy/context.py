@@ -19,7 +19,7 @@ from chatsvc.engines.knowledge.fields.form import RequestForm, form_of
 from chatsvc.engines.knowledge.policy import state as states
 from chatsvc.engines.knowledge.policy.state import RequestDraft, State
 from chatsvc.engines.knowledge.say import Say
-from chatsvc.engines.knowledge.understand import AskedFor, Understanding, understand
+from chatsvc.engines.knowledge.understand import AskedFor, ToldDays, Understanding, understand
 from chatsvc.language import catalogue
 from chatsvc.language.contacts import in_figures
 
@@ -107,6 +107,10 @@ class ReplyStep:
         """Return the step with texts before its own, a paragraph each."""
         return replace(self, text="\n\n".join(text for text in (*texts, self.text) if text))
 
+    def behind(self, text: str) -> ReplyStep:
+        """Return the step with a sentence behind its own."""
+        return replace(self, text=f"{self.text} {text}")
+
     def reply(self, context: Context) -> Reply:
         """Return the engine's reply."""
         state = replace(self.state, at=context.turn.now_ms, language=context.say.language)
@@ -122,19 +126,21 @@ def context_of(turn: Turn) -> Context:
     """Understand a turn's message in the light of the state that the last reply left."""
     state = _known_field(states.load(turn.dialogue, turn.now_ms), turn)
     now = times.local(turn.now_ms, turn.bot.timezone)
-    said = understand(turn, _asked(state, turn), now, state.language, _first_day(state, turn))
+    said = understand(turn, _asked(state, turn), now, state.language, _told_days(state, turn))
     before = state.language if state.has_open_form else said.language
     wanted = (primary(turn.language or ""), before, state.language, catalogue.FALLBACK)
     return Context(turn, state, said, say.of(turn.bot, next(one for one in wanted if one in catalogue.languages())))
 
 
-def _first_day(state: State, turn: Turn) -> date | None:
-    """Return the day that was told before, or the first one of the stay that was captured last."""
-    told = state.draft.get("date") if state.draft else state.heard.get("date")
-    if told:
-        return date.fromisoformat(told)
-    last = turn.captured[-1] if turn.captured else None
-    return last.date if last and f"\n{NIGHTS}: " in last.message else None
+def _told_days(state: State, turn: Turn) -> ToldDays:
+    """Return the days that were told before, else those of the appointment that is changed or was captured last."""
+    told = {**state.heard, **{key: one.value for key, one in state.draft.values.items()}} if state.draft else state.heard
+    month = date.fromisoformat(told["month"]) if "month" in told else None
+    if day := told.get("date"):
+        return ToldDays(date.fromisoformat(day), date.fromisoformat(day), month)
+    last = next((one for one in turn.captured if one.id == state.record), turn.captured[-1]) if turn.captured else None
+    stays = last is not None and f"\n{NIGHTS}: " in last.message
+    return ToldDays(last.date if last and stays else None, last.date if last else None, month)
 
 
 def _known_field(state: State, turn: Turn) -> State:

@@ -94,7 +94,8 @@ def proceed(c: Context, draft: RequestDraft, lead: str = "") -> ReplyStep:
         problems.append(c.say("hint.phone"))
     elif asked.key == "contact" and c.state.asked != "contact":
         problems.append(c.say("privacy"))
-    return ask(c, draft, asked, " ".join(filter(None, (lead, *problems))))
+    again = c.state.asked == asked.key and bool(lead) and not problems
+    return ask(c, draft, asked, " ".join(filter(None, (lead, *problems))), again=again)
 
 
 def _corrects(c: Context, draft: RequestDraft) -> bool:
@@ -122,16 +123,17 @@ def _last_wish(c: Context) -> str:
     return next(wishes, c.spoken[0])
 
 
-def ask(c: Context, draft: RequestDraft, field: Field, lead: str = "", *, apart: bool = False, turns: int = 0) -> ReplyStep:
-    """Say `lead`, then ask for a field."""
-    question = field.ask(draft, c.place)
+def ask(c: Context, draft: RequestDraft, field: Field, lead: str = "", *, again: bool = False, aside: bool = False) -> ReplyStep:
+    """Say `lead`, then ask for a field; in short where it is asked for `again`, in a paragraph of its own after something `aside`."""
+    question = field.ask_again(draft, c.place) if again or aside else field.ask(draft, c.place)
     if field.key == "time" and draft.get(NIGHTS) is not None:
         draft = draft.skip("time")  # the time of arrival is asked for once
-    text = ("\n\n" if apart else " ").join(filter(None, (lead, question)))
+    text = ("\n\n" if aside else " ").join(filter(None, (lead, question)))
     if c.told and text == c.told[0]:
-        again = c.say.first(f"way.{field.key}", "hint.field") if lead else field.hint(c.place)
-        text = lead if apart else question if lead == c.say("noted") else " ".join(filter(None, (lead, again, question)))
-    state = replace(c.state.settled(), draft=draft, pending=states.FIELD + field.key, turns=turns)
+        way = c.say.first(f"way.{field.key}", "hint.field") if lead else field.hint(c.place)
+        told = (lead, field.ask(draft, c.place)) if again else (lead, way, question)
+        text = lead if aside else " ".join(filter(None, told))
+    state = replace(c.state.settled(), draft=draft, pending=states.FIELD + field.key, turns=c.state.turns + 1 if aside else 0)
     return c.step(text, state, choices=field.choices())
 
 
@@ -149,7 +151,7 @@ def repeat(c: Context, draft: RequestDraft, lead: str, *, aside: bool = False) -
         return c.step(f"{lead} {c.say('ask.change')}", state)
     field = c.form(draft).by_key[c.state.asked]
     if aside:
-        return ask(c, draft, field, lead, apart=True, turns=turns)
+        return ask(c, draft, field, lead, aside=True)
     if field.key in draft.skipped:
         return proceed(c, draft, lead)
     return ask_again(c, draft, field, lead)
@@ -163,13 +165,14 @@ def ask_again(c: Context, draft: RequestDraft, field: Field, lead: str = "", hin
     draft = draft.miss(field.key)
     missed = draft.missed[field.key]
     if missed >= (_NAME_SKIPS if field.key in ("name", "message") else _SKIPS):
-        return _without(c, draft, field, lead)
+        return without(c, draft, field, lead)
     if missed == 1:
-        return ask(c, draft, field, lead or hint or field.hint(c.place))
-    return ask(c, draft, field, f"{lead or hint or c.say.first(f'way.{field.key}', 'hint.field')} {c.say('way.without')}")
+        return ask(c, draft, field, lead or hint or field.hint(c.place), again=bool(lead))
+    said = lead or hint or c.say.first(f"way.{field.key}", "hint.field")
+    return ask(c, draft, field, f"{said} {c.say('way.without')}", again=bool(lead))
 
 
-def _without(c: Context, draft: RequestDraft, field: Field, lead: str = "") -> ReplyStep:
+def without(c: Context, draft: RequestDraft, field: Field, lead: str = "") -> ReplyStep:
     """Go on without a value. An appointment without its day or hour becomes a call back; the last wish stands for a matter."""
     said = c.say.first(f"no.{field.key}", "noted")
     if field.key in ("date", "time") and (insisted := _insisted(c, draft, field)):

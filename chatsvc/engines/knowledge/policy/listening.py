@@ -4,11 +4,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from chatsvc.engines.knowledge import hours
+from chatsvc.engines.knowledge.fields.base import Field
 from chatsvc.engines.knowledge.fields.choice import as_offered
 from chatsvc.engines.knowledge.policy import answers, naming, records
 from chatsvc.engines.knowledge.policy import state as states
 from chatsvc.engines.knowledge.policy.context import Context, ReplyStep
-from chatsvc.engines.knowledge.policy.forms import ask, begin, finish, proceed, repeat, summed_up, wanted, with_answers
+from chatsvc.engines.knowledge.policy.forms import ask, begin, finish, proceed, repeat, summed_up, wanted, with_answers, without
 from chatsvc.engines.knowledge.policy.misses import missed_answer
 from chatsvc.engines.knowledge.policy.state import RequestDraft
 from chatsvc.engines.knowledge.policy.taking import WHEN, asks_beside, free_questions, reason_against_day, take, tells, with_rest
@@ -68,13 +69,20 @@ def listen(c: Context) -> ReplyStep | None:
         return _taken(c, draft, taken, changed, asked)
     if c.state.asked == "time" and c.said.values.part_of_day and not asked:
         return repeat(c, draft.quote(c.turn.message) if len(c.turn.message.split()) > _BARE else draft, c.say("noted"))
-    if c.state.asked in WHEN and c.said.values.flexible:
-        return missed_answer(c, draft, c.form(draft).by_key[c.state.asked], c.say.first(f"any.{c.state.asked}", "hint.field"))
+    if c.state.asked in WHEN and c.said.values.flexible and not asked:
+        return _any_will_do(c, draft, c.form(draft).by_key[c.state.asked])
     if c.state.asked == "date" and reason_against_day(c) and not asks_beside(c):
         return proceed(c, draft)
     if asked:
         return _answer_and_go_on(c, draft, asked)
     return repeat(c, draft, c.say("noted")) if _says_again(c, draft) else None
+
+
+def _any_will_do(c: Context, draft: RequestDraft, field: Field) -> ReplyStep:
+    """Leave the hour to the team, and ask for a day all the same."""
+    return (
+        without(c, draft, field) if field.key == "time" else missed_answer(c, draft, field, c.say.first(f"any.{field.key}", "hint.field"))
+    )
 
 
 def _taken(c: Context, draft: RequestDraft, taken: RequestDraft, changed: frozenset[str], asked: list[ReadClause]) -> ReplyStep:
@@ -123,10 +131,18 @@ def _answer_and_go_on(c: Context, draft: RequestDraft, asked: list[ReadClause]) 
 def change(c: Context) -> ReplyStep | None:
     """Ask for the value that is to change. Without one named, note what is told, or ask which it is."""
     draft = c.state.draft
-    if draft is None or not (c.said.says("deny", "correct", "change") or c.state.pending == states.CHANGE):
+    if (
+        draft is None
+        or c.said.values.phone_as_written
+        or not (c.said.says("deny", "correct", "change") or c.state.pending == states.CHANGE)
+    ):
         return None
     named = naming.field_named(c, draft)
+    if untold := naming.untold(c, draft, named):
+        return without(c, draft.without(untold.key), untold)
     if named is not None:
+        if named.key in ("date", "time"):
+            draft = replace(draft, kind="appointment")
         told = c.said.text[c.said.values.number.start :] if c.said.values.number else c.said.text
         asked = AskedFor(named.key, named.asks_as, named.asks_as)
         taken, changed = take(replace(c, said=understand(replace(c.turn, message=told), asked, c.now, c.state.language)), draft)

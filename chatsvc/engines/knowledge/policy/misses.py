@@ -44,7 +44,7 @@ def refused(c: Context) -> ReplyStep | None:
         key = "name" if field.key == "name" else "contact"
         if draft.missed.get(f"no.{key}", 0):
             return proceed(c, draft.skip(key), c.say(f"no.{key}"))
-        return ask(c, draft.miss(f"no.{key}"), field, c.say(f"need.{key}"))
+        return ask(c, draft.miss(f"no.{key}"), field, c.say(f"need.{key}"), again=True)
     return missed_answer(c, draft, field, "")
 
 

@@ -41,8 +41,28 @@ def field_named(c: Context, draft: RequestDraft) -> Field | None:
     own = [
         one for one in found if one.key in _APPOINTMENT or one.key.startswith("x.") or (one.key == "message" and not draft.is_appointment)
     ]
-    own = [one for one in own if draft.is_appointment or one.key not in ("date", "time")]
+    own = [one for one in own if draft.is_appointment or draft.get("date") or one.key not in ("date", "time")]
     return own[0] if len(own) == 1 else None
+
+
+def untold(c: Context, draft: RequestDraft, named: Field | None) -> Field | None:
+    """Return the day or the hour that the visitor denies to have told: "I never said a time", "I never said 9"."""
+    day, at = c.said.values.date, c.said.values.time
+    denies = not _names(c.say.language)["untold"].isdisjoint(words(c.turn.message))
+    if not denies or (day and day.value.isoformat() != draft.get("date")) or (at and not _is_hour(at.value.hour, draft.get("time"))):
+        return None
+    if named is not None:
+        return named if named.key in ("date", "time") else None
+    number = at.value.hour if at else c.said.values.number.value if c.said.values.number else None
+    if number is None:
+        return None
+    key = "time" if _is_hour(number, draft.get("time")) else "date" if f"{number:02}" == (draft.get("date") or "")[-2:] else ""
+    return c.form(draft).by_key.get(key)
+
+
+def _is_hour(hour: int, known: str | None) -> bool:
+    """Return whether an hour is that of a time, on a clock of twelve hours too."""
+    return known is not None and (hour - int(known[:2])) % 12 == 0
 
 
 def _is(word: str, name: str) -> bool:

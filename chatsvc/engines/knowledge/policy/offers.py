@@ -28,7 +28,7 @@ def answer_to_offer(c: Context) -> ReplyStep | None:
     draft = c.state.draft
     if draft is None:
         return None
-    if c.said.says("deny", "stop", "refuse") and not c.said.says("ask", "book"):
+    if c.said.says("deny", "stop", "refuse") and not c.said.says("ask", "book", "complain"):
         return replace(c, state=c.state.settled()).line("offer.declined")
     taken, changed = take(c, draft)
     tells = changed & {"name", "phone", "email"} or (

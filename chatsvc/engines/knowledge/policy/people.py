@@ -50,9 +50,11 @@ def message(c: Context) -> ReplyStep:
 
 def complaint(c: Context) -> ReplyStep:
     """Say sorry and take the complaint down: at once where the visitor leaves contact data, else as an offer."""
-    if c.said.values.phone or c.said.values.email or c.turn.captured:
+    if c.said.values.phone or c.said.values.email or (c.turn.captured and c.said.surely_says("complain")):
         return _noted(c, "support", "open.support")
     again = c.state.draft is not None and c.state.draft.kind == "support"
+    if again and c.told and c.say("offer.contact") in c.told[0]:
+        return _noted(c, "support", "open.support")
     answer = answers.answer(c) if c.said.questions else None  # a question at the end of a story
     lead = answer.text if answer is not None and not answer.state.pending else c.say("sorry") if again else ""
     return offers.offer(c, "support", lead, "offer.contact" if again else "offer.upset")
@@ -65,8 +67,13 @@ def wish(c: Context) -> ReplyStep:
         return forms.begin(c, kind, purpose=purpose)
     asked = [one for one in c.said.clauses if one.act == "book" and one.may_be("ask") > _ASKS and one.kinds.get("may", 0.0) >= SURE]
     if values.date is None:
-        asked += forms.with_topics(c, [one for one in c.said.questions if one.kind in taking.OF_THING])
+        asked += forms.with_topics(c, [one for one in c.said.questions if one.kind in taking.OF_THING or _asks_of_wish(one)])
     return _answered_first(c, asked, kind) or forms.begin(c, kind, purpose=purpose)
+
+
+def _asks_of_wish(asked: ReadClause) -> bool:
+    """Return whether a question is about the wish before it: "wanting a ride with the dog, is that doable"."""
+    return asked.kind in ("whether", "may") and not asked.matter
 
 
 def room(c: Context) -> ReplyStep | None:

@@ -15,14 +15,13 @@ _LINES = {
     "identity": "smalltalk.identity",
     "affirm": "smalltalk.noted",
     "skip": "smalltalk.noted",
-    "why": "smalltalk.opening",
     "deny": "offer.declined",
     "stop": "offer.declined",
     "refuse": "offer.declined",
 }
 ACTS = tuple(_LINES)
 _WAVES, _THANKS = frozenset("👋🤚🖐✋"), frozenset("🙏❤♥💐🌹👏🤝💕🥰😍😘")
-_ORDER = ("identity", "part", "deny", "stop", "refuse", "thank", "praise", "greet", "affirm", "skip", "why")
+_ORDER = ("identity", "part", "deny", "stop", "refuse", "thank", "praise", "greet", "affirm", "skip")
 
 
 def reply(c: Context) -> ReplyStep | None:
@@ -33,6 +32,8 @@ def reply(c: Context) -> ReplyStep | None:
     own = answers.find(c, c.turn.message, "") if act == "identity" else None
     if own is not None and own.decision == "answer":
         return c.step(own.text)
+    if act == "identity" and c.turn.bot.hand_off:
+        return c.line("smalltalk.identity", name=c.turn.bot.name).behind(c.say("unknown.person"))
     return greet(c) if act == "greet" else c.line(_LINES[act], name=c.turn.bot.name)
 
 

@@ -257,7 +257,7 @@ def _draft_of(kept: Any) -> RequestDraft:
 
 
 def _check_dates(values: Mapping[str, str]) -> None:
-    for key, kind in (("date", date), ("until", date), ("time", time)):
+    for key, kind in (("date", date), ("until", date), ("month", date), ("time", time)):
         if key in values:
             kind.fromisoformat(values[key])
 

@@ -77,6 +77,20 @@ def _leaves_for_question(c: Context) -> bool:
     return c.said.may_be(*refusals) > _REFUSES
 
 
+def _complains_instead(c: Context) -> bool:
+    """A complaint where a day or an hour was asked for: "I don't want to book again, I want this put right"."""
+    draft, values = c.state.draft, c.said.values
+    asked = draft is not None and draft.is_appointment and c.state.asked in WHEN
+    return asked and c.said.surely_says("complain") and not (values.date or values.time or values.phone or c.said.questions)
+
+
+def _adds_to_complaint(c: Context) -> bool:
+    """More of a complaint that the bot has offered to pass on: "the left armpit"."""
+    draft = c.state.draft if c.state.pending == states.OFFER_CONTACT else None
+    tells = c.said.says_only("state", "give", "complain", "correct")
+    return draft is not None and draft.kind == "support" and not c.state.turns and tells and any(one.matter for one in c.said.clauses)
+
+
 def _parts(c: Context) -> bool:
     """A parting; one with other words must be sure: "I'll think about it", but not "full leg, first time"."""
     told = any(one.matter for one in c.said.clauses)
@@ -207,7 +221,8 @@ def _is_nonsense(c: Context) -> bool:
 def _asks_of_request_form(c: Context) -> bool:
     """A question that may be a wish: "how do I book?", "is tomorrow all right?"."""
     on_day = c.said.values.date is not None and any(one.kind == "may" for one in c.said.questions)
-    return bool(c.said.questions) and (on_day or c.said.may_be("book") > _MAY_BOOK)
+    how = any(one.kind == "how" and one.of_wish for one in c.said.questions)
+    return bool(c.said.questions) and (on_day or how or c.said.may_be("book") > _MAY_BOOK)
 
 
 def _tells_situation(c: Context) -> bool:
@@ -221,6 +236,7 @@ RULES = (
     Rule("no words at all", smalltalk.is_wordless, smalltalk.wordless),
     Rule("a language that nobody here speaks", _is_foreign, fallbacks.foreign),
     # An open form
+    Rule("a complaint instead of the form", _all(_form, _complains_instead), people.complaint),
     Rule("the form is given up", _all(_form, lambda c: c.said.says("stop") and not c.said.says("ask", "give", "affirm")), listening.drop),
     Rule("the form is canceled", _all(_form, _gives_up, lambda c: not _has_records(c) and not c.said.questions), listening.drop),
     Rule("a question instead of the form", _all(_form, _leaves_for_question), listening.suspend),
@@ -239,6 +255,7 @@ RULES = (
     # Open questions of the bot
     Rule("one of the things offered", _all(_pending(states.OPTIONS), lambda c: not c.said.surely_says("person")), answers.choice),
     Rule("a change that was asked about", _pending(states.CANCEL, states.MOVE, states.WHICH_CANCEL, states.WHICH_MOVE), records.answer),
+    Rule("what an offer asks for", _all(_pending(states.OFFER, states.OFFER_CONTACT), _says("why")), lambda c: c.step(c.say("why"))),
     Rule("an offer to take a note", _pending(states.OFFER, states.OFFER_CONTACT, states.RESUME), offers.answer_to_offer),
     Rule("a form that was given up", _pending(states.DROPPED), offers.taken_up_again),
     Rule("another day for the opening hours", openings.is_another_day, answers.other_day),
@@ -252,7 +269,7 @@ RULES = (
     # Wishes
     Rule("a person", _says("person"), people.person),
     Rule("a message for the team", _says("message"), people.message),
-    Rule("a complaint", _says("complain"), people.complaint),
+    Rule("a complaint", lambda c: c.said.says("complain") or _adds_to_complaint(c), people.complaint),
     Rule("a wish to book", lambda c: c.said.says("book") and c.turn.may_capture, people.wish),
     Rule("a day that suits", _proposes_day, people.proposed),
     Rule("whether there is a free hour or room", _asks_for_room, people.room),
@@ -323,6 +340,8 @@ def _remembered(c: Context, step: ReplyStep) -> ReplyStep:
     ):
         turns = c.state.turns + 1
         state = state.settled() if turns >= _OFFER_TURNS else replace(state, turns=turns)
+    elif c.state.pending == state.pending == states.OPTIONS and not step.choices:
+        state = replace(state, pending="", options=())
     elif c.state.pending and state.pending == c.state.pending and not state.has_open_form and state is c.state:
         state = state.settled()
     if step.captured is not None or _form(c) or state.has_open_form:

@@ -10,14 +10,16 @@ from chatsvc.engines.knowledge.fields.count import NIGHTS, PEOPLE, PeopleField
 from chatsvc.engines.knowledge.fields.owned import PREFIX
 from chatsvc.engines.knowledge.policy.context import Context
 from chatsvc.engines.knowledge.policy.state import RequestDraft, Stored
-from chatsvc.engines.knowledge.understand import LIKELY, ReadClause
+from chatsvc.engines.knowledge.understand import LIKELY, SURE, ReadClause
+from chatsvc.language.days import next_date
 from chatsvc.language.folding import folded
 from chatsvc.language.sentences import KINDS
 from chatsvc.language.values import read as read_values
 
+MONTH = "month"
 WHEN = ("date", "time", "until", NIGHTS)
 """Keys of the fields that say when an appointment is."""
-_HEARD = (*WHEN, PEOPLE)
+_HEARD = (*WHEN, MONTH, PEOPLE)
 _WISH = 0.3  # probability of a wish in a question whether something is possible, from which its day is told
 UNSURE = 0.2  # probability that a visitor cannot tell, in a question without a matter: "I can't say when"
 _OF_VALUE = ("free", "may", "whether", "when", "what", "how")  # kinds of questions that a value may be about: "is 5 all right?"
@@ -68,6 +70,9 @@ def take(c: Context, draft: RequestDraft) -> tuple[RequestDraft, frozenset[str]]
     for one in c.form(draft).by_key.values():
         if (value := _read(c, draft, one)) is not None and value != draft.get(one.key):
             draft = draft.quote(value) if one.key == "message" else draft.put(one.key, value)
+    if c.said.values.month and draft.is_appointment and draft.get("date") is None:
+        first = next_date(c.now.date().replace(day=1), c.said.values.month, 1)
+        draft = draft.put(MONTH, first.isoformat()) if first else draft
     named, surname = c.said.values.name, c.said.values.surname
     if surname and (named is None or named.value == surname) and (known := before.get("name")):
         draft = draft.put("name", " ".join([*(known.split()[:-1] or [known]), surname]))
@@ -139,6 +144,8 @@ def _is_told(c: Context, draft: RequestDraft, field: Field) -> bool:
     other = draft.get(field.key) is not None and clause is not None and clause.asks and clause.matter >= _NAMED
     if clause is not None and c.state.asked in WHEN and clause.kind not in ("open", "when") and not other:
         return True  # "how about 3?", but not "we have guests on Friday, will it be done?" where the day is known
+    if not c.state.asked and draft.get(field.key) is None and clause is not None and clause.may_be("state", "complain") >= SURE:
+        return not c.state.has_open_form  # "I leave at 2"
     return (
         clause is None
         or c.said.values.until is not None

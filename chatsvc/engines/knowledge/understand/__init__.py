@@ -5,7 +5,7 @@ Made once for each message. The policy reads this and the state; it does not loo
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from typing import NamedTuple
 
 from chatsvc.domain.language import primary
@@ -35,6 +35,7 @@ class ReadClause:
     kinds: Mapping[str, float]
     matter: int  # words that say what it is about: no stop words, and none that its act is made of
     purpose: str = ""  # of a wish, one of `sentences.PURPOSES`
+    of_wish: bool = False  # a question of words that wishes are made of: "how do I book?"
 
     def may_be(self, *names: str) -> float:
         """Return the probability that the clause is one of these acts."""
@@ -117,14 +118,25 @@ def _content(text: str) -> list[str]:
     return [word for word in words(text) if word not in STOPWORDS and not word.isdigit()]
 
 
-def understand(turn: Turn, asked: AskedFor, now: datetime, before: str, since: date | None = None) -> Understanding:
+class ToldDays(NamedTuple):
+    """What was told of days before a message: the first day of the request, the day of the appointment that is changed, and a month."""
+
+    first: date | None = None
+    moved: date | None = None
+    month: date | None = None  # its first day
+
+
+_NOTHING_TOLD = ToldDays()
+
+
+def understand(turn: Turn, asked: AskedFor, now: datetime, before: str, told: ToldDays = _NOTHING_TOLD) -> Understanding:
     """Read a message.
 
-    `asked` is what the bot had asked for, `now` local wall time, `before` the language of the dialogue so far, `since` the day told before.
+    `asked` is what the bot had asked for, `now` local wall time, `before` the language of the dialogue so far, `told` the days told before.
     """
     spoken = language.detected(turn) or before or primary(turn.language or turn.bot.language)
     speaks = spoken if spoken in catalogue.languages() else before or turn.bot.language
-    found = values.read(turn.message, now=now, language=speaks, country=turn.bot.country, asked=asked.value, since=since)
+    found = values.read(turn.message, now=now, language=speaks, country=turn.bot.country, asked=asked.value, since=told.first)
     read = read_clauses(turn.message, speaks, asked.act, found)
     changing = asked.value in _NO_NUMBER or (turn.captured and not asked.value)
     if changing and found.number and not found.time and _changes(read) and not _counts(turn.message, found.number, speaks):
@@ -135,6 +147,13 @@ def understand(turn: Turn, asked: AskedFor, now: datetime, before: str, since: d
             found = replace(found, name=named.name)
         elif named.name is not None and named.name.value == turn.message.strip(" .!,"):
             found = named
+    changes = told.moved and found.later and (asked.value == "date" or any(one.is_one_of("correct", "change") for one in read))
+    if changes and told.moved:  # "two weeks later" is counted from the appointment's day
+        found = values.from_day(turn.message, found, told.moved, country=turn.bot.country)
+    if told.month and found.date and turn.message[found.date.start : found.date.end].count(str(found.date.value.day)):
+        of_month = values.from_day(turn.message, found, told.month - timedelta(days=1), country=turn.bot.country)
+        same = of_month.date and (of_month.date.value.day, of_month.date.value.month) == (found.date.value.day, told.month.month)
+        found = of_month if same else found  # "the 8th"
     return Understanding(turn.message, spoken, asked.key, _nodded(turn.message) or read, found)
 
 
@@ -184,4 +203,5 @@ def _read(clause: clauses.Clause, speaks: str, asked: str, given: Values | None)
     matter = sum(not any(acts.is_carrier(word, one, speaks) for one in spent) and word not in called for word in _content(beside))
     purpose = max(found.purposes, key=lambda name: found.purposes[name]) if act == "book" else ""
     purpose = purpose if purpose and found.purposes[purpose] >= SURE else ""
-    return ReadClause(clause.text, clause.start, clause.end, act, kind, found.acts, found.kinds, matter, purpose)
+    of_wish = act == "ask" and all(acts.is_carrier(word, "book", speaks) for word in _content(clause.text))
+    return ReadClause(clause.text, clause.start, clause.end, act, kind, found.acts, found.kinds, matter, purpose, of_wish)
