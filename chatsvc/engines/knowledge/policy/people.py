@@ -65,7 +65,7 @@ def wish(c: Context) -> ReplyStep:
     values, kind, purpose = c.said.values, *forms.wanted(c)
     if values.phone or values.email or values.time:
         return forms.begin(c, kind, purpose=purpose)
-    asked = [one for one in c.said.clauses if one.act == "book" and one.may_be("ask") > _ASKS and one.kinds.get("may", 0.0) >= SURE]
+    asked = [one for one in c.said.clauses if one.act == "book" and one.may_be("ask") > _ASKS]
     if values.date is None:
         asked += forms.with_topics(c, [one for one in c.said.questions if one.kind in taking.OF_THING or _asks_of_wish(one)])
     return _answered_first(c, asked, kind) or forms.begin(c, kind, purpose=purpose)
