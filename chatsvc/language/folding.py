@@ -17,6 +17,7 @@ _SIGNS = _APOSTROPHES | dict.fromkeys("\u2013\u2014\u2212\u2010\u2011", "-") | d
 _SIGNS |= dict.fromkeys("\u201c\u201d", '"') | dict.fromkeys("½¼", "~")
 # all letters of Turkish at once, since most texts have no others
 _TURKISH = str.maketrans("ıİğĞşŞçÇöÖüÜâÂîÎûÛ", "iiggssccoouuaaiiuu")
+_NUMBER = re.compile(r"(\d+)(?:l[iu]k?[a-z]{0,7}|[dt][ae]n?|y?[ae]|[iu]?nc[iu])")  # with a Turkish suffix: "60lik", "10lu bilet", "5te"
 _CONTRACTIONS = frozenset({"s", "t", "d", "m", "re", "ve", "ll"})
 
 
@@ -61,13 +62,15 @@ def folded(text: str) -> str:
 
 
 def words(text: str) -> list[str]:
-    """Return the folded words of a text in order, at most MAX_WORDS. Suffixes behind an apostrophe are left out."""
-    found = [_without_suffix(word) if "'" in word else word for word in _WORD.findall(fold(text))]
+    """Return the folded words of a text in order, at most MAX_WORDS. Suffixes behind an apostrophe or a number are left out."""
+    found = [_without_suffix(word) if "'" in word or word[0].isdigit() else word for word in _WORD.findall(fold(text))]
     return [word[:MAX_LETTERS] for word in found[:MAX_WORDS]]
 
 
 def _without_suffix(word: str) -> str:
-    """Cut a word at its apostrophe: "don't" gives "dont", "i'm" gives "i", "ankara'ya" gives "ankara"."""
+    """Cut a word at its apostrophe: "don't" gives "dont", "i'm" gives "i", "ankara'ya" gives "ankara". A number loses its suffix."""
+    if (number := _NUMBER.fullmatch(word)) is not None:
+        return number[1]
     head, _, tail = word.partition("'")
     if tail == "t" and head.endswith("n"):
         return head + "t"
