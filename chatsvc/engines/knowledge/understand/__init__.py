@@ -186,6 +186,7 @@ def _begins_with_name(text: str) -> bool:
 _NODS = frozenset("👍👌✅🆗")
 
 
+_GIVEN = frozenset({"name", "phone", "email", "date", "time"})  # what may have been asked for, and is given by its value alone
 _GIVING = ("give", "correct")  # acts whose words carry a value
 _TELLING = frozenset({"state", "complain"})  # acts without words of their own
 _REFUSING = frozenset({"deny", "stop", "refuse"})  # acts that may name the wish that is none
@@ -193,11 +194,13 @@ _REFUSING = frozenset({"deny", "stop", "refuse"})  # acts that may name the wish
 
 def _read(clause: clauses.Clause, speaks: str, asked: str, given: Values | None) -> ReadClause:
     found = acts.classify(clause.text, speaks, asked)
-    act = max(found.acts, key=lambda name: found.acts[name])
-    kind = max(found.kinds, key=lambda name: found.kinds[name], default="") if act == "ask" else ""
     beside = (
         values.blanked(clause.text, [(start - clause.start, end - clause.start) for start, end in given.spans]) if given else clause.text
     )
+    if asked in _GIVEN and given and not beside.strip(" .,!") and (asked != "name" or (given.name and " " in given.name.value)):
+        found = found._replace(acts={"give": 1.0})  # nothing but what was asked for, whatever the model takes a surname for
+    act = max(found.acts, key=lambda name: found.acts[name])
+    kind = max(found.kinds, key=lambda name: found.kinds[name], default="") if act == "ask" else ""
     called = GIVEN_NAMES if act == "person" else frozenset()
     spent = (act, "book") if act in _REFUSING else (act,) if act not in _TELLING else ()
     matter = sum(not any(acts.is_carrier(word, one, speaks) for one in spent) and word not in called for word in _content(beside))
