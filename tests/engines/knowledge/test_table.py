@@ -21,6 +21,7 @@ DECIDED = {
     "the form is canceled": (SUMMED_UP, "please cancel my booking"),
     "a question instead of the form": (ASKED, "no booking, just tell me if you take cards"),
     "a no to the form": (ASKED, "no thanks"),
+    "one question after another in place of a form": ((*ASKED, "is there parking?", "do you have high chairs?"), "do you take cards?"),
     "a yes to the summary": (SUMMED_UP, "yes that's right"),
     "goodbye before the end": (ASKED, "bye"),
     "a complaint instead of the form": (ASKED, "I don't want to book again, I want my money back"),

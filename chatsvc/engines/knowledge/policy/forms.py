@@ -33,7 +33,7 @@ from chatsvc.engines.knowledge.understand import ReadClause, read_clauses
 
 _SKIPS, _NAME_SKIPS = 3, 2  # answers to a question, and to that for the name or the matter, that hold no value, after which it is left
 _WISHES = frozenset({"person", "message", "book", "complain"})
-_MOST_ASIDES = 2  # questions in a row after which the open question is not repeated
+MOST_ASIDES = 2  # questions in a row after which the open question is not repeated
 _MOST_UNTIMED = 5
 _SHOWN = 160  # characters of the visitor's message in the summary
 _NOON = time(12)
@@ -141,7 +141,7 @@ def repeat(c: Context, draft: RequestDraft, lead: str, *, aside: bool = False) -
     """Say `lead`, then repeat the open question; not again where the visitor goes on asking."""
     turns = c.state.turns + 1 if aside else 0
     state = replace(c.state, draft=draft, turns=turns)
-    if turns > _MOST_ASIDES:
+    if turns > MOST_ASIDES:
         return c.step(lead, state)
     if c.state.pending == states.CONFIRM and draft != c.state.draft:
         return summed_up(c, draft, lead)

@@ -8,7 +8,7 @@ from chatsvc.engines.knowledge.policy import answers, forms, offers, openings, r
 from chatsvc.engines.knowledge.policy import state as states
 from chatsvc.engines.knowledge.policy.context import Context, ReplyStep, context_of
 from chatsvc.engines.knowledge.policy.state import RequestDraft
-from chatsvc.engines.knowledge.understand import SURE, ReadClause
+from chatsvc.engines.knowledge.understand import ReadClause
 from chatsvc.language.folding import words
 
 # Probability of a wish in a question whether something is possible, from which a request is offered: without and with a day.

@@ -11,6 +11,7 @@ from chatsvc.engines import EngineError, Reply, Turn
 from chatsvc.engines.knowledge.policy import (
     answers,
     fallbacks,
+    forms,
     listening,
     misses,
     offers,
@@ -89,6 +90,18 @@ def _adds_to_complaint(c: Context) -> bool:
     draft = c.state.draft if c.state.pending == states.OFFER_CONTACT else None
     tells = c.said.says_only("state", "give", "complain", "correct")
     return draft is not None and draft.kind == "support" and not c.state.turns and tells and any(one.matter for one in c.said.clauses)
+
+
+def _asks_on(c: Context) -> bool:
+    """Another question in a row while a form holds nothing yet: the visitor wants to know first."""
+    draft = c.state.draft
+    told = draft is not None and draft.values.keys() & {*WHEN, "name", "phone", "email"}
+    return c.state.turns >= forms.MOST_ASIDES and bool(c.state.asked and taking.free_questions(c)) and not told and not c.said.values.spans
+
+
+def _answer_instead(c: Context) -> ReplyStep | None:
+    """Answer as without a form, which can be taken up again."""
+    return _step(replace(c, state=replace(c.state.settled(), draft=c.state.draft, pending=states.DROPPED)))
 
 
 def _parts(c: Context) -> bool:
@@ -240,6 +253,7 @@ RULES = (
     Rule("the form is given up", _all(_form, lambda c: c.said.says("stop") and not c.said.says("ask", "give", "affirm")), listening.drop),
     Rule("the form is canceled", _all(_form, _gives_up, lambda c: not _has_records(c) and not c.said.questions), listening.drop),
     Rule("a question instead of the form", _all(_form, _leaves_for_question), listening.suspend),
+    Rule("one question after another in place of a form", _all(_form, _asks_on), _answer_instead),
     Rule("a yes to the summary", _pending(states.CONFIRM), listening.confirm),
     Rule("goodbye before the end", _all(_form, _parts), listening.leave),
     Rule("values, and questions beside them", _form, listening.listen),
