@@ -17,7 +17,7 @@ _SIGNS = _APOSTROPHES | dict.fromkeys("\u2013\u2014\u2212\u2010\u2011", "-") | d
 _SIGNS |= dict.fromkeys("\u201c\u201d", '"') | dict.fromkeys("½¼", "~")
 # all letters of Turkish at once, since most texts have no others
 _TURKISH = str.maketrans("ıİğĞşŞçÇöÖüÜâÂîÎûÛ", "iiggssccoouuaaiiuu")
-_NUMBER = re.compile(r"(\d+)(?:l[iu]k?[a-z]{0,7}|[dt][ae]n?|y?[ae]|[iu]?nc[iu])")  # with a Turkish suffix: "60lik", "10lu bilet", "5te"
+_NUMBER = re.compile(r"(\d{1,9})(?:l[iu]k?[a-z]{0,7}|[dt][ae]n?|y?[ae]|[iu]?nc[iu])")  # with a Turkish suffix: "60lik", "10lu bilet", "5te"
 _CONTRACTIONS = frozenset({"s", "t", "d", "m", "re", "ve", "ll"})
 
 

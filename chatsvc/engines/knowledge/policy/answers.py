@@ -105,7 +105,7 @@ def _told(c: Context, found: Answer, kind: str) -> ReplyStep | None:
         return None
     state = replace(c.state.about(Subject(found.subject, found.entry or "")), turns=0)
     if found.decision == "ask" or (len(found.options) > 1 and not plain):  # several at a low confidence: the right one is likely among them
-        remark = not c.said.questions and len(words(c.turn.message)) > _CHOICE_WORDS
+        remark = not c.said.questions and (c.said.surely_says("state") or len(words(c.turn.message)) > _CHOICE_WORDS)
         return None if remark else _asked_back(c, found, kind)
     text = found.text
     if found.decision == "hedge" and not plain:

@@ -13,7 +13,7 @@ from chatsvc.language.folding import words
 
 # Probability of a wish in a question whether something is possible, from which a request is offered: without and with a day.
 _WISH, _WISH_FOR_DAY = 0.2, 0.1
-_ASKS = 0.2  # probability of a question in a wish, from which it is answered first
+_ASKS = 0.3  # probability of a question in a wish, from which it is answered first
 _CERTAIN = 0.8  # confidence of an answer that goes before the offer of a person
 
 
