@@ -35,7 +35,8 @@ def test_the_weights_belong_to_the_sentences(language: str) -> None:
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_most_sentences_held_out_of_the_training_are_told_by_their_act(language: str) -> None:
     given = sentences.read(language)
-    table = acts.trained([one for at, one in enumerate(given) if at % 5])[32:]
+    # With two fifths of the sentences, since the training takes long; the product has all of them.
+    table = acts.trained([one for at, one in enumerate(given) if at % 5 in (1, 3)])[32:]
     held = given[::5]
     told = [acts.reading(table, one.text, one.asked) for one in held]
     assert sum(linear.best(read.acts) == one.act for read, one in zip(told, held, strict=True)) > 0.74 * len(held)
