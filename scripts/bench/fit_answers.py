@@ -23,9 +23,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from chatsvc.domain.models import Entry
 from chatsvc.engines.knowledge.search import evidence
 from chatsvc.engines.knowledge.search.answering import FactIndex, Judged
-from chatsvc.engines.knowledge.search.answering import Question as Asked
 from chatsvc.engines.knowledge.search.evidence import EVIDENCE, FORMS, SIGNS, SURE, WEIGHTS, JudgedEntry, signs
 from chatsvc.engines.knowledge.search.lexicon import shared
+from chatsvc.engines.knowledge.search.question import Question as Asked
 from tests.answers import judging
 from tests.answers.judging import Question
 

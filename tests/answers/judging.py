@@ -11,8 +11,8 @@ from pathlib import Path
 from chatsvc.domain.knowledge_files import parse_file
 from chatsvc.domain.models import Entry
 from chatsvc.engines.knowledge.search.answering import LIKELY, Answer, FactIndex
-from chatsvc.engines.knowledge.search.answering import Question as Asked
 from chatsvc.engines.knowledge.search.index import KnowledgeIndex
+from chatsvc.engines.knowledge.search.question import Question as Asked
 from chatsvc.language import acts
 from chatsvc.language.folding import fold
 from chatsvc.language.language_detection import guess

@@ -5,8 +5,8 @@ from typing import cast
 from chatsvc.domain.models import Bot, Entry
 from chatsvc.engines import Knowledge
 from chatsvc.engines.knowledge.policy import smalltalk
-from chatsvc.engines.knowledge.search.answering import Question
 from chatsvc.engines.knowledge.search.index import KnowledgeIndex
+from chatsvc.engines.knowledge.search.question import Question
 from chatsvc.engines.knowledge.understand import ReadClause, content_of, read_clauses
 from chatsvc.language.language_detection import guess
 

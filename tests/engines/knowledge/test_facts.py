@@ -8,8 +8,9 @@ import pytest
 
 from chatsvc.domain.models import Entry
 from chatsvc.engines.knowledge.search import amounts, facts
-from chatsvc.engines.knowledge.search.answering import Answer, FactIndex, Question
+from chatsvc.engines.knowledge.search.answering import Answer, FactIndex
 from chatsvc.engines.knowledge.search.index import KnowledgeIndex
+from chatsvc.engines.knowledge.search.question import Question
 
 ROOMS = "Prices per room per night including breakfast: Double £120, Twin £115, Single £80, Family Room (sleeps 4) £190. July adds £30."
 VANS = """

@@ -12,8 +12,9 @@ from chatsvc.engines.knowledge.policy import state as states
 from chatsvc.engines.knowledge.policy.context import Context, ReplyStep
 from chatsvc.engines.knowledge.policy.state import Subject
 from chatsvc.engines.knowledge.search import facts
-from chatsvc.engines.knowledge.search.answering import ANSWER, Answer, Question
+from chatsvc.engines.knowledge.search.answering import ANSWER, Answer
 from chatsvc.engines.knowledge.search.index import KnowledgeIndex
+from chatsvc.engines.knowledge.search.question import Question
 from chatsvc.engines.knowledge.search.stopwords import STOPWORDS
 from chatsvc.engines.knowledge.understand import ReadClause
 from chatsvc.language import ordinals

@@ -124,7 +124,10 @@ def _last_wish(c: Context) -> str:
 
 
 def ask(c: Context, draft: RequestDraft, field: Field, lead: str = "", *, again: bool = False, aside: bool = False) -> ReplyStep:
-    """Say `lead`, then ask for a field; in short where it is asked for `again`, in a paragraph of its own after something `aside`."""
+    """Say `lead`, then ask for a field.
+
+    The question is short where it is asked `again`. After something `aside` it is short too, and a paragraph of its own.
+    """
     question = field.ask_again(draft, c.place) if again or aside else field.ask(draft, c.place)
     if field.key == "time" and draft.get(NIGHTS) is not None:
         draft = draft.skip("time")  # the time of arrival is asked for once

@@ -14,10 +14,11 @@ from chatsvc.domain.language import primary
 from chatsvc.domain.models import Entry
 from chatsvc.engines import Hit, SearchResult
 from chatsvc.engines.knowledge.search import amounts, comparing, evidence, matching, ordinary, telling, topics, totals
+from chatsvc.engines.knowledge.search.candidates import EntryIndex, RankedEntry, Ranking
 from chatsvc.engines.knowledge.search.evidence import Asking, JudgedEntry
-from chatsvc.engines.knowledge.search.index import KnowledgeIndex, RankedEntry, Ranking
 from chatsvc.engines.knowledge.search.matching import QuestionTerm
 from chatsvc.engines.knowledge.search.prepared import Preparer, kinds_of, letters
+from chatsvc.engines.knowledge.search.question import Question
 from chatsvc.engines.knowledge.search.stopwords import STOPWORDS
 from chatsvc.language import acts
 from chatsvc.language.folding import words
@@ -44,23 +45,6 @@ _LESS = 0.01
 _CERTAIN = 0.8  # confidence from which words that the entry lacks are taken for other words of its own
 _OF_THINGS = frozenset({"whether", "what", ""})  # kinds of questions that are not answered by a thing of the same group
 _EACH = 2  # things explained for each one that is not
-
-
-class Question(NamedTuple):
-    """A question. `kind` is one of `sentences.KINDS` or "".
-
-    `subjects` are the things talked about before, newest first: the words of each, and the id of its entry where that is known. `chosen`
-    means that the caller chose the language. `before` is the visitor's message before this one, `refused` the id of an entry that is not
-    meant.
-    """
-
-    text: str
-    kind: str = ""
-    language: str = ""
-    subjects: tuple[tuple[str, str], ...] = ()
-    chosen: bool = False
-    before: str = ""
-    refused: str = ""
 
 
 class Answer(NamedTuple):
@@ -109,7 +93,7 @@ class Judged:
 
     @property
     def lacks(self) -> bool:
-        """True if the first one does not hold what is asked for, or most of the things that the question names."""
+        """True if the first one lacks what is asked for, or most of the things that the question names."""
         best, things = self.entries[0], self.asking.things
         if self.repeats:
             return False
@@ -130,7 +114,7 @@ class Judged:
 class FactIndex:
     """Answers over a knowledge index."""
 
-    def __init__(self, knowledge: KnowledgeIndex) -> None:
+    def __init__(self, knowledge: EntryIndex) -> None:
         """Share the index of a bot's knowledge."""
         self._knowledge = knowledge
         self._lexicon = knowledge.lexicon
@@ -365,7 +349,10 @@ class FactIndex:
 
 
 def _without_lacking(entries: list[JudgedEntry], asking: Asking) -> list[JudgedEntry]:
-    """Leave out an entry spoken of that lacks what is asked for, where a later one has it, and all the things that the first one has."""
+    """Leave out an entry spoken of that lacks what is asked for, where a later one has it.
+
+    That one also has all the things of the question that the first one has.
+    """
     best = entries[0]
     if best.fits or not (best.number in asking.told or (best.is_around and not asking.things)):
         return entries
@@ -379,7 +366,10 @@ def _without_lacking(entries: list[JudgedEntry], asking: Asking) -> list[JudgedE
 
 
 def _named_outright(found: Judged, question: Question) -> Judged:
-    """Put the entry first that the question repeats, or names and nothing besides, unless another one holds just what is asked for."""
+    """Put the entry first that the question repeats, or names with nothing besides.
+
+    Not where another one holds just what is asked for.
+    """
     whole, best = " ".join(words(question.text)), found.entries[0]
     # a question that is an entry's own may be in another language than the dialogue, unless the caller chose the language
     asked = [one for one in found.entries if not (question.chosen and one.is_foreign != best.is_foreign)]

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from chatsvc.domain.language import primary
 from chatsvc.engines.knowledge.search import amounts, matching, topics
-from chatsvc.engines.knowledge.search.index import RankedEntry
+from chatsvc.engines.knowledge.search.candidates import RankedEntry
 from chatsvc.engines.knowledge.search.lexicon import Lexicon
 from chatsvc.engines.knowledge.search.matching import QuestionTerm
 from chatsvc.engines.knowledge.search.prepared import Prepared
@@ -152,7 +152,7 @@ class JudgedEntry:
 
     @property
     def is_around(self) -> bool:
-        """True if the best fact is about what was spoken of, or about the address or the hours of the business."""
+        """True if the best fact is about what was spoken of, or about the address or hours of the business."""
         return max(self.of_facts[self.best][at] for at in _AROUND) >= _PARTLY
 
     def is_titled(self, things: Sequence[QuestionTerm]) -> bool:

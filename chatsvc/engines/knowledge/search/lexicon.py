@@ -23,6 +23,7 @@ from chatsvc.language.folding import fold, words
 from chatsvc.language.wordlists import WordFile
 
 _SHORTEST_BEGINNING = 3
+OWN = "own:"  # begins the concepts of a bot's own synonyms
 _EXPRESSION = "_"
 _MOST_WORDS, _MOST_TEXTS = 8_192, 512  # whose concepts and expressions are cached
 
@@ -127,7 +128,7 @@ def extended(synonyms: Sequence[Sequence[str]]) -> Lexicon:
     groups = [[_EXPRESSION.join(words(member)) for member in group] for group in synonyms]
     if not any(groups):
         return shared()
-    return Lexicon(((f"own{number}", [member for member in group if member]) for number, group in enumerate(groups, start=1)), shared())
+    return Lexicon(((f"{OWN}{number}", [member for member in group if member]) for number, group in enumerate(groups, start=1)), shared())
 
 
 @lru_cache(maxsize=1)

@@ -6,13 +6,11 @@ from functools import lru_cache
 from operator import attrgetter
 
 from chatsvc.engines.knowledge.search import amounts
-from chatsvc.engines.knowledge.search.lexicon import Lexicon, shared
+from chatsvc.engines.knowledge.search.lexicon import OWN, Lexicon, of_word
 from chatsvc.engines.knowledge.search.query import Query
 from chatsvc.engines.knowledge.search.stemming import stem
 from chatsvc.engines.knowledge.search.stopwords import STOPWORDS
 from chatsvc.language.folding import words
-
-__all__ = ["QuestionTerm", "TextVocabulary", "shared", "strength", "terms", "vocabulary"]
 
 EXPLAINED = 0.6  # strength from which a text has a word, one that means the same, or one that begins like it
 SAME_WORD = 0.9  # ... the word itself in any form
@@ -117,7 +115,7 @@ def terms(query: Query, lexicon: Lexicon) -> tuple[QuestionTerm, ...]:
 def term_of(word: str) -> QuestionTerm:
     """Return the term of a folded word by itself."""
     named = amounts.read(word)
-    return QuestionTerm(word, stem(word), frozenset(shared().of_word(word)), named.days, named.months, 1.0, True, True, False)
+    return QuestionTerm(word, stem(word), frozenset(of_word(word)), named.days, named.months, 1.0, True, True, False)
 
 
 def strength(term: QuestionTerm, held: TextVocabulary) -> float:
@@ -127,10 +125,12 @@ def strength(term: QuestionTerm, held: TextVocabulary) -> float:
     if term.is_value:
         return _SAME if (term.days and term.days <= held.days) or (term.months and term.months <= held.months) else 0.0
     like = _likeness(term.text, held.words) if term.text[:_OPENING] in held.openings else 0.0
-    if term.concepts.isdisjoint(held.concepts):
+    shared = term.concepts & held.concepts
+    if not shared:
         return like
-    shared = len(term.concepts & held.concepts)
-    return max(like, _KIND if shared < len(term.concepts) else _MEANT if shared > 1 else _GROUP)
+    if any(one.startswith(OWN) for one in shared):  # the owner says that they mean the same
+        return _FORM
+    return max(like, _KIND if len(shared) < len(term.concepts) else _MEANT if len(shared) > 1 else _GROUP)
 
 
 @lru_cache(maxsize=16_384)

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from chatsvc.domain.language import primary
 from chatsvc.domain.models import Entry
 from chatsvc.engines.knowledge.search import amounts, facts, matching, topics
+from chatsvc.engines.knowledge.search.candidates import EntryIndex
 from chatsvc.engines.knowledge.search.facts import Fact
-from chatsvc.engines.knowledge.search.index import KnowledgeIndex
 from chatsvc.engines.knowledge.search.matching import QuestionTerm, TextVocabulary
 from chatsvc.engines.knowledge.search.stemming import stem, trigrams
 from chatsvc.engines.knowledge.search.stopwords import is_light
@@ -66,7 +66,7 @@ class Prepared:
 class Preparer:
     """Entries of a knowledge index by number. Of a large one, the facts of an entry are read when it is first wanted."""
 
-    def __init__(self, knowledge: KnowledgeIndex) -> None:
+    def __init__(self, knowledge: EntryIndex) -> None:
         self._knowledge = knowledge
         self._lexicon = knowledge.lexicon
         self._known: dict[int, Prepared] = {}

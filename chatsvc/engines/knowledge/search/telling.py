@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 
 from chatsvc.engines.knowledge.search import amounts, facts, matching
 from chatsvc.engines.knowledge.search.facts import LEANING, Fact
+from chatsvc.engines.knowledge.search.lexicon import shared
 from chatsvc.engines.knowledge.search.matching import QuestionTerm
 from chatsvc.language.folding import words
 
 if TYPE_CHECKING:
-    from chatsvc.engines.knowledge.search.answering import Question
     from chatsvc.engines.knowledge.search.evidence import JudgedEntry
+    from chatsvc.engines.knowledge.search.question import Question
 
 SHORT, FEW = 250, 2  # characters, or sentences, of an answer that is said whole
 _LONG = 450  # characters of one that is said whole where none of its sentences answers clearly
@@ -138,7 +139,7 @@ def _asks_for_all(judged: JudgedEntry, asked: Sequence[QuestionTerm]) -> bool:
 def _row(fact: Fact, asked: Sequence[QuestionTerm], kind: str) -> str:
     """Return a row with the columns that the question names or asks for."""
     name, *others = fact.cells
-    lexicon = matching.shared()
+    lexicon = shared()
     named = [
         cell
         for cell in others

@@ -119,7 +119,7 @@ def _content(text: str) -> list[str]:
 
 
 class ToldDays(NamedTuple):
-    """What was told of days before a message: the first day of the request, the day of the appointment that is changed, and a month."""
+    """Days told before a message: the first one of the request, that of the appointment that is changed, and a month."""
 
     first: date | None = None
     moved: date | None = None
