@@ -162,7 +162,7 @@ def _asked(state: State, turn: Turn) -> AskedFor:
     if state.turns and state.pending in (states.OFFER, states.OFFER_CONTACT):
         return AskedFor()  # something else was said since
     if state.pending == states.OFFER_CONTACT:
-        return AskedFor("", "name", "name")
+        return AskedFor("", "" if state.is_of_record else "name", "name")  # "cancel it" cancels the record, not the offer
     if state.pending in (states.OFFER, states.CONFIRM, states.RESUME, states.CANCEL, states.CHANGE):
         return AskedFor("", "confirm", "confirm")
     if state.pending in (states.OPTIONS, states.WHICH_CANCEL, states.WHICH_MOVE):

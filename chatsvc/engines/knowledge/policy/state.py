@@ -153,6 +153,11 @@ class State:
         return self.draft is not None and (bool(self.asked) or self.pending in (CONFIRM, CHANGE))
 
     @property
+    def is_of_record(self) -> bool:
+        """True if the last matter is a record that the visitor wants canceled or changed."""
+        return bool(self.matter) and self.matter[-1][0] in ("cancel", "change")
+
+    @property
     def subject(self) -> Subject:
         """The thing talked about last."""
         return self.subjects[0] if self.subjects else Subject("")

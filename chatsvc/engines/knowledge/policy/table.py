@@ -151,9 +151,15 @@ def _proposes_day(c: Context) -> bool:
     """A day and an hour or the last day told, or a day and little else, and nothing asked."""
     values = c.said.values
     days = values.date or values.until or ("date" in c.state.heard and values.time)
-    if not days or c.said.questions or c.said.says("part", "thank", "status") or not c.turn.may_capture:
+    other = c.said.says("part", "thank", "status", "cancel", "change") or c.said.surely_says("state")
+    if not days or c.said.questions or other or not c.turn.may_capture:
         return False
     return values.time is not None or values.until is not None or (c.said.says("give") and c.said.content <= _BESIDE_DAY)
+
+
+def _wishes(c: Context) -> bool:
+    """A wish, and no cancellation beside it: "I've got an appointment at ten and I can't make it"."""
+    return c.said.says("book") and not c.said.surely_says("cancel") and c.turn.may_capture
 
 
 def _only_day(c: Context) -> bool:
@@ -284,7 +290,7 @@ RULES = (
     Rule("a person", _says("person"), people.person),
     Rule("a message for the team", _says("message"), people.message),
     Rule("a complaint", lambda c: c.said.says("complain") or _adds_to_complaint(c), people.complaint),
-    Rule("a wish to book", lambda c: c.said.says("book") and c.turn.may_capture, people.wish),
+    Rule("a wish to book", _wishes, people.wish),
     Rule("a day that suits", _proposes_day, people.proposed),
     Rule("whether there is a free hour or room", _asks_for_room, people.room),
     Rule("contact data", lambda c: _leaves_contact(c) and c.turn.may_capture, people.volunteered),
