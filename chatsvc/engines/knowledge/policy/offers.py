@@ -32,8 +32,10 @@ def answer_to_offer(c: Context) -> ReplyStep | None:
         return replace(c, state=c.state.settled()).line("offer.declined")
     taken, changed = take(c, draft)
     cancels = c.said.says("cancel", "change") and c.state.is_of_record
-    tells = cancels or changed & {"name", "phone", "email"} or (
-        draft.is_appointment and not asks_beside(c) and (changed & set(WHEN) or c.said.values.part_of_day)
+    tells = (
+        cancels
+        or changed & {"name", "phone", "email"}
+        or (draft.is_appointment and not asks_beside(c) and (changed & set(WHEN) or c.said.values.part_of_day))
     )
     if not (c.said.says("affirm", "person", "message", "book") or tells) or c.said.says("thank", "part"):
         return None
