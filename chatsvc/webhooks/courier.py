@@ -21,7 +21,7 @@ from chatsvc.store.deliveries import Outcome, Sending, UnusableKey
 from chatsvc.store.master_key import MasterKey
 from chatsvc.store.webhooks import Event, Webhook
 from chatsvc.webhooks import sealing
-from chatsvc.webhooks.delivery import Sender
+from chatsvc.webhooks.sender import Sender
 
 log = logging.getLogger(__name__)
 

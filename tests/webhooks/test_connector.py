@@ -32,9 +32,9 @@ from chatsvc.outbound.guarded import Guard, GuardedDialler
 from chatsvc.outbound.http_connection import AnswerBroken, ClientConnection, ConnectionLost
 from chatsvc.outbound.resolver import LookupFailed
 from chatsvc.outbound.tls import client_context
-from chatsvc.webhooks import delivery
+from chatsvc.webhooks import sender
 from chatsvc.webhooks.courier import build_headers, build_request
-from chatsvc.webhooks.delivery import ERRORS, KeepAliveHistory, PostResult, Sender
+from chatsvc.webhooks.sender import ERRORS, KeepAliveHistory, PostResult, Sender
 from tests.webhooks.certificates import Authority
 from tests.webhooks.receiver import OK, Receiver, close_after, hang, reset_after, trickle
 from tests.webhooks.test_targets import Names
@@ -494,7 +494,7 @@ async def test_what_is_left_of_an_answer_is_waited_for_within_the_same_time(post
 
 async def test_a_delivery_is_timed_in_milliseconds(post: Post, server_tls: ssl.SSLContext, monkeypatch: pytest.MonkeyPatch) -> None:
     clock = itertools.count(1000.0, 2.0)
-    monkeypatch.setattr(delivery, "perf_counter", lambda: next(clock))
+    monkeypatch.setattr(sender, "perf_counter", lambda: next(clock))
     async with Receiver(server_tls) as receiver:
         assert (await post(receiver)).duration_ms == 2000
     assert (await post(receiver)).duration_ms == 2000
@@ -622,7 +622,7 @@ async def test_what_is_under_way_when_a_webhook_goes_elsewhere_is_finished_there
 async def test_what_is_in_use_is_kept_and_what_is_not_is_put_away(
     post: Post, server_tls: ssl.SSLContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(delivery, "KEEP_S", 0.15)
+    monkeypatch.setattr(sender, "KEEP_S", 0.15)
 
     async def slow(writer: asyncio.StreamWriter) -> None:
         await asyncio.sleep(0.4)

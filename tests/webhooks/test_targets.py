@@ -25,7 +25,7 @@ from chatsvc.outbound.egress import Egress
 from chatsvc.outbound.guarded import Guard
 from chatsvc.outbound.own_addresses import MachineAddresses, own_addresses
 from chatsvc.outbound.resolver import Resolve, SystemResolver, check_target, lookup
-from chatsvc.webhooks.delivery import PostResult, Sender
+from chatsvc.webhooks.sender import PostResult, Sender
 from tests.webhooks.target_cases import (
     ACCEPTED_ADDRESSES,
     BAD,

@@ -30,9 +30,9 @@ class KnowledgeEngine:
                 return await asyncio.to_thread(_first_reply, turn)
             finally:
                 self._is_loaded = True
-        from chatsvc.engines.knowledge.policy import table
+        from chatsvc.engines.knowledge.policy import rules
 
-        return await self._share.run(table.reply, turn)
+        return await self._share.run(rules.reply, turn)
 
     async def close(self) -> None:
         """Do nothing; there are no connections."""
@@ -40,8 +40,8 @@ class KnowledgeEngine:
 
 def _first_reply(turn: Turn) -> Reply:
     """Load words and rules, and answer."""
-    from chatsvc.engines.knowledge.policy import table
+    from chatsvc.engines.knowledge.policy import rules
     from chatsvc.language import values
 
     values.load()
-    return table.reply(turn)
+    return rules.reply(turn)

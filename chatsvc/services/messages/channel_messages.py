@@ -180,10 +180,10 @@ def _local_time(turn: _ChannelTurn) -> datetime:
 async def _away(turn: _ChannelTurn) -> str:
     """Return the sentence that the team is away, with the time of the next opening."""
     from chatsvc.engines.knowledge import say
-    from chatsvc.engines.knowledge.policy import openings
+    from chatsvc.engines.knowledge.policy import opening_hours
 
     sentences = say.of(turn.bot, await spoken(turn.services, turn.bot, turn.conversation, turn.message.text))
-    return sentences("handoff.away", next=openings.next_opening(turn.bot, _local_time(turn), sentences)).strip()
+    return sentences("handoff.away", next=opening_hours.next_opening(turn.bot, _local_time(turn), sentences)).strip()
 
 
 async def _reply(turn: _ChannelTurn, before: str = "") -> None:

@@ -12,7 +12,7 @@ import pytest
 from chatsvc.domain.models import Bot, Entry, HistoryMessage
 from chatsvc.engines import Engine, EngineError, Reply, Turn
 from chatsvc.engines.knowledge.engine import KnowledgeEngine
-from chatsvc.engines.knowledge.policy import table
+from chatsvc.engines.knowledge.policy import rules
 from chatsvc.engines.knowledge.search.index import KnowledgeIndex
 from chatsvc.language import catalogue
 from tests.engines.knowledge.test_index import SAMPLE
@@ -187,7 +187,7 @@ async def test_what_may_take_long_does_not_hold_the_event_loop(
         decided_by.append(threading.current_thread())
         return Reply("ok")
 
-    monkeypatch.setattr(table, "reply", decide)
+    monkeypatch.setattr(rules, "reply", decide)
     knowledge = KnowledgeIndex([SAMPLE.entries[0]._replace(id=str(number)) for number in range(entries)], "tr")
     await ENGINE.reply(replace(turn(message), knowledge=knowledge))
     assert [(thread is not threading.main_thread()) for thread in decided_by] == [apart]

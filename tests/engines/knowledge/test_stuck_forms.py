@@ -7,7 +7,7 @@ from datetime import date, time, timedelta
 
 import pytest
 
-from chatsvc.engines.knowledge.policy.table import reply
+from chatsvc.engines.knowledge.policy.rules import reply
 from tests.engines.knowledge.test_form_turns import BOOKED, SUNDAY, Guest, turk
 
 

@@ -7,7 +7,7 @@ from typing import NamedTuple, cast
 from chatsvc.domain.language import primary
 from chatsvc.engines import Evidence
 from chatsvc.engines.knowledge.fields.choice import chosen
-from chatsvc.engines.knowledge.policy import fallbacks, openings
+from chatsvc.engines.knowledge.policy import fallbacks, opening_hours
 from chatsvc.engines.knowledge.policy import state as states
 from chatsvc.engines.knowledge.policy.context import Context, ReplyStep
 from chatsvc.engines.knowledge.policy.state import Subject
@@ -83,19 +83,19 @@ def _computed(c: Context, asked: ReadClause) -> str | None:
 
 def _hours(c: Context, asked: ReadClause) -> str | None:
     """Return the answer to a question about opening hours. What the knowledge says of the thing named goes first."""
-    things = openings.things(c, asked.text) if asked.matter else 0
+    things = opening_hours.things(c, asked.text) if asked.matter else 0
     if things or not c.place.week:
         found = find(c, asked.text, "when" if things else "open")
         if found.decision == "answer" and (not c.place.week or found.confidence >= _CERTAIN):
             return found.text
         if things >= _ELSE:
             return None
-    return openings.answer(c, asked.text)
+    return opening_hours.answer(c, asked.text)
 
 
 def other_day(c: Context) -> ReplyStep | None:
     """Answer for another day after a question about opening hours."""
-    said = openings.answer(c, c.turn.message)
+    said = opening_hours.answer(c, c.turn.message)
     return c.step(said) if said else None
 
 

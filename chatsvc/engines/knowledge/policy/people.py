@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from chatsvc.engines import Reply, Turn
-from chatsvc.engines.knowledge.policy import answers, forms, offers, openings, records, taking
+from chatsvc.engines.knowledge.policy import answers, forms, offers, opening_hours, records, taking
 from chatsvc.engines.knowledge.policy import state as states
 from chatsvc.engines.knowledge.policy.context import Context, ReplyStep, context_of
 from chatsvc.engines.knowledge.policy.state import RequestDraft
@@ -119,7 +119,7 @@ def proposed(c: Context) -> ReplyStep:
 def day(c: Context) -> ReplyStep | None:
     """Tell the hours of a day that is named alone, and offer to take a request for it."""
     draft, _ = taking.take(c, RequestDraft("appointment"))
-    hours = openings.answer(c, c.turn.message) or ""
+    hours = opening_hours.answer(c, c.turn.message) or ""
     if draft.get("date") is None or not c.turn.may_capture or c.form(draft).by_key["date"].refused(draft, c.place):
         return c.step(hours) if hours else None
     return offers.offer(c, "appointment", hours, "offer.appointment")

@@ -24,7 +24,7 @@ from chatsvc.language import acts
 from chatsvc.language.folding import words
 from chatsvc.language.language_detection import guess
 
-ANSWER, HEDGE, ASK = 0.62, 0.41, 0.2  # least confidence of an answer, a hedged answer, a question back
+ANSWER, HEDGE, ASK = 0.62, 0.41, 0.15  # least confidence of an answer, a hedged answer, a question back
 CALLED = 0.95  # confidence in an entry that the question repeats, or names and nothing besides
 _FOREIGN = 6.0  # taken from the score of an entry in another language than the caller chose
 _SUMMED = 3  # entries whose prices may be added up

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from chatsvc.engines.knowledge.policy.context import Context, context_of
-from chatsvc.engines.knowledge.policy.table import RULES
+from chatsvc.engines.knowledge.policy.rules import RULES
 from tests.engines.knowledge.test_form_turns import BOOKED, Guest
 
 ASKED = ("I'd like to book a table",)

@@ -15,7 +15,7 @@ from chatsvc.engines.knowledge.policy import (
     listening,
     misses,
     offers,
-    openings,
+    opening_hours,
     people,
     records,
     smalltalk,
@@ -278,7 +278,7 @@ RULES = (
     Rule("what an offer asks for", _all(_pending(states.OFFER, states.OFFER_CONTACT), _says("why")), lambda c: c.step(c.say("why"))),
     Rule("an offer to take a note", _pending(states.OFFER, states.OFFER_CONTACT, states.RESUME), offers.answer_to_offer),
     Rule("a form that was given up", _pending(states.DROPPED), offers.taken_up_again),
-    Rule("another day for the opening hours", openings.is_another_day, answers.other_day),
+    Rule("another day for the opening hours", opening_hours.is_another_day, answers.other_day),
     # Records
     Rule("a change taken back", _all(_has_records, _says("keep")), records.keep),
     Rule("an appointment to cancel", _all(_has_records, _cancels), records.cancel),
