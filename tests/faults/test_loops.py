@@ -60,7 +60,6 @@ LOOPS: dict[str, tuple[Any, str]] = {
 OTHERS = {
     "answer",
     "answer to a button",
-    "closing of webhook connections",
     "connection to PostgreSQL",
     "end of a turn",
     "notices of other processes",

@@ -220,7 +220,7 @@ async def test_a_trial_answers_as_the_bot_and_stores_nothing(offline: conftest.C
     again = await say(offline, "how much is that", trial.id)
     assert again is trial
     assert "5 euros" in trial.turns[1].text
-    missed = await say(offline, "do you sell spare tyres for tractors", trial.id)
+    missed = await say(offline, "what is the tensile strength of basalt", trial.id)
     assert missed.turns[2].failure == "no_answer"
     assert (await conversations.list_all(services, ADMIN, bot=offline.bot)).items == []
     assert (await bots.show(services, ADMIN, bot=offline.bot)).messages_used == 0

@@ -24,7 +24,7 @@ from chatsvc.language import acts
 from chatsvc.language.folding import words
 from chatsvc.language.language_detection import guess
 
-ANSWER, HEDGE, ASK = 0.62, 0.41, 0.15  # least confidence of an answer, a hedged answer, a question back
+ANSWER, HEDGE, ASK = 0.62, 0.41, 0.2  # least confidence of an answer, a hedged answer, a question back
 CALLED = 0.95  # confidence in an entry that the question repeats, or names and nothing besides
 _FOREIGN = 6.0  # taken from the score of an entry in another language than the caller chose
 _SUMMED = 3  # entries whose prices may be added up
@@ -158,10 +158,16 @@ class FactIndex:
             entry = best.prepared.entry
             more = [] if judged.follows else self._second(question, judged)
             text, near = "\n\n".join([text, *more]), near and not more
-        decision = decided(sure, near)
-        close = self._options(judged)
+        decision, close = decided(sure, near), self._options(judged)
+        if decision == "ask" and set(close) <= {self._asked_of(identity) for _, identity in question.subjects[:1]}:
+            return Answer("abstain", judged.confidence, "", (), "")  # nothing to choose but what was told just now
         options = close if decision == "ask" or (decision == "hedge" and sure < ANSWER) else ()
         return Answer(decision, round(sure, 4), text, shown, self._subject(entry), options, entry.id, entry.question, near)
+
+    def _asked_of(self, identity: str) -> str:
+        """Return the question of an entry, "" for an unknown one."""
+        number = self._knowledge.number_of(identity)
+        return "" if number is None else self._knowledge.entries[number].question
 
     def _total(self, question: Question, judged: Judged) -> tuple[Entry, str] | None:
         """Return the sum that a question asks for, and the entry that has its prices."""
