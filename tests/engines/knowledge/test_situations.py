@@ -76,3 +76,10 @@ def test_a_visitor_called_ben_is_no_turkish_introduction() -> None:
 
 def test_the_wish_to_come_and_look_opens_a_form() -> None:
     assert Caller("en").say("could we come and see the place").text.endswith("Which day would suit you?")
+
+
+def test_a_cancellation_beside_the_offer_of_a_note_is_one_of_the_appointment() -> None:
+    visitor = after("en", "i have an appointment tomorrow at 10 and cant make it", "just cancel it")
+    assert (
+        "- Message: i have an appointment tomorrow at 10 and cant make it / just cancel it\n" in visitor.say("Derek Pugh 07700 900142").text
+    )

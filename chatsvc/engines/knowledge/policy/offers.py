@@ -32,6 +32,8 @@ def answer_to_offer(c: Context) -> ReplyStep | None:
         return replace(c, state=c.state.settled()).line("offer.declined")
     taken, changed = take(c, draft)
     cancels = c.said.says("cancel", "change") and c.state.is_of_record
+    if c.state.is_of_record:
+        taken = replace(taken.quote(c.turn.message) if cancels else taken, purpose="")
     tells = (
         cancels
         or changed & {"name", "phone", "email"}
@@ -41,7 +43,7 @@ def answer_to_offer(c: Context) -> ReplyStep | None:
         return None
     if c.state.pending == states.RESUME:
         return proceed(c, taken)
-    kind, purpose = wanted(c) if c.said.says("book") else (draft.kind, draft.purpose)
+    kind, purpose = wanted(c) if c.said.says("book") else (taken.kind, taken.purpose)
     volunteered = tells and not c.said.says("book")
     return begin(c, kind, "open.volunteered" if volunteered else f"open.{kind}", before=taken, purpose=purpose)
 

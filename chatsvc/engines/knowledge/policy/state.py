@@ -24,6 +24,7 @@ _KEPT_MS = 7 * DAY_MS
 _MOST_QUOTES, _MOST_SUBJECTS, _MOST_OPTIONS, _MOST_MATTER = 7, 4, 10, 3
 _MOST_TEXT = 400  # characters of a value
 
+RECORD = "record"  # purpose of the offer of a note about a record that is not known here
 OFFER, RESUME, DROPPED, CONFIRM, CHANGE, OPTIONS = "offer", "resume", "dropped", "confirm", "change", "options"
 OFFER_CONTACT = "offer.contact"
 """An offer that asks for name and contact data at once."""
@@ -154,8 +155,8 @@ class State:
 
     @property
     def is_of_record(self) -> bool:
-        """True if the last matter is a record that the visitor wants canceled or changed."""
-        return bool(self.matter) and self.matter[-1][0] in ("cancel", "change")
+        """True if a note was offered about a record that is not known here."""
+        return self.draft is not None and self.draft.purpose == RECORD
 
     @property
     def subject(self) -> Subject:
