@@ -12,12 +12,12 @@ _YES_NO = ("offer", "offer.appointment", "offer.situation", "offer.again")  # of
 _BARE = 2  # words of a message that names no wish of its own
 
 
-def offer(c: Context, kind: str, text: str, key: str = "offer") -> ReplyStep:
+def offer(c: Context, kind: str, text: str, key: str = "offer", purpose: str = "") -> ReplyStep:
     """Say `text` and offer to take a request down."""
     said = c.say(key)
     if not c.turn.may_capture:
         return c.step(text or c.say("person.later"), c.state.settled())
-    draft, _ = take(c, with_matter(c, RequestDraft(kind)).quote(c.turn.message))
+    draft, _ = take(c, with_matter(c, RequestDraft(kind, purpose)).quote(c.turn.message))
     nods = key in _YES_NO
     state = replace(c.state.settled(), draft=draft, pending=states.OFFER if nods else states.OFFER_CONTACT)
     return c.step(f"{text}\n\n{said}" if text else said, state, choices=c.say.yes_no if nods else ())

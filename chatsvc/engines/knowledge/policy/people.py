@@ -40,9 +40,7 @@ def unknown_record(c: Context) -> ReplyStep | None:
         return None
     if not c.turn.may_capture:
         return c.step(known) if known else None
-    step = offers.offer(c, "contact", known, "own.none")
-    draft = step.state.draft
-    return replace(step, state=replace(step.state, draft=replace(draft, purpose=states.RECORD) if draft else None))
+    return offers.offer(c, "contact", known, "own.none", states.RECORD)
 
 
 def message(c: Context) -> ReplyStep:

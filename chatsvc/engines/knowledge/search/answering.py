@@ -39,7 +39,6 @@ _NAMES_FEW = 2  # things of a question that is looked for so
 _ORDINARY = 0.3  # factor of the weight of a word that only belongs to the asking
 _AGE = "age"
 _OF_BUSINESS = frozenset({"where", "open"})  # kinds of questions that need no subject
-_OWN_SUBJECT = frozenset({"where", "open", "contact", "who"})  # ... that the business answers as well as what was spoken of
 _UNKNOWN_IF_MISSING = "contact"  # kind of question that nothing near answers
 _LESS = 0.01
 _CERTAIN = 0.8  # confidence from which words that the entry lacks are taken for other words of its own
@@ -140,12 +139,9 @@ class FactIndex:
         if plain:  # only the fact may be another
             near, sure = near or (sure < HEDGE and bool(judged.asking.things) and not judged.asking.points), max(sure, ANSWER)
         compared = comparing.compare(question.text, judged.asking.terms, [one.prepared for one in judged.entries[:3]])
-        summed = self._total(question, judged)
-        if compared is not None:
-            entry, text = compared
-            sure, near = max(sure, ANSWER), False
-        elif summed is not None:
-            entry, text = summed
+        computed = compared or self._total(question, judged)
+        if computed is not None:
+            entry, text = computed
             sure, near = max(sure, ANSWER), False
         else:
             told = judged.entries if judged.follows and not near else [best]
@@ -261,8 +257,8 @@ class FactIndex:
             return Judged(asking, [], 0.0, ranking)
         entries = [evidence.judge(one, self._prepare(one.entry), first or 1.0, asking) for one in found.values()]
         if asking.told and not asking.things:
-            own = asking.kind in _OWN_SUBJECT and not asking.points
-            entries = [one for one in entries if one.number in asking.told or one.is_around or (own and one.holds)] or entries
+            near = [one for one in entries if one.number in asking.told or one.is_around or (asking.has_own_subject and one.holds)]
+            entries = near or entries
         if question.chosen:
             entries = [replace(one, score=one.score - _FOREIGN) if one.is_foreign else one for one in entries]
         entries.sort(key=lambda one: (-one.score, one.number))
@@ -365,8 +361,7 @@ def _without_lacking(entries: list[JudgedEntry], asking: Asking) -> list[JudgedE
     known = [term for term in asking.things if best.explains(term)]
     able = [at for at, one in enumerate(entries) if one.holds and all(map(one.explains, known))]
     if not known:
-        own = asking.kind in _OWN_SUBJECT and not asking.points
-        near = [at for at in able if own or (entries[at].is_around and entries[at].prepared.asks_for(asking.kind))]
+        near = [at for at in able if asking.has_own_subject or (entries[at].is_around and entries[at].prepared.asks_for(asking.kind))]
         able = [at for at in able if entries[at].number in asking.told] or near
     return entries[able[0] :] if able else entries
 

@@ -84,6 +84,7 @@ _TONGUE = 2.0  # weight of the logarithm of the factor of the search for an entr
 _NOTHING_LEFT = 0.5  # nearness of the words that an entry lacks, where there are none
 _HEAD = 0.7  # strength of a word that the heading of a fact explains
 _AGE = frozenset({"age"})
+_OWN_SUBJECT = frozenset({"where", "open", "contact", "who"})  # kinds of questions
 _AHEAD, _MOST_AHEAD = 4.0, 30.0  # score by which the first one is clearly ahead, and what an exponential can take
 _MANY, _ALIENS = 6, 2  # words of a long question, and strange ones that tell as much as more of them
 _AROUND = tuple(map(OF_FACT.index, ("around", "business")))
@@ -112,6 +113,11 @@ class Asking:
     business: tuple[QuestionTerm, ...] = ()
     told: Mapping[int, float] = field(default_factory=dict)
     points: bool = False  # refers to something spoken of: "it"
+
+    @property
+    def has_own_subject(self) -> bool:
+        """True if the business may answer it as well as what was spoken of."""
+        return self.kind in _OWN_SUBJECT and not self.points
 
     @property
     def form(self) -> str:
