@@ -69,8 +69,8 @@ def is_complete(key: str) -> bool:
     if translations.texts()[key].keys() - {"cli", "remedy"} != set(LANGUAGES):
         return False
     written = [template for language in LANGUAGES for template in templates(key, language)]
-    # A mail about one visitor does not say the number.
-    left_out = {"count"} if key.startswith("mail_texts.") else set()
+    # A sentence about a single thing need not say the number ("asked once").
+    left_out = {"count"} if any(isinstance(translations.texts()[key][language], dict) for language in LANGUAGES) else set()
     return all(template.strip() for template in written) and len({frozenset(placeholders(one) - left_out) for one in written}) == 1
 
 

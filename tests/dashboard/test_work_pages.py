@@ -47,7 +47,7 @@ async def test_today_shows_what_waits_and_the_first_steps(site: Site, owner: Cli
     assert {ids["request"], ids["appointment"]} <= set(page.records())
     assert "27 November 2026 14:30" in row(page, ids["appointment"])
     (asked,) = await unanswered.most_asked(services.db, site.mine.bot)
-    assert row(page, str(asked.number)) == "Do you sell helmets? asked 1 time Answer"
+    assert row(page, str(asked.number)) == "Do you sell helmets? asked once Answer"
     assert "of 100,000" in page.text
     assert "No webhook has failed." in page.text
     # Knowledge, a conversation, a key, a webhook and the widget are there.
