@@ -2,6 +2,7 @@
 
 import logging
 from contextlib import suppress
+from urllib.parse import urlsplit, urlunsplit
 
 from chatsvc.dashboard import languages, responses, session_cookie
 from chatsvc.dashboard.access import ACCOUNT_ACCESS, Access
@@ -155,8 +156,16 @@ def _detour(page: Page) -> str | None:
     if access is Access.PUBLIC:
         return None
     if page.signed_in is None:
-        back = page.request.target if page.request.method == "GET" and page.request.path != HOME_PATH else None
+        # After a form the browser returns to the page on which it stood.
+        back = page.request.target if page.request.method == "GET" else _referring_page(page.request)
+        back = None if back == HOME_PATH else back
         return with_query(LOGIN_PATH, {"next": back})
     if access is Access.WAITING:
         return HOME_PATH if page.is_signed_in else None
     return None if page.is_signed_in else CODE_PATH
+
+
+def _referring_page(request: HttpRequest) -> str | None:
+    """Return the path and query of the page that a form was sent from, or None if the browser does not say."""
+    address = urlsplit(request.headers.get("referer", ""))
+    return urlunsplit(("", "", address.path, address.query, "")) or None

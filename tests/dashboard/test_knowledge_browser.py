@@ -95,5 +95,5 @@ async def test_a_preview_shows_its_result_by_itself(site: Site, browser: Browser
     page = await signed_in(site, browser)
     await page.goto(site.app.url + shown.path)
     await expect(page.locator("#preview form[data-action='knowledge.set']")).to_be_visible(timeout=30_000)
-    await expect(page.locator("#preview")).to_contain_text("Gained: 1.")
+    await expect(page.locator("#preview")).to_contain_text("gain an answer: 1.")
     await page.context.close()

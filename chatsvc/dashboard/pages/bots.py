@@ -125,7 +125,8 @@ delete = Action("bot.delete", show, to="/bots", done="removed", confirm=True)
 
 
 async def _lead(page: Page, _: Bot) -> HttpResponse:
-    return page.redirect(f"{page.request.path}#{_piece(await page.form())}", done="saved")
+    piece = _piece(await page.form())
+    return page.redirect(f"{page.request.path}?piece={piece}#{piece}", done="saved")
 
 
 submit = Action("bot.set", show, lambda _, fields: _settings(fields), then=_lead)
