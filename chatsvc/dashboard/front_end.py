@@ -166,6 +166,6 @@ def _detour(page: Page) -> str | None:
 
 
 def _referring_page(request: HttpRequest) -> str | None:
-    """Return the path and query of the page that a form was sent from, or None if the browser does not say."""
+    """Return the path and query of the page with the form, or None if the browser does not name it."""
     address = urlsplit(request.headers.get("referer", ""))
     return urlunsplit(("", "", address.path, address.query, "")) or None
