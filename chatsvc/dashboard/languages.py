@@ -1,9 +1,11 @@
-"""Choice of a page's language: the operator's, else the browser's, else Turkish."""
+"""Choice of a page's language: the operator's, else the browser's; English for other languages, Turkish where none is named."""
 
 from chatsvc.domain.operators import LANGUAGES
 from chatsvc.http.request import HttpRequest
 
 DEFAULT = "tr"
+FOREIGN = "en"
+"""For a browser whose languages are all others."""
 
 
 def choose(request: HttpRequest | None, own: str | None = None) -> str:
@@ -21,6 +23,8 @@ def accepted(header: str) -> str:
         quality = _quality(parameter)
         if language in LANGUAGES and quality > best_quality:
             best, best_quality = language, quality
+        elif language.isalpha() and quality > 0 and not best_quality:
+            best = FOREIGN
     return best
 
 

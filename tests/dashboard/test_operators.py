@@ -138,7 +138,7 @@ async def test_the_account_shows_plan_and_allowance(site: Site, owner: Client, r
     assert (await reader.get("/account")).status == 403
     await site.do("account.set", account=site.mine.account, messages_limit=3, status="past_due")
     page = await owner.get("/account")
-    assert ("The allowance is spent" in page.text, "payment overdue" in page.text) == (True, True)
+    assert ("This month’s messages are used up" in page.text, "payment overdue" in page.text) == (True, True)
     await site.do("account.set", account=site.mine.account, messages_limit=100_000, status="active")
     turkish = await site.client("owner", "tr")
     assert "100.000 mesajdan 3 kullanıldı" in (await turkish.get("/account")).text

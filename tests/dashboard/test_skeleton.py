@@ -41,7 +41,7 @@ async def test_a_failed_sign_in_keeps_the_address_and_not_the_password(anyone: C
         ("en", "en"),
         ("tr-TR,tr;q=0.9,en;q=0.8", "tr"),
         ("de,en-GB;q=0.5,tr;q=0.4", "en"),
-        ("de", "tr"),
+        ("de", "en"),
         ("", "tr"),
         ("*", "tr"),
         ("en;q=0", "tr"),
@@ -216,8 +216,7 @@ async def test_a_browser_signs_in_with_the_keyboard_alone(site: Site, browser: B
     await page.goto(f"{site.app.url}/login")
     await page.keyboard.press("Tab")
     assert await page.evaluate("document.activeElement.className") == "skip"
-    for _ in range(2):
-        await page.keyboard.press("Tab")
+    await page.keyboard.press("Tab")
     await page.keyboard.type(site.email("reader"))
     await page.keyboard.press("Tab")
     await page.keyboard.type(PASSWORD)

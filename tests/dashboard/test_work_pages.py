@@ -70,9 +70,9 @@ async def test_today_leads_a_new_account_and_shows_failures(site: Site, administ
         page.links()
     )
     assert "Try it done" not in page.text
-    assert "Also its language, your time zone" in page.text
+    assert "The bot tells them to every visitor" in page.text
     await site.do("bot.set", bot=bot.id, opening_hours="mon 9-17")
-    assert "opening hours done" in (await administrator.get("/")).text
+    assert "contact details done" in (await administrator.get("/")).text
     await site.do("bot.try", bot=bot.id)
     assert "Try it done" not in (await administrator.get("/")).text
     await site.do("bot.try", bot=bot.id, text="Hello")

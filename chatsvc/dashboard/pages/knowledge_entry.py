@@ -101,7 +101,7 @@ async def submit(page: Page) -> HttpResponse:
         return page.redirect(page.url(f"/bots/{bot_id}/knowledge/previews/{made.id}", unanswered=unanswered or None))
     if unanswered:
         return page.redirect(f"/bots/{bot_id}/unanswered", done="saved")
-    return page.redirect(f"/bots/{bot_id}/knowledge/{made.id}", done="saved")
+    return page.redirect(f"/bots/{bot_id}/knowledge/{'new' if fields.text('another') else made.id}", done="saved")
 
 
 async def search_beside(page: Page) -> HttpResponse:

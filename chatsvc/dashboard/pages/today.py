@@ -6,24 +6,26 @@ from typing import NamedTuple
 from chatsvc.dashboard import records
 from chatsvc.dashboard.page import Page
 from chatsvc.http.response import HttpResponse
-from chatsvc.services.team.today import Step, Today
+from chatsvc.services.team.today import FOR_DEVELOPERS, Step, Today
 
 WAITING_PATH = "/waiting"
 
 
 class StepLink(NamedTuple):
-    """A first step with the page where it is taken. No path for roles that may not take it."""
+    """A first step with the page where it is taken, or no path for roles that may not take it."""
 
     name: str
     done: bool
     path: str | None
+    for_developers: bool
 
 
 # Operation that a step needs, and its page.
 _STEPS = {
     "teach": ("knowledge.add", "/bots/{bot}/knowledge"),
     "try": ("bot.try", "/bots/{bot}/try"),
-    "settings": ("bot.set", "/bots/{bot}"),
+    "bot": ("bot.create", "/bots#new"),
+    "settings": ("bot.set", "/bots/{bot}#hours"),
     "key": ("key.create", "/keys"),
     "webhook": ("webhook.set", "/bots/{bot}/webhook"),
     "embed": ("channel.set", "/bots/{bot}/channels"),
@@ -46,7 +48,7 @@ def _linked(page: Page, steps: Sequence[Step], bot: str | None) -> list[StepLink
     for step in steps:
         operation, path = _STEPS[step.name]
         there = path.format(bot=bot) if bot or "{bot}" not in path else "/bots"
-        linked.append(StepLink(step.name, step.done, there if page.may(operation) else None))
+        linked.append(StepLink(step.name, step.done, there if page.may(operation) else None, step.name in FOR_DEVELOPERS))
     return linked
 
 

@@ -299,6 +299,27 @@
     });
   }
 
+  // A password can be shown while it is typed.
+  for (const field of document.querySelectorAll("input[type=password]")) {
+    const label = document.createElement("label"), box = document.createElement("input"), text = document.createElement("span");
+    label.className = "check reveal";
+    box.type = "checkbox";
+    text.textContent = words.reveal;
+    box.addEventListener("change", () => { field.type = box.checked ? "text" : "password"; });
+    field.form.addEventListener("submit", () => { field.type = "password"; });
+    label.append(box, text);
+    field.closest("div.field, label.field").after(label);
+  }
+
+  // A new bot is where its owner is: time zone and country of the browser, unless another bot says better.
+  const guess = document.querySelector("form[data-place]");
+  if (guess) {
+    const zone = Intl.DateTimeFormat().resolvedOptions().timeZone, country = new Intl.Locale(navigator.language).maximize().region;
+    const { timezone: zones, country: countries } = guess.elements;
+    if ([...document.querySelectorAll("#zones option")].some((option) => option.value === zone)) zones.value = zones.defaultValue = zone;
+    if ([...countries.options].some((option) => option.value === country)) countries.value = country;
+  }
+
   // A question before a form is sent: <form data-confirm="...">.
   document.addEventListener("submit", (event) => {
     const question = event.target.dataset.confirm;

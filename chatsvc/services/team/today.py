@@ -18,6 +18,8 @@ from chatsvc.store.unanswered import most_frequent
 
 SHOWN = 5
 FAILED_DAYS = 7
+FOR_DEVELOPERS = ("key", "webhook")
+"""First steps of accounts whose own programs talk to the bot."""
 NEW_DAYS = 30  # of an account, in which its first steps are shown
 
 
@@ -32,7 +34,7 @@ class AllowanceState(NamedTuple):
 
 
 class Step(NamedTuple):
-    """A first step: "teach", "try", "embed", "settings", and for those who have programs of their own "key" and "webhook"."""
+    """A first step: "bot", "settings", "teach", "try", "embed", and those of FOR_DEVELOPERS."""
 
     name: str
     done: bool
@@ -85,9 +87,9 @@ def _allowance(services: Services, caller: Caller, state: AccountState) -> Allow
 def _steps(services: Services, state: AccountState, steps: stored.FirstSteps) -> list[Step]:
     account = state.account
     plan = services.config.plans.get(account.plan or "")
-    taken = [Step("teach", steps.taught), Step("try", steps.tried), Step("embed", steps.embedded)]
-    is_done = all(step.done for step in taken)
-    taken.append(Step("settings", any(bot.opening_hours for bot in state.bots.values())))
+    needed = [Step("teach", steps.taught), Step("try", steps.tried), Step("embed", steps.embedded)]
+    is_done = all(step.done for step in needed)
+    taken = [Step("bot", bool(state.bots)), Step("settings", any(bot.opening_hours for bot in state.bots.values())), *needed]
     if plan is not None and plan.rest_api:
         taken.append(Step("key", steps.key))
     if plan is not None and plan.webhooks:
