@@ -265,6 +265,14 @@ class Page:
         self._faults = faults_of(self.language, fault)
         return self.render(template, status=status, more=_retry(fault), fault=self.refusal(fault), **values)
 
+    def conflict(self, template: str, changed: Mapping[str, str], /, **values: Any) -> HttpResponse:
+        """Render a form again whose fields somebody else has changed meanwhile; beside each stands what it is now.
+
+        The form has the new version, so that sending it once more is a decision.
+        """
+        self._faults = {name: self.text("parts.changed_field", now=text or self.text("parts.nothing")) for name, text in changed.items()}
+        return self.render(template, status=409, fault=self.text("parts.changed_meanwhile"), **values)
+
     def begin_form(self, path: str, is_refused: bool | None = None) -> None:
         """Begin a form of the template. The refused one shows the faults of its fields: by default the one with the request's path."""
         self._is_refused_form = path == self.request.path if is_refused is None else is_refused

@@ -152,7 +152,7 @@ async def test_an_editor_changes_words_and_hours_alone_and_a_reader_nothing(site
     page = await editor.get(here)
     names = {name for form in page.forms("bot.set") for name, _ in page.values(form)}
     hours = {f"hours_{day}" for day in DAYS}
-    assert names == {"id", "piece", "greeting", "en", "description", "instructions", "address", "suggestion"} | hours
+    assert names == {"id", "piece", "version", "greeting", "en", "description", "instructions", "address", "suggestion"} | hours
     assert "Saved." in (await editor.submit(here, "bot.set", description="By the sea")).text
     assert (await editor.post(here, {"name": "mine now"})).status == 403
     page = await reader.get(here)

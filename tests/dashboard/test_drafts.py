@@ -8,6 +8,7 @@ import pytest_asyncio
 from playwright.async_api import Browser, Dialog, Page
 
 from chatsvc.store import exchanges
+from tests.dashboard.client import Shown
 from tests.dashboard.site import PASSWORD, Site
 from tests.store.support import new_exchange
 
@@ -90,6 +91,23 @@ async def test_settings_keep_what_was_typed_in_the_other_sections(page: Page, si
     assert await page.locator(".unsaved").count() == 0
 
 
+async def test_the_second_of_two_tabs_overwrites_nothing_unseen(page: Page, site: Site) -> None:
+    bot = site.mine.bot
+    await site.do("bot.set", bot=bot, description="Old", greeting="Good day")
+    await page.goto(f"{site.app.url}/bots/{bot}")
+    await site.do("bot.set", bot=bot, description="By somebody else", greeting="Good evening")
+    await page.fill("#general textarea[name=description]", "By me")
+    await page.locator("#general [data-action='bot.set'] button[type=submit]").click()
+    await page.get_by_text("It now says: By somebody else").wait_for()
+    assert await page.input_value("#general textarea[name=description]") == "By me"
+    assert (await site.do("bot.show", bot=bot)).description == "By somebody else"
+    # The second save is a decision. What another section holds stays as it is.
+    await page.locator("#general [data-action='bot.set'] button[type=submit]").click()
+    await page.locator("#general .saved-now").wait_for()
+    shown = await site.do("bot.show", bot=bot)
+    assert (shown.description, shown.greeting) == ("By me", "Good evening")
+
+
 async def test_who_leaves_unsaved_settings_is_asked(page: Page, site: Site) -> None:
     asked: list[str] = []
 
@@ -99,7 +117,30 @@ async def test_who_leaves_unsaved_settings_is_asked(page: Page, site: Site) -> N
 
     page.on("dialog", stay)
     await page.goto(f"{site.app.url}/bots/{site.mine.bot}")
-    await page.locator("#general textarea[name=description]").press_sequentially("Half a")
+    await page.locator("#general textarea[name=description]").fill("Half a")
     await page.locator("nav.tabs a").nth(1).click()
     assert asked == ["beforeunload"]
     assert await page.input_value("#general textarea[name=description]") == "Half a"
+
+
+def version_in(shown: Shown) -> str:
+    """Return the version that the page's form has."""
+    (form,) = [form for form in shown.forms() if dict(shown.values(form)).get("version")]
+    return dict(shown.values(form))["version"]
+
+
+async def test_an_older_page_of_an_entry_a_sentence_or_a_form_says_so(site: Site) -> None:
+    owner, bot, entry = await site.client("owner"), site.mine.bot, site.mine.ids["entry"]
+    paths = {
+        f"/bots/{bot}/knowledge/{entry}": ({"question": "Are you open?", "answer": "Yes."}, {"question": "Are you open?", "answer": "No."}),
+        f"/bots/{bot}/texts/smalltalk.greeting": ({"en": "Hello"}, {"en": "Good day"}),
+        f"/bots/{bot}/forms/quote": ({"name_0": "size", "kind_0": "text"}, {"name_0": "colour", "kind_0": "text"}),
+    }
+    for path, (first, second) in paths.items():
+        version = version_in(await owner.get(path))
+        hidden = {"version": version, "bot": bot, "id": bot, "entry": entry}
+        assert (await owner.post(path, {**hidden, **first}, follow=False)).status == 303
+        refused = await owner.post(path, {**hidden, **second})
+        assert (refused.status, "It now says:" in refused.text) == (409, True), path
+        again = await owner.post(path, {**hidden, **second, "version": version_in(refused)}, follow=False)
+        assert again.status == 303

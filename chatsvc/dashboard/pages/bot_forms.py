@@ -5,6 +5,7 @@ from typing import Any
 
 from chatsvc.dashboard.fields import Fields
 from chatsvc.dashboard.page import Page
+from chatsvc.dashboard.versions import changed_since, version_of
 from chatsvc.domain import profiles, refusals, times
 from chatsvc.domain.captures import REQUEST_TYPES
 from chatsvc.domain.profiles import APPOINTMENTS, KINDS, Form, FormField
@@ -30,6 +31,7 @@ async def _values(page: Page, appointment: str | None = None, rows: list[Row] | 
     sample = bot_files.sample_questions(bot, kind, Form(lasts, tuple(map(_field_of, filter(_is_named, shown)))), page.language, now)
     return {
         "bot": bot,
+        "version": version_of(_saved(form)),
         "kind": kind,
         "appointment": lasts,
         "rows": shown or [NO_ROW],
@@ -38,6 +40,12 @@ async def _values(page: Page, appointment: str | None = None, rows: list[Row] | 
         "most": MOST,
         "appointments": [(one, page.text(f"bot_forms.is_{one}")) for one in APPOINTMENTS],
     }
+
+
+def _saved(form: Form) -> dict[str, object]:
+    """Return what a version of the form is made of, in a form that can be shown."""
+    rows = [f"{field.name}: {', '.join(filter(None, [*field.choices, *field.ask.values()]))}" for field in form.fields]
+    return {"is": form.appointment, "fields": rows}
 
 
 def _row(field: FormField) -> Row:
@@ -98,6 +106,11 @@ async def submit(page: Page) -> HttpResponse:
     form: dict[str, object] = {"fields": [_value(row) for row in rows if _is_named(row)]}
     if kind == "appointment" and appointment:
         form["is"] = appointment
+    bot = await page.perform("bot.show", bot=bot_id)
+    typed = _saved(Form(appointment or "time", tuple(map(_field_of, filter(_is_named, rows)))))
+    changed = changed_since(fields.text("version"), _saved(profiles.load(bot.profile).form(kind)), typed)
+    if changed:
+        return page.conflict("bot_form.html", changed, is_changed=False, **await _values(page, appointment, rows))
     try:
         await page.perform("bot.set", bot=bot_id, forms={kind: form})
     except Refused as fault:

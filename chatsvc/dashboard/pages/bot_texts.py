@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 from chatsvc import translations
 from chatsvc.dashboard.fields import Fields
 from chatsvc.dashboard.page import Page
+from chatsvc.dashboard.versions import changed_since, version_of
 from chatsvc.dashboard.views import View
 from chatsvc.domain import profiles, refusals
 from chatsvc.domain.folding import fold
@@ -80,8 +81,9 @@ async def _one(page: Page, typed: Fields) -> dict[str, Any]:
     found = next((one for one in _wordings(bot) if one.default.name == name), None)
     if found is None:
         raise refusals.sentence_not_found(sentence=name)
-    values = {language: typed.raw(language) for language in profiles.LANGUAGES} if typed else found.own
-    return {"bot": bot, "wording": found, "values": values}
+    saved = {language: found.own.get(language, "") for language in profiles.LANGUAGES}
+    values = {language: typed.raw(language) for language in profiles.LANGUAGES} if typed else saved
+    return {"bot": bot, "wording": found, "values": values, "saved": saved, "version": version_of(saved)}
 
 
 show_one = View("bot_text.html", _one)
@@ -89,7 +91,10 @@ show_one = View("bot_text.html", _one)
 
 async def submit(page: Page) -> HttpResponse:
     fields = await page.form()
-    bot = (await _one(page, fields))["bot"]
+    context = await _one(page, fields)
+    bot, changed = context["bot"], changed_since(fields.text("version"), context["saved"], context["values"])
+    if changed:
+        return page.conflict(show_one.template, changed, **context)
     try:
         await page.perform("bot.set", bot=bot.id, texts={page.params["sentence"]: {one: fields.raw(one) for one in profiles.LANGUAGES}})
     except Refused as fault:

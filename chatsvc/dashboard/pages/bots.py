@@ -5,6 +5,7 @@ from typing import Any
 from chatsvc.dashboard import formats
 from chatsvc.dashboard.fields import Fields
 from chatsvc.dashboard.page import Page
+from chatsvc.dashboard.versions import changed_since, version_of
 from chatsvc.dashboard.views import Action, View
 from chatsvc.domain import opening_hours, profiles
 from chatsvc.domain.captures import REQUEST_TYPES
@@ -77,6 +78,7 @@ async def _values(page: Page, typed: Fields) -> dict[str, Any]:
     return {
         "bot": bot,
         "path": f"/bots/{bot.id}",
+        "version": version_of(values_of(bot)),
         "values": {**dict.fromkeys(DAYS_CLOSED, ""), **values_of(bot), **_typed(typed)},
         # One that the configuration does not have any more stays a choice.
         "tiers": [(one, one) for one in dict.fromkeys([*page.services.config.models, bot.model])],
@@ -129,7 +131,16 @@ async def _lead(page: Page, _: Bot) -> HttpResponse:
     return page.redirect(f"{page.request.path}?piece={piece}#{piece}", done="saved")
 
 
-submit = Action("bot.set", show, lambda _, fields: _settings(fields), then=_lead)
+_set = Action("bot.set", show, lambda _, fields: _settings(fields), then=_lead)
+
+
+async def submit(page: Page) -> HttpResponse:
+    """Change the settings of one section, unless somebody else has changed the same ones meanwhile."""
+    fields, bot = await page.form(), await page.perform("bot.show", bot=page.params["bot"])
+    changed = changed_since(fields.text("version"), values_of(bot), _typed(fields))
+    if changed:
+        return page.conflict(show.template, changed, **await _values(page, fields))
+    return await _set(page)
 
 
 async def export(page: Page) -> HttpResponse:

@@ -5,6 +5,7 @@ from typing import Any
 from chatsvc.dashboard import records
 from chatsvc.dashboard.fields import Fields
 from chatsvc.dashboard.page import Page
+from chatsvc.dashboard.versions import changed_since, version_of
 from chatsvc.dashboard.views import Action
 from chatsvc.domain import refusals
 from chatsvc.domain.models import Bot, Entry
@@ -27,7 +28,8 @@ async def _entry(page: Page, entry_id: str | None) -> Entry | None:
 async def _context(page: Page, bot: Bot, entry: Entry | None, values: dict[str, str], unanswered: str = "", q: str = "") -> dict[str, Any]:
     q = q or values["question"]
     found = (await page.perform("knowledge.search", bot=bot.id, questions=[q]))[0].result if q.strip() else None
-    return {"bot": bot, "entry": entry, "values": values, "unanswered": unanswered, "q": q, "result": found}
+    version = version_of(values_of(entry)) if entry else ""
+    return {"bot": bot, "entry": entry, "version": version, "values": values, "unanswered": unanswered, "q": q, "result": found}
 
 
 async def show(page: Page) -> HttpResponse:
@@ -91,11 +93,16 @@ async def submit(page: Page) -> HttpResponse:
     bot_id, fields = page.params["bot"], await page.form()
     entry_id = page.params.get("entry") or fields.optional("entry")
     unanswered, values = fields.text("unanswered"), typed(fields)
+    entry = await _entry(page, entry_id)
+    changed = changed_since(fields.text("version"), values_of(entry) if entry else {}, values)
+    if changed:
+        bot = await page.perform("bot.show", bot=bot_id)
+        return page.conflict("knowledge_entry.html", changed, **await _context(page, bot, entry, values, unanswered))
     try:
         made = await page.perform(operation, bot=bot_id, entry=entry_id, **arguments(values))
     except Refused as fault:
         bot = await page.perform("bot.show", bot=bot_id)
-        context = await _context(page, bot, await _entry(page, entry_id), values, unanswered)
+        context = await _context(page, bot, entry, values, unanswered)
         return page.refused("knowledge_entry.html", fault, **context)
     if operation == "knowledge.preview":
         return page.redirect(page.url(f"/bots/{bot_id}/knowledge/previews/{made.id}", unanswered=unanswered or None))
