@@ -14,6 +14,7 @@ from chatsvc.domain.errors import CommandError
 from chatsvc.domain.terminal import one_line
 
 MINUTES = Called("M", click.IntRange(1, 1440))
+COUNT = Called("N", click.IntRange(1, 100))
 SWITCH = click.Choice(["on", "off"])
 
 SETTINGS = options(
@@ -24,6 +25,11 @@ SETTINGS = options(
     country="CC",
     language="TAG",
     opening_hours="HOURS",
+    phone=str,
+    email=str,
+    address=str,
+    appointment_minutes=MINUTES,
+    appointments_at_once=COUNT,
     ask_back=SWITCH,
     greeting=str,
     hand_off=SWITCH,

@@ -47,10 +47,7 @@ def _preview(ctx: click.Context, bot: str, files: list[dict[str, Any]], as_json:
         rest = parsed_knowledge(call(ctx, "knowledge.kept", bot=bot, files=names, sources=sources))
         after = beside(KnowledgeContent(*rest), added)
         questions = [PastQuestion(**one) for one in call(ctx, "knowledge.past_questions", bot=bot)]
-        # The settings on which the answers depend.
-        kept = {name: shown[name] for name in ("id", "name", "language", "timezone", "country", "ask_back")}
-        asker = Bot(**kept, account_id="", description=None, model="", active=True, messages_used=0, created_at=0, updated_at=0)
-        found = knowledge_preview.changes(asker, before, after, questions, told)
+        found = knowledge_preview.changes(_bot_of(shown), before, after, questions, told)
     if as_json:
         show([one._asdict() for one in found], True)
         return
@@ -59,6 +56,13 @@ def _preview(ctx: click.Context, bot: str, files: list[dict[str, Any]], as_json:
         echo(one_line(f"                {one.before or '-'}  ->  {one.after or '-'}"))
     kinds = ", ".join(f"{sum(one.kind == kind for one in found)} {kind}" for kind in knowledge_preview.KINDS)
     echo(f"{counted(len(questions), 'past question', 'past questions')}: {kinds}; nothing was stored", err=True)
+
+
+def _bot_of(shown: dict[str, Any]) -> Bot:
+    """Return a bot with the settings on which answers depend."""
+    names = ("id", "name", "language", "timezone", "country", "ask_back", "phone", "address", "opening_hours")
+    kept = {name: shown[name] for name in names}
+    return Bot(**kept, account_id="", description=None, model="", active=True, messages_used=0, created_at=0, updated_at=0)
 
 
 operation(knowledge, "knowledge.list", "bot", columns="id language question alt source")
@@ -136,11 +140,13 @@ def search(ctx: click.Context, bot: str, text: str | None, file: InputFile | Non
 @command(knowledge, "lint", "bot", option("--all", "everything", is_flag=True))
 def lint(ctx: click.Context, bot: str, everything: bool, as_json: bool) -> None:
     # Here and not in the service: it takes a processor to itself, for minutes where there is much to look at.
+    from chatsvc.domain import business_facts
     from chatsvc.services.knowledge import knowledge_lint
 
     with progress.shown("reading") as told:
         language, entries, synonyms = read_knowledge(ctx, bot)
-        found = knowledge_lint.findings(entries, language, [group.words for group in synonyms], everything=everything, progress=told)
+        found = list(business_facts.findings(_bot_of(call(ctx, "bot.show", bot=bot)), entries))
+        found += knowledge_lint.findings(entries, language, [group.words for group in synonyms], everything=everything, progress=told)
     searched, phrasings = knowledge_lint.searched(entries)
     if searched < phrasings and not everything:
         echo(f"{searched:,} of {phrasings:,} phrasings were searched for; --all searches for every one", err=True)
@@ -149,7 +155,8 @@ def lint(ctx: click.Context, bot: str, everything: bool, as_json: bool) -> None:
         show([{name: value for name, value in row.items() if value is not None} for row in rows], True)
         return
     for one in found:
-        echo(one_line(f"{one.kind:<18}  {one.text}  [{one.entry}{f', {one.other}' if one.other else ''}]"))
+        where = f"  [{one.entry}{f', {one.other}' if one.other else ''}]" if one.entry else ""
+        echo(one_line(f"{one.kind:<21}  {one.text}{where}"))
     echo(f"{counted(len(entries), 'entry', 'entries')}, {counted(len(found), 'finding', 'findings')}", err=True)
 
 

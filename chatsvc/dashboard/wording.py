@@ -27,6 +27,7 @@ def sentence(language: str, refusal: Refused) -> str:
 _REFUSALS = {
     "timezone": "timezone_unknown",
     "country": "country_unknown",
+    "phone": "phone_invalid",
     "language": "language_invalid operator_language_unknown",
     "model": "tier_unknown",
     "plan": "plan_unknown",

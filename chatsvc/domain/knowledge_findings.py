@@ -6,14 +6,17 @@ from typing import NamedTuple
 from chatsvc import translations
 
 # Worst first.
-KINDS = ("answers_another", "duplicate_phrasing", "near_duplicate", "overlap", "foreign_language", "easily_missed", "long_answer")
+KINDS = (
+    *("phone_missing", "address_missing", "opening_hours_missing"),
+    *("answers_another", "duplicate_phrasing", "near_duplicate", "overlap", "foreign_language", "easily_missed", "long_answer"),
+)
 
 
 class LintFinding(NamedTuple):
-    """One weak spot: of `entry`, or between it and `other` (both ids)."""
+    """One weak spot: of `entry`, or between it and `other` (both ids). A missing setting has the entry that tells it, if one does."""
 
     kind: str
-    entry: str
+    entry: str | None
     other: str | None
     facts: Mapping[str, object]
 
@@ -23,4 +26,5 @@ class LintFinding(NamedTuple):
 
     def sentence(self, language: str) -> str:
         """Word the finding in "en" or "tr"."""
-        return translations.worded("weak_spots", self.kind, self.facts, language)
+        kind = f"{self.kind}_offered" if self.kind.endswith("_missing") and self.facts else self.kind
+        return translations.worded("weak_spots", kind, self.facts, language)

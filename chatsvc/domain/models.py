@@ -64,6 +64,11 @@ class Bot(NamedTuple):
     hand_off: bool = False
     hand_off_wait: int = 10
     hand_off_return: int = 30
+    phone: str | None = None
+    email: str | None = None
+    address: str | None = None
+    appointment_minutes: int = 30
+    appointments_at_once: int = 1
 
 
 class ApiKey(NamedTuple):

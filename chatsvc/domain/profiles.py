@@ -11,7 +11,7 @@ from chatsvc.domain.bot_tests import BotTest
 
 KINDS = ("text", "number", "choice", "date")
 APPOINTMENTS = ("time", "date", "nights")
-ADDRESSES = ("formal", "familiar")
+FORMS_OF_ADDRESS = ("formal", "familiar")
 LANGUAGES = ("tr", "en")
 MOST_SUGGESTIONS = 4
 _CLOSED_DAYS = re.compile(r"([\d-]+)(?: *\.\. *([\d-]+))?(?: +(\S.*))?")
@@ -54,7 +54,7 @@ class Profile(NamedTuple):
     """
 
     closed: tuple[ClosedDays, ...] = ()
-    address: str = "formal"
+    form_of_address: str = "formal"
     texts: Mapping[str, Mapping[str, str]] = {}
     forms: Mapping[str, Form] = {}
     suggestions: tuple[str, ...] = ()
@@ -91,11 +91,11 @@ def values_of_form(kind: str, form: Form) -> dict[str, object]:
 
 
 def values_of(profile: Profile) -> dict[str, object]:
-    """Return closed days, address, texts, forms, suggestions and tests as a bot's file has them."""
+    """Return closed days, form of address, texts, forms, suggestions and tests as a bot's file has them."""
     forms = {kind: values_of_form(kind, form) for kind, form in profile.forms.items()}
     return {
         "closed": list(map(str, profile.closed)),
-        "address": profile.address,
+        "form_of_address": profile.form_of_address,
         "texts": dict(profile.texts),
         "forms": forms,
         "suggestions": list(profile.suggestions),
@@ -117,7 +117,9 @@ def load(stored: str | None) -> Profile:
         closed = tuple(days(text) for text in kept.get("closed", []))
         tests = tuple(_test(values) for values in kept.get("tests", ()))
         suggestions = tuple(kept.get("suggestions", ()))
-        return Profile(closed, kept.get("address", "formal"), kept.get("texts", {}), forms, suggestions, tests)
+        # "address" is the name of earlier versions.
+        form_of_address = kept.get("form_of_address") or kept.get("address", "formal")
+        return Profile(closed, form_of_address, kept.get("texts", {}), forms, suggestions, tests)
     except (KeyError, TypeError, AttributeError, RecursionError) as fault:
         raise ValueError("this is no profile of a bot") from fault
 

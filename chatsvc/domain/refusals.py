@@ -99,6 +99,7 @@ timezone_unknown = _code("timezone_unknown", "timezone")
 country_unknown = _code("country_unknown", "country")
 language_invalid = _code("language_invalid", "language")
 opening_hours_invalid = _code("opening_hours_invalid", "fault", "facts")
+phone_invalid = _code("phone_invalid", "phone")
 fallback_invalid = _code("fallback_invalid", "fallback")
 # Each fault with code and facts: of a file with line and column, of a form with the path of its field.
 bot_file_invalid = _code("bot_file_invalid", "file", "faults")
@@ -168,6 +169,7 @@ saved_replies_exhausted = _code("saved_replies_exhausted", "most")
 conversation_taken = _code("conversation_taken", "conversation", "operator")
 operator_without_role = _code("operator_without_role", "email", "role")
 minutes_out_of_range = _code("minutes_out_of_range", "field", "most")
+count_out_of_range = _code("count_out_of_range", "field", "most")
 
 # Channels.
 channel_unknown = _code("channel_unknown", "channel", "known")

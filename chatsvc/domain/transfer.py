@@ -28,7 +28,8 @@ _FIELDS = {
     "allowance": "month messages_used:number",
     "bot": "id name description? model active:flag messages_used:number created_at:time updated_at:time"
     " instructions? timezone country language opening_hours? ask_back:flag? greeting? fallback? profile?"
-    " hand_off:flag hand_off_wait:number hand_off_return:number",
+    " hand_off:flag hand_off_wait:number hand_off_return:number phone? email? address?"
+    " appointment_minutes:number appointments_at_once:number",
     "knowledge": "bot_id id question alt:texts answer language source? file? created_at:time",
     "synonyms": "bot_id words:texts source file",
     "site": "bot_id id url include:texts exclude:texts max_pages:number every_days:number review:flag",

@@ -59,7 +59,7 @@ class Operation(NamedTuple):
 LOOK, CHANGE, EXPORT, PART, ENTER = Effect.LOOK, Effect.CHANGE, Effect.EXPORT, Effect.PART, Effect.ENTER
 READER, EDITOR, OWNER, ADMINISTRATOR = Role.READER, Role.EDITOR, Role.OWNER, Role.ADMINISTRATOR
 _EDITABLE = frozenset(
-    {"greeting", "description", "instructions", "opening_hours", "hours", "closed", "address", "texts", "forms", "suggestions"}
+    {"greeting", "description", "instructions", "opening_hours", "hours", "closed", "form_of_address", "texts", "forms", "suggestions"}
 )
 _OWN = frozenset({"email", "name", "language", "timezone", "notices"})
 

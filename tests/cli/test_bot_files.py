@@ -11,7 +11,7 @@ GOOD = """name: Otel Deniz
 opening_hours: "her gün 9-22"
 ask_back: off
 closed: [2026-12-31, 2027-01-01..2027-01-15]
-address: familiar
+form_of_address: familiar
 texts:
   done: {tr: "Aldım.", en: "Noted."}
   smalltalk.greeting: {tr: "Merhaba, {name} burada!"}
@@ -23,7 +23,7 @@ forms:
 """
 BAD = """nam: x
 closed: [yarın, 2027-01-15..2027-01-01]
-address: rude
+form_of_address: rude
 texts:
   done: {tr: "Aldım, {x}", de: "ok"}
   nope: {tr: a}
@@ -32,7 +32,10 @@ forms:
   holiday: {}
 opening_hours: never
 timezone: Mars
-address: formal
+form_of_address: formal
+email: nobody
+phone: call us
+appointments_at_once: 0
 """
 
 
@@ -113,7 +116,10 @@ def test_all_faults_are_told_at_once_with_line_and_column_and_nothing_is_changed
     file.write_text(BAD, encoding="utf-8")
     done = site.run("bot", "apply", bot, str(file))
     assert done.status == 1
-    places = ("1:1", "2:10", "2:17", "3:10", "5:14", "5:28", "6:3", "8:21", "8:37", "8:63", "9:3", "10:16", "11:11", "12:1")
+    places = (
+        *("1:1", "2:10", "2:17", "3:18", "5:14", "5:28", "6:3", "8:21", "8:37", "8:63", "9:3", "10:16", "11:11", "12:1"),
+        *("13:8", "14:8", "15:23"),
+    )
     assert [place for place in places if f"bot.yaml:{place}: " not in done.err] == []
     assert site.json("bot", "show", bot) == before
 
@@ -132,7 +138,7 @@ def test_show_has_closed_days_texts_and_forms_for_people_and_as_json(site: Site,
     file.write_text(GOOD, encoding="utf-8")
     site.json("bot", "apply", bot, str(file))
     shown = site.json("bot", "show", bot)
-    assert (shown["closed"], shown["address"]) == (["2026-12-31", "2027-01-01..2027-01-15"], "familiar")
+    assert (shown["closed"], shown["form_of_address"]) == (["2026-12-31", "2027-01-01..2027-01-15"], "familiar")
     assert shown["texts"]["done"] == {"tr": "Aldım.", "en": "Noted."}
     assert shown["forms"]["appointment"]["is"] == "nights"
     assert shown["forms"]["appointment"]["fields"][0]["choices"] == ["deniz", "bahçe"]

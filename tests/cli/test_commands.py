@@ -19,6 +19,7 @@ ACCOUNT = {
 BOT = {
     "id", "name", "description", "model", "active", "messages_used", "created_at", "updated_at", "account_id", "instructions", "timezone",
     "country", "language", "opening_hours", "ask_back", "greeting", "fallback", "hand_off", "hand_off_wait", "hand_off_return",
+    "phone", "email", "address", "appointment_minutes", "appointments_at_once",
 }  # fmt: skip
 KEY = {"id", "account_id", "name", "prefix", "status", "created_at", "expires_at", "revoked_at", "last_used_at"}
 ENTRY = {"id", "question", "alt", "answer", "language", "source"}
@@ -128,7 +129,7 @@ def test_deleting_an_account_has_to_be_confirmed(site: Site) -> None:
 def test_a_bot_is_created_listed_shown_changed_switched_off_and_on_and_deleted(site: Site) -> None:
     account = site.account()
     made = site.json("bot", "create", "Front desk", "--account", account)
-    assert set(made) == BOT | {"closed", "address", "texts", "forms", "suggestions", "tests"}
+    assert set(made) == BOT | {"closed", "form_of_address", "texts", "forms", "suggestions", "tests"}
     assert {name: made[name] for name in BOT - {"id", "created_at", "updated_at"}} == {
         "name": "Front desk",
         "description": None,
@@ -147,6 +148,11 @@ def test_a_bot_is_created_listed_shown_changed_switched_off_and_on_and_deleted(s
         "hand_off": False,
         "hand_off_wait": 10,
         "hand_off_return": 30,
+        "phone": None,
+        "email": None,
+        "address": None,
+        "appointment_minutes": 30,
+        "appointments_at_once": 1,
     }
     settings = {
         "name": "Reception",
@@ -159,6 +165,9 @@ def test_a_bot_is_created_listed_shown_changed_switched_off_and_on_and_deleted(s
         "opening-hours": "mon-fri 09:00-18:00; sat 10:00-14:00",
         "greeting": "Hello! Ğüş",
         "fallback": "knowledge",
+        "phone": "020 7946 0018",
+        "email": "hello@example.com",
+        "address": "1 High Street, York",
     }
     options = [part for name, value in settings.items() for part in (f"--{name}", value)]
     hand_off = ("--hand-off", "on", "--hand-off-wait", "5", "--hand-off-return", "60")

@@ -79,10 +79,10 @@ async def test_settings_are_changed_in_pieces_and_what_was_typed_is_kept(site: S
     shown = dict(page.values(page.forms("bot.set")[1]))
     assert [shown[f"hours_{day}"] for day in ("mon", "tue", "sat")] == ["09:00-18:00", "", "10:00-12:00, 13:00-15:30"]
     assert "Times are in Europe/Istanbul." in page.text
-    greetings = {"greeting": "Hoş geldiniz!", "en": "Welcome to {name}!", "address": "familiar"}
+    greetings = {"greeting": "Hoş geldiniz!", "en": "Welcome to {name}!", "form_of_address": "familiar"}
     await set_piece(owner, site, "voice", suggestion=["Where are you?", "", " How much is it? ", ""], **greetings)
     profile = await profile_of(site)
-    assert (profile.suggestions, profile.address) == (("Where are you?", "How much is it?"), "familiar")
+    assert (profile.suggestions, profile.form_of_address) == (("Where are you?", "How much is it?"), "familiar")
     bot = await bot_of(site)
     assert [own_greeting(bot, language) for language in ("tr", "en", "de")] == [
         "Hoş geldiniz!",
@@ -115,6 +115,25 @@ async def test_settings_are_changed_in_pieces_and_what_was_typed_is_kept(site: S
     assert ((await bot_of(site)).hand_off, (await bot_of(site)).hand_off_wait, (await bot_of(site)).hand_off_return) == (True, 15, 30)
     page = await set_piece(owner, site, "hand_off", hand_off_wait="0", hand_off_return="many")
     assert (page.status, page.faults().keys()) == (422, {"hand_off_wait", "hand_off_return"})
+
+
+async def test_contact_data_and_the_length_of_appointments_are_checked(site: Site, owner: Client) -> None:
+    page = await set_piece(owner, site, "general", phone="call us", email="nobody", address="Kaya Sok. 5")
+    assert (page.status, page.faults().keys()) == (422, {"phone", "email"})
+    await set_piece(owner, site, "general", phone="0212 555 01 02", email="Desk@example.com", address="Kaya Sok. 5")
+    await set_piece(owner, site, "forms", appointment_minutes="45", appointments_at_once="2")
+    found = await bot_of(site)
+    assert (found.phone, found.email, found.address) == ("0212 555 01 02", "desk@example.com", "Kaya Sok. 5")
+    assert (found.appointment_minutes, found.appointments_at_once) == (45, 2)
+    page = await set_piece(owner, site, "forms", appointment_minutes="0", appointments_at_once="101")
+    assert (page.status, page.faults().keys()) == (422, {"appointment_minutes", "appointments_at_once"})
+
+
+async def test_today_names_the_settings_that_are_missing(site: Site, owner: Client) -> None:
+    bot = await site.do("bot.set", bot=site.mine.bot, phone="")
+    assert f'data-bot="{bot.id}"' in (await owner.get("/")).body
+    await site.do("bot.set", bot=bot.id, phone="0212 555 01 02", address="Kaya Sok. 5", opening_hours="mon 09:00-10:00")
+    assert f'data-bot="{bot.id}"' not in (await owner.get("/")).body
 
 
 def days(first: str, last: str = "", note: str = "") -> dict[str, Any]:
@@ -152,7 +171,7 @@ async def test_an_editor_changes_words_and_hours_alone_and_a_reader_nothing(site
     page = await editor.get(here)
     names = {name for form in page.forms("bot.set") for name, _ in page.values(form)}
     hours = {f"hours_{day}" for day in DAYS}
-    assert names == {"id", "piece", "version", "greeting", "en", "description", "instructions", "address", "suggestion"} | hours
+    assert names == {"id", "piece", "version", "greeting", "en", "description", "instructions", "form_of_address", "suggestion"} | hours
     assert "Saved." in (await editor.submit(here, "bot.set", description="By the sea")).text
     assert (await editor.post(here, {"name": "mine now"})).status == 403
     page = await reader.get(here)

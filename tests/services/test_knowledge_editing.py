@@ -282,14 +282,14 @@ async def test_texts_forms_and_closed_days_are_set_one_by_one(offline: conftest.
         "bot.set",
         bot=bot,
         closed=["2026-12-31", "2027-01-01..2027-01-15"],
-        address="familiar",
+        form_of_address="familiar",
         texts={"done": {"en": "Noted."}},
         forms={"appointment": {"is": "nights", "fields": [room]}, "quote": {"fields": []}},
         greeting="Hi",
     )
     await act(services, "bot.set", bot=bot, texts={"done": {"tr": "Aldım."}, "summary": {"en": "So:"}})
     found = await profile(services, bot)
-    assert found.address == "familiar"
+    assert found.form_of_address == "familiar"
     assert len(found.closed) == 2
     assert found.texts == {"done": {"en": "Noted.", "tr": "Aldım."}, "summary": {"en": "So:"}}
     assert found.form("appointment").fields[0].choices == ("sea", "garden")

@@ -19,7 +19,7 @@ def entry(name: str, question: str, *alt: str, answer: str = "", language: str =
     return Entry(name, question, alt, answer or f"The answer is {name}.", language, "faq.md")
 
 
-def kinds(*entries: Entry) -> list[tuple[str, str, str | None]]:
+def kinds(*entries: Entry) -> list[tuple[str, str | None, str | None]]:
     """List the findings without those of generated questions."""
     return [(one.kind, one.entry, one.other) for one in findings(entries, "en") if one.kind not in ("easily_missed", "overlap")]
 
@@ -49,7 +49,7 @@ def test_the_entries_that_visitors_will_probably_miss_are_named_with_questions_t
     odd = [entry(f"odd {n}", title, answer=f"Bring voucher {n} along to the desk, £3.") for n, title in enumerate(titles)]
     found = [one for one in findings([*known, *odd], "en") if one.kind == "easily_missed"]
     assert 1 <= len(found) <= knowledge_lint.MOST_MISSED
-    assert all(one.entry.startswith("odd") for one in found)
+    assert all(str(one.entry).startswith("odd") for one in found)
     assert "questions made from it, such as “" in found[0].text
 
 

@@ -32,7 +32,9 @@ def account(result: AccountUsage) -> Json:
 @renders("bot.list")
 def bot(result: Bot) -> Json:
     settings = ("account_id", "instructions", "timezone", "country", "language", "opening_hours", "ask_back", "greeting", "fallback")
-    return {**shapes.chatbot(result), **fields(result, *settings, "hand_off", "hand_off_wait", "hand_off_return")}
+    hand_off = ("hand_off", "hand_off_wait", "hand_off_return")
+    contact = ("phone", "email", "address", "appointment_minutes", "appointments_at_once")
+    return {**shapes.chatbot(result), **fields(result, *settings, *hand_off, *contact)}
 
 
 @renders("bot.create", "bot.show", "bot.set", "bot.apply", "bot.activate", "bot.deactivate")

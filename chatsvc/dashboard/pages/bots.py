@@ -23,11 +23,12 @@ FIRST_PLACE = {
     "en": {"language": "en", "country": "GB", "timezone": "Europe/London"},
 }
 OWN = ("name", "model", "timezone", "country", "language", "fallback")  # settings that take an owner
+CONTACT = ("phone", "email", "address")
 WORDS = ("greeting", "description", "instructions")
 HOURS = tuple(f"hours_{day}" for day in opening_hours.DAYS)
 USUAL_HOURS = ("09:00-18:00", "10:00-14:00", "09:00-12:00, 13:00-18:00", "10:00-22:00", "00:00-24:00")
 SWITCHES = ("ask_back", "hand_off")
-MINUTES = ("hand_off_wait", "hand_off_return")
+NUMBERS = ("hand_off_wait", "hand_off_return", "appointment_minutes", "appointments_at_once")
 GREETING = "smalltalk.greeting"
 DAYS_CLOSED = ("from", "to", "note")
 PIECES = ("general", "hours", "voice", "forms", "hand_off", "model", "danger")
@@ -56,7 +57,7 @@ create = Action("bot.create", show_all, _new, to="/bots/{made.id}/knowledge", do
 
 
 def values_of(bot: Bot) -> dict[str, str | list[str]]:
-    values = {name: getattr(bot, name) or "" for name in (*OWN, *WORDS)}
+    values = {name: getattr(bot, name) or "" for name in (*OWN, *CONTACT, *WORDS)}
     profile = profiles.load(bot.profile)
     return {
         **values,
@@ -64,8 +65,8 @@ def values_of(bot: Bot) -> dict[str, str | list[str]]:
         "fallback": bot.fallback or "none",
         "ask_back": "off" if bot.ask_back is False else "on",
         "hand_off": "on" if bot.hand_off else "off",
-        **{name: str(getattr(bot, name)) for name in MINUTES},
-        "address": profile.address,
+        **{name: str(getattr(bot, name)) for name in NUMBERS},
+        "form_of_address": profile.form_of_address,
         **{language: profile.texts.get(GREETING, {}).get(language, "") for language in profiles.LANGUAGES},
         "suggestion": [*profile.suggestions, *[""] * (profiles.MOST_SUGGESTIONS - len(profile.suggestions))],
     }
@@ -93,7 +94,7 @@ async def _values(page: Page, typed: Fields) -> dict[str, Any]:
 
 
 def _typed(fields: Fields) -> dict[str, str | list[str]]:
-    names = (*OWN, *WORDS, *HOURS, *SWITCHES, *MINUTES, *profiles.LANGUAGES, *DAYS_CLOSED, "address")
+    names = (*OWN, *CONTACT, *WORDS, *HOURS, *SWITCHES, *NUMBERS, *profiles.LANGUAGES, *DAYS_CLOSED, "form_of_address")
     typed: dict[str, str | list[str]] = {name: fields.raw(name) for name in names if name in fields}
     if "suggestion" in fields:
         # The fault of one names its place among those that are not empty.
@@ -106,9 +107,9 @@ def _piece(fields: Fields) -> str:
 
 
 def _settings(fields: Fields) -> dict[str, object]:
-    settings: dict[str, object] = {name: fields.text(name) for name in (*OWN, *WORDS, "address") if name in fields}
+    settings: dict[str, object] = {name: fields.text(name) for name in (*OWN, *CONTACT, *WORDS, "form_of_address") if name in fields}
     settings |= {name: fields.text(name) == "on" for name in SWITCHES if name in fields}
-    settings |= {name: fields.number(name) for name in MINUTES if name in fields}
+    settings |= {name: fields.number(name) for name in NUMBERS if name in fields}
     if hours := {name.removeprefix("hours_"): fields.text(name) for name in HOURS if name in fields}:
         settings["hours"] = hours
     if greetings := {one: fields.raw(one) for one in profiles.LANGUAGES if one in fields}:

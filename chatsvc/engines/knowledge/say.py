@@ -20,7 +20,7 @@ class Say:
         own = self.profile.texts.get(key, {}).get(self.language)
         if own is not None:
             return catalogue.filled(own, values)
-        return catalogue.say(key, self.language, familiar=self.profile.address == "familiar", **values)
+        return catalogue.say(key, self.language, familiar=self.profile.form_of_address == "familiar", **values)
 
     def first(self, *keys: str, **values: str) -> str:
         """Return the first of the sentences that exists."""

@@ -15,8 +15,12 @@ from chatsvc.language import catalogue
 from chatsvc.services.accounts import bots
 
 MAX_CHARACTERS = 200_000
-SETTINGS = ("name", "model", "description", "instructions", "timezone", "country", "language", "opening_hours", "greeting", "fallback")
-_OF_THE_BOT = frozenset({"ask_back", "hand_off", "hand_off_wait", "hand_off_return"})
+SETTINGS = (
+    *("name", "model", "description", "instructions", "timezone", "country", "language", "opening_hours", "greeting", "fallback"),
+    *("phone", "email", "address"),
+)
+NUMBERS = ("hand_off_wait", "hand_off_return", "appointment_minutes", "appointments_at_once")
+_OF_THE_BOT = frozenset({"ask_back", "hand_off", *NUMBERS})
 _SWITCHES = {"true": True, "on": True, "yes": True, "false": False, "off": False, "no": False}
 _MOST_FIELDS, _MOST_CLOSED, _LONGEST_TEXT = 12, 200, 1_000
 _LONGEST_SUGGESTION = 80
@@ -86,20 +90,21 @@ class BotFileReader:
     def read(self, node: Node | None, profile: Profile) -> dict[str, object]:
         readers: dict[str, Callable[[Node], object]] = {
             "closed": self._closed,
-            "address": self._address,
+            "form_of_address": self._form_of_address,
             "texts": self._texts,
             "forms": self._forms,
             "suggestions": self._suggestions,
             "tests": self._tests,
             "ask_back": self._switch,
             "hand_off": self._switch,
-            "hand_off_wait": partial(self._minutes, "hand_off_wait"),
-            "hand_off_return": partial(self._minutes, "hand_off_return"),
+            **{name: partial(self._number, name) for name in NUMBERS},
         }
         changes: dict[str, object] = {}
         owned: dict[str, object] = {}
         for key, value in self._items(node) if node is not None else ():
-            name = key.text
+            # A file of an earlier version calls the form of address so.
+            is_form = key.text == "address" and isinstance(value, Scalar) and value.text in profiles.FORMS_OF_ADDRESS
+            name = "form_of_address" if is_form else key.text
             if name in SETTINGS:
                 changes.update(self._setting(name, value))
             elif name in _OF_THE_BOT:
@@ -160,14 +165,14 @@ class BotFileReader:
             self._refuse(node, "setting_invalid", setting=name, refusal=fault.code, facts=fault.facts)
             return {}
 
-    def _minutes(self, name: str, node: Node) -> int:
+    def _number(self, name: str, node: Node) -> int:
         text = self._text(node)
-        minutes = int(text[:9]) if text.isascii() and text.isdecimal() else 0
+        number = int(text[:9]) if text.isascii() and text.isdecimal() else 0
         try:
-            bots.checked(self._tiers, {name: minutes})
+            bots.checked(self._tiers, {name: number})
         except Refused as fault:
             self._refuse(node, "setting_invalid", setting=name, refusal=fault.code, facts=fault.facts)
-        return minutes
+        return number
 
     def _switch(self, node: Node) -> bool:
         text = self._text(node).lower()
@@ -175,8 +180,8 @@ class BotFileReader:
             self._refuse(node, "no_switch")
         return _SWITCHES.get(text, True)
 
-    def _address(self, node: Node) -> str:
-        return self._among(node, profiles.ADDRESSES)
+    def _form_of_address(self, node: Node) -> str:
+        return self._among(node, profiles.FORMS_OF_ADDRESS)
 
     def _closed(self, node: Node) -> tuple[ClosedDays, ...]:
         made, items = [], self._list(node)

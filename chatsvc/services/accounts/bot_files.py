@@ -13,7 +13,7 @@ from chatsvc.domain.models import Bot
 from chatsvc.domain.profiles import Form, Profile, values_of_form
 from chatsvc.language import catalogue
 from chatsvc.services.accounts import bots
-from chatsvc.services.accounts.bot_file_reader import SETTINGS, BotFileReader, values_of
+from chatsvc.services.accounts.bot_file_reader import NUMBERS, SETTINGS, BotFileReader, values_of
 from chatsvc.services.services import Services
 from chatsvc.store import bots as stored
 
@@ -28,7 +28,7 @@ def _written(found: Bot) -> list[str]:
     settings: dict[str, object] = {name: getattr(found, name) or "" for name in SETTINGS}
     settings["fallback"] = found.fallback or "none"
     settings["ask_back"] = found.ask_back is not False
-    settings |= {"hand_off": found.hand_off, "hand_off_wait": found.hand_off_wait, "hand_off_return": found.hand_off_return}
+    settings |= {"hand_off": found.hand_off, **{name: getattr(found, name) for name in NUMBERS}}
     return list(_lines({**settings, **profiles.values_of(profile)}))
 
 
@@ -148,7 +148,7 @@ async def change(
     *,
     bot: str,
     closed: list[str] | None = None,
-    address: str | None = None,
+    form_of_address: str | None = None,
     texts: dict[str, dict[str, str]] | None = None,
     forms: dict[str, object] | None = None,
     suggestions: list[str] | None = None,
@@ -162,7 +162,14 @@ async def change(
     Each form and each sentence given replaces the one of its name; an empty sentence or form restores the default. Raises
     `bot_settings_invalid` with the path of each value, and `several` where other settings have faults too.
     """
-    owned = {"closed": closed, "address": address, "texts": texts, "forms": forms, "suggestions": suggestions, "tests": tests}
+    owned = {
+        "closed": closed,
+        "form_of_address": form_of_address,
+        "texts": texts,
+        "forms": forms,
+        "suggestions": suggestions,
+        "tests": tests,
+    }
     given = {name: value for name, value in owned.items() if value is not None}
     _, found = await bots.resolve(services, caller, bot)
     faults, profile = refusals.Faults(), None

@@ -1,9 +1,10 @@
 """Chatbots: create, list, show, change, switch and delete them; `find` and `page` for the message interface (SPEC.md section 3)."""
 
+import re
 import uuid
 from collections.abc import Collection, Mapping
 
-from chatsvc.domain import errors, language, opening_hours, paging, refusals, times
+from chatsvc.domain import contacts, errors, language, opening_hours, operators, paging, refusals, times
 from chatsvc.domain.actors import Caller
 from chatsvc.domain.hand_off import MOST_MINUTES
 from chatsvc.domain.models import Bot
@@ -17,8 +18,10 @@ from chatsvc.store import bots as stored
 from chatsvc.store import owners
 
 MOST_INSTRUCTIONS = 20_000
-_MINUTES = frozenset({"hand_off_wait", "hand_off_return"})
-_TEXTS = {"description": 1000, "instructions": MOST_INSTRUCTIONS, "greeting": 1000}
+_MINUTES = frozenset({"hand_off_wait", "hand_off_return", "appointment_minutes"})
+MOST_AT_ONCE = 100
+_TEXTS = {"description": 1000, "instructions": MOST_INSTRUCTIONS, "greeting": 1000, "address": 300}
+_PHONE = re.compile(r"\+?[\d \u00a0()./-]{3,40}")
 
 
 async def resolve(services: Services, caller: Caller, bot_id: str) -> tuple[AccountState, Bot]:
@@ -44,6 +47,8 @@ def checked(tiers: Collection[str] | None, given: Mapping[str, object]) -> dict[
 def _checked(tiers: Collection[str] | None, name: str, value: object) -> object:
     if name in _MINUTES and (not isinstance(value, int) or not 1 <= value <= MOST_MINUTES):
         raise refusals.minutes_out_of_range(field=name, most=MOST_MINUTES)
+    if name == "appointments_at_once" and (not isinstance(value, int) or not 1 <= value <= MOST_AT_ONCE):
+        raise refusals.count_out_of_range(field=name, most=MOST_AT_ONCE)
     if not isinstance(value, str):
         return value
     if name == "name":
@@ -65,8 +70,8 @@ def _word(tiers: Collection[str] | None, name: str, text: str) -> str | None:
             return text
         case "country":
             return _country(text)
-        case "opening_hours":
-            return _opening_hours(text) if text else None
+        case "phone" | "email" | "opening_hours":
+            return _OPTIONAL[name](text) if text else None
         case "fallback" if text in ("knowledge", "none"):
             return None if text == "none" else text
         case "fallback":
@@ -82,11 +87,21 @@ def _country(value: str) -> str:
     return value.upper()
 
 
+def _phone(value: str) -> str:
+    """Return a telephone number as the business writes it. A short one such as 444 0 123 counts."""
+    if not _PHONE.fullmatch(value) or not 3 <= sum(character.isdigit() for character in value) <= contacts.MAX_DIGITS:
+        raise refusals.phone_invalid(phone=value)
+    return value
+
+
 def _opening_hours(value: str) -> str:
     try:
         return opening_hours.normalize(value)
     except opening_hours.OpeningHoursError as fault:
         raise refusals.opening_hours_invalid(fault=fault.code, facts=fault.facts) from None
+
+
+_OPTIONAL = {"phone": _phone, "email": operators.normalised_email, "opening_hours": _opening_hours}
 
 
 async def create(services: Services, caller: Caller, *, name: str, account: str | None = None, **settings: object) -> Bot:

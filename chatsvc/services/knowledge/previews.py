@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from chatsvc import background
-from chatsvc.domain import refusals
+from chatsvc.domain import business_facts, refusals
 from chatsvc.domain.actors import Caller
 from chatsvc.domain.bot_tests import BotTestOutcome
 from chatsvc.domain.knowledge_findings import LintFinding
@@ -206,7 +206,7 @@ async def lint(services: Services, caller: Caller, *, bot: str) -> Computation:
     made = Computation(str(uuid.uuid4()), chatbot.id, "lint")
 
     def take(items: list[dict[str, Any]]) -> None:
-        made.findings = [LintFinding(**item) for item in items]
+        made.findings = [*business_facts.findings(chatbot, version[0]), *(LintFinding(**item) for item in items)]
         made.counts = Counter(one.kind for one in made.findings)
 
     return await services.part(Computations).run(made, work, take)

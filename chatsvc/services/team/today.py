@@ -2,9 +2,10 @@
 
 from typing import NamedTuple
 
-from chatsvc.domain import times
+from chatsvc.domain import business_facts, times
 from chatsvc.domain.actors import Caller, Role
 from chatsvc.domain.captures import InboxItem
+from chatsvc.domain.models import Bot
 from chatsvc.services.accounts import accounts
 from chatsvc.services.accounts.account_cache import AccountState
 from chatsvc.services.knowledge import unanswered
@@ -40,6 +41,13 @@ class Step(NamedTuple):
     done: bool
 
 
+class IncompleteBot(NamedTuple):
+    """A bot whose settings lack what visitors ask for: "phone", "address" or "opening_hours"."""
+
+    bot: Bot
+    missing: list[str]
+
+
 class Today(NamedTuple):
     """Open work. Each list has SHOWN records at most, `more` names the lists that were cut.
 
@@ -54,6 +62,7 @@ class Today(NamedTuple):
     allowance: AllowanceState | None
     steps: list[Step]
     more: frozenset[str]
+    incomplete: list[IncompleteBot]
 
 
 async def show(services: Services, caller: Caller, *, account: str | None = None) -> Today:
@@ -74,6 +83,7 @@ async def show(services: Services, caller: Caller, *, account: str | None = None
         _allowance(services, caller, state),
         _steps(services, state, records.steps),
         frozenset(more),
+        [IncompleteBot(bot, missing) for bot in state.bots.values() if bot.active and (missing := business_facts.missing(bot))][:SHOWN],
     )
 
 

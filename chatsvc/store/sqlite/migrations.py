@@ -868,6 +868,14 @@ MIGRATIONS: tuple[str, ...] = (
     DROP INDEX open_turns_by_end;
     CREATE INDEX open_turns_by_end ON open_turns (ended_at) WHERE ended_at IS NOT NULL;
     """,
+    # 45: how a business is reached, and its appointments.
+    """
+    ALTER TABLE bots ADD COLUMN phone TEXT;
+    ALTER TABLE bots ADD COLUMN email TEXT;
+    ALTER TABLE bots ADD COLUMN address TEXT;
+    ALTER TABLE bots ADD COLUMN appointment_minutes INTEGER NOT NULL DEFAULT 30;
+    ALTER TABLE bots ADD COLUMN appointments_at_once INTEGER NOT NULL DEFAULT 1;
+    """,
 )
 
 

@@ -17,7 +17,7 @@ OWN = Profile(
         "ask.name": {"en": "Who is it?", "tr": "Kiminle görüşüyorum?"},
     },
 )
-FAMILIAR = Profile(address="familiar")
+FAMILIAR = Profile(form_of_address="familiar")
 WISHES = {
     "tr": ("Yarın 14:00'te diş temizliği için randevu almak istiyorum", "Ayşe Yılmaz 0532 123 45 67", "evet", "fiyat teklifi istiyorum"),
     "en": ("I want to book a haircut for Monday at 2 pm", "Anna Miller 07700 900123", "yes", "I'd like a quote please"),

@@ -303,7 +303,7 @@ def test_a_goodbye_in_a_form_lets_the_visitor_go_and_keeps_the_form() -> None:
 
 
 def test_the_owners_sentences_and_familiar_address_are_used() -> None:
-    profile = Profile(address="familiar", texts={"done": {"tr": "Aldım, ararız."}, "smalltalk.thanks": {"tr": "Ne demek!"}})
+    profile = Profile(form_of_address="familiar", texts={"done": {"tr": "Aldım, ararız."}, "smalltalk.thanks": {"tr": "Ne demek!"}})
     visitor = Visitor(profile=profile)
     assert visitor.say("teşekkürler").text == "Ne demek!"
     assert "Adını alabilir miyim?" in visitor.say("fren bakımı için beni arayın").text

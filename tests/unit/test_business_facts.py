@@ -1,0 +1,33 @@
+"""Settings that every business is asked for: what is missing, and what the knowledge says of it."""
+
+import pytest
+
+from chatsvc.domain import business_facts
+from chatsvc.domain.models import Bot, Entry
+
+BOT = Bot("b", "a", "Pedal", None, "offline", True, 0, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "setting", "value"),
+    [
+        ("Telefon", "Bizi 0212 555 01 02 numarasından arayın.", "phone", "0212 555 01 02"),
+        ("What is your phone number?", "Ask at the desk.", "phone", ""),
+        ("Adresimiz nedir?", "Kaya Sok. 5, Kadıköy", "address", "Kaya Sok. 5, Kadıköy"),
+        ("Where are you?", "In the centre.", "address", ""),
+        ("Çalışma saatleri", "Pzt-Cum 9-18, Cmt 10-14", "opening_hours", "mon-fri 09:00-18:00; sat 10:00-14:00"),
+        ("Opening hours", "Whenever we are there.", "opening_hours", ""),
+    ],
+)
+def test_a_missing_setting_is_named_with_what_the_knowledge_says(question: str, answer: str, setting: str, value: str) -> None:
+    findings = {one.kind: one for one in business_facts.findings(BOT, [Entry("e", question, (), answer, "tr")])}
+    assert findings.keys() == {"phone_missing", "address_missing", "opening_hours_missing"}
+    named = findings[f"{setting}_missing"]
+    assert (named.entry, named.facts) == (("e", {"value": value}) if value else (None, {}))
+    assert all(value in named.sentence(language) for language in ("tr", "en"))
+
+
+def test_a_bot_with_all_settings_has_no_such_finding() -> None:
+    bot = BOT._replace(phone="1", address="x", opening_hours="mon 09:00-10:00")
+    assert list(business_facts.findings(bot, [])) == []
+    assert business_facts.missing(bot._replace(phone=None)) == ["phone"]
