@@ -1,4 +1,4 @@
-"""What every business is asked for: telephone, address and opening hours. Names those that are not set, with what the knowledge says."""
+"""Settings that every business is asked for: telephone, address, opening hours. Names the missing ones, with what the knowledge says."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -24,7 +24,7 @@ def missing(bot: Bot) -> list[str]:
 
 
 def findings(bot: Bot, entries: Iterable[Entry]) -> Iterator[LintFinding]:
-    """Yield a finding for each setting that the bot lacks, with the value that stands under such a heading in the knowledge."""
+    """Yield a finding for each setting that the bot lacks, with the value that the knowledge has for it."""
     open_settings = dict.fromkeys(missing(bot))
     offers: dict[str, tuple[str, str]] = {}
     for entry in entries if open_settings else ():

@@ -50,7 +50,7 @@ def test_the_entries_that_visitors_will_probably_miss_are_named_with_questions_t
     found = [one for one in findings([*known, *odd], "en") if one.kind == "easily_missed"]
     assert 1 <= len(found) <= knowledge_lint.MOST_MISSED
     assert all(str(one.entry).startswith("odd") for one in found)
-    assert "questions made from it, such as “" in found[0].text
+    assert "ways to ask it lead elsewhere, such as “" in found[0].text
 
 
 def test_entries_whose_generated_questions_find_each_other_overlap() -> None:
