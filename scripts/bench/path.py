@@ -34,7 +34,7 @@ BARS = {  # modules and functions
     "key create": (20, 70),
 }
 PACKAGE = str(Path(sys.modules["chatsvc"].__file__ or "").parent)
-PASSWORD = "violet staple harbour"
+PASSWORD = "violet staple harbour"  # noqa: S105  # of an instance that is thrown away
 KNOWLEDGE = "## Are you open on Saturday?\nalt: saturday\n\nYes, from 10 to 14.\n\n## Do you rent bicycles?\n\nYes, for £15 a day.\n"
 
 
