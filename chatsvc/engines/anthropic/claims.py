@@ -4,7 +4,14 @@ import re
 from collections.abc import Iterable
 
 from chatsvc.domain.captures import CapturedRecord
-from chatsvc.engines.anthropic.grounding import folded
+from chatsvc.domain.folding import fold
+from chatsvc.engines.anthropic.grounding import comparable
+
+
+def _compile(pattern: str) -> re.Pattern[str]:
+    """Compile a pattern over folded text."""
+    return re.compile(fold(pattern))
+
 
 _EN_DONE = (
     "canceled|cancelled|booked|reserved|confirmed|rescheduled|moved|changed|updated|ordered|refunded|processed|scheduled|registered|arranged"
@@ -39,18 +46,18 @@ def _turkish(active: str, passive: str, subject: str) -> str:
     )
 
 
-_DONE = re.compile(
+_DONE = _compile(
     rf"\b(?:i|we)(?:'ve|’ve| have)? {_EN_HELP}(?:{_EN_DONE})(?: {_EN_OBJECT}\b|[.!]*$)"
     rf"|\b(?:your|the|this|that) (?:\w{{1,30}} )?(?:{_EN_SUBJECT})s?\b[^.!?\n]{{0,40}} (?:has|have|is|was|were)(?: now| already)?(?: been)?"
     rf" (?:now |already |successfully )*(?:{_EN_DONE})\b|" + _turkish(_TR_DONE, _TR_PASSIVE, rf"\b(?:{_TR_SUBJECT})\w{{0,30}}\b")
 )
-_NOTED = re.compile(
+_NOTED = _compile(
     rf"\b(?:i|we)(?:'ve|’ve| have)? {_EN_HELP}(?:{_EN_NOTED})(?: {_EN_OBJECT}\b|[.!]*$)"
     rf"|\byour (?:\w{{1,30}} )?(?:{_EN_SUBJECT})s? (?:has|have)(?: now| already)? been (?:{_EN_NOTED})\b|"
     + _turkish(_TR_NOTED, _TR_PASSIVE_NOTED, rf"\b(?:{_TR_SUBJECT})\w{{0,30}}n[ıiuü]z\w{{0,20}}\b")
 )
 # A sentence with one of these tells what happens in general, or asks.
-_NOT_A_CLAIM = re.compile(
+_NOT_A_CLAIM = _compile(
     r"\b(?:if|once|when|whenever|after|until|unless|before|as soon as|eğer|takdirde|halinde|durumda|sonra|önce|kadar|olmadıkça)\b"
     r"|\b(?:have|has|had|did|do|does|is|was|were|am|are|can|could|will|would) not\b|n['’]t\b|\b(?:never|cannot|değil|yok)\b"
     r"|\w(?:ınca|ince|unca|ünce|dığında|diğinde|duğunda|düğünde|tığında|tiğinde)\b"
@@ -58,9 +65,9 @@ _NOT_A_CLAIM = re.compile(
 )
 _SENTENCE = re.compile(r"[^.!?\n]+[.!?]*")
 _SETTLED = {
-    "confirmed": re.compile(r"confirm|book|reserv|schedul|onayla|rezerv|ayarla|ayrıl|oluştur"),
-    "canceled": re.compile(r"cancel|iptal"),
-    "done": re.compile(r"complet|process|tamamla|gerçekleş"),
+    "confirmed": _compile(r"confirm|book|reserv|schedul|onayla|rezerv|ayarla|ayrıl|oluştur"),
+    "canceled": _compile(r"cancel|iptal"),
+    "done": _compile(r"complet|process|tamamla|gerçekleş"),
 }
 
 _CALL_MARKS = re.compile(
@@ -82,7 +89,7 @@ def untrue_claim(text: str, known: Iterable[str], records: Iterable[CapturedReco
     """
     records, known = list(records), list(known)
     for match in _SENTENCE.finditer(text):
-        sentence = folded(match[0]).strip()
+        sentence = comparable(match[0]).strip()
         done, told = _DONE.search(sentence), _NOTED.search(sentence)
         if not (done or told) or _NOT_A_CLAIM.search(sentence) or any(sentence.rstrip(".! ") in text for text in known):
             continue

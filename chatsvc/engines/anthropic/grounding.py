@@ -1,7 +1,7 @@
 """Checks that figures, phone numbers, addresses and links in a reply are known. From the knowledge, the settings or the visitor.
 
-Allowed without a source: small counts, today and days near it, and amounts of money that follow from known prices and the counts
-that the visitor or the reply names.
+Allowed without a source: small counts, today and days near it, emergency numbers, and amounts of money that follow from known prices
+and the counts that the visitor or the reply names. Words beside figures are those of `languages/*/figures.txt`.
 """
 
 import re
@@ -10,6 +10,11 @@ from collections.abc import Iterable, Iterator
 from datetime import date, datetime, timedelta
 from decimal import Decimal, InvalidOperation
 from functools import cached_property
+
+import phonenumbers
+
+from chatsvc.domain.folding import fold
+from chatsvc.language.wordlists import LanguageWords
 
 NEAR_DAYS = 21
 """Days before and after today within which a date counts as computed."""
@@ -26,73 +31,70 @@ MAX_PERCENTAGES = 10
 MAX_COMPUTED = 20
 """Unknown amounts of one reply that arithmetic is tried on. Further ones count as unknown."""
 
+MAX_NAMED = 5
+"""Unknown figures of a reply after which the check ends."""
+
 LONGEST_WORD = 100
 """Characters that are read of one word, so that no pattern takes longer than in proportion to the text."""
 
 NEAR_TEXT = 40
 """Characters before and after a number in which its unit is looked for."""
 
-_LONG_WORD = re.compile(rf"(\S{{{LONGEST_WORD}}})\S+")
+_WORDS = LanguageWords("figures.txt")
 
-_AMOUNT = r"\d{1,20}+(?:[.,  ’']\d{1,20}+){0,8}"
+
+def _pattern(words: Iterable[str]) -> str:
+    """Write words of a file as one pattern. The longest of them come first."""
+    parts = (re.escape(word.removesuffix("*")) + (r"\w{0,12}(?!\w)" if word.endswith("*") else r"(?!\w)") for word in words)
+    return "|".join(sorted(parts, key=len, reverse=True))
+
+
+_LONG_WORD = re.compile(rf"(\S{{{LONGEST_WORD}}})\S+")
+# Blanks group thousands only in the usual form; "3008 3.100" are two numbers.
+_AMOUNT = r"(?:\d{1,3}(?:[ ’']\d{3}){1,4}(?:[.,]\d{1,2})?(?![.,’' ]?\d)|\d{1,20}+(?:[.,]\d{1,20}+){0,8})"
 _NUMBER = re.compile(rf"(?<![\w.,])[+-]?{_AMOUNT}(?!\w{{0,20}}@)")
+_ANY_NUMBER = re.compile(_AMOUNT)
 _LINK = re.compile(
     r"[\w.+-]{1,64}+@[\w-]+(?:\.[\w-]+)+|https?://[^\s<>\"')\]]+"
     r"|\b(?:www\.)?[a-z0-9-]{1,63}+(?:\.[a-z0-9-]{1,63}+){0,8}\.(?:com|net|org|info|biz|io|app|dev|co|eu|de|uk|fr|shop|store|online|tr|gov|edu)\b[^\s<>\"')\],;]*",
     re.IGNORECASE,
 )
 _PHONE = re.compile(r"(?<!\w)\+?\(?\d[\d ()./–-]{5,}\d(?!\w)")
-_FIGURES = re.compile(r"\d|@|\w\.\w|Sok|Sk\.|Cad|Mah|Bulv|Blv|Meydan|Street|St\.|Road|Rd\.|Ave|Boulevard|Lane|Square")
-_STREET = re.compile(
-    r"((?:[A-ZÇĞİÖŞÜ0-9][\w.’'-]{0,30}+ ){1,4})(?:Sokak|Sokağı|Sk\.|Caddesi|Cadde|Cad\.|Mahallesi|Mah\.|Bulvarı|Blv\.|Meydanı"
-    r"|Street|St\.|Road|Rd\.|Avenue|Ave\.|Boulevard|Lane|Square)(?!\w)"
-)
+_RUN = re.compile(r"\d[\d ()./–+-]*\d")
+_PHONE_DIGITS = range(7, 16)
+_MOST_GROUPS = 6  # of a written phone number
+_STREETS = "|".join(map(re.escape, _WORDS.items("street")))
+_STREET = re.compile(rf"((?:[A-ZÇĞİÖŞÜ0-9][\w.’'-]{{0,30}}+ ){{1,4}})(?:{_STREETS})(?!\w)")
+_FIGURES = re.compile(rf"\d|@|\w\.\w|{_STREETS}")
 _CLOCK = re.compile(r"(?<![\d.:])([01]?\d|2[0-4])[:.]([0-5]\d)(?![\d:]|[.,]\d)")
 _ISO = re.compile(r"\b(20\d\d)-(\d\d)-(\d\d)\b")
 _DAY_FIRST = re.compile(r"(?<![\d.:/-])([0-3]?\d)([./-])([01]?\d)\2((?:20)?\d\d)(?!\d)")
-_MONTHS = (
-    ("january", "jan", "ocak"),
-    ("february", "feb", "şubat"),
-    ("march", "mar", "mart"),
-    ("april", "apr", "nisan"),
-    ("may", "mayıs"),
-    ("june", "jun", "haziran"),
-    ("july", "jul", "temmuz"),
-    ("august", "aug", "ağustos"),
-    ("september", "sept", "sep", "eylül"),
-    ("october", "oct", "ekim"),
-    ("november", "nov", "kasım"),
-    ("december", "dec", "aralık"),
-)
-_MONTH_OF = {name: number for number, names in enumerate(_MONTHS, start=1) for name in names}
-_MONTH = "|".join(sorted(_MONTH_OF, key=len, reverse=True))
+_SHORT_DAY = re.compile(r"(?<![\d.,:/-])([0-3]?\d)[./]([01]?\d)(?!\d|[.,/-]\d)")
+_MONTH_OF = {word.removesuffix("*"): int(month) for month, words in _WORDS.group("month ").items() for word in words}
+_MONTH = "|".join(
+    rf"(?:{re.escape(word)})" for word in sorted({one for words in _WORDS.group("month ").values() for one in words}, key=len, reverse=True)
+).replace(r"\*", r"\w{0,12}")
 _NAMED_DAY = re.compile(
-    rf"\b([0-3]?\d)(?:st|nd|rd|th)?(?:\s+of)?\s+({_MONTH})\w*(?:,?\s+(20\d\d))?|\b({_MONTH})\s+([0-3]?\d)(?:st|nd|rd|th)?\b(?:,?\s+(20\d\d))?"
+    rf"\b([0-3]?\d)(?:st|nd|rd|th)?(?:\s+of)?\s+({_MONTH})\b(?:,?\s+(20\d\d))?|\b({_MONTH})\s+([0-3]?\d)(?:st|nd|rd|th)?\b(?:,?\s+(20\d\d))?"
 )
-_UNIT_AFTER = re.compile(
-    r"\s{0,9}+(?:[%‰₺$€£]|tl\b|try\b|usd\b|eur\b|gbp\b|lira|dolar|euro|pound|dollar|kuruş|cent|yüzde|percent|saat|dakika|gün|hafta|ay\b|yıl|hour"
-    r"|min|day|week|month|year|km\b|m\b|metre|meter|mile|kg\b|am\b|pm\b|a\.m|p\.m|o'clock|'?[dt][ae]n?\b)"
+_SIGNS = "₺$€£"
+_CURRENCY = rf"(?:[{_SIGNS}]|{_pattern(_WORDS.items('currency'))})"
+_PERCENT_WORDS = rf"(?:%|{_pattern(_WORDS.items('percent'))})"
+_UNITS = _pattern([*_WORDS.items("unit"), *_WORDS.items("minutes"), *_WORDS.items("currency"), *_WORDS.items("percent")])
+_UNIT_AFTER = re.compile(rf"\s{{0,9}}+(?:[%‰{_SIGNS}]|{_UNITS})")
+_UNIT_BEFORE = re.compile(
+    rf"(?:[%{_SIGNS}]|\b(?:{_pattern([*_WORDS.items('currency'), *_WORDS.items('percent'), 'saat', 'at'])}))\s{0, 9}$"
 )
-_UNIT_BEFORE = re.compile(r"(?:[%₺$€£]|tl|yüzde|saat|usd|eur|at)\s*$")
-_CURRENCY = r"(?:[₺$€£]|tl\b|try\b|usd\b|eur\b|gbp\b|lira|dolar|euro|avro|pound|dollar|kuruş|cent)"
 _MONEY_AFTER = re.compile(rf"\s{{0,9}}+{_CURRENCY}")
-_MONEY_BEFORE = re.compile(rf"{_CURRENCY}\s*$")
+_MONEY_BEFORE = re.compile(rf"{_CURRENCY}\s{{0,9}}$")
 _PRICE = re.compile(rf"(?<!\d)({_AMOUNT})\s{{0,3}}{_CURRENCY}|{_CURRENCY}\s{{0,3}}({_AMOUNT})")
-_PERCENT = re.compile(rf"(?<!\d)({_AMOUNT})\s{{0,3}}(?:%|percent|per cent)|(?:%|yüzde)\s{{0,3}}({_AMOUNT})")
-_MINUTES = re.compile(r"\s{0,9}+(?:saat|dakika|dk|hour|min)")
-_HOUR_BEFORE = re.compile(r"\b(?:saat|at|from|until|till)\s*$")
-_HALF_DAY = re.compile(r"\s{0,9}+(?:am|pm|a\.m|p\.m|o'clock|gibi)|['’][dty]")
+_PERCENT = re.compile(rf"(?<!\d)({_AMOUNT})\s{{0,3}}{_PERCENT_WORDS}|{_PERCENT_WORDS}\s{{0,3}}({_AMOUNT})")
+_MINUTES = re.compile(rf"\s{{0,9}}+(?:{_pattern(_WORDS.items('minutes'))})")
+_HOUR_BEFORE = re.compile(rf"\b(?:{_pattern(_WORDS.items('hour_before'))})\s{{0,9}}$")
+_HALF_DAY = re.compile("|".join(rf"\s{{0,9}}+{re.escape(word)}" for word in _WORDS.items("hour_after")) + r"|’[dty]")
 _IDIOMS = re.compile(r"\b(?:24/7|7/24|7x24|24x7)\b|(?:%\s?100|\b100\s?%)")
-_NUMBER_WORDS = """
-0 zero sıfır midnight | 1 one bir single | 2 two iki double | 3 three üç | 4 four dört | 5 five beş | 6 six altı | 7 seven yedi
-8 eight sekiz | 9 nine dokuz | 10 ten on | 11 eleven | 12 twelve dozen noon | 15 fifteen quarter | 18 eighteen | 20 twenty yirmi
-30 thirty otuz half yarım buçuk | 40 forty kırk | 50 fifty elli | 60 sixty altmış | 70 seventy yetmiş | 80 eighty seksen
-90 ninety doksan | 100 hundred yüz | 1000 thousand bin
-"""
-_WORDS = {
-    word: int(number) for line in re.split(r"[|\n]", _NUMBER_WORDS) if line.strip() for number, *words in [line.split()] for word in words
-}
-_WORD = re.compile("|".join(rf"\b{word}" for word in sorted(_WORDS, key=len, reverse=True)))
+_NUMBER_OF = {word.removesuffix("*"): int(number) for number, words in _WORDS.group("number ").items() for word in words}
+_WORD = re.compile(r"\b(?:" + "|".join(sorted(map(re.escape, _NUMBER_OF), key=len, reverse=True)) + ")")
 
 Clock = tuple[int, int]
 
@@ -101,22 +103,43 @@ def _shorten_words(text: str) -> str:
     return _LONG_WORD.sub(r"\1", text)
 
 
-def folded(text: str) -> str:
-    """Lower-case a text for comparison and shorten overlong words. Turkish capital letters become their own small ones."""
-    text = _shorten_words(text)
-    return text.replace("İ", "i").replace("I", "ı" if re.search("[çğışöüÇĞİŞÖÜ]", text) else "i").lower()
+def comparable(text: str) -> str:
+    """Fold a text for comparison and shorten overlong words."""
+    return fold(_shorten_words(text))
 
 
 class Known:
-    """Figures of one text, each kind read when it is first needed."""
+    """Figures of one text as sets, each kind read when it is first needed."""
 
     def __init__(self, text: str) -> None:
-        self.text = folded(text)
+        self.text = comparable(text)
 
     @cached_property
-    def digits(self) -> str:
-        """Every run of digits that may be a phone number's, without separators."""
-        return " ".join(re.sub(r"\D", "", match[0]) for match in re.finditer(r"\d[\d ()./–+-]*\d", self.text))
+    def phones(self) -> frozenset[str]:
+        """Every run of digit groups that may be a phone number, and its ends: the number as it is written elsewhere."""
+        found = set[str]()
+        for match in _RUN.finditer(self.text):
+            groups = re.findall(r"\d+", match[0])
+            for first in range(len(groups)):
+                digits = ""
+                for group in groups[first : first + _MOST_GROUPS]:
+                    digits += group
+                    if len(digits) > _PHONE_DIGITS[-1]:
+                        break
+                    if len(digits) in _PHONE_DIGITS:
+                        found |= {_tail(digits), digits[-8:], digits[-7:]}
+        return frozenset(found)
+
+    @cached_property
+    def links(self) -> frozenset[str]:
+        """Every address of a page or of a mailbox, and its host."""
+        links = {_bare_link(match[0]) for match in _LINK.finditer(self.text)}
+        return frozenset(links | {link.partition("/")[0].rpartition("@")[2] for link in links})
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """Every word."""
+        return frozenset(re.findall(r"\w+", self.text))
 
     @cached_property
     def values(self) -> frozenset[Decimal]:
@@ -131,7 +154,8 @@ class Known:
     @cached_property
     def days(self) -> frozenset[tuple[int, int]]:
         """Every calendar day, as month and day."""
-        return frozenset(day[:2] for _, day in _days(self.text))
+        short = ((int(match[2]), int(match[1])) for match in _SHORT_DAY.finditer(self.text))
+        return frozenset((*(day[:2] for _, day in _days(self.text)), *short))
 
     @cached_property
     def percentages(self) -> frozenset[Decimal]:
@@ -147,73 +171,84 @@ def has_figures(text: str) -> bool:
 class Sources:
     """Texts that a reply may repeat. The knowledge, the bot's settings and the conversation, with the days of its records.
 
-    `near` are the texts found for this message, whose prices a calculation may use; `spoken` is what the visitor wrote.
+    `near` are the texts found for this message, whose prices a calculation may use; `spoken` is what the visitor wrote; `country`
+    (ISO 3166) is the one whose emergency numbers are known.
     """
 
     def __init__(
-        self, known: Iterable[Known], near: Iterable[str], spoken: Iterable[str], now: datetime, days: Iterable[date] = ()
+        self,
+        known: Iterable[Known],
+        near: Iterable[str],
+        spoken: Iterable[str],
+        now: datetime,
+        days: Iterable[date] = (),
+        country: str = "TR",
     ) -> None:
         self._near, self._spoken = tuple(near), tuple(spoken)
         self._known = (*known, Known("\n".join((*self._near, *self._spoken))))
-        self._now = now
+        self._now, self._country = now, country
         near_days = ((now + timedelta(days=n)).date() for n in range(-NEAR_DAYS, NEAR_DAYS + 1))
         self._parts = dict[tuple[Decimal, ...], frozenset[Decimal]]()
         self._days = {(day.month, day.day) for day in (*near_days, *days)}
 
-    def _says(self, words: str) -> bool:
-        return any(words in one.text for one in self._known)
-
     def _has_value(self, values: Iterable[Decimal]) -> bool:
-        return any(value in one.values for value in values for one in self._known)
+        return any(value in source.values for value in values for source in self._known)
 
     def unknown(self, reply: str) -> list[str]:
-        """List the parts of a reply that no source has, in their order."""
+        """Name the first parts of a reply that no source has."""
         reply = _shorten_words(reply)
-        text, found = folded(reply), list[str]()
-        text = _IDIOMS.sub(" ", text)
+        text, unknown = _IDIOMS.sub(" ", fold(reply)), list[str]()
         for match in _LINK.finditer(text):
-            link = re.sub(r"^(?:https?://)?(?:www\.)?", "", match[0]).rstrip("/.,;:!?")
-            if not self._says(link):
-                found.append(match[0])
+            if not any(_bare_link(match[0]) in source.links for source in self._known):
+                unknown.append(match[0])
         text = _LINK.sub(" ", text)
         text, phones = self._without_phones(text)
-        found += phones
-        found += [match[0].strip() for match in _STREET.finditer(reply) if not self._has_street(match[1])]
+        unknown += phones
+        unknown += [match[0].strip() for match in _STREET.finditer(reply) if not self._has_street(match[1])]
         text, dates = self._without_days(text)
-        found += dates
-        found += [match[0] for match in _CLOCK.finditer(text) if not self._has_clock(int(match[1]), int(match[2]))]
-        text = _CLOCK.sub(" ", text)
-        named = Counter(_all_values(folded("\n".join((text, *self._spoken)))))
-        computed = 0
+        unknown += dates
+        unknown += [match[0] for match in _CLOCK.finditer(text) if not self._has_clock(int(match[1]), int(match[2]))]
+        if len(unknown) < MAX_NAMED:
+            unknown += self._unknown_numbers(_CLOCK.sub(" ", text))
+        return unknown[:MAX_NAMED]
+
+    def _unknown_numbers(self, text: str) -> list[str]:
+        named = Counter(_all_values(comparable("\n".join((text, *self._spoken)))))
+        computed, unknown = 0, list[str]()
         for match in _NUMBER.finditer(text):
-            if self._has_number(match):
+            if self._has_number(match) or self._is_emergency_number(match[0]) or self._are_numbers(match):
                 continue
             computed += 1
             if computed > MAX_COMPUTED or not self._is_computed(match, named):
-                found.append(match[0].strip())
-        return found
+                unknown.append(match[0].strip())
+                if len(unknown) == MAX_NAMED:
+                    break
+        return unknown
+
+    def _are_numbers(self, match: re.Match[str]) -> bool:
+        """Report whether a number with blanks is several known ones beside each other."""
+        parts = re.split(r"[ ’']", match[0])
+        return len(parts) > 1 and all(self._has_value(_values(part)) for part in parts)
+
+    def _is_emergency_number(self, text: str) -> bool:
+        return text.isdecimal() and len(text) <= 4 and phonenumbers.is_emergency_number(text, self._country)
 
     def _without_phones(self, text: str) -> tuple[str, list[str]]:
-        unknown = []
-        for match in list(_PHONE.finditer(text)):
-            known = self._is_phone_known(match[0])
-            if known is not None:
-                unknown += [] if known else [match[0].strip()]
-                text = text.replace(match[0], " ", 1)
-        return text, unknown
+        unknown = list[str]()
 
-    def _is_phone_known(self, text: str) -> bool | None:
-        """Return whether a phone number is known. None for what is none, such as a date, a price or a range."""
-        digits = re.sub(r"\D", "", text)
-        if not 7 <= len(digits) <= 15 or re.fullmatch(r"\s*\d{1,3}(?:[.,]\d{3})+(?:[.,]\d\d?)?\s*", text) or _ISO.search(text):
-            return None
-        if _DAY_FIRST.fullmatch(text.strip()) or re.fullmatch(r"\d{1,2}[:.]?\d{0,2}\s?[–-]\s?\d{1,2}[:.]?\d{0,2}", text.strip()):
-            return None
-        tail = digits[-10:].lstrip("0")
-        return any(tail in one.digits for one in self._known)
+        def judge(match: re.Match[str]) -> str:
+            if not _may_be_phone(match):
+                return match[0]
+            tail = _tail(re.sub(r"\D", "", match[0]))
+            if not any(tail in source.phones for source in self._known):
+                unknown.append(match[0].strip())
+            return " "
+
+        return _PHONE.sub(judge, text), unknown
 
     def _has_street(self, name: str) -> bool:
-        return self._says(folded(name).split()[-1])
+        words = re.findall(r"\w+", fold(name))
+        return bool(words) and any(words[-1] in source.words for source in self._known)
 
     def _without_days(self, text: str) -> tuple[str, list[str]]:
         unknown = []
@@ -222,16 +257,18 @@ class Sources:
             if not this_year or not self._has_day(month, day):
                 unknown.append(words)
             text = text.replace(words, " ", 1)
+            if len(unknown) == MAX_NAMED:
+                break
         return text, unknown
 
     def _has_day(self, month: int, day: int) -> bool:
-        if (month, day) in self._days or any((month, day) in one.days for one in self._known):
-            return True
-        return self._says(f"{day:02}.{month:02}") or self._says(f"{day}/{month}")
+        return (month, day) in self._days or any((month, day) in source.days for source in self._known)
 
     def _has_clock(self, hour: int, minute: int) -> bool:
         hours = {hour, hour + 12, hour - 12, hour % 24}
-        if (hour, minute) == (self._now.hour, self._now.minute) or any((h, minute) in one.clocks for h in hours for one in self._known):
+        if (hour, minute) == (self._now.hour, self._now.minute):
+            return True
+        if any((h, minute) in source.clocks for h in hours for source in self._known):
             return True
         return minute in (0, 30) and self._has_value(Decimal(h) for h in hours)
 
@@ -254,9 +291,9 @@ class Sources:
 
     @cached_property
     def _prices(self) -> tuple[Decimal, ...]:
-        near = folded("\n".join((*self._near, *self._spoken)))
-        found = (value for match in _PRICE.finditer(near) for value in _values(match[1] or match[2]))
-        return tuple(dict.fromkeys(found))[:MAX_PRICES]
+        near = comparable("\n".join((*self._near, *self._spoken)))
+        prices = (value for match in _PRICE.finditer(near) for value in _read_apart(match[1] or match[2]))
+        return tuple(dict.fromkeys(prices))[:MAX_PRICES]
 
     def _is_computed(self, match: re.Match[str], named: Counter[Decimal]) -> bool:
         """Try one step of arithmetic. An amount from prices and counts, or the time until a known time of day.
@@ -282,13 +319,36 @@ class Sources:
 
     @cached_property
     def _percentages(self) -> tuple[Decimal, ...]:
-        return tuple(sorted({percent for one in self._known for percent in one.percentages}))[:MAX_PERCENTAGES]
+        return tuple(sorted({percent for source in self._known for percent in source.percentages}))[:MAX_PERCENTAGES]
 
     @cached_property
     def _durations(self) -> frozenset[Decimal]:
         now = 60 * self._now.hour + self._now.minute
-        left = {abs(60 * hour + minute - now) for one in self._known for hour, minute in one.clocks}
-        return frozenset(Decimal(n) for one in left for n in (one, one // 60, -(-one // 60), one % 60))
+        left = {abs(60 * hour + minute - now) for source in self._known for hour, minute in source.clocks}
+        return frozenset(Decimal(n) for minutes in left for n in (minutes, minutes // 60, -(-minutes // 60), minutes % 60))
+
+
+def _tail(digits: str) -> str:
+    """Return the end of a phone number that is the same with and without its codes."""
+    return digits[-10:].lstrip("0")
+
+
+def _bare_link(link: str) -> str:
+    return re.sub(r"^(?:https?://)?(?:www\.)?", "", link).rstrip("/.,;:!?")
+
+
+def _may_be_phone(match: re.Match[str]) -> bool:
+    """Report whether digits are a phone number, and no date, price, range or numbers beside each other."""
+    text = match[0].strip()
+    groups = re.findall(r"\d+", text)
+    if len("".join(groups)) not in _PHONE_DIGITS or _MONEY_AFTER.match(match.string, match.end()):
+        return False
+    if _ISO.search(text) or _DAY_FIRST.fullmatch(text) or re.fullmatch(r"\d{1,3}(?:[.,]\d{3})+(?:[.,]\d\d?)?", text):
+        return False
+    if re.fullmatch(r"\d{1,2}[:.]?\d{0,2}\s?[–-]\s?\d{1,2}[:.]?\d{0,2}", text):
+        return False
+    # Phone numbers begin with a code, or with a group of three digits, or are written in one.
+    return text[0] in "+(0" or len(groups) == 1 or (len(groups[0]) == 3 and not re.search(r"\d\.\d{3}(?!\d)", text))
 
 
 def _around(match: re.Match[str]) -> tuple[str, str]:
@@ -298,7 +358,7 @@ def _around(match: re.Match[str]) -> tuple[str, str]:
 
 def _values(text: str) -> set[Decimal]:
     """Read a written number in every possible way: 1.500 is 1500 or 1.5."""
-    plain = re.sub(r"[  ’']", "", text.lstrip("+-"))
+    plain = re.sub(r"[ ’']", "", text.lstrip("+-"))
     readings = set[str]()
     if "." in plain and "," in plain:
         decimal = max(".", ",", key=plain.rfind)
@@ -312,26 +372,31 @@ def _values(text: str) -> set[Decimal]:
             readings.add(plain.replace(separator, "."))
     else:
         readings.add(plain)
-    found = set[Decimal]()
+    values = set[Decimal]()
     for reading in readings:
         try:
-            found.add(Decimal(reading).normalize())
+            values.add(Decimal(reading).normalize())
         except InvalidOperation:
             continue
-    return found
+    return values
+
+
+def _read_apart(text: str) -> set[Decimal]:
+    """Read a number with blanks as one, and as several beside each other."""
+    return {value for part in (text, *re.split(r"[ ’']", text)) for value in _values(part)}
 
 
 def _all_values(text: str) -> Iterator[Decimal]:
-    for match in re.finditer(r"\d+(?:[.,  ’']\d+)*", text):
-        yield from _values(match[0])
+    for match in _ANY_NUMBER.finditer(text):
+        yield from _read_apart(match[0])
         # "09:00-18:00", "10.30" and "2-3" are read apart as well.
         yield from (Decimal(part).normalize() for part in re.findall(r"\d+", match[0]))
     for match in _WORD.finditer(text):
-        yield Decimal(_WORDS[match[0]]).normalize()
+        yield Decimal(_NUMBER_OF[match[0]]).normalize()
 
 
 def _days(text: str) -> Iterator[tuple[str, tuple[int, int, int | None]]]:
-    """Find calendar days in a folded text: the words, and month, day and year."""
+    """Yield the calendar days of a folded text: the words, and month, day and year."""
     for match in _ISO.finditer(text):
         yield match[0], (int(match[2]), int(match[3]), int(match[1]))
     for match in _DAY_FIRST.finditer(text):
@@ -339,4 +404,8 @@ def _days(text: str) -> Iterator[tuple[str, tuple[int, int, int | None]]]:
         yield match[0], (int(match[3]), int(match[1]), year if year > 99 else 2000 + year)
     for match in _NAMED_DAY.finditer(text):
         name, number, year_text = (match[2], match[1], match[3]) if match[1] else (match[4], match[5], match[6])
-        yield match[0], (_MONTH_OF[name], int(number), int(year_text) if year_text else None)
+        yield match[0], (_month_of(name), int(number), int(year_text) if year_text else None)
+
+
+def _month_of(name: str) -> int:
+    return next(_MONTH_OF[name[:length]] for length in range(len(name), 0, -1) if name[:length] in _MONTH_OF)

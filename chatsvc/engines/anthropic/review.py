@@ -10,9 +10,6 @@ from chatsvc.domain.models import Bot
 from chatsvc.engines import EngineError, Hit, Knowledge, Turn
 from chatsvc.engines.anthropic import claims, grounding, tools
 
-MAX_NAMED = 5
-"""Unknown figures that a complaint names."""
-
 _NO_ANSWER = f"If you cannot answer without it, say only that by {tools.NO_ANSWER} or [NO_ANSWER]."
 _HEAD = "[From the service, not the visitor] Your last message was not shown to the visitor."
 
@@ -42,7 +39,7 @@ class Review:
             )
         unknown = self._sources(known).unknown(text) if grounding.has_figures(text) else []
         if unknown:
-            named = ", ".join(f"“{one}”" for one in unknown[:MAX_NAMED])
+            named = ", ".join(f"“{one}”" for one in unknown)
             return (
                 f"{_HEAD} It holds what stands neither in the knowledge, the facts nor the visitor's messages: {named}. Answer again "
                 f"without it. {_NO_ANSWER}"
@@ -61,7 +58,7 @@ class Review:
         contacts = [text for one in moments for text in (one.visitor_phone, one.visitor_email) if text]
         ids = [record.id for record in turn.captured]
         near = [*entries, *replies, *clocks, *contacts, *ids]
-        return grounding.Sources(known, near, spoken, times.local(turn.now_ms, turn.bot.timezone), days)
+        return grounding.Sources(known, near, spoken, times.local(turn.now_ms, turn.bot.timezone), days, turn.bot.country)
 
 
 def _known_of(knowledge: Knowledge) -> grounding.Known:
@@ -78,4 +75,6 @@ def _known_of_settings(settings: tuple[str | None, ...]) -> grounding.Known:
 
 
 def _known_of_bot(bot: Bot) -> grounding.Known:
-    return _known_of_settings((bot.name, bot.description, bot.instructions, bot.opening_hours, bot.greeting))
+    return _known_of_settings(
+        (bot.name, bot.description, bot.instructions, bot.opening_hours, bot.greeting, bot.phone, bot.email, bot.address)
+    )
