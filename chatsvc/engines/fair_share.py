@@ -12,6 +12,7 @@ T = TypeVar("T")
 AT_A_TIME = 4
 _LONG = 200  # characters of a message
 _LARGE = 200  # entries: above either, a search may block the loop for more than a few milliseconds
+_MUCH = 8_000  # characters that work reads besides
 
 
 class FairShare:
@@ -27,10 +28,13 @@ class FairShare:
         self._begun = self._threads = 0
         self._is_turning = False
 
-    async def run(self, work: Callable[[Turn], T], turn: Turn) -> T:
-        """Run `work` with the turn, in a thread if it may take long."""
+    async def run(self, work: Callable[[Turn], T], turn: Turn, reads: int = 0) -> T:
+        """Run `work` with the turn, in a thread if it may take long.
+
+        `reads` is the number of characters that it reads besides the message and a search.
+        """
         await self._wait(turn.bot.account_id)
-        if len(turn.message) < _LONG and len(turn.knowledge.entries) < _LARGE:
+        if len(turn.message) < _LONG and len(turn.knowledge.entries) < _LARGE and reads < _MUCH:
             return work(turn)
         self._threads += 1
         try:

@@ -725,7 +725,15 @@ async def test_the_request_holds_what_every_server_knows_and_no_more(server: Mod
 async def test_the_system_prompt_tells_the_bot_and_never_quotes_the_visitor(server: ModelServer, engine: AnthropicEngine) -> None:
     await engine.reply(replace(TURN, history=past("Adım Selin", "Hoş geldiniz")))
     text = system_of(server)
-    for told in ("Deniz Otel", "by the sea", "Mention the breakfast.", "Europe/Istanbul", "TR", "mon-fri 09:00-18:00", "Is there parking?"):
+    for told in (
+        "Deniz Otel",
+        "by the sea",
+        "Mention the breakfast.",
+        "Europe/Istanbul",
+        "TR",
+        "Monday to Friday 09:00-18:00",
+        "Is there parking?",
+    ):
         assert told in text
     for words in ("Pazar", "Selin", "Hoş geldiniz"):
         assert words not in text
@@ -768,7 +776,13 @@ CHANGES: dict[str, tuple[dict[str, Any], str]] = {
     "description": ({"description": "In the hills"}, "Description: In the hills\n"),
     "country": ({"country": "DE"}, "Country: DE\n"),
     "time zone": ({"timezone": "Europe/Berlin"}, "Time zone: Europe/Berlin\n"),
-    "opening hours": ({"opening_hours": "sat 10:00-12:00"}, "Opening hours: sat 10:00-12:00\n"),
+    "opening hours": (
+        {"opening_hours": "sat 10:00-12:00"},
+        "Monday to Friday closed; Saturday 10:00-12:00; Sunday closed\n",
+    ),
+    "telephone": ({"phone": "0212 444 10 10"}, "Telephone: 0212 444 10 10\n"),
+    "e-mail": ({"email": "rent@example.com"}, "E-mail: rent@example.com\n"),
+    "address": ({"address": "Kaya Sokak 5"}, "Address: Kaya Sokak 5\n"),
     "instructions": ({"instructions": "Mention the pool."}, "Mention the pool."),
     "ask_back": ({"ask_back": False}, "Do not ask the visitor questions back."),
 }

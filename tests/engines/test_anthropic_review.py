@@ -258,8 +258,8 @@ async def test_the_entries_nearest_to_the_message_are_kept_with_the_reply(server
 # --- a test for each kind of figure ----------------------------------------------------------------------------------
 
 FACTS = (
-    "Peugeot 208 2.400 TL, Peugeot 3008 3.100 TL a day. 10% off from 7 days on. Call (0212) 444 10 10 / 0532 123 45 67, mail rent@example.com, "
-    "see https://www.example.com/cars. We are at Kaya Sokak 5, open 09:00 to 18:30, closed on 29 October and 24.12."
+    "Peugeot 208 2.400 TL, Peugeot 3008 3.100 TL a day. 10% off from 7 days on. Call (0212) 444 10 10 / 0532 123 45 67, "
+    "mail rent@example.com, see https://www.example.com/cars. We are at Kaya Sokak 5, open 09:00 to 18:30, closed on 29 October and 24.12."
 )
 FIGURES: list[tuple[str, str, str]] = [  # kind, a reply with a figure that is known, the same with an unknown one
     ("price", "The Peugeot 3008 3.100 TL a day.", "The Peugeot 3008 3.150 TL a day."),

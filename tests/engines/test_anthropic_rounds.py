@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import time as stopwatch
 from dataclasses import replace
 
@@ -14,8 +15,10 @@ from chatsvc.domain.models import Usage
 from chatsvc.engines import EngineError, Reply
 from chatsvc.engines.anthropic import AnthropicEngine, notes, rounds
 from chatsvc.engines.anthropic.engine import WITHOUT_TOOLS_S
+from chatsvc.engines.anthropic.review import Review
 from tests.engines.conftest import Make
 from tests.engines.model_server import ModelServer, Step, answers, calls, fails, hangs, says
+from tests.engines.test_anthropic import TURN, past
 from tests.engines.test_anthropic_tools import ASKED, BOOKED, NOTED, appointment, request, results, told
 
 # --- the loop --------------------------------------------------------------------------------------------------------
@@ -208,3 +211,44 @@ async def test_another_fault_does_not_turn_tools_off(server: ModelServer, engine
     with pytest.raises(EngineError):
         await engine.reply(ASKED)
     assert len(server.seen) == 1
+
+
+# --- a history that is too long --------------------------------------------------------------------------------------
+
+TOO_LONG = fails(400, "invalid_request_error", "prompt is too long: 9000 tokens > 8192 maximum")
+LONG_TURN = replace(TURN, history=past(*(f"message {number} " + "x" * 300 for number in range(8))))
+
+
+@pytest.mark.parametrize("step", [TOO_LONG, says("", stop_reason="model_context_window_exceeded")])
+async def test_a_history_that_is_too_long_is_cut_to_half_and_tried_once(server: ModelServer, engine: AnthropicEngine, step: Step) -> None:
+    server.script.extend([step, says("Yes.")])
+    assert (await engine.reply(LONG_TURN)).text == "Yes."
+    first, second = (seen.body["messages"] for seen in server.seen)
+    assert [len(first), len(second)] == [9, 5]
+    assert second == first[-5:]
+    server.always = step
+    with pytest.raises(EngineError) as caught:
+        await engine.reply(LONG_TURN)
+    assert (caught.value.reason, len(server.seen)) == ("context_exceeded", 4)
+
+
+async def test_a_first_message_that_is_too_long_is_not_tried_again(server: ModelServer, engine: AnthropicEngine) -> None:
+    server.always = TOO_LONG
+    with pytest.raises(EngineError):
+        await engine.reply(TURN)
+    assert len(server.seen) == 1
+
+
+async def test_what_reads_much_runs_in_a_thread(server: ModelServer, engine: AnthropicEngine, monkeypatch: pytest.MonkeyPatch) -> None:
+    threads = list[str]()
+    complaint = Review.complaint
+
+    def noting(review: Review, text: str) -> str | None:
+        threads.append(threading.current_thread().name)
+        return complaint(review, text)
+
+    monkeypatch.setattr(Review, "complaint", noting)
+    server.script.extend([says("Yes."), says("yes " * 5_000), says("Yes.")])
+    for turn in (TURN, TURN, replace(TURN, history=past("a" * 20_000))):
+        await engine.reply(turn)
+    assert [name == "MainThread" for name in threads] == [True, False, False]

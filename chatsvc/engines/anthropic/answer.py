@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from chatsvc.domain.models import Usage
 from chatsvc.engines import EngineError, Reply
+from chatsvc.engines.anthropic import marks
 from chatsvc.engines.anthropic.faults import ModelFault, error_type, says_no_tools, says_too_long
 
 NO_ANSWER = "[NO_ANSWER]"
@@ -70,7 +71,7 @@ def parse(payload: bytes, *, hosted: bool = False) -> ModelAnswer:
         # Also with text, which breaks off before the refusal.
         raise EngineError("refused")
     content, said = _content(data.get("content"))
-    text = _without_thoughts(said).strip()
+    text = marks.without_thoughts(said).strip()
     calls = _calls(content)
     blocks = _blocks(content, text, calls, hosted=hosted) if calls else []
     return ModelAnswer(text, calls, blocks, stop, usage(data.get("usage")))
@@ -180,15 +181,6 @@ def _use(call: ToolCall) -> dict[str, object]:
 def clean(text: str) -> str:
     """Remove lone surrogates and NUL, which JSON or a server cannot take."""
     return text.encode("utf-8", "replace").decode("utf-8").replace("\0", "")
-
-
-def _without_thoughts(text: str) -> str:
-    """Remove the `<think>` part of a reasoning model's text. Some servers leave it there.
-
-    The opening tag often belongs to the chat template, so that only the closing one is there; if max_tokens ended the thinking,
-    only the opening one.
-    """
-    return text.rpartition("</think>")[2].partition("<think>")[0]
 
 
 def _without_sentinel(text: str) -> str:

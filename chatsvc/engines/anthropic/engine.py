@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import random
+from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -103,7 +104,16 @@ class AnthropicEngine:
 
     async def _reply(self, client: Client, turn: Turn, ends_at: float) -> Reply:
         converse = partial(rounds.converse, turn, partial(self._send, client, ends_at), self._share, hosted=self._hosted, ends_at=ends_at)
-        if self._without_tools_until.get(turn.model, 0.0) > asyncio.get_running_loop().time():
+        try:
+            return await self._converse(converse, turn.model)
+        except EngineError as fault:
+            if fault.reason != "context_exceeded" or not turn.history:
+                raise
+        return await self._converse(partial(converse, shortened=True), turn.model)
+
+    async def _converse(self, converse: Callable[..., Awaitable[Reply]], model: str) -> Reply:
+        """Answer with tools, and without them if the model's server refuses them."""
+        if self._without_tools_until.get(model, 0.0) > asyncio.get_running_loop().time():
             return await converse(may_use_tools=False)
         try:
             return await converse(may_use_tools=True)
@@ -112,7 +122,7 @@ class AnthropicEngine:
                 raise
         reply = await converse(may_use_tools=False)
         # Believed only now that the same question was answered without tools, so that no other fault turns them off.
-        self._without_tools_until[turn.model] = asyncio.get_running_loop().time() + WITHOUT_TOOLS_S
+        self._without_tools_until[model] = asyncio.get_running_loop().time() + WITHOUT_TOOLS_S
         return reply
 
     async def _send(self, client: Client, ends_at: float, body: dict[str, object]) -> bytes:

@@ -11,15 +11,15 @@ Encoded blocks of `stable` go into a body as they are; only the conversation is 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import lru_cache
 from urllib.parse import urlsplit
-from zoneinfo import ZoneInfo
 
+from chatsvc.domain import times
 from chatsvc.domain.captures import CapturedRecord
 from chatsvc.domain.models import HistoryMessage
 from chatsvc.engines import Hit, Turn, language
-from chatsvc.engines.anthropic import stable
+from chatsvc.engines.anthropic import facts, marks, stable
 from chatsvc.engines.anthropic.answer import clean
 
 MAX_TOKENS = 2048
@@ -44,12 +44,6 @@ PASSAGES = 8
 
 MAX_RECORDS = 10
 """Records of the conversation that a prompt has."""
-
-_DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
-_MONTHS = (  # by hand, since strftime follows the locale
-    *("January", "February", "March", "April", "May", "June"),
-    *("July", "August", "September", "October", "November", "December"),
-)
 
 _LANGUAGES = {
     "ar": "Arabic",
@@ -103,16 +97,18 @@ def is_hosted(base_url: str) -> bool:
     return host == "anthropic.com" or host.endswith(".anthropic.com")
 
 
-def request(turn: Turn, hits: Sequence[Hit], *, hosted: bool, offered: tuple[str, ...] = ()) -> dict[str, object]:
+def request(turn: Turn, hits: Sequence[Hit], *, hosted: bool, offered: tuple[str, ...] = (), shortened: bool = False) -> dict[str, object]:
     """Build the body of POST /v1/messages, for orjson, with only what every server knows. No temperature, no tool_choice.
 
-    `hits` are the passages for a knowledge that does not fit, `offered` the names of the tools.
+    `hits` are the passages for a knowledge that does not fit, `offered` the names of the tools. `shortened` halves the history: the
+    server refused it as too long.
     """
     budget = budget_of(hosted=hosted)
     whole = stable.knowledge(turn.knowledge, budget.knowledge, cached=hosted)
-    system = [stable.rules(turn.bot, offered=offered, cached=hosted and whole is None), *([whole] if whole else [])]
+    rules = stable.rules(turn.bot, facts.site_of(turn.knowledge), offered=offered, cached=hosted and whole is None)
+    system = [rules, *([whole] if whole else [])]
     changing = _changing(turn, None if whole else hits)
-    said = messages(turn.history, turn.message, budget.history)
+    said = messages(turn.history, turn.message, _half(turn.history, budget.history) if shortened else budget.history)
     if hosted:
         said = _with_context(said, changing)
     else:
@@ -161,12 +157,13 @@ def messages(history: Sequence[HistoryMessage], message: str, budget: int) -> li
 
     The message that crosses the budget still goes along: a short "and on Sundays?" means nothing without it.
     """
-    kept = [("user", clean(message))]
+    kept = [("user", clean(marks.without_tokens(message)))]
     used = 0
     for past in reversed(history):
         if used >= budget:
             break
-        content = clean(past.content).strip()
+        cut = marks.without_thoughts if past.role == "assistant" else marks.without_tokens
+        content = clean(cut(past.content)).strip()
         if content and past.role in ("user", "assistant"):
             kept.append((past.role, content))
             used += len(content)
@@ -178,6 +175,19 @@ def messages(history: Sequence[HistoryMessage], message: str, budget: int) -> li
         elif turns or role == "user":
             turns.append((role, content))
     return [{"role": role, "content": content} for role, content in turns]
+
+
+def _half(history: Sequence[HistoryMessage], budget: int) -> int:
+    """Return the budget in characters that leaves out half of what was sent, at least its oldest message."""
+    sent, used = list[int](), 0
+    for past in reversed(history):
+        if used >= budget:
+            break
+        sent.append(len(past.content))
+        used += len(past.content)
+    half = used // 2
+    # The message that crosses the budget still goes along.
+    return max(0, half - max(sent, default=0) + 1) if len(sent) < 3 else half
 
 
 def language_name(tag: str) -> str | None:
@@ -214,23 +224,21 @@ def _moment(turn: Turn) -> str:
     """Write the bot's wall clock, to the minute, and the language to answer in."""
     wanted = language_name(turn.language) if turn.language else None
     unclear = language.of(turn) if wanted is None else ""
-    return _told(turn.now_ms // 60_000, turn.bot.timezone, wanted, unclear)
+    now = times.local(turn.now_ms, turn.bot.timezone)
+    lines = [("Now", facts.status(turn.bot, now)), ("Also closed on", facts.closed_days(turn.bot, now.date()))]
+    opening = [f"{label}: {text}." for label, text in lines if text]
+    return "\n".join((f"It is now {_clock(now, turn.bot.timezone)}.", *opening, _told(wanted, unclear)))
 
 
 @lru_cache(maxsize=256)
-def _told(minute: int, zone: str, wanted: str | None, unclear: str) -> str:
+def _told(wanted: str | None, unclear: str) -> str:
     if wanted is not None:
-        told = f"Answer in {wanted}, whatever language the visitor writes in."
-    else:
-        name = language_name(unclear) or "Turkish"
-        told = f"Answer in the language of the visitor's last message; where that is unclear, in {name}."
-    return f"It is now {_clock(minute, zone)}.\n{told}"
+        return f"Answer in {wanted}, whatever language the visitor writes in."
+    name = language_name(unclear) or "Turkish"
+    return f"Answer in the language of the visitor's last message; where that is unclear, in {name}."
 
 
-def _clock(minute: int, zone: str) -> str:
-    now = datetime.fromtimestamp(minute * 60, UTC)
-    try:
-        now = now.astimezone(ZoneInfo(zone))
-    except (ValueError, OSError, LookupError):
-        zone = "UTC"  # a zone that this machine does not know must not cost the visitor the answer
-    return f"{_DAYS[now.weekday()]}, {now.day} {_MONTHS[now.month - 1]} {now.year}, {now:%H:%M} ({zone})"
+def _clock(now: datetime, zone: str) -> str:
+    # A zone that this machine does not know must not cost the visitor the answer.
+    name = zone if times.zone(zone) is not None else "UTC"
+    return f"{facts.DAYS[now.weekday()]}, {now.day} {facts.MONTHS[now.month - 1]} {now.year}, {now:%H:%M} ({name})"

@@ -16,6 +16,13 @@ _HEAD = "[From the service, not the visitor] Your last message was not shown to 
 _known: WeakKeyDictionary[Knowledge, grounding.Known] = WeakKeyDictionary()
 
 
+def characters_read(turn: Turn, text: str) -> int:
+    """Return how many characters the review of a reply reads. A knowledge counts until its figures are sets."""
+    past = sum(len(message.content) for message in turn.history)
+    entries = () if turn.knowledge in _known else turn.knowledge.entries
+    return len(text) + past + sum(len(entry.question) + len(entry.answer) for entry in entries)
+
+
 class Review:
     """Reviews replies to one message. `hits` are entries found for it, `captured` what was captured from it."""
 
@@ -75,6 +82,5 @@ def _known_of_settings(settings: tuple[str | None, ...]) -> grounding.Known:
 
 
 def _known_of_bot(bot: Bot) -> grounding.Known:
-    return _known_of_settings(
-        (bot.name, bot.description, bot.instructions, bot.opening_hours, bot.greeting, bot.phone, bot.email, bot.address)
-    )
+    settings = (bot.name, bot.description, bot.instructions, bot.opening_hours, bot.greeting)
+    return _known_of_settings((*settings, bot.phone, bot.email, bot.address))

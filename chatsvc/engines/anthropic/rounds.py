@@ -11,7 +11,7 @@ import orjson
 from chatsvc.domain.models import Usage
 from chatsvc.engines import EngineError, Evidence, Reply, Turn
 from chatsvc.engines.anthropic import answer, notes, prompt, stable, tools
-from chatsvc.engines.anthropic.review import Review
+from chatsvc.engines.anthropic.review import Review, characters_read
 from chatsvc.engines.fair_share import FairShare
 
 MAX_ROUNDS = 6
@@ -23,13 +23,15 @@ SPARE_S = 0.5
 Ask = Callable[[dict[str, object]], Awaitable[bytes]]
 
 
-async def converse(turn: Turn, ask: Ask, share: FairShare, *, hosted: bool, ends_at: float, may_use_tools: bool) -> Reply:
+async def converse(
+    turn: Turn, ask: Ask, share: FairShare, *, hosted: bool, ends_at: float, may_use_tools: bool, shortened: bool = False
+) -> Reply:
     """Answer `turn`, with what was captured and what all rounds cost; raises EngineError.
 
     Once something is captured, no failure of the model loses it: the visitor gets a fixed sentence instead of the model's words.
-    `ends_at` is the deadline (loop time), which the caller enforces.
+    `ends_at` is the deadline (loop time), which the caller enforces. `shortened` sends half of the history.
     """
-    return await _Rounds(turn, ask, share, hosted=hosted, ends_at=ends_at, may_use_tools=may_use_tools).run()
+    return await _Rounds(turn, ask, share, hosted, ends_at, may_use_tools=may_use_tools, shortened=shortened).run()
 
 
 def _offered(turn: Turn, *, hosted: bool) -> tuple[str, ...]:
@@ -41,8 +43,11 @@ def _offered(turn: Turn, *, hosted: bool) -> tuple[str, ...]:
 class _Rounds:
     """State of the rounds of one message."""
 
-    def __init__(self, turn: Turn, ask: Ask, share: FairShare, *, hosted: bool, ends_at: float, may_use_tools: bool) -> None:
+    def __init__(
+        self, turn: Turn, ask: Ask, share: FairShare, hosted: bool, ends_at: float, *, may_use_tools: bool, shortened: bool
+    ) -> None:
         self._turn, self._ask, self._share, self._hosted, self._ends_at = turn, ask, share, hosted, ends_at
+        self._shortened = shortened
         self._offered = _offered(turn, hosted=hosted) if may_use_tools else ()
         self._notes = notes.Notes(turn, self._offered)
         self._spent = Usage()
@@ -50,7 +55,7 @@ class _Rounds:
 
     def _begin(self, turn: Turn) -> dict[str, object]:
         self._notes.hits = prompt.passages(turn, prompt.budget_of(hosted=self._hosted).passages)
-        return prompt.request(turn, self._notes.hits, hosted=self._hosted, offered=self._offered)
+        return prompt.request(turn, self._notes.hits, hosted=self._hosted, offered=self._offered, shortened=self._shortened)
 
     async def run(self) -> Reply:
         """See converse()."""
@@ -62,7 +67,7 @@ class _Rounds:
                 self._spent = self._spent.plus(said.usage)
                 if not said.calls or not self._offered:
                     text = answer.reply(said).text
-                    complaint = await self._share.run(partial(self._complaint, text), self._turn)
+                    complaint = await self._share.run(partial(self._complaint, text), self._turn, characters_read(self._turn, text))
                     if complaint is None:
                         return self._reply(text)
                     body = self._correct(body, text, complaint)

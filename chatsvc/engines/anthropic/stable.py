@@ -13,7 +13,7 @@ import orjson
 
 from chatsvc.domain.models import Bot, Entry
 from chatsvc.engines import Knowledge
-from chatsvc.engines.anthropic import tools
+from chatsvc.engines.anthropic import facts, tools
 from chatsvc.engines.anthropic.answer import NO_ANSWER, clean
 
 _PREAMBLE = """\
@@ -80,10 +80,11 @@ def block(text: str, *, cached: bool = False) -> orjson.Fragment:
     return orjson.Fragment(orjson.dumps({**said, "cache_control": EPHEMERAL} if cached else said))
 
 
-def rules(bot: Bot, *, offered: tuple[str, ...], cached: bool) -> orjson.Fragment:
-    """Encode the block with the rules and the bot's facts."""
-    facts = _Facts(bot.name, bot.description, bot.country, bot.timezone, bot.opening_hours, bot.instructions, bot.ask_back)
-    return _rules(facts, offered, cached)
+def rules(bot: Bot, site: str, *, offered: tuple[str, ...], cached: bool) -> orjson.Fragment:
+    """Encode the block with the rules and the bot's facts. `site` is the address of its website, or ""."""
+    contact = (bot.phone, bot.email, bot.address, site)
+    settings = _Facts(bot.name, bot.description, bot.country, bot.timezone, bot.opening_hours, *contact, bot.instructions, bot.ask_back)
+    return _rules(settings, offered, cached)
 
 
 def fits(known: Knowledge, budget: int) -> bool:
@@ -116,6 +117,10 @@ class _Facts(NamedTuple):
     country: str
     timezone: str
     opening_hours: str | None
+    phone: str | None
+    email: str | None
+    address: str | None
+    site: str
     instructions: str | None
     ask_back: bool | None
 
@@ -126,15 +131,19 @@ def _rules(bot: _Facts, offered: tuple[str, ...], cached: bool) -> orjson.Fragme
 
 
 def _facts(bot: _Facts) -> str:
-    facts = [
+    told = [
         ("Name", bot.name),
         ("Description", bot.description),
         ("Country", bot.country),
         ("Time zone", bot.timezone),
-        ("Opening hours", bot.opening_hours),
+        ("Opening hours", facts.hours_in_words(bot.opening_hours) if bot.opening_hours else None),
+        ("Telephone", bot.phone),
+        ("E-mail", bot.email),
+        ("Address", bot.address),
+        ("Website", bot.site),
     ]
     lines = ["Facts about the business:"]
-    lines += [f"{label}: {value.strip()}" for label, value in facts if value and value.strip()]
+    lines += [f"{label}: {value.strip()}" for label, value in told if value and value.strip()]
     if bot.instructions and bot.instructions.strip():
         lines += ["", "Instructions of the business:", bot.instructions.strip()]
     lines += ["", _ASKING[bot.ask_back]] if _ASKING[bot.ask_back] else []
