@@ -160,7 +160,7 @@ LIBRARIES = {
     "mammoth": {"file_reader/word.py"},
     "multipart": {"http/forms.py"},
     "orjson": {"api", "engines/anthropic", "store/conversations.py", "webhooks"},
-    "phonenumbers": {"language/contacts.py"},
+    "phonenumbers": {"language/contacts.py", "engines/anthropic/grounding.py"},
     "prometheus_client": {"metrics"},
     "psycopg": {"store/postgres"},
     "pypdf": {"file_reader/pdf.py"},
