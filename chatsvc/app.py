@@ -12,11 +12,13 @@ import sys
 from collections.abc import Awaitable, Callable
 from functools import partial
 from pkgutil import resolve_name
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
+
+from aiohttp import web
 
 from chatsvc import background, workers
 from chatsvc.api.interface import API_ROOT, Interface
-from chatsvc.api.outside import PAGES, Outside
+from chatsvc.api.outside import Outside
 from chatsvc.config import Config
 from chatsvc.control.client import connect
 from chatsvc.control.server import ControlServer
@@ -25,10 +27,6 @@ from chatsvc.domain.models import ServiceNode
 from chatsvc.domain.times import now_ms
 from chatsvc.engines import Engine, EngineError
 from chatsvc.engines.knowledge.engine import KnowledgeEngine
-from chatsvc.http.parser import check_parser
-from chatsvc.http.server import Mounts, Skin
-from chatsvc.listening.access import AccessLog
-from chatsvc.listening.listeners import Listeners
 from chatsvc.outbound.egress import Egress
 from chatsvc.platforms import PLATFORMS
 from chatsvc.services.messages import channel_answers, messages
@@ -45,8 +43,12 @@ from chatsvc.store.database import StoreUnavailable
 from chatsvc.store.folder import Folder, FolderInUse
 from chatsvc.store.master_key import MasterKey
 from chatsvc.supervisor import Supervisor
+from chatsvc.web.listeners import Listeners
+from chatsvc.web.middlewares import for_own_paths, observe
 from chatsvc.widget import WebChannel
-from chatsvc.widget.front_end import PATHS as WIDGET_PATHS
+
+if TYPE_CHECKING:
+    from chatsvc.dashboard import Dashboard
 
 log = logging.getLogger(__name__)
 
@@ -115,7 +117,6 @@ class App:
     async def _start(self) -> None:
         # A thread of the store or of an engine would wait for a busy event loop, and the loop for it, for the interpreter's 5 ms.
         sys.setswitchinterval(SWITCH_S)
-        check_parser()
         node = new_node(self._clock())
         folder, secret, db = await self._open(node)
         services = self.services = self._store.services(self.config, db, secret, self._clock)
@@ -132,13 +133,12 @@ class App:
         self._undo.append(lambda: background.cancel(*tasks, *starting))
         self._limiter = services.new_limiter("api", self.config.limits.requests_per_minute)
         interface = Interface(services, self._limiter)
-        skin = _front_ends(services, interface)
         self.listeners = Listeners(
             self.config.server,
             self.config.limits,
             self.config.data_dir,
-            skin,
-            AccessLog(services),
+            _application(services, interface),
+            interface.refuse_unparsed,
             grace_s=GRACE_S,
             egress=services.egress,
         )
@@ -244,20 +244,24 @@ class App:
                 log.exception("fault while stopping")
 
 
-def _front_ends(services: Services, interface: Interface) -> Mounts:
-    """Mount the interface, the public pages, and the dashboard where it is switched on."""
-    outside = Outside(services, interface)
-    channels: dict[str, Skin] = dict.fromkeys(WIDGET_PATHS, WebChannel(services))
+def _application(services: Services, interface: Interface) -> web.Application:
+    """Return one application of all front ends. The dashboard, if it is switched on, has every path that nobody else has."""
+    outside: Outside | Dashboard
+    outside = pages = Outside(services, interface)
+    if services.config.server.dashboard:
+        # Imported only if it is switched on: it takes a while to load.
+        import chatsvc.dashboard
+
+        outside = chatsvc.dashboard.Dashboard(services)
+    made = outside.application()
+    made.middlewares[:] = [observe(services), *map(for_own_paths, made.middlewares)]
+    pages.mount(made)
+    made.add_subapp(API_ROOT, interface.application())
+    WebChannel(services).mount(made)
     for platform in PLATFORMS.values():
         if platform.callback_path and platform.front_end:
-            channels[platform.callback_path] = resolve_name(platform.front_end)(services)
-    if not services.config.server.dashboard:
-        return Mounts({API_ROOT: interface, **channels}, default=outside, unparsed=interface)
-
-    from chatsvc.dashboard import Dashboard
-
-    mounts: dict[str, Skin] = {API_ROOT: interface, **channels, **dict.fromkeys(PAGES, outside)}
-    return Mounts(mounts, default=Dashboard(services), unparsed=interface, pathless=outside)
+            made.add_subapp(platform.callback_path, resolve_name(platform.front_end)(services).application())
+    return made
 
 
 async def _started(kind: str, engine: Engine) -> None:

@@ -3,11 +3,13 @@
 import json
 import re
 
+from aiohttp import web
+
 from chatsvc.domain import errors, language
 from chatsvc.domain.errors import ProblemError
 from chatsvc.domain.models import SendMessage
-from chatsvc.http.faults import BodyBroken, BodyTimeout, BodyTooLarge
-from chatsvc.http.request import HttpRequest
+from chatsvc.web import bodies
+from chatsvc.web.faults import BodyBroken, BodyTimeout, BodyTooLarge
 
 MAX_BODY = 64 * 1024
 MAX_MESSAGE = 4000
@@ -23,15 +25,15 @@ def _because(cause: str, **values: object) -> ProblemError:
     return errors.invalid_json(errors.because(cause, **values))
 
 
-async def read_body(request: HttpRequest) -> bytes:
+async def read_body(request: web.Request) -> bytes:
     """Read a body of 64 KiB at most. Raises `message_too_long`, and `invalid_json` for one that breaks off or is late."""
     try:
-        return await request.body.read(MAX_BODY, BODY_TIMEOUT_S)
+        return await bodies.read_body(request, MAX_BODY, BODY_TIMEOUT_S)
     except BodyTooLarge:
         raise errors.message_too_long(max_chars=MAX_MESSAGE) from None
     except BodyTimeout:
         raise _because("late") from None
-    except (BodyBroken, ConnectionError) as fault:
+    except BodyBroken as fault:
         raise _because("broken") from fault
 
 
@@ -99,7 +101,7 @@ def _language(value: dict[str, object]) -> str | None:
     return text
 
 
-def idempotency_key(request: HttpRequest) -> str | None:
+def idempotency_key(request: web.Request) -> str | None:
     """Return the header Idempotency-Key if it was sent; raises `invalid_json`."""
     sent = request.headers.getall("Idempotency-Key", [])
     if not sent:

@@ -4,14 +4,16 @@ import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
+from aiohttp import web
+
 from chatsvc.domain import errors
 from chatsvc.domain.limiter import WINDOW_S, RateLimiter, Slot, untouched
 from chatsvc.domain.models import ApiKey
 from chatsvc.domain.plans import lowest_with
-from chatsvc.http.request import HttpRequest
 from chatsvc.services.accounts.account_cache import AccountState
 from chatsvc.services.services import Services
 from chatsvc.store.database import StoreUnavailable
+from chatsvc.web.requests import info_of
 
 _BEARER = re.compile(r"bearer +(\S+)", re.IGNORECASE)
 
@@ -20,7 +22,7 @@ _BEARER = re.compile(r"bearer +(\S+)", re.IGNORECASE)
 class RequestContext:
     """State of one request to the interface. What the gates found out, and the services that answer it."""
 
-    request: HttpRequest
+    request: web.Request
     services: Services
     limiter: RateLimiter
     key: ApiKey | None = None
@@ -67,7 +69,7 @@ class RequestContext:
 Gate = Callable[[RequestContext], Awaitable[None]]
 
 
-def _token(request: HttpRequest) -> str:
+def _token(request: web.Request) -> str:
     sent = request.headers.getall("Authorization", [])
     if not sent:
         raise errors.missing_api_key()
@@ -92,8 +94,9 @@ async def check_key(context: RequestContext) -> None:
     if context.account is None:
         raise errors.account_not_found()
     directory.key_uses[key.id] = now
-    context.request.principal = context.account.account.id
-    context.request.authenticated()
+    info = info_of(context.request)
+    info.principal = context.account.account.id
+    info.authenticated(key.id)
 
 
 async def check_plan(context: RequestContext) -> None:

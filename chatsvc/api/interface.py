@@ -1,22 +1,28 @@
 """Front end of the REST interface: gates, routing, operation, response. Every refusal becomes HTTP here."""
 
 import logging
+from functools import partial
+
+from aiohttp import web
+from aiohttp.typedefs import Handler
 
 from chatsvc.api import bodies, operations, render
 from chatsvc.api.gates import GATES, RequestContext
 from chatsvc.domain import errors
 from chatsvc.domain.errors import ProblemError
 from chatsvc.domain.limiter import RateLimiter, untouched
-from chatsvc.http.faults import HttpFault
-from chatsvc.http.request import HttpRequest
-from chatsvc.http.response import HttpResponse
 from chatsvc.services.accounts.account_cache import AccountState
 from chatsvc.services.services import Services
 from chatsvc.store.database import StoreUnavailable
+from chatsvc.web.faults import HttpFault
+from chatsvc.web.middlewares import word_faults
+from chatsvc.web.requests import info_of
 
 log = logging.getLogger(__name__)
 
-API_ROOT = "/api/"
+API_ROOT = "/api"
+VERSION = "/v2"
+_CONTEXT = web.RequestKey("context", RequestContext)
 
 
 async def _pass_gates(context: RequestContext) -> None:
@@ -43,12 +49,19 @@ class Interface:
         self._limiter = limiter
         self.stopping = False
 
-    async def handle(self, request: HttpRequest) -> HttpResponse:
-        """Answer one request; see Skin."""
-        context = RequestContext(request, self._services, self._limiter)
+    def application(self) -> web.Application:
+        """Return the application that is mounted at API_ROOT."""
+        made = web.Application(middlewares=[word_faults(self.refuse), self._refuse_problems, self._admit])
+        for method, path, operation in operations.ROUTES:
+            # An id may be anything: what is no id of the account is not found.
+            made.router.add_route(method, VERSION + path.replace("{id}", "{id:[^/]+}"), partial(self._perform, operation))
+        return made
+
+    @web.middleware
+    async def _refuse_problems(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        context = request[_CONTEXT] = RequestContext(request, self._services, self._limiter)
         try:
-            body = await self._pass(context)
-            return render.respond(200, body, request.id, context.slot)
+            return await handler(request)
         except ProblemError as problem:
             return await self._refuse(context, problem)
         except StoreUnavailable as fault:
@@ -59,31 +72,37 @@ class Interface:
         except Exception:
             log.exception("unexpected fault")
             return await self._refuse(context, errors.internal_error())
+        finally:
+            del request[_CONTEXT]  # the two hold each other
 
-    async def _pass(self, context: RequestContext) -> bytes:
-        request, operation, unknown = context.request, None, None
-        # Routing comes after the gates; metrics and logs name the route of a refused request too.
-        try:
-            _, (request.route, operation), request.params = operations.find(request.method, request.path)
-        except ProblemError as problem:
-            unknown = problem
+    @web.middleware
+    async def _admit(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        """Pass the gates before routing is judged."""
+        context = request[_CONTEXT]
         await _pass_gates(context)
-        state = context.state
-        self._check_capacity(state)
-        if operation is None:
-            raise unknown or errors.internal_error()
+        self._check_capacity(context.state)
+        fault = request.match_info.http_exception
+        if isinstance(fault, web.HTTPMethodNotAllowed):
+            raise errors.method_not_allowed(allow=sorted(fault.allowed_methods))
+        if fault is not None:
+            raise operations.unknown(request.method, request.rel_url.raw_path)
+        return await handler(request)
+
+    async def _perform(self, operation: operations.Operation, request: web.Request) -> web.Response:
+        context = request[_CONTEXT]
+        state, tallies = context.state, self._services.tallies
         if request.method == "POST":
             context.body = await bodies.read_body(request)
             # Counted from now on: a half-sent body keeps nobody out.
             self._check_capacity(state)
-        tallies = self._services.tallies
         tallies.in_flight += 1
         state.requests.in_flight += 1
         try:
-            return await operation(context)
+            body = await operation(context)
         finally:
             tallies.in_flight -= 1
             state.requests.in_flight -= 1
+        return render.respond(200, body, info_of(request).id, context.slot)
 
     def _check_capacity(self, state: AccountState) -> None:
         """Raise `service_unavailable` over `max_in_flight`, and over the account's half of it."""
@@ -91,23 +110,31 @@ class Interface:
         if self._services.tallies.in_flight >= most or state.requests.in_flight >= max(1, most // 2):
             raise errors.service_unavailable()
 
-    async def _refuse(self, context: RequestContext, problem: ProblemError) -> HttpResponse:
-        request = context.request
-        request.error = problem.problem.code
+    async def _refuse(self, context: RequestContext, problem: ProblemError) -> web.Response:
+        info = info_of(context.request)
+        info.error = problem.problem.code
         cause = problem.__cause__
         if cause is not None and problem.problem.status == 503:
             # An outage of the store is one line: it comes with every request, and where a disk is full the log may lie on it.
             log.error("%s: %s", problem, cause, exc_info=None if isinstance(cause, StoreUnavailable) else cause)
         if problem.problem.status == 401:
-            log.info("%s: %s", problem, request.client_address)
-        return render.problem(problem, request.id, await context.rate_limit(), self._services.clock())
+            log.info("%s: %s", problem, info.client_address)
+        return render.problem(problem, info.id, await context.rate_limit(), self._services.clock())
 
-    def refuse(self, fault: HttpFault, request: HttpRequest | None, request_id: str) -> HttpResponse:
-        """Word a protocol fault as SPEC.md's JSON; see Skin."""
-        problem = errors.invalid_json()
-        if fault.status >= 500:
-            problem = errors.service_unavailable() if fault.status == 503 else errors.internal_error()
-        if request is not None:
-            request.error = problem.problem.code
+    def refuse(self, fault: HttpFault, request: web.Request) -> web.Response:
+        """Word a fault as the interface's JSON."""
+        problem = _problem(fault)
+        info = info_of(request)
+        info.error = problem.problem.code
+        return self.refuse_unparsed(fault, info.id)
+
+    def refuse_unparsed(self, fault: HttpFault, request_id: str) -> web.Response:
+        """Word a fault of bytes that never became a request."""
         now = self._services.clock()
-        return render.problem(problem, request_id, untouched(self._limiter.limit, now), now)
+        return render.problem(_problem(fault), request_id, untouched(self._limiter.limit, now), now)
+
+
+def _problem(fault: HttpFault) -> ProblemError:
+    if fault.status < 500:
+        return errors.invalid_json()
+    return errors.service_unavailable() if fault.status == 503 else errors.internal_error()

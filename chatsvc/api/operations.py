@@ -2,11 +2,10 @@
 
 from collections.abc import Awaitable, Callable
 
-from chatsvc.api import BASE_PATH, bodies, render
+from chatsvc.api import bodies, render
 from chatsvc.api.gates import RequestContext
 from chatsvc.domain import errors, shapes
 from chatsvc.domain.paging import DEFAULT_LIMIT, MAX_LIMIT
-from chatsvc.http.router import MethodNotAllowed, NotFound, RouteMatch, Router
 from chatsvc.services.accounts import analytics, bots
 from chatsvc.services.conversations import conversations
 from chatsvc.services.messages import messages
@@ -16,20 +15,13 @@ async def list_chatbots(context: RequestContext) -> bytes:
     """GET /chatbots (SPEC.md 4.1)."""
     query = context.request.query
     limit = bodies.integer(query.get("limit"), DEFAULT_LIMIT, MAX_LIMIT)
-    cursor = query.get("cursor")
-    rendered = context.state.pages
-    body = rendered.get((limit, cursor))
-    if body is None:
-        page = bots.page(context.services, await context.counted(), limit, cursor)
-        body = render.success([shapes.chatbot(bot) for bot in page.items], pagination=page.pagination())
-        if cursor is None:
-            rendered[limit, cursor] = body
-    return body
+    page = bots.page(context.services, await context.counted(), limit, query.get("cursor"))
+    return render.success([shapes.chatbot(bot) for bot in page.items], pagination=page.pagination())
 
 
 async def get_chatbot(context: RequestContext) -> bytes:
     """GET /chatbots/{id} (SPEC.md 4.2)."""
-    return render.success(shapes.chatbot(bots.find(await context.counted(), context.request.params["id"])))
+    return render.success(shapes.chatbot(bots.find(await context.counted(), context.request.match_info["id"])))
 
 
 async def send_message(context: RequestContext) -> bytes:
@@ -43,21 +35,21 @@ async def list_conversations(context: RequestContext) -> bytes:
     """GET /conversations (SPEC.md 4.4)."""
     query = context.request.query
     limit = bodies.integer(query.get("limit"), DEFAULT_LIMIT, MAX_LIMIT)
-    cursor, chatbot_id, channel = walk = query.get("cursor"), query.get("chatbot_id"), query.get("channel")
-    rendered, first = context.state.pages, walk == (None, None, None)
-    body = rendered.get(("conversations", limit)) if first else None
-    if body is None:
-        page = await conversations.page(context.services, context.state, limit, cursor, chatbot_id=chatbot_id, channel=channel)
-        body = render.success([shapes.conversation(item) for item in page.items], pagination=page.pagination())
-        if first:
-            rendered["conversations", limit] = body
-    return body
+    page = await conversations.page(
+        context.services,
+        context.state,
+        limit,
+        query.get("cursor"),
+        chatbot_id=query.get("chatbot_id"),
+        channel=query.get("channel"),
+    )
+    return render.success([shapes.conversation(item) for item in page.items], pagination=page.pagination())
 
 
 async def get_conversation(context: RequestContext) -> bytes:
     """GET /conversations/{id} (SPEC.md 4.5)."""
     limit = bodies.integer(context.request.query.get("message_limit"), conversations.DEFAULT_MESSAGES, conversations.MAX_MESSAGES)
-    thread = await conversations.find(context.services, context.state, context.request.params["id"], limit)
+    thread = await conversations.find(context.services, context.state, context.request.match_info["id"], limit)
     return render.success(shapes.conversation_detail(thread.conversation, thread.messages))
 
 
@@ -78,21 +70,6 @@ ROUTES: tuple[tuple[str, str, Operation], ...] = (
     ("GET", "/analytics", get_analytics),
 )
 SUPPORTED_ENDPOINTS = [f"{method} {path}" for method, path, _ in ROUTES]
-
-# The target is an operation with its name in logs and metrics. Ids are compared as sent: none of them needs percent-encoding.
-_ROUTER: Router[tuple[str, Operation]] = Router(
-    ((method, BASE_PATH + path, (f"{method} {path}", operation)) for method, path, operation in ROUTES), decode=False
-)
-
-
-def find(method: str, path: str) -> RouteMatch[tuple[str, Operation]]:
-    """Find the name and the operation of a request; raises `unknown_endpoint` and `method_not_allowed`."""
-    try:
-        return _ROUTER.find(method, path)
-    except NotFound:
-        raise unknown(method, path) from None
-    except MethodNotAllowed as fault:
-        raise errors.method_not_allowed(allow=fault.allow) from None
 
 
 def unknown(method: str, path: str) -> errors.ProblemError:

@@ -1,60 +1,84 @@
-"""Front end of the public pages outside of the interface: health, readiness, OpenAPI document."""
+"""Public pages outside of the interface (health, readiness, OpenAPI document), and the answer to every path that nobody has."""
 
 import logging
+from collections.abc import Awaitable, Callable
+from functools import partial
+
+from aiohttp import web
+from aiohttp.typedefs import Handler
 
 from chatsvc.api import BASE_PATH, openapi, operations, render
-from chatsvc.api.interface import Interface
+from chatsvc.api.interface import API_ROOT, Interface
 from chatsvc.domain import errors
 from chatsvc.domain.errors import ProblemError
-from chatsvc.http.faults import HttpFault
-from chatsvc.http.request import HttpRequest
-from chatsvc.http.response import HttpResponse
 from chatsvc.services.operations import system
 from chatsvc.services.services import Services
 from chatsvc.store.database import StoreUnavailable
+from chatsvc.web.faults import HttpFault
+from chatsvc.web.middlewares import word_faults
+from chatsvc.web.requests import info_of
 
 log = logging.getLogger(__name__)
 
-HEALTH, READY, OPENAPI = PAGES = ("/healthz", "/readyz", "/openapi.json")
 METHODS = ["GET", "HEAD"]
 
 
 class Outside:
-    """Answers every path that no other front end has; see Skin."""
+    """Answers what no other front end does."""
 
     def __init__(self, services: Services, interface: Interface) -> None:
         self._services = services
         self._interface = interface
 
-    async def handle(self, request: HttpRequest) -> HttpResponse:
-        """Answer one request; see Skin."""
+    def application(self) -> web.Application:
+        """Return an application that refuses everything."""
+        return web.Application(middlewares=[word_faults(self.refuse), self._refuse_problems])
+
+    def mount(self, application: web.Application) -> None:
+        """Add the pages to the application that holds all front ends."""
+        for path, page in (("/healthz", self._health), ("/readyz", self._readiness), ("/openapi.json", self._document)):
+            mounted = self.application()
+            mounted.router.add_route("*", "", partial(self._show, page))
+            application.add_subapp(path, mounted)
+        application.router.add_route("*", API_ROOT, self._nothing)  # the interface is below it
+
+    @web.middleware
+    async def _refuse_problems(self, request: web.Request, handler: Handler) -> web.StreamResponse:
         try:
-            if request.path not in PAGES:
-                raise operations.unknown(request.method, request.path)
-            request.route = f"GET {request.path}"
-            if request.method not in METHODS:
-                raise errors.method_not_allowed(allow=METHODS)
-            status, content = await self._page(request.path)
-            return render.respond(status, render.encode(content), request.id, None)
+            return await handler(request)
+        except (web.HTTPNotFound, web.HTTPMethodNotAllowed):
+            return self._refuse(operations.unknown(request.method, request.rel_url.raw_path), request)
         except ProblemError as problem:
-            return self._refuse(problem, request, request.id)
+            return self._refuse(problem, request)
         except StoreUnavailable as fault:
             log.error("the store cannot answer: %s", fault)
-            return self._refuse(errors.service_unavailable(), request, request.id)
+            return self._refuse(errors.service_unavailable(), request)
 
-    async def _page(self, path: str) -> tuple[int, object]:
-        if path == HEALTH:
-            return 200, {"status": "ok"}
-        if path == READY:
-            state = await system.state(self._services, stopping=self._interface.stopping)
-            return 200 if state == "ready" else 503, {"status": state}
+    async def _show(self, page: Callable[[], Awaitable[tuple[int, object]]], request: web.Request) -> web.Response:
+        if request.method not in METHODS:
+            info_of(request).route = f"GET {request.path}"
+            raise errors.method_not_allowed(allow=METHODS)
+        status, content = await page()
+        return render.respond(status, render.encode(content), info_of(request).id, None)
+
+    async def _nothing(self, _: web.Request) -> web.Response:
+        raise web.HTTPNotFound
+
+    async def _health(self) -> tuple[int, object]:
+        return 200, {"status": "ok"}
+
+    async def _readiness(self) -> tuple[int, object]:
+        state = await system.state(self._services, stopping=self._interface.stopping)
+        return 200 if state == "ready" else 503, {"status": state}
+
+    async def _document(self) -> tuple[int, object]:
         return 200, openapi.document(self._services.config.server.public_url.rstrip("/") + BASE_PATH)
 
-    def _refuse(self, problem: ProblemError, request: HttpRequest | None, request_id: str) -> HttpResponse:
-        if request is not None:
-            request.error = problem.problem.code
-        return render.problem(problem, request_id, None, self._services.clock())
+    def _refuse(self, problem: ProblemError, request: web.Request) -> web.Response:
+        info = info_of(request)
+        info.error = problem.problem.code
+        return render.problem(problem, info.id, None, self._services.clock())
 
-    def refuse(self, fault: HttpFault, request: HttpRequest | None, request_id: str) -> HttpResponse:
-        """Word a protocol fault; see Skin."""
-        return self._refuse(errors.internal_error() if fault.status == 500 else errors.invalid_json(), request, request_id)
+    def refuse(self, fault: HttpFault, request: web.Request) -> web.Response:
+        """Word a fault."""
+        return self._refuse(errors.internal_error() if fault.status == 500 else errors.invalid_json(), request)

@@ -3,13 +3,13 @@
 from typing import Any
 
 import orjson
+from aiohttp import web
 
 from chatsvc.domain.errors import ProblemError
 from chatsvc.domain.limiter import Slot
 from chatsvc.domain.pricing import Usd
-from chatsvc.http.response import HttpResponse, render_fields
 
-_FIELDS = render_fields([("Content-Type", "application/json; charset=utf-8"), ("Cache-Control", "no-store")])
+_HEADERS = {"Content-Type": "application/json; charset=utf-8", "Cache-Control": "no-store"}
 
 
 def _other(value: Any) -> Any:
@@ -28,22 +28,24 @@ def success(data: object, **more: object) -> bytes:
     return encode({"success": True, "data": data, **more})
 
 
-def respond(status: int, body: bytes, request_id: str, slot: Slot | None) -> HttpResponse:
+def respond(status: int, body: bytes, request_id: str, slot: Slot | None) -> web.Response:
     """Make a JSON response. `slot` gives the three rate-limit headers (SPEC.md section 8), None for paths outside of the interface."""
-    fields = f"{_FIELDS}X-Request-Id: {request_id}\r\n"
+    headers = {**_HEADERS, "X-Request-Id": request_id}
     if slot is not None:
-        fields += f"X-RateLimit-Limit: {slot.limit}\r\nX-RateLimit-Remaining: {slot.remaining}\r\nX-RateLimit-Reset: {slot.reset}\r\n"
-    return HttpResponse(status, body, fields)
+        headers["X-RateLimit-Limit"] = str(slot.limit)
+        headers["X-RateLimit-Remaining"] = str(slot.remaining)
+        headers["X-RateLimit-Reset"] = str(slot.reset)
+    return web.Response(status=status, body=body, headers=headers)
 
 
-def problem(fault: ProblemError, request_id: str, slot: Slot | None, now_ms: int) -> HttpResponse:
+def problem(fault: ProblemError, request_id: str, slot: Slot | None, now_ms: int) -> web.Response:
     """Make the response to a refusal: `WWW-Authenticate` on 401, `Retry-After` on 429, `Allow` on 405."""
     response = respond(fault.problem.status, encode(fault.as_json()), request_id, slot)
     match fault.problem.status:
         case 401:
-            response.add_header("WWW-Authenticate", "Bearer")
+            response.headers["WWW-Authenticate"] = "Bearer"
         case 405:
-            response.add_header("Allow", ", ".join(fault.extra["allow"]))  # type: ignore[arg-type]  # the error table says so
+            response.headers["Allow"] = ", ".join(fault.extra["allow"])  # type: ignore[arg-type]  # the error table says so
         case 429 if slot is not None:
-            response.add_header("Retry-After", str(max(1, slot.reset - now_ms // 1000)))
+            response.headers["Retry-After"] = str(max(1, slot.reset - now_ms // 1000))
     return response

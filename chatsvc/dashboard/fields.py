@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from chatsvc.domain import refusals
 from chatsvc.domain.targets import with_https
-from chatsvc.http.forms import SubmittedForm, Upload
+from chatsvc.web.forms import SubmittedForm, Upload
 
 
 class Fields:

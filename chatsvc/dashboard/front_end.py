@@ -2,7 +2,12 @@
 
 import logging
 from contextlib import suppress
-from urllib.parse import urlsplit, urlunsplit
+from functools import partial
+from urllib.parse import unquote, urlsplit, urlunsplit
+
+from aiohttp import web
+from aiohttp.typedefs import Handler
+from aiohttp.web import Request, Response
 
 from chatsvc.dashboard import languages, responses, session_cookie
 from chatsvc.dashboard.access import ACCOUNT_ACCESS, Access
@@ -11,17 +16,17 @@ from chatsvc.dashboard.page import CODE_PATH, DEFAULT_ZONE, HOME_PATH, LOGIN_PAT
 from chatsvc.dashboard.pages.today import WAITING_PATH
 from chatsvc.dashboard.route import Route
 from chatsvc.dashboard.routes import ROUTES
-from chatsvc.dashboard.templating import load, static_files
+from chatsvc.dashboard.templating import STATIC_FOLDER, STATIC_PREFIX, load
 from chatsvc.domain.refusals import Refused
-from chatsvc.http.faults import HttpFault
-from chatsvc.http.request import HttpRequest
-from chatsvc.http.response import HttpResponse
-from chatsvc.http.router import MethodNotAllowed, NotFound, Router
-from chatsvc.http.same_origin import is_same_origin
 from chatsvc.services import administration
 from chatsvc.services.services import Services
 from chatsvc.services.team import sessions
 from chatsvc.store.database import StoreUnavailable
+from chatsvc.web import static
+from chatsvc.web.faults import HttpFault
+from chatsvc.web.middlewares import word_faults
+from chatsvc.web.requests import info_of
+from chatsvc.web.same_origin import is_same_origin
 
 log = logging.getLogger(__name__)
 
@@ -31,59 +36,76 @@ _REFRESH = "Chatsvc-Refresh"
 
 
 class Dashboard:
-    """Answers every path that no other front end has; see Skin."""
+    """Answers every path that no other front end has."""
 
     def __init__(self, services: Services, routes: tuple[Route, ...] = ROUTES) -> None:
         self._services = services
-        self._router: Router[Route] = Router((one.method, one.template, one) for one in routes)
+        self._routes = routes
         self._is_loaded = False
         self._pages = frozenset(one.template for one in routes if one.method == "GET")
 
-    async def handle(self, request: HttpRequest) -> HttpResponse:
-        """Answer one request; see Skin."""
-        if not self._is_loaded:
-            # At the first request, since many installations have no visitors here; in a thread, since messages must not wait.
-            await self._services.offload(load)
-            self._is_loaded = True
-        if request.method in ("GET", "HEAD"):
-            file = static_files().find(request)
-            if file is not None:
-                request.route = "GET /static"
-                return file
+    def application(self) -> web.Application:
+        """Return the application with all pages."""
+        made = web.Application(middlewares=[word_faults(self.refuse), self._serve])
+        made.router.add_static(STATIC_PREFIX, STATIC_FOLDER)
+        for route in self._routes:
+            for method in ("GET", "HEAD") if route.method == "GET" else (route.method,):
+                made.router.add_route(method, route.template, partial(self._answer, route))
+        return made
+
+    @web.middleware
+    async def _serve(self, request: Request, handler: Handler) -> web.StreamResponse:
+        info = info_of(request)
         try:
-            response = await self._answer(request)
+            if not self._is_loaded:
+                # At the first request, since many installations have no visitors here; in a thread, since messages must not wait.
+                await self._services.offload(load)
+                self._is_loaded = True
+            response = await handler(request)
+            if request.path.startswith(STATIC_PREFIX):
+                static.complete(request, response)
+        except web.HTTPException as fault:
+            response = await self._show_unknown(request, fault)
         except StoreUnavailable as fault:
             log.error("the store cannot answer: %s", fault)
             response = responses.fault(503, languages.choose(request))
         if response.status >= 400:
-            request.error = request.error or f"page_{response.status}"
+            info.error = info.error or f"page_{response.status}"
         return response
 
-    async def _answer(self, request: HttpRequest) -> HttpResponse:
-        public_url = self._services.config.server.public_url
-        token = session_cookie.token(request, public_url)
+    async def _page(self, request: Request, access: Access) -> Page:
+        """Make the page of a request from its session."""
+        info = info_of(request)
+        token = session_cookie.token(request, self._services.config.server.public_url)
         is_act = not _is_background(request)
-        signed_in = await sessions.find(self._services, token, request.client_address, is_act=is_act) if token else None
+        signed_in = await sessions.find(self._services, token, info.client_address, is_act=is_act) if token else None
         if signed_in is not None and signed_in.session.verified:
-            request.authenticated()
-            request.principal = signed_in.operator.id
+            info.authenticated(signed_in.operator.id)
+            info.principal = signed_in.operator.id
         language = languages.choose(request, signed_in.operator.language if signed_in else None)
+        return Page(self._services, request, access, signed_in, language, self._pages)
+
+    async def _show_unknown(self, request: Request, fault: web.HTTPException) -> Response:
+        page = await self._page(request, Access.PUBLIC)
+        # An account outside the operator's scope changes nothing about a path that does not exist.
+        with suppress(Refused):
+            await self._choose_account(page)
+        if isinstance(fault, web.HTTPMethodNotAllowed):
+            return page.fail(405, more=[("Allow", ", ".join(sorted(fault.allowed_methods)))])
+        return page.fail(404)
+
+    async def _answer(self, route: Route, request: Request) -> Response:
         try:
-            match = self._router.find("GET" if request.method == "HEAD" else request.method, request.path)
-            request.route, route, request.params = f"{match.target.method} {match.template}", match.target, match.params
-        except (NotFound, MethodNotAllowed) as fault:
-            page = Page(self._services, request, Access.PUBLIC, signed_in, language, self._pages)
-            # An account outside the operator's scope changes nothing about a path that does not exist.
-            with suppress(Refused):
-                await self._choose_account(page)
-            return page.fail(404) if isinstance(fault, NotFound) else page.fail(405, more=[("Allow", ", ".join(fault.allow))])
-        page = Page(self._services, request, route.access, signed_in, language, self._pages)
+            unquote(request.rel_url.raw_path, errors="strict")
+        except UnicodeDecodeError:
+            raise web.HTTPNotFound from None
+        page = await self._page(request, route.access)
         try:
             return await self._run(page, route)
         finally:
             page.close()
 
-    async def _run(self, page: Page, route: Route) -> HttpResponse:
+    async def _run(self, page: Page, route: Route) -> Response:
         """Check origin, session and access, and call the handler."""
         request = page.request
         try:
@@ -99,7 +121,7 @@ class Dashboard:
         except HttpFault as fault:
             return page.fail(fault.status)
         except Refused as fault:
-            request.error = fault.code
+            page.info.error = fault.code
             if fault.code == "session_needed":
                 return responses.redirect(LOGIN_PATH)
             return page.fail_with(fault)
@@ -129,11 +151,11 @@ class Dashboard:
         if record is not None and owner is None:
             raise administration.missing(*record)
 
-    def refuse(self, fault: HttpFault, request: HttpRequest | None, request_id: str) -> HttpResponse:
-        """Word a protocol fault; see Skin."""
-        if request is not None:
-            request.error = type(fault).__name__
-        return responses.fault(fault.status, languages.choose(request), request_id)
+    def refuse(self, fault: HttpFault, request: Request) -> Response:
+        """Word a fault as a page."""
+        info = info_of(request)
+        info.error = type(fault).__name__
+        return responses.fault(fault.status, languages.choose(request), info.id)
 
 
 async def _wanted_account(page: Page) -> str | None:
@@ -145,7 +167,7 @@ async def _wanted_account(page: Page) -> str | None:
     return (await page.form()).optional("account")
 
 
-def _is_background(request: HttpRequest) -> bool:
+def _is_background(request: Request) -> bool:
     """Report whether an open page asks by itself. That does not keep a session alive."""
     return request.path == WAITING_PATH or _REFRESH in request.headers
 
@@ -157,7 +179,7 @@ def _detour(page: Page) -> str | None:
         return None
     if page.signed_in is None:
         # After a form the browser returns to the page on which it stood.
-        back = page.request.target if page.request.method == "GET" else _referring_page(page.request)
+        back = page.request.raw_path if page.request.method == "GET" else _referring_page(page.request)
         back = None if back == HOME_PATH else back
         return with_query(LOGIN_PATH, {"next": back})
     if access is Access.WAITING:
@@ -165,7 +187,7 @@ def _detour(page: Page) -> str | None:
     return None if page.is_signed_in else CODE_PATH
 
 
-def _referring_page(request: HttpRequest) -> str | None:
+def _referring_page(request: Request) -> str | None:
     """Return the path and query of the page with the form, or None if the browser does not name it."""
     address = urlsplit(request.headers.get("referer", ""))
     return urlunsplit(("", "", address.path, address.query, "")) or None

@@ -1,14 +1,15 @@
 """Choice of a page's language: the operator's, else the browser's; English for other languages, Turkish where none is named."""
 
+from aiohttp.web import Request
+
 from chatsvc.domain.operators import LANGUAGES
-from chatsvc.http.request import HttpRequest
 
 DEFAULT = "tr"
 FOREIGN = "en"
 """For a browser whose languages are all others."""
 
 
-def choose(request: HttpRequest | None, own: str | None = None) -> str:
+def choose(request: Request | None, own: str | None = None) -> str:
     if own in LANGUAGES:
         return own
     return accepted(request.headers.get("Accept-Language", "") if request is not None else "")

@@ -4,6 +4,8 @@ from collections.abc import AsyncIterator, Container, Iterable, Mapping, Sequenc
 from functools import cached_property, partial
 from typing import Any, TypeVar
 
+from aiohttp.web import Request, Response
+
 from chatsvc import translations
 from chatsvc.dashboard import catalogue, formats, navigation, responses, session_cookie, wording
 from chatsvc.dashboard.access import ACCOUNT_ACCESS, Access
@@ -18,12 +20,11 @@ from chatsvc.domain.models import Account
 from chatsvc.domain.operators import NewSession, Operator, OperatorSession, SignedIn
 from chatsvc.domain.paging import ResultPage
 from chatsvc.domain.refusals import Refused
-from chatsvc.http.forms import UNKNOWN_SENDER, FormLimits, read_form
-from chatsvc.http.request import HttpRequest
-from chatsvc.http.response import HTML, HttpResponse
 from chatsvc.services import administration
 from chatsvc.services.services import Services
 from chatsvc.services.team import sessions, shown_once
+from chatsvc.web.forms import UNKNOWN_SENDER, FormLimits, read_form
+from chatsvc.web.requests import info_of
 
 DEFAULT_ZONE = "Europe/Istanbul"
 LOGIN_PATH, CODE_PATH, HOME_PATH, SHOWN_PATH = "/login", "/login/code", "/", "/shown"
@@ -39,12 +40,14 @@ class Page:
     """
 
     def __init__(
-        self, services: Services, request: HttpRequest, access: Access, signed_in: SignedIn | None, language: str, templates: Container[str]
+        self, services: Services, request: Request, access: Access, signed_in: SignedIn | None, language: str, templates: Container[str]
     ) -> None:
         self.services = services
         self.request = request
         self.access = access
-        self.params: Mapping[str, str] = request.params
+        self.info = info_of(request)
+        self.path = request.rel_url.raw_path
+        self.params: Mapping[str, str] = request.match_info
         self.query = request.query
         self.language = language
         self.signed_in = signed_in
@@ -166,26 +169,26 @@ class Page:
         if path is not None:
             return with_query(path, changes)
         kept = {name: value for name, value in self.query.items() if name not in ("done", "account")}
-        return with_query(self.request.path, {**kept, **changes})
+        return with_query(self.path, {**kept, **changes})
 
-    def render(self, template: str, /, status: int = 200, more: Iterable[tuple[str, str]] = (), **values: Any) -> HttpResponse:
+    def render(self, template: str, /, status: int = 200, more: Iterable[tuple[str, str]] = (), **values: Any) -> Response:
         """Render a template with the names of the page: `page`, `t` and the formats. `more` are header fields."""
         if (fault := self._refused_filters) is not None and status == 200:
             self._faults, status = faults_of(self.language, fault), 422
             values["fault"] = self.refusal(fault)
         body = environment().get_template(template).render({**self._context(), **values})
-        return responses.respond(status, responses.encode(body), HTML, more)
+        return responses.respond(status, responses.encode(body), responses.HTML, more)
 
-    def download(self, content: bytes | AsyncIterator[bytes], kind: str, name: str, more: Iterable[tuple[str, str]] = ()) -> HttpResponse:
+    def download(self, content: bytes | AsyncIterator[bytes], kind: str, name: str, more: Iterable[tuple[str, str]] = ()) -> Response:
         """Make a response that the browser saves as the file `name`. The name has ASCII letters, digits, "-", "." and "_"."""
         return responses.respond(200, content, kind, [("Content-Disposition", f'attachment; filename="{name}"'), *more])
 
-    def fail(self, status: int, detail: str | None = None, more: Iterable[tuple[str, str]] = ()) -> HttpResponse:
+    def fail(self, status: int, detail: str | None = None, more: Iterable[tuple[str, str]] = ()) -> Response:
         """Render the error page of a status; `detail` replaces its sentence."""
         title, text = self.text(f"errors.title_{status}"), detail or self.text(f"errors.text_{status}")
         return self.render("error.html", status=status, more=more, title=title, sentence=text)
 
-    def fail_with(self, fault: Refused) -> HttpResponse:
+    def fail_with(self, fault: Refused) -> Response:
         """Render the error page of a refusal. Missing records and missing pages read the same."""
         status = status_of(fault)
         return self.fail(status, None if status == 404 else self.refusal(fault), _retry(fault))
@@ -245,16 +248,16 @@ class Page:
 
     @property
     def menu(self) -> list[navigation.MenuLink]:
-        return navigation.links(navigation.MENU, self.request.path, self._templates, self.may_see) if self.is_signed_in else []
+        return navigation.links(navigation.MENU, self.path, self._templates, self.may_see) if self.is_signed_in else []
 
     def bot_tabs(self, bot: str) -> list[navigation.MenuLink]:
-        return navigation.links(navigation.BOT_TABS, self.request.path, self._templates, self.may_see, bot=bot)
+        return navigation.links(navigation.BOT_TABS, self.path, self._templates, self.may_see, bot=bot)
 
-    def redirect(self, path: str, done: str | None = None) -> HttpResponse:
+    def redirect(self, path: str, done: str | None = None) -> Response:
         """Redirect after a form. `done` is the key in `done.yaml` of the notice that the next page shows."""
         return responses.redirect(with_query(local(path), {"done": done}))
 
-    def refused(self, template: str, fault: Refused, kept: Container[str] = (), /, **values: Any) -> HttpResponse:
+    def refused(self, template: str, fault: Refused, kept: Container[str] = (), /, **values: Any) -> Response:
         """Render a form again with the sentence of its refusal.
 
         Re-raises a refusal that is about permission, or about a missing record unless its code is one of `kept`.
@@ -265,7 +268,7 @@ class Page:
         self._faults = faults_of(self.language, fault)
         return self.render(template, status=status, more=_retry(fault), fault=self.refusal(fault), **values)
 
-    def conflict(self, template: str, changed: Mapping[str, str], /, **values: Any) -> HttpResponse:
+    def conflict(self, template: str, changed: Mapping[str, str], /, **values: Any) -> Response:
         """Render a form again whose fields somebody else has changed meanwhile; beside each stands what it is now.
 
         The form has the new version, so that sending it once more is a decision.
@@ -275,7 +278,7 @@ class Page:
 
     def begin_form(self, path: str, is_refused: bool | None = None) -> None:
         """Begin a form of the template. The refused one shows the faults of its fields: by default the one with the request's path."""
-        self._is_refused_form = path == self.request.path if is_refused is None else is_refused
+        self._is_refused_form = path == self.path if is_refused is None else is_refused
 
     def fault_of(self, name: str) -> str | None:
         """Return the fault of a field of the form that the template has begun last."""
@@ -286,30 +289,34 @@ class Page:
         is_first, self._has_focus = not self._has_focus, True
         return is_first
 
-    def start_session(self, made: NewSession, path: str, done: str | None = None) -> HttpResponse:
+    def start_session(self, made: NewSession, path: str, done: str | None = None) -> Response:
         """Redirect with the cookie of a new session. A session that waits for the second factor goes there first."""
         path = with_query(local(path), {"done": done})
         if not made.session.verified:
             path = with_query(CODE_PATH, {"next": path if path != HOME_PATH else None})
-        return responses.redirect(path, [("Set-Cookie", session_cookie.keep(self.services.config.server.public_url, made.token))])
+        return session_cookie.keep(responses.redirect(path), self._public_url, made.token)
 
-    def end_session(self, path: str) -> HttpResponse:
-        return responses.redirect(local(path), [("Set-Cookie", session_cookie.drop(self.services.config.server.public_url))])
+    def end_session(self, path: str) -> Response:
+        return session_cookie.drop(responses.redirect(local(path)), self._public_url)
 
-    async def show_once(self, secrets: Mapping[str, str], back: str, title: str | None = None) -> HttpResponse:
+    async def show_once(self, secrets: Mapping[str, str], back: str, title: str | None = None) -> Response:
         """Redirect to a page that shows secrets (label -> secret) once, with a link `back`."""
         content = {"title": title, "secrets": list(secrets.items()), "back": local(back)}
         sealed = await shown_once.seal(self.services, self.session.id, content)
-        return responses.redirect(SHOWN_PATH, [("Set-Cookie", self._shown_cookie(sealed, shown_once.VALID_MS // 1000))])
+        return session_cookie.put(responses.redirect(SHOWN_PATH), self._public_url, _SHOWN_COOKIE, sealed, shown_once.VALID_MS // 1000)
 
-    async def take_shown(self) -> tuple[dict[str, Any] | None, tuple[str, str]]:
-        """Return the secret to be shown once, if any. The header with it deletes it in the browser."""
-        name = session_cookie.name(self.services.config.server.public_url, _SHOWN_COOKIE)
-        content = await shown_once.take(self.services, self.session.id, self.request.cookies.get(name, ""))
-        return content, ("Set-Cookie", self._shown_cookie("", 0))
+    async def take_shown(self) -> dict[str, Any] | None:
+        """Return the secret to be shown once, if any."""
+        name = session_cookie.name(self._public_url, _SHOWN_COOKIE)
+        return await shown_once.take(self.services, self.session.id, self.request.cookies.get(name, ""))
 
-    def _shown_cookie(self, value: str, max_age_s: int) -> str:
-        return session_cookie.render(self.services.config.server.public_url, _SHOWN_COOKIE, value, max_age_s)
+    def drop_shown(self, response: Response) -> Response:
+        """Delete the secret that was shown once in the browser."""
+        return session_cookie.put(response, self._public_url, _SHOWN_COOKIE, "", 0)
+
+    @property
+    def _public_url(self) -> str:
+        return self.services.config.server.public_url
 
 
 _UNAVAILABLE = frozenset({"service_stopping", "store_unavailable", "unexpected_fault"})

@@ -1,12 +1,14 @@
-"""Responses of the dashboard with the headers that each of them carries (DECISIONS.md section 6)."""
+"""Responses of the dashboard with the headers that each of them carries."""
 
 import re
 from collections.abc import AsyncIterator, Iterable
 
+from aiohttp.web import Response
+
 from chatsvc.dashboard import catalogue
 from chatsvc.dashboard.templating import environment
-from chatsvc.http.response import HTML, HttpResponse
 
+HTML = "text/html; charset=utf-8"
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self';"
     " frame-ancestors 'none'; base-uri 'none'"
@@ -28,16 +30,16 @@ def encode(html: str) -> bytes:
     return _FORBIDDEN.sub("\ufffd", html).encode("utf-8", "replace")
 
 
-def respond(status: int, body: bytes | AsyncIterator[bytes], kind: str, more: Iterable[tuple[str, str]] = ()) -> HttpResponse:
+def respond(status: int, body: bytes | AsyncIterator[bytes], kind: str, more: Iterable[tuple[str, str]] = ()) -> Response:
     """Make a response that no cache stores."""
-    return HttpResponse(status, body, [("Content-Type", kind), *HEADERS, *more])
+    return Response(status=status, body=body, headers=[("Content-Type", kind), *HEADERS, *more])
 
 
-def redirect(location: str, more: Iterable[tuple[str, str]] = ()) -> HttpResponse:
+def redirect(location: str, more: Iterable[tuple[str, str]] = ()) -> Response:
     return respond(303, b"", HTML, [("Location", location), *more])
 
 
-def fault(status: int, language: str, request_id: str = "", more: Iterable[tuple[str, str]] = ()) -> HttpResponse:
+def fault(status: int, language: str, request_id: str = "", more: Iterable[tuple[str, str]] = ()) -> Response:
     """Make an error page for a request whose session is unknown."""
     body = (
         environment()

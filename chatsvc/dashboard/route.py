@@ -3,9 +3,10 @@
 from collections.abc import Awaitable, Callable
 from typing import NamedTuple
 
+from aiohttp.web import Response
+
 from chatsvc.dashboard.access import Access
 from chatsvc.dashboard.page import Page
-from chatsvc.http.response import HttpResponse
 
 
 class Route(NamedTuple):
@@ -16,5 +17,5 @@ class Route(NamedTuple):
 
     method: str
     template: str
-    handler: Callable[[Page], Awaitable[HttpResponse]]
+    handler: Callable[[Page], Awaitable[Response]]
     access: Access

@@ -1,8 +1,8 @@
 """Cookie that holds the token of a session."""
 
+from aiohttp.web import Request, Response
+
 from chatsvc.domain.operators import SESSION_MS
-from chatsvc.http import cookies
-from chatsvc.http.request import HttpRequest
 
 _NAME = "chatsvc_session"
 
@@ -17,18 +17,20 @@ def name(public_url: str, base: str = _NAME) -> str:
     return f"__Host-{base}" if is_secure(public_url) else base
 
 
-def render(public_url: str, base: str, value: str, max_age_s: int) -> str:
-    """Return a Set-Cookie value; a `max_age_s` of 0 deletes the cookie."""
-    return cookies.render(name(public_url, base), value, max_age_s=max_age_s, secure=is_secure(public_url))
+def put(response: Response, public_url: str, base: str, value: str, max_age_s: int) -> Response:
+    """Set a cookie for the whole site; a `max_age_s` of 0 deletes it."""
+    secure = is_secure(public_url)
+    response.set_cookie(name(public_url, base), value, max_age=max_age_s, secure=secure, httponly=True, samesite="Lax")
+    return response
 
 
-def token(request: HttpRequest, public_url: str) -> str | None:
+def token(request: Request, public_url: str) -> str | None:
     return request.cookies.get(name(public_url))
 
 
-def keep(public_url: str, new_token: str) -> str:
-    return render(public_url, _NAME, new_token, SESSION_MS // 1000)
+def keep(response: Response, public_url: str, new_token: str) -> Response:
+    return put(response, public_url, _NAME, new_token, SESSION_MS // 1000)
 
 
-def drop(public_url: str) -> str:
-    return render(public_url, _NAME, "", 0)
+def drop(response: Response, public_url: str) -> Response:
+    return put(response, public_url, _NAME, "", 0)

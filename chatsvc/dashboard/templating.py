@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, partial
 from importlib import resources
 from importlib.resources.abc import Traversable
+from pathlib import Path
 from typing import TYPE_CHECKING
 from zoneinfo import available_timezones
 
 from chatsvc import translations
 from chatsvc.dashboard import browsers, directions, formats, qr
-from chatsvc.http.static import StaticFiles
+from chatsvc.web import static
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-STATIC_PREFIX = "/static/"
-
-
-@cache
-def static_files() -> StaticFiles:
-    """Read the static files; their Last-Modified is constant, since each version has its own URL."""
-    return StaticFiles(STATIC_PREFIX, resources.files("chatsvc.dashboard").joinpath("static"), 0)
+STATIC_PREFIX = "/static"
+STATIC_FOLDER = Path(__file__).parent / "static"
 
 
 @cache
@@ -44,7 +40,7 @@ def environment() -> Environment:
         finalize=lambda value: directions.closed(value) if type(value) is str else value,
         extensions=[ExprStmtExtension],
     )
-    made.globals["static"] = static_files().url
+    made.globals["static"] = partial(static.url, STATIC_PREFIX, STATIC_FOLDER)
     made.globals["machine_time"] = formats.machine_time
     made.globals["qr_code"] = lambda text: Markup(qr.svg(text))  # noqa: S704  # drawn here, of squares alone
     made.globals["browser_name"] = browsers.name
@@ -74,7 +70,6 @@ def _templates(folder: Traversable, prefix: str) -> Iterator[tuple[str, str]]:
 
 
 def load() -> None:
-    """Read templates, texts and static files; takes some tenths of a second."""
+    """Read templates and texts; takes some tenths of a second."""
     environment()
-    static_files()
     translations.texts()

@@ -4,10 +4,11 @@ from collections.abc import Awaitable, Callable, Container, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from aiohttp.web import Response
+
 from chatsvc.dashboard.fields import NO_FIELDS, Fields
 from chatsvc.dashboard.page import Page, is_about_form
 from chatsvc.domain.refusals import Refused
-from chatsvc.http.response import HttpResponse
 from chatsvc.services import administration
 
 Values = Callable[[Page, Fields], Awaitable[Mapping[str, Any]]]
@@ -24,14 +25,14 @@ class View:
     values: Values
     kept: Container[str] = ()
 
-    async def __call__(self, page: Page) -> HttpResponse:
+    async def __call__(self, page: Page) -> Response:
         return await self.show(page)
 
-    async def show(self, page: Page, fields: Fields = NO_FIELDS, **more: Any) -> HttpResponse:
+    async def show(self, page: Page, fields: Fields = NO_FIELDS, **more: Any) -> Response:
         """Show the page with what was typed."""
         return page.render(self.template, **{**await self.values(page, fields), **more})
 
-    async def refuse(self, page: Page, fault: Refused, fields: Fields, **more: Any) -> HttpResponse:
+    async def refuse(self, page: Page, fault: Refused, fields: Fields, **more: Any) -> Response:
         """Show the page again with a refusal and with what was typed. Re-raises one about permission or a missing record."""
         if fault.code not in self.kept and not is_about_form(fault):
             raise fault
@@ -54,10 +55,10 @@ class Action:
     given: str | Callable[[Page, Fields], Mapping[str, Any]] = ""
     to: str = ""
     done: str | None = None
-    then: Callable[[Page, Any], Awaitable[HttpResponse]] | None = None
+    then: Callable[[Page, Any], Awaitable[Response]] | None = None
     confirm: bool = False
 
-    async def __call__(self, page: Page) -> HttpResponse:
+    async def __call__(self, page: Page) -> Response:
         fields = await page.form()
         try:
             if self.confirm and page.may(self.operation):

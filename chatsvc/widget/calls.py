@@ -8,16 +8,18 @@ import json
 import re
 from typing import Any
 
+from aiohttp.web import Request, Response
+
 from chatsvc.domain import times
 from chatsvc.domain.channels import TooManyConversations
 from chatsvc.domain.folding import is_storable
 from chatsvc.domain.models import Message
 from chatsvc.domain.shapes import parsed
-from chatsvc.http.client_address import share_of
-from chatsvc.http.faults import BodyTooLarge
-from chatsvc.http.request import HttpRequest
-from chatsvc.http.response import HttpResponse
 from chatsvc.services.messages.web_visits import MOST_TEXT, Overloaded, WebVisits, Widget, WidgetNews, WidgetState
+from chatsvc.web.bodies import read_body
+from chatsvc.web.client_address import share_of
+from chatsvc.web.faults import BodyTooLarge
+from chatsvc.web.requests import info_of
 
 MOST_BODY = 32_768
 BODY_S = 10.0
@@ -25,7 +27,7 @@ _KEY = re.compile(r"[A-Za-z0-9_-]{16,64}")
 _MESSAGE = re.compile(r"([0-9a-f-]{36})?")  # the id of a message, or nothing
 
 
-async def send(visits: WebVisits, widget: Widget, request: HttpRequest) -> HttpResponse:
+async def send(visits: WebVisits, widget: Widget, request: Request) -> Response:
     """Answer POST messages: store the message, have it answered, return all that is new."""
     site, body = _site(widget, request), await _body(request)
     key = request.headers.get("Idempotency-Key", "")
@@ -39,10 +41,10 @@ async def send(visits: WebVisits, widget: Widget, request: HttpRequest) -> HttpR
     if len(text) > MOST_TEXT:
         raise CallRefused(413, "text_too_long")
     user_id = _user(widget, request) or widget.user_of_first(key)
-    slot = await visits.take_message(widget, share_of(request.client_address))
+    slot = await visits.take_message(widget, share_of(info_of(request).client_address))
     if not slot.taken:
         raise CallRefused(429, "too_many_messages", visits.seconds_until(slot))
-    request.authenticated()
+    info_of(request).authenticated()
     try:
         if not await visits.send(widget, user_id, text.strip(), key, site):
             raise CallRefused(410, "erased")
@@ -54,7 +56,7 @@ async def send(visits: WebVisits, widget: Widget, request: HttpRequest) -> HttpR
     return _answer(widget, user_id, news)
 
 
-async def read(visits: WebVisits, widget: Widget, request: HttpRequest) -> HttpResponse:
+async def read(visits: WebVisits, widget: Widget, request: Request) -> Response:
     """Answer GET messages: the messages after the one named by `after`. With `wait` the answer is held until there is something.
 
     With `before`, only messages before that one: the pages of a long conversation, newest first.
@@ -72,16 +74,16 @@ async def read(visits: WebVisits, widget: Widget, request: HttpRequest) -> HttpR
         raise CallRefused(400, "before_invalid")
     if "wait" not in query:
         return _answer(widget, user_id, await visits.read(widget, user_id, after, before=before, types="typing" in query))
-    place = share_of(request.client_address)
+    place = share_of(info_of(request).client_address)
     # The key of a first message proves nothing: anybody can invent one. What is not held is counted like any other connection.
     if request.headers.get("Authorization", "").startswith("Visitor ") and visits.may_hold(widget, user_id, place):
-        request.authenticated()
+        info_of(request).authenticated()
     return _answer(
         widget, user_id, await visits.wait(widget, user_id, place, WidgetState(after, query.get("known", ""), "typing" in query))
     )
 
 
-async def rate(visits: WebVisits, widget: Widget, request: HttpRequest) -> HttpResponse:
+async def rate(visits: WebVisits, widget: Widget, request: Request) -> Response:
     """Answer POST feedback: keep the visitor's thumb on a reply, or take it back."""
     _site(widget, request)
     user_id, body = _user(widget, request), await _body(request)
@@ -95,7 +97,7 @@ async def rate(visits: WebVisits, widget: Widget, request: HttpRequest) -> HttpR
     return _json({"value": value})
 
 
-def _site(widget: Widget, request: HttpRequest) -> str:
+def _site(widget: Widget, request: Request) -> str:
     """Return the site on which the frame was opened. Raises CallRefused where it may not use the widget any more."""
     site = widget.site_of(request.headers.get("Chatsvc-Site", ""))
     if site is None:
@@ -103,7 +105,7 @@ def _site(widget: Widget, request: HttpRequest) -> str:
     return site
 
 
-def _user(widget: Widget, request: HttpRequest) -> str | None:
+def _user(widget: Widget, request: Request) -> str | None:
     """Return the visitor's user_id; None for a call that names none. Raises CallRefused for a wrong token."""
     scheme, _, value = request.headers.get("Authorization", "").partition(" ")
     if scheme == "First" and _KEY.fullmatch(value):
@@ -116,9 +118,9 @@ def _user(widget: Widget, request: HttpRequest) -> str | None:
     return user_id
 
 
-async def _body(request: HttpRequest) -> dict[str, Any]:
+async def _body(request: Request) -> dict[str, Any]:
     try:
-        body = parsed(await request.body.read(MOST_BODY, BODY_S))
+        body = parsed(await read_body(request, MOST_BODY, BODY_S))
     except BodyTooLarge:
         raise CallRefused(413, "text_too_long") from None
     if body is None:
@@ -126,7 +128,7 @@ async def _body(request: HttpRequest) -> dict[str, Any]:
     return body
 
 
-def _answer(widget: Widget, user_id: str, news: WidgetNews | None) -> HttpResponse:
+def _answer(widget: Widget, user_id: str, news: WidgetNews | None) -> Response:
     if news is None:
         return _json({"token": None, "messages": [], "handling": "bot", "operator": None, "typing": False, "away": widget.is_away})
     return _json(
@@ -152,9 +154,9 @@ def _message(widget: Widget, m: Message, page: str | None) -> dict[str, object]:
     return {**made, **{name: value for name, value in more.items() if value is not None}}
 
 
-def _json(value: object) -> HttpResponse:
+def _json(value: object) -> Response:
     headers = {"Content-Type": "application/json", "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
-    return HttpResponse(200, json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode(), headers)
+    return Response(body=json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode(), headers=headers)
 
 
 class CallRefused(Exception):

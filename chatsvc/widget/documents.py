@@ -8,19 +8,21 @@ from collections.abc import Mapping
 from functools import cache
 from html import escape
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
+
+from aiohttp.web import Request, Response
 
 from chatsvc.domain.channels import DEFAULT_COLOR, is_color, origin_of
 from chatsvc.domain.language import primary
-from chatsvc.http.request import HttpRequest
-from chatsvc.http.response import HTML, HttpResponse
-from chatsvc.http.static import StaticFiles
 from chatsvc.services.messages import web_visits
 from chatsvc.services.messages.web_visits import LINK, MOST_TEXT, WebVisits, Widget
+from chatsvc.web import static
 
 LOADER = "/widget.js"
 _FOLDER = files("chatsvc.widget")
-_STATIC = _FOLDER / "static"
+STATIC = Path(__file__).parent / "static"
+HTML = "text/html; charset=utf-8"
 _NAME = re.compile(r"\{\{([a-z]+)\}\}")
 _LOADER_HEADERS = {
     "Content-Type": "text/javascript; charset=utf-8",
@@ -29,12 +31,6 @@ _LOADER_HEADERS = {
     "Cross-Origin-Resource-Policy": "cross-origin",
     "X-Content-Type-Options": "nosniff",
 }
-
-
-@cache
-def static_files() -> StaticFiles:
-    """Return the static files under URLs that hold their hash."""
-    return StaticFiles("/widget/static/", _STATIC, 0)
 
 
 @cache
@@ -48,14 +44,14 @@ def _texts() -> Mapping[str, Mapping[str, str]]:
     return found
 
 
-def loader(request: HttpRequest) -> HttpResponse:
+async def loader(request: Request) -> Response:
     """Answer GET /widget.js; 304 where the browser's copy is current."""
     script = _compact(_text("static/loader.js")).encode()
     tag = f'"{hashlib.sha256(script).hexdigest()[:16]}"'
     headers = {**_LOADER_HEADERS, "ETag": tag}
     if tag in request.headers.get("If-None-Match", ""):
-        return HttpResponse(304, b"", headers)
-    return HttpResponse(200, script, headers)
+        return Response(status=304, headers=headers)
+    return Response(body=script, headers=headers)
 
 
 @cache
@@ -65,7 +61,7 @@ def _compact(script: str) -> str:
     return "\n".join(line for line in lines if not line.startswith("//"))
 
 
-async def frame(visits: WebVisits, widget: Widget, request: HttpRequest) -> HttpResponse:
+async def frame(visits: WebVisits, widget: Widget, request: Request) -> Response:
     """Answer GET /widget/BOT: the frame, for pages of the channel's sites alone."""
     site = _embedding_site(request)
     language = language_of(request, widget)
@@ -77,7 +73,7 @@ async def frame(visits: WebVisits, widget: Widget, request: HttpRequest) -> Http
     return await _document(visits, widget, request, language, site)
 
 
-async def page(visits: WebVisits, widget: Widget, request: HttpRequest) -> HttpResponse:
+async def page(visits: WebVisits, widget: Widget, request: Request) -> Response:
     """Answer GET /chat/BOT: the conversation as a page of its own. The channel must permit it."""
     language = language_of(request, widget)
     if not widget.admits(LINK):
@@ -85,7 +81,7 @@ async def page(visits: WebVisits, widget: Widget, request: HttpRequest) -> HttpR
     return await _document(visits, widget, request, language, LINK)
 
 
-def _embedding_site(request: HttpRequest) -> str:
+def _embedding_site(request: Request) -> str:
     """Return the origin of the embedding page, "" where the browser does not name it."""
     referrer = request.headers.get("Referer", "")
     scheme, _, rest = referrer.partition("://")
@@ -95,23 +91,23 @@ def _embedding_site(request: HttpRequest) -> str:
         return ""
 
 
-def language_of(request: HttpRequest, widget: Widget) -> str:
+def language_of(request: Request, widget: Widget) -> str:
     """Return the language of the widget's own texts. The one asked for, else the browser's, else the bot's."""
     accepted = [part.partition(";")[0].strip() for part in request.headers.get("Accept-Language", "").split(",")]
     wanted = [request.query.get("language", ""), *accepted, widget.bot.language]
     return next((tag for one in wanted if (tag := primary(one.lower())) in _texts()), "en")
 
 
-def texts(request: HttpRequest, widget: Widget) -> Mapping[str, str]:
+def texts(request: Request, widget: Widget) -> Mapping[str, str]:
     return _texts()[language_of(request, widget)]
 
 
-def _color(request: HttpRequest, widget: Widget) -> str:
+def _color(request: Request, widget: Widget) -> str:
     asked = f"#{request.query.get('color', '').lstrip('#')}"
     return asked if is_color(asked) else widget.channel.text("color") or DEFAULT_COLOR
 
 
-async def _document(visits: WebVisits, widget: Widget, request: HttpRequest, language: str, site: str) -> HttpResponse:
+async def _document(visits: WebVisits, widget: Widget, request: Request, language: str, site: str) -> Response:
     opening = web_visits.opening(visits.services, widget.bot, language)
     data = {
         "bot": widget.bot.id,
@@ -130,7 +126,7 @@ async def _document(visits: WebVisits, widget: Widget, request: HttpRequest, lan
         "language": language,
         "title": widget.channel.text("title") or widget.bot.name,
         "privacy": _privacy(widget, _texts()[language]),
-        "script": static_files().url("widget.js"),
+        "script": static.url("/widget/static", STATIC, "widget.js"),
         "notice": _texts()[language]["notice"],
         "state": opening.closed or _texts()[language]["ready"],
         "logo": _logo(widget),
@@ -167,7 +163,7 @@ def _style_hash() -> str:
     return b64encode(hashlib.sha256(_text("static/widget.css").encode()).digest()).decode()
 
 
-def _refused(language: str, widget: Widget) -> HttpResponse:
+def _refused(language: str, widget: Widget) -> Response:
     text = _texts()[language]["refused"]
     body = (
         f'<!doctype html><html lang="{language}"><meta charset="utf-8"><title>{escape(widget.bot.name)}</title><p>{escape(text)}</p></html>'
@@ -175,7 +171,7 @@ def _refused(language: str, widget: Widget) -> HttpResponse:
     return _html(403, body, "'none'", widget.origins)
 
 
-def _html(status: int, page: str, script: str, origins: list[str]) -> HttpResponse:
+def _html(status: int, page: str, script: str, origins: list[str]) -> Response:
     ancestors = " ".join(origins) or "'none'"
     policy = (
         f"default-src 'none'; script-src {script}; style-src 'sha256-{_style_hash()}'; img-src 'self' data:; connect-src 'self';"
@@ -189,4 +185,4 @@ def _html(status: int, page: str, script: str, origins: list[str]) -> HttpRespon
         "Cache-Control": "no-store",
         "Permissions-Policy": "camera=(), microphone=(), geolocation=()",
     }
-    return HttpResponse(status, page.encode(), headers)
+    return Response(status=status, body=page.encode(), headers=headers)

@@ -3,101 +3,108 @@
 import json
 import logging
 from collections.abc import Awaitable, Callable
+from functools import partial
 
-from chatsvc.http.client_address import share_of
-from chatsvc.http.faults import HttpFault
-from chatsvc.http.request import HttpRequest
-from chatsvc.http.response import HttpResponse
-from chatsvc.http.router import MethodNotAllowed, NotFound, Router
-from chatsvc.http.same_origin import is_same_origin, names_own_origin
+from aiohttp import web
+from aiohttp.typedefs import Handler as AnyHandler
+from aiohttp.web import Request, Response
+
 from chatsvc.services.messages import web_visits
 from chatsvc.services.messages.web_visits import WebVisits, Widget
 from chatsvc.services.services import Services
 from chatsvc.store.database import StoreUnavailable
+from chatsvc.web import static
+from chatsvc.web.client_address import share_of
+from chatsvc.web.faults import HttpFault
+from chatsvc.web.middlewares import word_faults
+from chatsvc.web.requests import info_of
+from chatsvc.web.same_origin import is_same_origin, names_own_origin
 from chatsvc.widget import calls, documents, mail_stop
 from chatsvc.widget.calls import CallRefused
 
 log = logging.getLogger(__name__)
 
-PATHS = ("/widget.js", "/widget", "/chat")
-Handler = Callable[[WebVisits, Widget, HttpRequest], Awaitable[HttpResponse]]
-# Documents are for everybody who opens them; calls only for the frame's own script.
-_DOCUMENTS: tuple[tuple[str, str, Handler], ...] = (
-    ("GET", "/widget/{bot}", documents.frame),
-    ("GET", "/chat/{bot}", documents.page),
-    ("GET", "/chat/{bot}/mails/{token}", mail_stop.show),
-    # From a mail program too, which is no page of this service: the token is the permission.
-    ("POST", "/chat/{bot}/mails/{token}", mail_stop.stop),
-)
+Handler = Callable[[WebVisits, Widget, Request], Awaitable[Response]]
+# Below each prefix. Documents are for everybody who opens them; calls only for the frame's own script.
+_DOCUMENTS: dict[str, tuple[tuple[str, str, Handler], ...]] = {
+    "/widget": (("GET", "/{bot}", documents.frame),),
+    "/chat": (
+        ("GET", "/{bot}", documents.page),
+        ("GET", "/{bot}/mails/{token}", mail_stop.show),
+        # From a mail program too, which is no page of this service: the token is the permission.
+        ("POST", "/{bot}/mails/{token}", mail_stop.stop),
+    ),
+}
 _CALLS: tuple[tuple[str, str, Handler], ...] = (
-    ("GET", "/widget/{bot}/messages", calls.read),
-    ("POST", "/widget/{bot}/messages", calls.send),
-    ("POST", "/widget/{bot}/feedback", calls.rate),
+    ("GET", "/{bot}/messages", calls.read),
+    ("POST", "/{bot}/messages", calls.send),
+    ("POST", "/{bot}/feedback", calls.rate),
 )
 
 
 class WebChannel:
-    """Answers the requests of embedding pages and of the widget itself; see Skin."""
+    """Answers the requests of embedding pages and of the widget itself."""
 
     def __init__(self, services: Services) -> None:
         self._services = services
         self._visits = WebVisits(services)
-        self._static = documents.static_files()
-        self._router: Router[Handler] = Router([*_DOCUMENTS, *_CALLS])
-        self._calls = {handler for _, _, handler in _CALLS}
 
-    async def handle(self, request: HttpRequest) -> HttpResponse:
-        """Answer one request; see Skin."""
-        if request.method in ("GET", "HEAD"):
-            file = self._static.find(request)
-            if file is not None:
-                request.route = "GET /widget/static"
-                return file
-            if request.path == documents.LOADER:
-                request.route = f"GET {documents.LOADER}"
-                return documents.loader(request)
+    def mount(self, application: web.Application) -> None:
+        """Add everything to the application that holds all front ends."""
+        application.router.add_get(documents.LOADER, documents.loader)
+        for prefix, routes in _DOCUMENTS.items():
+            part = web.Application(middlewares=[word_faults(self.refuse), self._refuse_calls])
+            if prefix == "/widget":
+                part.router.add_static("/static", documents.STATIC)
+                self._add(part, _CALLS, is_call=True)
+            self._add(part, routes, is_call=False)
+            application.add_subapp(prefix, part)
+
+    def _add(self, application: web.Application, routes: tuple[tuple[str, str, Handler], ...], *, is_call: bool) -> None:
+        for method, template, handler in routes:
+            for served in ("GET", "HEAD") if method == "GET" else (method,):
+                application.router.add_route(served, template, partial(self._answer, handler, is_call))
+
+    @web.middleware
+    async def _refuse_calls(self, request: Request, handler: AnyHandler) -> web.StreamResponse:
+        info = info_of(request)
         try:
-            return await self._answer(request)
-        except CallRefused as refused:
-            request.error = refused.code
-            return _refusal(refused.status, refused.code, refused.retry_after)
+            response = await handler(request)
+            return static.complete(request, response) if request.path.startswith("/widget/static/") else response
+        except web.HTTPMethodNotAllowed as fault:
+            response = _refusal(405, "method_not_allowed")
+            response.headers["Allow"] = ", ".join(sorted(fault.allowed_methods))
+            return response
+        except web.HTTPException:
+            refused = CallRefused(404, "not_found")
+        except CallRefused as fault:
+            refused = fault
         except StoreUnavailable as fault:
             log.error("the store cannot answer: %s", fault)
-            request.error = "service_unavailable"
-            return _refusal(503, "service_unavailable")
+            refused = CallRefused(503, "service_unavailable")
+        info.error = refused.code
+        return _refusal(refused.status, refused.code, refused.retry_after)
 
-    async def _answer(self, request: HttpRequest) -> HttpResponse:
-        try:
-            match = self._router.find("GET" if request.method == "HEAD" else request.method, request.path)
-        except NotFound:
-            raise CallRefused(404, "not_found") from None
-        except MethodNotAllowed as fault:
-            refused = _refusal(405, "method_not_allowed")
-            refused.add_header("Allow", ", ".join(fault.allow))
-            return refused
-        request.route, request.params = f"{request.method} {match.template}", match.params
-        is_call = match.target in self._calls
+    async def _answer(self, handler: Handler, is_call: bool, request: Request) -> Response:
         if is_call and not _is_own_call(request, self._services.config.server.public_url):
             raise CallRefused(403, "cross_site")
-        place = share_of(request.client_address)
-        widget = await web_visits.find(self._services, request.params["bot"])
+        info = info_of(request)
+        widget = await web_visits.find(self._services, request.match_info["bot"])
         if widget is None:
             raise CallRefused(404, "not_found")
-        request.principal = widget.account_id
-        slot = await self._visits.take_poll(widget, place)
+        info.principal = widget.account_id
+        slot = await self._visits.take_poll(widget, share_of(info.client_address))
         if not slot.taken:
             raise CallRefused(429, "too_many_requests", self._visits.seconds_until(slot))
-        return await match.target(self._visits, widget, request)
+        return await handler(self._visits, widget, request)
 
-    def refuse(self, fault: HttpFault, request: HttpRequest | None, request_id: str) -> HttpResponse:
-        """Word a protocol fault; see Skin."""
-        del request_id
-        if request is not None:
-            request.error = type(fault).__name__
+    def refuse(self, fault: HttpFault, request: Request) -> Response:
+        """Word a fault."""
+        info_of(request).error = type(fault).__name__
         return _refusal(fault.status, "internal_error" if fault.status == 500 else "broken_request")
 
 
-def _is_own_call(request: HttpRequest, public_url: str) -> bool:
+def _is_own_call(request: Request, public_url: str) -> bool:
     """Report whether a request comes from the widget's own page. Browsers name no origin when they read from it over plain http."""
     named = "Sec-Fetch-Site" in request.headers or "Origin" in request.headers
     if not named and request.method in ("GET", "HEAD"):
@@ -107,8 +114,8 @@ def _is_own_call(request: HttpRequest, public_url: str) -> bool:
     return is_same_origin(request, public_url) and request.headers.get("Sec-Fetch-Site") != "none"
 
 
-def _refusal(status: int, code: str, retry_after: int | None = None) -> HttpResponse:
+def _refusal(status: int, code: str, retry_after: int | None = None) -> Response:
     headers = {"Content-Type": "application/json", "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
     if retry_after is not None:
         headers["Retry-After"] = str(retry_after)
-    return HttpResponse(status, json.dumps({"error": code, "retry_after": retry_after}).encode(), headers)
+    return Response(status=status, body=json.dumps({"error": code, "retry_after": retry_after}).encode(), headers=headers)

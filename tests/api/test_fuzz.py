@@ -16,7 +16,7 @@ from yarl import URL
 from chatsvc.api import bodies
 from chatsvc.app import App
 from chatsvc.domain.errors import PROBLEMS
-from chatsvc.http import connection
+from chatsvc.web import connection
 from tests.api.support import LIMIT, REMAINING, RESET, Wire, names, request
 from tests.conftest import Answer, Caller
 from tests.fakes import FakeClock

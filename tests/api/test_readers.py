@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import errno
 import gc
-import os
-import sys
-import tempfile
-import tracemalloc
 
 import pytest
 from aiohttp.http import HttpRequestParser
 
-from chatsvc.api import render
 from chatsvc.app import App
-from chatsvc.http import connection, sending
-from chatsvc.http.connection import HttpConnection
+from chatsvc.web import connection
+from chatsvc.web.connection import Connection
 from tests.api.conftest import Connect
 from tests.api.support import Wire, insert_history, request, until
 from tests.conftest import Caller
@@ -53,8 +47,7 @@ async def _a_little_unread(app: App, caller: Caller, wire: Wire) -> int:
     await wire.answer()
     wire.stop_reading()
     (connection,) = connections
-    assert isinstance(connection, HttpConnection)
-    transport = connection._transport
+    transport = connection.transport
     assert transport is not None
     async with asyncio.timeout(30):
         while not transport.get_write_buffer_size():
@@ -86,32 +79,6 @@ async def test_a_service_that_stops_leaves_its_callers_time_to_read(app: App, ca
     await stopping
 
 
-class Full:
-    """A writer that blocks at the last piece. `holders` is the reference count meanwhile."""
-
-    def __init__(self, answer: bytes) -> None:
-        self._answer, self._left = answer, len(answer)
-        self.holders = 0
-
-    @property
-    def is_write_blocked(self) -> bool:
-        return self._left <= 0
-
-    def write(self, data: bytes) -> None:
-        self._left -= len(data)
-
-    async def drain(self) -> None:
-        self.holders = sys.getrefcount(self._answer)
-
-
-async def test_an_answer_that_waits_in_the_sockets_is_not_held_besides() -> None:
-    answer = bytes(3 * sending.PIECE)
-    writer, response = Full(answer), render.respond(200, answer, "0" * 16, None)
-    before = sys.getrefcount(answer)
-    await sending.send(writer, b"", response)
-    assert writer.holders == before - 1
-
-
 async def test_a_connection_leaves_nothing_behind(app: App, caller: Caller, connect: Connect) -> None:
     connections = app.listeners._servers[0].connections
 
@@ -134,7 +101,7 @@ async def test_a_connection_leaves_nothing_behind(app: App, caller: Caller, conn
                 await one(sent)
         await until(lambda: not connections)
         await asyncio.sleep(0.05)
-        assert not [thing for thing in gc.get_objects() if isinstance(thing, (HttpConnection, HttpRequestParser))]
+        assert not [thing for thing in gc.get_objects() if isinstance(thing, (Connection, HttpRequestParser))]
     finally:
         gc.enable()
 
@@ -154,40 +121,3 @@ async def test_a_caller_who_reads_slowly_gets_the_whole_answer(app: App, caller:
         assert answer.status == 200
         assert answer.body == expected.body
     assert len(expected.body) > MESSAGES * LETTERS
-
-
-async def test_a_slow_caller_gets_the_whole_answer_where_it_cannot_wait_on_the_disk(
-    app: App, caller: Caller, connect: Connect, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    def no_room(**_: object) -> None:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    conversation = await insert_history(app, caller, MESSAGES, LETTERS)
-    asked = request("GET", f"/api/v2/conversations/{conversation}?message_limit=500", caller)
-    monkeypatch.setattr(tempfile, "TemporaryFile", no_room)
-    (slow,) = await _stalled(connect, asked * 3, 1)
-    await asyncio.sleep(0.3)
-    slow.go_on_reading()
-    for _ in range(3):
-        assert len((await slow.answer()).json["data"]["messages"]) == MESSAGES
-    assert "No space left" in caplog.text
-
-
-async def test_what_waits_for_its_readers_does_not_wait_in_memory(
-    app: App, caller: Caller, connect: Connect, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(connection, "READER_TIMEOUT_S", 120)
-    conversation = await insert_history(app, caller, MESSAGES, LETTERS)
-    asked = request("GET", f"/api/v2/conversations/{conversation}?message_limit=500", caller)
-    await _stalled(connect, asked, 2)
-    await asyncio.sleep(0.2)
-    tracemalloc.start()
-    before, _ = tracemalloc.get_traced_memory()
-    await _stalled(connect, asked * 3, 20)  # more than what the sockets themselves hold
-    quiet, most = 0, 20 * MESSAGES * LETTERS / 5
-    async with asyncio.timeout(60):
-        while quiet < 5:  # the answers are still being made, which takes long on a busy machine
-            await asyncio.sleep(0.2)
-            gc.collect()
-            quiet = quiet + 1 if tracemalloc.get_traced_memory()[0] - before < most else 0
-    tracemalloc.stop()

@@ -15,9 +15,9 @@ from aiohttp import FormData
 from chatsvc.dashboard import directions
 from chatsvc.domain.captures import Captured
 from chatsvc.domain.models import SendMessage
-from chatsvc.http.forms import FormLimits
 from chatsvc.services.knowledge import unanswered
 from chatsvc.services.knowledge.file_reading import read_files
+from chatsvc.web.forms import FormLimits
 from tests.dashboard.client import Client
 from tests.dashboard.site import PASSWORD, ROLES, Business, Site, open_site
 from tests.dashboard.walk import crawl, ids_of, pages, path_of
@@ -279,7 +279,7 @@ async def test_with_https_the_cookie_is_secure_and_bound_to_the_host(tmp_path: P
         answer = await client.post("/login", {"email": site.email("owner"), "password": PASSWORD}, follow=False)
         cookie = answer.headers["Set-Cookie"]
         assert cookie.startswith("__Host-chatsvc_session=")
-        assert cookie.endswith("; Path=/; Max-Age=2592000; HttpOnly; Secure; SameSite=Lax")
+        assert cookie.endswith("; HttpOnly; Max-Age=2592000; Path=/; SameSite=Lax; Secure")
         token = cookie.partition(";")[0]
         assert (await client.get("/me", headers={"Cookie": token})).status == 200
         bare = token.removeprefix("__Host-")

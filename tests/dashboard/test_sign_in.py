@@ -145,7 +145,7 @@ async def test_a_session_someone_else_chose_is_never_taken_over(site: Site) -> N
     )
     cookie = answer.headers["Set-Cookie"]
     assert chosen not in cookie
-    assert re.fullmatch(r"chatsvc_session=[\w-]{43}; Path=/; Max-Age=2592000; HttpOnly; SameSite=Lax", cookie)
+    assert re.fullmatch(r"chatsvc_session=[\w-]{43}; HttpOnly; Max-Age=2592000; Path=/; SameSite=Lax", cookie)
 
 
 async def test_a_changed_password_ends_the_other_sessions(site: Site) -> None:

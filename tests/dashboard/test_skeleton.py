@@ -156,7 +156,7 @@ async def test_faults_are_pages(site: Site, anyone: Client, owner: Client) -> No
     assert (missing.status, "This page does not exist" in missing.text) == (404, True)
     assert "Inbox" in missing.text or "Today" in missing.text
     wrong = await owner.post("/")
-    assert (wrong.status, wrong.headers["Allow"]) == (405, "GET")
+    assert (wrong.status, wrong.headers["Allow"]) == (405, "GET, HEAD")
     # An account that the person has no role in changes nothing about a page that is not there.
     assert (await owner.get("/nowhere?account=not-mine")).status == 404
     assert (await owner.post("/usage?account=not-mine")).status == 405

@@ -20,7 +20,7 @@ from chatsvc.engines import Reply, Turn
 from chatsvc.engines.fair_share import AT_A_TIME
 from chatsvc.engines.knowledge.engine import KnowledgeEngine
 from chatsvc.engines.knowledge.policy import rules
-from chatsvc.listening import acceptor
+from chatsvc.web import connection, listeners
 from tests.api.support import Wire, request
 from tests.conftest import Caller, MakeCaller
 from tests.fakes import ScriptedEngine
@@ -34,8 +34,8 @@ QUICK_S = 0.5
 async def test_a_tls_handshake_that_is_never_finished_ends_and_others_go_on(
     config: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(acceptor, "HANDSHAKE_TIMEOUT_S", 1.0)
-    monkeypatch.setattr(acceptor, "SILENT_TIMEOUT_S", 1.0)
+    monkeypatch.setattr(listeners, "HANDSHAKE_TIMEOUT_S", 1.0)
+    monkeypatch.setattr(connection, "SILENT_TIMEOUT_S", 1.0)
     authority = Authority(tmp_path)
     authority.server("127.0.0.1")
     pem = tmp_path / "CN=root-1.pem"

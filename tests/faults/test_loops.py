@@ -17,7 +17,6 @@ from chatsvc import app, workers
 from chatsvc.app import App
 from chatsvc.config import Config, Tls
 from chatsvc.config.model import Backups, Notices, Smtp
-from chatsvc.listening import listeners
 from chatsvc.platforms.telegram import pollers
 from chatsvc.services.accounts import webhooks
 from chatsvc.services.accounts.account_cache import AccountCache
@@ -32,6 +31,7 @@ from chatsvc.store.deliveries import Outcome
 from chatsvc.store.sqlite.group_commit import GroupCommitDatabase
 from chatsvc.tls import files
 from chatsvc.tls.certificates import self_signed
+from chatsvc.web import listeners
 from chatsvc.webhooks import dispatcher
 from tests.conftest import Caller
 from tests.fakes import ADMIN, FakeClock, ScriptedEngine
@@ -67,7 +67,6 @@ OTHERS = {
     "examination of the installation",
     "list of processes",
     "master key of the store",
-    "new connection",
     "notices of the team",
     "outbox queue",
     "poller of the team's group",

@@ -7,53 +7,36 @@ import random
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
-from functools import partial
 
-from chatsvc.http.admission import Admission
-from chatsvc.http.client_address import ClientAddresses
-from chatsvc.http.connection import HttpConnection
-from chatsvc.http.faults import HttpFault
-from chatsvc.http.request import HttpRequest
-from chatsvc.http.response import HttpResponse, text
-from chatsvc.http.server import HttpServer
-from chatsvc.listening import sockets
-from chatsvc.listening.acceptor import Acceptor, Endpoint
+from aiohttp import web
 
-Handler = Callable[[HttpRequest], Awaitable[HttpResponse]]
+from chatsvc.web.client_address import ClientAddresses
+from chatsvc.web.faults import HttpFault
+from chatsvc.web.limits import ConnectionLimits
+from chatsvc.web.middlewares import word_faults
+from chatsvc.web.server import HttpServer
+
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
-class Plain:
-    """A front end of one handler that words faults as plain text."""
-
-    def __init__(self, handler: Handler) -> None:
-        self._handler = handler
-
-    async def handle(self, request: HttpRequest) -> HttpResponse:
-        """See Skin."""
-        return await self._handler(request)
-
-    def refuse(self, fault: HttpFault, request: HttpRequest | None, request_id: str) -> HttpResponse:  # noqa: ARG002  # see Skin
-        """See Skin."""
-        return text(fault.status, type(fault).__name__)
+def _refuse(fault: HttpFault, _: object) -> web.Response:
+    return web.Response(status=fault.status, text=type(fault).__name__)
 
 
 @asynccontextmanager
 async def serving(
-    handler: Handler, *, connections: int = 1000, per_address: int = 1000, addresses: ClientAddresses | None = None
+    handler: Handler, *, connections: int = 1000, per_address: int = 1000, per_key: int = 1000, addresses: ClientAddresses | None = None
 ) -> AsyncIterator[int]:
     """Serve on a free port, which is given."""
-    addresses = addresses or ClientAddresses()
-    admission = Admission(connections, per_address)
-    server = HttpServer(Plain(handler), admission, addresses)
-    acceptor = Acceptor(admission, connections, addresses)
-    (listener,) = await sockets.on_port("127.0.0.1", 0)
-    port = sockets.port_of(listener)
-    acceptor.listen(listener, Endpoint(partial(HttpConnection, server), None))
+    application = web.Application(middlewares=[word_faults(_refuse)])
+    application.router.add_route("*", "/{path:.*}", handler)
+    server = HttpServer(application, ConnectionLimits(connections, per_address, per_key), addresses or ClientAddresses(), _refuse)
+    await server.start()
+    listener = await asyncio.get_running_loop().create_server(server.connect, "127.0.0.1", 0, backlog=1024)
     try:
-        yield port
+        yield listener.sockets[0].getsockname()[1]
     finally:
-        acceptor.close()
-        await acceptor.finish()
+        listener.close()
         await server.finish(1.0)
 
 

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import errno
-import os
-import resource
-import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from ipaddress import ip_network
 from typing import Any
 
 import pytest
+from aiohttp import web
 
-from chatsvc.http.client_address import ClientAddresses, share_of
-from chatsvc.http.request import HttpRequest
-from chatsvc.http.response import HttpResponse, text
-from chatsvc.listening import acceptor
+from chatsvc.web import connection, limits, server
+from chatsvc.web.client_address import ClientAddresses, share_of
+from chatsvc.web.requests import info_of
 from tests.api.support import Wire
 from tests.http.support import serving
 
@@ -25,10 +21,10 @@ WHOLE = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
 KEYED = b"GET /keyed HTTP/1.1\r\nHost: x\r\n\r\n"
 
 
-async def _answer(request: HttpRequest) -> HttpResponse:
+async def _answer(request: web.Request) -> web.Response:
     if request.path == "/keyed":
-        request.authenticated()
-    return HttpResponse(200, b"{}")
+        info_of(request).authenticated("key")
+    return web.Response(body=b"{}", content_type="application/json")
 
 
 @asynccontextmanager
@@ -61,30 +57,43 @@ async def test_a_connection_over_the_limit_waits_until_another_ends(limits: Any)
 
 
 async def test_a_connection_that_waits_too_long_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(acceptor, "LEASE_TIMEOUT_S", 0.2)
+    monkeypatch.setattr(limits, "WAIT_S", 0.2)
     async with serving(_answer, connections=1) as port, connected(port, b"GET", WHOLE) as (_, late):
         assert await late.is_closed(within_s=3)
 
 
 async def test_a_connection_that_sends_nothing_needs_no_slot_and_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(acceptor, "SILENT_TIMEOUT_S", 0.5)
+    monkeypatch.setattr(connection, "SILENT_TIMEOUT_S", 0.5)
     async with serving(_answer, connections=1) as port, connected(port, b"", b"", WHOLE) as (silent, other, asking):
         assert (await asking.answer()).status == 200
         assert await silent.is_closed(within_s=3)
-        assert await other.is_closed(within_s=3)
+        assert await other.is_closed(within_s=8)
 
 
-async def test_a_connection_with_a_valid_key_does_not_count() -> None:
-    async with serving(_answer, connections=1) as port, connected(port, *[KEYED] * 20) as wires:
-        for wire in wires:
-            assert (await wire.answer()).status == 200
-        for wire in wires:
-            await wire.send(WHOLE)
-            assert (await wire.answer()).status == 200
+async def _hold(request: web.Request) -> web.Response:
+    if request.path == "/keyed":
+        info_of(request).authenticated("key")
+        await asyncio.sleep(0.3)
+    return web.Response(body=b"{}", content_type="application/json")
+
+
+async def test_a_connection_with_a_valid_key_counts_for_its_key_and_again_when_it_is_idle() -> None:
+    async with serving(_hold, per_address=1, per_key=20) as port, connected(port, *[KEYED] * 20) as wires:
+        answers = [await wire.answer() for wire in wires]
+        assert {answer.status for answer in answers} == {200}
+        # All were answered at once, and one of them is kept: the address has room for no more.
+        assert [answer.headers.get("Connection") for answer in answers].count(None) == 1
+
+
+async def test_a_key_has_no_more_connections_than_its_limit_beside_those_of_its_address() -> None:
+    async with serving(_hold, per_address=2, per_key=3) as port, connected(port, *[KEYED] * 6, WHOLE) as wires:
+        # Three count for the key, two for the address; the others wait until one of them is answered.
+        assert await _is_waiting(wires[-1])
+        assert {(await wire.answer()).status for wire in wires} == {200}
 
 
 async def test_of_too_many_that_wait_the_newest_of_the_most_crowded_address_is_closed() -> None:
-    async with serving(_answer, connections=1) as port, connected(port, *[b""] * acceptor.WAITING_FACTOR, b"") as wires:
+    async with serving(_answer, connections=1) as port, connected(port, *[b""] * (limits.WAITING_FACTOR + 1), b"") as wires:
         assert await wires[-1].is_closed()
         assert await _is_waiting(wires[0])
         await wires[0].send(WHOLE)
@@ -94,13 +103,13 @@ async def test_of_too_many_that_wait_the_newest_of_the_most_crowded_address_is_c
 async def test_behind_a_proxy_the_requests_of_an_address_count_until_they_show_a_key() -> None:
     waiting, go_on = 0, asyncio.Event()
 
-    async def handler(request: HttpRequest) -> HttpResponse:
+    async def handler(request: web.Request) -> web.Response:
         nonlocal waiting
         if request.path == "/keyed":
-            request.authenticated()
+            info_of(request).authenticated("key")
         waiting += 1
         await go_on.wait()
-        return text(200, "")
+        return web.Response()
 
     def asking(address: str, path: str = "/") -> bytes:
         return f"GET {path} HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: {address}\r\n\r\n".encode()
@@ -125,27 +134,11 @@ def test_the_share_of_an_address_is_the_address_or_its_network_of_64_bits() -> N
 async def test_without_file_descriptors_it_accepts_later_and_says_so_once(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(acceptor, "RETRY_S", 0.05)
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    loop = asyncio.get_running_loop()
     async with serving(_answer) as port:
-        with socket.socket() as client:
-            client.setblocking(False)
-            resource.setrlimit(resource.RLIMIT_NOFILE, (max(map(int, os.listdir("/proc/self/fd"))) + 1, hard))  # noqa: PTH208
-            try:
-                held = []
-                try:
-                    while True:
-                        held.append(socket.socket())
-                except OSError:
-                    pass
-                await loop.sock_connect(client, ("127.0.0.1", port))
-                await asyncio.sleep(0.3)
-                for one in held:
-                    one.close()
-            finally:
-                resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-            await loop.sock_sendall(client, WHOLE)
-            async with asyncio.timeout(5):
-                assert (await loop.sock_recv(client, 100)).startswith(b"HTTP/1.1 200 ")
-    assert [record.getMessage() for record in caplog.records] == [f"cannot accept connections: {os.strerror(errno.EMFILE)}"]
+        monkeypatch.setattr(server.resource, "getrlimit", lambda _: (8, 8))
+        async with connected(port, WHOLE, WHOLE) as wires:
+            assert [await wire.is_closed() for wire in wires] == [True, True]
+        monkeypatch.undo()
+        async with connected(port, WHOLE) as (wire,):
+            assert (await wire.answer()).status == 200
+    assert [record.getMessage() for record in caplog.records] == ["cannot accept connections: too many files are open"]

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatsvc.http.client_address import behind
+from chatsvc.web.client_address import behind
 
 TRUSTED = (ip_network("10.0.0.0/8"), ip_network("fd00::/8"))
 

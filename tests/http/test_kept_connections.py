@@ -8,21 +8,20 @@ import socket
 from contextlib import closing
 
 import pytest
-from aiohttp import ClientSession, TCPConnector
+from aiohttp import ClientSession, TCPConnector, web
 
-from chatsvc.http import admission, connection
-from chatsvc.http.request import HttpRequest
-from chatsvc.http.response import HttpResponse, text
+from chatsvc.web import connection, limits
+from chatsvc.web.bodies import read_body
 from tests.api.support import Wire
 from tests.http.support import serving
 
 WHOLE = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
 
 
-async def _answer(request: HttpRequest) -> HttpResponse:
-    await request.body.read(1000)
+async def _answer(request: web.Request) -> web.Response:
+    await read_body(request, 1000)
     await asyncio.sleep(0.002)
-    return text(200, "hello")
+    return web.Response(text="hello")
 
 
 async def _read_head(sock: socket.socket) -> bytes:
@@ -57,7 +56,7 @@ async def test_a_crowd_from_one_address_is_answered_without_a_broken_connection(
 
 
 async def test_a_connection_on_which_a_request_has_arrived_is_not_closed_for_another(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(admission, "IDLE_S", 0.0)
+    monkeypatch.setattr(limits, "IDLE_S", 0.0)
     async with serving(_answer, per_address=1) as port:
         place = ("127.0.0.1", port)
         with closing(socket.create_connection(place)) as kept, closing(socket.create_connection(place)) as other:
@@ -74,7 +73,7 @@ async def test_a_connection_on_which_a_request_has_arrived_is_not_closed_for_ano
 
 
 async def test_a_connection_that_has_just_become_idle_is_kept_for_a_moment(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(admission, "IDLE_S", 60.0)
+    monkeypatch.setattr(limits, "IDLE_S", 60.0)
     async with serving(_answer, per_address=1) as port:
         kept, other = [Wire(*await asyncio.open_connection("127.0.0.1", port)) for _ in range(2)]
         await kept.send(WHOLE)

@@ -5,12 +5,11 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from aiohttp import ClientSession
+from aiohttp import ClientSession, web
 
-from chatsvc.http import admission
-from chatsvc.http.body import UNCOUNTED
-from chatsvc.http.request import HttpRequest
-from chatsvc.http.response import HttpResponse, text
+from chatsvc.web import limits
+from chatsvc.web.bodies import UNCOUNTED, read_body
+from chatsvc.web.requests import info_of
 from tests.api.support import Wire
 from tests.http.support import serving
 
@@ -21,13 +20,13 @@ HEAD = f"POST {{}} HTTP/1.1\r\nHost: x\r\nContent-Length: {WHOLE}\r\n\r\n"
 @pytest.fixture(autouse=True)
 def _budget(monkeypatch: pytest.MonkeyPatch) -> None:
     """Room for the counted part of three bodies."""
-    monkeypatch.setattr(admission, "MOST_BODIES", 3 * (WHOLE - UNCOUNTED))
+    monkeypatch.setattr(limits, "MOST_BODIES", 3 * (WHOLE - UNCOUNTED))
 
 
-async def _read(request: HttpRequest) -> HttpResponse:
+async def _read(request: web.Request) -> web.Response:
     if request.path == "/known":
-        request.authenticated()
-    return text(200, str(len(await request.body.read(1_000_000))))
+        info_of(request).authenticated()
+    return web.Response(text=str(len(await read_body(request, 1_000_000))))
 
 
 async def _begin(port: int, path: str, sent: int = WHOLE - 1) -> Wire:

@@ -20,9 +20,9 @@ from chatsvc.app import App
 from chatsvc.config import Config
 from chatsvc.domain.addresses import TargetRefused
 from chatsvc.domain.errors import CommandError
-from chatsvc.listening.redirect import CHALLENGES
 from chatsvc.outbound.egress import Egress
 from chatsvc.store.master_key import MasterKey
+from chatsvc.web.redirect import CHALLENGES
 from chatsvc.webhooks.courier import make_courier
 from tests.listening.test_tls import put
 
@@ -42,7 +42,7 @@ async def test_whatever_is_challenge_over_plain_http_is_led_to_https(plain: Conf
         _, head = await ask(app.listeners.http_port, f"{method} {path} HTTP/1.1\r\nHost: evil.example\r\n\r\n")
     assert head.startswith("HTTP/1.1 308 Permanent Redirect\r\n")
     assert f"\r\nLocation: {URL}{path}\r\n" in head
-    assert "\r\nContent-Length: 0\r\n" in head
+    assert ("\r\nContent-Length: 0\r\n" in head) == (method != "HEAD")
     assert "Strict-Transport-Security" not in head
 
 

@@ -15,12 +15,11 @@ import pytest
 from chatsvc.app import App
 from chatsvc.config import Config, Tls
 from chatsvc.domain.errors import CommandError
-from chatsvc.http import connection
-from chatsvc.listening import acceptor
 from chatsvc.tls import files
 from chatsvc.tls.certificates import self_signed
 from chatsvc.tls.files import CertificateFiles
 from chatsvc.tls.server_tls import ServerTls
+from chatsvc.web import connection, listeners
 from tests.api.support import Wire, request, until
 from tests.listening.support import session, shown
 
@@ -74,7 +73,7 @@ async def test_a_new_certificate_is_for_new_connections_and_those_that_are_open_
 
 
 async def test_a_caller_who_does_not_answer_the_end_of_tls_is_closed_soon(secured: Config, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(acceptor, "LINGER_S", 0.2)
+    monkeypatch.setattr(listeners, "LINGER_S", 0.2)
     assert secured.server.tls
     async with App(secured) as app:
         context = ssl.create_default_context(cafile=str(secured.server.tls.cert_file))
@@ -145,9 +144,9 @@ async def test_nothing_older_than_tls_1_2_is_spoken(secured: Config) -> None:
 
 
 async def test_who_connects_and_does_not_shake_hands_is_let_go(secured: Config, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert acceptor.HANDSHAKE_TIMEOUT_S == acceptor.SILENT_TIMEOUT_S == 10
-    monkeypatch.setattr(acceptor, "HANDSHAKE_TIMEOUT_S", 0.2)
-    monkeypatch.setattr(acceptor, "SILENT_TIMEOUT_S", 0.2)
+    assert listeners.HANDSHAKE_TIMEOUT_S == connection.SILENT_TIMEOUT_S == 10
+    monkeypatch.setattr(listeners, "HANDSHAKE_TIMEOUT_S", 0.2)
+    monkeypatch.setattr(connection, "SILENT_TIMEOUT_S", 0.2)
     async with App(secured) as app:
         reader, writer = await asyncio.open_connection("127.0.0.1", app.port)
         async with asyncio.timeout(3):

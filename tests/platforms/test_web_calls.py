@@ -272,7 +272,7 @@ async def test_other_bodies_queries_paths_and_methods_are_refused(frame: Frame) 
     assert (await frame.read("after=x"))[0] == 400
     assert (await frame.read("after=&before=x"))[0] == 400
     async with frame.session.put(url, headers=frame.headers()) as response:
-        assert (response.status, response.headers["Allow"]) == (405, "GET, POST")
+        assert (response.status, response.headers["Allow"]) == (405, "GET, HEAD, POST")
     for path in ("widget/no-such-bot", "chat/no-such-bot", "widget/static/nothing.js", "widget", "widget/"):
         assert (await frame.session.get(f"{frame.app.url}/{path}", headers=FRAMED)).status == 404
     async with frame.session.head(f"{frame.app.url}/widget/{frame.bot}", headers=FRAMED) as response:

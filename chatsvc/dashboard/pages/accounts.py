@@ -2,12 +2,13 @@
 
 from typing import Any
 
+from aiohttp.web import Response
+
 from chatsvc.dashboard.fields import NO_FIELDS, Fields
 from chatsvc.dashboard.page import Page
 from chatsvc.dashboard.views import Action, View
 from chatsvc.domain.models import SUBSCRIPTION_STATUSES
 from chatsvc.domain.refusals import Refused
-from chatsvc.http.response import HttpResponse
 from chatsvc.services.accounts.accounts import NO_PLAN
 
 DEFAULT_PLAN = "enterprise"
@@ -48,7 +49,7 @@ detail = View("account_detail.html", _detail)
 delete = Action("account.delete", detail, to="/accounts", done="removed", confirm=True)
 
 
-async def change(page: Page) -> HttpResponse:
+async def change(page: Page) -> Response:
     """Change what differs; a new plan brings its own limit unless another one is typed."""
     fields = await page.form()
     before = (await _detail(page, NO_FIELDS))["typed"]
@@ -60,7 +61,7 @@ async def change(page: Page) -> HttpResponse:
         await page.perform("account.set", account=page.params["account"], **changes)
     except Refused as fault:
         return await detail.refuse(page, fault, fields)
-    return page.redirect(page.request.path, done="saved")
+    return page.redirect(page.path, done="saved")
 
 
 async def _own(page: Page, _: Fields) -> dict[str, Any]:

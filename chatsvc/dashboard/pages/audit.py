@@ -1,13 +1,14 @@
 """Audit log: who did what, from where, with what outcome. An administrator sees the installation's, an owner the account's."""
 
+from aiohttp.web import Response
+
 from chatsvc import translations
 from chatsvc.dashboard import records
 from chatsvc.dashboard.page import Page
 from chatsvc.domain.actors import AuditRecord
-from chatsvc.http.response import HttpResponse
 
 
-async def show(page: Page) -> HttpResponse:
+async def show(page: Page) -> Response:
     """List records, newest first: an administrator's of the whole installation, an owner's of the account."""
     since = page.query.get("since") or None
     account = None if page.operator.admin else page.account_id

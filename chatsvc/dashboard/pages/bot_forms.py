@@ -3,6 +3,8 @@
 import re
 from typing import Any
 
+from aiohttp.web import Response
+
 from chatsvc.dashboard.fields import Fields
 from chatsvc.dashboard.page import Page
 from chatsvc.dashboard.versions import changed_since, version_of
@@ -10,7 +12,6 @@ from chatsvc.domain import profiles, refusals, times
 from chatsvc.domain.captures import REQUEST_TYPES
 from chatsvc.domain.profiles import APPOINTMENTS, KINDS, Form, FormField
 from chatsvc.domain.refusals import Refused
-from chatsvc.http.response import HttpResponse
 from chatsvc.services.accounts import bot_files
 
 MOST = 12
@@ -91,11 +92,11 @@ def _rearranged(rows: list[Row], act: str) -> list[Row]:
     return rest if verb == "remove" else rows
 
 
-async def show(page: Page) -> HttpResponse:
+async def show(page: Page) -> Response:
     return page.render("bot_form.html", is_changed=False, **await _values(page))
 
 
-async def submit(page: Page) -> HttpResponse:
+async def submit(page: Page) -> Response:
     """Change one form; a field without a name is left out. A button of a row changes the rows alone, and nothing is saved."""
     kind, bot_id, fields = page.params["kind"], page.params["bot"], await page.form()
     rows, appointment = _typed(fields), fields.text("is")

@@ -2,13 +2,14 @@
 
 from typing import Any
 
+from aiohttp.web import Response
+
 from chatsvc.dashboard import records
 from chatsvc.dashboard.fields import NO_FIELDS, Fields
 from chatsvc.dashboard.page import Page
 from chatsvc.dashboard.views import Action, View
 from chatsvc.domain.bot_tests import BotTestOutcome, reasons
 from chatsvc.domain.models import Bot
-from chatsvc.http.response import HttpResponse
 from chatsvc.services.conversations.conversation_view import last_question
 
 _EMPTY = {"ask": "", "language": "", "entry": "", "contains": "", "lacks": "", "decision": ""}
@@ -48,7 +49,7 @@ add = Action("test.add", show, _new, to="/bots/{bot}/tests", done="saved")
 remove = Action("test.remove", None, "test=id", to="/bots/{bot}/tests", done="removed")
 
 
-async def _show_outcomes(page: Page, found: list[BotTestOutcome]) -> HttpResponse:
+async def _show_outcomes(page: Page, found: list[BotTestOutcome]) -> Response:
     values = await _values(page, NO_FIELDS)
     shown = [(one, reasons(one, page.language)) for one in found]
     return page.render("bot_tests.html", **{**values, "outcomes": shown if len(shown) == len(values["tests"]) else None})

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from aiohttp.web import Response
+
 from chatsvc import translations
 from chatsvc.dashboard.fields import Fields
 from chatsvc.dashboard.page import Page
@@ -12,7 +14,6 @@ from chatsvc.domain import profiles, refusals
 from chatsvc.domain.folding import fold
 from chatsvc.domain.models import Bot
 from chatsvc.domain.refusals import Refused
-from chatsvc.http.response import HttpResponse
 from chatsvc.services.accounts import bot_files
 from chatsvc.services.accounts.bot_files import DefaultSentence
 
@@ -60,7 +61,7 @@ def _wordings(bot: Bot) -> list[Wording]:
     return [Wording(one, dict(own.get(one.name, {}))) for one in bot_files.default_sentences()]
 
 
-async def show(page: Page) -> HttpResponse:
+async def show(page: Page) -> Response:
     bot = await page.perform("bot.show", bot=page.params["bot"])
     wanted, state = fold(page.query.get("q", "").strip()), page.query.get("status", "")
     found = [
@@ -89,7 +90,7 @@ async def _one(page: Page, typed: Fields) -> dict[str, Any]:
 show_one = View("bot_text.html", _one)
 
 
-async def submit(page: Page) -> HttpResponse:
+async def submit(page: Page) -> Response:
     fields = await page.form()
     context = await _one(page, fields)
     bot, changed = context["bot"], changed_since(fields.text("version"), context["saved"], context["values"])

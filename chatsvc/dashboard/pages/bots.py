@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from aiohttp.web import Response
+
 from chatsvc.dashboard import formats
 from chatsvc.dashboard.fields import Fields
 from chatsvc.dashboard.page import Page
@@ -13,8 +15,7 @@ from chatsvc.domain.knowledge_files.decoding import decode
 from chatsvc.domain.knowledge_files.parsed import KnowledgeFileError
 from chatsvc.domain.models import Bot
 from chatsvc.domain.refusals import Refused
-from chatsvc.http.forms import FormLimits
-from chatsvc.http.response import HttpResponse
+from chatsvc.web.forms import FormLimits
 
 NEW = ("name", "model", "language", "country", "timezone", "description")
 PLACE = ("language", "country", "timezone")
@@ -88,7 +89,7 @@ async def _values(page: Page, typed: Fields) -> dict[str, Any]:
         "closed": profile.closed,
         "forms": {kind: profile.form(kind) for kind in REQUEST_TYPES},
         "greets_in": [one for one in profiles.LANGUAGES if one != bot.language.partition("-")[0]],
-        "refused": _piece(typed) if page.request.route == "POST /bots/{bot}" else "",
+        "refused": _piece(typed) if page.info.route == "POST /bots/{bot}" else "",
         "pieces": [one for one in PIECES if one not in ("hand_off", "danger") or page.may("bot.delete")],
     }
 
@@ -127,15 +128,15 @@ deactivate = Action("bot.deactivate", to="/bots/{bot}", done="deactivated")
 delete = Action("bot.delete", show, to="/bots", done="removed", confirm=True)
 
 
-async def _lead(page: Page, _: Bot) -> HttpResponse:
+async def _lead(page: Page, _: Bot) -> Response:
     piece = _piece(await page.form())
-    return page.redirect(f"{page.request.path}?piece={piece}#{piece}", done="saved")
+    return page.redirect(f"{page.path}?piece={piece}#{piece}", done="saved")
 
 
 _set = Action("bot.set", show, lambda _, fields: _settings(fields), then=_lead)
 
 
-async def submit(page: Page) -> HttpResponse:
+async def submit(page: Page) -> Response:
     """Change the settings of one section, unless somebody else has changed the same ones meanwhile."""
     fields, bot = await page.form(), await page.perform("bot.show", bot=page.params["bot"])
     changed = changed_since(fields.text("version"), values_of(bot), _typed(fields))
@@ -144,7 +145,7 @@ async def submit(page: Page) -> HttpResponse:
     return await _set(page)
 
 
-async def export(page: Page) -> HttpResponse:
+async def export(page: Page) -> Response:
     text = await page.perform("bot.export", bot=page.params["bot"])
     return page.download(text.encode(), "application/yaml", "bot.yaml")
 
@@ -156,7 +157,7 @@ async def _file(page: Page, typed: Fields) -> dict[str, Any]:
 show_file = View("bot_file.html", _file)
 
 
-async def apply(page: Page) -> HttpResponse:
+async def apply(page: Page) -> Response:
     """Show what a bot's file would change. With `yes`, apply it."""
     bot_id, fields = page.params["bot"], await page.form(FormLimits(size=1024 * 1024, field_size=256 * 1024))
     text, name = fields.raw("text"), "bot.yaml"

@@ -3,13 +3,14 @@
 from base64 import b64encode
 from typing import Any
 
+from aiohttp.web import Response
+
 from chatsvc.dashboard.fields import Fields
 from chatsvc.dashboard.page import Page
 from chatsvc.dashboard.views import Action, View
 from chatsvc.domain.channels import ANY_LINK, DEFAULT_COLOR, MOST_LOGO, WEB, Channel, SetChannel, is_color, is_dark
 from chatsvc.domain.platforms import Platform
 from chatsvc.domain.targets import with_https
-from chatsvc.http.response import HttpResponse
 from chatsvc.services.accounts.analytics import SendUsage
 from chatsvc.services.accounts.channels import callback_url
 from chatsvc.services.messages import web_visits
@@ -104,10 +105,10 @@ def _given(page: Page, fields: Fields) -> dict[str, object]:
     return {"channel": fields.text("channel"), **_read(page, fields)[0]}
 
 
-async def _warn(page: Page, done: SetChannel) -> HttpResponse:
+async def _warn(page: Page, done: SetChannel) -> Response:
     """Show the page with a warning where the platform did not confirm the token."""
     warning = done.channel.channel if done.warning else None
-    return await show.show(page, warning=warning) if warning else page.redirect(page.request.path, done="saved")
+    return await show.show(page, warning=warning) if warning else page.redirect(page.path, done="saved")
 
 
 put = Action("channel.set", show, _given, then=_warn)

@@ -6,6 +6,8 @@ from collections.abc import Awaitable, Callable
 from functools import cache
 from typing import Any, NamedTuple
 
+from aiohttp.web import Response
+
 from chatsvc import translations
 from chatsvc.dashboard import formats, records, responses
 from chatsvc.dashboard.fields import NO_FIELDS, Fields
@@ -17,7 +19,6 @@ from chatsvc.domain.hand_off import BOT, WAITING
 from chatsvc.domain.models import CHANNELS, Entry, Note
 from chatsvc.domain.paging import ResultPage
 from chatsvc.domain.refusals import Refused
-from chatsvc.http.response import HTML, HttpResponse
 from chatsvc.services.conversations import conversation_team, search
 from chatsvc.services.conversations.conversation_view import ShownConversation, ShownMessage
 from chatsvc.services.conversations.conversations import MOST_WAITING, ConversationRow
@@ -79,7 +80,7 @@ async def _list(page: Page, _: Fields) -> dict[str, Any]:
 show_all = View("conversations.html", _list)
 
 
-async def show(page: Page) -> HttpResponse:
+async def show(page: Page) -> Response:
     """Show the newest messages, or those around or before one. A search leads to the message found."""
     if page.query.get("q") and not (page.query.get("message") or page.query.get("before")):
         hit = await page.perform("conversation.find", conversation=page.params["conversation"], q=page.query["q"])
@@ -89,7 +90,7 @@ async def show(page: Page) -> HttpResponse:
     return await view(page)
 
 
-async def change(page: Page) -> HttpResponse:
+async def change(page: Page) -> Response:
     fields = await page.form()
     try:
         await records.change(page, fields)
@@ -98,7 +99,7 @@ async def change(page: Page) -> HttpResponse:
     return page.redirect(_here(page), done="saved")
 
 
-async def export(page: Page) -> HttpResponse:
+async def export(page: Page) -> Response:
     conversation = page.params["conversation"]
     exported = await page.perform("conversation.export", conversation=conversation)
     (part,) = exported.parts
@@ -109,14 +110,14 @@ async def export(page: Page) -> HttpResponse:
     return page.download(body, "application/json; charset=utf-8", f"conversation-{part.conversation.id}.json")
 
 
-async def show_typing(page: Page) -> HttpResponse:
+async def show_typing(page: Page) -> Response:
     await page.perform("conversation.type", conversation=page.params["conversation"])
-    return responses.respond(204, b"", HTML)
+    return responses.respond(204, b"", responses.HTML)
 
 
-def _leads(part: str = "", done: str | None = None) -> Callable[[Page, Any], Awaitable[HttpResponse]]:
+def _leads(part: str = "", done: str | None = None) -> Callable[[Page, Any], Awaitable[Response]]:
 
-    async def lead(page: Page, _: Any) -> HttpResponse:
+    async def lead(page: Page, _: Any) -> Response:
         return page.redirect(f"{_here(page)}{part}", done=done)
 
     return lead
@@ -127,7 +128,7 @@ def _here(page: Page) -> str:
     return with_query(f"/conversations/{page.params['conversation']}", {**_kept(page), "q": None})
 
 
-async def find(page: Page) -> HttpResponse:
+async def find(page: Page) -> Response:
     """Search the knowledge for a reply, or append an entry to it."""
     if not page.may("conversation.reply"):
         return page.fail(403)
@@ -222,7 +223,7 @@ async def _values(page: Page, typed: Fields) -> dict[str, Any]:
     values = await records.values(page, typed) | await _beside(page)
     bot = values["bots"].get(found.conversation.chatbot_id)
     zone = page.operator.timezone or (bot.timezone if bot else page.timezone)
-    is_note = page.request.path.endswith("/note")
+    is_note = page.path.endswith("/note")
     is_reply = not is_note and ("text" in typed or "find" in typed)
     return {
         **values,

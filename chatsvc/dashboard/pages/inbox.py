@@ -4,18 +4,19 @@ from datetime import date, datetime, time, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from aiohttp.web import Response
+
 from chatsvc.dashboard import formats, records
 from chatsvc.dashboard.fields import Fields
 from chatsvc.dashboard.page import Page
 from chatsvc.dashboard.views import View
 from chatsvc.domain.refusals import Refused
-from chatsvc.http.response import HttpResponse
 from chatsvc.services.conversations.captures import STATUSES
 
 _FILTERS = ("q", "bot", "status", "kind", "assignee")
 
 
-async def _week(page: Page) -> HttpResponse:
+async def _week(page: Page) -> Response:
     """Show the appointments of the week of a day, by default of today."""
     zone = ZoneInfo(page.timezone)
     today = formats.moment(page.services.clock(), page.timezone).date()
@@ -50,14 +51,14 @@ async def _values(page: Page, typed: Fields) -> dict[str, Any]:
 _list = View("inbox.html", _values)
 
 
-async def show(page: Page) -> HttpResponse:
+async def show(page: Page) -> Response:
     """Show a page of the inbox; without an account, "Today" explains what to do first."""
     if page.account_id is None:
         return page.redirect("/")
     return await _week(page) if "week" in page.query else await _list(page)
 
 
-async def change(page: Page) -> HttpResponse:
+async def change(page: Page) -> Response:
     fields = await page.form()
     try:
         await records.change(page, fields)

@@ -2,11 +2,12 @@
 
 from typing import Any
 
+from aiohttp.web import Response
+
 from chatsvc.dashboard.fields import Fields
 from chatsvc.dashboard.page import Page
 from chatsvc.dashboard.views import Action, View
 from chatsvc.domain.models import NewKey
-from chatsvc.http.response import HttpResponse
 
 
 async def _values(page: Page, typed: Fields) -> dict[str, Any]:
@@ -17,7 +18,7 @@ async def _values(page: Page, typed: Fields) -> dict[str, Any]:
     return {**values, "keys": listed.items, "next": listed.next}
 
 
-async def _show_key(page: Page, made: NewKey) -> HttpResponse:
+async def _show_key(page: Page, made: NewKey) -> Response:
     return await page.show_once({made.key.label or made.key.prefix: made.secret}, "/keys", page.text("keys.once"))
 
 

@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import Any
 
+from aiohttp.web import Response
+
 from chatsvc.dashboard.fields import Fields
 from chatsvc.dashboard.page import Page
 from chatsvc.dashboard.views import Action, View
@@ -16,9 +18,8 @@ from chatsvc.domain.knowledge_files.decoding import MAX_BYTES
 from chatsvc.domain.models import Bot, Entry
 from chatsvc.domain.refusals import Refused
 from chatsvc.domain.terminal import one_line
-from chatsvc.http.forms import FormLimits
-from chatsvc.http.response import HttpResponse
 from chatsvc.services.knowledge import knowledge
+from chatsvc.web.forms import FormLimits
 
 SHOWN = 50  # entries of a page
 LIMITS = FormLimits(size=66 * 1024 * 1024, field_size=1024 * 1024, fields=64, timeout_s=300.0)
@@ -93,9 +94,9 @@ show = View("knowledge.html", _values)
 remove_source = Action("knowledge.remove_source", None, "source", to="/bots/{bot}/knowledge", done="removed", confirm=True)
 
 
-async def submit(page: Page) -> HttpResponse:
+async def submit(page: Page) -> Response:
     """Add files or a pasted text, or preview what adding them would change."""
-    operation = "knowledge.preview" if page.request.path.endswith("/previews") else "knowledge.add"
+    operation = "knowledge.preview" if page.path.endswith("/previews") else "knowledge.add"
     if not page.may(operation):
         # Before the files are read: the operation records and refuses the attempt.
         await page.perform(operation, bot=page.params["bot"], files=[])
@@ -129,7 +130,7 @@ def lines_of(page: Page, refusal: Refused, fields: Fields) -> list[dict[str, Any
     return shown
 
 
-async def export(page: Page) -> HttpResponse:
+async def export(page: Page) -> Response:
     """Download the knowledge in one of the formats that `add` reads."""
     form = page.query.get("format", "")
     ending, kind = TYPES.get(form, TYPES["markdown"])

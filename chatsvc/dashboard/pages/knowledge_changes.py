@@ -2,19 +2,20 @@
 
 from typing import Any
 
+from aiohttp.web import Response
+
 from chatsvc.dashboard.fields import NO_FIELDS, Fields
 from chatsvc.dashboard.page import Page
 from chatsvc.dashboard.pages.knowledge_entry import values_of
 from chatsvc.dashboard.views import Action, View
 from chatsvc.domain.bot_tests import reasons
 from chatsvc.domain.refusals import Refused
-from chatsvc.http.response import HttpResponse
 
 MOST_ENTRIES = 200  # of a change that are shown
 KINDS = ("lost", "changed", "gained")
 
 
-async def show_history(page: Page) -> HttpResponse:
+async def show_history(page: Page) -> Response:
     bot = await page.perform("bot.show", bot=page.params["bot"])
     found = await page.perform("knowledge.history", bot=bot.id, limit=50, after=page.query.get("after"))
     return page.render("knowledge_history.html", bot=bot, changes=found.items, next=found.next)
@@ -51,12 +52,12 @@ async def _values(page: Page, _: Fields) -> dict[str, Any]:
 view = View("knowledge_preview.html", _values)
 
 
-async def show(page: Page) -> HttpResponse:
+async def show(page: Page) -> Response:
     values = await _values(page, NO_FIELDS)
     return page.render("knowledge_check.html" if values["preview"].kind == "lint" else view.template, **values)
 
 
-async def save(page: Page) -> HttpResponse:
+async def save(page: Page) -> Response:
     bot_id, fields = page.params["bot"], await page.form()
     found = await page.perform("knowledge.preview_show", bot=bot_id, preview=fields.text("preview"))
     try:

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from aiohttp.web import Response
+
 from chatsvc.dashboard import records
 from chatsvc.dashboard.fields import Fields
 from chatsvc.dashboard.page import Page
@@ -10,7 +12,6 @@ from chatsvc.dashboard.views import Action
 from chatsvc.domain import refusals
 from chatsvc.domain.models import Bot, Entry
 from chatsvc.domain.refusals import Refused
-from chatsvc.http.response import HttpResponse
 from chatsvc.services.conversations.conversation_view import last_question
 
 TEXTS = ("question", "alt", "answer", "language")
@@ -32,7 +33,7 @@ async def _context(page: Page, bot: Bot, entry: Entry | None, values: dict[str, 
     return {"bot": bot, "entry": entry, "version": version, "values": values, "unanswered": unanswered, "q": q, "result": found}
 
 
-async def show(page: Page) -> HttpResponse:
+async def show(page: Page) -> Response:
     """Show the editor of an entry. `conversation` and `message` name a reply whose question is filled in as a phrasing."""
     bot = await page.perform("bot.show", bot=page.params["bot"])
     entry = await page.perform("knowledge.show", bot=bot.id, entry=page.params["entry"])
@@ -44,7 +45,7 @@ async def show(page: Page) -> HttpResponse:
     return page.render("knowledge_entry.html", **await _context(page, bot, entry, values, q=asked))
 
 
-async def show_new(page: Page) -> HttpResponse:
+async def show_new(page: Page) -> Response:
     """Show the editor of a new entry, empty or filled in.
 
     `unanswered` is the number of a question whose group it begins with. `conversation` and `message` name a message: the visitor's last
@@ -87,9 +88,9 @@ def arguments(values: dict[str, str]) -> dict[str, Any]:
     return {"question": values["question"], "alt": alt, "answer": values["answer"], "language": values["language"].strip() or None}
 
 
-async def submit(page: Page) -> HttpResponse:
+async def submit(page: Page) -> Response:
     """Save an entry, or preview what saving it would change."""
-    operation = "knowledge.preview" if page.request.path.endswith("/preview") else "knowledge.set"
+    operation = "knowledge.preview" if page.path.endswith("/preview") else "knowledge.set"
     bot_id, fields = page.params["bot"], await page.form()
     entry_id = page.params.get("entry") or fields.optional("entry")
     unanswered, values = fields.text("unanswered"), typed(fields)
@@ -111,7 +112,7 @@ async def submit(page: Page) -> HttpResponse:
     return page.redirect(f"/bots/{bot_id}/knowledge/{'new' if fields.text('another') else made.id}", done="saved")
 
 
-async def search_beside(page: Page) -> HttpResponse:
+async def search_beside(page: Page) -> Response:
     """Search beside the editor without a script: what was typed is kept."""
     bot, fields = await page.perform("bot.show", bot=page.params["bot"]), await page.form()
     entry = await _entry(page, fields.optional("entry"))
@@ -119,13 +120,13 @@ async def search_beside(page: Page) -> HttpResponse:
     return page.render("knowledge_entry.html", **shown)
 
 
-async def search(page: Page) -> HttpResponse:
+async def search(page: Page) -> Response:
     bot, q = await page.perform("bot.show", bot=page.params["bot"]), page.query.get("q", "")[:500]
     found = (await page.perform("knowledge.search", bot=bot.id, questions=[q]))[0].result if q.strip() else None
     return page.render("knowledge_search.html", bot=bot, q=q, result=found)
 
 
-async def preview_removal(page: Page) -> HttpResponse:
+async def preview_removal(page: Page) -> Response:
     """Preview the removal of the entry. Where the form has its texts, preview saving it."""
     if "question" in await page.form():
         return await submit(page)

@@ -2,20 +2,21 @@
 
 from typing import Any
 
+from aiohttp.web import Response
+
 from chatsvc.dashboard.fields import Fields
 from chatsvc.dashboard.page import Page
 from chatsvc.dashboard.pages import knowledge
 from chatsvc.dashboard.wording import fault_line
 from chatsvc.domain import refusals
 from chatsvc.domain.refusals import Refused
-from chatsvc.http.forms import FormLimits
-from chatsvc.http.response import HttpResponse
 from chatsvc.services.knowledge.knowledge_pieces import MOST_PIECES, Piece, Pieces, joined
+from chatsvc.web.forms import FormLimits
 
 LIMITS = FormLimits(size=8 * 1024 * 1024, field_size=64 * 1024, fields=8 * MOST_PIECES)
 
 
-async def split(page: Page) -> HttpResponse:
+async def split(page: Page) -> Response:
     if not page.may("knowledge.split"):
         # Before the file is read: the operation refuses the attempt.
         await page.perform("knowledge.split", bot=page.params["bot"], file=("", b""))
@@ -48,7 +49,7 @@ def _places(fields: Fields, name: str) -> set[int]:
     return {int(one) for one in fields.all(name) if one.isascii() and one.isdigit() and len(one) < 6}
 
 
-async def join(page: Page) -> HttpResponse:
+async def join(page: Page) -> Response:
     """Join the marked pieces with those above them, and show all again."""
     bot = await page.perform("bot.show", bot=page.params["bot"])
     fields = await page.form(LIMITS)
@@ -64,7 +65,7 @@ def _synonyms(fields: Fields) -> list[tuple[str, ...]]:
     return [tuple(one.split(", ")) for one in fields.all("synonyms")]
 
 
-async def save(page: Page) -> HttpResponse:
+async def save(page: Page) -> Response:
     bot = await page.perform("bot.show", bot=page.params["bot"])
     fields = await page.form(LIMITS)
     typed, kept, source, entries = _typed(fields), _places(fields, "keep"), fields.text("source"), fields.all("keep_entry")

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from aiohttp.web import Response
+
 from chatsvc.dashboard.fields import Fields
 from chatsvc.dashboard.local_paths import local
 from chatsvc.dashboard.page import HOME_PATH, Page
@@ -9,7 +11,6 @@ from chatsvc.dashboard.views import Action, View
 from chatsvc.domain import passwords
 from chatsvc.domain.operators import NewSession, Operator
 from chatsvc.domain.refusals import Refused
-from chatsvc.http.response import HttpResponse
 from chatsvc.services.team import operators, sessions
 
 
@@ -21,16 +22,16 @@ async def _values(page: Page, typed: Fields) -> dict[str, Any]:
 
 def _given(page: Page, fields: Fields) -> dict[str, Any]:
     request = page.request
-    sender = {"browser": request.headers.get("User-Agent", ""), "address": request.client_address}
+    sender = {"browser": request.headers.get("User-Agent", ""), "address": page.info.client_address}
     return {"email": fields.text("email"), "password": fields.raw("password"), **sender}
 
 
-async def _begin(page: Page, made: NewSession) -> HttpResponse:
+async def _begin(page: Page, made: NewSession) -> Response:
     return page.start_session(made, local((await page.form()).text("next")))
 
 
 def _code(page: Page, fields: Fields) -> dict[str, Any]:
-    return {"code": fields.text("code"), "address": page.request.client_address}
+    return {"code": fields.text("code"), "address": page.info.client_address}
 
 
 view = View("login.html", _values)
@@ -39,16 +40,16 @@ show_code = View("second_factor.html", _values)
 submit_code = Action("session.verify", show_code, _code, then=_begin)
 
 
-async def show(page: Page) -> HttpResponse:
+async def show(page: Page) -> Response:
     """Show the form, or the page that a session leads to."""
     return page.redirect(local(page.query.get("next"))) if page.is_signed_in else await view(page)
 
 
-async def show_logout(page: Page) -> HttpResponse:
+async def show_logout(page: Page) -> Response:
     return page.render("logout.html") if page.signed_in else page.redirect("/login")
 
 
-async def sign_out(page: Page) -> HttpResponse:
+async def sign_out(page: Page) -> Response:
     """End the session; one that has ended already is no error."""
     try:
         await page.perform("session.remove")
@@ -58,13 +59,13 @@ async def sign_out(page: Page) -> HttpResponse:
     return page.end_session("/login")
 
 
-async def show_setup(page: Page) -> HttpResponse:
+async def show_setup(page: Page) -> Response:
     """Show the form for the operator of a set-up link. A used, expired or wrong one is one and the same 404."""
     found = await sessions.operator_of_link(page.services, page.params["token"])
     return page.render("setup.html", **_setup_values(page, *found)) if found else page.fail(404)
 
 
-async def set_up(page: Page) -> HttpResponse:
+async def set_up(page: Page) -> Response:
     found = await sessions.operator_of_link(page.services, page.params["token"])
     if found is None:
         return page.fail(404)
@@ -76,7 +77,7 @@ async def set_up(page: Page) -> HttpResponse:
             password=fields.raw("password"),
             name=fields.text("name"),
             browser=page.request.headers.get("User-Agent", ""),
-            address=page.request.client_address,
+            address=page.info.client_address,
         )
     except Refused as fault:
         if fault.code == "link_invalid":
@@ -88,4 +89,4 @@ async def set_up(page: Page) -> HttpResponse:
 def _setup_values(page: Page, operator: Operator, expires_at: int, typed: str | None = None) -> dict[str, Any]:
     page.timezone = operator.timezone or page.timezone
     shown = {"email": operator.email, "expires_at": expires_at, "name": operator.name if typed is None else typed}
-    return {"path": page.request.path, "least": passwords.LEAST, "most": passwords.MOST, **shown}
+    return {"path": page.path, "least": passwords.LEAST, "most": passwords.MOST, **shown}

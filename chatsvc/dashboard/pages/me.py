@@ -2,12 +2,13 @@
 
 from typing import Any
 
+from aiohttp.web import Response
+
 from chatsvc.dashboard.fields import Fields
 from chatsvc.dashboard.page import Page
 from chatsvc.dashboard.views import Action, View
 from chatsvc.domain import operators, passwords
 from chatsvc.domain.operators import LANGUAGES, NO_NOTICE, NewSession, OperatorSession
-from chatsvc.http.response import HttpResponse
 from chatsvc.services.team import second_factor
 from chatsvc.services.team.second_factor import OfferedSecret, RecoveryCodes
 
@@ -40,21 +41,21 @@ def _profile(page: Page, fields: Fields) -> dict[str, Any]:
     return {"email": page.operator.email, "name": fields.text("name"), "notices": _notices(fields)}
 
 
-async def _keep_session(page: Page, made: NewSession) -> HttpResponse:
+async def _keep_session(page: Page, made: NewSession) -> Response:
     return page.start_session(made, PATH, done="password")
 
 
-async def _show_secret(page: Page, offered: OfferedSecret) -> HttpResponse:
+async def _show_secret(page: Page, offered: OfferedSecret) -> Response:
     secrets = {page.text("me.totp_secret"): offered.secret, page.text("me.totp_uri"): offered.uri}
     return await page.show_once(secrets, SECOND_FACTOR, page.text("me.totp_secret_title"))
 
 
-async def _show_codes(page: Page, confirmed: RecoveryCodes) -> HttpResponse:
+async def _show_codes(page: Page, confirmed: RecoveryCodes) -> Response:
     secrets = {page.text("me.recovery_code", place=place): code for place, code in enumerate(confirmed.codes, 1)}
     return await page.show_once(secrets, SECOND_FACTOR, page.text("me.recovery_title"))
 
 
-async def _after_revoking(page: Page, revoked: OperatorSession) -> HttpResponse:
+async def _after_revoking(page: Page, revoked: OperatorSession) -> Response:
     return page.end_session("/login") if revoked.id == page.session.id else page.redirect(PATH, done="session_ended")
 
 

@@ -3,12 +3,13 @@
 from typing import Any
 from urllib.parse import quote
 
+from aiohttp.web import Response
+
 from chatsvc.dashboard.fields import Fields
 from chatsvc.dashboard.page import HOME_PATH, Page
 from chatsvc.dashboard.views import Action, View
 from chatsvc.domain.operators import LANGUAGES, NO_ROLE, ROLES, NewOperator
 from chatsvc.domain.refusals import Refused
-from chatsvc.http.response import HttpResponse
 from chatsvc.services.team import operators
 
 PATH = "/operators"
@@ -34,7 +35,7 @@ def _new(page: Page, fields: Fields) -> dict[str, Any]:
     return {"email": fields.text("email"), "admin": fields.checked("admin"), **named, **place}
 
 
-async def _show_link(page: Page, made: NewOperator) -> HttpResponse:
+async def _show_link(page: Page, made: NewOperator) -> Response:
     secrets = {page.text("operators.link_of", email=made.operator.email): made.link or ""}
     return await page.show_once(secrets, _path(made.operator.email), page.text("operators.link_title"))
 
@@ -65,7 +66,7 @@ link = Action("operator.link", show_one, then=_show_link)
 remove = Action("operator.remove", show_one, to=PATH, done="removed", confirm=True)
 
 
-async def change(page: Page) -> HttpResponse:
+async def change(page: Page) -> Response:
     """Change the role in the account. Name, language and administrator change where the fields are given."""
     fields = await page.form()
     email = page.params["email"]

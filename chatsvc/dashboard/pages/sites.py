@@ -2,12 +2,13 @@
 
 from typing import Any
 
+from aiohttp.web import Response
+
 from chatsvc.dashboard.fields import Fields
 from chatsvc.dashboard.page import Page
 from chatsvc.dashboard.views import Action, View
 from chatsvc.domain import refusals
 from chatsvc.domain.websites import EVERY_DAYS, MOST_PAGES
-from chatsvc.http.response import HttpResponse
 from chatsvc.services.knowledge.sites import ShownSite
 
 SHOWN = 100  # pages of a site on one page
@@ -31,7 +32,7 @@ show_all = View("sites.html", _values)
 add = Action("site.add", show_all, _new, to="/bots/{bot}/knowledge/sites/{made.id}")
 
 
-async def show(page: Page) -> HttpResponse:
+async def show(page: Page) -> Response:
     found: ShownSite = await page.perform("site.show", site=page.params["site"])
     if found.bot.id != page.params["bot"]:
         raise refusals.site_not_found(site=found.site.id)

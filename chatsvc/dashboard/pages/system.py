@@ -2,12 +2,13 @@
 
 from typing import Any
 
+from aiohttp.web import Response
+
 from chatsvc.dashboard import wording
 from chatsvc.dashboard.fields import Fields
 from chatsvc.dashboard.page import Page
 from chatsvc.dashboard.views import Action, View
 from chatsvc.domain.mails import SENT, STATES, Mail
-from chatsvc.http.response import HttpResponse
 from chatsvc.services.operations.doctor import Examination
 
 DOWNLOAD_S = 4 * 3600.0  # for the largest backup over a slow line
@@ -41,11 +42,9 @@ back_up = Action(
 )
 
 
-async def download(page: Page) -> HttpResponse:
+async def download(page: Page) -> Response:
     stream = await page.perform("backup.read", backup=page.params["backup"])
-    response = page.download(stream.pieces, "application/octet-stream", stream.backup.name)
-    response.timeout_s = DOWNLOAD_S
-    return response
+    return page.download(stream.pieces, "application/octet-stream", stream.backup.name)
 
 
 async def _licenses(page: Page, _: Fields) -> dict[str, Any]:
@@ -69,7 +68,7 @@ async def _mails(page: Page, typed: Fields) -> dict[str, Any]:
     }
 
 
-async def _show_outcome(page: Page, sent: Mail) -> HttpResponse:
+async def _show_outcome(page: Page, sent: Mail) -> Response:
     """Show the server's answer where the mail was not sent."""
     return page.redirect("/system/mails", done="sent") if sent.state == SENT else await show_mails.show(page, await page.form(), sent=sent)
 

@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from aiohttp.web import Response
+
 from chatsvc.dashboard import records
 from chatsvc.dashboard.page import Page
-from chatsvc.http.response import HttpResponse
 from chatsvc.services.team.today import FOR_DEVELOPERS, Step, Today
 
 WAITING_PATH = "/waiting"
@@ -32,7 +33,7 @@ _STEPS = {
 }
 
 
-async def show(page: Page) -> HttpResponse:
+async def show(page: Page) -> Response:
     if page.account_id is None:
         return page.render("today.html", today=None, waiting=None, faults=[])
     today: Today = await page.perform("today", account=page.account_id)
@@ -52,6 +53,6 @@ def _linked(page: Page, steps: Sequence[Step], bot: str | None) -> list[StepLink
     return linked
 
 
-async def show_waiting(page: Page) -> HttpResponse:
+async def show_waiting(page: Page) -> Response:
     """Show the visitors who wait. The script reads this page again and again for the list on "Today" and in the inbox."""
     return page.render("waiting.html", waiting=await records.waiting(page), bots=await records.bots_of(page))

@@ -2,17 +2,18 @@
 
 from typing import Any
 
+from aiohttp.web import Response
+
 from chatsvc.dashboard.fields import Fields
 from chatsvc.dashboard.page import Page
 from chatsvc.dashboard.pages import knowledge
 from chatsvc.dashboard.pages.knowledge_entry import question_number
 from chatsvc.dashboard.views import Action, View
-from chatsvc.http.response import HttpResponse
 
 STATES = {"open": False, "answered": True, "all": None}
 
 
-async def show(page: Page) -> HttpResponse:
+async def show(page: Page) -> Response:
     """List the groups, most asked first. With `question`, let the operator choose an entry for that group."""
     if page.query.get("question"):
         return await _choose_entry(page, question_number(page.query["question"]))
@@ -31,7 +32,7 @@ async def _values(page: Page, _: Fields) -> dict[str, Any]:
     return {"bot": bot, "groups": shown, "next": listed.next, "state": state, "states": list(STATES), "q": q}
 
 
-async def _choose_entry(page: Page, question: int) -> HttpResponse:
+async def _choose_entry(page: Page, question: int) -> Response:
     """List the entries with the words searched for. Each has a button that adds the group to it."""
     if not page.may("unanswered.add"):
         return page.fail(403)
@@ -63,7 +64,7 @@ add = Action(
 forget = Action("knowledge.forget_unanswered", view, _forgotten, to="/bots/{bot}/unanswered", done="removed", confirm=True)
 
 
-async def answer(page: Page) -> HttpResponse:
+async def answer(page: Page) -> Response:
     """Open the editor with a draft made of a group."""
     bot_id, number = page.params["bot"], question_number((await page.form()).text("id"))
     await page.perform("unanswered.answer", bot=bot_id, question=number)

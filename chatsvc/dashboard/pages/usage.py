@@ -5,6 +5,8 @@ from functools import lru_cache
 from html import escape
 from typing import NamedTuple
 
+from aiohttp.web import Response
+
 from chatsvc.dashboard import charts, formats
 from chatsvc.dashboard.page import Page
 from chatsvc.dashboard.templating import made_markup
@@ -12,7 +14,6 @@ from chatsvc.domain import times
 from chatsvc.domain.analytics import NOTHING, Quality, UsageSummary, UsageTotals, sums, total
 from chatsvc.domain.pricing import Usd
 from chatsvc.domain.spreadsheets import row
-from chatsvc.http.response import HttpResponse
 from chatsvc.services.accounts.analytics import QualityReport
 
 DEFAULT_DAYS = 30
@@ -50,7 +51,7 @@ def _days(page: Page) -> int:
     return int(text) if text.isascii() and text.isdigit() and int(text) in range(1, 91) else DEFAULT_DAYS
 
 
-async def show(page: Page) -> HttpResponse:
+async def show(page: Page) -> Response:
     days = _days(page)
     if page.account_id is None:
         return page.render("usage.html", report=None)
@@ -196,7 +197,7 @@ def _drawn(chart: charts.Chart | charts.StackedChart) -> str:
     return made_markup("".join(bars))
 
 
-async def download(page: Page) -> HttpResponse:
+async def download(page: Page) -> Response:
     if page.account_id is None:
         return page.redirect("/usage")
     chosen = page.query.get("bot") or None

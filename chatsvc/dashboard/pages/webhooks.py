@@ -3,6 +3,8 @@
 import json
 from typing import Any
 
+from aiohttp.web import Response
+
 from chatsvc.dashboard import records
 from chatsvc.dashboard.fields import Fields
 from chatsvc.dashboard.page import Page
@@ -11,7 +13,6 @@ from chatsvc.domain.plans import with_webhooks
 from chatsvc.domain.refusals import Refused
 from chatsvc.domain.times import DAY_MS, without_fraction
 from chatsvc.domain.webhooks import STATUSES, SUBSCRIBED, TEST, AttemptDetail, ResentPage, WebhookSettings
-from chatsvc.http.response import HttpResponse
 
 PATH_OF_BOT = "/bots/{bot}/webhook"
 PATH = "/webhooks"
@@ -41,9 +42,9 @@ def _given(_: Page, fields: Fields) -> dict[str, Any]:
     return {"url": None if fields.checked("pull") else fields.address("url"), "events": fields.all("event")}
 
 
-async def _show_key(page: Page, made: WebhookSettings) -> HttpResponse:
+async def _show_key(page: Page, made: WebhookSettings) -> Response:
     if not made.signing_key:
-        return page.redirect(page.request.path, done="saved")
+        return page.redirect(page.path, done="saved")
     title = page.text("webhook.signing_key")
     return await page.show_once({title: made.signing_key}, PATH_OF_BOT.format(**page.params), title)
 
@@ -97,7 +98,7 @@ def _failed(_: Page, fields: Fields) -> dict[str, Any]:
     return {"bot": fields.optional("bot"), "since": fields.text("failed_since"), "after": behind, "limit": RESENT}
 
 
-async def _offer_rest(page: Page, made: ResentPage) -> HttpResponse:
+async def _offer_rest(page: Page, made: ResentPage) -> Response:
     """Lead to the list, which offers to send the rest."""
     fields = await page.form()
     where = {"resent": len(made.attempts), "left": made.left, "since": fields.text("failed_since"), "behind": made.next}

@@ -1,18 +1,24 @@
 """Front end of WhatsApp's callbacks: /channels/whatsapp/BOT. Everything that is signed and read is acknowledged after its storage."""
 
 import logging
+from collections.abc import Awaitable, Callable
+from functools import partial
+
+from aiohttp import web
+from aiohttp.typedefs import Handler
+from aiohttp.web import Request, Response
 
 from chatsvc.domain import shapes
-from chatsvc.http.faults import BodyTooLarge, HttpFault
-from chatsvc.http.request import HttpRequest
-from chatsvc.http.response import HttpResponse, text
-from chatsvc.http.router import MethodNotAllowed, NotFound, Router
-from chatsvc.platforms.whatsapp import WHATSAPP, inbox
 from chatsvc.platforms.whatsapp import callbacks as reading
+from chatsvc.platforms.whatsapp import inbox
 from chatsvc.services.accounts.channel_secrets import OpenChannel
 from chatsvc.services.services import Services
 from chatsvc.store import channels
 from chatsvc.store.database import StoreUnavailable
+from chatsvc.web.bodies import read_body
+from chatsvc.web.faults import BodyTooLarge, HttpFault
+from chatsvc.web.middlewares import word_faults
+from chatsvc.web.requests import info_of
 
 log = logging.getLogger(__name__)
 
@@ -21,71 +27,75 @@ BODY_S = 10.0
 
 
 class WhatsAppCallbacks:
-    """Answers handshakes and callbacks; see Skin."""
+    """Answers handshakes and callbacks."""
 
     def __init__(self, services: Services) -> None:
         self._services = services
-        template = f"{WHATSAPP.callback_path}{{bot}}"
-        self._router: Router[None] = Router([("GET", template, None), ("POST", template, None)])
 
-    async def handle(self, request: HttpRequest) -> HttpResponse:
-        """Answer one request; see Skin."""
+    def application(self) -> web.Application:
+        """Return the application that is mounted at the platform's callback path."""
+        made = web.Application(middlewares=[word_faults(self.refuse), self._refuse_unknown])
+        made.router.add_get("/{bot}", partial(self._answer, self._verify), allow_head=False)
+        made.router.add_post("/{bot}", partial(self._answer, self._receive))
+        return made
+
+    @web.middleware
+    async def _refuse_unknown(self, request: Request, handler: Handler) -> web.StreamResponse:
         try:
-            return await self._answer(request)
+            return await handler(request)
+        except web.HTTPMethodNotAllowed as fault:
+            refused = _refusal(request, 405, "method_not_allowed")
+            refused.headers["Allow"] = ", ".join(sorted(fault.allowed_methods))
+            return refused
+        except web.HTTPNotFound:
+            return _refusal(request, 404, "not_found")
         except StoreUnavailable as fault:
             log.error("the store cannot answer: %s", fault)
             # The platform delivers again what is not acknowledged.
             return _refusal(request, 503, "service_unavailable")
 
-    async def _answer(self, request: HttpRequest) -> HttpResponse:
-        try:
-            match = self._router.find(request.method, request.path)
-        except NotFound:
-            return _refusal(request, 404, "not_found")
-        except MethodNotAllowed as fault:
-            refused = _refusal(request, 405, "method_not_allowed")
-            refused.add_header("Allow", ", ".join(fault.allow))
-            return refused
-        request.route = f"{request.method} {match.template}"
-        channel = await inbox.find(self._services, match.params["bot"])
+    async def _answer(self, answer: Callable[[OpenChannel, Request], Awaitable[Response]], request: Request) -> Response:
+        channel = await inbox.find(self._services, request.match_info["bot"])
         if channel is None:
             return _refusal(request, 404, "not_found")
-        request.principal = channel.account_id
-        return await (self._verify if request.method == "GET" else self._receive)(channel, request)
+        info_of(request).principal = channel.account_id
+        return await answer(channel, request)
 
-    async def _verify(self, channel: OpenChannel, request: HttpRequest) -> HttpResponse:
+    async def _verify(self, channel: OpenChannel, request: Request) -> Response:
         expected = channel.secrets.get("verify_token")
         answer = reading.challenge(expected, request.query) if expected else None
         if answer is None:
             return _refusal(request, 403, "verify_token_wrong")
         await channels.note_verified(self._services.db, channel.channel.id, self._services.clock())
-        return text(200, answer, {"X-Content-Type-Options": "nosniff"})
+        return _text(200, answer)
 
-    async def _receive(self, channel: OpenChannel, request: HttpRequest) -> HttpResponse:
+    async def _receive(self, channel: OpenChannel, request: Request) -> Response:
         try:
-            body = await request.body.read(MOST_BODY, BODY_S)
+            body = await read_body(request, MOST_BODY, BODY_S)
         except BodyTooLarge:
             return _refusal(request, 413, "body_too_large")
         secret = channel.secrets.get("app_secret")
         signatures = request.headers.getall("X-Hub-Signature-256", [])
         if not secret or len(signatures) != 1 or not reading.is_signed(secret, body, signatures[0]):
             return _refusal(request, 403, "signature_wrong")
-        request.authenticated()
+        info_of(request).authenticated()
         told = shapes.parsed(body)
         if told is None:
             return _refusal(request, 400, "body_invalid")
         callback = reading.parse(told, channel.channel.identity or "", self._services.clock())
         await inbox.receive(self._services, channel, callback)
-        return text(200, "")
+        return _text(200, "")
 
-    def refuse(self, fault: HttpFault, request: HttpRequest | None, request_id: str) -> HttpResponse:
-        """Word a protocol fault; see Skin."""
-        del request_id
-        if request is not None:
-            request.error = type(fault).__name__
-        return text(fault.status, "")
+    def refuse(self, fault: HttpFault, request: Request) -> Response:
+        """Word a fault."""
+        info_of(request).error = type(fault).__name__
+        return _text(fault.status, "")
 
 
-def _refusal(request: HttpRequest, status: int, code: str) -> HttpResponse:
-    request.error = code
-    return text(status, f"{code}\n", {"X-Content-Type-Options": "nosniff"})
+def _text(status: int, text: str) -> Response:
+    return Response(status=status, text=text, headers={"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"})
+
+
+def _refusal(request: Request, status: int, code: str) -> Response:
+    info_of(request).error = code
+    return _text(status, f"{code}\n")

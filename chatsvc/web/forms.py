@@ -7,11 +7,11 @@ from typing import IO, Self
 from urllib.parse import parse_qsl
 
 import multipart  # type: ignore[import-untyped]
+from aiohttp import web
 from multidict import MultiDict
 
-from chatsvc.http.body import DEFAULT_TIMEOUT_S, UNCOUNTED
-from chatsvc.http.faults import BadForm
-from chatsvc.http.request import HttpRequest
+from chatsvc.web.bodies import DEFAULT_TIMEOUT_S, UNCOUNTED, chunks, read_body
+from chatsvc.web.faults import BadForm
 
 URLENCODED = "application/x-www-form-urlencoded"
 MULTIPART = "multipart/form-data"
@@ -58,13 +58,13 @@ class SubmittedForm:
             upload.file.close()
 
 
-async def read_form(request: HttpRequest, limits: FormLimits) -> SubmittedForm:
+async def read_form(request: web.Request, limits: FormLimits) -> SubmittedForm:
     """Read a form; raises BadForm, BodyTooLarge, BodyTimeout and BodyBroken. An upload without a name was left empty and is omitted."""
     kind, options = multipart.parse_options_header(request.headers.get("Content-Type", ""))
     if kind == URLENCODED:
-        return _parse_urlencoded(await request.body.read(limits.size, limits.timeout_s), limits)
+        return _parse_urlencoded(await read_body(request, limits.size, limits.timeout_s), limits)
     if kind == MULTIPART:
-        return await _read_multipart(request.body.chunks(limits.size, limits.timeout_s), options.get("boundary", ""), limits)
+        return await _read_multipart(chunks(request, limits.size, limits.timeout_s), options.get("boundary", ""), limits)
     raise BadForm("not a form")
 
 
@@ -78,7 +78,7 @@ def _parse_urlencoded(body: bytes, limits: FormLimits) -> SubmittedForm:
     return SubmittedForm(MultiDict(pairs))
 
 
-async def _read_multipart(chunks: AsyncIterator[bytes], boundary: str, limits: FormLimits) -> SubmittedForm:
+async def _read_multipart(body: AsyncIterator[bytes], boundary: str, limits: FormLimits) -> SubmittedForm:
     form = SubmittedForm()
     try:
         parser = multipart.PushMultipartParser(
@@ -86,7 +86,7 @@ async def _read_multipart(chunks: AsyncIterator[bytes], boundary: str, limits: F
         )
         parts = _Parts(form, limits)
         with parser:
-            async for chunk in chunks:
+            async for chunk in body:
                 for event in parser.parse(chunk):
                     parts.add(event)
     except (multipart.MultipartError, UnicodeDecodeError) as fault:

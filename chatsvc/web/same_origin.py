@@ -1,12 +1,12 @@
-"""Protection against cross-site request forgery by `Sec-Fetch-Site`, then `Origin` (DECISIONS.md section 6)."""
+"""Protection against cross-site request forgery by `Sec-Fetch-Site`, then `Origin`."""
 
-from chatsvc.http.request import HttpRequest
+from aiohttp import web
 
 _OWN_SITES = ("same-origin", "none")
 _SCHEMES = ("http://", "https://")
 
 
-def is_same_origin(request: HttpRequest, public_url: str) -> bool:
+def is_same_origin(request: web.BaseRequest, public_url: str) -> bool:
     """Report whether a form was sent by a page of this service. Browsers send no Sec-Fetch-Site over plain http on a LAN."""
     sites = request.headers.getall("Sec-Fetch-Site", [])
     if sites:
@@ -14,7 +14,7 @@ def is_same_origin(request: HttpRequest, public_url: str) -> bool:
     return names_own_origin(request, public_url)
 
 
-def names_own_origin(request: HttpRequest, public_url: str) -> bool:
+def names_own_origin(request: web.BaseRequest, public_url: str) -> bool:
     """Report whether `Origin` is the address of `public_url` or of the `Host` asked for."""
     origins = request.headers.getall("Origin", [])
     if len(origins) != 1:

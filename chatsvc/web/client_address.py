@@ -5,9 +5,8 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 
-from chatsvc.http.request import HttpRequest
+from aiohttp import web
 
-_FOR = re.compile(r'\A(?:.*;)?\s*+for\s*+=\s*+"?([^";]*)"?\s*+(?:;.*)?', re.IGNORECASE)
 _PORT = re.compile(r"\A(?:\[([^\]]*)\](?::[0-9]+)?|([0-9.]+):[0-9]+)")
 _UNKNOWN = "unknown"
 _IPV6_SHARE = 64  # bits of an IPv6 address that one customer of a provider usually holds
@@ -31,9 +30,9 @@ class ClientAddresses:
         """Whether connections from this address are a trusted proxy's."""
         return self._by_socket or bool(self._trusted and peer and _is_trusted(_parse(peer), self._trusted))
 
-    def of(self, request: HttpRequest) -> str:
-        """Return the client address of a request, or "unknown"."""
-        peer = request.peer or _UNKNOWN
+    def of(self, request: web.BaseRequest, peer: str | None) -> str:
+        """Return the client address of a request on a connection of `peer`, or "unknown"."""
+        peer = peer or _UNKNOWN
         if not self._trusted and not self._by_socket:
             return peer
         x_forwarded_for, forwarded = (request.headers.getall(name, ()) for name in ("X-Forwarded-For", "Forwarded"))
@@ -81,9 +80,12 @@ def _is_trusted(one: Address | None, trusted: Networks) -> bool:
 
 
 def _parse_element(text: str) -> Address | None:
-    """Parse the `for` parameter of one element of Forwarded (RFC 7239)."""
-    match = _FOR.fullmatch(text)
-    return _parse(match[1]) if match else None
+    """Parse the `for` parameter of one element of Forwarded (RFC 7239); of several the last counts."""
+    for parameter in reversed(text.split(";")):
+        name, _, value = parameter.partition("=")
+        if name.strip().lower() == "for":
+            return _parse(value.strip().removeprefix('"').removesuffix('"'))
+    return None
 
 
 def _parse(text: str) -> Address | None:

@@ -1,1 +1,0 @@
-"""Listeners: sockets, accepting connections, TLS certificates, shutdown."""

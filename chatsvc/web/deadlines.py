@@ -1,0 +1,80 @@
+"""Deadlines of a connection: that of the head that is arriving, and that of a caller who does not read."""
+
+import asyncio
+from collections.abc import Callable
+
+MAX_HEAD = 32 * 1024  # bytes of request line and fields
+LEAST_READ = 50 * 1024  # bytes of a response that a caller must take within each deadline, or the rest of it
+END_OF_HEAD = b"\r\n\r\n"
+
+
+class Deadline:
+    """One timer at a time."""
+
+    def __init__(self) -> None:
+        self._timer: asyncio.TimerHandle | None = None
+
+    def set(self, seconds: float, action: Callable[[], None]) -> None:
+        """Call `action` after some seconds, instead of what was set before."""
+        self.cancel()
+        self._timer = asyncio.get_running_loop().call_later(seconds, action)
+
+    def cancel(self) -> None:
+        """Set no deadline."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+
+class HeadWatch:
+    """Watches for the end of the head that is arriving, without parsing it."""
+
+    def __init__(self) -> None:
+        self.has_begun = False
+        self.size = 0
+        self._window = b""
+
+    def begin(self) -> None:
+        """Expect a head of which the first bytes have arrived."""
+        self.has_begun, self.size, self._window = True, 0, b""
+
+    def is_blank(self, data: bytes) -> bool:
+        """Report whether these are blank lines between two requests."""
+        return not self.has_begun and not data.strip(b"\r\n")
+
+    def is_complete(self, data: bytes) -> bool:
+        """Add bytes; report whether the head ends in them. `size` is its size then."""
+        if not self.has_begun:
+            self.begin()
+        window = self._window + data
+        end = window.find(END_OF_HEAD)
+        self.size += len(data)
+        if end >= 0:
+            self.size -= len(window) - end - len(END_OF_HEAD)
+        self._window = window[-3:]
+        return end >= 0
+
+
+class ReaderWatch:
+    """Ends a connection whose caller does not take its response. `unread` tells the bytes that wait for the caller."""
+
+    def __init__(self, unread: Callable[[], int], end: Callable[[], None]) -> None:
+        self._unread = unread
+        self._end = end
+        self._before = 0
+        self._deadline = Deadline()
+
+    def start(self, seconds: float) -> None:
+        """Begin to watch: within these seconds, and each time again, the caller must take LEAST_READ bytes."""
+        self._before = self._unread()
+        self._deadline.set(seconds, lambda: self._check(seconds))
+
+    def stop(self) -> None:
+        """Stop watching: all is taken."""
+        self._deadline.cancel()
+
+    def _check(self, seconds: float) -> None:
+        if self._before - self._unread() >= LEAST_READ:
+            self.start(seconds)
+        else:
+            self._end()

@@ -1,0 +1,214 @@
+"""Limits of connections: of unknown callers in all and for each address, and of each key.
+
+A connection counts as an unknown caller's until a request on it is authenticated, and again once that request is answered. One over
+the limits waits unread until another ends or an idle one is closed in its favour. The bytes of bodies are counted here too.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from contextlib import suppress
+from itertools import islice
+from typing import Protocol
+
+IDLE_S = 1.0  # before an idle connection is closed in favour of another one
+WAIT_S = 5.0  # for which a connection over the limits waits
+LOOKED_AT = 16  # waiting connections of an address that are asked whether they have sent something
+LOOK_EVERY_S = 0.1
+WAITING_FACTOR = 4  # waiting connections for each one that `limits.connections` allows
+MOST_BODIES = 8 * 1024 * 1024  # bytes of all bodies together whose senders are unknown
+
+
+class Limited(Protocol):
+    """A connection, as its limits see it. `share` is the address or network that it counts for; None has no limit."""
+
+    share: str | None
+
+    def pause(self) -> None:
+        """Stop reading."""
+        ...
+
+    def proceed(self) -> None:
+        """Begin or continue to read."""
+        ...
+
+    def abort(self) -> None:
+        """Close at once."""
+        ...
+
+    def has_arrived(self) -> bool:
+        """Report whether bytes wait unread in the socket."""
+        ...
+
+    def close_if_idle(self) -> bool:
+        """Close the connection unless a request has arrived on it. Return whether it is closing."""
+        ...
+
+
+class ConnectionLimits:
+    """Counts the connections of all listeners; `per_key` are the connections of a key on which requests are being answered."""
+
+    def __init__(self, connections: int, per_address: int, per_key: int) -> None:
+        self._connections, self._per_address, self._per_key = connections, per_address, per_key
+        self._counted: set[Limited] = set()
+        self._shares: Counter[str | None] = Counter()  # connections that are counted, and requests forwarded by proxies
+        self._keys: Counter[str] = Counter()
+        self._key_of: dict[Limited, str] = {}
+        self._idle: dict[Limited, float] = {}  # since when, the longest idle first
+        self._waiting: dict[str | None, dict[Limited, asyncio.TimerHandle]] = {}
+        self._is_looking = False
+        self._body_bytes = 0
+
+    def enter(self, connection: Limited) -> None:
+        """Count a new connection, or let it wait unread."""
+        if self._has_room(connection.share):
+            self._admit(connection)
+            return
+        connection.pause()
+        timer = asyncio.get_running_loop().call_later(WAIT_S, connection.abort)
+        self._waiting.setdefault(connection.share, {})[connection] = timer
+        if sum(map(len, self._waiting.values())) > WAITING_FACTOR * self._connections:
+            crowd = max(self._waiting.values(), key=len)
+            next(reversed(crowd)).abort()
+        self._look_for_idle()
+
+    def leave(self, connection: Limited) -> None:
+        """Forget a connection that is closed."""
+        self._idle.pop(connection, None)
+        key = self._key_of.pop(connection, None)
+        if key is not None:
+            self._release_key(key)
+        timer = self._stop_waiting(connection)
+        if timer is not None:
+            timer.cancel()
+        elif connection in self._counted:
+            self._uncount(connection)
+
+    def authenticated(self, connection: Limited, key: str | None) -> None:
+        """Count a connection for its key instead of its address while its request is answered, if the key has not too many."""
+        if connection not in self._counted or (key is not None and self._keys[key] >= self._per_key):
+            return
+        if key is not None:
+            self._keys[key] += 1
+            self._key_of[connection] = key
+        self._uncount(connection)
+
+    def set_busy(self, connection: Limited) -> None:
+        """Note that a request arrives on the connection."""
+        self._idle.pop(connection, None)
+
+    def set_idle(self, connection: Limited) -> None:
+        """Note that a connection is kept for its next request. It counts again."""
+        key = self._key_of.pop(connection, None)
+        if key is not None:
+            self._release_key(key)
+        if connection not in self._counted:
+            self._count(connection)
+        self._idle[connection] = asyncio.get_running_loop().time()
+
+    def may_keep(self, connection: Limited) -> bool:
+        """Report whether a connection may be kept after its response: nobody waits for its room, or it has room of its own."""
+        if connection not in self._counted:
+            return self._has_room(connection.share)
+        is_full = len(self._counted) >= self._connections
+        wanting = self._waiting if is_full else {connection.share} & self._waiting.keys()
+        return not any(self._first_asking(share) for share in wanting)
+
+    def take_request(self, share: str) -> bool:
+        """Count a request that a trusted proxy forwards. Return False, and count nothing, if its client's address has too many."""
+        if self._shares[share] >= self._per_address:
+            return False
+        self._shares[share] += 1
+        return True
+
+    def release_request(self, share: str) -> None:
+        """Stop counting a forwarded request."""
+        self._release_share(share)
+
+    def take_bytes(self, size: int) -> bool:
+        """Count bytes of an unknown sender's body. Return False, and count nothing, if they are too many."""
+        if self._body_bytes + size > MOST_BODIES:
+            return False
+        self._body_bytes += size
+        return True
+
+    def release_bytes(self, size: int) -> None:
+        """Stop counting bytes of a body."""
+        self._body_bytes -= size
+
+    def _has_room(self, share: str | None) -> bool:
+        return len(self._counted) < self._connections and (share is None or self._shares[share] < self._per_address)
+
+    def _count(self, connection: Limited) -> None:
+        self._counted.add(connection)
+        self._shares[connection.share] += 1
+
+    def _uncount(self, connection: Limited) -> None:
+        self._counted.remove(connection)
+        self._release_share(connection.share)
+        self._admit_next(connection.share)
+
+    def _release_share(self, share: str | None) -> None:
+        self._shares[share] -= 1
+        if not self._shares[share]:
+            del self._shares[share]
+
+    def _release_key(self, key: str) -> None:
+        self._keys[key] -= 1
+        if not self._keys[key]:
+            del self._keys[key]
+
+    def _admit_next(self, share: str | None) -> None:
+        """Read a waiting connection that has room now: of the same share if there is one, else of any."""
+        for candidate in [share, *self._waiting]:
+            if candidate in self._waiting and self._has_room(candidate):
+                connection = self._first_asking(candidate) or next(iter(self._waiting[candidate]))
+                timer = self._stop_waiting(connection)
+                if timer is not None:
+                    timer.cancel()
+                self._admit(connection)
+                return
+
+    def _admit(self, connection: Limited) -> None:
+        self._count(connection)
+        self.set_idle(connection)
+        connection.proceed()
+
+    def _first_asking(self, share: str | None) -> Limited | None:
+        """Return a waiting connection that has sent something, of those that wait longest."""
+        return next((connection for connection in islice(self._waiting[share], LOOKED_AT) if connection.has_arrived()), None)
+
+    def _stop_waiting(self, connection: Limited) -> asyncio.TimerHandle | None:
+        crowd = self._waiting.get(connection.share, {})
+        timer = crowd.pop(connection, None)
+        if not crowd:
+            self._waiting.pop(connection.share, None)
+        return timer
+
+    def _look_for_idle(self) -> None:
+        """Close idle connections in favour of those that wait, now and as long as there are such."""
+        if self._is_looking or not self._waiting:
+            return
+        self._close_idle()
+        self._is_looking = True
+        asyncio.get_running_loop().call_later(LOOK_EVERY_S, self._look_again)
+
+    def _look_again(self) -> None:
+        self._is_looking = False
+        self._look_for_idle()
+
+    def _close_idle(self) -> None:
+        """Close, for each share that waits, the connection whose room it could take and that has been idle longest."""
+        latest = asyncio.get_running_loop().time() - IDLE_S
+        for share in tuple(self._waiting):
+            if self._first_asking(share) is None:
+                continue
+            is_exhausted = share is not None and self._shares[share] >= self._per_address
+            for connection, since in tuple(self._idle.items()):
+                if since > latest:
+                    break
+                if (not is_exhausted or connection.share == share) and connection.close_if_idle():
+                    with suppress(KeyError):
+                        del self._idle[connection]
+                    break

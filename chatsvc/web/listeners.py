@@ -1,0 +1,201 @@
+"""All listeners of the service with their certificate renewal, opened and closed together."""
+
+import asyncio
+import errno
+import os
+import socket
+import ssl
+import stat
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any
+
+from aiohttp import http_parser, web
+
+from chatsvc import background
+from chatsvc.config import Acme, Limits
+from chatsvc.config import Server as Settings
+from chatsvc.domain.errors import CommandError
+from chatsvc.outbound.egress import Egress
+from chatsvc.outbound.tls import client_context
+from chatsvc.tls.files import CertificateFiles
+from chatsvc.tls.server_tls import ServerTls
+from chatsvc.web import redirect
+from chatsvc.web.client_address import ClientAddresses
+from chatsvc.web.connection import LINGER_S
+from chatsvc.web.limits import ConnectionLimits
+from chatsvc.web.server import HttpServer, Refuse
+
+BACKLOG = 1024
+SOCKET_MODE = 0o660
+HANDSHAKE_TIMEOUT_S = 10.0
+FOLDER = "acme"
+CERTIFICATE_RETRY_S = 60.0
+
+
+class Listeners:
+    """Opened last of all and closed first; `finish` once the requests in flight are answered.
+
+    `port` and `http_port` are those really bound; 0: none.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        limits: Limits,
+        data_dir: Path,
+        application: web.Application,
+        unparsed: Refuse,
+        *,
+        grace_s: float,
+        egress: Egress,
+    ) -> None:
+        self._settings = settings
+        self._data_dir = data_dir
+        self._application = application
+        self._unparsed = unparsed
+        self._grace_s = grace_s
+        self._egress = egress
+        self._limits = ConnectionLimits(limits.connections, limits.connections_per_address, max(1, limits.max_in_flight // 2))
+        self._addresses = ClientAddresses(settings.trusted_proxies, by_socket=settings.socket is not None)
+        self._servers: list[HttpServer] = []
+        self._listening: list[asyncio.Server] = []
+        self._tasks: list[asyncio.Task[None]] = []
+        self._bound: Path | None = None
+        self.port = 0
+        self.http_port = 0
+
+    async def open(self) -> None:
+        """Begin to listen; raises CommandError, and then nothing is open."""
+        try:
+            await self._begin()
+        except BaseException:
+            await self.close()
+            raise
+
+    async def _begin(self) -> None:
+        _check_parser()
+        settings, tokens = self._settings, dict[str, str]()
+        server_tls, keep = self._open_tls(tokens)
+        always = {"Strict-Transport-Security": f"max-age={settings.hsts_s}"} if server_tls and settings.hsts_s else {}
+        main = await self._serve(self._application, self._unparsed, always)
+        if settings.socket is not None:
+            await self._listen_on_socket(main, settings.socket)
+        else:
+            self.port = await self._listen(main, settings.host, settings.port, server_tls.context if server_tls else None)
+        if settings.http is not None:
+            plain = await self._serve(redirect.application(settings.public_url, tokens), redirect.refuse, {})
+            self.http_port = await self._listen(plain, *settings.http, None)
+        if keep is not None:
+            self._tasks.append(background.run("certificate", keep, CERTIFICATE_RETRY_S))
+
+    async def _serve(self, application: web.Application, unparsed: Refuse, always: dict[str, str]) -> HttpServer:
+        server = HttpServer(application, self._limits, self._addresses, unparsed, always)
+        self._servers.append(server)
+        await server.start()
+        return server
+
+    async def _listen(self, server: HttpServer, host: str, port: int, tls: ssl.SSLContext | None) -> int:
+        """Listen on every address of the host; "" is every interface. Return the port that was bound."""
+        loop = asyncio.get_running_loop()
+        try:
+            listening = await loop.create_server(
+                server.connect,
+                host or None,
+                port,
+                ssl=tls,
+                backlog=BACKLOG,
+                ssl_handshake_timeout=HANDSHAKE_TIMEOUT_S if tls else None,
+                ssl_shutdown_timeout=LINGER_S if tls else None,
+            )
+        except OSError as fault:
+            raise CommandError(f"cannot listen on {host}:{port}: {_reason(fault)}") from fault
+        self._listening.append(listening)
+        bound: int = listening.sockets[0].getsockname()[1]
+        return bound
+
+    async def _listen_on_socket(self, server: HttpServer, path: Path) -> None:
+        """Listen on a Unix socket for the process's user and group, replacing an abandoned one."""
+        listener = _bind(path)
+        self._listening.append(await asyncio.get_running_loop().create_unix_server(server.connect, sock=listener, backlog=BACKLOG))
+        self._bound = path
+
+    def _open_tls(self, tokens: dict[str, str]) -> tuple[ServerTls | None, Callable[[], Coroutine[Any, Any, None]] | None]:
+        """Return the TLS context's holder and the coroutine that renews its certificate."""
+        settings = self._settings
+        if settings.tls:
+            server_tls = ServerTls()
+            files = CertificateFiles(server_tls, settings.tls.cert_file, settings.tls.key_file)
+            files.open()
+            return server_tls, files.run
+        if settings.acme:
+            # Imported only where it is needed: it takes a while to load.
+            from chatsvc.acme.manager import CertificateManager
+
+            server_tls = ServerTls()
+            tls, shown = _trust(settings.acme), tokens if settings.http else None
+            manager = CertificateManager(settings.acme, self._data_dir / FOLDER, server_tls, tls, shown, egress=self._egress)
+            manager.open()
+            return server_tls, manager.run
+        return None, None
+
+    async def close(self) -> None:
+        """Accept no new connections; those that are open are closed after their next response."""
+        await background.cancel(*self._tasks)
+        for listening in self._listening:
+            listening.close()
+        for server in self._servers:
+            server.is_leaving = True
+        if self._bound is not None:
+            self._bound.unlink(missing_ok=True)
+
+    async def finish(self) -> None:
+        """Close the connections once the requests in flight are answered, idle ones first."""
+        await asyncio.gather(*(server.finish(self._grace_s) for server in self._servers))
+
+
+def _check_parser() -> None:
+    if http_parser.HttpRequestParser is http_parser.HttpRequestParserPy:
+        raise CommandError("aiohttp runs without its C parser, which is the stricter one: reinstall aiohttp from a wheel")
+
+
+def _reason(fault: OSError) -> str:
+    """Return the system's own words. asyncio puts a sentence of its own around them."""
+    return os.strerror(fault.errno) if fault.errno else str(fault)
+
+
+def _bind(path: Path) -> socket.socket:
+    listener = socket.socket(socket.AF_UNIX)
+    try:
+        if _is_abandoned(path):
+            path.unlink()
+        listener.bind(str(path))
+        path.chmod(SOCKET_MODE)
+        listener.setblocking(False)
+    except OSError as fault:
+        listener.close()
+        raise CommandError(f"cannot listen on unix:{path}: {_reason(fault)}") from fault
+    return listener
+
+
+def _is_abandoned(path: Path) -> bool:
+    """Report whether no process listens on the socket. Any other file there is refused by bind()."""
+    try:
+        if not stat.S_ISSOCK(path.lstat().st_mode):
+            return False
+    except FileNotFoundError:
+        return False
+    with socket.socket(socket.AF_UNIX) as probe:
+        probe.settimeout(1)
+        try:
+            probe.connect(str(path))
+        except OSError as fault:
+            return fault.errno == errno.ECONNREFUSED
+    return False
+
+
+def _trust(acme: Acme) -> ssl.SSLContext:
+    try:
+        return client_context(acme.ca_file)
+    except OSError as fault:
+        raise CommandError(f"server.acme.ca_file {acme.ca_file} cannot be used: {fault.strerror or fault}") from None

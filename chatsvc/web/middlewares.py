@@ -1,0 +1,74 @@
+"""Middlewares of all front ends: the access log with the metrics, and the wording of faults."""
+
+import logging
+from collections.abc import Callable
+from time import perf_counter
+
+from aiohttp import web
+from aiohttp.typedefs import Handler, Middleware
+
+from chatsvc.log import ACCESS
+from chatsvc.services.services import Services
+from chatsvc.web.faults import HandlerFailed, HttpFault
+from chatsvc.web.requests import info_of
+
+log = logging.getLogger(__name__)
+
+API_PREFIX = "/api/v2"  # left out of the names of routes
+
+
+def observe(services: Services) -> Middleware:
+    """Return the middleware that counts each request, and writes a line where `log.access` is set.
+
+    Routes are named by their template, never by their path.
+    """
+
+    @web.middleware
+    async def observing(request: web.Request, handler: Handler) -> web.StreamResponse:
+        info, resource = info_of(request), request.match_info.route.resource
+        if resource is not None:
+            info.route = f"{'GET' if request.method == 'HEAD' else request.method} {resource.canonical.removeprefix(API_PREFIX)}"
+        began = perf_counter()
+        response = await handler(request)
+        seconds = perf_counter() - began
+        services.tallies.request(info.route, response.status, info.error, seconds)
+        if services.config.log.access:
+            ms = round(seconds * 1000, 1)
+            method, _, route = info.route.rpartition(" ")
+            fields = {"method": method or None, "route": route, "status": response.status, "ms": ms, "account": info.principal}
+            ACCESS.info("%s %d %.1f ms account %s", info.route, response.status, ms, info.principal or "-", extra={"fields": fields})
+        return response
+
+    return observing
+
+
+def word_faults(refuse: Callable[[HttpFault, web.Request], web.StreamResponse]) -> Middleware:
+    """Return the middleware of a front end that has each fault worded by `refuse`. An unexpected one is logged with its traceback."""
+
+    @web.middleware
+    async def wording(request: web.Request, handler: Handler) -> web.StreamResponse:
+        try:
+            refusal = info_of(request).refusal
+            if refusal is not None:
+                raise refusal
+            return await handler(request)
+        except HttpFault as fault:
+            return refuse(fault, request)
+        except web.HTTPException:
+            raise
+        except Exception:
+            log.exception("unexpected fault")
+            return refuse(HandlerFailed(), request)
+
+    return wording
+
+
+def for_own_paths(middleware: Middleware) -> Middleware:
+    """Return a middleware that leaves the requests of mounted applications alone."""
+
+    @web.middleware
+    async def choosing(request: web.Request, handler: Handler) -> web.StreamResponse:
+        is_own = request.match_info.apps[-1] is request.app
+        return await (middleware(request, handler) if is_own else handler(request))
+
+    return choosing

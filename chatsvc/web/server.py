@@ -1,0 +1,181 @@
+"""HTTP server of one application: what its connections share, and how they end."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import resource
+from collections.abc import Callable, Mapping
+from email.utils import formatdate
+from typing import cast
+
+from aiohttp import HttpVersion10, HttpVersion11, web
+
+from chatsvc.log import request_id as logged_request_id
+from chatsvc.web.client_address import ClientAddresses, share_of
+from chatsvc.web.connection import Connection
+from chatsvc.web.faults import BadRequest, HttpFault, TooManyRequests
+from chatsvc.web.limits import ConnectionLimits
+from chatsvc.web.requests import INFO, RequestInfo, new_request_id
+
+log = logging.getLogger(__name__)
+
+RESERVED_FILES = 64  # file descriptors that connections leave free: the store and the command line need some, too
+LOG_EVERY_S = 60.0
+# While the service stops: how often it looks for requests that have arrived, and how long clients have to close their side.
+LOOK_EVERY_S = 0.01
+LAST_LINGER_S = 0.5
+
+Refuse = Callable[[HttpFault, str], web.Response]  # the second argument is the request's id
+
+
+class Unparsed(web.Response):
+    """An answer to bytes that never became a request. aiohttp would name itself in it."""
+
+    async def prepare(self, request: web.BaseRequest) -> None:
+        """Write the whole response."""
+        body = cast("bytes", self.body or b"")
+        fields = {**self.headers, "Date": formatdate(usegmt=True), "Content-Length": len(body), "Connection": "close"}
+        head = "".join(f"{name}: {value}\r\n" for name, value in fields.items())
+        if request.transport is not None:
+            request.transport.write(f"HTTP/1.1 {self.status} {self.reason}\r\n{head}\r\n".encode("latin-1") + body)
+
+    async def write_eof(self, data: bytes = b"") -> None:
+        """Do nothing: all is written."""
+
+
+class HttpServer:
+    """Serves an application to the connections of one or more listeners.
+
+    `unparsed` words the refusal of bytes that never became a request; `always` are header fields of each response. While `is_leaving`,
+    each response closes its connection.
+    """
+
+    def __init__(
+        self,
+        application: web.Application,
+        limits: ConnectionLimits,
+        addresses: ClientAddresses,
+        unparsed: Refuse,
+        always: Mapping[str, str] | None = None,
+    ) -> None:
+        self._unparsed = unparsed
+        self._always = dict(always or {})
+        application.on_response_prepare.append(self._complete_headers)
+        self._runner = web.AppRunner(application, access_log=None)
+        self.limits = limits
+        self.addresses = addresses
+        self.connections: set[Connection] = set()
+        self.is_leaving = False
+        self.aiohttp_server: web.Server
+        self._logged_at = float("-inf")
+
+    async def start(self) -> None:
+        """Prepare the application; its connections are made by `connect`."""
+        await self._runner.setup()
+        inner = self._runner.server
+        if inner is None:
+            raise RuntimeError("the application has no server")
+        self._handle, self._make_request = inner.request_handler, inner.request_factory
+        self.aiohttp_server = web.Server(self._answer, request_factory=self._make_request)
+
+    def connect(self) -> Connection:
+        """Make the protocol of a new connection."""
+        return Connection(self, asyncio.get_running_loop())
+
+    def has_room_for(self, transport: asyncio.BaseTransport) -> bool:
+        """Report whether enough file descriptors are left beside that of a new connection."""
+        sock = transport.get_extra_info("socket")
+        limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+        # The system gives the lowest number that is free, so a high one tells that nearly all are used.
+        if sock is None or sock.fileno() < limit - min(RESERVED_FILES, limit // 4):
+            return True
+        now = asyncio.get_running_loop().time()
+        if now - self._logged_at >= LOG_EVERY_S:
+            self._logged_at = now
+            log.error("cannot accept connections: too many files are open")
+        return False
+
+    async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:
+        """Answer a request by the application: each request passes here first."""
+        connection = request.protocol
+        if not isinstance(connection, Connection):
+            raise TypeError("a request came on a connection of another kind")
+        limits = self.limits
+        forwarded: list[str] = []
+
+        def authenticated(key: str | None) -> None:
+            limits.authenticated(connection, key)
+            if forwarded:
+                limits.release_request(forwarded.pop())
+
+        info = RequestInfo(self.addresses.of(request, connection.peer), limits, authenticated)
+        request[INFO] = info
+        logged_request_id.set(info.id)
+        if connection.fault is not None or not _is_clear(request):
+            return self.refuse(connection.fault or BadRequest("ambiguous head"), connection.peer, info.id)
+        if connection.is_proxy:
+            if limits.take_request(share_of(info.client_address)):
+                forwarded.append(share_of(info.client_address))
+            else:
+                info.refusal = TooManyRequests()
+        if "Expect" in request.headers:
+            # aiohttp would ask for the body before anybody wants it. Expectations that nobody knows are ignored.
+            expected = request.headers["Expect"].lower() == "100-continue" and request.version == HttpVersion11
+            info.expects_continue = expected and not request.content.is_eof()
+            fields = [(name, value) for name, value in request.headers.items() if name.lower() != "expect"]
+            request = request.clone(headers=[(name, value.encode("utf-8", "replace").decode()) for name, value in fields])
+        connection.begin(request)
+        try:
+            return await self._handle(request)
+        finally:
+            info.release_body()
+            if forwarded:
+                limits.release_request(forwarded.pop())
+
+    def refuse(self, fault: HttpFault, peer: str | None, request_id: str = "") -> web.Response:
+        """Return the closing response to what is no HTTP. The faulty bytes are neither echoed nor logged."""
+        request_id = request_id or new_request_id()
+        log.info("[%s] what %s sent is no HTTP: %s", request_id, peer or "unknown", str(fault) or type(fault).__name__)
+        worded = self._unparsed(fault, request_id)
+        response = Unparsed(status=worded.status, body=worded.body, headers={**worded.headers, **self._always})
+        response.force_close()
+        return response
+
+    async def _complete_headers(self, _: web.Request, response: web.StreamResponse) -> None:
+        """Name no software, and add what every response bears."""
+        response.headers.popall("Server", None)
+        response.headers.update(self._always)
+        if not response.keep_alive:
+            response.headers["Connection"] = "close"  # aiohttp leaves it out for HTTP/1.0
+
+    async def finish(self, timeout_s: float) -> None:
+        """Answer the requests that have arrived, and close all connections after `timeout_s` seconds at most."""
+        self.is_leaving = True
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + timeout_s
+        while not self._close_idle() and loop.time() < deadline:  # noqa: ASYNC110  # no event tells of unread bytes in a socket
+            await asyncio.sleep(LOOK_EVERY_S)
+        deadline = loop.time() + LAST_LINGER_S
+        while self.connections and loop.time() < deadline:  # noqa: ASYNC110  # each connection would need one
+            await asyncio.sleep(LOOK_EVERY_S)
+        await asyncio.gather(*(connection.shutdown(LOOK_EVERY_S) for connection in tuple(self.connections)))
+        for connection in tuple(self.connections):
+            connection.abort()
+        await self._runner.cleanup()
+
+    def _close_idle(self) -> bool:
+        """Close the idle connections; return whether all are closing."""
+        closing = [connection.close_if_idle() for connection in tuple(self.connections)]
+        return all(closing)
+
+
+def _is_clear(request: web.BaseRequest) -> bool:
+    """Report whether a head says one thing only. aiohttp takes HTTP/0.9, and some ambiguous lengths in requests for an upgrade."""
+    if request.version not in (HttpVersion10, HttpVersion11):
+        return False
+    headers = request.headers
+    codings, lengths = headers.getall("Transfer-Encoding", ()), headers.getall("Content-Length", ())
+    if len(codings) + len(lengths) > 1 or (codings and codings[0].lower() != "chunked"):
+        return False
+    return not lengths or (lengths[0].isascii() and lengths[0].isdecimal())
