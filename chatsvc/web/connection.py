@@ -46,7 +46,7 @@ class Connection(web.RequestHandler):
         self.fault: HttpFault | None = None
         self._is_busy = self._has_more = self._has_ended = self._is_lingering = False
         self._idle_since = 0.0
-        self._head, self._deadline = HeadWatch(), Deadline()
+        self._head, self._deadline, self._reader = HeadWatch(), Deadline(), ReaderWatch()
         self._closed: asyncio.Future[None] = loop.create_future()
 
     # Opening and closing.
@@ -57,7 +57,6 @@ class Connection(web.RequestHandler):
         super().connection_made(transport)
         # A response is on its way until the sockets have all of it: what a buffer holds unseen has no deadline. (With 0 TLS never resumes.)
         self._wire.set_write_buffer_limits(1)
-        self._reader = ReaderWatch(self._wire.get_write_buffer_size, self._disconnect_slow_reader)
         peer = transport.get_extra_info("peername")
         self.peer = str(peer[0]) if isinstance(peer, tuple) else None
         self.is_proxy = self._server.addresses.is_proxy(self.peer)
@@ -259,7 +258,8 @@ class Connection(web.RequestHandler):
     def pause_writing(self) -> None:
         """Start the deadline for a client that does not read: its response is held meanwhile."""
         super().pause_writing()
-        self._reader.start(READER_TIMEOUT_S)
+        if self._wire is not None:
+            self._reader.start(self._wire, READER_TIMEOUT_S, self._disconnect_slow_reader)
 
     def resume_writing(self) -> None:
         """Continue writing: the client has taken what was pending."""

@@ -56,25 +56,23 @@ class HeadWatch:
 
 
 class ReaderWatch:
-    """Ends a connection whose caller does not take its response. `unread` tells the bytes that wait for the caller."""
+    """Ends a connection whose caller does not take its response."""
 
-    def __init__(self, unread: Callable[[], int], end: Callable[[], None]) -> None:
-        self._unread = unread
-        self._end = end
-        self._before = 0
+    def __init__(self) -> None:
         self._deadline = Deadline()
 
-    def start(self, seconds: float) -> None:
-        """Begin to watch: within these seconds, and each time again, the caller must take LEAST_READ bytes."""
-        self._before = self._unread()
-        self._deadline.set(seconds, lambda: self._check(seconds))
+    def start(self, transport: asyncio.WriteTransport, seconds: float, end: Callable[[], None]) -> None:
+        """Call `end` once the caller has taken fewer than LEAST_READ bytes in some seconds."""
+        before = transport.get_write_buffer_size()
+
+        def check() -> None:
+            if before - transport.get_write_buffer_size() >= LEAST_READ:
+                self.start(transport, seconds, end)
+            else:
+                end()
+
+        self._deadline.set(seconds, check)
 
     def stop(self) -> None:
         """Stop watching: all is taken."""
         self._deadline.cancel()
-
-    def _check(self, seconds: float) -> None:
-        if self._before - self._unread() >= LEAST_READ:
-            self.start(seconds)
-        else:
-            self._end()
