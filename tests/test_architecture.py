@@ -77,14 +77,13 @@ REACH: dict[str, set[str]] = {
         "platforms",
     },
     "metrics": {"chatsvc", "domain", "store", "services"},
-    "http": {"domain", "log"},
-    "api": {"domain", "config", "store", "services", "http"},
-    "widget": {"background", "chatsvc", "domain", "config", "store", "outbound", "services", "log", "http"},
-    "platforms": {"background", "chatsvc", "doctor", "domain", "config", "store", "outbound", "engines", "services", "log", "http"},
-    "dashboard": {"translations", "doctor", "domain", "config", "store", "services", "log", "http"},
+    "web": {"background", "domain", "config", "outbound", "services", "tls", "acme", "log"},
+    "api": {"domain", "config", "store", "services", "web"},
+    "widget": {"background", "chatsvc", "domain", "config", "store", "outbound", "services", "log", "web"},
+    "platforms": {"background", "chatsvc", "doctor", "domain", "config", "store", "outbound", "engines", "services", "log", "web"},
+    "dashboard": {"translations", "doctor", "domain", "config", "store", "services", "log", "web"},
     "tls": {"domain"},
     "acme": {"chatsvc", "domain", "config", "outbound", "tls"},
-    "listening": {"background", "domain", "config", "outbound", "services", "http", "tls", "acme", "log"},
     "doctor": {"chatsvc", "privileges", "domain", "config", "store", "engines", "language", "outbound", "tls"},
     "cli": {
         "translations",
@@ -117,7 +116,7 @@ REACH: dict[str, set[str]] = {
         "webhooks",
         "services",
         "control",
-        "http",
+        "web",
         "api",
         "widget",
         "platforms",
@@ -125,7 +124,6 @@ REACH: dict[str, set[str]] = {
         "metrics",
         "log",
         "supervisor",
-        "listening",
         "workers",
     },
     "workers": {"background", "store", "services"},
@@ -135,7 +133,12 @@ REACH: dict[str, set[str]] = {
 # The only files in which a library is used; a folder stands for all that is in it.
 LIBRARIES = {
     "aiohttp": {
-        "http/parser.py",
+        "web",
+        "api",
+        "app.py",
+        "dashboard",
+        "widget",
+        "platforms/whatsapp/front_end.py",
         "outbound",
         "cli/demo.py",
         "cli/listener.py",
@@ -156,9 +159,9 @@ LIBRARIES = {
     "httpx2": {"engines/anthropic"},
     "jinja2": {"dashboard/templating.py"},
     "markupsafe": {"dashboard/templating.py"},
-    "multidict": {"http"},
+    "multidict": {"web/forms.py"},
     "mammoth": {"file_reader/word.py"},
-    "multipart": {"http/forms.py"},
+    "multipart": {"web/forms.py"},
     "orjson": {"api", "engines/anthropic", "store/conversations.py", "webhooks"},
     "phonenumbers": {"language/contacts.py", "engines/anthropic/grounding.py"},
     "prometheus_client": {"metrics"},
@@ -169,7 +172,6 @@ LIBRARIES = {
     "sqlite3": {"store/sqlite"},
     "uvloop": {"cli/serve.py", "cli/demo.py"},
     "yaml": {"config", "translations"},
-    "yarl": {"http/parser.py"},
 }
 # What skins may know of the store: how it tells that it cannot be used.
 FAULTS_OF_THE_STORE = {"StoreUnavailable", "StoreInUse", "SchemaTooNew"}
@@ -282,6 +284,33 @@ def test_each_library_is_used_where_it_belongs_and_nowhere_else() -> None:
         if not within(one.file, LIBRARIES.get(one.top, set())):
             wrong.append(str(one))
     assert wrong == []
+
+
+# Private names of libraries that are used all the same, each with its reason where it stands.
+PRIVATE = {"engines/anthropic/sdk.py: _custom_headers", "tls/server_tls.py: _msg_callback"}
+
+
+def test_no_private_name_of_a_library_is_used() -> None:
+    own, used = {"_asdict", "_replace", "_fields", "_exit"}, []  # of named tuples and of os: these are public
+    for path in FILES:
+        file = path.relative_to(ROOT).as_posix()
+        for node in ast.walk(tree(path)):
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+                own.add(node.name)
+            elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                own.add(node.id)
+            elif isinstance(node, ast.Attribute) and is_private(node.attr):
+                is_own = isinstance(node.ctx, ast.Store) and ast.unparse(node.value) == "self"
+                own.update({node.attr} if is_own else ())
+                used.append((file, node.attr))
+    private = {f"{file}: {name}" for file, name in used if name not in own and file != "store/sqlite/thread.py"}
+    private |= {str(one) for one in imports() if one.top != "chatsvc" and any(map(is_private, [*one.module.split("."), *one.names]))}
+    assert private == PRIVATE
+
+
+def is_private(name: str) -> bool:
+    """Whether a name is private by its spelling."""
+    return name.startswith("_") and not name.endswith("__")
 
 
 def test_every_module_that_is_named_in_a_text_exists() -> None:

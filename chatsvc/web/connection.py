@@ -32,7 +32,7 @@ MAX_SKIPPED = 1024 * 1024  # bytes of an unread body for which a connection is k
 _CLOSING = ("Transfer-Encoding", "Upgrade")
 
 
-class Connection(web.RequestHandler):
+class HttpConnection(web.RequestHandler):
     """One connection to one of the listeners."""
 
     def __init__(self, server: HttpServer, loop: asyncio.AbstractEventLoop) -> None:
@@ -189,7 +189,7 @@ class Connection(web.RequestHandler):
     async def finish_response(
         self, request: web.BaseRequest, resp: web.StreamResponse, start_time: float | None
     ) -> tuple[web.StreamResponse, bool]:
-        """Send a response; return when the sockets have taken it, and once the connection is ready for another request or closed."""
+        """Send a response; return when the sockets have taken it and the connection is ready for another request, or closed."""
         request = self._request or request  # aiohttp knows it as it was before headers were taken from it
         if not self._may_keep(request) or (request.version < HttpVersion11 and resp.content_length is None):
             resp.force_close()

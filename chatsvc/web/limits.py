@@ -86,7 +86,7 @@ class ConnectionLimits:
             self._uncount(connection)
 
     def authenticated(self, connection: Limited, key: str | None) -> None:
-        """Count a connection for its key instead of its address while its request is answered, if the key has not too many."""
+        """Count a connection for its key, if that has room, instead of its address while its request is answered."""
         if connection not in self._counted or (key is not None and self._keys[key] >= self._per_key):
             return
         if key is not None:

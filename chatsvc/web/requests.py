@@ -1,4 +1,4 @@
-"""What the service notes of a request beside what aiohttp does: its id, its caller, its route, its refusal."""
+"""Notes on a request beside what aiohttp knows: its id, its caller, its route, its refusal."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def new_request_id() -> str:
     return f"{random.getrandbits(64):016x}"
 
 
-class Budget(Protocol):
+class BodyBudget(Protocol):
     """Counts the bytes of bodies whose senders are unknown."""
 
     def take_bytes(self, size: int) -> bool:
@@ -38,7 +38,7 @@ class RequestInfo:
     body. `is_body_lost`: the body cannot be read to its end, so the connection ends with the response.
     """
 
-    def __init__(self, client_address: str, budget: Budget, on_authenticated: Callable[[str | None], None]) -> None:
+    def __init__(self, client_address: str, budget: BodyBudget, on_authenticated: Callable[[str | None], None]) -> None:
         self.id = new_request_id()
         self.client_address = client_address
         self.route = UNMATCHED
@@ -47,7 +47,7 @@ class RequestInfo:
         self.refusal: HttpFault | None = None
         self.expects_continue = False
         self.is_body_lost = False
-        self._budget: Budget | None = budget
+        self._budget: BodyBudget | None = budget
         self._body_bytes = 0
         self._on_authenticated = on_authenticated
 

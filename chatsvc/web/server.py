@@ -13,7 +13,7 @@ from aiohttp import HttpVersion10, HttpVersion11, web
 
 from chatsvc.log import request_id as logged_request_id
 from chatsvc.web.client_address import ClientAddresses, share_of
-from chatsvc.web.connection import Connection
+from chatsvc.web.connection import HttpConnection
 from chatsvc.web.faults import BadRequest, HttpFault, TooManyRequests
 from chatsvc.web.limits import ConnectionLimits
 from chatsvc.web.requests import INFO, RequestInfo, new_request_id
@@ -65,7 +65,7 @@ class HttpServer:
         self._runner = web.AppRunner(application, access_log=None)
         self.limits = limits
         self.addresses = addresses
-        self.connections: set[Connection] = set()
+        self.connections: set[HttpConnection] = set()
         self.is_leaving = False
         self.aiohttp_server: web.Server
         self._logged_at = float("-inf")
@@ -79,9 +79,9 @@ class HttpServer:
         self._handle, self._make_request = inner.request_handler, inner.request_factory
         self.aiohttp_server = web.Server(self._answer, request_factory=self._make_request)
 
-    def connect(self) -> Connection:
+    def connect(self) -> HttpConnection:
         """Make the protocol of a new connection."""
-        return Connection(self, asyncio.get_running_loop())
+        return HttpConnection(self, asyncio.get_running_loop())
 
     def has_room_for(self, transport: asyncio.BaseTransport) -> bool:
         """Report whether enough file descriptors are left beside that of a new connection."""
@@ -99,7 +99,7 @@ class HttpServer:
     async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:
         """Answer a request by the application: each request passes here first."""
         connection = request.protocol
-        if not isinstance(connection, Connection):
+        if not isinstance(connection, HttpConnection):
             raise TypeError("a request came on a connection of another kind")
         limits = self.limits
         forwarded: list[str] = []

@@ -10,7 +10,7 @@ from aiohttp.http import HttpRequestParser
 
 from chatsvc.app import App
 from chatsvc.web import connection
-from chatsvc.web.connection import Connection
+from chatsvc.web.connection import HttpConnection
 from tests.api.conftest import Connect
 from tests.api.support import Wire, insert_history, request, until
 from tests.conftest import Caller
@@ -101,7 +101,7 @@ async def test_a_connection_leaves_nothing_behind(app: App, caller: Caller, conn
                 await one(sent)
         await until(lambda: not connections)
         await asyncio.sleep(0.05)
-        assert not [thing for thing in gc.get_objects() if isinstance(thing, (Connection, HttpRequestParser))]
+        assert not [thing for thing in gc.get_objects() if isinstance(thing, (HttpConnection, HttpRequestParser))]
     finally:
         gc.enable()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import resource
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from ipaddress import ip_network
@@ -11,7 +12,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from chatsvc.web import connection, limits, server
+from chatsvc.web import connection, limits
 from chatsvc.web.client_address import ClientAddresses, share_of
 from chatsvc.web.requests import info_of
 from tests.api.support import Wire
@@ -135,7 +136,7 @@ async def test_without_file_descriptors_it_accepts_later_and_says_so_once(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with serving(_answer) as port:
-        monkeypatch.setattr(server.resource, "getrlimit", lambda _: (8, 8))
+        monkeypatch.setattr(resource, "getrlimit", lambda _: (8, 8))
         async with connected(port, WHOLE, WHOLE) as wires:
             assert [await wire.is_closed() for wire in wires] == [True, True]
         monkeypatch.undo()
