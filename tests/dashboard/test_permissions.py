@@ -101,7 +101,7 @@ def least_of(found: Found) -> Role | None:
     if found.action in OTHER_FORMS:
         return OTHER_FORMS[found.action]
     names = dict.fromkeys(
-        (ARGUMENTS.get(name, name) for name, _ in found.values() if name not in ("id", "bot", "yes", "email", "piece")), "x"
+        (ARGUMENTS.get(name, name) for name, _ in found.values() if name not in ("id", "bot", "yes", "email", "piece", "version")), "x"
     )
     editable = OPERATIONS[found.action].editable
     return least_role(found.action, names) if editable and names.keys() <= editable else EXPECTED[found.action]
