@@ -51,8 +51,8 @@ def replies(body: bytes) -> bytes:
     last = json.loads(body)["messages"][-1]["content"]
     if not isinstance(last, str):
         return SPOKEN
-    noted = {"request_type": "contact", "message": last, "visitor_name": "Selin", "visitor_email": last.split()[-1]}
-    return response([{"type": "tool_use", "id": "toolu_1", "name": "capture_request", "input": noted}], "tool_use")
+    noted = {"request_type": "contact", "quotes": [last], "visitor_name": "Selin", "visitor_email": last.split()[-1]}
+    return response([{"type": "tool_use", "id": "toolu_1", "name": "note_request", "input": noted}], "tool_use")
 
 
 class Unsteady(Receiver):

@@ -347,7 +347,7 @@ def test_records_are_listed_and_moved_on_and_nothing_secret_is_told(fresh: Site,
         if len(server.seen[-1].body["messages"]) % 2:
             last = server.seen[-1].body["messages"][-1]["content"]
             if not (isinstance(last, list) and last[-1].get("type") == "tool_result"):
-                return await calls(("capture_request", wish), ("capture_appointment", when))(server, request)
+                return await calls(("note_request", wish), ("note_appointment", when))(server, request)
         return await says("Not aldım.")(server, request)
 
     with ModelThread(step) as model:

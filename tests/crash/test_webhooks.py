@@ -36,10 +36,10 @@ async def captures(server: ModelServer, request: web.Request) -> web.StreamRespo
     said = last if isinstance(last, str) else last[-1]["text"]
     email = said.split()[-1]
     when = {"date": "2027-03-01", "time": "10:30", "message": said, "visitor_name": "Selin", "visitor_email": email}
-    noted = {"request_type": "quote", "message": said, "visitor_email": email}
+    noted = {"request_type": "quote", "quotes": [said], "visitor_email": email}
     used = [
         {"type": "tool_use", "id": f"toolu_{random.getrandbits(60)}", "name": name, "input": given}
-        for name, given in (("capture_request", noted), ("capture_appointment", when))
+        for name, given in (("note_request", noted), ("note_appointment", when))
     ]
     body = {"id": "m", "type": "message", "role": "assistant", "model": "m", "stop_reason": "tool_use", "stop_sequence": None}
     return web.json_response({**body, "content": used, "usage": {"input_tokens": 1, "output_tokens": 1}})

@@ -72,7 +72,7 @@ async def test_a_request_has_the_shape_that_the_library_declares(server: ModelSe
 
 
 async def test_the_results_of_tools_go_back_in_the_shape_that_the_library_declares(server: ModelServer, engine: AnthropicEngine) -> None:
-    server.script.append(calls(("capture_request", {"request_type": "contact"}), text="Let me see.", before=[{"type": "thinking"}]))
+    server.script.append(calls(("note_request", {"request_type": "contact"}), text="Let me see.", before=[{"type": "thinking"}]))
     await engine.reply(replace(TURN, may_capture=True))
     assert [turn["role"] for turn in server.body["messages"]] == ["user", "assistant", "user"]
     shapes = {"text": types.TextBlockParam, "tool_use": types.ToolUseBlockParam, "tool_result": types.ToolResultBlockParam}

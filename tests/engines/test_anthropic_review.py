@@ -89,8 +89,8 @@ async def test_a_reply_with_an_unknown_figure_is_asked_for_once_more(server: Mod
 BAD = [
     "Parking is 99 EUR.",
     "I have cancelled your appointment.",
-    '<tool_call>{"name": "capture_request"}</tool_call>',
-    "capture_request()",
+    '<tool_call>{"name": "note_request"}</tool_call>',
+    "note_request()",
 ]
 
 
@@ -140,26 +140,25 @@ async def test_only_the_team_confirms(server: ModelServer, engine: AnthropicEngi
 
 
 @pytest.mark.parametrize("hosted", [True, False])
-async def test_the_model_is_told_what_is_noted_without_the_visitors_words(
-    server: ModelServer, engine: AnthropicEngine, *, hosted: bool
-) -> None:
+async def test_the_model_reads_each_record_as_the_team_does(server: ModelServer, engine: AnthropicEngine, *, hosted: bool) -> None:
     engine._hosted = hosted
     await engine.reply(KEPT)
-    assert "- appointment a-7 on 2026-11-25 at 14:00, status pending" in str(server.body)
-    assert "saç kesimi" not in str(server.body)
-    assert tools.CHANGE_APPOINTMENT in [tool["name"] for tool in server.body["tools"]]
+    line = "- appointment a-7, status pending: appointment on Wednesday 2026-11-25 at 14:00; words: “saç kesimi”."
+    assert line in str(server.body["messages"][-1])
+    assert "saç kesimi" not in str(server.body["system"])
+    assert tools.CHANGE_RECORD in [tool["name"] for tool in server.body["tools"]]
 
 
-def change(**fields: object) -> tuple[str, object]:
-    given = {"appointment_id": "a-7", "action": "move", "message": "cumaya alın", "date": "2026-11-27"}
-    return tools.CHANGE_APPOINTMENT, {**given, **fields}
+def change_of(**fields: object) -> tuple[str, object]:
+    given = {"record_id": "a-7", "kind": "move", "quotes": ["cumaya alın"], "date": "2026-11-27"}
+    return tools.CHANGE_RECORD, {**given, **fields}
 
 
 MOVING = replace(KEPT, message="Randevumu cumaya alın")
 
 
 async def test_moving_an_appointment_is_a_request_that_names_it(server: ModelServer, engine: AnthropicEngine) -> None:
-    server.script.extend([calls(change()), says("Randevunuz ekip değiştirene kadar 25 Kasım 14:00'te kalır.")])
+    server.script.extend([calls(change_of()), says("Randevunuz ekip değiştirene kadar 25 Kasım 14:00'te kalır.")])
     reply = await engine.reply(MOVING)
     assert reply.captured is not None
     assert (reply.captured.change, reply.captured.date, reply.captured.time) == (
@@ -175,13 +174,13 @@ def results_before(server: ModelServer) -> str:
 
 
 async def test_cancelling_an_appointment_is_a_request_and_the_fixed_sentence_says_so(server: ModelServer, engine: AnthropicEngine) -> None:
-    server.script.append(calls(change(action="cancel", date=None)))
+    server.script.append(calls(change_of(kind="cancel", date=None)))
     server.always = says("Randevunuzu iptal ettim.")
     reply = await engine.reply(replace(MOVING, message="Randevumu iptal edin"))
     assert reply.captured is not None
     assert reply.captured.change == Change(HAIRCUT, cancels=True)
     assert reply.text == "Randevunuz için iptal isteğinizi not aldım. İşletme değiştirene kadar randevunuz olduğu gibi kalır."
-    server.script.append(calls(change(message="move it")))
+    server.script.append(calls(change_of(quotes=["move it"])))
     english = await engine.reply(replace(MOVING, message="please move it to friday", language="en"))
     assert english.text == "I have noted that you would like to move your appointment. It stays as it is until the business changes it."
 
@@ -189,34 +188,112 @@ async def test_cancelling_an_appointment_is_a_request_and_the_fixed_sentence_say
 @pytest.mark.parametrize(
     ("fields", "told"),
     [
-        ({"appointment_id": "a-8"}, "no such appointment; the noted ones are: a-7"),
-        ({"action": "burn"}, "action is move or cancel"),
+        ({"record_id": "a-8"}, "no such record that can be changed; the noted ones are: a-7"),
+        ({"kind": "burn"}, "kind is one of move, cancel, amend, withdraw"),
         ({"date": "2020-01-01"}, "in the past"),
-        ({"date": "2026-11-29"}, "closed then"),
-        ({"message": ""}, "message is missing"),
     ],
 )
 async def test_a_change_that_cannot_be_is_refused(
     server: ModelServer, engine: AnthropicEngine, fields: dict[str, object], told: str
 ) -> None:
-    server.script.extend([calls(change(**fields)), says("Hangi gün?")])
+    server.script.extend([calls(change_of(**fields)), says("Hangi gün?")])
     assert (await engine.reply(MOVING)).captured is None
     assert told in results_before(server)
 
 
 async def test_one_message_changes_one_appointment_and_notes_no_second(server: ModelServer, engine: AnthropicEngine) -> None:
-    server.script.extend([calls(change(), appointment(), change(action="cancel")), says("Tamam.")])
+    server.script.extend([calls(change_of(), appointment(), change_of(kind="cancel")), says("Tamam.")])
     assert (await engine.reply(MOVING)).captured is not None
-    assert [result.get("is_error", False) for result in results(server)] == [False, True, True]
-    server.script.extend([calls(request(), change()), says("Tamam.")])
+    assert [result.get("is_error", False) for result in results(server)] == [False, True, False]
+    server.script.extend([calls(request(), change_of()), says("Tamam.")])
     await engine.reply(KEPT)
     assert [result.get("is_error", False) for result in results(server)] == [False, True]
+
+
+CALL = CapturedRecord("request", "r-3", "contact", "new", "beni arayın", 0, visitor_name="Selin", visitor_phone="+905321234567")
+
+
+@pytest.mark.parametrize(
+    ("fields", "change", "told"),
+    [
+        ({"kind": "withdraw", "date": None}, Change(HAIRCUT, cancels=False), "olduğu gibi kalsın"),
+        (
+            {"kind": "amend", "date": None, "visitor_phone": "0544 712 45 80"},
+            Change(HAIRCUT, cancels=False, corrects=True),
+            "+905447124580",
+        ),
+        ({"record_id": "r-3", "kind": "amend", "date": None}, Change(CALL, cancels=False, corrects=True), "cumaya alın"),
+        ({"record_id": "r-3", "kind": "cancel", "date": None}, Change(CALL, cancels=True, corrects=True), "cumaya alın"),
+    ],
+)
+async def test_a_change_is_the_one_that_the_visitor_wants(
+    server: ModelServer, engine: AnthropicEngine, fields: dict[str, object], change: Change, told: str
+) -> None:
+    turn = replace(MOVING, captured=(HAIRCUT, CALL), message="Randevumu cumaya alın, numaram 0544 712 45 80", may_capture=False)
+    server.script.extend([calls(change_of(**fields)), says("Tamam.")])
+    reply = await engine.reply(turn)
+    assert reply.captured is not None
+    assert reply.captured.change == change
+    assert told in results_before(server)
+
+
+async def test_only_an_appointment_is_moved(server: ModelServer, engine: AnthropicEngine) -> None:
+    server.script.extend([calls(change_of(record_id="r-3")), says("Tamam.")])
+    assert (await engine.reply(replace(MOVING, captured=(CALL,)))).captured is None
+    assert "Only an appointment is moved." in results_before(server)
+
+
+# --- no more is called noted than is ---------------------------------------------------------------------------------
+
+GUITAR = CapturedRecord(
+    "appointment",
+    "a-9",
+    "appointment",
+    "pending",
+    "try a guitar lesson",
+    0,
+    date(2026, 12, 3),
+    time(18),
+    "Tom Okafor",
+    None,
+    "+447700900431",
+)
+TOLD = past("Hello, I'd like to try a guitar lesson, acoustic, my shoulder is stiff", "Gladly.")
+
+
+@pytest.mark.parametrize(
+    ("reply", "words"),
+    [
+        ("Your trial of an acoustic lesson is noted.", ["acoustic"]),
+        ("Your guitar lesson on 3 December at 18:00 is noted, Tom.", []),
+        ("I have noted that your shoulder is stiff.", ["shoulder", "stiff"]),
+        ("An acoustic guitar is fine.", []),
+        ("If you like, your shoulder can be noted, too.", []),
+        ("Noted: your guitar lesson. The school still has to confirm it.", []),
+    ],
+)
+def test_a_reply_that_calls_more_noted_than_is_gets_no_further(reply: str, words: list[str]) -> None:
+    complaint = Review(replace(TURN, history=TOLD, captured=(GUITAR,)), (), None).complaint(reply)
+    assert (complaint is not None) == bool(words)
+    assert all(f"“{word}”" in str(complaint) for word in words)
+
+
+async def test_what_was_called_noted_too_early_can_be_noted_in_the_same_message(server: ModelServer, engine: AnthropicEngine) -> None:
+    turn = replace(ASKED, message="Fren tamiri için fiyat istiyorum, jantlar da eğri. selin@example.com")
+    more = request(quotes=["fren tamiri için fiyat istiyorum", "jantlar da eğri"])
+    server.script.extend(
+        [calls(request()), says("Fren tamiri ve jantlar not edildi."), calls(more), says("Fren tamiri ve jantlar not edildi.")]
+    )
+    reply = await engine.reply(turn)
+    assert reply.text == "Fren tamiri ve jantlar not edildi."
+    assert reply.captured is not None
+    assert reply.captured.message == "Fren tamiri için fiyat istiyorum, jantlar da eğri."
 
 
 @pytest.mark.parametrize("status", ["canceled", "done"])
 async def test_what_is_over_cannot_be_changed(server: ModelServer, engine: AnthropicEngine, status: str) -> None:
     await engine.reply(replace(KEPT, captured=(HAIRCUT._replace(status=status),)))
-    assert tools.CHANGE_APPOINTMENT not in [tool["name"] for tool in server.body["tools"]]
+    assert tools.CHANGE_RECORD not in [tool["name"] for tool in server.body["tools"]]
 
 
 # --- searching -------------------------------------------------------------------------------------------------------
@@ -240,7 +317,9 @@ async def test_searches_are_bounded_and_bring_nothing_twice(server: ModelServer,
     server.script.extend([calls(search), calls(search, search, search, (tools.SEARCH, {})), says("33 EUR.")])
     await engine.reply(replace(TURN, message="how much to sweat", knowledge=LIBRARY))
     told = [result["content"] for result in results(server)]
-    assert ["(nothing)" in told[0], "searched too often" in told[2], told[3].startswith("Nothing was found.")] == [True, True, True]
+    assert told[0] == "Nothing beyond what stands above was found: see “sauna prices” there."
+    assert "searched too often" in told[2]
+    assert told[3].startswith("Nothing was found.")
 
 
 async def test_nothing_is_searched_where_all_is_in_the_prompt(server: ModelServer, engine: AnthropicEngine) -> None:

@@ -120,7 +120,7 @@ async def test_what_is_noted_is_not_lost_with_the_models_words(server: ModelServ
     server.always = step
     reply = await engine.reply(ASKED)
     assert reply.captured == NOTED
-    assert reply.text == "Talebinizi not aldım (selin@example.com). İşletme onaylayana kadar kesinleşmiş sayılmaz."
+    assert reply.text == "Talebinizi not aldım (selin@example.com). Ekibimiz görecek."
     assert len(server.seen) <= rounds.MAX_ROUNDS
 
 

@@ -19,24 +19,24 @@ from tests.engines.test_anthropic import BOT, TURN, past
 SAID = "Fren tamiri için fiyat istiyorum. Ben Selin, selin@example.com, 0532 123 45 67"
 ASKED = replace(TURN, message=SAID, may_capture=True)
 
-REQUEST = {"request_type": "quote", "message": "Fren tamiri için fiyat istiyorum", "visitor_email": "selin@example.com"}
+REQUEST = {"request_type": "quote", "quotes": ["Fren tamiri için fiyat istiyorum"], "visitor_email": "selin@example.com"}
 APPOINTMENT = {
     "date": "2026-11-23",
     "time": "10:30",
-    "message": "Fren tamiri",
+    "quotes": ["Fren tamiri"],
     "visitor_name": "Selin",
     "visitor_phone": "+90 532 123 45 67",
 }
-NOTED = Captured("quote", "Fren tamiri için fiyat istiyorum", None, "selin@example.com", None)
+NOTED = Captured("quote", "Fren tamiri için fiyat istiyorum.", None, "selin@example.com", None)
 BOOKED = Captured("appointment", "Fren tamiri", "Selin", None, "+905321234567", date(2026, 11, 23), time(10, 30))
 
 
 def request(**changes: object) -> tuple[str, object]:
-    return tools.CAPTURE_REQUEST, {**REQUEST, **changes}
+    return tools.NOTE_REQUEST, {**REQUEST, **changes}
 
 
 def appointment(**changes: object) -> tuple[str, object]:
-    return tools.CAPTURE_APPOINTMENT, {**APPOINTMENT, **changes}
+    return tools.NOTE_APPOINTMENT, {**APPOINTMENT, **changes}
 
 
 def results(server: ModelServer) -> list[dict[str, Any]]:
@@ -58,10 +58,10 @@ async def told(server: ModelServer, engine: AnthropicEngine, turn: Turn, *uses: 
 
 async def test_tools_are_offered_where_something_may_be_captured_and_only_there(server: ModelServer, engine: AnthropicEngine) -> None:
     await engine.reply(ASKED)
-    assert {tool["name"] for tool in server.body["tools"]} == {"capture_request", "capture_appointment", "no_answer"}
+    assert {tool["name"] for tool in server.body["tools"]} == {"note_request", "note_appointment", "no_answer"}
     assert set(server.body) == {"model", "max_tokens", "system", "messages", "tools"}, "no tool_choice: not every server knows it"
     assert "call the tool no_answer" in server.body["system"][0]["text"]
-    assert "until the business confirms" in server.body["system"][0]["text"]
+    assert "yet to be confirmed is said once" in server.body["system"][0]["text"]
     await engine.reply(replace(ASKED, may_capture=False))
     assert "tools" not in server.body
     assert "You can only talk." in server.body["system"][0]["text"]
@@ -72,8 +72,8 @@ def test_the_schemas_are_strict_and_small() -> None:
         schema: Any = tool["input_schema"]
         assert schema["additionalProperties"] is False
         assert set(schema.get("required", [])) <= set(schema["properties"])
-        assert {field["type"] for field in schema["properties"].values()} <= {"string"}
-    assert len(json.dumps(tools.definitions(tools.NAMES))) < 6_000
+        assert {field["type"] for field in schema["properties"].values()} <= {"string", "array", "boolean"}
+    assert len(json.dumps(tools.definitions(tools.NAMES))) < 8_000
     assert answer.NO_ANSWER in stable.preamble(tools.NAMES)
 
 
@@ -89,22 +89,24 @@ async def test_a_request_is_noted_and_the_model_hears_it_before_it_talks(server:
     call, result = second["messages"][-2:]
     assert call == {
         "role": "assistant",
-        "content": [{"type": "tool_use", "id": "toolu_1_0", "name": "capture_request", "input": REQUEST}],
+        "content": [{"type": "tool_use", "id": "toolu_1_0", "name": "note_request", "input": REQUEST}],
     }
     assert result["role"] == "user"
     assert result["content"][0]["tool_use_id"] == "toolu_1_0"
-    assert result["content"][0]["content"] == "Noted, and yet to be confirmed by the business: e-mail selin@example.com."
+    assert result["content"][0]["content"] == (
+        "Noted. The team reads: request (quote); e-mail selin@example.com; words: “Fren tamiri için fiyat istiyorum.”. They will see it."
+    )
     assert "is_error" not in result["content"][0]
 
 
 async def test_an_appointment_is_noted_on_the_business_calendar(server: ModelServer, engine: AnthropicEngine) -> None:
     reply, said = await told(server, engine, ASKED, appointment())
     assert reply == Reply("Tamam.", Usage(20, 10), BOOKED)
-    assert "2026-11-23 10:30, name Selin, phone +905321234567" in said[0]["content"]
+    assert "appointment on Monday 2026-11-23 at 10:30; name Selin; phone +905321234567; words: “Fren tamiri”." in said[0]["content"]
 
 
 async def test_a_request_and_an_appointment_of_one_message_are_one_record(server: ModelServer, engine: AnthropicEngine) -> None:
-    both = replace(BOOKED, message=REQUEST["message"], visitor_email="selin@example.com")
+    both = replace(BOOKED, message="Fren tamiri\nFren tamiri için fiyat istiyorum.", visitor_email="selin@example.com")
     assert (await told(server, engine, ASKED, request(), appointment()))[0].captured == both
     server.script.extend([calls(request()), calls(appointment()), says("Tamam.")])
     assert await engine.reply(ASKED) == Reply("Tamam.", Usage(30, 15), both)
@@ -115,17 +117,11 @@ async def test_contact_data_of_earlier_messages_counts(server: ModelServer, engi
     assert (await told(server, engine, turn, request()))[0].captured == NOTED
 
 
-async def test_a_second_call_of_the_same_tool_is_an_error(server: ModelServer, engine: AnthropicEngine) -> None:
-    reply, said = await told(server, engine, ASKED, request(), request(request_type="other"), appointment(), appointment(time="11:00"))
-    assert [block.get("is_error", False) for block in said] == [False, True, False, True]
-    assert reply.captured is not None
-    assert reply.captured.time == time(10, 30)
-
-
-async def test_after_an_appointment_there_is_no_request_of_its_own(server: ModelServer, engine: AnthropicEngine) -> None:
-    reply, said = await told(server, engine, ASKED, appointment(), request())
-    assert reply.captured == BOOKED
-    assert said[1]["is_error"]
+async def test_a_second_call_of_the_same_tool_takes_the_place_of_the_first(server: ModelServer, engine: AnthropicEngine) -> None:
+    reply, said = await told(server, engine, ASKED, appointment(), appointment(time="11:00"))
+    assert [block.get("is_error", False) for block in said] == [False, False]
+    assert said[1]["content"].startswith("Noted in place of what this message noted before.")
+    assert reply.captured == replace(BOOKED, time=time(11))
 
 
 async def test_more_calls_in_one_answer_than_there_is_use_for_are_left_out(server: ModelServer, engine: AnthropicEngine) -> None:
@@ -134,13 +130,44 @@ async def test_more_calls_in_one_answer_than_there_is_use_for_are_left_out(serve
     assert len(server.body["messages"][-2]["content"]) == answer.MAX_CALLS
 
 
+# --- quotes ----------------------------------------------------------------------------------------------------------
+
+COMPLAINT = "Picked my bike up and the gears still slip. Get the manager to ring me between 10 and 11, 07700 900256. Gareth"
+
+
+async def test_every_quote_is_kept_in_the_order_of_the_conversation(server: ModelServer, engine: AnthropicEngine) -> None:
+    turn = replace(ASKED, message="I want my money back!", history=past(COMPLAINT, "I am sorry."), bot=BOT._replace(country="GB"))
+    quotes = ["i want my money back", "the gears STILL slip ... get the manager to ring me between 10 and 11", "he is furious about it"]
+    use = request(request_type="support", quotes=quotes, visitor_email=None, visitor_phone="07700 900256", visitor_name="Gareth")
+    reply, said = await told(server, engine, turn, use)
+    assert reply.captured is not None
+    assert reply.captured.message.splitlines() == [
+        "the gears still slip. Get the manager to ring me between 10 and 11",
+        "I want my money back!",
+    ]
+    assert "10 and 11” / “I want my money back!”" in said[0]["content"]
+    assert said[0]["content"].endswith("Left out, since it is no quote of the visitor's: “he is furious about it”.")
+
+
+@pytest.mark.parametrize("quotes", [["The customer demands a refund at once"], [], None])
+async def test_without_a_quote_all_that_the_visitor_said_is_kept(server: ModelServer, engine: AnthropicEngine, quotes: object) -> None:
+    turn = replace(ASKED, history=past("Fren sesi geliyor", "Ne zamandır?", "iki haftadır"))
+    reply, _ = await told(server, engine, turn, request(quotes=quotes))
+    assert reply.captured is not None
+    assert reply.captured.message.splitlines() == ["Fren sesi geliyor", "iki haftadır", SAID]
+
+
+async def test_quotes_as_one_text_are_quotes(server: ModelServer, engine: AnthropicEngine) -> None:
+    assert (await told(server, engine, ASKED, request(quotes="fren tamiri için fiyat istiyorum")))[0].captured == NOTED
+
+
 # --- what the visitor did not type -----------------------------------------------------------------------------------
 
 
 async def test_what_the_visitor_did_not_type_is_dropped_and_the_model_hears_it(server: ModelServer, engine: AnthropicEngine) -> None:
     reply, said = await told(server, engine, ASKED, request(visitor_name="Mehmet Kaya", visitor_phone="+90 555 000 11 22"))
     assert reply.captured == NOTED
-    assert said[0]["content"].endswith("Not noted, since the visitor did not type it: name, phone.")
+    assert said[0]["content"].endswith("Left out, since the visitor did not type it: name, phone.")
 
 
 @pytest.mark.parametrize("changes", [{"visitor_email": "boss@example.com"}, {"visitor_email": None}, {"visitor_email": ""}])
@@ -175,9 +202,6 @@ async def test_an_appointment_wants_a_name_that_was_typed(server: ModelServer, e
         ({"date": "2026-11-20", "time": "18:14"}, "in the past"),
         ({"date": "0001-01-01"}, "in the past"),
         ({"date": "9999-12-31"}, "too far ahead; 2028-11-19 is the last day"),
-        ({"date": "2026-11-22"}, "closed then. It is open mon-fri 09:00-18:00"),
-        ({"time": "08:59"}, "closed then"),
-        ({"time": "18:00"}, "closed then"),
         ({"date": "2026-02-30"}, "a day that exists"),
         ({"date": "23.11.2026"}, "written YYYY-MM-DD"),
         ({"date": "2026-W48-1"}, "written YYYY-MM-DD"),
@@ -205,32 +229,53 @@ async def test_without_hours_that_can_be_read_every_hour_is_open(server: ModelSe
     assert (await told(server, engine, turn, appointment(date="2026-11-22", time="3:15")))[0].captured is not None
 
 
+@pytest.mark.parametrize("changes", [{"date": "2026-11-22"}, {"time": "08:59"}, {"time": "18:00"}])
+async def test_a_wish_outside_the_hours_is_noted_and_told_apart(
+    server: ModelServer, engine: AnthropicEngine, changes: dict[str, object]
+) -> None:
+    reply, said = await told(server, engine, ASKED, appointment(**changes))
+    assert reply.captured is not None
+    assert "The business is closed then: tell the visitor" in said[0]["content"]
+
+
+@pytest.mark.parametrize(("form", "clock"), [("date", time(9)), ("nights", time(9)), ("time", None)])
+async def test_a_day_alone_is_enough_where_a_day_or_a_stay_is_booked(
+    server: ModelServer, engine: AnthropicEngine, form: str, clock: time | None
+) -> None:
+    profile = json.dumps({"forms": {"appointment": {"appointment": form, "fields": []}}})
+    turn = replace(ASKED, bot=BOT._replace(profile=profile))
+    reply, said = await told(server, engine, turn, appointment(time=None, end_date="2026-11-25", item="oda"))
+    assert (reply.captured and reply.captured.time) == clock
+    if clock is not None:
+        assert "Without a field of its own, only in the quotes: end date, item." in said[0]["content"]
+
+
 # --- arguments that are none -----------------------------------------------------------------------------------------
 
 WRONG: list[tuple[str, tuple[str, object], str]] = [
-    ("an unknown tool", ("delete_everything", {}), "There is no such tool; the tools are capture_request, capture_appointment, no_answer."),
+    ("an unknown tool", ("delete_everything", {}), "There is no such tool; the tools are note_request, note_appointment, no_answer."),
     ("a tool without a name", ("", {}), "no such tool"),
     ("a tool whose name is no name", ("x" * 10_000, {}), "no such tool"),
-    ("no object", (tools.CAPTURE_REQUEST, [REQUEST]), "one JSON object"),
-    ("null", (tools.CAPTURE_REQUEST, None), "one JSON object"),
-    ("a number", (tools.CAPTURE_REQUEST, 7), "one JSON object"),
-    ("nothing", (tools.CAPTURE_REQUEST, {}), "message is missing"),
-    ("broken JSON", (tools.CAPTURE_REQUEST, '{"request_type": "quote", "message"'), "no JSON"),
-    ("nested JSON", (tools.CAPTURE_REQUEST, "[" * 15_000), "no JSON"),
-    ("endless JSON", (tools.CAPTURE_REQUEST, " " * 100_000), "one JSON object"),
+    ("no object", (tools.NOTE_REQUEST, [REQUEST]), "one JSON object"),
+    ("null", (tools.NOTE_REQUEST, None), "one JSON object"),
+    ("a number", (tools.NOTE_REQUEST, 7), "one JSON object"),
+    ("nothing", (tools.NOTE_REQUEST, {}), "request_type is missing"),
+    ("broken JSON", (tools.NOTE_REQUEST, '{"request_type": "quote", "quotes"'), "no JSON"),
+    ("nested JSON", (tools.NOTE_REQUEST, "[" * 15_000), "no JSON"),
+    ("endless JSON", (tools.NOTE_REQUEST, " " * 100_000), "one JSON object"),
     ("another field", request(bot_id="b2"), "a field too many"),
     ("the other tool's field", request(date="2026-11-23"), "a field too many"),
     ("a webhook address", request(source_page_host="evil.example"), "a field too many"),
     ("a number for a name", request(visitor_name=7), "visitor_name must be a string"),
-    ("a list for a message", request(message=["a"]), "message must be a string"),
+    ("an object for the quotes", request(quotes={"a": 1}), "quotes is a list of texts"),
+    ("numbers for quotes", request(quotes=[1, 2]), "quotes is a list of texts"),
     ("an object for a phone", appointment(visitor_phone={"home": "1"}), "visitor_phone must be a string"),
     ("a name without end", request(visitor_name="a" * 121), "visitor_name has at most 120"),
     ("a phone without end", request(visitor_phone="1" * 41), "visitor_phone has at most 40"),
-    ("a message without end", request(message="a" * 4001), "message has at most 4000"),
     ("a megabyte", request(visitor_email="a" * 100_000), "visitor_email has at most 254"),
     ("a kind of its own", request(request_type="refund"), "request_type is one of contact, quote, support, other"),
     ("an appointment as a request", request(request_type="appointment"), "request_type is one of"),
-    ("surrogates", request(visitor_name="\ud800"), "Noted, and yet to be confirmed by the business: e-mail selin@example.com. Not noted"),
+    ("surrogates", request(visitor_name="\ud800"), "They will see it. Left out, since the visitor did not type it: name."),
 ]
 
 
@@ -246,12 +291,12 @@ async def test_wrong_arguments_are_explained_and_never_raise(
 
 
 async def test_arguments_as_a_string_of_json_are_arguments(server: ModelServer, engine: AnthropicEngine) -> None:
-    assert (await told(server, engine, ASKED, (tools.CAPTURE_REQUEST, json.dumps(REQUEST))))[0].captured == NOTED
+    assert (await told(server, engine, ASKED, (tools.NOTE_REQUEST, json.dumps(REQUEST))))[0].captured == NOTED
     assert server.body["messages"][-2]["content"][0]["input"] == {}, "an object is what servers take"
 
 
 async def test_ids_that_no_server_should_give_are_replaced(server: ModelServer, engine: AnthropicEngine) -> None:
-    block = {"type": "tool_use", "name": tools.CAPTURE_REQUEST, "input": REQUEST}
+    block = {"type": "tool_use", "name": tools.NOTE_REQUEST, "input": REQUEST}
     odd = [block, {**block, "id": 7}, {**block, "id": "a b"}, {**block, "id": "good"}, {**block, "id": "good"}]
     server.script.extend([answers(message(odd[:4])), says("Tamam."), answers(message(odd[3:])), says("Tamam.")])
     for _ in range(2):

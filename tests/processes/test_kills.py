@@ -41,8 +41,8 @@ async def notes_and_replies(server: ModelServer, request: web.Request) -> web.St
     server.seen.clear()
     if isinstance(said[-1]["content"], list):
         return await says(f"Noted: {said[-3]['content']}")(server, request)
-    noted = {"request_type": "quote", "message": said[-1]["content"], "visitor_email": said[-1]["content"].split()[-1]}
-    used = {"type": "tool_use", "id": f"toolu_{random.getrandbits(60)}", "name": "capture_request", "input": noted}
+    noted = {"request_type": "quote", "quotes": [said[-1]["content"]], "visitor_email": said[-1]["content"].split()[-1]}
+    used = {"type": "tool_use", "id": f"toolu_{random.getrandbits(60)}", "name": "note_request", "input": noted}
     body = {"id": "m", "type": "message", "role": "assistant", "model": "m", "stop_reason": "tool_use", "stop_sequence": None}
     return web.json_response({**body, "content": [used], "usage": {"input_tokens": 1, "output_tokens": 1}})
 

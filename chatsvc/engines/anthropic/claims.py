@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from chatsvc.domain.captures import CapturedRecord
 from chatsvc.domain.folding import fold
 from chatsvc.engines.anthropic.grounding import comparable
+from chatsvc.language.wordlists import LanguageWords
 
 
 def _compile(pattern: str) -> re.Pattern[str]:
@@ -70,6 +71,18 @@ _SETTLED = {
     "done": _compile(r"complet|process|tamamla|gerçekleş"),
 }
 
+MOST_WORDS = 5
+"""Words of a reply that a complaint names."""
+
+_SHORTEST, _STEM = 5, 5  # letters of a word that says something, and of its beginning
+_WORD = re.compile(r"[^\W_]+")
+_CALLED_NOTED = _compile(
+    r"\b(?:noted|recorded|written down|passed on|on the list|made a note|have your|got your|in your (?:note|request))\b"
+    r"|\bnot (?:et|al|edil)|\bkayded|\bkayitli|\bilet(?:il)?[dt]i|\bnotunuz|\bekled|\beklend"
+)
+# Words beside what is noted: contact data is checked by itself, days are said in many ways.
+_COMMON = LanguageWords("figures.txt").words("common")
+
 _CALL_MARKS = re.compile(
     r"</?\s*(?:tool_call|tool_use|tool_code|function_calls?|function|antml:\w+|invoke)\b|\[/?TOOL_CALLS?\]|<\|(?:tool|python_tag|/?call)"
     r"|\{\s*\"(?:name|function|tool|type|tool_name|action)\"\s*:\s*\"(?:function|tool_use|tool_call)?",
@@ -98,6 +111,27 @@ def untrue_claim(text: str, known: Iterable[str], records: Iterable[CapturedReco
         if told and not (noted or records):
             return match[0].strip()
     return None
+
+
+def more_than_noted(text: str, spoken: Iterable[str], noted: Iterable[str]) -> list[str]:
+    """Return words of the visitor that a reply calls noted although no record holds them, at most MOST_WORDS.
+
+    `noted` are the records with their moments and contact data, `spoken` the visitor's messages.
+    """
+    claims = [comparable(match[0]) for match in _SENTENCE.finditer(text)]
+    claims = [sentence for sentence in claims if _CALLED_NOTED.search(sentence) and not _NOT_A_CLAIM.search(sentence)]
+    if not claims:
+        return []
+    said, held = set(_words("\n".join(spoken))), set(_words("\n".join(noted)))
+    # A word counts as held by its beginning: endings differ, in Turkish above all.
+    stems = {word[:_STEM] for word in held}
+    words = [word for sentence in claims for word in _words(sentence) if word in said and word not in held and word[:_STEM] not in stems]
+    return list(dict.fromkeys(word for word in words if word not in _COMMON))[:MOST_WORDS]
+
+
+def _words(text: str) -> list[str]:
+    """Return the words that say something, and all numbers."""
+    return [word for word in _WORD.findall(comparable(text)) if len(word) >= _SHORTEST or word.isdecimal()]
 
 
 def _is_settled(claim: str, records: list[CapturedRecord]) -> bool:

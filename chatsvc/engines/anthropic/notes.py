@@ -1,20 +1,23 @@
-"""Execution of the tool calls of one message. Searches, and captures that are checked before the model is told of them."""
+"""Execution of the tool calls of one message: searches, and notes that are checked before the model is told of them.
+
+The result of a note is the record as the team will read it, with what was left out and why.
+"""
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import date, datetime, timedelta
+from datetime import date, datetime, time, timedelta
 from functools import cached_property
 
-from chatsvc.domain import opening_hours, times
-from chatsvc.domain.captures import FURTHEST_DAYS, Captured, Change, checked
+from chatsvc.domain import profiles, times
+from chatsvc.domain.captures import FURTHEST_DAYS, Captured, CapturedRecord, Change, change_message, checked
 from chatsvc.domain.channels import REACHING
 from chatsvc.engines import Hit, Turn, language
-from chatsvc.engines.anthropic import stable, tools
+from chatsvc.engines.anthropic import facts, quotes, stable, tools
 from chatsvc.engines.anthropic.answer import ToolCall
-from chatsvc.engines.anthropic.tools import WrongArguments
+from chatsvc.engines.anthropic.tools import NoteCall, WrongArguments
 
 MAX_ATTEMPTS = 8
-"""Calls of capture tools within one message, successful or not."""
+"""Calls of tools that note something within one message, successful or not."""
 
 MAX_SEARCHES = 3
 """Searches of the knowledge within one message."""
@@ -22,18 +25,23 @@ MAX_SEARCHES = 3
 SEARCHED_CHARS = 4_000
 """Characters of entries that one search returns, or a little more."""
 
-CHANGEABLE = frozenset({"pending", "confirmed"})
-"""Statuses of appointments that can be moved or canceled."""
+FLOOR = 0.5
+"""Share of the best entry's score below which an entry that a search found does not answer the query."""
+
+CHANGEABLE = frozenset({"pending", "confirmed", "new", "in_progress"})
+"""Statuses of records that can be changed."""
+
+_NOON = time(12)
 
 
 class Notes:
-    """Captures of one message. At most one request and one appointment, or one change; and the entries found by searches."""
+    """Notes of one message. At most one request and one appointment, or one change; and the entries found by searches."""
 
     def __init__(self, turn: Turn, offered: tuple[str, ...]) -> None:
         self.captured: Captured | None = None
         self._offered = offered
         self._turn = turn
-        self._done: set[str] = set()
+        self._notes: dict[str, Captured] = {}
         self._attempts = 0
         self._searches = 0
         self.hits: list[Hit] = []
@@ -68,114 +76,154 @@ class Notes:
         self._attempts += 1
         if self._attempts > MAX_ATTEMPTS:
             raise WrongArguments("That was tried too often. Answer the visitor now.")
-        if call.name in self._done or self._done & {tools.CAPTURE_APPOINTMENT, tools.CHANGE_APPOINTMENT}:
-            raise WrongArguments("One request and one appointment at most are noted from one message, and that is done. Answer now.")
-        if call.name == tools.CHANGE_APPOINTMENT:
-            if self._done:
-                raise WrongArguments("A request was noted from this message; that is enough. Answer now.")
-            return self._change(tools.wanted_change(call.input))
-        claimed = tools.captured(call.name, call.input)
-        kept = checked(claimed, self._spoken, self._now, self._turn.bot.country)
-        self._demand(claimed, kept)
-        self._done.add(call.name)
-        self.captured = kept if self.captured is None else _joined(self.captured, kept)
-        return _told(claimed, kept)
+        wanted = tools.note(call.name, call.input)
+        return self._change(wanted) if wanted.is_change else self._note(call.name, wanted)
 
     def _search(self, call: ToolCall) -> str:
         self._searches += 1
         if self._searches > MAX_SEARCHES:
             raise WrongArguments("That was searched too often. Answer the visitor now.")
-        found = self._turn.knowledge.search(tools.query(call.input), spoken=language.detected(self._turn)).hits
-        known = {hit.entry.id for hit in self.hits}
+        found = self._turn.knowledge.search(tools.query(call.input), spoken=language.detected(self._turn))
+        above = {hit.entry.id for hit in self.hits}
+        hits = [hit for hit in found.hits if hit.score >= FLOOR * found.hits[0].score] if found.decision != "abstain" else []
         new, used = list[Hit](), 0
-        for hit in found:
-            if hit.entry.id not in known and used < SEARCHED_CHARS:
+        for hit in hits:
+            if hit.entry.id not in above and used < SEARCHED_CHARS:
                 new.append(hit)
                 used += len(hit.entry.question) + len(hit.entry.answer)
         self.hits += new
-        return stable.entries_told([hit.entry for hit in new], "Found")
+        if new:
+            return stable.entries_told([hit.entry for hit in new], "Found")
+        known = "; ".join(f"“{hit.entry.question}”" for hit in hits[:3])
+        return f"Nothing beyond what stands above was found{f': see {known} there' if known else ''}."
 
-    def _change(self, wanted: tools.WantedChange) -> str:
-        """Capture the wish to move or cancel an appointment of this conversation."""
-        open_ones = [record for record in self._turn.captured if record.kind == "appointment" and record.status in CHANGEABLE]
-        record = next((record for record in open_ones if record.id == wanted.appointment_id), None)
+    def _note(self, tool: str, wanted: NoteCall) -> str:
+        if any(noted.change for noted in self._notes.values()):
+            raise WrongArguments("A change was noted from this message; that is enough. Answer now.")
+        found = self._quoted(wanted)
+        claimed = Captured(
+            wanted.kind,
+            "\n".join(found.kept),
+            wanted.visitor_name,
+            wanted.visitor_email,
+            wanted.visitor_phone,
+            wanted.date,
+            self._clock_of(wanted) if wanted.kind == "appointment" else None,
+        )
+        kept = checked(claimed, self._spoken, self._now, self._turn.bot.country)
+        self._demand(wanted, claimed, kept)
+        again = tool in self._notes
+        self._notes[tool] = kept
+        self.captured = _joined(list(self._notes.values()))
+        parts = ["Noted in place of what this message noted before." if again else "Noted."]
+        parts.append(f"The team reads: {described(kept)}")
+        parts.append("Nothing is booked until they confirm it." if kept.date else "They will see it.")
+        if claimed.date and claimed.time and not facts.is_open(self._turn.bot, datetime.combine(claimed.date, claimed.time)):
+            parts.append("The business is closed then: tell the visitor that it may not be possible.")
+        return " ".join((*parts, *self._left_out(wanted, kept, found)))
+
+    def _clock_of(self, wanted: NoteCall) -> time | None:
+        """Return the time of an appointment. Where a day alone is booked, it is the hour of opening."""
+        if wanted.time is not None or wanted.date is None:
+            return wanted.time
+        if profiles.load(self._turn.bot.profile).form("appointment").appointment == "time":
+            raise WrongArguments("time is missing. Ask the visitor for it if they have not told it.")
+        opening = facts.next_opening(self._turn.bot, datetime.combine(wanted.date, datetime.min.time()) - timedelta(minutes=1))
+        return opening.time() if opening is not None and opening.date() == wanted.date else _NOON
+
+    def _quoted(self, wanted: NoteCall) -> quotes.Quotes:
+        """Look the quotes up; where none is the visitor's, take all that they have said and no record has."""
+        found = quotes.check(wanted.quotes, self._spoken)
+        noted = [record.message for record in self._turn.captured]
+        return found if found.kept else quotes.Quotes(quotes.without(self._spoken, noted), found.dropped)
+
+    def _change(self, wanted: NoteCall) -> str:
+        """Note what the visitor wants changed of a record of this conversation."""
+        if self._notes and not all(noted.change for noted in self._notes.values()):
+            raise WrongArguments("A request was noted from this message; that is enough. Answer now.")
+        open_records = [record for record in self._turn.captured if record.status in CHANGEABLE]
+        record = next((record for record in open_records if record.id == wanted.record_id), None)
         if record is None:
-            ids = ", ".join(record.id for record in open_ones)
-            raise WrongArguments(f"There is no such appointment; the noted ones are: {ids or 'none'}.")
-        claimed = Captured("appointment", wanted.message, date=wanted.date, time=wanted.time, change=Change(record, wanted.cancels))
-        if not wanted.cancels and (wanted.date or wanted.time):
-            self._demand_moment(replace(claimed, date=wanted.date or record.date, time=wanted.time or record.time))
-        self.captured = checked(claimed, self._spoken, self._now, self._turn.bot.country)
-        self._done.add(tools.CHANGE_APPOINTMENT)
-        what = "cancel it" if wanted.cancels else "move it"
-        if self.captured.date and self.captured.time:
-            what += f" to {self.captured.date:%Y-%m-%d} {self.captured.time:%H:%M}"
-        return f"Passed on to the business as a wish: {what}. The appointment stays as it is until the business changes it; say so."
+            ids = ", ".join(record.id for record in open_records)
+            raise WrongArguments(f"There is no such record that can be changed; the noted ones are: {ids or 'none'}.")
+        if wanted.kind == "move" and record.kind != "appointment":
+            raise WrongArguments("Only an appointment is moved. Amend a request.")
+        found = self._quoted(wanted)
+        day, clock = (record.date, record.time) if wanted.kind == "withdraw" else (wanted.date, wanted.time)
+        corrects = wanted.kind == "amend" or record.kind != "appointment"
+        contact = wanted.visitor_name, wanted.visitor_email, wanted.visitor_phone
+        change = Change(record, cancels=wanted.kind == "cancel", corrects=corrects)
+        claimed = Captured("appointment", "\n".join(found.kept), *contact, date=day, time=clock, change=change)
+        outside = wanted.kind == "move" and (day or clock) and self._demand_moment(day or record.date, clock or record.time)
+        self.captured = self._notes[tools.CHANGE_RECORD] = kept = checked(claimed, self._spoken, self._now, self._turn.bot.country)
+        parts = [f"Passed on. The team reads: {change_message(kept, change, self._turn.bot.language)}"]
+        parts.append("What is noted stays as it is until the team changes it.")
+        if outside:
+            parts.append("The business is closed then: tell the visitor that it may not be possible.")
+        return " ".join((*parts, *self._left_out(wanted, kept, found)))
 
-    def _demand(self, claimed: Captured, kept: Captured) -> None:
+    def _left_out(self, wanted: NoteCall, kept: Captured, found: quotes.Quotes) -> list[str]:
+        """Say what was not kept, and why, so that the model can ask for it or does not claim it."""
+        own = (("name", "visitor_name"), ("e-mail", "visitor_email"), ("phone", "visitor_phone"))
+        dropped = [label for label, name in own if getattr(wanted, name) and not getattr(kept, name)]
+        left = [f"Left out, since the visitor did not type it: {', '.join(dropped)}."] if dropped else []
+        if found.dropped and wanted.quotes:
+            quoted = ", ".join(f"“{quote[:80]}”" for quote in found.dropped[:3])
+            left.append(f"Left out, since it is no quote of the visitor's: {quoted}.")
+        ends = [label for label, value in (("end date", wanted.end_date), ("end time", wanted.end_time), ("item", wanted.item)) if value]
+        if ends:
+            left.append(f"Without a field of its own, only in the quotes: {', '.join(ends)}.")
+        return left
+
+    def _demand(self, wanted: NoteCall, claimed: Captured, kept: Captured) -> None:
         """Refuse a request without contact data, and an appointment at an impossible time."""
-        if claimed.date is not None:
-            self._demand_moment(claimed)
+        if wanted.kind == "appointment":
+            self._demand_moment(claimed.date, claimed.time)
         missing = []
-        if claimed.date is not None and kept.visitor_name is None:
+        if wanted.kind == "appointment" and kept.visitor_name is None:
             missing.append("a name")
         if not (kept.visitor_email or kept.visitor_phone or self._turn.channel in REACHING):
             missing.append("an e-mail address or a phone number")
         if missing:
             raise WrongArguments(f"The visitor's own messages hold no such thing as {' and '.join(missing)} that was passed. Ask for it.")
 
-    def _demand_moment(self, claimed: Captured) -> None:
-        if claimed.date is None or claimed.time is None:
+    def _demand_moment(self, day: date | None, clock: time | None) -> bool:
+        """Refuse a time that cannot be. Return whether the business is closed then."""
+        if day is None or clock is None:
             raise WrongArguments("An appointment has a date and a time.")
-        moment, now = datetime.combine(claimed.date, claimed.time), self._now
+        moment, now = datetime.combine(day, clock), self._now
         if moment <= now:
             raise WrongArguments(f"That is in the past; it is now {now:%Y-%m-%d %H:%M}. Ask for another day or time.")
         if moment > now + timedelta(days=FURTHEST_DAYS):
             raise WrongArguments(f"That is too far ahead; {now + timedelta(days=FURTHEST_DAYS):%Y-%m-%d} is the last day.")
-        if not _is_open(self._turn.bot.opening_hours, moment):
-            hours = self._turn.bot.opening_hours
-            raise WrongArguments(f"The business is closed then. It is open {hours}. Tell the visitor and ask for another time.")
+        return not facts.is_open(self._turn.bot, moment)
 
 
-def _is_open(hours: str | None, moment: datetime) -> bool:
-    try:
-        week = opening_hours.parse(hours) if hours and hours.strip() else None
-    except ValueError:
-        week = None  # hours that only a person can read are for the business to judge
-    if week is None:
-        return True
-    minute = moment.hour * 60 + moment.minute
-    return any(opens <= minute < closes for opens, closes in week.get(opening_hours.DAYS[moment.weekday()], []))
+def _joined(notes: list[Captured]) -> Captured:
+    """Merge a request and an appointment of the same message into one record, with the words of both."""
+    first, *others = sorted(notes, key=lambda noted: noted.date is None)
+    for other in others:
+        words = dict.fromkeys([*first.message.splitlines(), *other.message.splitlines()])
+        first = replace(
+            first,
+            message="\n".join(words),
+            visitor_name=first.visitor_name or other.visitor_name,
+            visitor_email=first.visitor_email or other.visitor_email,
+            visitor_phone=first.visitor_phone or other.visitor_phone,
+        )
+    return first
 
 
-def _joined(request: Captured, appointment: Captured) -> Captured:
-    """Merge a request and an appointment of the same message into one capture."""
-    return replace(
-        appointment,
-        message=max(appointment.message, request.message, key=len),
-        visitor_name=appointment.visitor_name or request.visitor_name,
-        visitor_email=appointment.visitor_email or request.visitor_email,
-        visitor_phone=appointment.visitor_phone or request.visitor_phone,
-    )
-
-
-def _told(claimed: Captured, kept: Captured) -> str:
-    """Write the result for the model. What was noted, and what was dropped, so that it can ask."""
-    noted = [f"{kept.date:%Y-%m-%d} {kept.time:%H:%M}"] if kept.date and kept.time else []
-    dropped = []
-    for label, was, now in (
-        ("name", claimed.visitor_name, kept.visitor_name),
-        ("e-mail", claimed.visitor_email, kept.visitor_email),
-        ("phone", claimed.visitor_phone, kept.visitor_phone),
-    ):
-        if now:
-            noted.append(f"{label} {now}")
-        elif was:
-            dropped.append(label)
-    told = f"Noted, and yet to be confirmed by the business: {', '.join(noted) or 'the request'}."
-    if dropped:
-        told += f" Not noted, since the visitor did not type it: {', '.join(dropped)}."
-    return told
+def described(kept: Captured | CapturedRecord) -> str:
+    """Describe a record in words for the model: moment, contact and the visitor's words."""
+    when = f"appointment on {facts.DAYS[kept.date.weekday()]} {kept.date} at {kept.time:%H:%M}" if kept.date and kept.time else ""
+    contact = [
+        f"{label} {value}"
+        for label, value in (("name", kept.visitor_name), ("e-mail", kept.visitor_email), ("phone", kept.visitor_phone))
+        if value
+    ]
+    words = " / ".join(f"“{line}”" for line in kept.message.splitlines() if line.strip())
+    return "; ".join(filter(None, (when or f"request ({kept.request_type})", *contact, f"words: {words}"))) + "."
 
 
 def confirmation(turn: Turn, captured: Captured) -> str:
@@ -187,15 +235,17 @@ def confirmation(turn: Turn, captured: Captured) -> str:
         return _change_confirmation(captured.change, turkish=turkish)
     if captured.date is None or captured.time is None:
         if turkish:
-            return f"Talebinizi not aldım{about}. İşletme onaylayana kadar kesinleşmiş sayılmaz."
-        return f"I have noted your request{about}. Nothing is settled until the business confirms it."
-    day, clock = _written(captured.date, turkish=turkish), f"{captured.time:%H:%M}"
+            return f"Talebinizi not aldım{about}. Ekibimiz görecek."
+        return f"I have noted your request{about}. The team will see it."
+    day, clock = f"{captured.date:%d.%m.%Y}" if turkish else f"{captured.date:%Y-%m-%d}", f"{captured.time:%H:%M}"
     if turkish:
         return f"{day} saat {clock} için randevu isteğinizi not aldım{about}. Randevu, işletme onaylayınca kesinleşir."
     return f"I have noted that you would like an appointment on {day} at {clock}{about}. It is not booked until the business confirms it."
 
 
 def _change_confirmation(change: Change, *, turkish: bool) -> str:
+    if change.corrects:
+        return "Bunu da not aldım; ekibimiz görecek." if turkish else "I have noted that as well; the team will see it."
     if turkish:
         wanted = "iptal" if change.cancels else "değişiklik"
         return f"Randevunuz için {wanted} isteğinizi not aldım. İşletme değiştirene kadar randevunuz olduğu gibi kalır."
@@ -203,5 +253,6 @@ def _change_confirmation(change: Change, *, turkish: bool) -> str:
     return f"I have noted that you would like to {wanted} your appointment. It stays as it is until the business changes it."
 
 
-def _written(day: date, *, turkish: bool) -> str:
-    return f"{day:%d.%m.%Y}" if turkish else f"{day:%Y-%m-%d}"
+def record_line(record: CapturedRecord) -> str:
+    """Write a record as the prompt has it: id, status, moment, contact and text."""
+    return f"- {record.kind} {record.id}, status {record.status}: {described(record)}"

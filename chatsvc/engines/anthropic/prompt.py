@@ -19,7 +19,7 @@ from chatsvc.domain import times
 from chatsvc.domain.captures import CapturedRecord
 from chatsvc.domain.models import HistoryMessage
 from chatsvc.engines import Hit, Turn, language
-from chatsvc.engines.anthropic import facts, marks, stable
+from chatsvc.engines.anthropic import facts, marks, notes, stable, tools
 from chatsvc.engines.anthropic.answer import clean
 
 MAX_TOKENS = 2048
@@ -44,6 +44,8 @@ PASSAGES = 8
 
 MAX_RECORDS = 10
 """Records of the conversation that a prompt has."""
+
+_FROM_SERVICE, _FROM_VISITOR = "[From the service, not the visitor]", "[The visitor's message follows]"
 
 _LANGUAGES = {
     "ar": "Arabic",
@@ -108,10 +110,13 @@ def request(turn: Turn, hits: Sequence[Hit], *, hosted: bool, offered: tuple[str
     rules = stable.rules(turn.bot, facts.site_of(turn.knowledge), offered=offered, cached=hosted and whole is None)
     system = [rules, *([whole] if whole else [])]
     changing = _changing(turn, None if whole else hits)
+    records = _records(turn.captured)
     said = messages(turn.history, turn.message, _half(turn.history, budget.history) if shortened else budget.history)
     if hosted:
-        said = _with_context(said, changing)
+        said = _with_context(said, [*changing[:-1], *records, changing[-1]])
     else:
+        # A record has the visitor's words, which are in messages alone.
+        said[-1:] = [{**said[-1], "content": _behind(records, str(said[-1]["content"]))}]
         system += map(stable.block, changing)
     body: dict[str, object] = {"model": turn.model, "max_tokens": MAX_TOKENS, "system": system, "messages": said}
     return {**body, "tools": stable.definitions(offered)} if offered else body
@@ -123,9 +128,9 @@ def budget_of(*, hosted: bool) -> Budget:
 
 
 def _changing(turn: Turn, hits: Sequence[Hit] | None) -> list[str]:
-    """Write what changes with each message: passages, records, time and language."""
+    """Write what changes with each message: passages, time and language."""
     found = [stable.entries_told([hit.entry for hit in hits], "What was found for this question")] if hits is not None else []
-    return [*found, *_records(turn.captured), _moment(turn)]
+    return [*found, _moment(turn)]
 
 
 def _with_context(said: list[dict[str, object]], changing: list[str]) -> list[dict[str, object]]:
@@ -133,23 +138,25 @@ def _with_context(said: list[dict[str, object]], changing: list[str]) -> list[di
     *past, last = said
     if past:
         past[-1] = {**past[-1], "content": [{"type": "text", "text": past[-1]["content"], "cache_control": stable.EPHEMERAL}]}
-    context = "\n\n".join(("[From the service, not the visitor]", *changing, "[The visitor's message follows]"))
+    context = "\n\n".join((_FROM_SERVICE, *changing, _FROM_VISITOR))
     blocks = [{"type": "text", "text": clean(text)} for text in (context, str(last["content"]))]
     return [*past, {**last, "content": blocks}]
 
 
+def _behind(parts: list[str], message: str) -> str:
+    """Write the visitor's message behind parts of the service."""
+    return "\n\n".join((_FROM_SERVICE, *parts, _FROM_VISITOR, message)) if parts else message
+
+
 def _records(captured: Sequence[CapturedRecord]) -> list[str]:
-    """Write the records of the conversation; without their messages, which are the visitor's words."""
+    """Write the records of the conversation as the team reads them."""
     if not captured:
         return []
-    lines = [
-        f"- {record.kind} {record.id}"
-        + (f" on {record.date} at {record.time:%H:%M}" if record.date and record.time else f" ({record.request_type})")
-        + f", status {record.status}"
-        for record in captured[-MAX_RECORDS:]
-    ]
-    head = "Already noted in this conversation; it is not noted again. Only a status of confirmed means that the business has confirmed:"
-    return ["\n".join((head, *lines))]
+    head = (
+        "Already noted in this conversation, as the team reads it. It is not noted again, and nothing beside it is noted. Only a status "
+        f"of confirmed means that the business has confirmed; changes go by {tools.CHANGE_RECORD}:"
+    )
+    return ["\n".join((head, *map(notes.record_line, captured[-MAX_RECORDS:])))]
 
 
 def messages(history: Sequence[HistoryMessage], message: str, budget: int) -> list[dict[str, object]]:

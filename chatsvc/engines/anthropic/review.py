@@ -1,7 +1,7 @@
 """Review of a model's reply before a visitor sees it. No tool call as text, no invented figures, no claims of actions never done."""
 
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from weakref import WeakKeyDictionary
 
 from chatsvc.domain import times
@@ -9,6 +9,7 @@ from chatsvc.domain.captures import Captured, CapturedRecord
 from chatsvc.domain.models import Bot
 from chatsvc.engines import EngineError, Hit, Knowledge, Turn
 from chatsvc.engines.anthropic import claims, grounding, tools
+from chatsvc.engines.anthropic.notes import described
 
 _NO_ANSWER = f"If you cannot answer without it, say only that by {tools.NO_ANSWER} or [NO_ANSWER]."
 _HEAD = "[From the service, not the visitor] Your last message was not shown to the visitor."
@@ -44,6 +45,13 @@ class Review:
                 f"{_HEAD} It says that something was done which no tool did: “{claim}” Answer again and say only what is true: what "
                 f"tools noted, and that the business has yet to do it. {_NO_ANSWER}"
             )
+        words = claims.more_than_noted(text, self._spoken, self._noted)
+        if words:
+            named = ", ".join(f"“{word}”" for word in words)
+            return (
+                f"{_HEAD} It says that more is noted than is: no record holds {named}. Note it with the visitor's words in the quotes, or "
+                "say only what is noted."
+            )
         unknown = self._sources(known).unknown(text) if grounding.has_figures(text) else []
         if unknown:
             named = ", ".join(f"“{one}”" for one in unknown)
@@ -53,9 +61,18 @@ class Review:
             )
         return None
 
+    @cached_property
+    def _spoken(self) -> list[str]:
+        return [past.content for past in self._turn.history if past.role == "user"] + [self._turn.message]
+
+    @cached_property
+    def _noted(self) -> list[str]:
+        """Return the records of the conversation in words."""
+        captured = [self._captured] if self._captured else []
+        return [*map(described, self._turn.captured), *map(described, captured)]
+
     def _sources(self, known: tuple[grounding.Known, ...]) -> grounding.Sources:
         turn = self._turn
-        spoken = [past.content for past in turn.history if past.role == "user"] + [turn.message]
         # Earlier replies were reviewed, or came from the knowledge.
         replies = [past.content for past in turn.history if past.role != "user"]
         entries = [f"{hit.entry.question}\n{hit.entry.answer}" for hit in self._hits]
@@ -65,7 +82,7 @@ class Review:
         contacts = [text for one in moments for text in (one.visitor_phone, one.visitor_email) if text]
         ids = [record.id for record in turn.captured]
         near = [*entries, *replies, *clocks, *contacts, *ids]
-        return grounding.Sources(known, near, spoken, times.local(turn.now_ms, turn.bot.timezone), days, turn.bot.country)
+        return grounding.Sources(known, near, self._spoken, times.local(turn.now_ms, turn.bot.timezone), days, turn.bot.country)
 
 
 def _known_of(knowledge: Knowledge) -> grounding.Known:

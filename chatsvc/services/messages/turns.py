@@ -188,7 +188,8 @@ def _keep_as_context(request: MessageRequest, accepted: AcceptedMessage, history
 def _captured(
     request: MessageRequest, accepted: AcceptedMessage, history: ConversationHistory, reply: Reply
 ) -> exchanges.NewCapture | None:
-    if reply.captured is None or history.captured >= MOST_A_DAY:
+    # Changes do not count, and are never refused.
+    if reply.captured is None or (history.captured >= MOST_A_DAY and reply.captured.change is None):
         return None
     spoken = [*(earlier.content for earlier in history.messages if earlier.role == "user"), request.message.message]
     captured, appointment = captures.records(accepted.bot, reply.captured, spoken, accepted.at, page_host=request.page_host)

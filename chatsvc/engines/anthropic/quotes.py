@@ -1,0 +1,134 @@
+"""Quotes of a visitor, looked up in what they typed. Spaces, case and punctuation are put aside; what is no quote is dropped."""
+
+import re
+from collections.abc import Iterable, Sequence
+from itertools import accumulate
+from typing import NamedTuple
+
+from chatsvc.domain.folding import fold
+
+MOST_CHARS = 4_000
+"""Characters of all quotes that are looked up."""
+
+_FEWEST_WORDS = 3  # of a part that is cut out of a quote where no punctuation is
+_SHARE = 0.6  # of its words that a quote must have from the visitor
+_WORD = re.compile(r"[^\W_]+")
+_PARTS = re.compile(r"\n|(?<=[.!?;])\s+|\.{2,}|…|\s[/|–—+-]\s|[“”\"«»]")
+
+
+class _SpokenMessage(NamedTuple):
+    """A message with its folded words. `places` has the index of each by its offset in `words`, `spans` where it stands in `text`."""
+
+    text: str
+    words: str
+    places: dict[int, int]
+    spans: list[tuple[int, int]]
+
+
+class _QuotedPart(NamedTuple):
+    """A part of a message, from the word `first` to the word before `last`."""
+
+    message: int
+    first: int
+    last: int
+
+
+class Quotes(NamedTuple):
+    """The visitor's own words in the order of the conversation, and the quotes of which nothing was found."""
+
+    kept: tuple[str, ...]
+    dropped: tuple[str, ...]
+
+
+def check(quotes: Iterable[str], spoken: Sequence[str]) -> Quotes:
+    """Look quotes up in the visitor's messages. A quote may join parts of several messages."""
+    messages = [_message(text) for text in spoken]
+    parts, dropped, left = set[_QuotedPart](), list[str](), MOST_CHARS
+    for quote in quotes:
+        text, left = quote[:left], left - len(quote[:left])
+        matched = _whole(text, messages) or _pieces(text, messages)
+        if matched:
+            parts.update(matched)
+        elif text.strip():
+            dropped.append(text.strip())
+    return Quotes(tuple(dict.fromkeys(_text(messages[part.message], part) for part in _merged(parts))), tuple(dropped))
+
+
+def without(spoken: Sequence[str], noted: Iterable[str]) -> tuple[str, ...]:
+    """Return the messages that say something and stand in no record yet: what is kept where no quote was found."""
+    before = " ".join(_message(text).words for text in noted)
+    messages = [(text.strip(), _message(text)) for text in spoken]
+    return tuple(text for text, message in messages if len(message.spans) > 1 and message.words not in before) or tuple(spoken[-1:])
+
+
+def _message(text: str) -> _SpokenMessage:
+    spans = [match.span() for match in _WORD.finditer(text)]
+    words = [fold(text[start:end]) for start, end in spans]
+    offsets = [0, *accumulate(len(word) + 1 for word in words)]
+    return _SpokenMessage(text, f" {' '.join(words)} ", {offset: at for at, offset in enumerate(offsets[:-1])}, spans)
+
+
+def _folded_words(text: str) -> list[str]:
+    return [fold(word) for word in _WORD.findall(text)]
+
+
+def _find(words: Sequence[str], messages: Sequence[_SpokenMessage]) -> _QuotedPart | None:
+    """Return the last place where these words stand beside each other."""
+    wanted = f" {' '.join(words)} "
+    for number in range(len(messages) - 1, -1, -1):
+        offset = messages[number].words.rfind(wanted)
+        if offset >= 0:
+            first = messages[number].places[offset]
+            return _QuotedPart(number, first, first + len(words))
+    return None
+
+
+def _whole(quote: str, messages: Sequence[_SpokenMessage]) -> list[_QuotedPart]:
+    words = _folded_words(quote)
+    part = _find(words, messages) if words else None
+    return [part] if part else []
+
+
+def _pieces(quote: str, messages: Sequence[_SpokenMessage]) -> list[_QuotedPart]:
+    """Return the parts that a quote was joined from. None of them where too little of it is the visitor's."""
+    parts, of, matched = list[_QuotedPart](), 0, 0
+    for piece in _PARTS.split(quote):
+        words = _folded_words(piece)
+        of += len(words)
+        whole = _find(words, messages) if words else None
+        for part in [whole] if whole else _runs(words, messages):
+            parts.append(part)
+            matched += part.last - part.first
+    return parts if of and matched >= _SHARE * of else []
+
+
+def _runs(words: Sequence[str], messages: Sequence[_SpokenMessage]) -> list[_QuotedPart]:
+    """Return the longest runs of words that stand in a message, from the left."""
+    runs, at = list[_QuotedPart](), 0
+    while at + _FEWEST_WORDS <= len(words):
+        run, length = _find(words[at : at + _FEWEST_WORDS], messages), _FEWEST_WORDS
+        while run is not None and at + length < len(words) and (longer := _find(words[at : at + length + 1], messages)) is not None:
+            run, length = longer, length + 1
+        if run is not None:
+            runs.append(run)
+        at += length if run is not None else 1
+    return runs
+
+
+def _merged(parts: Iterable[_QuotedPart]) -> list[_QuotedPart]:
+    """Return the parts in the order of the conversation. Those that overlap or stand beside each other are one."""
+    merged = list[_QuotedPart]()
+    for part in sorted(parts):
+        before = merged[-1] if merged else None
+        if before is not None and before.message == part.message and part.first <= before.last:
+            merged[-1] = before._replace(last=max(before.last, part.last))
+        else:
+            merged.append(part)
+    return merged
+
+
+def _text(message: _SpokenMessage, part: _QuotedPart) -> str:
+    """Return the words as they were typed, with the sign behind them."""
+    end = message.spans[part.last - 1][1]
+    behind = re.match(r"[!?.)%€£$₺]{0,3}", message.text[end : end + 3])
+    return " ".join(message.text[message.spans[part.first][0] : end + (behind.end() if behind else 0)].split())
