@@ -340,8 +340,8 @@ def test_a_listener_whose_port_is_taken_says_so(tmp_path: Path) -> None:
 
 def test_records_are_listed_and_moved_on_and_nothing_secret_is_told(fresh: Site, authority: Authority, hooks: ReceiverThread) -> None:
     """One message from the visitor to the receiver, then all commands and files are searched."""
-    wish = {"request_type": "contact", "message": SAID, "visitor_name": NAME, "visitor_email": EMAIL, "visitor_phone": PHONE}
-    when = {"date": "2027-03-01", "time": "10:30", "message": SAID, "visitor_name": NAME, "visitor_email": EMAIL}
+    wish = {"request_type": "contact", "quotes": [SAID], "visitor_name": NAME, "visitor_email": EMAIL, "visitor_phone": PHONE}
+    when = {"date": "2027-03-01", "time": "10:30", "quotes": [SAID], "visitor_name": NAME, "visitor_email": EMAIL}
 
     async def step(server: ModelServer, request: Any) -> Any:
         if len(server.seen[-1].body["messages"]) % 2:

@@ -35,7 +35,7 @@ async def captures(server: ModelServer, request: web.Request) -> web.StreamRespo
         return await says("Noted.")(server, request)
     said = last if isinstance(last, str) else last[-1]["text"]
     email = said.split()[-1]
-    when = {"date": "2027-03-01", "time": "10:30", "message": said, "visitor_name": "Selin", "visitor_email": email}
+    when = {"date": "2027-03-01", "time": "10:30", "quotes": [said], "visitor_name": "Selin", "visitor_email": email}
     noted = {"request_type": "quote", "quotes": [said], "visitor_email": email}
     used = [
         {"type": "tool_use", "id": f"toolu_{random.getrandbits(60)}", "name": name, "input": given}
