@@ -37,7 +37,7 @@ operation(
     "conversation.list",
     *options(bot=Called("ID", BOT), channel=CHANNEL),
     option("--search", "q", metavar="WORDS"),
-    *options(captured=bool, handling=HANDLING, limit=(click.IntRange(1, 100000), 100)),
+    *options(captured=bool, missed=bool, handling=HANDLING, limit=(click.IntRange(1, 100000), 100)),
     columns="id channel handling user_id visitor_name message_count last_message_at",
     pages=True,
 )
@@ -47,6 +47,7 @@ operation(conversation, "conversation.assign", "conversation ID", "email")
 operation(conversation, "conversation.take", "conversation ID", option("--as", "email", metavar="EMAIL"), *options(yes=bool))
 operation(conversation, "conversation.reply", "conversation ID", "text", *options(yes=bool), shown=lambda done: done["message"])
 operation(conversation, "conversation.release", "conversation ID")
+operation(conversation, "conversation.settle", "conversation ID")
 
 
 def _origin(evidence: dict[str, Any]) -> str:

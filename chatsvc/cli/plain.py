@@ -72,7 +72,33 @@ operation(
     columns="id status appointment_date appointment_time visitor_name visitor_email visitor_phone message",
     pages=True,
 )
-operation(appointment, "appointment.set", "appointment ID", *options(status=APPOINTMENT_STATUS), *CHANGES, arguments=_change)
+WHEN = options(date="D", time="T")
+
+
+def _changes_appointment(given: dict[str, Any]) -> dict[str, Any]:
+    return given if given["date"] is not None or given["time"] is not None else _change(given)
+
+
+operation(
+    appointment,
+    "appointment.set",
+    "appointment ID",
+    *options(status=APPOINTMENT_STATUS),
+    *WHEN,
+    *options(tell=click.Choice(["on", "off"]), text="T"),
+    *CHANGES,
+    arguments=_changes_appointment,
+)
+operation(
+    appointment,
+    "appointment.add",
+    "bot",
+    option("--date", required=True, metavar="D"),
+    option("--time", required=True, metavar="T"),
+    option("--name", required=True, metavar="N"),
+    *options(phone="P", email="E", message="T"),
+)
+operation(appointment, "appointment.calendar", "bot", *options(renew=bool))
 
 audit = operation(
     "audit",

@@ -4,16 +4,8 @@ from datetime import UTC, datetime
 from datetime import date as calendar_date
 from zoneinfo import ZoneInfo
 
-from chatsvc.domain.times import without_fraction
+from chatsvc.domain.times import DAYS, MONTHS, without_fraction
 
-_MONTHS = {
-    "en": ["January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December"],
-    "tr": ["Ocak", "Şubat", "Mart", "Nisan", "Mayıs", "Haziran", "Temmuz", "Ağustos", "Eylül", "Ekim", "Kasım", "Aralık"],
-}
-DAYS = {
-    "en": ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"],
-    "tr": ["Pazartesi", "Salı", "Çarşamba", "Perşembe", "Cuma", "Cumartesi", "Pazar"],
-}
 CENT = 10_000  # micro-dollars
 _TURKISH = str.maketrans(",.", ".,")
 
@@ -58,7 +50,7 @@ def date(instant: int, language: str, zone: str = "UTC") -> str:
 
 
 def day(there: calendar_date, language: str) -> str:
-    return f"{there.day} {_MONTHS[language][there.month - 1]} {there.year}"
+    return f"{there.day} {MONTHS[language][there.month - 1]} {there.year}"
 
 
 def days(first: calendar_date, last: calendar_date, language: str) -> str:
@@ -84,7 +76,7 @@ def short_date(instant: int, now: int, language: str, zone: str = "UTC") -> str:
     """Write day and month, and the year where it is not the present one: `22 Kas`, `22 Nov 2025`."""
     there = moment(instant, zone)
     year = f" {there.year}" if there.year != moment(now, zone).year else ""
-    return f"{there.day} {_MONTHS[language][there.month - 1][:3]}{year}"
+    return f"{there.day} {MONTHS[language][there.month - 1][:3]}{year}"
 
 
 def days_ago(instant: int, now: int, zone: str = "UTC") -> int:

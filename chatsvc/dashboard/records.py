@@ -1,19 +1,20 @@
 """Requests and appointments on pages. The bots' names, the people in charge, and the forms that change a record."""
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from chatsvc.dashboard.fields import NO_FIELDS, Fields
 from chatsvc.dashboard.page import Page
 from chatsvc.domain import refusals
-from chatsvc.domain.captures import APPOINTMENT_STATUSES, REQUEST_STATUSES
+from chatsvc.domain.captures import APPOINTMENT_STATUSES, REQUEST_STATUSES, Request
 from chatsvc.domain.hand_off import WAITING
 from chatsvc.domain.models import Bot, Conversation
 from chatsvc.domain.paging import ResultPage
 from chatsvc.services.conversations.conversation_view import ShownConversation, ShownMessage
 from chatsvc.services.conversations.conversations import MOST_WAITING
 
-KEPT = ("status", "note", "assignee")
+KEPT = ("status", "note", "assignee", "date", "time", "text", "tell")
 TONES = {"new": "info", "pending": "info", "in_progress": "warn", "confirmed": "good", "done": "good", "delivered": "good", "failed": "bad"}
 
 
@@ -38,9 +39,22 @@ async def people(page: Page) -> list[tuple[str, str]]:
 
 async def change(page: Page, fields: Fields) -> None:
     """Change the request or appointment that a form names; raises Refused."""
-    kind = "appointment" if fields.text("kind") == "appointment" else "request"
     given = {name: fields.text(name) for name in KEPT if name in fields}
-    await page.perform(f"{kind}.set", **{kind: fields.text("id")}, **given)
+    if fields.text("kind") != "appointment":
+        await page.perform("request.set", request=fields.text("id"), **given)
+        return
+    # The form has all values: only a new status, day or time is a decision.
+    old = (await page.perform("inbox.find", record=fields.text("id"))).appointment
+    same = {name for name, value in (("status", old.status), ("date", old.date), ("time", old.time)) if given.get(name) == value}
+    changes = {name: value for name, value in given.items() if name not in same and (name != "text" or value)}
+    if changes:
+        await page.perform("appointment.set", appointment=fields.text("id"), **changes)
+
+
+def history(request: Request) -> list[dict[str, Any]]:
+    """Return the entries of a request's history, oldest first."""
+    changes: list[dict[str, Any]] = json.loads(request.history)["changes"] if request.history else []
+    return changes
 
 
 async def values(page: Page, typed: Fields = NO_FIELDS) -> dict[str, Any]:
@@ -54,6 +68,7 @@ async def values(page: Page, typed: Fields = NO_FIELDS) -> dict[str, Any]:
         "request_statuses": [(one, page.text(f"records.status_{one}")) for one in REQUEST_STATUSES],
         "appointment_statuses": [(one, page.text(f"records.status_{one}")) for one in APPOINTMENT_STATUSES],
         "tones": TONES,
+        "history": history,
         "typed": {name: typed.text(name) for name in ("id", *KEPT)} if "id" in typed else {},
     }
 

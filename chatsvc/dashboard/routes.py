@@ -118,6 +118,7 @@ ROUTES: tuple[Route, ...] = (
     Route("POST", "/bots/{bot}/channels/{channel}/remove", channels.remove, OWNER),
     Route("GET", "/inbox", inbox.show, READER),
     Route("POST", "/inbox", inbox.change, EDITOR),
+    Route("POST", "/inbox/decide", inbox.decide, EDITOR),
     Route("GET", "/waiting", today.show_waiting, READER),
     Route("GET", "/conversations", conversations.show_all, READER),
     Route("GET", "/conversations/{conversation}", conversations.show, READER),

@@ -5,21 +5,35 @@ An engine proposes, code decides: whatever a model or a visitor brings is checke
 
 from __future__ import annotations
 
-import re
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from typing import NamedTuple
 
 from chatsvc.domain import contacts
+from chatsvc.domain.times import in_words
 
 REQUEST_TYPES = ("contact", "quote", "support", "appointment", "other")
 REQUEST_STATUSES = ("new", "in_progress", "done", "dismissed")
 APPOINTMENT_STATUSES = ("pending", "confirmed", "canceled", "done")
+PENDING = ("new", "in_progress", "pending")
+"""Statuses of records on which nobody has decided yet."""
 MAX_MESSAGE = 4000
 MAX_NOTE = 4000
 MOST_A_DAY = 5
 FURTHEST_DAYS = 730
+
+
+CHANGES = ("move", "cancel", "amend", "withdraw")
+
+
+class OpenChange(NamedTuple):
+    """A change of a confirmed appointment that waits for the team, in the bot's local time."""
+
+    kind: str
+    date: date | None = None
+    time: time | None = None
 
 
 class CapturedRecord(NamedTuple):
@@ -36,19 +50,36 @@ class CapturedRecord(NamedTuple):
     visitor_name: str | None = None
     visitor_email: str | None = None
     visitor_phone: str | None = None
+    urgent: bool = False
+    change: OpenChange | None = None
+    request_id: str = ""
+
+    @property
+    def is_pending(self) -> bool:
+        """Whether nobody of the team has decided yet: a change is made in place."""
+        return self.status in PENDING
 
 
 class Change(NamedTuple):
-    """A wish to cancel a captured appointment or, with `cancels` False, to move it.
+    """A wish to cancel a captured record or, with `cancels` False, to move it.
 
-    A move to its own time takes an earlier wish back.
-
-    With `corrects` it corrects what is noted beside the time, of a request without an appointment too.
+    A move to its own time takes the last change back. With `corrects`, and as a move without a day, it adds words and contact data, to a
+    request without an appointment too.
     """
 
     appointment: CapturedRecord
     cancels: bool
     corrects: bool = False
+
+    def kind(self, date: date | None, time: time | None) -> str:
+        """Return the kind of the change to this day and time, one of CHANGES."""
+        if self.cancels:
+            return "cancel"
+        if self.corrects:
+            return "amend"
+        if date is None:
+            return "amend"
+        return "withdraw" if (date, time) == (self.appointment.date, self.appointment.time) else "move"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +102,16 @@ class Captured:
     change: Change | None = None
     details: tuple[tuple[str, str], ...] = ()
     offered: tuple[str, ...] = ()
+    urgent: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A request record (SPEC.md 2.6), with note and assignee. The assignee is an operator's e-mail address."""
+    """A request record (SPEC.md 2.6), with note and assignee. The assignee is an operator's e-mail address.
+
+    `follows` is the id of the request that a change belongs to; `change` is JSON: the wanted change of a request that follows another, the
+    change that waits for the team of any other request. `history` is JSON, see `history_of`.
+    """
 
     id: str
     request_type: str
@@ -88,6 +124,15 @@ class Request:
     created_at: int
     note: str | None = None
     assignee: str | None = None
+    urgent: bool = False
+    follows: str | None = None
+    change: str | None = None
+    history: str | None = None
+
+    @property
+    def open_change(self) -> dict[str, str | None] | None:
+        """The change that waits for the team, or None."""
+        return json.loads(self.change) if self.change and self.follows is None else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,44 +208,66 @@ def _changing(captured: Captured, change: Change) -> Captured:
     )
 
 
-def change_message(captured: Captured, change: Change, language: str) -> str:
-    """The message of a change request. The appointment (date, time, id), what is wanted, and the visitor's own words."""
-    old = change.appointment
-    which = f"{old.date} {old.time:%H:%M}" if old.date and old.time else old.message
-    wanted = f"{captured.date} {captured.time:%H:%M}" if captured.date and captured.time else None
-    keeps = wanted is not None and (captured.date, captured.time) == (old.date, old.time)
-    if change.corrects:
-        told = ", ".join(filter(None, (captured.visitor_name, captured.visitor_phone, captured.visitor_email)))
-        head = f"Kayıt düzeltmesi ({old.id}): {told}." if language == "tr" else f"Correction of the record ({old.id}): {told}."
-        return f"{head} “{captured.message}”"[:MAX_MESSAGE]
-    if language == "tr":
-        what = (
-            "iptal"
-            if change.cancels
-            else f"olduğu gibi kalsın, {which}"
-            if keeps
-            else f"yeni zaman {wanted}"
-            if wanted
-            else "başka bir zaman"
+def describe_change(captured: Captured, change: Change, language: str) -> str:
+    """Say a change in one sentence, in Turkish or else in English."""
+    old, turkish = change.appointment, language.partition("-")[0] == "tr"
+    kind = change.kind(captured.date, captured.time)
+    before = in_words(old.date, old.time, language) if old.date else ""
+    after = in_words(captured.date, captured.time, language) if captured.date else ""
+    added = ", ".join(
+        new
+        for new, known in (
+            (captured.visitor_name, old.visitor_name),
+            (captured.visitor_phone, old.visitor_phone),
+            (captured.visitor_email, old.visitor_email),
         )
-        head = f"Randevu değişikliği isteği ({which}, {old.id}): {what}."
-    else:
-        what = "cancel" if change.cancels else f"keep as it is, {which}" if keeps else f"move to {wanted}" if wanted else "another time"
-        head = f"Request to change the appointment ({which}, {old.id}): {what}."
-    return f"{head} “{captured.message}”"[:MAX_MESSAGE]
+        if new and new != known
+    )
+    if turkish:
+        return {
+            "move": f"Randevuyu taşıyor: {before} yerine {after}." if before else f"Randevu için istediği zaman: {after}.",
+            "cancel": f"{before} randevusunu iptal ediyor." if before else "Talebini geri çekiyor.",
+            "amend": f"Kayda ekliyor: {added}." if added else "Kayda ekliyor.",
+            "withdraw": f"Son değişikliği geri alıyor: {before} olarak kalsın.",
+        }[kind]
+    return {
+        "move": f"Moves the appointment of {before} to {after}." if before else f"Would like the appointment on {after}.",
+        "cancel": f"Cancels the appointment of {before}." if before else "Takes the request back.",
+        "amend": f"Adds to the record: {added}." if added else "Adds to the record.",
+        "withdraw": f"Takes the last change back: it stays on {before}.",
+    }[kind]
 
 
-_WANTED = re.compile(r"^(?:Randevu değişikliği isteği|Request to change the appointment) \(.*, (?P<id>[^ ,]+)\): (?P<wanted>[^.]*)\.")
-_MOMENT = re.compile(r"(\d{4}-\d\d-\d\d) (\d\d:\d\d)$")
+def change_message(captured: Captured, change: Change, language: str) -> str:
+    """Write the message of a change: the sentence, then the visitor's own words."""
+    return f"{describe_change(captured, change, language)}\n“{captured.message}”"[:MAX_MESSAGE]
+
+
+def change_of(captured: Captured, change: Change) -> dict[str, str | None]:
+    """Return the change as the store keeps it, in JSON's types."""
+    return {
+        "kind": change.kind(captured.date, captured.time),
+        "date": captured.date.isoformat() if captured.date else None,
+        "time": f"{captured.time:%H:%M}" if captured.time else None,
+        "visitor_name": captured.visitor_name,
+        "visitor_email": captured.visitor_email,
+        "visitor_phone": captured.visitor_phone,
+        "words": captured.message,
+    }
 
 
 def wanted_change(record: CapturedRecord) -> tuple[str, date | None, time | None] | None:
-    """Return appointment id, day and time of a change request. A cancellation has no day; other records return None."""
-    match = _WANTED.match(record.message) if record.kind == "request" else None
-    if match is None:
+    """Return id, day and time of the change of a record that waits for the team, or None. A cancellation has no day."""
+    return (record.id, record.change.date, record.change.time) if record.change else None
+
+
+def open_change(change: str | None) -> OpenChange | None:
+    """Read the change that waits for the team from a request's JSON."""
+    if not change:
         return None
-    moment = _MOMENT.search(match["wanted"])
-    return (match["id"], date.fromisoformat(moment[1]), time.fromisoformat(moment[2])) if moment else (match["id"], None, None)
+    values = json.loads(change)
+    day, clock = values.get("date"), values.get("time")
+    return OpenChange(values["kind"], date.fromisoformat(day) if day else None, time.fromisoformat(clock) if clock else None)
 
 
 def instant(day: date, clock: time, zone: tzinfo) -> int:
@@ -217,7 +284,20 @@ def as_captured(request: Request, appointment: Appointment | None) -> CapturedRe
     else:
         kind, record_id, status = "appointment", appointment.id, appointment.status
         day, clock = date.fromisoformat(appointment.date), time.fromisoformat(appointment.time)
-    return CapturedRecord(kind, record_id, request.request_type, status, request.message, request.created_at, day, clock, *contact)
+    return CapturedRecord(
+        kind,
+        record_id,
+        request.request_type,
+        status,
+        request.message,
+        request.created_at,
+        day,
+        clock,
+        *contact,
+        urgent=bool(request.urgent),
+        request_id=request.id,
+        change=open_change(request.change) if request.follows is None else None,
+    )
 
 
 # Values of the filter `assignee` beside e-mail addresses, and of the filter `kind`.
@@ -235,7 +315,7 @@ class Delivery(NamedTuple):
 
 
 class InboxItem(NamedTuple):
-    """A request with its appointment, its conversation and the deliveries of its webhook events."""
+    """A request with its appointment, its conversation and the deliveries of its webhook events. `changes` are those that follow it."""
 
     request: Request
     appointment: Appointment | None
@@ -243,3 +323,5 @@ class InboxItem(NamedTuple):
     conversation_id: str
     channel: str
     deliveries: tuple[Delivery, ...]
+    user_id: str = ""
+    changes: tuple[Request, ...] = ()

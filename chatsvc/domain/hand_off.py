@@ -8,7 +8,8 @@ from chatsvc.domain.models import Bot
 BOT, WAITING, OPERATOR = ("bot", "waiting", "operator")
 MINE, UNREAD = "mine", "unread"
 # Filters of the team's list: the last two are those of one operator.
-STATUSES = (WAITING, OPERATOR, MINE, UNREAD)
+MISSED = "missed"
+STATUSES = (WAITING, OPERATOR, MINE, UNREAD, MISSED)
 MINUTE_MS = 60_000
 MOST_MINUTES = 1440
 

@@ -112,6 +112,7 @@ class Conversation(NamedTuple):
     """One visitor's thread with one bot on one channel (SPEC.md 2.4).
 
     `handling` is "bot", "waiting" or "operator", `handling_since` the time from which the visitor waits or of the operator's last word.
+    `missed_at` is when nobody had come to a visitor who waited, until somebody does.
     """
 
     id: str
@@ -129,6 +130,7 @@ class Conversation(NamedTuple):
     operator_id: str | None = None
     operator_name: str | None = None
     source_page_host: str = ""
+    missed_at: int | None = None
 
 
 class HistoryMessage(NamedTuple):

@@ -1,7 +1,8 @@
 """Conversions between instants (milliseconds since the epoch, UTC) and the formats of SPEC.md section 2."""
 
 import time
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import UTC, date, datetime, timedelta, tzinfo
+from datetime import time as time_of_day
 from functools import lru_cache
 
 DAY_MS = 86_400_000
@@ -59,6 +60,11 @@ def start_of_day(instant: int) -> int:
     return instant - instant % DAY_MS
 
 
+def utc(instant: int) -> datetime:
+    """Return an instant as a time of UTC."""
+    return datetime.fromtimestamp(instant / 1000, UTC)
+
+
 def parse_utc(text: str) -> int:
     """An ISO 8601 date or date and time, UTC where no zone is given. Raises ValueError, and OverflowError past the year 9999."""
     moment = datetime.fromisoformat(text.strip())
@@ -80,3 +86,22 @@ def zone(name: str) -> tzinfo | None:
 def local(instant: int, zone_name: str) -> datetime:
     """The wall clock in a time zone, naive; UTC where the zone is unknown."""
     return datetime.fromtimestamp(instant / 1000, zone(zone_name) or UTC).replace(tzinfo=None)
+
+
+MONTHS = {
+    "en": ["January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December"],
+    "tr": ["Ocak", "Şubat", "Mart", "Nisan", "Mayıs", "Haziran", "Temmuz", "Ağustos", "Eylül", "Ekim", "Kasım", "Aralık"],
+}
+DAYS = {
+    "en": ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"],
+    "tr": ["Pazartesi", "Salı", "Çarşamba", "Perşembe", "Cuma", "Cumartesi", "Pazar"],
+}
+
+
+def in_words(day: date, clock: time_of_day | None, language: str) -> str:
+    """Write a local date and time for a person: `Tue 1 December 2026, 09:30`, `1 Aralık 2026 Salı, 09.30`. Other languages get English."""
+    if language == "tr":
+        shown = f"{day.day} {MONTHS['tr'][day.month - 1]} {day.year} {DAYS['tr'][day.weekday()]}"
+        return f"{shown}, {clock:%H.%M}" if clock else shown
+    shown = f"{DAYS['en'][day.weekday()][:3]} {day.day} {MONTHS['en'][day.month - 1]} {day.year}"
+    return f"{shown}, {clock:%H:%M}" if clock else shown

@@ -29,7 +29,7 @@ _FIELDS = {
     "bot": "id name description? model active:flag messages_used:number created_at:time updated_at:time"
     " instructions? timezone country language opening_hours? ask_back:flag? greeting? fallback? profile?"
     " hand_off:flag hand_off_wait:number hand_off_return:number phone? email? address?"
-    " appointment_minutes:number appointments_at_once:number",
+    " appointment_minutes:number appointments_at_once:number calendar:number",
     "knowledge": "bot_id id question alt:texts answer language source? file? created_at:time",
     "synonyms": "bot_id words:texts source file",
     "site": "bot_id id url include:texts exclude:texts max_pages:number every_days:number review:flag",
@@ -41,14 +41,14 @@ _FIELDS = {
     "whatsapp_sends": "bot_id month sent:number",
     "day_count": "bot_id name day:time item times:number",
     "conversation": "bot_id id channel user_id visitor_name? visitor_email? last_message_at:time created_at:time updated_at:time"
-    " dialogue:object? source_page_host",
+    " dialogue:object? source_page_host missed_at:time?",
     "message": "conversation_id id role content created_at:time evidence:object? author? delivery? error? feedback?",
     "note": "conversation_id id author text created_at:time",
     "saved_reply": "name text created_at:time updated_at:time",
     "whatsapp_address": "bot_id conversation_id kind value is_current:flag created_at:time",
     "mail_stop": "digest:bytes created_at:time",
     "request": "bot_id conversation_id id request_type status message visitor_name? visitor_email? visitor_phone? source_page_host"
-    " note? created_at:time updated_at:time",
+    " note? created_at:time updated_at:time urgent:flag follows? change:object? history:object?",
     "appointment": "bot_id request_id id status appointment_date appointment_time appointment_at:time created_at:time updated_at:time",
     "event": "bot_id event record_id data:object created_at:time state:number",
     "attempt": "bot_id event record_id told_at:time id delivery_id url? body:bytes at:time success:flag? status_code:number? error?"

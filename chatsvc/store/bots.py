@@ -115,3 +115,17 @@ def latest_runs(connection: Connection, bot_id: str) -> list[BotTestRun]:
         "SELECT at, actor_name, tests, failed, questions FROM bot_test_runs WHERE bot_id = ? ORDER BY number DESC", (bot_id,)
     )
     return [BotTestRun(at, by, tests, failed, json.loads(questions)) for at, by, tests, failed, questions in rows]
+
+
+@reads
+def calendar(connection: Connection, bot_id: str) -> int:
+    """Return how often the address of a bot's calendar was renewed."""
+    row = connection.execute("SELECT calendar FROM bots WHERE id = ?", (bot_id,)).fetchone()
+    return int(row[0]) if row else 0
+
+
+@writes
+def renew_calendar(connection: Connection, bot_id: str) -> int:
+    """Renew the address of a bot's calendar; return how often that was done."""
+    row = connection.execute("UPDATE bots SET calendar = calendar + 1 WHERE id = ? RETURNING calendar", (bot_id,)).fetchone()
+    return int(row[0]) if row else 0

@@ -4,23 +4,30 @@ store/inbox.py lists, filters and searches them.
 """
 
 import json
+import uuid
 from collections.abc import Iterable
-from dataclasses import astuple
+from dataclasses import astuple, dataclass, replace
 from typing import Any, NamedTuple
 
 from chatsvc.domain import shapes
-from chatsvc.domain.captures import Appointment, CapturedRecord, Request, as_captured
+from chatsvc.domain.captures import MAX_MESSAGE, PENDING, Appointment, CapturedRecord, Request, as_captured
+from chatsvc.domain.channels import NewMessage
 from chatsvc.domain.shapes import Json
-from chatsvc.store import day_counts, mail_notices, webhooks
-from chatsvc.store.database import Connection, writes
+from chatsvc.store import day_counts, mail_notices, search, webhooks
+from chatsvc.store.database import Connection, reads, writes
 from chatsvc.store.day_counts import DayCount
+from chatsvc.store.incoming_messages import addressed
 from chatsvc.store.owners import BOT_IN_SCOPE, Accounts, listed
 from chatsvc.store.webhooks import Event
 
 REQUEST = """
     r.id, r.request_type, r.status, r.message, r.visitor_name, r.visitor_email, r.visitor_phone, r.source_page_host, r.created_at,
-    r.note, (SELECT email FROM operators WHERE id = r.assignee)
+    r.note, (SELECT email FROM operators WHERE id = r.assignee), r.urgent, r.follows, r.change, r.history
 """
+VISITOR = "visitor"
+"""Whose change it is in a history; else the name of a person of the team."""
+MOST_CHANGES = 100
+"""Entries that a history keeps."""
 APPOINTMENT = "a.id, a.status, a.appointment_date, a.appointment_time, a.appointment_at, a.created_at"
 
 
@@ -36,16 +43,17 @@ def write(
 ) -> None:
     """Write a request with its appointment, and the events of the bot's webhook.
 
-    tell: whether the plan has webhooks; else no events are written. sends_mail: whether operators who want it are mailed.
+    tell: whether the plan has webhooks; else no events are written. sends_mail: whether operators who want it are mailed. A request that
+    follows another is a change: what it belongs to changes at once where nobody has decided on it, else the change waits for the team.
     """
-    r = request
+    r = _followed(connection, conversation, request) if request.follows is not None else request
     (number,) = connection.execute(
         """
         INSERT INTO requests (id, bot_id, conversation, request_type, status, message, visitor_name, visitor_email, visitor_phone,
-            source_page_host, created_at, updated_at)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING number
+            source_page_host, created_at, updated_at, urgent, follows, change, history)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING number
         """,
-        (r.id, bot_id, conversation, *astuple(r)[1:9], r.created_at),
+        (r.id, bot_id, conversation, *astuple(r)[1:9], r.created_at, int(r.urgent), r.follows, r.change, r.history),
     ).fetchone()
     connection.execute(
         "UPDATE conversations SET visitor_name = coalesce(?, visitor_name), visitor_email = coalesce(?, visitor_email) WHERE number = ?",
@@ -61,8 +69,9 @@ def write(
             """,
             (a.id, number, bot_id, a.status, a.date, a.time, a.at, a.created_at, a.created_at),
         )
-    kinds = ("requests", "appointments") if appointment else ("requests",)
-    day_counts.add(connection, [DayCount(bot_id, kind, r.created_at) for kind in kinds])
+    if r.follows is None:
+        kinds = ("requests", "appointments") if appointment else ("requests",)
+        day_counts.add(connection, [DayCount(bot_id, kind, r.created_at) for kind in kinds])
     if sends_mail:
         mail_notices.note_capture(connection, bot_id, conversation, r.created_at, has_appointment=appointment is not None)
     webhook = webhooks.find_in(connection, bot_id) if tell else None
@@ -84,9 +93,114 @@ def _snapshot(data: Json) -> str:
 
 def appointments_of(rows: Iterable[tuple[Any, ...]]) -> list[Appointment]:
     return [
-        Appointment(id=row[0], request=Request(*row[6:17]), status=row[1], date=row[2], time=row[3], at=row[4], created_at=row[5])
+        Appointment(id=row[0], request=Request(*row[6:21]), status=row[1], date=row[2], time=row[3], at=row[4], created_at=row[5])
         for row in rows
     ]
+
+
+_ROOT = """
+    SELECT r.number, r.status, r.history, r.change, r.message, a.number, a.status, a.appointment_date, a.appointment_time, a.appointment_at,
+        r.visitor_name, r.visitor_email, r.visitor_phone
+    FROM requests r LEFT JOIN appointments a ON a.request = r.number WHERE r.id = ?
+"""
+
+
+@dataclass
+class _Root:
+    """A request with its appointment, as a change finds it within a unit."""
+
+    number: int
+    request_status: str
+    history: str | None
+    change: str | None
+    message: str
+    appointment: int | None
+    status: str | None
+    date: str | None
+    time: str | None
+    moment: int | None
+    visitor_name: str | None
+    visitor_email: str | None
+    visitor_phone: str | None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether nobody of the team has decided on it."""
+        return (self.status or self.request_status) in PENDING
+
+    def state(self) -> Json:
+        """Return what a change may alter, as the history keeps it."""
+        return {
+            "status": self.status or self.request_status,
+            "date": self.date,
+            "time": self.time,
+            "visitor_name": self.visitor_name,
+            "visitor_email": self.visitor_email,
+            "visitor_phone": self.visitor_phone,
+        }
+
+
+def _root(connection: Connection, request_id: str) -> _Root | None:
+    row = connection.execute(_ROOT, (request_id,)).fetchone()
+    return _Root(*row) if row else None
+
+
+def _followed(connection: Connection, conversation: int, request: Request) -> Request:
+    """Apply a visitor's change to the request that it follows, or keep it for the team there. Return the change as it is stored."""
+    row = connection.execute("SELECT id FROM requests WHERE id = ? AND conversation = ?", (request.follows, conversation)).fetchone()
+    root = _root(connection, row[0]) if row else None
+    if root is None:
+        return replace(request, follows=None, change=None)
+    change: Json = json.loads(request.change or "{}")
+    if root.is_open:
+        _apply(connection, root, change, request.created_at, VISITOR)
+        return replace(request, status="done", change=json.dumps({**change, "state": "applied"}, ensure_ascii=False))
+    waiting = None if change["kind"] == "withdraw" else json.dumps(change, ensure_ascii=False)
+    connection.execute(
+        "UPDATE requests SET change = ?, status = CASE WHEN ? THEN 'new' ELSE status END, updated_at = ? WHERE number = ?",
+        (waiting, int(waiting is not None), request.created_at, root.number),
+    )
+    return replace(request, change=json.dumps({**change, "state": "waiting" if waiting else "withdrawn"}, ensure_ascii=False))
+
+
+def _apply(connection: Connection, root: _Root, change: Json, now: int, by: str) -> None:
+    """Change a request with its appointment in place, and note the former state in its history."""
+    before, kind = root.state(), change["kind"]
+    history = json.loads(root.history or '{"changes": []}')
+    if kind == "withdraw":
+        former = next((one["before"] for one in reversed(history["changes"]) if one["by"] == VISITOR and one["kind"] != "withdraw"), None)
+        change = {"kind": kind, **former} if former else change
+    moment = change.get("at")
+    if root.appointment is not None:
+        status = "canceled" if kind == "cancel" else change.get("status") if kind == "withdraw" else None
+        connection.execute(
+            """
+            UPDATE appointments SET appointment_date = coalesce(?, appointment_date), appointment_time = coalesce(?, appointment_time),
+                appointment_at = coalesce(?, appointment_at), status = coalesce(?, status), updated_at = ? WHERE number = ?
+            """,
+            (change.get("date"), change.get("time"), moment, status, now, root.appointment),
+        )
+    status = "dismissed" if kind == "cancel" else "new" if kind == "withdraw" else None
+    words = str(change.get("words") or "") if kind == "amend" else ""
+    connection.execute(
+        """
+        UPDATE requests SET status = coalesce(?, status), visitor_name = coalesce(?, visitor_name),
+            visitor_email = coalesce(?, visitor_email), visitor_phone = coalesce(?, visitor_phone), message = ?, updated_at = ?
+        WHERE number = ?
+        """,
+        (
+            *(status, *(change.get(name) for name in ("visitor_name", "visitor_email", "visitor_phone"))),
+            *((f"{root.message}\n{words}" if words and words not in root.message else root.message)[:MAX_MESSAGE], now, root.number),
+        ),
+    )
+    _remember(connection, root.number, {"at": now, "by": by, "kind": kind, "before": before})
+
+
+def _remember(connection: Connection, number: int, *entries: Json) -> None:
+    """Add entries to the history of a request within a unit."""
+    (history,) = connection.execute("SELECT history FROM requests WHERE number = ?", (number,)).fetchone()
+    changes = [*json.loads(history or '{"changes": []}')["changes"], *entries][-MOST_CHANGES:]
+    connection.execute("UPDATE requests SET history = ? WHERE number = ?", (json.dumps({"changes": changes}, ensure_ascii=False), number))
 
 
 def of_conversation(connection: Connection, conversation: int, limit: int) -> tuple[CapturedRecord, ...]:
@@ -94,7 +208,7 @@ def of_conversation(connection: Connection, conversation: int, limit: int) -> tu
     rows = connection.execute(
         f"""
         SELECT {APPOINTMENT}, {REQUEST} FROM requests r LEFT JOIN appointments a ON a.request = r.number
-        WHERE r.conversation = ? ORDER BY r.number DESC LIMIT ?
+        WHERE r.conversation = ? AND r.follows IS NULL ORDER BY r.number DESC LIMIT ?
         """,
         (conversation, limit),
     ).fetchall()
@@ -107,6 +221,14 @@ class CaptureChange(NamedTuple):
     status: str | None = None
     note: str | None = None
     assignee: str | None = None
+
+
+class Moved(NamedTuple):
+    """The day and time that the team gives an appointment, with the instant in milliseconds."""
+
+    date: str
+    time: str
+    at: int
 
 
 _SET_REQUEST = f"""
@@ -125,6 +247,9 @@ _REQUEST_OF = "SELECT r.id FROM appointments a JOIN requests r ON r.number = a.r
 def _change_request(connection: Connection, request_id: str, accounts: Accounts, change: CaptureChange, now: int) -> int | None:
     """Change a request of these accounts within a unit. Return its number, None where there is none."""
     row = connection.execute(_SET_REQUEST, (listed(accounts), *change, now, request_id)).fetchone()
+    if row is not None and change.status not in (None, "new"):
+        missed = "UPDATE conversations SET missed_at = NULL WHERE number = (SELECT conversation FROM requests WHERE number = ?)"
+        connection.execute(missed, row)
     return row[0] if row else None
 
 
@@ -135,13 +260,90 @@ def set_request(connection: Connection, request_id: str, accounts: Accounts, cha
     return Request(*connection.execute(_ONE_REQUEST, (number,)).fetchone()) if number is not None else None
 
 
+# Statuses of a request whose appointment has this status: there is one status to set.
+_OF_APPOINTMENT = {"pending": "new", "confirmed": "done", "canceled": "dismissed", "done": "done"}
+
+
 @writes
-def set_appointment(connection: Connection, appointment_id: str, accounts: Accounts, change: CaptureChange, now: int) -> Appointment | None:
-    """Change an appointment of these accounts (None for all); None where there is none. Note and assignee change with its request."""
-    row = connection.execute(_SET_APPOINTMENT, (listed(accounts), change.status, now, appointment_id)).fetchone()
+def set_appointment(
+    connection: Connection, appointment_id: str, accounts: Accounts, change: CaptureChange, now: int, moved: Moved | None, by: str
+) -> Appointment | None:
+    """Change an appointment of these accounts (None for all); None where there is none. Its request has the status that goes with it.
+
+    A decision of the team on the appointment is one on the change that waits, too. `by` is who changes it, for its history.
+    """
+    row = connection.execute(_SET_APPOINTMENT, (listed(accounts), None, now, appointment_id)).fetchone()
     if row is None:
         return None
+    (request_id,) = connection.execute(_REQUEST_OF, row).fetchone()
+    root = _root(connection, request_id)
+    if root is None:
+        return None
+    if change.status is not None or moved is not None:
+        day, clock, moment = moved or (None, None, None)
+        connection.execute(
+            """
+            UPDATE appointments SET status = coalesce(?, status), appointment_date = coalesce(?, appointment_date),
+                appointment_time = coalesce(?, appointment_time), appointment_at = coalesce(?, appointment_at) WHERE number = ?
+            """,
+            (change.status, day, clock, moment, row[0]),
+        )
+        if change.status is not None:
+            connection.execute("UPDATE requests SET status = ? WHERE number = ?", (_OF_APPOINTMENT[change.status], root.number))
+        connection.execute("UPDATE requests SET change = NULL WHERE number = ?", (root.number,))
+        kind = "move" if moved else "status"
+        _remember(connection, root.number, {"at": now, "by": by, "kind": kind, "before": root.state()})
     if change.note is not None or change.assignee is not None:
-        (request_id,) = connection.execute(_REQUEST_OF, row).fetchone()
         _change_request(connection, request_id, accounts, change._replace(status=None), now)
     return appointments_of(connection.execute(_ONE_APPOINTMENT, row))[0]
+
+
+@writes
+def decide(connection: Connection, request_id: str, accounts: Accounts, accepts: bool, now: int, by: str) -> Request | None:
+    """Accept or refuse the change that waits for the team. None where there is no such request, or where nothing waits."""
+    number = _change_request(connection, request_id, accounts, CaptureChange(), now)
+    root = _root(connection, request_id) if number is not None else None
+    if root is None or not root.change:
+        return None
+    if accepts:
+        _apply(connection, root, json.loads(root.change), now, by)
+    else:
+        _remember(connection, root.number, {"at": now, "by": by, "kind": "refuse", "before": root.state()})
+    (status,) = connection.execute("SELECT status FROM appointments WHERE request = ?", (root.number,)).fetchone() or ("done",)
+    connection.execute("UPDATE requests SET change = NULL, status = ? WHERE number = ?", (_OF_APPOINTMENT.get(status, "done"), root.number))
+    return Request(*connection.execute(_ONE_REQUEST, (root.number,)).fetchone())
+
+
+@writes
+def add(connection: Connection, message: NewMessage, request: Request, appointment: Appointment) -> Appointment:
+    """Write an appointment that the team has made, in a conversation of its own without messages."""
+    conversation = addressed(connection, message, str(uuid.uuid4()))
+    connection.execute("UPDATE conversations SET message_count = 0 WHERE number = ?", (conversation.number,))
+    write(connection, message.bot_id, conversation.number, request, appointment, tell=False)
+    search.queue(connection, [conversation.number])
+    return appointment
+
+
+@writes
+def note_told(connection: Connection, request_id: str, at: int, by: str, how: list[str], text: str) -> None:
+    """Note in a request's history what the customer was told."""
+    row = connection.execute("SELECT number FROM requests WHERE id = ?", (request_id,)).fetchone()
+    if row:
+        _remember(connection, row[0], {"at": at, "by": by, "kind": "told", "how": how, "text": text})
+
+
+MOST_OF_A_CALENDAR = 2000
+"""Appointments that a feed has."""
+
+
+@reads
+def calendar(connection: Connection, bot_id: str, since: int) -> list[Appointment]:
+    """Read a bot's appointments from `since` on that are not canceled, in the order of their times."""
+    rows = connection.execute(
+        f"""
+        SELECT {APPOINTMENT}, {REQUEST} FROM appointments a JOIN requests r ON r.number = a.request
+        WHERE a.bot_id = ? AND a.appointment_at >= ? AND a.status <> 'canceled' ORDER BY a.appointment_at LIMIT {MOST_OF_A_CALENDAR}
+        """,
+        (bot_id, since),
+    )
+    return appointments_of(rows.fetchall())

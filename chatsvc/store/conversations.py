@@ -16,7 +16,7 @@ from chatsvc.store.owners import ACCOUNT_IN_SCOPE, Accounts, listed
 MAX_RECORDS = 20
 COLUMNS = (
     "id, bot_id, channel, user_id, visitor_name, visitor_email, last_message_at, created_at, updated_at, message_count,"
-    " handling, handling_since, operator_id, operator_name, source_page_host"
+    " handling, handling_since, operator_id, operator_name, source_page_host, missed_at"
 )
 MESSAGE_COLUMNS = ", ".join(Message._fields)
 
@@ -131,7 +131,7 @@ _HISTORIES = """
             SELECT number, replace(role, 'operator', 'assistant') AS role, content FROM messages
             WHERE conversation = c.number AND pending IS NULL ORDER BY number DESC LIMIT (SELECT max(most) FROM asked)
         ) page),
-        (SELECT count(*) FROM requests r WHERE r.conversation = c.number AND r.created_at >= asked.since),
+        (SELECT count(*) FROM requests r WHERE r.conversation = c.number AND r.created_at >= asked.since AND r.follows IS NULL),
         (SELECT min(r.conversation) FROM requests r WHERE r.conversation = c.number)
     FROM asked CROSS JOIN conversations c ON c.bot_id = asked.bot_id AND c.channel = asked.channel AND c.user_id = asked.user_id
 """

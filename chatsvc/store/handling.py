@@ -44,7 +44,7 @@ def _set(connection: Connection, number: int, handling: str, at: int | None, han
     who = handler or Handler(None, "")
     row = connection.execute(
         f"""
-        UPDATE conversations SET handling = ?1, handling_since = ?2, operator_id = ?3, operator_name = ?4,
+        UPDATE conversations SET handling = ?1, handling_since = ?2, operator_id = ?3, operator_name = ?4, missed_at = NULL,
             updated_at = max(updated_at, ?6), waiting_since = CASE ?1 WHEN '{OPERATOR}' THEN waiting_since END
         WHERE number = ?5 RETURNING {COLUMNS}
         """,
@@ -83,8 +83,10 @@ def reply(
     handler: Callable[[Conversation], Handler],
     key: bytes | None = None,
     mail_to: str | None = None,
+    *,
+    takes: bool = True,
 ) -> OperatorMessage | None:
-    """Store a person's message, which takes the conversation. None where there is none in the scope.
+    """Store a person's message, which takes the conversation unless `takes` is False. None where there is none in the scope.
 
     `handler` returns the author for the conversation as it is, and may refuse; the sentence's delivery state is that of other channels
     than the interface, where nothing is delivered. `key` is the digest that recognises the message; raises AlreadyWritten.
@@ -105,7 +107,7 @@ def reply(
     if mail_to is not None:
         mail_notices.note_answer(connection, found[0].chatbot_id, found[1], mail_to, sentence.at)
     message = connection.execute(f"SELECT {MESSAGE_COLUMNS} FROM messages WHERE number = ?", (number,)).fetchone()
-    return OperatorMessage(_take(connection, found, sentence.at, who), Message(*message))
+    return OperatorMessage(_take(connection, found, sentence.at, who) if takes else found[0], Message(*message))
 
 
 @writes
@@ -126,6 +128,16 @@ def release(
     if found[0].channel != "api" and sentence is not None:
         say(connection, found[1], sentence)
     return _set(connection, found[1], BOT, None, None)
+
+
+@writes
+def settle_missed(connection: Connection, accounts: Accounts, conversation_id: str) -> Conversation | None:
+    """Note that nobody needs to come to a conversation any more. None where there is none in the scope."""
+    found = _found(connection, accounts, conversation_id)
+    if found is None:
+        return None
+    connection.execute("UPDATE conversations SET missed_at = NULL WHERE number = ?", (found[1],))
+    return found[0]._replace(missed_at=None)
 
 
 class Overdue(NamedTuple):
@@ -158,10 +170,11 @@ def give_back(connection: Connection, overdue: Conversation, sentence: NoticeSen
     """Return an overdue conversation to the bot, on a channel with a sentence. False where its handling has changed meanwhile."""
     row = connection.execute(
         """
-        UPDATE conversations SET handling = 'bot', handling_since = NULL, waiting_since = NULL, operator_id = NULL, operator_name = NULL
-        WHERE id = ? AND handling = ? AND handling_since = ? RETURNING number
+        UPDATE conversations SET handling = 'bot', handling_since = NULL, waiting_since = NULL, operator_id = NULL, operator_name = NULL,
+            missed_at = CASE WHEN handling = 'waiting' THEN ?4 ELSE missed_at END
+        WHERE id = ?1 AND handling = ?2 AND handling_since = ?3 RETURNING number
         """,
-        (overdue.id, overdue.handling, overdue.handling_since),
+        (overdue.id, overdue.handling, overdue.handling_since, sentence.at),
     ).fetchone()
     if row is None:
         return False

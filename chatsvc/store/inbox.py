@@ -11,7 +11,7 @@ from chatsvc.domain.captures import Delivery, InboxItem, Request
 from chatsvc.domain.search_words import Term
 from chatsvc.store.captures import APPOINTMENT, REQUEST, appointments_of
 from chatsvc.store.database import LAST, Connection, reads
-from chatsvc.store.owners import Accounts
+from chatsvc.store.owners import BOT_IN_SCOPE, Accounts, listed
 from chatsvc.store.search_terms import BOTS, MATCHES, Owners, candidates, patterns
 from chatsvc.store.webhooks import KEPT, PENDING
 
@@ -21,7 +21,10 @@ MAX_OF_CONVERSATION = 50
 
 
 class InboxFilter(NamedTuple):
-    """Filters of the inbox. assignee: an operator's id, "" for requests without one, None for all."""
+    """Filters of the inbox. assignee: an operator's id, "" for requests without one, None for all.
+
+    kind: "request", "appointment", None for both, or "all" for changes that follow a request as well.
+    """
 
     bot_id: str | None = None
     status: str | None = None
@@ -58,7 +61,7 @@ _SOURCES = {
 }
 _CHOSEN = f"""
     (?5 IS NULL OR r.status = ?5 OR a.status = ?5) AND (?6 IS NULL OR coalesce(r.assignee, '') = ?6)
-    AND (?8 IS NULL OR (a.number IS NOT NULL) = (?8 = 'appointment')) AND {MATCHES}
+    AND (?8 = 'all' OR r.follows IS NULL AND (?8 IS NULL OR (a.number IS NOT NULL) = (?8 = 'appointment'))) AND {MATCHES}
 """
 
 
@@ -134,21 +137,28 @@ _DELIVERIES = """
     WHERE e.bot_id = r.bot_id AND e.created_at = r.created_at AND e.record_id IN (r.id, a.id))
 """
 _ITEMS = f"""
-    SELECT {APPOINTMENT}, {REQUEST}, r.bot_id, c.id, c.channel, {_DELIVERIES} FROM requests r
+    SELECT {APPOINTMENT}, {REQUEST}, r.bot_id, c.id, c.channel, {_DELIVERIES}, c.user_id FROM requests r
     CROSS JOIN conversations c ON c.number = r.conversation LEFT JOIN appointments a ON a.request = r.number
     WHERE r.number IN (SELECT CAST(value AS BIGINT) FROM json_each(?)) ORDER BY r.number DESC
 """
 
 
+_CHANGES = f"""
+    SELECT {REQUEST} FROM json_each(?) page CROSS JOIN requests r ON r.follows = page.value ORDER BY r.number
+"""
+
+
 def _items(connection: Connection, numbers: list[int]) -> list[InboxItem]:
-    return [_item(row) for row in connection.execute(_ITEMS, (json.dumps(numbers),))]
+    items = [_item(row) for row in connection.execute(_ITEMS, (json.dumps(numbers),)).fetchall()]
+    changes = [Request(*row) for row in connection.execute(_CHANGES, (json.dumps([item.request.id for item in items]),)).fetchall()]
+    return [item._replace(changes=tuple(one for one in changes if one.follows == item.request.id)) for item in items]
 
 
 def _item(row: Sequence[Any]) -> InboxItem:
-    *record, bot_id, conversation_id, channel, deliveries = row
+    *record, bot_id, conversation_id, channel, deliveries, user_id = row
     appointment = appointments_of([tuple(record)])[0] if record[0] is not None else None
     told = tuple(_delivery(*values) for values in json.loads(deliveries))
-    return InboxItem(Request(*record[6:]), appointment, bot_id, conversation_id, channel, told)
+    return InboxItem(Request(*record[6:]), appointment, bot_id, conversation_id, channel, told, user_id)
 
 
 def _delivery(event: str, state: int, attempted: int, success: int | None, status_code: int | None, error: str | None) -> Delivery:
@@ -157,9 +167,22 @@ def _delivery(event: str, state: int, attempted: int, success: int | None, statu
     return Delivery(event, "in_flight" if success is None else "delivered" if success else "failed", status_code, error)
 
 
+@reads
+def find(connection: Connection, accounts: Accounts, record_id: str) -> InboxItem | None:
+    """Find a request by its id or that of its appointment; None where there is none in the scope."""
+    row = connection.execute(
+        f"""
+        SELECT number FROM requests WHERE (id = ?2 OR number = (SELECT request FROM appointments WHERE id = ?2)) AND {BOT_IN_SCOPE}
+        """,
+        (listed(accounts), record_id),
+    ).fetchone()
+    return _items(connection, [row[0]])[0] if row else None
+
+
 def of_conversation(connection: Connection, conversation: int) -> list[InboxItem]:
     """Read the newest requests of a conversation (its number) within a unit, newest first."""
     rows = connection.execute(
-        "SELECT number FROM requests WHERE conversation = ? ORDER BY created_at DESC LIMIT ?", (conversation, MAX_OF_CONVERSATION)
+        "SELECT number FROM requests WHERE conversation = ? AND follows IS NULL ORDER BY created_at DESC LIMIT ?",
+        (conversation, MAX_OF_CONVERSATION),
     )
     return _items(connection, [number for (number,) in rows.fetchall()])

@@ -8,7 +8,7 @@ import json
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from chatsvc.domain.hand_off import MINE, OPERATOR, WAITING
+from chatsvc.domain.hand_off import MINE, MISSED, OPERATOR, WAITING
 from chatsvc.domain.hand_off import UNREAD as UNREAD_BY_ME
 from chatsvc.domain.models import CHANNELS, Conversation
 from chatsvc.domain.search_words import Term
@@ -67,7 +67,7 @@ async def conversations(
 
 def _find(connection: Connection, search: _TermQuery) -> FoundConversations:
     status = search.filter.status
-    if status in (WAITING, OPERATOR) or (status == MINE and not search.filter.terms):
+    if status in (WAITING, OPERATOR, MISSED) or (status == MINE and not search.filter.terms):
         found, following = _of_the_team(connection, search)
     elif search.filter.terms:
         found, following = _with_terms(connection, search)
@@ -135,6 +135,7 @@ _INDEXED = f"""
     ORDER BY c.last_message_at DESC, c.number DESC LIMIT ?4
 """
 _HANDED_OFF = _INDEXED.format("conversations_handed_off", "c.handling <> 'bot' AND c.handling = ?3")
+_MISSED = _INDEXED.format("conversations_missed", "c.missed_at IS NOT NULL AND ?3 IS NOT NULL")
 _TAKEN = _INDEXED.format("conversations_handed_off", "c.handling <> 'bot' AND c.handling = 'operator' AND c.operator_id = ?3")
 _ASSIGNED = _INDEXED.format("conversations_assigned", "c.assignee IS NOT NULL AND c.assignee = ?3")
 _MINE = f"""
@@ -147,6 +148,8 @@ def _of_the_team(connection: Connection, search: _TermQuery) -> tuple[list[_Posi
     """Read the conversations that wait for a person, have one, or are one operator's. A search is among the first two, which are few."""
     chosen = search.filter
     statement, who = (_MINE, chosen.operator_id) if chosen.status == MINE else (_HANDED_OFF, chosen.status)
+    if chosen.status == MISSED:
+        statement = _MISSED
     rows = connection.execute(
         statement, (*search.owners.values, who, search.limit + 1, *search.after, patterns(chosen.terms), chosen.channel)
     ).fetchall()

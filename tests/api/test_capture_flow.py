@@ -45,11 +45,12 @@ def instant(text: str) -> int:
 
 
 async def requests_of(caller: Caller) -> list[Request]:
-    return (await captures.list_requests(caller.app.services, ADMIN, bot=caller.bot)).items
+    return [one.request for one in (await captures.list_requests(caller.app.services, ADMIN, bot=caller.bot)).items]
 
 
 async def appointments_of(caller: Caller) -> list[Appointment]:
-    return (await captures.list_appointments(caller.app.services, ADMIN, bot=caller.bot)).items
+    found = (await captures.list_appointments(caller.app.services, ADMIN, bot=caller.bot)).items
+    return [one.appointment for one in found if one.appointment]
 
 
 async def dialogue(caller: Caller, user: str = "v") -> str | None:

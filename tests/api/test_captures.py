@@ -7,7 +7,7 @@ from datetime import date, datetime, time
 
 import pytest
 
-from chatsvc.domain.captures import Appointment, Captured, Change, Request
+from chatsvc.domain.captures import Appointment, Captured, Request
 from chatsvc.engines import EngineError, Reply, Turn
 from chatsvc.services.conversations import captures as listed
 from tests.api.support import execute
@@ -26,7 +26,7 @@ async def records(caller: Caller) -> tuple[list[Request], list[Appointment]]:
     services = caller.app.services
     requests = await listed.list_requests(services, ADMIN, bot=caller.bot)
     appointments = await listed.list_appointments(services, ADMIN, bot=caller.bot)
-    return requests.items, appointments.items
+    return [item.request for item in requests.items], [item.appointment for item in appointments.items if item.appointment]
 
 
 def captures(engine: ScriptedEngine, captured: Captured) -> None:
@@ -40,37 +40,11 @@ async def test_a_request_and_its_appointment_are_written_with_the_exchange(
     assert (await caller.send(SAID, "v")).status == 200
     (request,), (appointment,) = await records(caller)
     assert appointment.request == request
-    assert replace(request, id="") == Request("", "appointment", "new", SAID, "Selin", "selin@example.com", "+905321234567", "", clock.now)
+    expected = Request("", "appointment", "new", SAID, "Selin", "selin@example.com", "+905321234567", "", clock.now, urgent=False)
+    assert replace(request, id="") == expected
     assert (appointment.status, appointment.date, appointment.time) == ("pending", "2026-11-21", "10:30")
     # Istanbul is three hours ahead of UTC.
     assert appointment.at == instant("2026-11-21T07:30:00+00:00")
-
-
-async def test_a_change_leaves_one_appointment_and_a_request_that_names_it(caller: Caller, engine: ScriptedEngine) -> None:
-    captures(engine, WISH)
-    await caller.send(SAID, "v")
-    (_,), (appointment,) = await records(caller)
-
-    def move(turn: Turn) -> Reply:
-        (record,) = turn.captured
-        assert (record.kind, record.id, record.status, record.date, record.time) == (
-            "appointment",
-            appointment.id,
-            "pending",
-            WISH.date,
-            WISH.time,
-        )
-        change = Change(record, cancels=False)
-        return Reply("İlettim.", captured=Captured("appointment", turn.message, date=date(2026, 11, 28), time=time(11), change=change))
-
-    engine.script = move
-    assert (await caller.send("Cumartesi 11'e alın", "v")).status == 200
-    (request, _), appointments = await records(caller)
-    assert appointments == [appointment]
-    assert (request.request_type, request.visitor_phone) == ("appointment", "+905321234567")
-    assert request.message == (
-        f"Randevu değişikliği isteği (2026-11-21 10:30, {appointment.id}): yeni zaman 2026-11-28 11:00. “Cumartesi 11'e alın”"
-    )
 
 
 async def test_name_and_email_appear_on_the_conversation_and_stay(caller: Caller, engine: ScriptedEngine) -> None:

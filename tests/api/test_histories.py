@@ -13,7 +13,7 @@ from chatsvc.config.model import Retention
 from chatsvc.domain.captures import APPOINTMENT_STATUSES, REQUEST_STATUSES, Captured
 from chatsvc.domain.models import Usage
 from chatsvc.engines import EngineError, Reply, Turn
-from chatsvc.services.conversations import captures, erasure
+from chatsvc.services.conversations import appointments, captures, erasure
 from chatsvc.services.messages import turns as turns_module
 from chatsvc.services.operations import retention
 from chatsvc.store import conversations
@@ -41,10 +41,13 @@ async def stored(caller: Caller, visitor: str, clock: FakeClock) -> conversation
 async def set_statuses(caller: Caller, chance: random.Random) -> None:
     """Set the status of every record of the bot, as its team would."""
     services = caller.app.services
-    for appointment in (await captures.list_appointments(services, ADMIN, bot=caller.bot)).items:
-        await captures.set_appointment(services, ADMIN, appointment=appointment.id, status=chance.choice(APPOINTMENT_STATUSES))
-    for request in (await captures.list_requests(services, ADMIN, bot=caller.bot)).items:
-        await captures.set_request(services, ADMIN, request=request.id, status=chance.choice(REQUEST_STATUSES))
+    for item in (await captures.list_appointments(services, ADMIN, bot=caller.bot)).items:
+        assert item.appointment
+        await appointments.set_appointment(
+            services, ADMIN, appointment=item.appointment.id, tell="off", status=chance.choice(APPOINTMENT_STATUSES)
+        )
+    for item in (await captures.list_requests(services, ADMIN, bot=caller.bot)).items:
+        await captures.set_request(services, ADMIN, request=item.request.id, status=chance.choice(REQUEST_STATUSES))
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -641,9 +641,10 @@ class ServiceAgainstModel(RuleBasedStateMachine):
             shown = await analytics.show(services, ADMIN, account=account.id, days=30)
             assert shapes.analytics(shown) == self.model.analytics(account, 30)
             for bot in account.bots:
-                requests = (await captures.list_requests(services, ADMIN, bot=bot.id, limit=1000)).items
+                requests = [one.request for one in (await captures.list_requests(services, ADMIN, bot=bot.id, limit=1000)).items]
                 assert list(map(shapes.request, requests)) == bot.requests
-                appointments = (await captures.list_appointments(services, ADMIN, bot=bot.id, limit=1000)).items
+                found = (await captures.list_appointments(services, ADMIN, bot=bot.id, limit=1000)).items
+                appointments = [one.appointment for one in found if one.appointment]
                 assert list(map(shapes.appointment, appointments)) == bot.appointments
 
 

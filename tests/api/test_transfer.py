@@ -77,7 +77,7 @@ async def furnish(caller: Caller, engine: ScriptedEngine, clock: FakeClock) -> s
         clock.advance(1)
         assert (await caller.send(SAID, f"v{i % 3}", headers={"Idempotency-Key": f"k{i}"})).status == 200
     await captures.set_request(
-        services, ADMIN, request=(await captures.list_requests(services, ADMIN, bot=caller.bot)).items[0].id, status="done"
+        services, ADMIN, request=(await captures.list_requests(services, ADMIN, bot=caller.bot)).items[0].request.id, status="done"
     )
     for event in ("appointment.created", "request.created", "appointment.created"):
         await attempt(caller, 1, event)

@@ -125,8 +125,8 @@ async def talk(site: Site, business: Business) -> None:
         "key": business.key_id,
         "conversation": found[0].id,
         "entry": entry.id,
-        "request": requests[-1].id,
-        "appointment": appointments[0].id,
+        "request": requests[-1].request.id,
+        "appointment": appointments[0].appointment.id,
     }
 
 

@@ -153,7 +153,8 @@ async def leave_a_request_outside_of_the_hours(caller: Caller, wish: str, say: C
             break
         reply = await say(answer)
         assert AWAY[language] not in reply
-    (request,) = (await perform(caller.app.services, ADMIN, "request.list", {"bot": caller.bot})).items
+    (item,) = (await perform(caller.app.services, ADMIN, "request.list", {"bot": caller.bot})).items
+    request = item.request
     assert (request.visitor_name, request.visitor_phone) == (answers[r"your name|[Aa]dınızı"], "+905321112233")
     assert request.message in (wish, answers[r"\?$"])
 

@@ -172,7 +172,8 @@ async def test_where_nobody_came_the_bot_takes_a_request(make_visitor: Any, cloc
     await visitor.say("Jane Smith")
     await visitor.say("jane@example.com")
     await visitor.say("yes")
-    (request,) = (await perform(caller.app.services, ADMIN, "request.list", {"bot": caller.bot})).items
+    (item,) = (await perform(caller.app.services, ADMIN, "request.list", {"bot": caller.bot})).items
+    request = item.request
     assert (request.visitor_name, request.visitor_email) == ("Jane Smith", "jane@example.com")
     assert "real person" in request.message
 

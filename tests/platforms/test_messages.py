@@ -204,7 +204,8 @@ async def test_a_capture_names_the_page_and_goes_to_the_webhook(visitor: Visitor
     await perform(caller.app.services, ADMIN, "webhook.set", {"bot": caller.bot, "events": ["request.created"]})
     engine.script = lambda _: Reply("Noted.", captured=Captured("contact", "call me", "Selin", None, "05321234567"))
     await visitor.say("Selin, 0532 123 45 67", page_host="shop.example.com")
-    (request,) = (await perform(caller.app.services, ADMIN, "request.list", {"bot": caller.bot})).items
+    (item,) = (await perform(caller.app.services, ADMIN, "request.list", {"bot": caller.bot})).items
+    request = item.request
     assert (request.source_page_host, request.visitor_name) == ("shop.example.com", "Selin")
     (event,) = await perform(caller.app.services, ADMIN, "webhook.events", {"bot": caller.bot})
     assert '"source_page_host":"shop.example.com"' in event.body

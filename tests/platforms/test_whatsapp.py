@@ -383,7 +383,7 @@ async def test_a_form_is_answered_by_its_buttons(phone: Phone, api: GraphApi) ->
     said = [one.content for one in await phone.messages() if one.role == "user"]
     assert said == ["please call me back about a bike repair", rooms[0], "Jo Miller", "jo@example.com", "Yes"]
     (noted,) = (await phone.act("request.list")).items
-    assert rooms[0] in noted.message
+    assert rooms[0] in noted.request.message
 
 
 async def test_choices_of_a_turkish_text_have_a_turkish_button(phone: Phone, api: GraphApi, engine: ScriptedEngine) -> None:

@@ -81,7 +81,8 @@ async def furnished(caller: conftest.Caller, engine: ScriptedEngine) -> dict[str
     await caller.send("Selin, 0532 123 45 67", "v")
     await knowledge.add(services, ADMIN, bot=caller.bot, files=knowledge_of("faq.md", "## Open?\n\nYes.\n"))
     (entry,) = await knowledge.list_all(services, ADMIN, bot=caller.bot)
-    (request,) = (await captures.list_requests(services, ADMIN, bot=caller.bot)).items
+    (item,) = (await captures.list_requests(services, ADMIN, bot=caller.bot)).items
+    request = item.request
     (conversation,) = (await conversations.list_all(services, ADMIN, bot=caller.bot)).items
     key = (await keys.list_all(services, ADMIN, account=caller.account)).items[0].key
     await operators.add(services, ADMIN, email=f"{caller.account}@example.com", account=caller.account, role="reader")

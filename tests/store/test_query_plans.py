@@ -150,8 +150,10 @@ QUESTIONS: dict[str, Callable[[Database], Awaitable[object]]] = {
     "a page of the tests of an account": lambda db: deliveries.attempts(db, ["account"], None, 20, event="webhook.test"),
     "an attempt": lambda db: deliveries.detail(db, "id", ["account"]),
     "the events of a bot that failed": lambda db: deliveries.failed_since(db, None, "bot", START, 0),
-    "changing a request": lambda db: captures.set_request(db, "id", ["account"], CaptureChange("done", "note", "id"), START),
-    "changing an appointment": lambda db: captures.set_appointment(db, "id", ["account"], CaptureChange("done", "note", "id"), START),
+    "changing a request": lambda db: captures.set_request(db, "id", ["account"], CaptureChange("done", "note", "id"), START, None, "Ada"),
+    "changing an appointment": lambda db: captures.set_appointment(
+        db, "id", ["account"], CaptureChange("done", "note", "id"), START, None, "Ada"
+    ),
     "revoking a key": lambda db: keys.revoke(db, "id", None, START),
     "the use of keys": lambda db: keys.note_use(db, {"id": START}),
     "an account with its bots": lambda db: accounts.hold(db, "account"),

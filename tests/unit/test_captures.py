@@ -224,22 +224,23 @@ def changed(words: str, *, cancels: bool, day: date | None = None, clock: time |
 @pytest.mark.parametrize(
     ("day", "clock", "wanted"),
     [
-        (date(2026, 11, 28), time(11), "move to 2026-11-28 11:00"),
-        (date(2026, 11, 28), None, "move to 2026-11-28 14:00"),
-        (None, time(16), "move to 2026-11-25 16:00"),
-        (None, None, "another time"),
-        (date(2026, 11, 1), None, "another time"),
+        (date(2026, 11, 28), time(11), "Moves the appointment of Wed 25 November 2026, 14:00 to Sat 28 November 2026, 11:00."),
+        (date(2026, 11, 28), None, "Moves the appointment of Wed 25 November 2026, 14:00 to Sat 28 November 2026, 14:00."),
+        (None, time(16), "Moves the appointment of Wed 25 November 2026, 14:00 to Wed 25 November 2026, 16:00."),
+        (None, time(14), "Takes the last change back: it stays on Wed 25 November 2026, 14:00."),
+        (None, None, "Adds to the record."),
+        (date(2026, 11, 1), None, "Adds to the record."),
     ],
 )
 def test_a_change_names_the_appointment_and_what_is_wanted(day: date | None, clock: time | None, wanted: str) -> None:
     moved = changed("move it please", cancels=False, day=day, clock=clock)
     assert (moved.request_type, moved.visitor_name, moved.visitor_phone) == ("appointment", "Selin", "+905321234567")
     text = change_message(moved, Change(APPOINTMENT, cancels=False), "en")
-    assert text == f"Request to change the appointment (2026-11-25 14:00, a-1): {wanted}. “move it please”"
+    assert text == f"{wanted}\n“move it please”"
 
 
 def test_a_cancellation_wants_no_other_day() -> None:
     canceled = changed("randevumu iptal edin", cancels=True, day=date(2026, 11, 28), clock=time(11))
     assert (canceled.date, canceled.time) == (None, None)
     text = change_message(canceled, Change(APPOINTMENT, cancels=True), "tr")
-    assert text == "Randevu değişikliği isteği (2026-11-25 14:00, a-1): iptal. “randevumu iptal edin”"
+    assert text == "25 Kasım 2026 Çarşamba, 14.00 randevusunu iptal ediyor.\n“randevumu iptal edin”"

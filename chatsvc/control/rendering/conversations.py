@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 from chatsvc.control.rendering.registry import renders
@@ -9,8 +10,9 @@ from chatsvc.domain import shapes, times
 from chatsvc.domain.shapes import Json
 
 if TYPE_CHECKING:
-    from chatsvc.domain.captures import Appointment, Request
+    from chatsvc.domain.captures import InboxItem, Request
     from chatsvc.domain.models import Conversation
+    from chatsvc.services.conversations.calendar import CalendarAddress
     from chatsvc.services.conversations.conversation_team import AssignedConversation
     from chatsvc.services.conversations.conversations import TeamThread, TranscriptPage
     from chatsvc.services.conversations.erasure import ErasedVisitor
@@ -18,21 +20,47 @@ if TYPE_CHECKING:
 
 
 def _team(result: Request) -> Json:
-    """Write note and assignee where the team has given them; SPEC.md 2.6 has neither."""
+    """Write note and assignee where the team has given them."""
     return {name: value for name in ("note", "assignee") if (value := getattr(result, name)) is not None}
 
 
-@renders("request.list", "request.set")
-def request(result: Request) -> Json:
+def _around(item: InboxItem) -> Json:
+    """Write what belongs to a record beside its own fields: where it was noted, what it follows, and what became of it."""
+    r = item.request
+    return {
+        "conversation_id": item.conversation_id,
+        "user_id": item.user_id,
+        "channel": item.channel,
+        "urgent": bool(r.urgent),
+        "follows": r.follows,
+        "open_change": r.open_change,
+        "history": [{**one, "at": times.with_millis(one["at"])} for one in json.loads(r.history or '{"changes": []}')["changes"]],
+    }
+
+
+@renders("request.set")
+def changed_request(result: Request) -> Json:
     return {**shapes.request(result), **_team(result)}
 
 
-@renders("appointment.list", "appointment.set")
-def appointment(result: Appointment) -> Json:
-    return {**shapes.appointment(result), **_team(result.request)}
+@renders("request.list", "request.decide")
+def request(result: InboxItem) -> Json:
+    return {**shapes.request(result.request), **_team(result.request), **_around(result)}
 
 
-@renders("conversation.list", "conversation.take", "conversation.release")
+@renders("appointment.list", "appointment.set", "appointment.add")
+def appointment(result: InboxItem) -> Json:
+    if result.appointment is None:
+        raise ValueError("the record is no appointment")
+    return {**shapes.appointment(result.appointment), **_team(result.request), **_around(result)}
+
+
+@renders("appointment.calendar")
+def calendar(result: CalendarAddress) -> Json:
+    return {"url": result.url}
+
+
+@renders("conversation.list", "conversation.take", "conversation.release", "conversation.settle")
 def conversation(result: Conversation) -> Json:
     return {**shapes.conversation(result), "message_count": result.message_count, **_handling(result)}
 
@@ -42,6 +70,7 @@ def _handling(conversation: Conversation) -> Json:
         "handling": conversation.handling,
         "handling_since": None if conversation.handling_since is None else times.with_millis(conversation.handling_since),
         "operator": conversation.operator_name,
+        "missed": conversation.missed_at is not None,
         "source_page_host": conversation.source_page_host,
     }
 

@@ -4,12 +4,11 @@ from typing import Any
 
 from aiohttp.web import Response
 
-from chatsvc.dashboard import formats
 from chatsvc.dashboard.fields import Fields
 from chatsvc.dashboard.page import Page
 from chatsvc.dashboard.versions import changed_since, version_of
 from chatsvc.dashboard.views import Action, View
-from chatsvc.domain import opening_hours, profiles
+from chatsvc.domain import opening_hours, profiles, times
 from chatsvc.domain.captures import REQUEST_TYPES
 from chatsvc.domain.knowledge_files.decoding import decode
 from chatsvc.domain.knowledge_files.parsed import KnowledgeFileError
@@ -85,7 +84,7 @@ async def _values(page: Page, typed: Fields) -> dict[str, Any]:
         # One that the configuration does not have any more stays a choice.
         "tiers": [(one, one) for one in dict.fromkeys([*page.services.config.models, bot.model])],
         "usual_hours": dict.fromkeys([*filter(None, opening_hours.by_day(bot.opening_hours or "").values()), *USUAL_HOURS]),
-        "days_of_week": list(zip(HOURS, formats.DAYS[page.language], strict=True)),
+        "days_of_week": list(zip(HOURS, times.DAYS[page.language], strict=True)),
         "closed": profile.closed,
         "forms": {kind: profile.form(kind) for kind in REQUEST_TYPES},
         "greets_in": [one for one in profiles.LANGUAGES if one != bot.language.partition("-")[0]],

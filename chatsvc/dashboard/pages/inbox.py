@@ -10,6 +10,7 @@ from chatsvc.dashboard import formats, records
 from chatsvc.dashboard.fields import Fields
 from chatsvc.dashboard.page import Page
 from chatsvc.dashboard.views import View
+from chatsvc.domain import times
 from chatsvc.domain.refusals import Refused
 from chatsvc.services.conversations.captures import STATUSES
 
@@ -30,7 +31,7 @@ async def _week(page: Page) -> Response:
         return page.fail(404)
     found = await page.perform("inbox.appointments", account=page.account_id, first=midnights[0], end=midnights[1])
     by_day = {one: [a for a in found if formats.moment(a.appointment.at, page.timezone).date() == one] for one in days[:-1]}
-    week: dict[str, Any] = {"by_day": by_day, "before": before, "after": days[-1], "today": today, "weekdays": formats.DAYS[page.language]}
+    week: dict[str, Any] = {"by_day": by_day, "before": before, "after": days[-1], "today": today, "weekdays": times.DAYS[page.language]}
     return page.render("inbox_week.html", waiting=await records.waiting(page), **week, **await records.values(page))
 
 
@@ -56,6 +57,14 @@ async def show(page: Page) -> Response:
     if page.account_id is None:
         return page.redirect("/")
     return await _week(page) if "week" in page.query else await _list(page)
+
+
+async def decide(page: Page) -> Response:
+    """Accept or refuse the change of a confirmed appointment that waits."""
+    fields = await page.form()
+    given = {name: fields.text(name) for name in ("tell", "text") if fields.text(name)}
+    await page.perform("request.decide", request=fields.text("id"), accept=fields.text("accept") == "1", **given)
+    return page.redirect(f"/inbox#{fields.text('id')}", done="saved")
 
 
 async def change(page: Page) -> Response:

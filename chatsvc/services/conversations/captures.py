@@ -1,5 +1,6 @@
 """Requests and appointments: make records of an engine's captures, list them with filters, and change status, note and assignee."""
 
+import json
 import uuid
 from datetime import UTC, datetime, tzinfo
 from functools import lru_cache
@@ -22,7 +23,7 @@ from chatsvc.store.today import BotAppointment
 QUARTER_MS = 15 * 60 * 1000
 
 
-def _zone(bot: Bot) -> tzinfo:
+def zone_of(bot: Bot) -> tzinfo:
     return times.zone(bot.timezone) or UTC
 
 
@@ -62,16 +63,27 @@ def records(
         visitor_phone=kept.visitor_phone,
         source_page_host=page_host,
         created_at=accepted_at,
+        urgent=kept.urgent,
+        **_following(bot, kept),
     )
-    # A change leaves one appointment, not two: the team moves it.
     if kept.change or kept.date is None or kept.time is None:
         return request, None
-    at = captures.instant(kept.date, kept.time, _zone(bot))
+    at = captures.instant(kept.date, kept.time, zone_of(bot))
     day, clock = kept.date.isoformat(), f"{kept.time:%H:%M}"
     return request, Appointment(str(uuid.uuid4()), request, APPOINTMENT_STATUSES[0], day, clock, at, accepted_at)
 
 
-async def _checked(
+def _following(bot: Bot, kept: Captured) -> dict[str, str]:
+    """Return the fields of a request that is a change of an earlier record."""
+    if not kept.change:
+        return {}
+    change: dict[str, object] = {**captures.change_of(kept, kept.change)}
+    if kept.date and kept.time:
+        change["at"] = captures.instant(kept.date, kept.time, zone_of(bot))
+    return {"follows": kept.change.appointment.request_id, "change": json.dumps(change, ensure_ascii=False)}
+
+
+async def checked(
     services: Services,
     caller: Caller,
     kind: str,
@@ -99,19 +111,10 @@ async def _checked(
 
 async def set_request(services: Services, caller: Caller, *, request: str, **changes: str | None) -> Request:
     """Change a request's `status`, `note` or `assignee` (an operator's e-mail address); empty texts remove. Raises Refused."""
-    change = await _checked(services, caller, "request", request, **changes)
+    change = await checked(services, caller, "request", request, **changes)
     changed = await stored.set_request(services.db, request, caller.scope.accounts, change, services.clock())
     if changed is None:
         raise refusals.request_not_found(request=request)
-    return changed
-
-
-async def set_appointment(services: Services, caller: Caller, *, appointment: str, **changes: str | None) -> Appointment:
-    """Change an appointment's status, and note or assignee, which it shares with its request. See set_request."""
-    change = await _checked(services, caller, "appointment", appointment, **changes)
-    changed = await stored.set_appointment(services.db, appointment, caller.scope.accounts, change, services.clock())
-    if changed is None:
-        raise refusals.appointment_not_found(appointment=appointment)
     return changed
 
 
@@ -150,7 +153,7 @@ async def list_inbox(
     chosen = (await bots.resolve(services, caller, bot))[1].id if bot is not None else None
     terms = search_words.terms(q, search_words.IN_CAPTURE) if q and q.strip() else []
     charged = await _operator_id(services, assignee)
-    if (q and q.strip() and not terms) or (assignee and charged is None) or (kind is not None and kind not in KINDS):
+    if (q and q.strip() and not terms) or (assignee and charged is None) or (kind is not None and kind not in (*KINDS, "all")):
         return ResultPage([], None)
     if terms:
         await search.catch_up(services)
@@ -161,18 +164,17 @@ async def list_inbox(
 
 async def list_requests(
     services: Services, caller: Caller, *, bot: str | None = None, limit: int = paging.DEFAULT, after: str | None = None
-) -> ResultPage[Request]:
-    """List the requests of one bot, or of the caller's scope, newest first."""
-    found = await list_inbox(services, caller, bot=bot, limit=limit, after=after)
-    return ResultPage([one.request for one in found.items], found.next)
+) -> ResultPage[InboxItem]:
+    """List the requests of one bot, or of the caller's scope, newest first, with the changes that follow them."""
+    return await list_inbox(services, caller, bot=bot, kind="all", limit=limit, after=after)
 
 
 async def list_appointments(
     services: Services, caller: Caller, *, bot: str | None = None, limit: int = paging.DEFAULT, after: str | None = None
-) -> ResultPage[Appointment]:
+) -> ResultPage[InboxItem]:
     """List the appointments of one bot, or of the caller's scope, newest first. Such a page may be short although more follow."""
     found = await list_inbox(services, caller, bot=bot, kind="appointment", limit=limit, after=after)
-    return ResultPage([one.appointment for one in found.items if one.appointment], found.next)
+    return ResultPage([one for one in found.items if one.appointment], found.next)
 
 
 async def _operator_id(services: Services, assignee: str | None) -> str | None:

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from chatsvc.domain import errors, paging, refusals, search_words
 from chatsvc.domain.actors import Caller
 from chatsvc.domain.channels import PLATFORMS
-from chatsvc.domain.hand_off import OPERATOR, STATUSES, WAITING
+from chatsvc.domain.hand_off import MISSED, OPERATOR, STATUSES, WAITING
 from chatsvc.domain.mails import MailState
 from chatsvc.domain.models import Conversation, Message, Note
 from chatsvc.domain.paging import Listing, Position, ResultPage
@@ -55,18 +55,20 @@ async def list_all(
     caller: Caller,
     *,
     handling: str | None = None,
+    missed: bool = False,
     limit: int = paging.DEFAULT,
     after: str | None = None,
     **filters: Any,
 ) -> ResultPage[Conversation]:
     """List the conversations of one bot, or of the caller's scope, newest first. `filters` are those of `_filter` but for the status.
 
-    handling: only those that are "waiting", or that an "operator" has. Such a page may be short, or empty, although more follow.
+    handling: only those that are "waiting", or that an "operator" has. missed: only those to which nobody came in time. Such a page may be
+    short, or empty, although more follow.
     """
     limit, place = paging.clamped(limit), paging.parsed(after, paging.number, paging.number)
     if handling is not None and handling not in (WAITING, OPERATOR):
         raise refusals.status_unknown(status=handling, known=[WAITING, OPERATOR])
-    wanted = await _filter(services, caller, status=handling, **filters)
+    wanted = await _filter(services, caller, status=MISSED if missed else handling, **filters)
     if wanted is None:
         return ResultPage([], None)
     found = await search_queries.conversations(services.db, caller.scope.accounts, wanted, limit, place)

@@ -44,19 +44,21 @@ async def take(services: Services, caller: Caller, *, conversation: str, email: 
 
 
 async def reply(
-    services: Services, caller: Caller, *, conversation: str, text: str, yes: bool = False, key: bytes | None = None
+    services: Services, caller: Caller, *, conversation: str, text: str, yes: bool = False, key: bytes | None = None, takes: bool = True
 ) -> OperatorMessage:
-    """Write a message to the visitor, which takes the conversation. A local user writes for the operator who has it.
+    """Write a message to the visitor, which takes the conversation unless `takes` is False.
+
+    A local user writes for the operator who has it.
 
     Raises Refused for an empty text, a paused channel, and a conversation that another operator has. `key` is the digest that recognises
     a message which may come again; raises AlreadyWritten.
     """
     text = accounts.long_text(text, "text", MOST_TEXT)
     own = await _handler(services, caller, conversation, None)
-    await _check_channel(services, caller, conversation)
+    await check_writable(services, caller, conversation)
 
     def handler(found: Conversation) -> Handler:
-        if found.handling != OPERATOR or yes or _is_same(found, own):
+        if found.handling != OPERATOR or yes or not takes or _is_same(found, own):
             return own
         if own.id is None:
             return Handler(found.operator_id, found.operator_name or own.name)
@@ -66,7 +68,8 @@ async def reply(
     given = await visitor_addresses.to_mail(services, caller, conversation)
     # One beyond the day's limit is queued all the same: it ends with its reason, where the visitor does not come back.
     mail_to = given.address if given and given.refusal != STOPPED else None
-    written = _existing(await stored.reply(services.db, caller.scope.accounts, conversation, said, handler, key, mail_to), conversation)
+    done = await stored.reply(services.db, caller.scope.accounts, conversation, said, handler, key, mail_to, takes=takes)
+    written = _existing(done, conversation)
     _changed(services, written.conversation)
     return written
 
@@ -93,6 +96,11 @@ async def release(services: Services, caller: Caller, *, conversation: str, yes:
 
     released = await stored.release(services.db, caller.scope.accounts, conversation, notice)
     return _changed(services, _existing(released, conversation))
+
+
+async def settle(services: Services, caller: Caller, *, conversation: str) -> Conversation:
+    """Take a conversation off the list of those to which nobody came."""
+    return _existing(await stored.settle_missed(services.db, caller.scope.accounts, conversation), conversation)
 
 
 async def show_typing(services: Services, caller: Caller, *, conversation: str) -> Conversation:
@@ -189,7 +197,7 @@ async def _of_operator(services: Services, account_id: str, operator_id: str, na
     return Handler(operator_id, name or (account.account.name if account else ""))
 
 
-async def _check_channel(services: Services, caller: Caller, conversation: str) -> None:
+async def check_writable(services: Services, caller: Caller, conversation: str) -> None:
     """Raise Refused where the conversation's channel sends nothing; on the interface nothing is sent."""
     bot_id, channel, _ = key_of(await _conversation(services, caller, conversation))
     if channel == "api":

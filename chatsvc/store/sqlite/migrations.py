@@ -876,6 +876,17 @@ MIGRATIONS: tuple[str, ...] = (
     ALTER TABLE bots ADD COLUMN appointment_minutes INTEGER NOT NULL DEFAULT 30;
     ALTER TABLE bots ADD COLUMN appointments_at_once INTEGER NOT NULL DEFAULT 1;
     """,
+    # 46: changes of records, what was decided of them, and visitors for whom nobody came.
+    """
+    ALTER TABLE requests ADD COLUMN urgent INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE requests ADD COLUMN follows TEXT;
+    ALTER TABLE requests ADD COLUMN change TEXT;
+    ALTER TABLE requests ADD COLUMN history TEXT;
+    ALTER TABLE conversations ADD COLUMN missed_at INTEGER;
+    ALTER TABLE bots ADD COLUMN calendar INTEGER NOT NULL DEFAULT 0;
+    CREATE INDEX requests_following ON requests (follows) WHERE follows IS NOT NULL;
+    CREATE INDEX conversations_missed ON conversations (account_id, last_message_at, number) WHERE missed_at IS NOT NULL;
+    """,
 )
 
 
