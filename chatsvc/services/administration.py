@@ -154,7 +154,7 @@ OPERATIONS: Mapping[str, Operation] = {
     "appointment.set": Operation("conversations.appointments.set_appointment", CHANGE, EDITOR, ("appointment",)),
     "appointment.add": Operation("conversations.appointments.add", CHANGE, EDITOR, ("bot",)),
     "appointment.calendar": Operation("conversations.calendar.show", CHANGE, OWNER, ("bot",)),
-    "inbox.find": Operation("conversations.appointments.find", LOOK, READER, ("record",)),
+    "inbox.find": Operation("conversations.appointments.find", LOOK, READER),
     "request.decide": Operation("conversations.appointments.decide", CHANGE, EDITOR, ("request",)),
     "inbox.list": Operation("conversations.captures.list_inbox", LOOK, READER, ("bot",)),
     "inbox.appointments": Operation("conversations.captures.appointments", LOOK, READER, ("account",)),

@@ -31,7 +31,7 @@ from tests.fakes import ADMIN, ScriptedEngine
 LEAST = {
     Role.READER: "bot.list bot.show bot.export bot.try knowledge.list knowledge.search knowledge.unanswered unanswered.list"
     " knowledge.lint knowledge.show knowledge.preview_show knowledge.history knowledge.show_change request.list appointment.list"
-    " conversation.list conversation.show conversation.find conversation.view inbox.list inbox.appointments inbox.assignees today"
+    " conversation.list conversation.show conversation.find conversation.view inbox.list inbox.find inbox.appointments inbox.assignees today"
     " usage usage.quality usage.sends"
     " channel.list channel.snippet test.run test.show site.list site.state site.show"
     " conversation.rows conversation.see saved_reply.list",
@@ -39,11 +39,11 @@ LEAST = {
     " knowledge.set knowledge.preview knowledge.undo unanswered.answer unanswered.add test.add test.remove"
     " knowledge.split knowledge.compare knowledge.import knowledge.remove_source"
     " site.add site.sync site.preview site.apply site.discard site.remove"
-    " request.set appointment.set conversation.take conversation.reply conversation.release conversation.type"
+    " request.set request.decide appointment.set appointment.add conversation.settle conversation.take conversation.reply conversation.release conversation.type"
     " conversation.note conversation.assign saved_reply.set saved_reply.remove closed.add closed.remove",
     Role.OWNER: "account.list account.show bot.create bot.set bot.apply bot.sync bot.compare bot.activate bot.deactivate bot.delete"
     " key.create key.list key.revoke"
-    " webhook.set"
+    " webhook.set appointment.calendar"
     " webhook.show webhook.rotate webhook.remove webhook.test webhook.attempts webhook.attempt"
     " webhook.resend webhook.resend_failed webhook.events"
     " conversation.export conversation.erase audit operator.add operator.list operator.set operator.link operator.sessions"
@@ -133,6 +133,9 @@ def arguments(name: str, ids: dict[str, str]) -> dict[str, Any]:
         "backup.read": {"backup": "x"},
         "request.set": {"status": "done"},
         "appointment.set": {"status": "done"},
+        "appointment.add": {"date": "2026-12-05", "time": "11:00", "name": "Ada"},
+        "request.decide": {"accept": True},
+        "inbox.find": {"record": "x"},
         "conversation.erase": {"user_id": "nobody"},
         "conversation.find": {"q": "x"},
         "conversation.see": {"message": 1},

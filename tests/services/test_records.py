@@ -1,4 +1,4 @@
-"""What becomes of a record: changes by the visitor, decisions of the team, and what the customer is told."""
+"""Tests of changes by the visitor, decisions of the team, and the sentences that tell the customer."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ async def test_changes_are_not_counted_against_the_five_a_day(desk: Desk) -> Non
 
 
 @pytest.mark.parametrize(("accepts", "day", "told"), [(True, "2026-11-28", "Yeni zaman: 28 Kasım"), (False, "2026-11-21", "21 Kasım")])
-async def test_a_confirmed_appointment_waits_for_the_team(desk: Desk, accepts: bool, day: str, told: str) -> None:  # noqa: FBT001
+async def test_a_confirmed_appointment_waits_for_the_team(desk: Desk, accepts: bool, day: str, told: str) -> None:
     item = await desk.item()
     await desk.act("appointment.set", appointment=item.appointment.id, status="confirmed", tell="off")
     assert (await desk.item()).request.status == "done"

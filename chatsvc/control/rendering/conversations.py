@@ -43,7 +43,7 @@ def changed_request(result: Request) -> Json:
     return {**shapes.request(result), **_team(result)}
 
 
-@renders("request.list", "request.decide")
+@renders("request.list")
 def request(result: InboxItem) -> Json:
     return {**shapes.request(result.request), **_team(result.request), **_around(result)}
 
