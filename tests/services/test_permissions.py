@@ -31,7 +31,8 @@ from tests.fakes import ADMIN, ScriptedEngine
 LEAST = {
     Role.READER: "bot.list bot.show bot.export bot.try knowledge.list knowledge.search knowledge.unanswered unanswered.list"
     " knowledge.lint knowledge.show knowledge.preview_show knowledge.history knowledge.show_change request.list appointment.list"
-    " conversation.list conversation.show conversation.find conversation.view inbox.list inbox.find inbox.appointments inbox.assignees today"
+    " conversation.list conversation.show conversation.find conversation.view inbox.list inbox.find"
+    " inbox.appointments inbox.assignees today"
     " usage usage.quality usage.sends"
     " channel.list channel.snippet test.run test.show site.list site.state site.show"
     " conversation.rows conversation.see saved_reply.list",
@@ -39,7 +40,8 @@ LEAST = {
     " knowledge.set knowledge.preview knowledge.undo unanswered.answer unanswered.add test.add test.remove"
     " knowledge.split knowledge.compare knowledge.import knowledge.remove_source"
     " site.add site.sync site.preview site.apply site.discard site.remove"
-    " request.set request.decide appointment.set appointment.add conversation.settle conversation.take conversation.reply conversation.release conversation.type"
+    " request.set request.decide appointment.set appointment.add conversation.settle"
+    " conversation.take conversation.reply conversation.release conversation.type"
     " conversation.note conversation.assign saved_reply.set saved_reply.remove closed.add closed.remove",
     Role.OWNER: "account.list account.show bot.create bot.set bot.apply bot.sync bot.compare bot.activate bot.deactivate bot.delete"
     " key.create key.list key.revoke"
