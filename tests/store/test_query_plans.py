@@ -150,7 +150,7 @@ QUESTIONS: dict[str, Callable[[Database], Awaitable[object]]] = {
     "a page of the tests of an account": lambda db: deliveries.attempts(db, ["account"], None, 20, event="webhook.test"),
     "an attempt": lambda db: deliveries.detail(db, "id", ["account"]),
     "the events of a bot that failed": lambda db: deliveries.failed_since(db, None, "bot", START, 0),
-    "changing a request": lambda db: captures.set_request(db, "id", ["account"], CaptureChange("done", "note", "id"), START, None, "Ada"),
+    "changing a request": lambda db: captures.set_request(db, "id", ["account"], CaptureChange("done", "note", "id"), START),
     "changing an appointment": lambda db: captures.set_appointment(
         db, "id", ["account"], CaptureChange("done", "note", "id"), START, None, "Ada"
     ),
