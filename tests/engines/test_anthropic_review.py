@@ -166,7 +166,7 @@ async def test_moving_an_appointment_is_a_request_that_names_it(server: ModelSer
         date(2026, 11, 27),
         time(14),
     )
-    assert "stays as it is" in results_before(server)
+    assert "what stands now" in results_before(server)
 
 
 def results_before(server: ModelServer) -> str:
@@ -179,10 +179,10 @@ async def test_cancelling_an_appointment_is_a_request_and_the_fixed_sentence_say
     reply = await engine.reply(replace(MOVING, message="Randevumu iptal edin"))
     assert reply.captured is not None
     assert reply.captured.change == Change(HAIRCUT, cancels=True)
-    assert reply.text == "Randevunuz için iptal isteğinizi not aldım. İşletme değiştirene kadar randevunuz olduğu gibi kalır."
+    assert reply.text == "Bunu da not aldım; ekibimiz görecek."
     server.script.append(calls(change_of(quotes=["move it"])))
     english = await engine.reply(replace(MOVING, message="please move it to friday", language="en"))
-    assert english.text == "I have noted that you would like to move your appointment. It stays as it is until the business changes it."
+    assert english.text == "I have noted that as well; the team will see it."
 
 
 @pytest.mark.parametrize(
@@ -216,7 +216,7 @@ CALL = CapturedRecord("request", "r-3", "contact", "new", "beni arayın", 0, vis
 @pytest.mark.parametrize(
     ("fields", "change", "told"),
     [
-        ({"kind": "withdraw", "date": None}, Change(HAIRCUT, cancels=False), "olduğu gibi kalsın"),
+        ({"kind": "withdraw", "date": None}, Change(HAIRCUT, cancels=False), "olarak kalsın"),
         (
             {"kind": "amend", "date": None, "visitor_phone": "0544 712 45 80"},
             Change(HAIRCUT, cancels=False, corrects=True),

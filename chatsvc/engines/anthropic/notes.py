@@ -109,6 +109,7 @@ class Notes:
             wanted.visitor_phone,
             wanted.date,
             self._clock_of(wanted) if wanted.kind == "appointment" else None,
+            urgent=wanted.urgent,
         )
         kept = checked(claimed, self._spoken, self._now, self._turn.bot.country)
         self._demand(wanted, claimed, kept)
@@ -157,7 +158,11 @@ class Notes:
         outside = wanted.kind == "move" and (day or clock) and self._demand_moment(day or record.date, clock or record.time)
         self.captured = self._notes[tools.CHANGE_RECORD] = kept = checked(claimed, self._spoken, self._now, self._turn.bot.country)
         parts = [f"Passed on. The team reads: {change_message(kept, change, self._turn.bot.language)}"]
-        parts.append("What is noted stays as it is until the team changes it.")
+        parts.append(
+            "That is what stands now; the business still has to confirm it."
+            if record.is_pending
+            else "It is confirmed and stays as it is until the team accepts the change."
+        )
         if outside:
             parts.append("The business is closed then: tell the visitor that it may not be possible.")
         return " ".join((*parts, *self._left_out(wanted, kept, found)))
@@ -210,6 +215,7 @@ def _joined(notes: list[Captured]) -> Captured:
             visitor_name=first.visitor_name or other.visitor_name,
             visitor_email=first.visitor_email or other.visitor_email,
             visitor_phone=first.visitor_phone or other.visitor_phone,
+            urgent=first.urgent or other.urgent,
         )
     return first
 
@@ -223,7 +229,9 @@ def described(kept: Captured | CapturedRecord) -> str:
         if value
     ]
     words = " / ".join(f"“{line}”" for line in kept.message.splitlines() if line.strip())
-    return "; ".join(filter(None, (when or f"request ({kept.request_type})", *contact, f"words: {words}"))) + "."
+    change = kept.change if isinstance(kept, CapturedRecord) else None
+    waiting = f"waiting for the team: {change.kind} {change.date or ''} {change.time or ''}".rstrip() if change else ""
+    return "; ".join(filter(None, (when or f"request ({kept.request_type})", *contact, f"words: {words}", waiting))) + "."
 
 
 def confirmation(turn: Turn, captured: Captured) -> str:
@@ -244,7 +252,7 @@ def confirmation(turn: Turn, captured: Captured) -> str:
 
 
 def _change_confirmation(change: Change, *, turkish: bool) -> str:
-    if change.corrects:
+    if change.corrects or change.appointment.is_pending:
         return "Bunu da not aldım; ekibimiz görecek." if turkish else "I have noted that as well; the team will see it."
     if turkish:
         wanted = "iptal" if change.cancels else "değişiklik"
