@@ -382,7 +382,7 @@ def test_skins_know_of_the_store_only_that_it_can_fail() -> None:
     [
         ("anthropic", "knowledge"),
         ("knowledge", "anthropic"),
-        ("knowledge/search", "knowledge.policy"),
+        ("knowledge/search", "knowledge.dialogue"),
     ],
 )
 def test_the_parts_of_the_engines_import_in_one_direction(here: str, there: str) -> None:

@@ -25,16 +25,35 @@ class EngineError(Exception):
     """Failure to reply; `reason` is one of DECISIONS.md section 1, "reason (502)".
 
     `detail` is for the log only; it holds no secret and no text of a visitor. `fallback` is a sentence in the visitor's language that
-    channels show in place of an answer; the interface does not. Raises ValueError for an unknown reason.
+    channels show in place of an answer, with `choices` as buttons; the interface does not. `dialogue` is the engine's state after it.
+    Raises ValueError for an unknown reason.
     """
 
-    def __init__(self, reason: str, detail: str = "", *, fallback: str = "") -> None:
+    def __init__(
+        self, reason: str, detail: str = "", *, fallback: str = "", dialogue: str | None = None, choices: tuple[str, ...] = ()
+    ) -> None:
         if reason not in REPLY_FAILURES:
             raise ValueError(f"unknown reason {reason!r}")
         super().__init__(f"{reason}: {detail}" if detail else reason)
         self.reason = reason
         self.detail = detail
         self.fallback = fallback
+        self.dialogue = dialogue
+        self.choices = choices
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """Statement of an entry that answers a question.
+
+    `title` is its short name, as a choice shows it; `text` the fact under its headings; `subject` what it is about, for a question
+    that leans on it.
+    """
+
+    entry: Entry
+    title: str
+    text: str
+    subject: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +63,7 @@ class Hit:
     entry: Entry
     score: float
     why: tuple[str, ...] = ()
+    fact: Fact | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +93,14 @@ class Knowledge(Protocol):
         ...
 
     def search(
-        self, text: str, language: str | None = None, limit: int = 5, *, spoken: str | None = None, explain: bool = False
+        self,
+        text: str,
+        language: str | None = None,
+        limit: int = 5,
+        *,
+        spoken: str | None = None,
+        subject: str | None = None,
+        explain: bool = False,
     ) -> SearchResult:
         """Search for `text`; return at most `limit` hits.
 

@@ -10,7 +10,6 @@ from datetime import date, datetime, time, timedelta
 
 from chatsvc.language import contacts, dates, selection, symbols, times
 from chatsvc.language.contacts import Contact
-from chatsvc.language.counts import CARRIERS_BEHIND
 from chatsvc.language.folding import Folded, fold_with_places, folded
 from chatsvc.language.language_detection import guess, language_of_country
 from chatsvc.language.selection import Candidate
@@ -169,6 +168,7 @@ def _language(text: str, line: TokenLine, language: str | None, country: str) ->
 _ANSWER, _DAY_ANSWER = 6, 4  # tokens of a bare answer, and of one that is a day
 _CLOCK_DIGITS = 6  # more are a telephone number
 _COUNTS = LanguageWords("counts.txt")
+_CARRIERS_BEHIND = _COUNTS.any_of("carriers_behind", r"[\s,:'’-]{0,4}(?:{})(?=$|[\s,.;:!?)])")
 _SOON_COUNTS = {phrase: float(count) for count, phrases in _COUNTS.group("soon_count ").items() for phrase in phrases}
 _SOON_UNITS = {word: int(minutes) for minutes, words in _COUNTS.group("soon_unit ").items() for word in words}
 _SOON = [
@@ -224,7 +224,7 @@ def _bare(symbol: str, text: str, now: datetime, language: str, taken: Collectio
         return None, None  # "bir de fön olsun", "one more thing"
     behind = line.tokens[line.tokens.index(numbers[0]) + 1 :]
     counts_thing = bool(behind) and behind[0].kind is Kind.UNKNOWN and behind[0].symbol == "x"
-    if counts_thing and not CARRIERS_BEHIND.match(message.text, numbers[0].end) and (kind == "date" or numbers[0].text.isalpha()):
+    if counts_thing and not _CARRIERS_BEHIND.match(message.text, numbers[0].end) and (kind == "date" or numbers[0].text.isalpha()):
         return None, None  # "four cylinders", "2 high chairs"
     start = message.place[numbers[0].start]
     again = analyse(text[:start] + cue + text[start:], now=now, language=language, country="")

@@ -7,25 +7,27 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
-from chatsvc.domain import contacts as domain_contacts
-from chatsvc.language import contacts, counts, days, language_detection, names, ranges, selection, slots
-from chatsvc.language.counts import Count
+from chatsvc.language import contacts, days, language_detection, names, ranges, selection, slots, symbols
 from chatsvc.language.folding import Folded
 from chatsvc.language.slots import SlotReading
 from chatsvc.language.tokenizer import ends_of
-from chatsvc.language.tokens import Expression, Kind, Token, TokenLine
+from chatsvc.language.wordlists import LanguageWords
 
 Value = TypeVar("Value")
 Span = tuple[int, int]
 KINDS = ("date", "time", "email", "phone", "name")  # those that `chatsvc parse` shows
-PARTS_OF_DAY = ("morning", "noon", "afternoon", "evening", "night")
 _KINDS = {"phone": "phone", "contact": "phone", "email": "email", "date": "date", "time": "time"}
 _DIGITS = re.compile(r"(?<![\w.,:])\+?\d(?:[\d ()./-]{2,20})\d(?!\w|[.,:]\d)")
 _CARRIED = 40  # characters before a value in which its carrier words stand
-_DAYLIGHT = (6, 18)  # hours that are never of the night
 _SHORT = 10  # digits of a number with the prefix of calls within a country that is mistyped
 _FEWEST_DIGITS = 4  # of what looks like a telephone number
-_IN = frozenset({"in", "for"})  # symbols before a month that is named without a day
+_PARTS = frozenset({"morning", "noon", "afternoon", "evening", "night", "tonight"})
+_FILE = LanguageWords("counts.txt")
+_FLEXIBLE = _FILE.any_of("flexible")
+_CARRIERS_BEFORE = _FILE.any_of("carriers_before", r"(?:^|(?<=[\s,.;:!?(]))(?:{})[\s,:;.=!-]{0,4}$")
+_CARRIERS_BEHIND = _FILE.any_of("carriers_behind", r"[\s,:'’-]{0,4}(?:{})(?=$|[\s,.;:!?)])")
+_BETWEEN = _FILE.any_of("between", r"[\s,;.&/-]*(?:{})?[\s,;./&-]*")
+_NUMBER = re.compile(r"(?<![\w.,:/+-])\d{1,9}(?![\d]|[.,:/-]\d|['’]?[a-z]{0,2}\d)|(?<![a-z'])[a-z]{1,20}(?![a-z'])")
 _EDGES = " \t\n,;:-–—/|()&+"
 _DOUBLED = re.compile(r"\s*([,;:/|–-])(?:\s*[,;:/|–-])+|\s+(?=[.,;:!?])|\(\s*\)")
 
@@ -48,28 +50,16 @@ class Values:
     date: Mention[dt.date] | None = None  # the one wanted, the first day of a range
     until: Mention[dt.date] | None = None  # the last day of a range
     time: Mention[dt.time] | None = None
-    part_of_day: str | None = None  # one of PARTS_OF_DAY
     flexible: bool = False  # any day or hour will do
-    nights: Mention[int] | None = None  # as said, else from the range of days
-    people: Mention[int] | None = None
-    number: Mention[int] | None = None  # any other
+    bare_hour: bool = False  # the time has no minutes and no part of the day: it may be that of the evening
+    number: Mention[int] | None = None  # any other, where one is asked for
     name: Mention[str] | None = None  # the visitor's own
-    surname: str | None = None  # told apart from the first name
     phone: Mention[str] | None = None  # E.164
     phone_as_written: str | None = None  # digits that look like a telephone number and are none
     email: Mention[str] | None = None
-    rejected_date: dt.date | None = None  # the first day named, where none is wanted
     gone: bool = False  # the only day named is past
     never: bool = False  # the only day named is in no calendar
-    later: bool = False  # the day is counted from another one: "two weeks later"
-    month: int | None = None  # named without a day
     rest: str = ""
-
-    @property
-    def spans(self) -> tuple[Span, ...]:
-        """The places of all values in the message."""
-        found = (self.date, self.until, self.time, self.nights, self.people, self.name, self.phone, self.email)
-        return tuple((one.start, one.end) for one in found if one is not None)
 
 
 def read(
@@ -83,7 +73,7 @@ def read(
     """
     kept, (cut, missing) = ends_of(text)
     plain = slots.analyse(kept, now=now, language=language, country=country)
-    message, flexible = plain.message, bool(counts.FLEXIBLE.search(plain.message.text))
+    message, flexible = plain.message, bool(_FLEXIBLE.search(plain.message.text))
     # the "first available" day is not the first of the month
     bare = slots.answered("" if flexible and asked in {"date", "time"} else _KINDS.get(asked, ""), kept, plain, now=now, country=country)
     found = dict(bare.spans)
@@ -101,7 +91,6 @@ def read(
     if last and "time" in found and last[1][0] < found["time"][1] and found["time"][0] < last[1][1]:  # "4-6", "4'ü ile 6'sı arası"
         del found["time"]
     taken = [*plain.taken, *found.values(), *([written] if written else []), *([last[1]] if last else [])]
-    counted = counts.find(message, taken, asked=asked, timed="time" in found)
 
     def place(span: Span) -> Span:
         return tuple(at if at < cut or not missing else at + missing for at in span)  # type: ignore[return-value]
@@ -109,40 +98,30 @@ def read(
     def mention(value: Value | None, kind: str) -> Mention[Value] | None:
         return None if value is None or kind not in found else Mention(value, *place(found[kind]), explicit=kind in plain.spans)
 
-    def count(one: Count | None) -> Mention[int] | None:
-        return None if one is None else Mention(one.value, *place((one.start, one.end)), explicit=True)
-
     until = last and Mention(last[0], *place(last[1]), explicit=True)
-    nights = count(counted.nights)
-    if nights is None and last and first and (length := (last[0] - first).days) > 0:
-        nights = Mention(length, *place(last[1]))
-    taken += [(one.start, one.end) for one in (counted.people, counted.nights) if one]
+    number = _number(message, taken) if asked in ("number", "nights") else None
     name = names.find(kept, taken, [*plain.contacts, *([found["phone"]] if phone else [])], asked)
     if name:
         found["name"] = name.start, name.end
     ranged = [(min(found.get("date", last[1])[0], last[1][0]), last[1][1])] if last else []
     beside = [*found.values(), *ranged, *([written] if written else [])]
-    beside += [(one.start, one.end) for one in (counted.people, counted.nights, counted.number if asked == "number" else None) if one]
+    beside += [number[1]] if number else []
     return Values(
         language=plain.slots.language,
         date=mention(first, "date"),
         until=until,
         time=mention(bare.slots.time, "time"),
-        part_of_day=_part_of_day(plain, counted.nights),
         flexible=flexible,
-        nights=nights,
-        people=count(counted.people),
-        number=count(counted.number),
+        bare_hour="time" in found
+        and not re.search(r"\d\D?\d|[ap]\.?m", message.text)
+        and not any(token.symbol in _PARTS for token in plain.line.tokens),
+        number=Mention(number[0], *place(number[1]), explicit=True) if number else None,
         name=Mention(name.value, *place(found["name"]), explicit=name.cued) if name else None,
-        surname=domain_contacts.surname_in(kept),
         phone=mention(phone, "phone"),
         phone_as_written=kept[slice(*written)] if written else None,
         email=mention(bare.slots.email, "email"),
-        rejected_date=next((one.value for one in plain.days if one.value), None) if "date" in plain.rejected and not first else None,
         gone=plain.gone and bare.slots.date is None,
         never=plain.never and bare.slots.date is None,
-        later=plain.wanted is not None and any(_means(one, "later") for one in _tokens_of(plain, plain.days[plain.wanted])),
-        month=None if plain.days else _month(plain.line),
         rest=_rest(text if not missing else kept, message, beside),
     )
 
@@ -151,22 +130,6 @@ def from_day(text: str, found: Values, day: dt.date, *, country: str) -> Values:
     """Return values with their day read anew, as a message on `day` would mean it."""
     again = read(text, now=dt.datetime.combine(day, dt.time()), language=found.language, country=country, asked="date").date
     return replace(found, date=again or found.date)
-
-
-def _month(line: TokenLine) -> int | None:
-    """Return the number of a month that is named alone: "in January", "ocakta", "January"."""
-    for at, token in enumerate(line.tokens):
-        if token.kind is Kind.MONTH and (token.case or len(line.tokens) == 1 or (at and line.tokens[at - 1].symbol in _IN)):
-            return int(token.symbol[1:].partition("'")[0])
-    return None
-
-
-def _tokens_of(plain: SlotReading, day: Expression[dt.date]) -> Sequence[Token]:
-    return plain.line.tokens[day.first : day.end]
-
-
-def _means(token: Token, symbol: str) -> bool:
-    return token.symbol.partition("'")[0] == symbol
 
 
 def load() -> None:
@@ -256,19 +219,15 @@ def _replaces(plain: SlotReading, day: dt.date) -> bool:
     return any(one.value is not None and one.value.weekday() == day.weekday() for one in others)
 
 
-def _part_of_day(plain: SlotReading, nights: Count | None) -> str | None:
-    """Return the first part of the day that is named. A number of nights names none, nor does "on geçe"."""
-    for token in plain.line.tokens:
-        part = token.symbol.partition("'")[0]
-        at = plain.message.place[token.start]
-        if part == "tonight":
-            return "evening"
-        if part not in PARTS_OF_DAY or (nights and nights.start <= at < nights.end):
+def _number(message: Folded, taken: Sequence[Span]) -> tuple[int, Span] | None:
+    """Return the first number outside of the `taken` spans, in figures or a word."""
+    for match in _NUMBER.finditer(message.text):
+        span = message.span(*match.span())
+        if any(start < span[1] and span[0] < end for start, end in taken):
             continue
-        clock, span = plain.slots.time, plain.spans.get("time", (0, 0))
-        if part == "night" and clock is not None and span[0] < at < span[1] and _DAYLIGHT[0] <= clock.hour < _DAYLIGHT[1]:
-            continue
-        return part
+        value, case, _ = (int(match[0]), "", "") if match[0].isdigit() else symbols.NUMBER_OF.get(match[0], (0, "", ""))
+        if value and not case:
+            return value, span
     return None
 
 
@@ -280,11 +239,11 @@ def _rest(text: str, message: Folded, spans: Iterable[Span]) -> str:
         start, end = bisect_left(place, first), bisect_left(place, last)
         floor = cuts[-1][1] if cuts else 0
         start = max(start, floor)
-        while match := counts.CARRIERS_BEFORE.search(folded, max(floor, start - _CARRIED), start):
+        while match := _CARRIERS_BEFORE.search(folded, max(floor, start - _CARRIED), start):
             start = match.start()
-        while match := counts.CARRIERS_BEHIND.match(folded, end):
+        while match := _CARRIERS_BEHIND.match(folded, end):
             end = match.end()
-        if cuts and counts.BETWEEN.fullmatch(folded, floor, start):
+        if cuts and _BETWEEN.fullmatch(folded, floor, start):
             start = cuts.pop()[0]
         cuts.append((start, max(start, end)))
     for start, end in reversed(cuts):

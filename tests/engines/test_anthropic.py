@@ -79,10 +79,12 @@ class Shelf:
         limit: int = 5,
         *,
         spoken: str | None = None,
+        subject: str | None = None,
         explain: bool = False,
     ) -> SearchResult:
         assert spoken is None or len(spoken) == 2
         assert not explain
+        assert subject is None
         words = set(text.lower().split())
         scored = [Hit(entry, len(words & set(entry.question.lower().split())) / 10) for entry in self.entries]
         best = sorted((hit for hit in scored if hit.score), key=lambda hit: -hit.score)[:limit]

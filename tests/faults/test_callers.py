@@ -18,8 +18,8 @@ from chatsvc.domain.limiter import Slot
 from chatsvc.domain.models import Usage
 from chatsvc.engines import Reply, Turn
 from chatsvc.engines.fair_share import AT_A_TIME
+from chatsvc.engines.knowledge import dialogue
 from chatsvc.engines.knowledge.engine import KnowledgeEngine
-from chatsvc.engines.knowledge.policy import rules
 from chatsvc.web import connection, listeners
 from tests.api.support import Wire, request
 from tests.conftest import Caller, MakeCaller
@@ -108,7 +108,7 @@ class Busy(KnowledgeEngine):
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         super().__init__()
         self.done = self.waited = 0
-        monkeypatch.setattr(rules, "reply", self._work)
+        monkeypatch.setattr(dialogue, "reply", self._work)
 
     async def reply(self, turn: Turn) -> Reply:
         """See Engine.reply."""

@@ -1,4 +1,1 @@
-"""Engine that answers from the bot's own knowledge, without a model and without network.
-
-Nothing is imported here: commands use the sentences of the dialogue without loading the engine.
-"""
+"""Engine that answers from the bot's own knowledge, without a model and without network."""

@@ -1,4 +1,4 @@
-"""Knowledge engine: replies by small talk, form, answer or question back; raises EngineError("no_answer") otherwise."""
+"""Engine without a model: answers, choices, honest refusals, and forms; no I/O, about a millisecond a turn."""
 
 import asyncio
 
@@ -7,7 +7,7 @@ from chatsvc.engines.fair_share import FairShare
 
 
 class KnowledgeEngine:
-    """Implementation of `engines.Engine`; no I/O, a few milliseconds a turn, and half a second for the first one."""
+    """Implementation of `engines.Engine`."""
 
     def __init__(self) -> None:
         self._is_loaded = False
@@ -20,19 +20,16 @@ class KnowledgeEngine:
         """Answer one turn; raises EngineError("no_answer") if the knowledge has no answer."""
         try:
             async with asyncio.timeout(turn.timeout_s):
-                return await self._reply(turn)
+                if not self._is_loaded:
+                    try:
+                        return await asyncio.to_thread(_first_reply, turn)
+                    finally:
+                        self._is_loaded = True
+                from chatsvc.engines.knowledge import dialogue
+
+                return await self._share.run(dialogue.reply, turn)
         except TimeoutError:
             raise EngineError("timeout", "others were asked first for too long") from None
-
-    async def _reply(self, turn: Turn) -> Reply:
-        if not self._is_loaded:
-            try:
-                return await asyncio.to_thread(_first_reply, turn)
-            finally:
-                self._is_loaded = True
-        from chatsvc.engines.knowledge.policy import rules
-
-        return await self._share.run(rules.reply, turn)
 
     async def close(self) -> None:
         """Do nothing; there are no connections."""
@@ -40,8 +37,8 @@ class KnowledgeEngine:
 
 def _first_reply(turn: Turn) -> Reply:
     """Load words and rules, and answer."""
-    from chatsvc.engines.knowledge.policy import rules
+    from chatsvc.engines.knowledge import dialogue
     from chatsvc.language import values
 
     values.load()
-    return rules.reply(turn)
+    return dialogue.reply(turn)

@@ -76,14 +76,13 @@ class SampleQuestion(NamedTuple):
 
 def sample_questions(bot: Bot, kind: str, form: Form, language: str, now: datetime) -> list[SampleQuestion]:
     """Return what the bot says in a language until a form of a kind is filled in."""
-    from chatsvc.engines.knowledge import hours, say
-    from chatsvc.engines.knowledge.fields.base import Place
-    from chatsvc.engines.knowledge.fields.form import form_of
-    from chatsvc.engines.knowledge.policy.state import RequestDraft
+    from chatsvc.engines.knowledge import say
+    from chatsvc.engines.knowledge.forms import RequestForm
+    from chatsvc.engines.knowledge.state import RequestDraft
 
-    draft, words = RequestDraft(kind), say.of(bot, language)
-    place = Place(bot, hours.week_of(bot.opening_hours), now, words)
-    asked = [SampleQuestion(field.ask(draft, place), field.choices()) for field in form_of(draft, form).in_order]
+    words = say.of(bot, language)
+    shown = RequestForm(RequestDraft(kind), bot, words, now, own=form)
+    asked = [SampleQuestion(shown.question(field), field.choices()) for field in shown.fields]
     done = words.first(f"done.{kind}", "done")
     return [SampleQuestion(words(f"open.{kind}")), *asked, SampleQuestion(done)]
 

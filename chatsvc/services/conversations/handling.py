@@ -137,7 +137,7 @@ async def _notice(services: Services, bot: Bot, conversation: Conversation, said
 async def _nobody_came(services: Services, bot: Bot, conversation: Conversation, said: str) -> NoticeSentence:
     """Begin a request as the knowledge engine does. Another engine goes on from the sentence alone."""
     from chatsvc.engines import Turn
-    from chatsvc.engines.knowledge.policy import people
+    from chatsvc.engines.knowledge import dialogue as engine
 
     now = services.clock()
     history = await conversations.history(services.db, key_of(conversation), turns.HISTORY_MESSAGES, captures.start_of_day(bot, now))
@@ -154,7 +154,7 @@ async def _nobody_came(services: Services, bot: Bot, conversation: Conversation,
         may_capture=history.captured < MOST_A_DAY,
         captured=history.records,
     )
-    begun = people.nobody_came(turn)
+    begun = engine.nobody_came(turn)
     tier = services.config.models.get(bot.model)
     dialogue = begun.dialogue if tier is not None and tier.engine == FALLBACK else None
     return NoticeSentence(begun.text, now, first_delivery(conversation.channel, "assistant"), dialogue)

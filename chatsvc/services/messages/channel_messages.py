@@ -179,11 +179,10 @@ def _local_time(turn: _ChannelTurn) -> datetime:
 
 async def _away(turn: _ChannelTurn) -> str:
     """Return the sentence that the team is away, with the time of the next opening."""
-    from chatsvc.engines.knowledge import say
-    from chatsvc.engines.knowledge.policy import opening_hours
+    from chatsvc.engines.knowledge import business, say
 
     sentences = say.of(turn.bot, await spoken(turn.services, turn.bot, turn.conversation, turn.message.text))
-    return sentences("handoff.away", next=opening_hours.next_opening(turn.bot, _local_time(turn), sentences)).strip()
+    return sentences("handoff.away", next=business.next_opening(turn.bot, _local_time(turn), sentences)).strip()
 
 
 async def _reply(turn: _ChannelTurn, before: str = "") -> None:
@@ -222,7 +221,9 @@ async def _reply(turn: _ChannelTurn, before: str = "") -> None:
             return
         # Not before: the message may have been erased meanwhile, and its words with it.
         said = fault.fallback or await sentence(services, bot, turn.conversation, message.text, "unknown")
-        if await _say(turn, "unknown", text=f"{before}\n\n{said}".strip()):
+        delivery = first_delivery(message.channel, "assistant")
+        text = f"{before}\n\n{said}".strip()
+        if await _write(turn, NoticeSentence(text, services.clock(), delivery, fault.dialogue, choices=fault.choices)):
             await unanswered.note(services, bot, sent, message.channel)
     finally:
         await services.conversation_locks.release(accepted.reservation)

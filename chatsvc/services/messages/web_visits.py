@@ -117,12 +117,11 @@ class Opening(NamedTuple):
 
 def opening(services: Services, bot: Bot, language: str) -> Opening:
     """Return what a bot's widget shows first, in a language."""
-    from chatsvc.engines.knowledge import say
-    from chatsvc.engines.knowledge.policy import opening_hours
+    from chatsvc.engines.knowledge import business, say
 
     now, sentences, closed = times.local(services.clock(), bot.timezone), say.of(bot, language), ""
     if not hand_off.is_open(bot, now):
-        closed = opening_hours.next_opening(bot, now, sentences) or sentences("handoff.away", next="").strip()
+        closed = business.next_opening(bot, now, sentences) or sentences("handoff.away", next="").strip()
     greeting = say.own_greeting(bot, language) or sentences(say.GREETING, name=bot.name)
     return Opening(greeting, list(profiles.load(bot.profile).suggestions), closed)
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from chatsvc.domain.language import primary
 from chatsvc.domain.models import Entry
-from chatsvc.engines import Hit, SearchResult
+from chatsvc.engines import Fact, Hit, SearchResult
 from chatsvc.engines.knowledge.search import amounts, comparing, evidence, matching, ordinary, telling, topics, totals
 from chatsvc.engines.knowledge.search.candidates import EntryIndex, RankedEntry, Ranking
 from chatsvc.engines.knowledge.search.evidence import Asking, JudgedEntry
@@ -195,13 +195,22 @@ class FactIndex:
         return question._replace(text=" ".join(left), subjects=question.subjects[1:], before="", refused=question.subjects[0][1])
 
     def search(
-        self, text: str, language: str | None = None, limit: int = 5, *, spoken: str | None = None, explain: bool = False
+        self,
+        text: str,
+        language: str | None = None,
+        limit: int = 5,
+        *,
+        spoken: str | None = None,
+        subject: str | None = None,
+        explain: bool = False,
     ) -> SearchResult:
         """Implement `Knowledge.search`: what `answer` decides for a question at the start of a conversation."""
         kinds = acts.classify(text, primary(guess(text) or language or spoken or self._knowledge.default_language)).kinds
         kind = max(kinds, key=lambda one: kinds[one])
         kind = amounts.asked_for(kind if kinds[kind] >= LIKELY else "", words(text))
-        judged = self.judged(Question(text, kind, primary(language or spoken or ""), chosen=bool(language)))
+        around = ((subject, ""),) if subject else ()
+        question = Question(text, kind, primary(language or spoken or ""), around, chosen=bool(language) and not subject)
+        judged = self.judged(question)
         ranking = judged.ranking
         if not judged.entries:
             return SearchResult(ranking.language, "abstain", 0.0, ())
@@ -211,6 +220,12 @@ class FactIndex:
                 one.prepared.entry,
                 round(min(1.0, most * math.exp((one.score - first) / 4)), 4),
                 self._knowledge.reasons(ranking, one.number) if explain else (),
+                Fact(
+                    one.prepared.entry,
+                    one.prepared.entry.question,
+                    telling.tell(one, judged.asking.terms, question, (), follows=judged.follows, lacks=judged.lacks),
+                    self._subject(one.prepared.entry),
+                ),
             )
             for one in judged.entries[: max(0, limit)]
         )

@@ -25,7 +25,7 @@ _SENTENCES = SentenceSplitter(_all("abbreviations"), _all("abbreviations_before_
 LEANING = _all("leaning")
 
 
-class Fact(NamedTuple):
+class StatedFact(NamedTuple):
     """A sentence, an item or a row. `head` is what stands over it in its entry; `cells` are a row's (column head, cell)."""
 
     text: str
@@ -50,14 +50,14 @@ def sentences(text: str) -> list[str]:
     return _SENTENCES.split(text)
 
 
-def of(entry: Entry) -> tuple[Fact, ...]:
+def of(entry: Entry) -> tuple[StatedFact, ...]:
     """Return the facts of an entry's answer, in order."""
-    found: list[Fact] = []
+    found: list[StatedFact] = []
     for block, lines in enumerate(_blocks(entry.answer)):
         if len(found) >= MOST:
             break
         found.extend(_facts(lines, block))
-    return tuple(found[:MOST]) or (Fact(entry.answer, "", 0),)
+    return tuple(found[:MOST]) or (StatedFact(entry.answer, "", 0),)
 
 
 def _blocks(answer: str) -> Iterator[list[str]]:
@@ -81,7 +81,7 @@ def _is_row(line: str) -> bool:
     return line.lstrip().startswith("|") or " | " in line
 
 
-def _facts(lines: Sequence[str], block: int) -> Iterator[Fact]:
+def _facts(lines: Sequence[str], block: int) -> Iterator[StatedFact]:
     if _is_row(lines[0]):
         yield from _rows(lines, block)
         return
@@ -89,7 +89,7 @@ def _facts(lines: Sequence[str], block: int) -> Iterator[Fact]:
     for line in lines:
         item = _ITEM.match(line)
         if item:
-            yield Fact(line[item.end() :].strip(), head, block, is_item=True)
+            yield StatedFact(line[item.end() :].strip(), head, block, is_item=True)
             continue
         if line.rstrip().endswith(":"):
             head = line.strip()
@@ -102,18 +102,18 @@ def _facts(lines: Sequence[str], block: int) -> Iterator[Fact]:
                 yield from _listed(sentence, head or asked, block)
 
 
-def _listed(sentence: str, head: str, block: int) -> Iterator[Fact]:
+def _listed(sentence: str, head: str, block: int) -> Iterator[StatedFact]:
     """Yield the parts of a sentence that lists things with their prices, else the sentence: "Nail trim £10, teeth £12, flea bath £8."."""
     parts = [part for part in _PIECE.split(sentence) if part.strip()]
     named = [part for part in parts if any(value.kind == "money" and _bare(part[: value.start]) for value in amounts.read(part).values)]
     if ": " in sentence or len(parts) < _FEWEST_LISTED or len(named) < len(parts):
-        yield Fact(sentence, head, block)
+        yield StatedFact(sentence, head, block)
         return
     for part in parts:
-        yield Fact(_bare(part), head, block, is_item=True)
+        yield StatedFact(_bare(part), head, block, is_item=True)
 
 
-def _rows(lines: Sequence[str], block: int) -> Iterator[Fact]:
+def _rows(lines: Sequence[str], block: int) -> Iterator[StatedFact]:
     rows = [[cell.strip() for cell in line.strip().strip("|").split("|")] for line in lines if not _RULE.fullmatch(line)]
     if not rows:
         return
@@ -125,7 +125,7 @@ def _rows(lines: Sequence[str], block: int) -> Iterator[Fact]:
         if not any(row):
             continue
         cells = tuple((heads[at] if at < len(heads) else "", cell) for at, cell in enumerate(row) if cell)
-        yield Fact(said(cells), " ".join(heads), block, cells, is_item=True)
+        yield StatedFact(said(cells), " ".join(heads), block, cells, is_item=True)
 
 
 def _is_head(rows: Sequence[Sequence[str]]) -> bool:
@@ -143,7 +143,7 @@ def said(cells: Sequence[tuple[str, str]]) -> str:
     return f"{name}: " + ", ".join(f"{head} {cell}".lstrip() for head, cell in others) if others else name
 
 
-def options(fact: Fact, kind: str) -> list[Option]:
+def options(fact: StatedFact, kind: str) -> list[Option]:
     """Return what a fact offers with an amount of a kind: a row's cells, or the parts of a sentence between commas."""
     if fact.cells:
         name = fact.cells[0][1]

@@ -16,7 +16,14 @@ class KnowledgeIndex(EntryIndex):
         return FactIndex(self)
 
     def search(
-        self, text: str, language: str | None = None, limit: int = 5, *, spoken: str | None = None, explain: bool = False
+        self,
+        text: str,
+        language: str | None = None,
+        limit: int = 5,
+        *,
+        spoken: str | None = None,
+        subject: str | None = None,
+        explain: bool = False,
     ) -> SearchResult:
         """Implement `Knowledge.search` for any text."""
-        return self.facts.search(text, language, limit, spoken=spoken, explain=explain)
+        return self.facts.search(text, language, limit, spoken=spoken, subject=subject, explain=explain)

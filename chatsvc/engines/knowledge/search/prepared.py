@@ -11,7 +11,7 @@ from chatsvc.domain.language import primary
 from chatsvc.domain.models import Entry
 from chatsvc.engines.knowledge.search import amounts, facts, matching, topics
 from chatsvc.engines.knowledge.search.candidates import EntryIndex
-from chatsvc.engines.knowledge.search.facts import Fact
+from chatsvc.engines.knowledge.search.facts import StatedFact
 from chatsvc.engines.knowledge.search.matching import QuestionTerm, TextVocabulary
 from chatsvc.engines.knowledge.search.stemming import stem, trigrams
 from chatsvc.engines.knowledge.search.stopwords import is_light
@@ -31,7 +31,7 @@ class Prepared:
     """An entry with its facts and their vocabularies."""
 
     entry: Entry
-    facts: tuple[Fact, ...]
+    facts: tuple[StatedFact, ...]
     title: TextVocabulary  # question and phrasings
     own: tuple[TextVocabulary, ...]  # of each fact
     heads: tuple[TextVocabulary, ...]  # of what stands over each fact in the answer

@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 from chatsvc.engines.knowledge.search import amounts, facts, matching
-from chatsvc.engines.knowledge.search.facts import LEANING, Fact
+from chatsvc.engines.knowledge.search.facts import LEANING, StatedFact
 from chatsvc.engines.knowledge.search.lexicon import shared
 from chatsvc.engines.knowledge.search.matching import QuestionTerm
 from chatsvc.language.folding import words
@@ -99,7 +99,7 @@ def _with_exception(answer: str, judged: JudgedEntry) -> str:
     return f"{best.text} {_plain(rest)}".strip()
 
 
-def _leans(fact: Fact) -> bool:
+def _leans(fact: StatedFact) -> bool:
     return (words(fact.text[:40]) or [""])[0] in LEANING
 
 
@@ -136,7 +136,7 @@ def _asks_for_all(judged: JudgedEntry, asked: Sequence[QuestionTerm]) -> bool:
     return all(matching.strength(term, judged.prepared.title) >= matching.EXPLAINED for term in asked if term.names)
 
 
-def _row(fact: Fact, asked: Sequence[QuestionTerm], kind: str) -> str:
+def _row(fact: StatedFact, asked: Sequence[QuestionTerm], kind: str) -> str:
     """Return a row with the columns that the question names or asks for."""
     name, *others = fact.cells
     lexicon = shared()

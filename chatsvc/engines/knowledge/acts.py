@@ -1,0 +1,145 @@
+"""Act of a visitor's sentence: a question, a wish to book, a yes.
+
+A multinomial logistic regression over words, pairs of words and letter n-grams, hashed into a table with a row for each bucket
+and a byte for each act. `scripts/train` makes `languages/xx/acts.table` from the sentences of `languages/xx/acts.txt`.
+"""
+
+import hashlib
+import re
+from collections.abc import Iterable, Sequence
+from functools import cache
+from itertools import pairwise
+from math import exp
+from pathlib import Path
+from typing import NamedTuple
+from zlib import crc32
+
+from chatsvc.domain.folding import fold
+from chatsvc.language.wordlists import FOLDER
+
+ACTS = (
+    *("ask", "tell", "book", "give", "move", "cancel", "status", "keep", "yes", "no", "skip", "stop"),
+    *("complain", "person", "call", "greet", "thank", "bye", "insult", "identity"),
+)
+SURE = 0.5
+"""Probability below which a sentence counts as a question."""
+_WISHES = {
+    "book": 0.6,
+    "call": 0.7,
+    "move": 0.7,
+    "cancel": 0.75,
+    "status": 0.7,
+    "complain": 0.85,
+    "person": 0.7,
+    "insult": 0.8,
+    "identity": 0.75,
+}
+_CALLS = 0.15  # share of a wish that is one to be called
+FALLBACK = "en"
+DIGEST = 32
+"""Bytes at the head of a table that tell what it was learned from."""
+_BUCKETS = 1 << 13
+_MOST_WORDS = 40
+_MOST_CHARACTERS = 1_000
+_ROUNDS, _RATE, _SMALL = 20, 0.05, 0.005
+_UNIT, _ZERO = 0.02, 128  # of a weight in the table, and the byte of a weight of nothing
+_WORD = re.compile(r"[^\W_]{1,20}")
+_MAIL = re.compile(r"\S{1,64}@\S{1,64}")
+_DIGITS = re.compile(r"\d+")
+
+
+class Act(NamedTuple):
+    """The likeliest act of a sentence with its probability, and the sentence itself."""
+
+    name: str
+    probability: float
+    text: str
+
+
+def classify(text: str, language: str) -> Act:
+    """Return the act of a sentence; a question where none is sure."""
+    chances = probabilities(text, language)
+    name = max(chances, key=lambda act: chances[act])
+    if name == "book" and chances["call"] >= _CALLS:
+        name, chances["call"] = "call", chances["call"] + chances["book"]
+    if "?" in text and name in ("tell", "give", "complain", "greet", "thank", "no", "bye"):
+        name = "ask"
+    return Act(name if chances[name] >= _WISHES.get(name, SURE) else "ask", chances[name], text)
+
+
+def probabilities(text: str, language: str) -> dict[str, float]:
+    """Return the probability of each act."""
+    table, width = _table(language), len(ACTS)
+    rows = [table[bucket * width : (bucket + 1) * width] for bucket in _features(text)]
+    scores = [_UNIT * (sum(column) - _ZERO * len(rows)) for column in zip(*rows, strict=True)]
+    return dict(zip(ACTS, _softmax(scores), strict=True))
+
+
+@cache
+def _table(language: str) -> bytes:
+    path = FOLDER / language / "acts.table"
+    return path.read_bytes()[DIGEST:] if path.is_file() else _table(FALLBACK)
+
+
+def _features(text: str) -> list[int]:
+    text = text[:_MOST_CHARACTERS]
+    words = [_masked(word) for word in _WORD.findall(_MAIL.sub(" mail ", fold(text)))[:_MOST_WORDS]]
+    features = {"", f"<{min(len(words), 6)}", *words, *(sign for sign in text if sign in "?!👍👎🙏")}
+    features.update(f"{first[:5]}~{second[:5]}" for first, second in pairwise(("<", *words, ">")))
+    features.update(f"{first} {second}" for first, second in pairwise(("<", *words, ">")))
+    for word in words:
+        padded = f"_{word}_"
+        features.add(f"{word[:5]}~")
+        features.update(f"{padded[start : start + 4]}~~" for start in range(len(padded) - 3))
+    return sorted({crc32(feature.encode("utf-8", "surrogatepass")) % _BUCKETS for feature in features})
+
+
+def _masked(word: str) -> str:
+    """Return a word without its digits: a number keeps its length, `3pm` becomes `#pm`."""
+    return f"#{min(len(word), 5)}" if word.isdigit() else _DIGITS.sub("#", word)
+
+
+def read(path: Path) -> list[tuple[str, str]]:
+    """Read training sentences, each under the header of its act; raises ValueError for an unknown act."""
+    examples: list[tuple[str, str]] = []
+    act = ""
+    for line in filter(None, map(str.strip, path.read_text(encoding="utf-8").splitlines())):
+        if line.startswith("== "):
+            act = line[3:]
+        elif not line.startswith("#"):
+            if act not in ACTS:
+                raise ValueError(f"{path.name}: no act {act!r} for: {line}")
+            examples.append((act, line))
+    return examples
+
+
+def train(examples: Sequence[tuple[str, str]]) -> bytes:
+    """Return the table of weights; the same sentences in the same order always give the same table."""
+    prepared = [(ACTS.index(act), _features(text)) for act, text in examples]
+    weights = [[0.0] * len(ACTS) for _ in range(_BUCKETS)]
+    step = next(prime for prime in (1009, 1013, 1019) if len(prepared) % prime)  # spreads the acts, which stand together in the file
+    for round_ in range(_ROUNDS):
+        rate = _RATE * (1 - 0.9 * round_ / _ROUNDS)
+        for number in range(len(prepared)):
+            right, features = prepared[(number * step + round_) % len(prepared)]
+            rows = [weights[bucket] for bucket in features]
+            errors = _softmax([sum(column) for column in zip(*rows, strict=True)])
+            errors[right] -= 1.0
+            changes = [(act, rate * error) for act, error in enumerate(errors) if abs(error) >= _SMALL]
+            for row in rows:
+                for act, change in changes:
+                    row[act] -= change
+    return bytes(min(max(_ZERO + round(weight / _UNIT), 0), 255) for row in weights for weight in row)
+
+
+def digest(path: Path) -> bytes:
+    """Return what a table depends on: the sentences, their features and how they are learned."""
+    return hashlib.sha256(Path(__file__).read_bytes() + path.read_bytes()).digest()
+
+
+def _softmax(scores: Iterable[float]) -> list[float]:
+    scores = list(scores)
+    highest = max(scores)
+    grown = [exp(score - highest) for score in scores]
+    total = sum(grown)
+    return [value / total for value in grown]

@@ -1,0 +1,86 @@
+"""State of a dialogue, which travels as `Reply.dialogue`: all that the bot knows of the conversation besides its messages.
+
+It is compact JSON. A state that cannot be read, is of another version, too large or too old counts as none.
+"""
+
+import json
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from chatsvc.domain.times import DAY_MS
+
+VERSION = 3
+STALE_MS = 6 * 3_600_000
+"""Pause after which the visitor is asked whether to go on with a form."""
+MAX_CHARACTERS = 16_000
+_KEPT_MS = 7 * DAY_MS
+_MOST_QUOTES, _MOST_QUOTE = 30, 500
+
+
+@dataclass(slots=True)
+class RequestDraft:
+    """An open or offered form. `values` are kept by field; `quotes` are the visitor's words; `missed` counts misunderstood answers."""
+
+    kind: str
+    values: dict[str, str] = field(default_factory=dict)
+    quotes: list[str] = field(default_factory=list)
+    skipped: list[str] = field(default_factory=list)
+    missed: dict[str, int] = field(default_factory=dict)
+    refused: dict[str, str] = field(default_factory=dict)  # days and hours at which the business is closed, as they were named
+    asks_when: bool = False  # of a booking that is not known here: the day wanted instead is asked for
+
+    def quote(self, text: str) -> None:
+        """Add words of the visitor, unless they are there already."""
+        text = " ".join(text.split())[:_MOST_QUOTE]
+        if text and text not in self.quotes and len(self.quotes) < _MOST_QUOTES:
+            self.quotes.append(text)
+
+
+@dataclass(slots=True)
+class State:
+    """State of a conversation between two messages.
+
+    `pending` is what was asked: "form" (a field, whose key is `asked`), "confirm", "change", "offer", "resume", "choices", "cancel" or
+    "move" (of `record`). `choices` are the titles offered for `question`; `learned` are titles chosen before, by question. `contact` is
+    the name, phone and e-mail that the visitor has left; `earlier` are messages that may belong to a wish to come.
+    """
+
+    language: str = ""
+    pending: str = ""
+    asked: str = ""
+    draft: RequestDraft | None = None
+    record: str = ""
+    question: str = ""
+    choices: list[str] = field(default_factory=list)
+    learned: dict[str, str] = field(default_factory=dict)
+    subject: str = ""
+    last_answer: str = ""
+    last_question: str = ""
+    lines: list[str] = field(default_factory=list)
+    contact: dict[str, str] = field(default_factory=dict)
+    earlier: list[str] = field(default_factory=list)
+
+    def settle(self) -> None:
+        """Forget what was asked or offered."""
+        self.pending = self.asked = self.question = self.record = ""
+        self.choices, self.draft = [], None
+
+
+def load(text: str | None, now_ms: int) -> tuple[State, bool]:
+    """Return the state, and whether it is of hours ago."""
+    if not text or len(text) > MAX_CHARACTERS:
+        return State(), False
+    try:
+        stored: dict[str, Any] = json.loads(text)
+        version, moment = stored.pop("version"), stored.pop("at")
+        if version != VERSION or now_ms - moment > _KEPT_MS:
+            return State(), False
+        draft = stored.pop("draft")
+        return State(**stored, draft=RequestDraft(**draft) if draft else None), now_ms - moment > STALE_MS
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return State(), False
+
+
+def dump(state: State, now_ms: int) -> str:
+    """Return the state as text."""
+    return json.dumps({"version": VERSION, "at": now_ms, **asdict(state)}, ensure_ascii=False, separators=(",", ":"))

@@ -1,0 +1,53 @@
+"""Questions about the business itself, of business.tsv: language, question, the kind asked for, and what the reply has."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chatsvc.domain.profiles import ClosedDays, Profile, days
+from chatsvc.engines.knowledge import business
+from tests.engines.knowledge.desk import BOTS, Desk
+
+SETTINGS: dict[str, dict[str, Any]] = {
+    "en": {"phone": "01632 960417", "email": "hello@pine.example", "address": "14 Mill Row, York"},
+    "tr": {"phone": "0232 000 45 45", "email": "bilgi@defne.example", "address": "Gül Sokak 3, Bornova"},
+}
+
+
+def rows() -> list[tuple[str, str, str, str]]:
+    with Path(__file__).with_name("business.tsv").open(encoding="utf-8", newline="") as file:
+        return [(*row, "", "")[:4] for row in csv.reader(file, delimiter="\t")]  # type: ignore[misc]
+
+
+@pytest.mark.parametrize(("language", "question", "kind", "told"), rows())
+def test_the_settings_answer(language: str, question: str, kind: str, told: str) -> None:
+    desk = Desk(language, **SETTINGS[language])
+    assert kind in (business.kinds_of(question, desk.bot.name) or ("",))
+    if kind:
+        assert told in desk.say(question)
+
+
+def test_what_is_not_set_is_looked_for_in_the_knowledge() -> None:
+    assert "don't have information" in Desk("en").say("what is your phone number")
+    assert "don't have information" in Desk("en", opening_hours=None).say("when are you open")
+
+
+def test_a_closed_day_of_the_owner() -> None:
+    desk = Desk("en", profile=Profile(closed=(days("2026-11-21"),)))
+    assert "We are closed tomorrow (Saturday)" in desk.say("are you open tomorrow?")
+    assert isinstance(days("2026-11-21"), ClosedDays)
+
+
+@pytest.mark.parametrize("name", sorted(BOTS))
+def test_the_name_of_the_business_is_light(name: str) -> None:
+    bot = BOTS[name]
+    assert business.kinds_of(f"{bot.name} {'adres' if name == 'tr' else 'address'}", bot.name) == ("address",)
+
+
+@pytest.mark.parametrize(("text", "urgent"), [("kedi kanıyor!", True), ("it is urgent", True), ("no hurry", False)])
+def test_urgent_words(text: str, urgent: bool) -> None:
+    assert business.is_urgent(text) is urgent
