@@ -254,7 +254,7 @@ def _application(services: Services, interface: Interface) -> web.Application:
 
         outside = chatsvc.dashboard.Dashboard(services)
     made = outside.application()
-    made.middlewares[:] = [observe(services), *map(for_own_paths, made.middlewares)]
+    made.middlewares[:] = [observe(services), for_own_paths(*made.middlewares)]
     pages.mount(made)
     made.add_subapp(API_ROOT, interface.application())
     WebChannel(services).mount(made)

@@ -6,11 +6,11 @@ import asyncio
 import logging
 import select
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 from aiohttp import HttpVersion11, web
 
-from chatsvc.web.client_address import share_of
 from chatsvc.web.deadlines import END_OF_HEAD, MAX_HEAD, Deadline, HeadWatch, ReaderWatch
 from chatsvc.web.faults import BadRequest, HandlerFailed, HeadTimeout, HttpFault
 from chatsvc.web.requests import info_of
@@ -41,6 +41,7 @@ class HttpConnection(web.RequestHandler):
         self._server, self._clock = server, loop
         self.share: str | None = None
         self.peer: str | None = None
+        self.is_proxy = False
         self._wire: asyncio.Transport | None = None
         self._request: web.BaseRequest | None = None
         self.fault: HttpFault | None = None
@@ -57,15 +58,7 @@ class HttpConnection(web.RequestHandler):
         super().connection_made(transport)
         # A response is on its way until the sockets have all of it: what a buffer holds unseen has no deadline. (With 0 TLS never resumes.)
         self._wire.set_write_buffer_limits(1)
-        peer = transport.get_extra_info("peername")
-        self.peer = str(peer[0]) if isinstance(peer, tuple) else None
-        self.is_proxy = self._server.addresses.is_proxy(self.peer)
-        self.share = None if self.is_proxy or self.peer is None else share_of(self.peer)
-        self._server.connections.add(self)
-        if not self._server.has_room_for(transport):
-            self.abort()
-            return
-        self._server.limits.enter(self)
+        self._server.enter(self, transport)
 
     def connection_lost(self, exc: BaseException | None) -> None:
         """Release everything; a request being answered is still carried out."""
@@ -99,23 +92,16 @@ class HttpConnection(web.RequestHandler):
         """Close unless a request is being answered, or has arrived unread. Return whether it is closing."""
         if self._wire is None or self._wire.is_closing():
             return True
-        if self._is_busy or self._head.has_begun or self._clock.time() - self._idle_since < SETTLE_S or self.has_arrived():
+        if self._is_busy or self._head.has_begun or self._clock.time() - self._idle_since < SETTLE_S:
+            return False
+        if self.has_arrived() and not self._has_ended:
             return False
         self.force_close()
         return True
 
-    def _close_ended(self) -> None:
-        if not self._is_busy:
-            self.force_close()
-
     def has_arrived(self) -> bool:
         """Report whether bytes wait unread in the socket."""
-        sock = self._wire.get_extra_info("socket") if self._wire is not None else None
-        if sock is None or sock.fileno() < 0:
-            return False
-        poll = select.poll()
-        poll.register(sock, select.POLLIN)
-        return bool(poll.poll(0))
+        return self._wire is not None and _has_arrived(self._wire)
 
     # Reading.
 
@@ -123,15 +109,8 @@ class HttpConnection(web.RequestHandler):
         """Parse what was read. aiohttp itself calls this without data, to continue."""
         if self._is_lingering:
             return
-        if not data or data.count(END_OF_HEAD) < 2:
-            self._feed(data)
-            return
-        # In pieces that end with a head, so that a fault loses no request before it.
-        pieces = data.split(END_OF_HEAD)
-        for piece in pieces[:-1]:
-            self._feed(piece + END_OF_HEAD)
-        if pieces[-1]:
-            self._feed(pieces[-1])
+        for piece in _pieces(data):
+            self._feed(piece)
 
     def _feed(self, data: bytes) -> None:
         if data and not self._is_busy:
@@ -155,10 +134,7 @@ class HttpConnection(web.RequestHandler):
             self._deadline.cancel()
         elif is_first:
             self.keep_alive(True)  # this ends aiohttp's deadline of the idle connection
-            self._deadline.set(HEAD_TIMEOUT_S, self._end_late_head)
-
-    def _end_late_head(self) -> None:
-        self._break(HeadTimeout())
+            self._deadline.set(HEAD_TIMEOUT_S, partial(self._break, HeadTimeout()))
 
     def _break(self, fault: HttpFault) -> None:
         """Have the unfinished head refused: with this byte it is no HTTP."""
@@ -177,8 +153,6 @@ class HttpConnection(web.RequestHandler):
         if self._has_ended and self._request is not None and not self._request.content.is_eof():
             self._request.content.set_exception(web.RequestPayloadError("the body ended early"))
 
-    # Answering.
-
     def begin(self, request: web.BaseRequest) -> None:
         """Note that a request is being answered."""
         self._request, self._is_busy, self._has_more, self._head.has_begun = request, True, False, False
@@ -191,7 +165,7 @@ class HttpConnection(web.RequestHandler):
     ) -> tuple[web.StreamResponse, bool]:
         """Send a response; return when the sockets have taken it and the connection is ready for another request, or closed."""
         request = self._request or request  # aiohttp knows it as it was before headers were taken from it
-        if not self._may_keep(request) or (request.version < HttpVersion11 and resp.content_length is None):
+        if self._server.is_leaving or not _leaves_connection(request, resp) or not self._server.limits.may_keep(self):
             resp.force_close()
         result = await super().finish_response(request, resp, start_time)
         await request.writer.drain()
@@ -205,24 +179,13 @@ class HttpConnection(web.RequestHandler):
             return result
         self._request, self._is_busy, self._idle_since = None, False, self._clock.time()
         if self._has_ended:
-            self._clock.call_later(SETTLE_S, self._close_ended)
+            self._clock.call_later(2 * SETTLE_S, self.close_if_idle)
         elif self._has_more:
             self._head.begin()
-            self._deadline.set(HEAD_TIMEOUT_S, self._end_late_head)
+            self._deadline.set(HEAD_TIMEOUT_S, partial(self._break, HeadTimeout()))
         if self._wire is not None:
             self._server.limits.set_idle(self)
         return result
-
-    def _may_keep(self, request: web.BaseRequest) -> bool:
-        # What comes behind a declined upgrade aiohttp may lose, and behind a chunked body may be fields of its trailer.
-        if self._server.is_leaving or request.method == "CONNECT" or any(name in request.headers for name in _CLOSING):
-            return False
-        content = request.content
-        if not content.is_eof():
-            info = info_of(request)
-            if info.is_body_lost or info.expects_continue or content.exception() is not None or (request.content_length or 0) > MAX_SKIPPED:
-                return False
-        return self._server.limits.may_keep(self)
 
     async def _linger(self) -> None:
         """Close the own side, and wait until the client closes, or for LINGER_S. TLS lingers by itself."""
@@ -269,3 +232,35 @@ class HttpConnection(web.RequestHandler):
     def _disconnect_slow_reader(self) -> None:
         log.info("%s did not read its answer and was disconnected", self.peer or "a caller")
         self.abort()
+
+
+def _has_arrived(transport: asyncio.Transport) -> bool:
+    sock = transport.get_extra_info("socket")
+    if sock is None or sock.fileno() < 0:
+        return False
+    poll = select.poll()
+    poll.register(sock, select.POLLIN)
+    return bool(poll.poll(0))
+
+
+def _pieces(data: bytes) -> list[bytes]:
+    """Cut bytes behind each head, so that a fault loses no request before it."""
+    if data.count(END_OF_HEAD) < 2:
+        return [data]
+    *heads, rest = data.split(END_OF_HEAD)
+    return [*(head + END_OF_HEAD for head in heads), *([rest] if rest else [])]
+
+
+def _leaves_connection(request: web.BaseRequest, response: web.StreamResponse) -> bool:
+    """Report whether the connection can be used again: what is left of the request, and the response, have an end."""
+    # What comes behind a declined upgrade aiohttp may lose, and behind a chunked body may be fields of its trailer.
+    if request.method == "CONNECT" or any(name in request.headers for name in _CLOSING):
+        return False
+    if request.version < HttpVersion11 and response.content_length is None:
+        return False
+    content = request.content
+    if content.is_eof():
+        return True
+    info = info_of(request)
+    is_lost = info.is_body_lost or info.expects_continue or content.exception() is not None
+    return not is_lost and (request.content_length or 0) <= MAX_SKIPPED

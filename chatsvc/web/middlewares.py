@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable
+from functools import partial
 from time import perf_counter
 
 from aiohttp import web
@@ -63,12 +64,14 @@ def word_faults(refuse: Callable[[HttpFault, web.Request], web.StreamResponse]) 
     return wording
 
 
-def for_own_paths(middleware: Middleware) -> Middleware:
-    """Return a middleware that leaves the requests of mounted applications alone."""
+def for_own_paths(*middlewares: Middleware) -> Middleware:
+    """Return middlewares as one that leaves the requests of mounted applications alone."""
 
     @web.middleware
     async def choosing(request: web.Request, handler: Handler) -> web.StreamResponse:
-        is_own = request.match_info.apps[-1] is request.app
-        return await (middleware(request, handler) if is_own else handler(request))
+        if request.match_info.apps[-1] is request.app:
+            for middleware in reversed(middlewares):
+                handler = partial(middleware, handler=handler)
+        return await handler(request)
 
     return choosing

@@ -83,18 +83,24 @@ class HttpServer:
         """Make the protocol of a new connection."""
         return HttpConnection(self, asyncio.get_running_loop())
 
-    def has_room_for(self, transport: asyncio.BaseTransport) -> bool:
-        """Report whether enough file descriptors are left beside that of a new connection."""
+    def enter(self, connection: HttpConnection, transport: asyncio.BaseTransport) -> None:
+        """Count a new connection, or close it if no file descriptors are left beside its own."""
+        peer = transport.get_extra_info("peername")
+        connection.peer = str(peer[0]) if isinstance(peer, tuple) else None
+        connection.is_proxy = self.addresses.is_proxy(connection.peer)
+        connection.share = None if connection.is_proxy or connection.peer is None else share_of(connection.peer)
+        self.connections.add(connection)
         sock = transport.get_extra_info("socket")
         limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
         # The system gives the lowest number that is free, so a high one tells that nearly all are used.
         if sock is None or sock.fileno() < limit - min(RESERVED_FILES, limit // 4):
-            return True
+            self.limits.enter(connection)
+            return
+        connection.abort()
         now = asyncio.get_running_loop().time()
         if now - self._logged_at >= LOG_EVERY_S:
             self._logged_at = now
             log.error("cannot accept connections: too many files are open")
-        return False
 
     async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:
         """Answer a request by the application: each request passes here first."""

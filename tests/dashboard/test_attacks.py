@@ -102,7 +102,6 @@ async def test_a_text_does_not_turn_round_what_follows_it(site: Site) -> None:
         "UPDATE bots SET name = :1",
     ):
         await execute(site.app, statement, name)
-    site.app.services.account_cache.invalidate(site.mine.account)
     seen = ""
     for role in ("owner", "administrator"):
         for page in await crawl(await site.client(role), await ids_of(site, site.mine)):

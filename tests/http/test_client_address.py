@@ -49,7 +49,11 @@ def test_x_forwarded_for_is_read_from_the_right(lines: Sequence[str], meant: str
         (["for=192.0.2.1, proto=https"], None),
         (["for=192.0.2.1, for=_hidden"], None),
         (["203.0.113.7"], None),
+        # Read in steps as many as its characters: more would be minutes.
+        (["for=203.0.113.7" + ";" * 200_000 + "x"], "203.0.113.7"),
+        ([";" * 200_000 + '"'], None),
     ],
+    ids=range(10),
 )
 def test_forwarded_is_read_the_same_way(lines: Sequence[str], meant: str | None) -> None:
     found = behind("10.0.0.1", [], lines, TRUSTED)

@@ -43,8 +43,6 @@ async def receive(services: Services, channel: OpenChannel, callback: WhatsAppCa
         callback.moves,
     )
     done = await callbacks.receive(services.db, arrived, services.clock())
-    if done.users:
-        services.account_cache.drop_pages(channel.account_id)
     for user_id in done.users:
         services.events.notify((bot_id, NAME, user_id))
     keys = {digest_of(bot_id, NAME, one.key): one.key for one in callback.messages}

@@ -39,9 +39,6 @@ class AccountState:
         self.allowance = Allowance(holding.account.messages_limit, holding.account.message_credits, holding.used)
         self.allowance.reserved = holding.held
         self.requests = requests or RequestCount()
-        # Rendered list pages of bots and conversations. Each change replaces the dict, so that a page that was read before the
-        # change and rendered after it is stored in the old one.
-        self.pages: dict[object, bytes] = {}
         # Its keys by their digests, and the version of its pages and counts: where other processes may change it.
         self.keys: dict[bytes, ApiKey] = {}
         self.version = AccountVersion(0, 0)
@@ -54,15 +51,13 @@ class AccountState:
         self.allowance.credits = account.message_credits
 
     def update_bot(self, bot: Bot) -> Bot:
-        """Add or replace a bot and invalidate the cached pages. Return the bot."""
+        """Add or replace a bot, and return it."""
         self.bots[bot.id] = bot
-        self.pages = {}
         return bot
 
     def remove_bot(self, bot_id: str) -> None:
-        """Drop a deleted bot and invalidate the cached pages."""
+        """Drop a deleted bot."""
         self.bots.pop(bot_id, None)
-        self.pages = {}
 
     def apply_exchange(self, bot_id: str, reservation: HeldMessage, counts: Counts) -> None:
         """Take over the counts of a committed exchange."""
@@ -125,14 +120,8 @@ class AccountCache:
     def cached(self, account_id: str) -> AccountState | None:
         return self._accounts.get(account_id)
 
-    def drop_pages(self, account_id: str) -> None:
-        state = self._accounts.get(account_id)
-        if state is not None:
-            state.pages = {}
-
-    def invalidate(self, account_id: str) -> None:
-        """Invalidate the account's cached pages, and drop all unanswered words."""
-        self.drop_pages(account_id)
+    def drop_unanswered(self) -> None:
+        """Drop all unanswered words: some of them are erased."""
         self.unanswered.clear()
 
     def remove_account(self, account_id: str) -> None:

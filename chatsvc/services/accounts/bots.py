@@ -171,7 +171,7 @@ async def delete(services: Services, caller: Caller, *, bot: str) -> Bot:
     while await stored.delete(services.db, found):
         pass
     state.remove_bot(bot)
-    services.account_cache.invalidate(state.account.id)
+    services.account_cache.drop_unanswered()
     services.knowledge.invalidate(bot)
     services.channels.changed(bot)
     return found

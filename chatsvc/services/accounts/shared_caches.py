@@ -64,7 +64,6 @@ class SharedAccounts(AccountCache):
                 kept.keys = {}
             return False
         if version.activity > state.version.activity:
-            state.pages = {}
             state.version = version._replace(settings=state.version.settings)
             state.counted = False
         return True
@@ -87,8 +86,6 @@ class SharedAccounts(AccountCache):
             state.keys = before.keys
         if key is not None and digest is not None:
             state.keys[digest] = key
-        if before is not None and before.version == found.version:
-            state.pages = before.pages
         if before is None or before.version <= found.version:
             self._accounts[account_id] = state
         return state

@@ -125,7 +125,6 @@ async def return_overdue(services: Services) -> int:
         sentence = await (_nobody_came if waited else _notice)(services, bot, conversation, said)
         if await stored.give_back(services.db, conversation, sentence):
             _changed(services, conversation)
-        account.pages = {}
     return len(found)
 
 

@@ -50,10 +50,9 @@ class _ChannelTurn(NamedTuple):
         return m.bot_id, m.channel, m.user_id
 
 
-def _arrived(services: Services, account_id: str, message: StoredMessage | None) -> StoredMessage | None:
-    """Drop what is cached of the account, and wake those who wait for the conversation."""
+def _arrived(services: Services, message: StoredMessage | None) -> StoredMessage | None:
+    """Wake those who wait for the conversation of a new message."""
     if message is not None:
-        services.account_cache.drop_pages(account_id)
         conversation = (message.bot_id, message.channel, message.user_id)
         services.events.stop_typing(conversation, "visitor")
         services.events.notify(conversation)
@@ -62,13 +61,13 @@ def _arrived(services: Services, account_id: str, message: StoredMessage | None)
 
 async def receive(services: Services, arrived: NewMessage) -> StoredMessage | None:
     """Store a visitor's message; return it also where it came before, None after an erasure since. Raises TooManyConversations."""
-    return _arrived(services, arrived.account_id, await incoming_messages.store(services.db, arrived))
+    return _arrived(services, await incoming_messages.store(services.db, arrived))
 
 
 async def receive_several(services: Services, arrived: Sequence[NewMessage]) -> list[StoredMessage | None]:
     """Store messages of one account that came together, which have no limit; see receive."""
     stored = await incoming_messages.store_several(services.db, list(arrived)) if arrived else []
-    return [_arrived(services, arrived[0].account_id, message) for message in stored]
+    return [_arrived(services, message) for message in stored]
 
 
 async def answer(services: Services, account_id: str, message: StoredMessage) -> None:
@@ -237,9 +236,7 @@ async def _say(turn: _ChannelTurn, key: str, handling: str | None = None, *, tex
 
 
 async def _write(turn: _ChannelTurn, said: NoticeSentence | None, handling: str | None = None) -> bool:
-    is_settled = await stored.settle(turn.services.db, turn.message.number, said, handling, sends_mail=turn.services.sends_mail)
-    turn.state.pages = {}
-    return is_settled
+    return await stored.settle(turn.services.db, turn.message.number, said, handling, sends_mail=turn.services.sends_mail)
 
 
 async def sentence(services: Services, bot: Bot, conversation: ConversationKey, said: str, key: str) -> str:

@@ -30,8 +30,8 @@ async def _batches(services: Services) -> AsyncIterator[None]:
     for table, rule in stored.RULES.items():
         days = getattr(settings, rule.setting)
         while days is not None and (more := await stored.expire(services.db, table, now - days * DAY_MS, now)):
-            for account in more if isinstance(more, set) else ():
-                services.account_cache.invalidate(account)
+            if isinstance(more, set):
+                services.account_cache.drop_unanswered()
             yield
     while await mails.forget_old(services.db, now, stored.BATCH):
         yield
