@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
-from collections.abc import Awaitable, Callable, Coroutine
-from contextlib import suppress
-from contextvars import copy_context
+from collections import Counter, deque
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from contextlib import asynccontextmanager, suppress
+from contextvars import ContextVar, copy_context
 from typing import Any, TypeVar, cast
 
 T = TypeVar("T")
@@ -91,15 +92,117 @@ async def cancel(*tasks: asyncio.Task[None] | None, after_s: float = 0.0) -> Non
         await asyncio.wait(left)
 
 
-async def in_daemon_thread(work: Callable[[], T]) -> T:
-    """Run long work in a daemon thread.
+class Abandoned(Exception):
+    """The caller of long work has gone."""
 
-    A caller that is cancelled abandons the thread: it does not keep the process from ending, unlike one of an executor.
+
+class _Abandonment:
+    """Tells long work in a thread that its caller has gone."""
+
+    def __init__(self) -> None:
+        self.has_gone = False
+        self._ends: list[Callable[[], object]] = []
+
+    def on(self, end: Callable[[], object]) -> None:
+        self._ends.append(end)
+        if self.has_gone:
+            end()
+
+    def abandon(self) -> None:
+        self.has_gone = True
+        for end in self._ends:
+            end()
+
+
+_ABANDONMENT: ContextVar[_Abandonment | None] = ContextVar("abandonment", default=None)
+# The account that long work is for: it has a share of the threads.
+ACCOUNT: ContextVar[str] = ContextVar("account", default="")
+
+
+def proceed() -> None:
+    """Raise Abandoned if the caller of this work has gone. Work of many steps calls it before each."""
+    abandonment = _ABANDONMENT.get()
+    if abandonment is not None and abandonment.has_gone:
+        raise Abandoned
+
+
+def on_abandonment(end: Callable[[], object]) -> None:
+    """Have `end` called as soon as the caller of this work goes."""
+    abandonment = _ABANDONMENT.get()
+    if abandonment is not None:
+        abandonment.on(end)
+
+
+class WorkPool:
+    """Bounded slots for long work, with a share for each account.
+
+    Work waits in order of arrival, passing only that of accounts that have used their share. Work that waits is dropped when its caller
+    is cancelled; work in a thread holds its slot until it has really ended. What serves no account has no share but the pool.
+    """
+
+    def __init__(self, slots: int, share: int) -> None:
+        self._slots, self._share = slots, share
+        self._running: Counter[str] = Counter()
+        self._waiting: deque[tuple[str, asyncio.Future[None]]] = deque()
+
+    async def run(self, work: Callable[[], T], account: str | None = None) -> T:
+        """Run work in a thread for an account, that of ACCOUNT unless it is named."""
+        account = ACCOUNT.get() if account is None else account
+        await self._take(account)
+        return await in_daemon_thread(work, lambda: self._release(account))
+
+    @asynccontextmanager
+    async def slot(self, account: str | None = None) -> AsyncIterator[None]:
+        """Hold a slot for an account."""
+        account = ACCOUNT.get() if account is None else account
+        await self._take(account)
+        try:
+            yield
+        finally:
+            self._release(account)
+
+    async def _take(self, account: str) -> None:
+        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.append((account, turn))
+        self._next()
+        try:
+            await turn
+        except asyncio.CancelledError:
+            if turn.done() and not turn.cancelled():
+                self._release(account)
+            else:
+                self._waiting.remove((account, turn))
+            raise
+
+    def _next(self) -> None:
+        for entry in list(self._waiting):
+            account, turn = entry
+            if self._running.total() >= self._slots:
+                return
+            if not turn.done() and (not account or self._running[account] < self._share):
+                self._waiting.remove(entry)
+                self._running[account] += 1
+                turn.set_result(None)
+
+    def _release(self, account: str) -> None:
+        self._running[account] -= 1
+        if not self._running[account]:
+            del self._running[account]
+        self._next()
+
+
+async def in_daemon_thread(work: Callable[[], T], ended: Callable[[], object] = lambda: None) -> T:
+    """Run long work in a daemon thread; call `ended` in the event loop when it has ended.
+
+    A caller that is cancelled abandons the thread: it does not keep the process from ending, unlike one of an executor, and its work
+    ends where it calls `proceed`.
     """
     loop = asyncio.get_running_loop()
     done: asyncio.Future[T] = loop.create_future()
+    abandonment = _Abandonment()
 
     def settle(result: T | None, fault: BaseException | None) -> None:
+        ended()
         if done.cancelled():
             return
         if fault is None:
@@ -108,6 +211,7 @@ async def in_daemon_thread(work: Callable[[], T]) -> T:
             done.set_exception(fault)
 
     def run() -> None:
+        _ABANDONMENT.set(abandonment)
         result, fault = None, None
         try:
             result = work()
@@ -117,4 +221,8 @@ async def in_daemon_thread(work: Callable[[], T]) -> T:
             loop.call_soon_threadsafe(settle, result, fault)
 
     threading.Thread(target=copy_context().run, args=(run,), daemon=True).start()
-    return await done
+    try:
+        return await done
+    except asyncio.CancelledError:
+        abandonment.abandon()
+        raise

@@ -21,7 +21,14 @@ MOST_PAGES = 200  # of a site, unless its owner says otherwise
 EVERY_DAYS = 7
 MAX_PAGES, MAX_DAYS = 2_000, 365  # that an owner may say
 AGENT = "chatsvc"
-MOST_LINKS = 50_000  # addresses that are kept of one sitemap or site
+# Budget of one reading: what a site may cost, whatever it sends.
+MOST_LINKS = 10_000  # addresses that are kept
+MOST_LINES = 500_000  # of text
+MOST_CONTENT = 64 * 1024 * 1024  # bytes of all pages, as they are kept
+MOST_RULES = 1_000  # of a robots.txt, for this program
+MOST_SITEMAPS = 20
+MOST_ATTEMPTS = 2  # readings that may end with the process
+_LONGEST_LINK = 2_000
 _LONGEST_URL = 500  # as that of an entry's source
 _MOST_DELAY_S = 10.0
 
@@ -29,7 +36,7 @@ _OTHER_KIND = re.compile(
     r"\.(?:jpe?g|png|gif|webp|svg|ico|css|js|mjs|json|xml|rss|atom|pdf|docx?|xlsx?|pptx?|zip|gz|rar|mp[34]|avi|mov|webm|woff2?|ttf|exe|ics)$",
     re.IGNORECASE,
 )
-_LOCATION = re.compile(r"<(?:\w+:)?loc>\s*(?:<!\[CDATA\[)?\s*([^<\]\s]+)", re.IGNORECASE)
+_LOCATION = re.compile(r"<(?:\w{1,20}:)?loc>([^<]*)(?:<!\[CDATA\[([^\]<]*))?", re.IGNORECASE)
 _WORDS = {
     "en": {
         "hours": "Opening hours",
@@ -75,7 +82,7 @@ class Site(NamedTuple):
 
 
 class SitePage(NamedTuple):
-    """A page of a site. `content` is what `file_reader.website` returned, None where there is nothing to keep."""
+    """A page of a site. `content` is what was read, packed. Without it, a page that `has_content` keeps what is stored."""
 
     url: str
     state: str
@@ -85,7 +92,8 @@ class SitePage(NamedTuple):
     etag: str | None = None
     modified: str | None = None
     digest: bytes = b""
-    content: Mapping[str, Any] | None = None
+    has_content: bool = False
+    content: bytes | None = None
 
 
 class SiteEntry(NamedTuple):
@@ -113,18 +121,28 @@ class SiteDifference(NamedTuple):
         return {name: len(getattr(self, name)) for name in self._fields}
 
 
-class Robots(NamedTuple):
+class Robots:
     """Rules of a robots.txt for this program (RFC 9309): each with whether it allows, and its pattern."""
 
-    rules: Sequence[tuple[bool, str]] = ()
-    sitemaps: Sequence[str] = ()
-    delay_s: float = 0.0
+    def __init__(self, rules: Iterable[tuple[bool, str]] = (), sitemaps: Sequence[str] = (), delay_s: float = 0.0) -> None:
+        self.rules, self.sitemaps, self.delay_s = list(rules), sitemaps, delay_s
+        self._prefixes: dict[str, bool] = {}
+        self._patterns: list[tuple[str, bool]] = []
+        for allowed, pattern in self.rules:
+            if "*" in pattern or pattern.endswith("$"):
+                self._patterns.append((pattern, allowed))
+            else:
+                self._prefixes[pattern] = allowed or self._prefixes.get(pattern, False)
+        self._lengths = sorted({len(prefix) for prefix in self._prefixes}, reverse=True)
 
     def allows(self, url: str) -> bool:
         """Report whether a page may be read. The longest pattern that fits decides; of two of one length, the one that allows."""
         parts = urlsplit(url)
         path = unquote(parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-        fitting = [(len(pattern), allowed) for allowed, pattern in self.rules if _fits(path, unquote(pattern))]
+        fitting = [(len(pattern), allowed) for pattern, allowed in self._patterns if _fits(path, pattern)]
+        prefix = next((path[:length] for length in self._lengths if path[:length] in self._prefixes), None)
+        if prefix is not None:
+            fitting.append((len(prefix), self._prefixes[prefix]))
         return max(fitting)[1] if fitting else True
 
 
@@ -133,52 +151,61 @@ def _fits(path: str, pattern: str) -> bool:
     first, *others = pattern.removesuffix("$").split("*")
     if not path.startswith(first):
         return False
-    at = len(first)
-    for nth, part in enumerate(others):
-        if pattern.endswith("$") and nth == len(others) - 1:
-            return len(path) - at >= len(part) and path.endswith(part)
-        at = path.find(part, at)
-        if at < 0:
+    position = len(first)
+    for index, part in enumerate(others):
+        if pattern.endswith("$") and index == len(others) - 1:
+            return len(path) - position >= len(part) and path.endswith(part)
+        position = path.find(part, position)
+        if position < 0:
             return False
-        at += len(part)
-    return not pattern.endswith("$") or at == len(path)
+        position += len(part)
+    return not pattern.endswith("$") or position == len(path)
 
 
 def parse_robots(text: str) -> Robots:
-    """Read a robots.txt: the groups that name this program, else those for all."""
-    groups: dict[str, list[tuple[bool, str]]] = {}
+    """Read a robots.txt: the groups that name this program, else those for all. Rules beyond MOST_RULES forbid everything."""
+    rules: dict[str, list[tuple[bool, str]]] = {"*": []}
     delays: dict[str, float] = {}
-    agents: list[str] = []
-    sitemaps, in_rules = [], False
-    for line in text.splitlines()[:MOST_LINKS]:
+    sitemaps: list[str] = []
+    agents: set[str] = set()
+    in_rules = False
+    for line in text.splitlines():
         name, _, value = (part.strip() for part in line.partition("#")[0].partition(":"))
         name = name.lower()
         if name == "user-agent":
-            agents = [*([] if in_rules else agents), value.lower()]
-            groups.setdefault(value.lower(), [])
+            agents = set() if in_rules else agents
             in_rules = False
+            if value.lower() in {"*", AGENT}:
+                agents.add(value.lower())
+                rules.setdefault(value.lower(), [])
         elif name in {"allow", "disallow", "crawl-delay"}:
             in_rules = True
             for agent in agents:
                 if name == "crawl-delay":
                     delays[agent] = min(float(value), _MOST_DELAY_S) if re.fullmatch(r"\d{1,4}(\.\d+)?", value) else 0.0
-                elif value:
-                    groups[agent].append((name == "allow", value))
-        elif name == "sitemap":
+                # With more text than an address can have, a pattern fits none.
+                elif 0 < len(pattern := re.sub(r"\*+", "*", unquote(value))) <= 2 * _LONGEST_URL + 2:
+                    rules[agent].append((name == "allow", pattern))
+        elif name == "sitemap" and len(sitemaps) < MOST_SITEMAPS and len(value) <= _LONGEST_LINK:
             sitemaps.append(value)
-    own = AGENT if AGENT in groups else "*"
-    return Robots(groups.get(own, ()), sitemaps, delays.get(own, 0.0))
+    own = AGENT if AGENT in rules else "*"
+    if len(rules[own]) > MOST_RULES:
+        return Robots([(False, "/")], (), 0.0)
+    return Robots(rules[own], sitemaps, delays.get(own, 0.0))
 
 
-def parse_sitemap(text: str) -> tuple[bool, list[str]]:
+def parse_sitemap(text: str) -> tuple[bool, Iterable[str]]:
     """Return whether a sitemap is an index of others, and its addresses. A list of lines is a sitemap too."""
     if "<" not in text[:1000]:
-        return False, [line.strip() for line in text.splitlines() if line.strip()][:MOST_LINKS]
-    return "<sitemapindex" in text[:5000].lower(), [unescape(found) for found in _LOCATION.findall(text)][:MOST_LINKS]
+        return False, filter(None, map(str.strip, text.splitlines()))
+    addresses = (match[1].strip() or (match[2] or "").strip() for match in _LOCATION.finditer(text))
+    return "<sitemapindex" in text[:5000].lower(), (unescape(address) for address in addresses if 0 < len(address) <= _LONGEST_LINK)
 
 
 def page_address(base: str, link: str) -> str | None:
     """Return the address of a linked page of the same host, in one spelling. None for other hosts, and for what is no page."""
+    if len(link) > _LONGEST_LINK:
+        return None
     try:
         parts, own = urlsplit(urljoin(base, link.strip())), urlsplit(base)
         if parts.scheme not in {"http", "https"} or parts.netloc.lower() != own.netloc.lower() or _OTHER_KIND.search(parts.path):
@@ -338,7 +365,7 @@ def _is_edited(entry: Entry, row: SiteEntry) -> bool:
     return (entry.question, entry.answer) != (row.question, row.answer)
 
 
-def lost_pages(new: Sequence[SiteEntry], applied: Sequence[SiteEntry], failed: Iterable[str]) -> bool:
+def lost_pages(new: Iterable[SiteEntry], applied: Iterable[SiteEntry], failed: Iterable[str]) -> bool:
     """Report whether more than a third of the pages with entries are gone: a site that is half empty has a fault."""
     before = {one.page for one in applied}
     gone = before - ({one.page for one in new} - set(failed))
@@ -353,7 +380,11 @@ def pack(value: Any) -> bytes:
 
 
 def unpack(packed: bytes) -> Any:
-    """Read what `pack` made."""
+    """Read what `pack` made; raises ValueError for more than MOST_CONTENT."""
     import zlib
 
-    return json.loads(zlib.decompress(packed))
+    stream = zlib.decompressobj()
+    text = stream.decompress(packed, MOST_CONTENT)
+    if not stream.eof:
+        raise ValueError("the packed text is too long")
+    return json.loads(text)

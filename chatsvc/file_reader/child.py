@@ -1,8 +1,8 @@
 """Child process that reads knowledge files. Bytes on standard input, entries or faults as JSON on standard output.
 
 Parsers of foreign files run here, with limits of memory and processor time, and without the service's rights, secrets and descriptors.
-The parent writes one line of JSON (`language`, `user`, `group`, `files` with `name`, `kind`, `size` and, for pages of a website,
-`charset`), then the files' bytes one after the other, and gets a line of JSON for each file as soon as it is read. A file that takes too
+The parent writes one line of JSON (`language`, `user`, `group`, `files` with `name`, `kind`, `size` and, for those of a website,
+`charset`; `site` for these), then the files' bytes one after the other, and gets a line of JSON for each file as soon as it is read. A file that takes too
 long ends the process by SIGPROF.
 """
 
@@ -15,11 +15,14 @@ import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from importlib import import_module
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from chatsvc.domain import knowledge_files
 from chatsvc.domain.knowledge_files import decoding
 from chatsvc.domain.knowledge_files.parsed import KnowledgeFileError, Parsed
+
+if TYPE_CHECKING:
+    from chatsvc.file_reader.site import SiteFiles
 
 MEGABYTE = 1024 * 1024
 SECONDS_PER_MEGABYTE = 6.0  # of processor time, thrice what a fast machine needs at most; smaller files have as much
@@ -65,11 +68,11 @@ def main() -> None:
     request = json.loads(sys.stdin.buffer.readline())
     _load([file["kind"] for file in request["files"]])
     codecs_needed: tuple[str, ...] = ("utf-8-sig", "utf-16", "utf-16-be", "latin-1", "cp437", "ascii")
-    if any("charset" in file for file in request["files"]):
-        from chatsvc.file_reader import website
+    if request.get("site"):
+        from chatsvc.file_reader import site, website
 
         codecs_needed += website.CODECS
-        website.read(b"<p>a", "")
+        site.SiteFiles(request["site"]).read("page", b"<p>a", "http://a/", "")
     for codec in codecs_needed:
         codecs.lookup(codec)  # its module is imported now: the other user may not be allowed to read the program
     _drop_privileges(request["user"], request["group"])
@@ -79,23 +82,26 @@ def main() -> None:
 
 def answer(request: Any, source: IO[bytes], target: IO[bytes]) -> None:
     """Read a request's files from `source`, and write a line for each to `target`."""
+    site_files = None
+    if request.get("site"):
+        from chatsvc.file_reader.site import SiteFiles
+
+        site_files = SiteFiles(request["site"])
     for file in request["files"]:
         data = source.read(file["size"])
         # Processor time, not the clock: a busy machine must not make a good file fail.
         signal.setitimer(signal.ITIMER_PROF, seconds(file["kind"], len(data)))
-        line = json.dumps(_read(file, data, request["language"])).encode()
+        line = json.dumps(_read(file, data, request["language"], site_files)).encode()
         signal.setitimer(signal.ITIMER_PROF, 0)
         target.write(line + b"\n")
         target.flush()
 
 
-def _read(file: dict[str, Any], data: bytes, language: str) -> dict[str, Any]:
+def _read(file: dict[str, Any], data: bytes, language: str, site_files: "SiteFiles | None") -> dict[str, Any]:
     name = file["name"]
     try:
-        if "charset" in file:
-            from chatsvc.file_reader import website
-
-            return website.read(data, file["charset"])
+        if site_files is not None:
+            return site_files.read(file["kind"], data, name, file["charset"])
         parsed = knowledge_files.reader_of(file["kind"] or name, READERS)(name, data, language)
     except KnowledgeFileError as fault:
         return {"unit": fault.unit, "faults": [(one.line, one.code, one.facts) for one in fault.faults]}

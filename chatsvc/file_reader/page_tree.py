@@ -33,6 +33,7 @@ _INLINE = frozenset({"a", "abbr", "b", "em", "font", "i", "mark", "small", "span
 _HEADING, _LEAD, _CALL = 120, 60, 40  # characters of a bold line that is a heading, of one that begins a paragraph, and of a link to act on
 _LEADS = 3  # paragraphs below each other that begin in bold, each of a subject of its own
 _LARGE = 5  # size of a font of a page's own heading
+_BESIDE = 20  # empty elements beside an inline one that are passed over
 _ROWS, _COLUMNS, _CELL = 2_000, 40, 300  # of a table, and characters of a cell of one that holds data
 
 
@@ -67,26 +68,38 @@ def _is_in_heading(node: LexborNode) -> bool:
 
 def part_prices(tree: LexborHTMLParser) -> None:
     """Part inline elements that follow each other, as their styles do: "Soup" and "£4" are no word "Soup£4"."""
+    prose: dict[int, bool] = {}  # parents, each of which is looked at once
     for one in tree.css("span, a, small, b, strong"):
         text, before = one_line(one.text()), one.prev
-        while before is not None and before.tag in _INLINE and not before.text().strip():
+        if not text:
+            continue
+        for _ in range(_BESIDE):
+            if before is None or before.tag not in _INLINE or before.text().strip():
+                break
             before = before.prev
-        if not text or before is None or before.tag not in {*_INLINE, "-text"}:
+        if before is None or before.tag not in {*_INLINE, "-text"}:
             continue
         said = before.text()
-        if is_price(text) and len(said.strip()) > 1 and said.strip()[-1] not in ":.…,(" and _is_last(one) and not _is_prose(one):
+        if is_price(text) and len(said.strip()) > 1 and said.strip()[-1] not in ":.…,(" and _is_last(one) and not _is_prose(one, prose):
             one.insert_before(f"{_JOINT}: ")
         elif before.tag in _INLINE and len(said) > 1 and len(text) > 1 and said[-1].isalnum() and text[0].isalnum():
             one.insert_before(" ")
 
 
-def _is_prose(node: LexborNode) -> bool:
-    return node.parent is not None and len(node.parent.text()) > _LEAD + _CALL
+def _is_prose(node: LexborNode, known: dict[int, bool]) -> bool:
+    parent = node.parent
+    if parent is None:
+        return False
+    if parent.mem_id not in known:
+        known[parent.mem_id] = len(parent.text()) > _LEAD + _CALL
+    return known[parent.mem_id]
 
 
 def _is_last(node: LexborNode) -> bool:
     after = node.next
-    while after is not None and not after.text().strip():
+    for _ in range(_BESIDE):
+        if after is None or after.text().strip():
+            break
         after = after.next
     return after is None or after.tag not in {*_INLINE, "-text"}
 

@@ -7,6 +7,7 @@ from enum import Enum
 from importlib import import_module
 from typing import Any, NamedTuple
 
+from chatsvc import background
 from chatsvc.domain import refusals
 from chatsvc.domain.actors import AuditRecord, Caller, Role, Scope, Unchanged
 from chatsvc.domain.knowledge_changes import ChangeContent
@@ -256,6 +257,7 @@ async def perform(services: Services, caller: Caller, name: str, arguments: Mapp
             within = _only(caller.scope) if fault.code == refusals.forbidden.code else None
             await audit.record(services.db, act._replace(account_id=within, outcome="refused"))
         raise
+    background.ACCOUNT.set(account_id or caller.actor.id)
     act, narrowed = act._replace(account_id=account_id), caller._replace(scope=scope)
     use_case = operation.function()
     if operation.effect is CHANGE:

@@ -40,7 +40,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 BIG_READS = 4  # of long histories at a time, each of which takes megabytes
-FILE_READERS = 2  # processes that read uploaded files at a time
+FILE_READERS = 2  # processes that read uploaded files at a time, one for each account
+SITE_READERS = 2  # processes that read the files of websites at a time, one for each account
+THREADS, SHARE = 8, 2  # that do long work at a time, and those of one account among them
 HASHES = 2  # passwords hashed at a time, 19 MiB each
 
 
@@ -71,7 +73,9 @@ class Services:
     leases: Leases = field(default_factory=Leases)
     events: ConversationEvents = field(default_factory=ConversationEvents)
     big_reads: asyncio.Semaphore = field(default_factory=partial(asyncio.Semaphore, BIG_READS))
-    file_readers: asyncio.Semaphore = field(default_factory=partial(asyncio.Semaphore, FILE_READERS))
+    file_readers: background.WorkPool = field(default_factory=partial(background.WorkPool, FILE_READERS, 1))
+    site_readers: background.WorkPool = field(default_factory=partial(background.WorkPool, SITE_READERS, 1))
+    threads: background.WorkPool = field(default_factory=partial(background.WorkPool, THREADS, SHARE))
     tallies: Tallies = field(default_factory=Tallies)
     hashing: Turns = field(default_factory=partial(Turns, HASHES))
     node: ServiceNode | None = None
@@ -151,8 +155,8 @@ class Services:
         return Dispatcher(self.db, self.courier.deliver, self.courier.sign, plans, self.clock, sends_mail=self.sends_mail)
 
     async def offload(self, work: Callable[[], T]) -> T:
-        """Run long work in a thread, so that it does not block the event loop."""
-        return await background.in_daemon_thread(work)
+        """Run long work in a thread, in the share of the account that the call is about."""
+        return await self.threads.run(work)
 
     async def close(self) -> None:
         """End what the parts do and close their connections, those made last first."""

@@ -21,10 +21,10 @@ _COLUMNS = "id, at, actor_kind, actor_id, actor_name, via, kind, title, entries_
 
 
 @reads
-def last_at(connection: Connection, bot_id: str) -> int:
-    """Return when a bot's knowledge was last changed, in milliseconds. LAST where no change is recorded."""
-    row = connection.execute("SELECT at FROM knowledge_changes WHERE bot_id = ? ORDER BY number DESC LIMIT 1", (bot_id,)).fetchone()
-    return int(row[0]) if row else LAST
+def last(connection: Connection, bot_id: str) -> tuple[int, int]:
+    """Return the number of the last change of a bot's knowledge, and when it was, in milliseconds. 0 and LAST if none is recorded."""
+    row = connection.execute("SELECT number, at FROM knowledge_changes WHERE bot_id = ? ORDER BY number DESC LIMIT 1", (bot_id,)).fetchone()
+    return (int(row[0]), int(row[1])) if row else (0, LAST)
 
 
 class StoredEntry(NamedTuple):

@@ -21,12 +21,12 @@ _NUMBER = "(SELECT number FROM sites WHERE id = ?1)"
 
 
 class SiteOutcome(NamedTuple):
-    """End of a reading. `draft` waits for a person; None where there is none."""
+    """End of a reading. `draft`, packed, waits for a person; None if there is none."""
 
     state: str
     reason: str | None
     changes: Mapping[str, int]
-    draft: Sequence[SiteEntry] | None = None
+    draft: bytes | None = None
 
 
 def _site(row: Sequence[Any]) -> Site:
@@ -63,7 +63,7 @@ def find(connection: Connection, site_id: str) -> Site | None:
 async def begin(db: Database, site_id: str, at: int) -> None:
     """Begin a reading, unless one is under way. A draft that waits is dropped: the reading makes a new one."""
     sql = """
-        UPDATE sites SET state = 'reading', reason = NULL, started_at = ?2, done = 0, pages = 0, draft = NULL, due_at = NULL
+        UPDATE sites SET state = 'reading', reason = NULL, started_at = ?2, done = 0, pages = 0, draft = NULL, due_at = NULL, attempts = 0
         WHERE id = ?1 AND state <> 'reading'
     """
     await db.write(lambda connection: connection.execute(sql, (site_id, at)).rowcount)
@@ -80,16 +80,22 @@ async def wanted(db: Database, now: int) -> list[tuple[str, str]]:
 
 
 @reads
-def pages(connection: Connection, site_id: str, *, contents: bool = False) -> list[SitePage]:
-    """List the pages of a site, with or without their contents."""
-    content = "parsed" if contents else "NULL"
-    rows = connection.execute(f"SELECT {_PAGE}, {content} FROM site_pages WHERE site = {_NUMBER} ORDER BY url", (site_id,))
-    return [SitePage._make((*row[:-2], bytes(row[-2]), websites.unpack(row[-1]) if row[-1] else None)) for row in rows]
+def pages(connection: Connection, site_id: str) -> list[SitePage]:
+    """List the pages of a site, without their contents."""
+    rows = connection.execute(f"SELECT {_PAGE}, parsed IS NOT NULL FROM site_pages WHERE site = {_NUMBER} ORDER BY url", (site_id,))
+    return [SitePage._make((*row[:-2], bytes(row[-2]), bool(row[-1]), None)) for row in rows]
+
+
+@reads
+def contents(connection: Connection, site_id: str, urls: Sequence[str]) -> list[tuple[str, bytes]]:
+    """Return the packed contents of pages, in the order of their addresses."""
+    sql = f"SELECT url, parsed FROM site_pages WHERE site = {_NUMBER} AND url IN (SELECT value FROM json_each(?2)) AND parsed IS NOT NULL"
+    return sorted((url, bytes(packed)) for url, packed in connection.execute(sql, (site_id, json.dumps(list(urls)))))
 
 
 async def save_pages(db: Database, site: Site, found: Sequence[SitePage], done: int, of: int) -> None:
-    """Write pages that were read, and the progress. A page without new content keeps its old one unless it is gone."""
-    rows = [(site.id, site.bot_id, *one[:-1], websites.pack(one.content) if one.content is not None else None) for one in found]
+    """Write pages that were read, and the progress."""
+    rows = [(site.id, site.bot_id, *page[:8], page.content, int(page.has_content)) for page in found]
 
     def unit(connection: Connection) -> None:
         connection.execute("UPDATE sites SET done = ?2, pages = ?3 WHERE id = ?1", (site.id, done, of))
@@ -98,7 +104,8 @@ async def save_pages(db: Database, site: Site, found: Sequence[SitePage], done: 
             INSERT INTO site_pages (site, bot_id, {_PAGE}, parsed)
             SELECT number, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11 FROM sites WHERE id = ?1
             ON CONFLICT (site, url) DO UPDATE SET state = excluded.state, reason = excluded.reason, read_at = excluded.read_at,
-                etag = excluded.etag, modified = excluded.modified, digest = excluded.digest, parsed = excluded.parsed
+                etag = excluded.etag, modified = excluded.modified, digest = excluded.digest,
+                parsed = CASE WHEN ?12 = 1 THEN coalesce(excluded.parsed, site_pages.parsed) END
             """,
             rows,
         )
@@ -106,16 +113,28 @@ async def save_pages(db: Database, site: Site, found: Sequence[SitePage], done: 
     await db.write(unit)
 
 
+@writes
+def attempt(connection: Connection, site_id: str) -> int:
+    """Count a beginning of a reading; return how many began and did not come back, this one included."""
+    row = connection.execute("UPDATE sites SET attempts = attempts + 1 WHERE id = ? RETURNING attempts", (site_id,)).fetchone()
+    return row[0] if row else 0
+
+
+@writes
+def forget_attempts(connection: Connection, site_ids: Sequence[str]) -> None:
+    """Note that readings were interrupted in good order."""
+    connection.executemany("UPDATE sites SET attempts = 0 WHERE id = ?", [(site_id,) for site_id in site_ids])
+
+
 async def finish(db: Database, site: Site, outcome: SiteOutcome, at: int, due_at: int | None, counts: Mapping[str, int] | None) -> None:
     """End a reading. `counts` are the entries of the pages that the site has now, None where nothing is known of them."""
-    draft = websites.pack(outcome.draft) if outcome.draft is not None else None
-
     def unit(connection: Connection) -> None:
         connection.execute(
             """
-            UPDATE sites SET state = ?2, reason = ?3, changes = ?4, draft = ?5, due_at = ?6, read_at = coalesce(?7, read_at) WHERE id = ?1
+            UPDATE sites SET state = ?2, reason = ?3, changes = ?4, draft = ?5, due_at = ?6, read_at = coalesce(?7, read_at), attempts = 0
+            WHERE id = ?1
             """,
-            (site.id, outcome.state, outcome.reason, json.dumps(dict(outcome.changes)), draft, due_at, None if outcome.reason else at),
+            (site.id, outcome.state, outcome.reason, json.dumps(dict(outcome.changes)), outcome.draft, due_at, None if outcome.reason else at),
         )
         if counts is not None:
             gone = f"DELETE FROM site_pages WHERE site = {_NUMBER} AND url NOT IN (SELECT value FROM json_each(?2))"

@@ -193,7 +193,7 @@ TABLES = (
         "unanswered_questions",
         BOT,
         record="unanswered",
-        local={"masked": "0"},
+        local={"masked": "0", "group_id": "NULL", "checked_change": "NULL", "is_answered": "0"},
         # Not before the askers: rows of an import may have any times.
         retention=RetentionRule(
             "conversations_days", "last_asked_at", "EXISTS (SELECT 1 FROM unanswered_askers a WHERE a.question = t.number)"

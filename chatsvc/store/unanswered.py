@@ -23,7 +23,29 @@ class Asked(NamedTuple):
     language: str
     times: int
     last_asked_at: int
-    channels: tuple[str, ...] = ()
+    group_id: int = 0
+
+
+class Group(NamedTuple):
+    """A group of similar questions. `first` is the most frequent wording, `is_answered` None as long as that is not decided."""
+
+    id: int
+    first: Asked
+    wordings: list[str]
+    times: int
+    last_asked_at: int
+    channels: list[str]
+    is_answered: bool | None
+
+
+class GroupFilter(NamedTuple):
+    """What groups to list: those with all of `words`, `answered` or not (or undecided) by the knowledge as a change left it, or one."""
+
+    change: int
+    changed_at: int
+    answered: bool | None = None
+    words: Sequence[str] = ()
+    group_id: int | None = None
 
 
 class BotQuestion(NamedTuple):
@@ -34,21 +56,35 @@ class BotQuestion(NamedTuple):
 
 
 class AskedQuestion(NamedTuple):
-    """A question to note: `folded` identifies it. `visitor` is (channel, user_id), None for a visitor without a user_id."""
+    """A question to note: `folded` identifies it. `visitor` is (channel, user_id), None for a visitor without a user_id.
+
+    `group_id` is that of the group that it joins, None for a new group.
+    """
 
     folded: str
     wording: str
     language: str
     visitor: tuple[str, str] | None = None
+    group_id: int | None = None
 
 
 class Unmasked(NamedTuple):
     """A stored question whose personal data has not been masked yet."""
 
     number: int
+    bot_id: str
     question: str
     language: str
     country: str
+
+
+class Masked(NamedTuple):
+    """A stored question without personal data, with the group that it joins; `folded` is None for one that needs no entry."""
+
+    number: int
+    folded: str | None
+    wording: str = ""
+    group_id: int | None = None
 
 
 @writes
@@ -66,14 +102,16 @@ def note(connection: Connection, bot_id: str, question: AskedQuestion, now: int)
         again
         or connection.execute(
             """
-        INSERT INTO unanswered_questions (bot_id, folded, question, language, times, first_asked_at, last_asked_at, masked)
-        SELECT id, ?2, ?3, ?4, 1, ?5, ?5, 1 FROM bots WHERE id = ?1 RETURNING number, times
+        INSERT INTO unanswered_questions (bot_id, folded, question, language, times, first_asked_at, last_asked_at, masked, group_id)
+        SELECT id, ?2, ?3, ?4, 1, ?5, ?5, 1, ?6 FROM bots WHERE id = ?1 RETURNING number, times
         """,
-            (bot_id, question.folded, question.wording, question.language, now),
+            (bot_id, question.folded, question.wording, question.language, now, question.group_id),
         ).fetchone()
     )
     if row is None:
         return
+    if again is None and question.group_id is None:
+        connection.execute("UPDATE unanswered_questions SET group_id = number WHERE number = ?", row[:1])
     day_counts.add(connection, [DayCount(bot_id, "unanswered", now)])
     if question.visitor:
         connection.execute(
@@ -96,34 +134,120 @@ _OF_BOT = "SELECT number FROM unanswered_questions WHERE bot_id = ?1"
 
 
 def _delete(connection: Connection, rows: Iterable[tuple[int]]) -> int:
-    numbers = json.dumps([number for (number,) in rows])
+    deleted = [number for (number,) in rows]
+    numbers = json.dumps(deleted)
     connection.execute("DELETE FROM unanswered_askers WHERE question IN (SELECT CAST(value AS BIGINT) FROM json_each(?))", (numbers,))
-    return connection.execute(
+    count = connection.execute(
         "DELETE FROM unanswered_questions WHERE number IN (SELECT CAST(value AS BIGINT) FROM json_each(?))", (numbers,)
     ).rowcount
+    # A group bears the number of one of its questions.
+    left = connection.execute(
+        """
+        SELECT group_id, min(number) FROM unanswered_questions
+        WHERE group_id IN (SELECT CAST(value AS BIGINT) FROM json_each(?)) GROUP BY group_id
+        """,
+        (numbers,),
+    ).fetchall()
+    connection.executemany("UPDATE unanswered_questions SET group_id = ?2 WHERE group_id = ?1", left)
+    return count
 
 
 @reads
-def most_asked(connection: Connection, bot_id: str) -> list[Asked]:
+def most_asked(connection: Connection, bot_id: str, limit: int = MOST_KEPT) -> list[Asked]:
     """List a bot's questions, the most frequent and newest first."""
     rows = connection.execute(
         """
-        SELECT q.number, q.question, q.language, q.times, q.last_asked_at,
-            (SELECT group_concat(DISTINCT a.channel) FROM unanswered_askers a WHERE a.question = q.number)
-        FROM unanswered_questions q WHERE q.bot_id = ? ORDER BY q.times DESC, q.last_asked_at DESC
+        SELECT number, question, language, times, last_asked_at, group_id FROM unanswered_questions
+        WHERE bot_id = ? AND masked = 1 ORDER BY times DESC, last_asked_at DESC LIMIT ?
         """,
-        (bot_id,),
+        (bot_id, limit),
     )
-    return [
-        Asked(number, question, language, times, last_asked_at, tuple(sorted(channels.split(","))) if channels else ())
-        for number, question, language, times, last_asked_at, channels in rows
-    ]
+    return [Asked(*row) for row in rows]
+
+
+@reads
+def newest_groups(connection: Connection, bot_id: str, language: str, limit: int) -> list[tuple[int, str]]:
+    """Return the numbers and first wordings of the groups in a language that began last."""
+    rows = connection.execute(
+        """
+        SELECT group_id, question FROM unanswered_questions WHERE bot_id = ? AND number = group_id AND language = ?
+        ORDER BY number DESC LIMIT ?
+        """,
+        (bot_id, language, limit),
+    )
+    return [(group_id, question) for group_id, question in rows]
+
+
+_STATE = """
+    CASE WHEN max(last_asked_at) > ?2 THEN 0 ELSE max(CASE WHEN checked_change = ?3 THEN is_answered ELSE -1 END) END
+"""
+
+
+@reads
+def groups(connection: Connection, bot_id: str, chosen: GroupFilter, limit: int, start: int, wordings: int) -> list[Group]:
+    """List groups, the most frequent ones first, each with so many wordings."""
+    having = "" if chosen.answered is None else f"HAVING {_STATE} <> {int(not chosen.answered)}"
+    words = "".join(
+        f"""
+        AND EXISTS (SELECT 1 FROM unanswered_questions w WHERE w.bot_id = q.bot_id AND w.group_id = q.group_id
+            AND instr(w.folded, ?{7 + place}) > 0)
+        """
+        for place in range(len(chosen.words))
+    )
+    rows = connection.execute(
+        f"""
+        SELECT group_id, sum(times), max(last_asked_at), {_STATE} FROM unanswered_questions q
+        WHERE bot_id = ?1 AND masked = 1 AND (?6 IS NULL OR group_id = ?6) {words}
+        GROUP BY group_id {having} ORDER BY sum(times) DESC, group_id LIMIT ?4 OFFSET ?5
+        """,
+        (bot_id, chosen.changed_at, chosen.change, limit, start, chosen.group_id, *chosen.words),
+    ).fetchall()
+    return [_group(connection, bot_id, row, wordings) for row in rows]
+
+
+def _group(connection: Connection, bot_id: str, row: Sequence[int], wordings: int) -> Group:
+    group_id, times, last_asked_at, state = row
+    of_group = connection.execute(
+        """
+        SELECT number, question, language, times, last_asked_at, group_id FROM unanswered_questions
+        WHERE bot_id = ? AND group_id = ? AND masked = 1 ORDER BY times DESC, last_asked_at DESC LIMIT ?
+        """,
+        (bot_id, group_id, wordings),
+    ).fetchall()
+    channels = connection.execute(
+        """
+        SELECT DISTINCT a.channel FROM unanswered_askers a JOIN unanswered_questions q ON q.number = a.question
+        WHERE q.bot_id = ? AND q.group_id = ? ORDER BY a.channel
+        """,
+        (bot_id, group_id),
+    ).fetchall()
+    first = Asked(*of_group[0])
+    is_answered = None if state < 0 else bool(state)
+    return Group(group_id, first, [one[1] for one in of_group], int(times), last_asked_at, [name for (name,) in channels], is_answered)
+
+
+@reads
+def group_of(connection: Connection, bot_id: str, number: int) -> int | None:
+    """Return the group of a question."""
+    row = connection.execute(
+        "SELECT group_id FROM unanswered_questions WHERE bot_id = ? AND number = ? AND masked = 1", (bot_id, number)
+    ).fetchone()
+    return row[0] if row else None
+
+
+@writes
+def decide(connection: Connection, bot_id: str, decided: Sequence[tuple[int, bool]], change: int) -> None:
+    """Note which groups the knowledge answers as a change left it."""
+    connection.executemany(
+        "UPDATE unanswered_questions SET checked_change = ?3, is_answered = ?4 WHERE bot_id = ?1 AND group_id = ?2",
+        [(bot_id, group_id, change, int(is_answered)) for group_id, is_answered in decided],
+    )
 
 
 _MOST_FREQUENT = """
-    SELECT q.bot_id, q.number, q.question, q.language, q.times, q.last_asked_at FROM bots b
+    SELECT q.bot_id, q.number, q.question, q.language, q.times, q.last_asked_at, q.group_id FROM bots b
     CROSS JOIN unanswered_questions q ON q.number IN (
-        SELECT n.number FROM unanswered_questions n WHERE n.bot_id = b.id AND n.last_asked_at >= ?3 AND (?4 IS NULL OR b.id = ?4)
+        SELECT n.number FROM unanswered_questions n WHERE n.bot_id = b.id AND n.masked = 1 AND n.last_asked_at >= ?3 AND (?4 IS NULL OR b.id = ?4)
             ORDER BY n.times DESC, n.last_asked_at DESC LIMIT ?2)
     WHERE b.account_id = ?1 ORDER BY q.times DESC, q.last_asked_at DESC LIMIT ?2
 """
@@ -137,10 +261,9 @@ def most_frequent(connection: Connection, account_id: str, limit: int, since: in
 
 
 @writes
-def clear(connection: Connection, bot_id: str, numbers: Sequence[int] | None = None) -> int:
-    """Delete a bot's questions, or those of `numbers`; return how many there were."""
-    of_bot = connection.execute(_OF_BOT, (bot_id,)).fetchall()
-    return _delete(connection, [row for row in of_bot if numbers is None or row[0] in numbers])
+def clear(connection: Connection, bot_id: str, group_id: int | None = None) -> int:
+    """Delete a bot's questions, or those of a group; return how many there were."""
+    return _delete(connection, connection.execute(f"{_OF_BOT} AND (?2 IS NULL OR group_id = ?2)", (bot_id, group_id)).fetchall())
 
 
 @writes
@@ -153,6 +276,7 @@ def erase(connection: Connection, bot_id: str, user_id: str) -> int:
 
 def forget_askers(connection: Connection, askers: Sequence[int]) -> None:
     """Delete a visitor's links to questions, and questions without other links, within a unit."""
+    gone: list[tuple[int]] = []
     for number in askers:
         question, times = connection.execute(
             "DELETE FROM unanswered_askers WHERE number = ? RETURNING question, times", (number,)
@@ -167,7 +291,8 @@ def forget_askers(connection: Connection, askers: Sequence[int]) -> None:
             (question, times),
         ).fetchone()
         if left <= 0:
-            connection.execute("DELETE FROM unanswered_questions WHERE number = ?", (question,))
+            gone.append((question,))
+    _delete(connection, gone)
 
 
 @reads
@@ -175,7 +300,7 @@ def unmasked(connection: Connection, limit: int) -> list[Unmasked]:
     """List unmasked questions of an older version or an import, with language and country."""
     rows = connection.execute(
         """
-        SELECT q.number, q.question, q.language, b.country FROM unanswered_questions q JOIN bots b ON b.id = q.bot_id
+        SELECT q.number, q.bot_id, q.question, q.language, b.country FROM unanswered_questions q JOIN bots b ON b.id = q.bot_id
         WHERE q.masked = 0 ORDER BY q.number LIMIT ?
         """,
         (limit,),
@@ -184,12 +309,16 @@ def unmasked(connection: Connection, limit: int) -> list[Unmasked]:
 
 
 @writes
-def mask(connection: Connection, masked: Sequence[tuple[int, str, str]]) -> None:
-    """Replace stored questions by (number, folded, wording) without personal data; equal ones are merged."""
-    for number, folded, wording in masked:
+def mask(connection: Connection, masked: Sequence[Masked]) -> None:
+    """Replace stored questions by wordings without personal data; equal ones are merged, those that need no entry deleted."""
+    _delete(connection, [(question.number,) for question in masked if question.folded is None])
+    for number, folded, wording, group_id in masked:
+        if folded is None:
+            continue
         _merge(connection, number, folded)
         connection.execute(
-            "UPDATE unanswered_questions SET folded = ?, question = ?, masked = 1 WHERE number = ?", (folded, wording, number)
+            "UPDATE unanswered_questions SET folded = ?, question = ?, masked = 1, group_id = ? WHERE number = ?",
+            (folded, wording, number if group_id is None else group_id, number),
         )
         connection.execute("UPDATE unanswered_askers SET wording = ? WHERE question = ?", (wording, number))
 
@@ -215,8 +344,7 @@ def _merge(connection: Connection, number: int, folded: str) -> None:
         """,
         (number, other[0]),
     )
-    connection.execute("DELETE FROM unanswered_askers WHERE question = ?", other[:1])
-    connection.execute("DELETE FROM unanswered_questions WHERE number = ?", other[:1])
+    _delete(connection, [other[:1]])
     connection.execute(
         """
         UPDATE unanswered_questions SET times = times + ?, first_asked_at = min(first_asked_at, ?), last_asked_at = max(last_asked_at, ?)

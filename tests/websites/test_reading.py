@@ -9,9 +9,9 @@ from collections.abc import Callable
 import pytest
 from aiohttp.web import Request, Response
 
-from chatsvc.domain import websites
 from chatsvc.services.knowledge import site_reading
 from chatsvc.services.knowledge.site_reading import SiteReadings
+from chatsvc.store import sites as stored
 from tests.websites.conftest import Reader
 from tests.websites.server import WebsiteServer
 
@@ -159,7 +159,70 @@ async def test_a_reading_that_was_interrupted_goes_on_where_it_was(
 
 async def test_an_unexpected_fault_ends_a_reading(reader: Reader, server: WebsiteServer, monkeypatch: pytest.MonkeyPatch) -> None:
     server.pages = {"/": page(("Open?", "From 9."))}
-    monkeypatch.setattr(websites, "parse_sitemap", lambda _: 1 / 0)
+    monkeypatch.setattr(site_reading.websites, "page_address", lambda *_: 1 / 0)
     server.pages["/sitemap.xml"] = "<urlset/>"
     site = await reader.add(server.url)
     assert (site.state, site.reason) == ("failed", "unreadable")
+
+
+HUGE = {
+    "a sitemap of blanks": {"/sitemap.xml": "<urlset>" + "<loc>" + " " * 200_000},
+    "a sitemap of tags": {"/sitemap.xml": "<urlset>" + ("<loc>" + " " * 50) * 30_000},
+    "a sitemap of one address": {"/sitemap.xml": "<urlset><loc>http://[" + "a" * 1_900_000 + "</loc>"},
+    "robots.txt of agents and rules": {"/robots.txt": "User-agent: a\n" * 8_000 + "Disallow: /x\n" * 8_000},
+    "a page of many links": {"/": page(("Open?", "From 9.")) + "".join(f"<a href='/{number}'></a>" for number in range(50_000))},
+}
+
+
+@pytest.mark.parametrize("pages", HUGE.values(), ids=HUGE)
+async def test_a_site_of_any_size_is_read_outside_of_the_service(reader: Reader, server: WebsiteServer, pages: dict[str, str]) -> None:
+    server.pages = {"/": page(("Open?", "From 9.")), **pages}
+    site = await reader.add(server.url, max_pages=1)
+    assert (site.state, site.reason, site.changes.get("added")) == ("review", None, 1)
+
+
+async def test_too_many_rules_forbid_all(reader: Reader, server: WebsiteServer) -> None:
+    rules = "".join(f"Disallow: /{number}*x$\n" for number in range(45_000))
+    server.pages = {"/": page(("Open?", "From 9.")), "/robots.txt": f"User-agent: *\n{rules}"}
+    site = await reader.add(server.url)
+    assert (site.state, site.reason, server.asked) == ("failed", "robots", ["/robots.txt", "/sitemap.xml"])
+
+
+async def test_pages_that_unpack_to_more_than_the_budget_are_not_kept(
+    reader: Reader, server: WebsiteServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("chatsvc.domain.websites.MOST_LINES", 16_000)
+    packed = gzip.compress(b"<h2>Open?</h2><p>From 9.</p>" + b"<p>a" * 5_000)
+    paths = [f"/{number}" for number in range(5)]
+    server.pages = {
+        path: lambda _: Response(body=packed, content_type="text/html", headers={"Content-Encoding": "gzip"}) for path in ["/", *paths]
+    }
+    server.pages["/huge"] = page(("Huge", "a")) + "<p>a" * 30_000
+    server.pages["/sitemap.xml"] = sitemap(server, ["/huge", *paths])
+    monkeypatch.setattr(site_reading, "BATCH", 1)
+    site = await reader.add(server.url)
+    states = await reader.pages(site.id)
+    assert states["/huge"] == ("failed", "too_large")
+    assert sorted(states.values()) == [("failed", "too_large"), *[("read", None)] * 2, *[("skipped", "too_many_pages")] * 4]
+
+
+async def test_a_reading_that_did_not_come_back_twice_is_not_begun_again(reader: Reader, server: WebsiteServer) -> None:
+    server.pages = {"/": page(("Open?", "From 9."))}
+    site_id = (await reader.add(server.url)).id
+    services = reader.caller.app.services
+    await stored.begin(services.db, site_id, services.clock())
+    for attempt in (1, 2):
+        assert await stored.attempt(services.db, site_id) == attempt  # a process that was killed in the middle
+    server.asked.clear()
+    await services.part(SiteReadings).look()
+    site = await reader.read(site_id)
+    assert (site.state, site.reason, server.asked) == ("failed", "interrupted", [])
+    assert (await reader.sync(site_id)).state == "review"  # a person may begin it
+
+
+async def test_a_site_that_stops_to_answer_ends_its_reading(reader: Reader, server: WebsiteServer) -> None:
+    paths = [f"/{number}" for number in range(30)]
+    server.pages = {"/": page(("Open?", "From 9.")), "/sitemap.xml": sitemap(server, paths)}
+    server.pages |= dict.fromkeys(paths, redirect("http://127.0.0.9/"))
+    site = await reader.add(server.url)
+    assert (site.state, site.reason, len(server.asked)) == ("failed", "other_host", 13)

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 from itertools import groupby
 from typing import Any
 
@@ -84,10 +85,7 @@ def files_of(fields: Fields) -> list[tuple[str, bytes]]:
 
 
 async def _read(page: Page, bot: Bot, fields: Fields) -> list[dict[str, Any]]:
-    files = await page.services.offload(lambda: files_of(fields))
-    if not files:
-        raise refusals.files_missing()
-    return await knowledge.read_files(page.services, bot, files)
+    return await knowledge.read_files(page.services, bot, lambda: files_of(fields))
 
 
 show = View("knowledge.html", _values)
@@ -105,8 +103,9 @@ async def submit(page: Page) -> Response:
     try:
         files = await _read(page, bot, fields)
         made = await page.perform(operation, bot=bot.id, files=files)
-    except Refused as fault:
-        return await show.refuse(page, fault, fields, faults=lines_of(page, fault, fields))
+    except Refused as refusal:
+        lines = await page.services.offload(partial(lines_of, page, refusal, fields))
+        return await show.refuse(page, refusal, fields, faults=lines)
     if operation == "knowledge.preview":
         return page.redirect(f"/bots/{bot.id}/knowledge/previews/{made.id}")
     return page.redirect(f"/bots/{bot.id}/knowledge", done="files_added")

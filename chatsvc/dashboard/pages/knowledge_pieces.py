@@ -1,5 +1,6 @@
 """Pieces of a text or file: shown before they are saved, edited, joined, and imported as a source or its new version."""
 
+from functools import partial
 from typing import Any
 
 from aiohttp.web import Response
@@ -23,12 +24,13 @@ async def split(page: Page) -> Response:
     bot = await page.perform("bot.show", bot=page.params["bot"])
     fields = await page.form(knowledge.LIMITS)
     try:
-        files = await page.services.offload(lambda: knowledge.files_of(fields))
-        if not files:
-            raise refusals.files_missing()
-        pieces: Pieces = await page.perform("knowledge.split", bot=bot.id, file=files[0], source=fields.text("source"))
-    except Refused as fault:
-        return await knowledge.show.refuse(page, fault, fields, faults=knowledge.lines_of(page, fault, fields))
+        # Read when it is its turn: uploads that wait are not in memory.
+        pieces: Pieces = await page.perform(
+            "knowledge.split", bot=bot.id, file=lambda: knowledge.files_of(fields)[:1], source=fields.text("source")
+        )
+    except Refused as refusal:
+        lines = await page.services.offload(partial(knowledge.lines_of, page, refusal, fields))
+        return await knowledge.show.refuse(page, refusal, fields, faults=lines)
     return page.render("knowledge_pieces.html", bot=bot, **_shown(pieces, set(range(len(pieces.pieces)))))
 
 

@@ -113,7 +113,7 @@ async def show_quality(
         response_times(counts.responses_before),
         counts.entries,
         min(length // times.DAY_MS, day_counts.ENTRY_DAYS),
-        await services.offload(lambda: unanswered.most_missed(asked, MISSED)),
+        unanswered.most_missed(asked, MISSED),
     )
 
 

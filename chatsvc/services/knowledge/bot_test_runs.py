@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from chatsvc import background
 from chatsvc.domain import bot_tests, profiles
 from chatsvc.domain.bot_tests import BotTest, BotTestOutcome, GivenReply
 from chatsvc.domain.models import Bot, Entry, Synonyms
@@ -36,8 +37,11 @@ def outcomes(bot: Bot, index: Knowledge, tests: Sequence[BotTest], now_ms: int) 
     from chatsvc.engines.knowledge.engine import KnowledgeEngine
 
     async def run() -> list[BotTestOutcome]:
-        engine = KnowledgeEngine()
-        return [bot_tests.judge(test, await _reply(engine, bot, index, test, now_ms)) for test in tests]
+        engine, judged = KnowledgeEngine(), []
+        for test in tests:
+            background.proceed()
+            judged.append(bot_tests.judge(test, await _reply(engine, bot, index, test, now_ms)))
+        return judged
 
     return asyncio.run(run())
 

@@ -9,8 +9,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
+from chatsvc import background
 from chatsvc.domain import refusals
 from chatsvc.domain.knowledge_files import kind_of
 from chatsvc.domain.knowledge_files.parsed import FileFault, KnowledgeFileError
@@ -21,6 +22,15 @@ ARGUMENT = "read-files"  # makes the program a reader (chatsvc/__main__.py)
 NOBODY = 65534
 _START_S = 30.0  # for the program's start; on a busy machine the single-file binary takes seconds
 _SLOWDOWN = 5  # wall time for a second of processor time
+
+
+class SiteFile(NamedTuple):
+    """A file of a website. `kind` is "robots", "sitemap", "page", or "stored" for a page's packed content."""
+
+    url: str
+    data: bytes
+    kind: str
+    charset: str = ""
 
 
 class FileReader:
@@ -44,11 +54,10 @@ class FileReader:
             raise refusals.files_invalid(faults=faults)
         return [one for one in results if isinstance(one, dict)]
 
-    def read_pages(self, pages: Sequence[tuple[str, bytes, str]]) -> list[dict[str, Any] | None]:
-        """Return the content of each page of a website (address, bytes, charset); None for one that cannot be read."""
-        charsets = {url: charset for url, _, charset in pages}
-        results = self._results([(url, data) for url, data, _ in pages], "", charsets)
-        return [one if isinstance(one, dict) else None for one in results]
+    def read_site(self, files: Sequence[SiteFile], site: Mapping[str, Any]) -> list[dict[str, Any] | None]:
+        """Return what each file of a website holds, as file_reader/site.py reads it; None for one that cannot be read."""
+        results = self._results([(file.url, file.data) for file in files], "", files, site)
+        return [result if isinstance(result, dict) else None for result in results]
 
     def close(self) -> None:
         """Kill the process; called from another thread, it ends `read` with a refusal."""
@@ -63,12 +72,16 @@ class FileReader:
         self._process.communicate()
 
     def _results(
-        self, files: Sequence[tuple[str, bytes]], language: str, charsets: Mapping[str, str] | None = None
+        self,
+        files: Sequence[tuple[str, bytes]],
+        language: str,
+        of_site: Sequence[SiteFile] = (),
+        site: Mapping[str, Any] | None = None,
     ) -> list[dict[str, Any] | KnowledgeFileError]:
         results: list[dict[str, Any] | KnowledgeFileError] = []
         while len(results) < len(files):
             rest = files[len(results) :]
-            lines, why = self._ask(rest, language, charsets)
+            lines, why = self._ask(rest, language, of_site[len(results) :], site)
             if self._closed:
                 raise refusals.reader_closed()
             results += [_result(name, json.loads(line)) for (name, _), line in zip(rest, lines, strict=False)]
@@ -83,14 +96,16 @@ class FileReader:
                     results += [KnowledgeFileError(name, [FileFault(1, "not_read")]) for name, _ in files[len(results) :]]
         return results
 
-    def _ask(self, files: Sequence[tuple[str, bytes]], language: str, charsets: Mapping[str, str] | None) -> tuple[list[bytes], str]:
+    def _ask(
+        self, files: Sequence[tuple[str, bytes]], language: str, of_site: Sequence[SiteFile], site: Mapping[str, Any] | None
+    ) -> tuple[list[bytes], str]:
         """Give the process these files. Return its lines, and why there are fewer of them than files."""
-        kinds = [".html" if charsets else kind_of(name, data) for name, data in files]
+        kinds = [file.kind for file in of_site] or [kind_of(name, data) for name, data in files]
         named = [{"name": name, "kind": kind, "size": len(data)} for kind, (name, data) in zip(kinds, files, strict=True)]
-        for one in named if charsets else ():
-            one["charset"] = (charsets or {})[str(one["name"])]
+        for entry, file in zip(named, of_site, strict=False):
+            entry["charset"] = file.charset
         user, group = (os.geteuid(), os.getegid()) if os.geteuid() else (NOBODY, NOBODY)
-        request = json.dumps({"language": language, "user": user, "group": group, "files": named}).encode()
+        request = json.dumps({"language": language, "user": user, "group": group, "files": named, "site": site}).encode()
         patience = _START_S + _SLOWDOWN * sum(seconds(kind, len(data)) for kind, (_, data) in zip(kinds, files, strict=True))
         try:
             answer, _ = self._process.communicate(b"".join([request, b"\n", *(data for _, data in files)]), timeout=patience)
@@ -134,7 +149,7 @@ def _lines(answer: bytes) -> list[bytes]:
 def _result(name: str, found: dict[str, Any]) -> dict[str, Any] | KnowledgeFileError:
     if "faults" in found:
         return KnowledgeFileError(name, [FileFault(line, code, facts) for line, code, facts in found["faults"]], found["unit"])
-    if "lines" in found:
+    if "entries" not in found:
         return found
     if found["assumed"]:
         _guess_languages([found["entries"][place] for place in found["assumed"]])
@@ -157,4 +172,5 @@ def _plain(error: KnowledgeFileError) -> list[dict[str, Any]]:
 def read_files(files: Sequence[tuple[str, bytes]], language: str) -> list[dict[str, Any]]:
     """Start a process, read these files, and end it; raises Refused."""
     with FileReader() as reader:
+        background.on_abandonment(reader.close)
         return reader.read(files, language)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
+from chatsvc import background
 from chatsvc.domain import paging, refusals
 from chatsvc.domain.actors import Caller
 from chatsvc.domain.knowledge_changes import ChangeContent, ChangeOrigin, KnowledgeChange
@@ -65,12 +66,22 @@ async def add(services: Services, caller: Caller, *, bot: str, files: Sequence[d
     return Addition(chatbot.id, done)
 
 
-async def read_files(services: Services, chatbot: Bot, files: Sequence[tuple[str, bytes]]) -> list[dict[str, Any]]:
-    """Read files in the bot's language, in a process of their own. Raises Refused with every fault of every file."""
+async def read_files(
+    services: Services, chatbot: Bot, files: Sequence[tuple[str, bytes]] | Callable[[], Sequence[tuple[str, bytes]]]
+) -> list[dict[str, Any]]:
+    """Read files in the bot's language, in a process of their own. Raises Refused with every fault of every file.
+
+    Uploads are given as a function, which is called when it is their turn: those that wait are not in memory. Raises `files_missing`.
+    """
     from chatsvc.services.knowledge import file_reading
 
-    async with services.file_readers:
-        return await services.offload(lambda: file_reading.read_files(files, chatbot.language))
+    def work() -> list[dict[str, Any]]:
+        given = files() if callable(files) else files
+        if not given:
+            raise refusals.files_missing()
+        return file_reading.read_files(given, chatbot.language)
+
+    return await services.file_readers.run(work, chatbot.account_id)
 
 
 def from_file(file: dict[str, Any]) -> stored.FromFile:
@@ -226,4 +237,12 @@ async def search(services: Services, caller: Caller, *, bot: str, questions: Seq
     """Search a bot's knowledge for each question, as the knowledge engine does."""
     _, chatbot = await bots.resolve(services, caller, bot)
     index = cast("KnowledgeIndex", await services.knowledge.of(chatbot))
-    return await services.offload(lambda: [QuestionResult(question, index.facts.search(question, explain=True)) for question in questions])
+
+    def work() -> list[QuestionResult]:
+        results = []
+        for question in questions:
+            background.proceed()
+            results.append(QuestionResult(question, index.facts.search(question, explain=True)))
+        return results
+
+    return await services.offload(work)

@@ -2,7 +2,7 @@
 
 import uuid
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import Any, NamedTuple
 
@@ -45,18 +45,21 @@ class Pieces(NamedTuple):
         return Counter(one.state for one in self.pieces)
 
 
-async def split(services: Services, caller: Caller, *, bot: str, file: tuple[str, bytes], source: str = "") -> Pieces:
+Upload = Callable[[], Sequence[tuple[str, bytes]]]  # read when it is its turn
+
+
+async def split(services: Services, caller: Caller, *, bot: str, file: tuple[str, bytes] | Upload, source: str = "") -> Pieces:
     """Split a file (name and content) as an import would, beside the present entries of its source.
 
     `source` is the name under which it is imported, by default that of the file. Raises `files_invalid` and `too_many_pieces`.
     """
     _, chatbot = await bots.resolve(services, caller, bot)
-    (read,) = await knowledge.read_files(services, chatbot, [file])
+    (read,) = await knowledge.read_files(services, chatbot, file if callable(file) else [file])
     entries: list[Any] = sorted(read["entries"], key=lambda entry: entry[5])  # as they stand in the text
     if len(entries) > MOST_PIECES:
         raise refusals.too_many_pieces(count=len(entries), most=MOST_PIECES)
     pieces = [Piece(question, answer, language, tuple(alt)) for question, alt, answer, language, *_ in entries]
-    compared = await compare(services, caller, bot=bot, source=source or file[0], pieces=pieces)
+    compared = await compare(services, caller, bot=bot, source=source or read["name"], pieces=pieces)
     return compared._replace(synonyms=[tuple(words) for words, _ in read["synonyms"]])
 
 

@@ -52,7 +52,8 @@ class AnswerChange(NamedTuple):
 async def past_questions(services: Services, caller: Caller, *, bot: str, limit: int = MOST_QUESTIONS) -> list[PastQuestion]:
     """List visitors' questions to a bot, the newest first, and those without an answer."""
     _, chatbot = await bots.resolve(services, caller, bot)
-    unanswered = [PastQuestion(one.question, "unanswered", one.times) for one in await stored.most_asked(services.db, chatbot.id)]
+    misses = await stored.most_asked(services.db, chatbot.id, limit)
+    unanswered = [PastQuestion(miss.question, "unanswered", miss.times) for miss in misses]
     asked = [PastQuestion(text, "asked", times) for text, times in await transcripts.questions(services.db, chatbot.id, limit)]
     return [*asked, *unanswered][:limit]
 

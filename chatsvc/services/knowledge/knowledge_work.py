@@ -7,16 +7,20 @@ of]`, `["item", {...}]` for each result, and `["end"]`. Work that ends without i
 """
 
 import asyncio
+import base64
 import gc
 import json
 import os
+import resource
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import suppress
 from typing import Any, cast
 
 from chatsvc.domain.models import Bot, Entry, Synonyms
+from chatsvc.domain.websites import SiteEntry
 from chatsvc.services.knowledge.file_reading import environment, program
 
 ARGUMENT = "search-knowledge"  # makes the program a searcher (chatsvc/__main__.py)
@@ -24,6 +28,8 @@ _EVERY_S = 0.2  # between two lines of progress
 _NICER = 10
 _ENOUGH_WORDS = 12  # of an entry that may be in another language than its page
 _LONGEST_LINE = 4 * 1024 * 1024
+_PIECE = 1024 * 1024  # characters of a draft in a line
+_MOST_MEMORY = 2 * 1024 * 1024 * 1024  # bytes of address space, for the pages of a website
 
 Report = Callable[[str, int, int], None]
 
@@ -32,8 +38,11 @@ class WorkFailed(Exception):
     """The child process ended before its work was done."""
 
 
-async def run(work: Mapping[str, Any], report: Report) -> list[dict[str, Any]]:
-    """Run work in a child process and return its items; raises WorkFailed. Cancelling it kills the process."""
+async def run(work: Mapping[str, Any], report: Report, lines: AsyncIterator[bytes] | None = None) -> list[dict[str, Any]]:
+    """Run work in a child process and return its items; raises WorkFailed. Cancelling it kills the process.
+
+    `lines` are written after the request, one by one.
+    """
     try:
         child = await asyncio.create_subprocess_exec(
             *program(ARGUMENT),
@@ -49,8 +58,12 @@ async def run(work: Mapping[str, Any], report: Report) -> list[dict[str, Any]]:
     source, target = cast("asyncio.StreamWriter", child.stdin), cast("asyncio.StreamReader", child.stdout)
     try:
         with suppress(ConnectionError):
-            source.write(await asyncio.to_thread(lambda: json.dumps(work).encode()))
+            source.write(await asyncio.to_thread(lambda: json.dumps(work).encode() + b"\n"))
             await source.drain()
+            if lines is not None:
+                async for line in lines:
+                    source.write(line)
+                    await source.drain()
             source.close()
         return await _items(target, report)
     finally:
@@ -80,28 +93,54 @@ def main() -> None:
     """Do the work of one request: the child's entry point."""
     gc.enable()
     os.nice(_NICER)
-    work = json.load(sys.stdin.buffer)
+    work = json.loads(sys.stdin.buffer.readline())
     if work["kind"] == "site":
-        _make_entries(work)
+        resource.setrlimit(resource.RLIMIT_AS, (_MOST_MEMORY, _MOST_MEMORY))
+        _compare_site(work, sys.stdin.buffer)
     else:
         _search(work)
     _tell("end")
 
 
-def _make_entries(work: Mapping[str, Any]) -> None:
-    """Make the entries of a website's pages, each in the language of its text where that shows one."""
+def _compare_site(work: Mapping[str, Any], lines: Iterable[bytes]) -> None:
+    """Make the entries of a website's pages, compare them with the knowledge, and write the outcome and the packed draft."""
+    from chatsvc.domain import websites
+
+    entries = _site_entries(lines, work["language"])
+    applied = [SiteEntry(*entry) for entry in work["applied"]]
+    current = {entry.id: entry for entry in _knowledge(work["current"])[0]}
+    counts = Counter(entry.page for entry in entries)
+    difference = websites.difference(entries, applied, current)
+    lost = websites.lost_pages(entries, applied, work["failed"])
+    _tell("item", {"entries": len(entries), "changes": difference.counts, "lost": lost})
+    for page, count in counts.items():
+        _tell("item", {"page": page, "count": count})
+    packed = base64.b64encode(websites.pack(entries)).decode()
+    for start in range(0, len(packed), _PIECE):
+        _tell("item", {"draft": packed[start : start + _PIECE]})
+
+
+def _site_entries(lines: Iterable[bytes], default: str) -> list[SiteEntry]:
+    """Make the entries of pages, each in the language of its text where that shows one."""
     from chatsvc.domain import websites
     from chatsvc.language.language_detection import guess
 
-    for _, content in work["pages"]:
-        # A page that does not name its language, and one whose template names another than it is written in.
-        text = " ".join(value for kind, value in content["lines"] if kind == "line")
-        content["language"] = guess(text) or content["language"]
-    for one in websites.entries_of(work["pages"], work["language"]):
+    pages = []
+    for line in lines:
+        url, packed = json.loads(line)
+        content = websites.unpack(base64.b64decode(packed))
+        if not content["reason"]:
+            # A page that does not name its language, and one whose template names another than it is written in.
+            text = " ".join(value for kind, value in content["lines"] if kind == "line")
+            del content["links"]
+            pages.append((url, {**content, "language": guess(text) or content["language"]}))
+    entries = []
+    for entry in websites.entries_of(pages, default):
         # Few words of another language on a page are names.
-        text = f"{one.question} {one.answer}"
-        said = guess(text) if len(text.split()) >= _ENOUGH_WORDS else None
-        _tell("item", one._replace(language=said or one.language)._asdict())
+        text = f"{entry.question} {entry.answer}"
+        language = guess(text) if len(text.split()) >= _ENOUGH_WORDS else None
+        entries.append(entry._replace(language=language or entry.language))
+    return entries
 
 
 def _search(work: Mapping[str, Any]) -> None:

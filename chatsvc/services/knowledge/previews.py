@@ -31,7 +31,7 @@ from chatsvc.store.knowledge import Whole as Version
 log = logging.getLogger(__name__)
 
 MOST_KEPT = 32
-MOST_RUNNING = 2
+MOST_RUNNING = 2  # one for each account
 MOST_SHOWN = 1_000  # changes that are kept of one preview
 _LONGEST_S = 900.0  # of a computation: a large knowledge with many phrasings takes minutes
 _PATIENCE_S = 3.0  # that the caller waits for a short computation
@@ -79,7 +79,7 @@ class Computations:
 
     def __init__(self, _: Services) -> None:
         self._kept: dict[str, Computation] = {}
-        self._slots = asyncio.Semaphore(MOST_RUNNING)
+        self._slots = background.WorkPool(MOST_RUNNING, 1)
 
     def find(self, bot_id: str, computation_id: str) -> Computation | None:
         found = self._kept.get(computation_id)
@@ -98,7 +98,7 @@ class Computations:
 
     async def _run(self, computation: Computation, work: Mapping[str, Any], take: Callable[[list[dict[str, Any]]], None]) -> None:
         try:
-            async with self._slots, asyncio.timeout(_LONGEST_S):
+            async with self._slots.slot(), asyncio.timeout(_LONGEST_S):
                 take(await knowledge_work.run(work, computation.report))
             computation.state = "done"
         except (knowledge_work.WorkFailed, TimeoutError) as fault:

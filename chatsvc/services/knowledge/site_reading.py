@@ -5,10 +5,14 @@ only in the one transaction that applies a draft.
 """
 
 import asyncio
+import base64
 import hashlib
+import json
 import logging
 import uuid
 from collections import deque
+from collections.abc import AsyncIterator, Iterable, Sequence
+from contextlib import suppress
 from typing import Any
 from urllib.parse import urljoin
 
@@ -17,11 +21,12 @@ from chatsvc.domain import websites
 from chatsvc.domain.actors import EVERYTHING, Actor, Caller
 from chatsvc.domain.knowledge_changes import ChangeOrigin
 from chatsvc.domain.models import Bot
-from chatsvc.domain.websites import Robots, Site, SiteEntry, SitePage
-from chatsvc.outbound.website import FetchedPage, FetchFailed, unpacked
+from chatsvc.domain.websites import Robots, Site, SitePage
+from chatsvc.outbound.website import FetchedPage, FetchFailed
 from chatsvc.services.knowledge import file_reading, knowledge_work
+from chatsvc.services.knowledge.file_reading import SiteFile
 from chatsvc.services.services import Services
-from chatsvc.store import knowledge
+from chatsvc.store import knowledge, owners
 from chatsvc.store import sites as stored
 from chatsvc.store.database import StoreUnavailable
 from chatsvc.store.sites import SiteOutcome
@@ -29,10 +34,13 @@ from chatsvc.store.sites import SiteOutcome
 log = logging.getLogger(__name__)
 
 PAUSE_S = 1.0  # between two requests to a site
-AT_A_TIME = 4  # sites
+AT_A_TIME, SHARE = 4, 2  # sites, and those of one account among them
 BATCH, BATCH_BYTES = 50, 8 * 1024 * 1024  # pages that are parsed and saved together, each time in a process of their own
 _TOLD = 10  # pages between two reports of progress
-_MOST_SITEMAPS = 20
+_MOST_FAILURES = 10  # pages in a row that cannot be fetched: the site is down
+_MOST_FORBIDDEN = 200  # pages that are shown as forbidden by robots.txt
+_LONGEST_COMPARISON_S = 900.0
+_STREAMED = 20  # pages that are read from the store together
 _DAY_MS = 86_400_000
 _PAGES = frozenset({"text/html", "application/xhtml+xml", ""})
 _ACTOR = Actor("user", "", "website")
@@ -49,8 +57,9 @@ class _ReadingFailed(Exception):
 class SiteReadings:
     def __init__(self, services: Services) -> None:
         self._services = services
-        self._slots = asyncio.Semaphore(AT_A_TIME)
+        self._slots = background.WorkPool(AT_A_TIME, SHARE)
         self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._begun: set[str] = set()  # readings whose beginning this process has counted
 
     def start(self, site_id: str) -> asyncio.Task[None]:
         """Start a reading whose site says that it is being read, unless it runs."""
@@ -68,28 +77,43 @@ class SiteReadings:
         self._tasks = {site_id: task for site_id, task in self._tasks.items() if not task.done()}
 
     async def _run(self, site_id: str) -> None:
-        async with self._slots:
+        found = await stored.find(self._services.db, site_id)
+        if found is None:
+            return
+        account_id = await owners.account_of(self._services.db, "bot", found.bot_id, None) or ""
+        async with self._slots.slot(account_id):
             if not await self._services.leases.hold(f"website {site_id}"):
                 return  # another process reads it
             try:
                 site = await stored.find(self._services.db, site_id)
                 if site and site.state == "reading":
-                    await _Reading(self._services, site).run()
+                    reading = _Reading(self._services, site, account_id)
+                    if site_id not in self._begun and await stored.attempt(self._services.db, site_id) > websites.MOST_ATTEMPTS:
+                        await reading.finish(SiteOutcome("failed", "interrupted", site.changes))
+                        return
+                    self._begun.add(site_id)
+                    await reading.run()
+                    self._begun.discard(site_id)
             except StoreUnavailable as fault:
                 log.error("the reading of a website is interrupted: %s", fault)
 
     async def close(self) -> None:
         """Interrupt the readings; the next start continues them."""
         await background.cancel(*self._tasks.values())
+        with suppress(StoreUnavailable):
+            await stored.forget_attempts(self._services.db, list(self._begun))
+        self._begun.clear()
 
 
 class _Reading:
-    def __init__(self, services: Services, site: Site) -> None:
-        self._services, self._site = services, site
-        self._known: dict[str, SitePage] = {}  # pages of earlier readings, and those that this one has read
+    def __init__(self, services: Services, site: Site, account_id: str) -> None:
+        self._services, self._site, self._account_id = services, site, account_id
+        self._known: dict[str, SitePage] = {}  # pages of earlier readings, and those that this one has read; without contents
         self._waiting: deque[str] = deque()
         self._found: set[str] = set()  # addresses that wait or were looked at
-        self._done = 0
+        self._forbidden: set[str] = set()  # those of them that robots.txt forbids
+        self._lines, self._text = websites.MOST_LINES, websites.MOST_CONTENT  # what is left of the budget
+        self._done = self._failures = self._fetched = 0
         self._pause_s, self._next_at = PAUSE_S, 0.0
         self._robots = Robots()
         self._follows_links = True
@@ -99,13 +123,14 @@ class _Reading:
         services, site = self._services, self._site
         counts: dict[str, int] | None = None
         try:
-            self._known = {page.url: page for page in await stored.pages(services.db, site.id, contents=True)}
+            self._known = {page.url: page for page in await stored.pages(services.db, site.id)}
             await self._look_for_pages()
             await self._read_pages()
-            outcome, counts = await self._compared()
+            async with asyncio.timeout(_LONGEST_COMPARISON_S):
+                outcome, counts = await self._compared()
         except _ReadingFailed as failure:
             outcome = SiteOutcome("failed", failure.code, site.changes)
-        except knowledge_work.WorkFailed as fault:
+        except (knowledge_work.WorkFailed, TimeoutError) as fault:
             log.error("the website %s could not be compared: %s", site.url, fault)
             outcome = SiteOutcome("failed", "unreadable", site.changes)
         except (StoreUnavailable, asyncio.CancelledError):
@@ -114,13 +139,19 @@ class _Reading:
             # Else the site would be read again and again.
             log.exception("unexpected fault while the website %s was read", site.url)
             outcome = SiteOutcome("failed", "unreadable", site.changes)
-        now = services.clock()
-        wait_ms = _DAY_MS * (1 if outcome.reason else site.every_days)
-        await stored.finish(services.db, site, outcome, now, now + wait_ms if site.every_days else None, counts)
-        if outcome.draft is not None and not site.review:
-            origin = ChangeOrigin(str(uuid.uuid4()), now, _ACTOR, "web")
-            await stored.apply(services.db, site, outcome.draft, origin)
+        await self.finish(outcome, counts)
+        if outcome.draft is not None and not site.review and (draft := await stored.draft(services.db, site.id)) is not None:
+            origin = ChangeOrigin(str(uuid.uuid4()), services.clock(), _ACTOR, "web")
+            await stored.apply(services.db, site, draft, origin)
             services.knowledge.invalidate(site.bot_id)
+
+    async def finish(self, outcome: SiteOutcome, counts: dict[str, int] | None = None) -> None:
+        """Write the outcome, and when the site is read again."""
+        now, days = self._services.clock(), self._site.every_days
+        due_at = now + _DAY_MS * (1 if outcome.reason else days) if days else None
+        if outcome.reason == "interrupted":
+            due_at = None
+        await stored.finish(self._services.db, self._site, outcome, now, due_at, counts)
 
     async def _look_for_pages(self) -> None:
         """Read robots.txt and the sitemaps. A site without a sitemap is walked along its links."""
@@ -132,76 +163,115 @@ class _Reading:
         if robots.status >= 500:
             raise _ReadingFailed("robots_unavailable")  # all is forbidden then (RFC 9309)
         if robots.status == 200:
-            self._robots = websites.parse_robots(robots.body.decode("utf-8", "replace"))
+            (rules,) = await self._parse([SiteFile(robots.url, robots.body, "robots")])
+            if rules is None:
+                raise _ReadingFailed("robots_unavailable")
+            self._robots = Robots([(allowed, pattern) for allowed, pattern in rules["rules"]], rules["sitemaps"], rules["delay"])
             self._pause_s = max(PAUSE_S, self._robots.delay_s if PAUSE_S else 0.0)
-        self._add(self._site.url)
+        first = websites.page_address(self._site.url, self._site.url)
+        if first and websites.is_wanted(self._site, first):
+            self._add([(first, self._robots.allows(first))])
         maps, seen = deque([*self._robots.sitemaps, "/sitemap.xml"]), set[str]()
-        while maps and len(seen) < _MOST_SITEMAPS:
+        while maps and len(seen) < websites.MOST_SITEMAPS:
             address = _joined(origin, maps.popleft())
             if address in seen or not address.startswith(origin) or (seen and not maps and len(self._waiting) > 1):
                 continue
             seen.add(address)
             try:
                 answer = await self._fetch(address)
-                body = unpacked(answer.body) if answer.body.startswith(b"\x1f\x8b") else answer.body
             except FetchFailed:
                 continue
             if answer.status == 200 and answer.kind not in _PAGES - {""}:
-                is_index, addresses = await asyncio.to_thread(websites.parse_sitemap, body.decode("utf-8", "replace"))
-                for one in addresses:
-                    if is_index:
-                        maps.appendleft(one)
-                    else:
-                        self._add(one)
+                (sitemap,) = await self._parse([SiteFile(address, answer.body, "sitemap")])
+                if sitemap is not None:
+                    maps.extendleft(sitemap["maps"])
+                    self._add(sitemap["links"])
         self._follows_links = len(self._waiting) <= 1
 
-    def _add(self, link: str) -> None:
-        url = websites.page_address(self._site.url, link)
-        if url and url not in self._found and len(self._found) < websites.MOST_LINKS and websites.is_wanted(self._site, url):
-            self._found.add(url)
-            self._waiting.append(url)
+    def _add(self, links: Iterable[Sequence[Any]]) -> None:
+        """Note addresses of pages, each with whether robots.txt allows it."""
+        for url, allowed in links:
+            if url not in self._found and len(self._found) < websites.MOST_LINKS:
+                self._found.add(url)
+                self._waiting.append(url)
+                if not allowed:
+                    self._forbidden.add(url)
+
+    async def _parse(self, files: Sequence[SiteFile]) -> list[dict[str, Any] | None]:
+        """Read files in a child process, and keep the budget of the reading."""
+        site, services = self._site, self._services
+        request = {
+            "url": site.url,
+            "include": list(site.include),
+            "exclude": list(site.exclude),
+            "rules": self._robots.rules,
+            "links": websites.MOST_LINKS - len(self._found),
+        }
+        return await services.site_readers.run(lambda: _parsed(files, request), self._account_id)
 
     async def _read_pages(self) -> None:
         """Read all pages that wait, and those that they link to."""
         batch: list[SitePage] = []
-        bodies: list[tuple[str, bytes, str]] = []
-        while self._waiting and self._done < self._site.max_pages:
+        files: list[SiteFile] = []
+        forbidden = 0
+        while self._waiting and self._done < self._site.max_pages and self._fetched < 2 * self._site.max_pages and self._has_budget:
             url = self._waiting.popleft()
             known = self._known.get(url)
-            if known and known.read_at >= self._site.started_at:
+            if url in self._forbidden:
+                forbidden += 1
+                if forbidden <= _MOST_FORBIDDEN:
+                    batch.append(SitePage(url, "skipped", "robots", read_at=self._site.started_at))
+            elif known and known.read_at >= self._site.started_at:
                 self._done += 1  # before this reading was interrupted
-                self._follow(known)
-                continue
-            page, body = await self._read_page(url, known)
-            batch.append(page)
-            if body:
-                bodies.append((page.url, *body))
-            self._done += page.state != "skipped" or page.reason not in {"robots", "redirect"}
-            if len(batch) >= BATCH or not self._waiting or sum(len(one[1]) for one in bodies) > BATCH_BYTES:
-                await self._save(batch, bodies)
-                batch, bodies = [], []
+                files += await self._stored(known)
+            else:
+                page, body = await self._read_page(url, known)
+                batch.append(page)
+                if body:
+                    files.append(SiteFile(page.url, body[0], "page", body[1]))
+                elif page.has_content:
+                    files += await self._stored(page)
+                self._done += page.state != "skipped" or page.reason != "redirect"
+            if len(batch) >= BATCH or not self._waiting or sum(len(file.data) for file in files) > BATCH_BYTES:
+                await self._save(batch, files)
+                batch, files = [], []
             elif self._done % _TOLD == 0:
                 await self._save([], [])
-        left = list(self._waiting)[: websites.MOST_PAGES]
+        left = [url for url, _ in zip(self._waiting, range(websites.MOST_PAGES), strict=False)]
         batch += [SitePage(url, "skipped", "too_many_pages", read_at=self._site.started_at) for url in left]
-        await self._save(batch, bodies)
+        await self._save(batch, files)
+
+    @property
+    def _has_budget(self) -> bool:
+        return self._lines > 0 and self._text > 0
+
+    async def _stored(self, page: SitePage) -> list[SiteFile]:
+        """Return the stored content of a page whose links are followed."""
+        if not self._follows_links or not page.has_content:
+            return []
+        return [SiteFile(url, packed, "stored") for url, packed in await stored.contents(self._services.db, self._site.id, [page.url])]
 
     async def _read_page(self, url: str, known: SitePage | None) -> tuple[SitePage, tuple[bytes, str] | None]:
         """Fetch one page. Return it, with its bytes and charset where they have to be parsed."""
-        at, has_content = self._site.started_at, known is not None and known.content is not None
-        if not self._robots.allows(url):
-            return SitePage(url, "skipped", "robots", read_at=at), None
+        at = self._site.started_at
+        self._fetched += 1
+        # A page that failed the last time is read anew: its reason is no longer that of its content.
+        validators = (known.etag, known.modified) if known and known.has_content and known.state != "failed" else ()
         try:
-            answer = await self._fetch(url, *((known.etag, known.modified) if known and has_content else ()))
+            answer = await self._fetch(url, *validators)
         except FetchFailed as failure:
+            self._failures += 1
+            if self._failures >= _MOST_FAILURES:
+                raise _ReadingFailed(failure.code) from None
             return self._failed(url, known, failure.code), None
+        self._failures = 0
         if (address := websites.page_address(self._site.url, answer.url)) != url:
-            if address and websites.is_wanted(self._site, address) and address not in self._found:
+            if address and websites.is_wanted(self._site, address) and self._robots.allows(address) and address not in self._found:
                 self._found.add(address)
                 url, known = address, self._known.get(address)
             else:
                 return SitePage(url, "skipped", "redirect", read_at=at), None
-        if answer.status == 304 and known and known.content:
+        if answer.status == 304 and known and validators:
             return _unchanged(known, at), None
         if answer.status in {404, 410}:
             return self._failed(url, None, "not_found"), None
@@ -210,9 +280,9 @@ class _Reading:
         if answer.kind not in _PAGES:
             return SitePage(url, "skipped", "no_page", read_at=at), None
         digest = hashlib.sha256(answer.body).digest()
-        if known and known.content and known.digest == digest:
+        if known and known.has_content and known.state != "failed" and known.digest == digest:
             return _unchanged(known, at), None
-        page = SitePage(url, "read", None, 0, at, answer.etag, answer.modified, digest)
+        page = SitePage(url, "read", None, 0, at, answer.etag, answer.modified, digest, has_content=True)
         return page, (answer.body, answer.charset)
 
     def _failed(self, url: str, known: SitePage | None, code: str) -> SitePage:
@@ -221,29 +291,28 @@ class _Reading:
             raise _ReadingFailed(code)
         return (known or SitePage(url, "failed"))._replace(state="failed", reason=code, read_at=self._site.started_at)
 
-    async def _save(self, batch: list[SitePage], bodies: list[tuple[str, bytes, str]]) -> None:
-        services = self._services
-        if bodies:
-            async with services.file_readers:
-                contents = await services.offload(lambda: _parsed(bodies))
-            for nth, page in enumerate(batch):
-                if page.url in contents and page.state == "read":
-                    content = contents[page.url]
-                    if content is None:
-                        batch[nth] = self._failed(page.url, self._known.get(page.url), "unreadable")
-                    else:
-                        state = "skipped" if content["reason"] else "read"
-                        batch[nth] = page._replace(content=content, reason=content["reason"], state=state)
-        for page in batch:
-            self._known[page.url] = page
-            self._follow(page)
-        await stored.save_pages(services.db, self._site, batch, self._done, min(self._done + len(self._waiting), self._site.max_pages))
+    async def _save(self, batch: list[SitePage], files: list[SiteFile]) -> None:
+        """Read the files of a batch, save its pages, and note their links."""
+        results = dict(zip([file.url for file in files], await self._parse(files), strict=True)) if files else {}
+        read = {file.url for file in files if file.kind == "page"}
+        for index, page in enumerate(batch):
+            if page.url in read:
+                batch[index] = self._with_content(page, results[page.url])
+            self._known[page.url] = batch[index]._replace(content=None)
+        if self._follows_links:
+            for result in results.values():
+                self._add(result["links"] if result else ())
+        of = min(self._done + len(self._waiting), self._site.max_pages)
+        await stored.save_pages(self._services.db, self._site, batch, self._done, of)
 
-    def _follow(self, page: SitePage) -> None:
-        if page.content and self._follows_links:
-            base = _joined(page.url, page.content.get("base") or "")
-            for link in page.content["links"]:
-                self._add(_joined(base, link))
+    def _with_content(self, page: SitePage, result: dict[str, Any] | None) -> SitePage:
+        """Give a page what was read in it, or say why there is nothing."""
+        if result is None or result["content"] is None:
+            return self._failed(page.url, self._known.get(page.url), "too_large" if result else "unreadable")
+        self._lines -= result["lines"]
+        self._text -= result["text"]
+        state = "skipped" if result["reason"] else "read"
+        return page._replace(content=base64.b64decode(result["content"]), reason=result["reason"], state=state)
 
     async def _fetch(self, url: str, *validators: str | None) -> FetchedPage:
         """Fetch at most one page in each pause."""
@@ -257,28 +326,43 @@ class _Reading:
         services, site = self._services, self._site
         applied = await stored.applied(services.db, site.id)
         pages = {url: page for url, page in self._known.items() if page.read_at >= site.started_at}
-        # In one order each time: of a text that several pages have, the first one is the source.
-        contents = [(url, page.content) for url, page in sorted(pages.items()) if page.content and not page.content["reason"]]
-        work = {"kind": "site", "language": (await _bot_of(services, site)).language, "pages": contents}
-        entries = [SiteEntry(**item) for item in await knowledge_work.run(work, _silent)]
-        counts = dict.fromkeys(pages, 0)
-        for one in entries:
-            if one.page in counts:
-                counts[one.page] += 1
-        if not entries and not applied:
+        current = await knowledge.entries(services.db, site.bot_id)
+        work = {
+            "kind": "site",
+            "language": (await _bot_of(services, site)).language,
+            "applied": applied,
+            "current": knowledge_work.plain(current, ()),
+            "failed": [url for url, page in pages.items() if page.state == "failed"],
+        }
+        outcome, *items = await knowledge_work.run(work, _silent, self._packed_pages(pages))
+        if not outcome["entries"] and not applied:
             raise _ReadingFailed(next((page.reason for page in pages.values() if page.reason), "nothing"))
-        if websites.lost_pages(entries, applied, [url for url, page in pages.items() if page.state == "failed"]):
+        if outcome["lost"]:
             raise _ReadingFailed("half_empty")
-        current = {entry.id: entry for entry in await knowledge.entries(services.db, site.bot_id)}
-        difference = websites.difference(entries, applied, current)
-        if not any(difference.counts.values()):
-            return SiteOutcome("idle", None, difference.counts), counts
-        return SiteOutcome("review" if site.review else "idle", None, difference.counts, entries), counts
+        counts = dict.fromkeys(pages, 0) | {item["page"]: item["count"] for item in items if "page" in item}
+        changes = outcome["changes"]
+        if not any(changes.values()):
+            return SiteOutcome("idle", None, changes), counts
+        draft = base64.b64decode("".join(item["draft"] for item in items if "draft" in item))
+        return SiteOutcome("review" if site.review else "idle", None, changes, draft), counts
+
+    async def _packed_pages(self, pages: dict[str, SitePage]) -> AsyncIterator[bytes]:
+        """Stream the contents of pages from the store, a few at a time.
+
+        They come in one order each time: of a text that several pages have, the first one is the source.
+        """
+        urls = sorted(url for url, page in pages.items() if page.has_content)
+        left = websites.MOST_CONTENT
+        for start in range(0, len(urls), _STREAMED):
+            for url, packed in await stored.contents(self._services.db, self._site.id, urls[start : start + _STREAMED]):
+                left -= len(packed)
+                if left > 0:
+                    yield json.dumps([url, base64.b64encode(packed).decode()]).encode() + b"\n"
 
 
 def _unchanged(page: SitePage, at: int) -> SitePage:
-    reason = page.content["reason"] if page.content else None
-    return page._replace(state="skipped" if reason else "unchanged", reason=reason, read_at=at)
+    is_skipped = page.state == "skipped"
+    return page._replace(state="skipped" if is_skipped else "unchanged", reason=page.reason if is_skipped else None, read_at=at)
 
 
 async def _bot_of(services: Services, site: Site) -> Bot:
@@ -287,10 +371,10 @@ async def _bot_of(services: Services, site: Site) -> Bot:
     return (await bots.resolve(services, Caller(_ACTOR, EVERYTHING, "web"), site.bot_id))[1]
 
 
-def _parsed(bodies: list[tuple[str, bytes, str]]) -> dict[str, dict[str, Any] | None]:
+def _parsed(files: Sequence[SiteFile], request: dict[str, Any]) -> list[dict[str, Any] | None]:
     with file_reading.FileReader() as reader:
-        contents = reader.read_pages(bodies)
-    return {url: content for (url, _, _), content in zip(bodies, contents, strict=True)}
+        background.on_abandonment(reader.close)
+        return reader.read_site(files, request)
 
 
 def _joined(base: str, link: str) -> str:

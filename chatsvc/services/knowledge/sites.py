@@ -19,7 +19,6 @@ from chatsvc.services.knowledge.site_reading import SiteReadings
 from chatsvc.services.services import Services
 from chatsvc.store import knowledge
 from chatsvc.store import sites as stored
-from chatsvc.store import unanswered as asked_questions
 
 _MOST_PATTERN = 200  # characters
 _MOST_PATTERNS = 20
@@ -96,9 +95,8 @@ async def show(services: Services, caller: Caller, *, site: str) -> ShownSite:
     applied = await stored.applied(services.db, found.id)
     current = {entry.id: entry for entry in await knowledge.entries(services.db, chatbot.id)}
     draft = await stored.draft(services.db, found.id)
-    difference = websites.difference(draft, applied, current) if draft is not None else None
-    often = await asked_questions.most_asked(services.db, chatbot.id)
-    asked = [one.question for one in await unanswered.open_groups(services, chatbot, often, _MOST_QUESTIONS)]
+    difference = await services.offload(lambda: websites.difference(draft, applied, current)) if draft is not None else None
+    asked = [group.question for group in await unanswered.open_groups(services, chatbot, _MOST_QUESTIONS)]
     return ShownSite(found, chatbot, pages, difference, websites.edited(applied, current), asked)
 
 

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, NamedTuple
 
+from chatsvc import background
 from chatsvc.domain import paging, refusals
 from chatsvc.domain.actors import Caller
-from chatsvc.domain.folding import fold
 from chatsvc.domain.language import primary
 from chatsvc.domain.models import Bot, Entry, SendMessage
 from chatsvc.domain.paging import ResultPage
@@ -45,19 +43,22 @@ _ENDS = frozenset(".,;:!?")
 _ALIKE = 0.66  # similarity from which two questions count as one
 _LETTERS = 0.8  # weight of shared letter trigrams; that of shared stems is 1
 _STOP = 0.35  # weight of the stem of a stop word
-_COMMON = 300  # groups compared for one stem; a more frequent stem says nothing
+_COMPARED = 300  # groups that a new question is compared with
+_ROUNDS = 3  # of groups that are decided for one page
+_MOST_WORDS = 10  # that are searched for
+MOST_LISTED = 500  # groups
 
 
 async def note(services: Services, bot: Bot, message: SendMessage, channel: str) -> None:
-    """Store the question of a message without personal data. A fault here does not change the message's outcome."""
+    """Store the question of a message without personal data, in its group. A fault here does not change the message's outcome."""
     try:
-        question = _question(message.message, bot, message.language)
-        if question is None:
-            return
-        if message.user_id is not None:
-            question = question._replace(visitor=(channel, message.user_id))
         async with asyncio.timeout(_TIMEOUT_S):
-            await stored.note(services.db, bot.id, question, services.clock())
+            question = await services.threads.run(partial(_question, message.message, bot, message.language), bot.account_id)
+            if question is None:
+                return
+            group_id = await _group_to_join(services, bot.id, question.wording, question.language, bot.account_id)
+            visitor = (channel, message.user_id) if message.user_id is not None else None
+            await stored.note(services.db, bot.id, question._replace(visitor=visitor, group_id=group_id), services.clock())
     except Exception as fault:  # noqa: BLE001  # a note is not worth an answer
         log.warning("bot %s: a question without an answer could not be noted: %s", bot.id, type(fault).__name__)
 
@@ -74,7 +75,12 @@ def _question(said: str, bot: Bot, language: str | None) -> stored.AskedQuestion
     return stored.AskedQuestion(" ".join(found), question, primary(language or guess(question) or bot.language))
 
 
-@lru_cache(maxsize=4096)  # some milliseconds a question, and pages ask for the same ones again and again
+async def _group_to_join(services: Services, bot_id: str, question: str, language: str, account_id: str) -> int | None:
+    """Return the group whose first question is most like this one, of those that began last; None if no group is like it."""
+    newest = await stored.newest_groups(services.db, bot_id, language, _COMPARED)
+    return await services.threads.run(partial(_most_alike, question, newest), account_id) if newest else None
+
+
 def is_question(question: str, language: str) -> bool:
     """Return whether a masked message may become an entry. No insult, no name, no date, and no mere remainder of contact data."""
     from chatsvc.engines.knowledge import questions
@@ -149,12 +155,19 @@ async def mask(services: Services) -> None:
     """Remove personal data from questions that an older version or an import has stored. Raises StoreUnavailable."""
     from chatsvc.language.folding import words
 
-    def masked(questions: list[stored.Unmasked]) -> list[tuple[int, str, str]]:
-        wordings = [(one.number, without_personal_data(one.question, one.country, one.language)) for one in questions]
-        return [(number, " ".join(words(wording)), wording) for number, wording in wordings]
+    def masked(question: stored.Unmasked) -> stored.Masked:
+        wording = without_personal_data(question.question, question.country, question.language)
+        if not is_question(wording, question.language):
+            return stored.Masked(question.number, None)
+        return stored.Masked(question.number, " ".join(words(wording)), wording)
 
     while questions := await stored.unmasked(services.db, _BATCH):
-        await stored.mask(services.db, await services.offload(partial(masked, questions)))
+        for question in questions:
+            judged = await services.threads.run(partial(masked, question), "")
+            if judged.folded is not None:
+                group_id = await _group_to_join(services, question.bot_id, judged.wording, question.language, "")
+                judged = judged._replace(group_id=group_id)
+            await stored.mask(services.db, [judged])
 
 
 class UnansweredGroup(NamedTuple):
@@ -190,18 +203,10 @@ class Cleared(NamedTuple):
     questions: int
 
 
-async def _asked(services: Services, bot: Bot) -> list[stored.Asked]:
-    return [one for one in await stored.most_asked(services.db, bot.id) if is_question(one.question, one.language)]
-
-
 async def groups(services: Services, caller: Caller, *, bot: str, limit: int = 20, answered: bool | None = None) -> list[UnansweredGroup]:
     """List a bot's unanswered questions in groups, most frequent first. Only those that the knowledge has `answered` by now, or not."""
     _, chatbot = await bots.resolve(services, caller, bot)
-    asked = await _asked(services, chatbot)
-    if not asked:
-        return []
-    known = await _known(services, chatbot)
-    return await services.offload(lambda: _shown(asked, known, limit, answered))
+    return await _listed(services, chatbot, max(1, min(limit, MOST_LISTED)), answered=answered)
 
 
 async def page(
@@ -219,97 +224,106 @@ async def page(
 
     `question` selects the group of that number; raises `question_not_found`.
     """
+    from chatsvc.language.folding import words
+
     _, chatbot = await bots.resolve(services, caller, bot)
     limit = max(1, min(limit, PAGE))
     (start,) = paging.parsed(after, paging.number) or (0,)
     if not 0 <= start <= stored.MOST_KEPT:
         raise refusals.position_invalid(position=after)
-    asked = await _asked(services, chatbot)
-    if question is not None:
-        asked = (await _group_of(services, chatbot, question)).wordings
-    if not asked:
-        return ResultPage([], None)
-    known, wanted = await _known(services, chatbot), fold(q).split()
-    found = await services.offload(lambda: _shown(asked, known, start + limit + 1, answered, wanted))
-    return paging.page_of(found[start:], limit, lambda _: paging.position(start + limit))
+    group_id = None if question is None else await _group_of(services, chatbot, question)
+    wanted = tuple(words(q)[:_MOST_WORDS])
+    shown = await _listed(services, chatbot, limit + 1, start, answered=answered, words=wanted, group_id=group_id)
+    return paging.page_of(shown, limit, lambda _: paging.position(start + limit))
 
 
-async def _group_of(services: Services, bot: Bot, question: int) -> _Group:
+async def _listed(
+    services: Services,
+    bot: Bot,
+    limit: int,
+    start: int = 0,
+    *,
+    answered: bool | None = None,
+    words: Sequence[str] = (),
+    group_id: int | None = None,
+) -> list[UnansweredGroup]:
+    """List groups. Of those that would be shown, the undecided ones are decided now and for good, until the knowledge changes again."""
+    known = await _known(services, bot)
+    chosen = stored.GroupFilter(known.change, known.changed_at, answered, words, group_id)
+    found: list[stored.Group] = []
+    for _ in range(_ROUNDS):
+        found = await stored.groups(services.db, bot.id, chosen, limit, start, MOST_SHOWN)
+        undecided = [group for group in found if group.is_answered is None]
+        if not undecided:
+            break
+        decided = await services.offload(partial(known.decide, undecided))
+        await stored.decide(services.db, bot.id, decided, known.change)
+    shown = [group for group in found if answered is None or group.is_answered == answered]
+    return await services.offload(lambda: [_shown(group, known.knowledge) for group in shown])
+
+
+async def _group_of(services: Services, bot: Bot, question: int) -> int:
     """Find the group of a question by its number; raises `question_not_found`."""
-    asked = await _asked(services, bot)
-    for group in await services.offload(lambda: _grouped(asked)):
-        if question in {one.number for one in group.wordings}:
-            return group
-    raise refusals.question_not_found(question=question)
+    group_id = await stored.group_of(services.db, bot.id, question)
+    if group_id is None:
+        raise refusals.question_not_found(question=question)
+    return group_id
+
+
+async def _wordings(services: Services, bot: Bot, question: int) -> stored.Group:
+    chosen = stored.GroupFilter(0, 0, group_id=await _group_of(services, bot, question))
+    (group,) = await stored.groups(services.db, bot.id, chosen, 1, 0, MOST_SHOWN)
+    return group
 
 
 async def answer(services: Services, caller: Caller, *, bot: str, question: int) -> EntryDraft:
     """Make a draft of an entry from the group of a question."""
     _, chatbot = await bots.resolve(services, caller, bot)
-    group = await _group_of(services, chatbot, question)
-    first, *others = [one.question for one in group.wordings[:MOST_SHOWN]]
+    group = await _wordings(services, chatbot, question)
+    first, *others = group.wordings
     return EntryDraft(first, others, group.first.language)
 
 
 async def add_to(services: Services, caller: Caller, *, bot: str, question: int, entry: str) -> Entry:
     """Make the wordings of a group phrasings of an entry; raises `question_not_found` and `entry_not_found`."""
     _, chatbot = await bots.resolve(services, caller, bot)
-    group = await _group_of(services, chatbot, question)
-    wordings = [one.question for one in group.wordings[:MOST_SHOWN]]
-    return await knowledge.add_phrasings(services, caller, chatbot, entry, wordings)
+    group = await _wordings(services, chatbot, question)
+    return await knowledge.add_phrasings(services, caller, chatbot, entry, group.wordings)
 
 
 async def forget(services: Services, caller: Caller, *, bot: str, question: int | None = None) -> Cleared:
     """Delete all unanswered questions of a bot, or the group of one."""
     _, chatbot = await bots.resolve(services, caller, bot)
-    numbers = None if question is None else [one.number for one in (await _group_of(services, chatbot, question)).wordings]
-    return Cleared(chatbot.id, await stored.clear(services.db, chatbot.id, numbers))
-
-
-@dataclass(slots=True)
-class _Group:
-    """Phrasings of one question, the most frequent first."""
-
-    first: stored.Asked
-    stems: dict[str, float]  # stem -> weight
-    letters: frozenset[str]
-    wordings: list[stored.Asked] = field(default_factory=list)
-
-    def likeness(self, stems: dict[str, float], letters: frozenset[str]) -> float:
-        """Return the similarity to the first question, from 0 to 1."""
-        shared = sum(weight for stem, weight in stems.items() if stem in self.stems)
-        by_stems = 2 * shared / (sum(stems.values()) + sum(self.stems.values()))
-        by_letters = 2 * len(letters & self.letters) / (len(letters) + len(self.letters))
-        return max(by_stems, _LETTERS * by_letters)
+    group_id = None if question is None else await _group_of(services, chatbot, question)
+    return Cleared(chatbot.id, await stored.clear(services.db, chatbot.id, group_id))
 
 
 class _CurrentKnowledge(NamedTuple):
-    """Knowledge of a bot, with the time of its last change in milliseconds."""
+    """Knowledge of a bot, with the number and time of its last change."""
 
     bot: Bot
     knowledge: Knowledge
+    change: int
     changed_at: int
 
-    def answers(self, first: stored.Asked, others: Sequence[stored.Asked] = ()) -> bool:
-        """Return whether the knowledge answers a question. One that was missed again since the last change is not answered.
-
-        `others` are its other wordings, which count as the same.
-        """
+    def decide(self, groups: Sequence[stored.Group]) -> list[tuple[int, bool]]:
+        """Decide which groups the knowledge answers by now."""
         from chatsvc.engines.knowledge.questions import entry_for
 
-        is_older = all(one.last_asked_at <= self.changed_at for one in (first, *others))
-        return is_older and entry_for(self.bot, self.knowledge, first.question) is not None
+        decided = []
+        for group in groups:
+            background.proceed()
+            decided.append((group.id, entry_for(self.bot, self.knowledge, group.first.question) is not None))
+        return decided
 
 
 async def _known(services: Services, bot: Bot) -> _CurrentKnowledge:
-    return _CurrentKnowledge(bot, await services.knowledge.of(bot), await knowledge_changes.last_at(services.db, bot.id))
+    return _CurrentKnowledge(bot, await services.knowledge.of(bot), *await knowledge_changes.last(services.db, bot.id))
 
 
-async def open_groups(services: Services, bot: Bot, asked: Sequence[stored.Asked], limit: int) -> list[UnansweredGroup]:
-    """Group questions as `groups` does, without those that need no entry or that the bot's knowledge answers by now."""
-    known = await _known(services, bot)
-    questions = [one for one in asked if is_question(one.question, one.language)]
-    return await services.offload(lambda: _shown(questions, known, limit, answered=False))
+async def open_groups(services: Services, bot: Bot, limit: int) -> list[UnansweredGroup]:
+    """List groups as `groups` does, without those that the bot's knowledge answers by now."""
+    return await _listed(services, bot, limit, answered=False)
 
 
 class OpenQuestion(NamedTuple):
@@ -322,12 +336,10 @@ class OpenQuestion(NamedTuple):
 async def open_of_account(
     services: Services, state: AccountState, questions: Sequence[stored.BotQuestion], limit: int
 ) -> list[OpenQuestion]:
-    """Group an account's questions as `open_groups` does, the most frequent ones first."""
+    """List the groups of the bots that were asked these questions as `open_groups` does, the most frequent ones first."""
     found: list[OpenQuestion] = []
     for bot_id in {one.bot_id for one in questions} & state.bots.keys():
-        asked = [one.asked for one in questions if one.bot_id == bot_id]
-        groups = await open_groups(services, state.bots[bot_id], asked, limit)
-        found += [OpenQuestion(bot_id, group) for group in groups]
+        found += [OpenQuestion(bot_id, group) for group in await open_groups(services, state.bots[bot_id], limit)]
     return sorted(found, key=lambda one: -one.group.times)[:limit]
 
 
@@ -342,77 +354,53 @@ class MissedQuestion(NamedTuple):
 
 
 def most_missed(questions: Sequence[stored.BotQuestion], limit: int) -> list[MissedQuestion]:
-    """Group questions of bots, the most frequent ones first, whether the knowledge answers them by now or not."""
-    found: list[MissedQuestion] = []
-    for bot_id in {one.bot_id for one in questions}:
-        asked = [one.asked for one in questions if one.bot_id == bot_id and is_question(one.asked.question, one.asked.language)]
-        for group in _grouped(asked):
-            times = sum(one.times for one in group.wordings)
-            found.append(MissedQuestion(bot_id, group.first.number, group.first.question, group.first.language, times))
-    return sorted(found, key=lambda one: (-one.times, one.id))[:limit]
+    """Sum questions of bots by group, the most frequent ones first, whether the knowledge answers them by now or not."""
+    found: dict[tuple[str, int], MissedQuestion] = {}
+    for bot_id, asked in questions:
+        missed = found.get((bot_id, asked.group_id)) or MissedQuestion(bot_id, asked.number, asked.question, asked.language, 0)
+        found[bot_id, asked.group_id] = missed._replace(times=missed.times + asked.times)
+    return sorted(found.values(), key=lambda missed: (-missed.times, missed.id))[:limit]
 
 
-def _shown(
-    asked: Sequence[stored.Asked], known: _CurrentKnowledge, limit: int, answered: bool | None, wanted: Sequence[str] = ()
-) -> list[UnansweredGroup]:
-    found = [(sum(one.times for one in group.wordings), group) for group in _grouped(asked)]
-    found.sort(key=lambda pair: -pair[0])
-    shown: list[UnansweredGroup] = []
-    for count, group in found:
-        if len(shown) >= limit:
-            break
-        wordings = [one.question for one in group.wordings[:MOST_SHOWN]]
-        if wanted and not _has(fold(" ".join(wordings)), wanted):
-            continue
-        has_answer = known.answers(group.first, group.wordings)
-        if answered is not None and has_answer != answered:
-            continue
-        shown.append(
-            UnansweredGroup(
-                group.first.number,
-                group.first.question,
-                count,
-                wordings,
-                group.first.language,
-                max(one.last_asked_at for one in group.wordings),
-                sorted({channel for one in group.wordings for channel in one.channels}),
-                _nearest(group.first, known.knowledge),
-                has_answer,
-            )
-        )
-    return shown
+def _shown(group: stored.Group, index: Knowledge) -> UnansweredGroup:
+    background.proceed()
+    result = index.search(group.first.question, group.first.language, 1)
+    hit = next(iter(result.hits), None) if result.decision != "abstain" else None
+    return UnansweredGroup(
+        group.first.number,
+        group.first.question,
+        group.times,
+        group.wordings,
+        group.first.language,
+        group.last_asked_at,
+        group.channels,
+        (hit.entry, hit.score) if hit else None,
+        bool(group.is_answered),
+    )
 
 
-def _has(text: str, wanted: Sequence[str]) -> bool:
-    return all(word in text for word in wanted)
+def _most_alike(question: str, groups: Sequence[tuple[int, str]]) -> int | None:
+    """Return the group whose first question is most like this one; None if none is like it."""
+    stems, letters = _features(question)
+    likeness = {group_id: _likeness(stems, letters, *_features(first)) for group_id, first in groups}
+    best = max(likeness, key=lambda group_id: (likeness[group_id], -group_id))
+    return best if likeness[best] >= _ALIKE else None
 
 
-def _nearest(asked: stored.Asked, index: Knowledge) -> tuple[Entry, float] | None:
-    found = index.search(asked.question, asked.language, 1)
-    hit = next(iter(found.hits), None) if found.decision != "abstain" else None
-    return (hit.entry, hit.score) if hit else None
-
-
-def _grouped(asked: Sequence[stored.Asked]) -> list[_Group]:
-    """Group questions. Each joins the most similar group that shares a stem with it, or begins one."""
+@lru_cache(maxsize=4096)
+def _features(question: str) -> tuple[dict[str, float], frozenset[str]]:
+    """Return the stems of a question with their weights, and its letter trigrams."""
     from chatsvc.engines.knowledge.search.stemming import stem, trigrams
     from chatsvc.engines.knowledge.search.stopwords import STOPWORDS
     from chatsvc.language.folding import words
 
-    made: list[_Group] = []
-    holders: dict[str, list[int]] = {}  # language and the beginning of a stem -> groups
-    for one in asked:
-        said = words(one.question)
-        stems = {stem(word): _STOP if word in STOPWORDS else 1.0 for word in said}
-        letters = frozenset(gram for word in said for gram in trigrams(word))
-        # four letters: a stem with a slip at its end is found as well
-        keys = {f"{one.language} {stem[:4]}" for stem, weight in stems.items() if weight == 1.0 or max(stems.values()) < 1.0}
-        likely = Counter(at for key in keys for at in holders.get(key, ())[:_COMMON])
-        best = max((made[at] for at, _ in likely.most_common(50)), key=lambda group: group.likeness(stems, letters), default=None)
-        if best is None or best.likeness(stems, letters) < _ALIKE:
-            best = _Group(one, stems, letters)
-            for key in keys:
-                holders.setdefault(key, []).append(len(made))
-            made.append(best)
-        best.wordings.append(one)
-    return made
+    read = words(question)
+    stems = {stem(word): _STOP if word in STOPWORDS else 1.0 for word in read}
+    return stems, frozenset(gram for word in read for gram in trigrams(word))
+
+
+def _likeness(stems: dict[str, float], letters: frozenset[str], other: dict[str, float], others: frozenset[str]) -> float:
+    """Return the similarity of two questions, from 0 to 1."""
+    by_stems = 2 * sum(weight for stem, weight in stems.items() if stem in other) / max(1.0, sum(stems.values()) + sum(other.values()))
+    by_letters = 2 * len(letters & others) / max(1, len(letters) + len(others))
+    return max(by_stems, _LETTERS * by_letters)

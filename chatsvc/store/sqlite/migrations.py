@@ -887,6 +887,18 @@ MIGRATIONS: tuple[str, ...] = (
     CREATE INDEX requests_following ON requests (follows) WHERE follows IS NOT NULL;
     CREATE INDEX conversations_missed ON conversations (account_id, last_message_at, number) WHERE missed_at IS NOT NULL;
     """,
+    # 47: readings of a site that began and did not come back.
+    """
+    ALTER TABLE sites ADD COLUMN attempts INTEGER NOT NULL DEFAULT 0;
+    """,
+    # 48: the group of a question without an answer, and whether the knowledge answers it, as a change left it. All are judged anew.
+    """
+    ALTER TABLE unanswered_questions ADD COLUMN group_id INTEGER;
+    ALTER TABLE unanswered_questions ADD COLUMN checked_change INTEGER;
+    ALTER TABLE unanswered_questions ADD COLUMN is_answered INTEGER NOT NULL DEFAULT 0;
+    CREATE INDEX unanswered_by_group ON unanswered_questions (group_id);
+    UPDATE unanswered_questions SET masked = 0;
+    """,
 )
 
 

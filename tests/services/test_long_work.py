@@ -1,0 +1,109 @@
+"""Long work: one bounded pool with a share for each account; work ends when its caller has gone, and uploads wait before they are read."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import threading
+from collections.abc import Callable
+
+import pytest
+
+from chatsvc import background
+from chatsvc.background import WorkPool
+from chatsvc.services.administration import perform
+from chatsvc.services.knowledge import knowledge, unanswered
+from chatsvc.services.services import Services
+from tests import conftest
+from tests.fakes import ADMIN
+
+
+class Blocked:
+    """Work that stays in its threads until it is released."""
+
+    def __init__(self) -> None:
+        self.begun: list[str] = []
+        self.release = threading.Event()
+
+    def work(self, name: str) -> Callable[[], str]:
+        def run() -> str:
+            self.begun.append(name)
+            assert self.release.wait(20)
+            return name
+
+        return run
+
+    async def until(self, count: int) -> None:
+        async with asyncio.timeout(20):
+            while len(self.begun) < count:
+                await asyncio.sleep(0.001)
+
+
+async def test_an_account_has_its_share_of_a_bounded_pool() -> None:
+    pool, blocked = WorkPool(4, 2), Blocked()
+    crowd = [asyncio.create_task(pool.run(blocked.work("a"), "a")) for _ in range(300)]
+    others = [asyncio.create_task(pool.run(blocked.work(name), name)) for name in ("b", "c", "d")]
+    await blocked.until(4)
+    assert sorted(blocked.begun) == ["a", "a", "b", "c"]
+    for task in crowd[2:]:
+        task.cancel()
+    await asyncio.wait(crowd[2:])
+    blocked.release.set()
+    assert await asyncio.gather(*crowd[:2], *others) == ["a", "a", "b", "c", "d"]
+    assert len(blocked.begun) == 5  # what waited went with its caller
+    assert await pool.run(lambda: "free", "a") == "free"
+
+
+async def test_work_ends_when_its_caller_has_gone() -> None:
+    pool, begun, ended = WorkPool(1, 1), threading.Event(), threading.Event()
+
+    def steps() -> None:
+        background.on_abandonment(ended.set)
+        begun.set()
+        while True:
+            background.proceed()
+
+    task = asyncio.create_task(pool.run(steps, "a"))
+    assert await asyncio.to_thread(begun.wait, 20)
+    task.cancel()
+    assert await pool.run(ended.is_set, "a")  # the slot is free once the work has ended
+
+
+async def test_uploads_are_read_when_it_is_their_turn(caller: conftest.Caller) -> None:
+    services, read = caller.app.services, list[str]()
+    bot = await perform(services, ADMIN, "bot.show", {"bot": caller.bot})
+    async with services.file_readers.slot(bot.account_id):
+        waiting = [
+            asyncio.create_task(knowledge.read_files(services, bot, lambda: [("a.md", b"## Open?\n\nFrom 9.\n")][: read.append("x")]))
+            for _ in range(3)
+        ]
+        other = bot._replace(account_id="another")
+        (file,) = await knowledge.read_files(services, other, [("b.md", b"## Pay?\n\nCash.\n")])
+        assert (file["name"], read) == ("b.md", [])
+        waiting[0].cancel()
+        await asyncio.wait(waiting[:1])
+    results = await asyncio.gather(*waiting[1:])
+    assert [one[0]["name"] for one in results] == ["a.md"] * 2
+    assert len(read) == 2
+
+
+async def test_no_question_is_judged_again_by_a_request(caller: conftest.Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    services = caller.app.services
+    bot = await perform(services, ADMIN, "bot.show", {"bot": caller.bot})
+    letters = random.Random(1)
+    for _ in range(40):
+        await _ask(services, bot, " ".join(["can I bring", *("".join(letters.sample("abdefgiklmnoprstuvz", 7)) for _ in range(3))]))
+    shown = await perform(services, ADMIN, "unanswered.list", {"bot": bot.id, "answered": False})
+    assert len(shown.items) == unanswered.PAGE
+    judged = list[str]()
+    monkeypatch.setattr(unanswered, "is_question", lambda question, _: judged.append(question))
+    monkeypatch.setattr("chatsvc.engines.knowledge.questions.entry_for", lambda *values: judged.append(values[-1]))
+    for operation in ("unanswered.list", "knowledge.unanswered"):
+        assert await perform(services, ADMIN, operation, {"bot": bot.id, "answered": False})
+    await perform(services, ADMIN, "today", {})
+    await perform(services, ADMIN, "usage.quality", {})
+    assert judged == []
+
+
+async def _ask(services: Services, bot: unanswered.Bot, text: str) -> None:
+    await unanswered.note(services, bot, unanswered.SendMessage(bot.id, text, "v"), "web")
