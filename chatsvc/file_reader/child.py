@@ -2,8 +2,8 @@
 
 Parsers of foreign files run here, with limits of memory and processor time, and without the service's rights, secrets and descriptors.
 The parent writes one line of JSON (`language`, `user`, `group`, `files` with `name`, `kind`, `size` and, for those of a website,
-`charset`; `site` for these), then the files' bytes one after the other, and gets a line of JSON for each file as soon as it is read. A file that takes too
-long ends the process by SIGPROF.
+`charset`; `site` for these), then the files' bytes one after the other, and gets a line of JSON for each file as soon as it is read. A
+file that takes too long ends the process by SIGPROF.
 """
 
 import codecs

@@ -128,13 +128,22 @@ def forget_attempts(connection: Connection, site_ids: Sequence[str]) -> None:
 
 async def finish(db: Database, site: Site, outcome: SiteOutcome, at: int, due_at: int | None, counts: Mapping[str, int] | None) -> None:
     """End a reading. `counts` are the entries of the pages that the site has now, None where nothing is known of them."""
+
     def unit(connection: Connection) -> None:
         connection.execute(
             """
             UPDATE sites SET state = ?2, reason = ?3, changes = ?4, draft = ?5, due_at = ?6, read_at = coalesce(?7, read_at), attempts = 0
             WHERE id = ?1
             """,
-            (site.id, outcome.state, outcome.reason, json.dumps(dict(outcome.changes)), outcome.draft, due_at, None if outcome.reason else at),
+            (
+                site.id,
+                outcome.state,
+                outcome.reason,
+                json.dumps(dict(outcome.changes)),
+                outcome.draft,
+                due_at,
+                None if outcome.reason else at,
+            ),
         )
         if counts is not None:
             gone = f"DELETE FROM site_pages WHERE site = {_NUMBER} AND url NOT IN (SELECT value FROM json_each(?2))"

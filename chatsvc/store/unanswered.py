@@ -39,7 +39,10 @@ class Group(NamedTuple):
 
 
 class GroupFilter(NamedTuple):
-    """What groups to list: those with all of `words`, `answered` or not (or undecided) by the knowledge as a change left it, or one."""
+    """Choice of groups: those with all of `words`, `answered` or not by the knowledge as a change left it, or a single one.
+
+    An undecided group is in both lists.
+    """
 
     change: int
     changed_at: int
@@ -186,21 +189,17 @@ _STATE = """
 @reads
 def groups(connection: Connection, bot_id: str, chosen: GroupFilter, limit: int, start: int, wordings: int) -> list[Group]:
     """List groups, the most frequent ones first, each with so many wordings."""
-    having = "" if chosen.answered is None else f"HAVING {_STATE} <> {int(not chosen.answered)}"
-    words = "".join(
-        f"""
-        AND EXISTS (SELECT 1 FROM unanswered_questions w WHERE w.bot_id = q.bot_id AND w.group_id = q.group_id
-            AND instr(w.folded, ?{7 + place}) > 0)
-        """
-        for place in range(len(chosen.words))
-    )
+    other = None if chosen.answered is None else int(not chosen.answered)
     rows = connection.execute(
         f"""
         SELECT group_id, sum(times), max(last_asked_at), {_STATE} FROM unanswered_questions q
-        WHERE bot_id = ?1 AND masked = 1 AND (?6 IS NULL OR group_id = ?6) {words}
-        GROUP BY group_id {having} ORDER BY sum(times) DESC, group_id LIMIT ?4 OFFSET ?5
+        WHERE bot_id = ?1 AND masked = 1 AND (?6 IS NULL OR group_id = ?6) AND NOT EXISTS (
+            SELECT 1 FROM json_each(?7) j WHERE NOT EXISTS (
+                SELECT 1 FROM unanswered_questions w
+                WHERE w.group_id = q.group_id AND w.bot_id = q.bot_id AND instr(w.folded, j.value) > 0))
+        GROUP BY group_id HAVING ?8 IS NULL OR {_STATE} <> ?8 ORDER BY sum(times) DESC, group_id LIMIT ?4 OFFSET ?5
         """,
-        (bot_id, chosen.changed_at, chosen.change, limit, start, chosen.group_id, *chosen.words),
+        (bot_id, chosen.changed_at, chosen.change, limit, start, chosen.group_id, json.dumps(list(chosen.words)), other),
     ).fetchall()
     return [_group(connection, bot_id, row, wordings) for row in rows]
 
@@ -247,7 +246,8 @@ def decide(connection: Connection, bot_id: str, decided: Sequence[tuple[int, boo
 _MOST_FREQUENT = """
     SELECT q.bot_id, q.number, q.question, q.language, q.times, q.last_asked_at, q.group_id FROM bots b
     CROSS JOIN unanswered_questions q ON q.number IN (
-        SELECT n.number FROM unanswered_questions n WHERE n.bot_id = b.id AND n.masked = 1 AND n.last_asked_at >= ?3 AND (?4 IS NULL OR b.id = ?4)
+        SELECT n.number FROM unanswered_questions n
+        WHERE n.bot_id = b.id AND n.masked = 1 AND n.last_asked_at >= ?3 AND (?4 IS NULL OR b.id = ?4)
             ORDER BY n.times DESC, n.last_asked_at DESC LIMIT ?2)
     WHERE b.account_id = ?1 ORDER BY q.times DESC, q.last_asked_at DESC LIMIT ?2
 """

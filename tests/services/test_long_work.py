@@ -11,6 +11,7 @@ import pytest
 
 from chatsvc import background
 from chatsvc.background import WorkPool
+from chatsvc.domain.models import Bot, SendMessage
 from chatsvc.services.administration import perform
 from chatsvc.services.knowledge import knowledge, unanswered
 from chatsvc.services.services import Services
@@ -35,7 +36,7 @@ class Blocked:
 
     async def until(self, count: int) -> None:
         async with asyncio.timeout(20):
-            while len(self.begun) < count:
+            while len(self.begun) < count:  # noqa: ASYNC110  # threads have no asyncio.Event
                 await asyncio.sleep(0.001)
 
 
@@ -72,11 +73,13 @@ async def test_work_ends_when_its_caller_has_gone() -> None:
 async def test_uploads_are_read_when_it_is_their_turn(caller: conftest.Caller) -> None:
     services, read = caller.app.services, list[str]()
     bot = await perform(services, ADMIN, "bot.show", {"bot": caller.bot})
+
+    def upload() -> list[tuple[str, bytes]]:
+        read.append("a.md")
+        return [("a.md", b"## Open?\n\nFrom 9.\n")]
+
     async with services.file_readers.slot(bot.account_id):
-        waiting = [
-            asyncio.create_task(knowledge.read_files(services, bot, lambda: [("a.md", b"## Open?\n\nFrom 9.\n")][: read.append("x")]))
-            for _ in range(3)
-        ]
+        waiting = [asyncio.create_task(knowledge.read_files(services, bot, upload)) for _ in range(3)]
         other = bot._replace(account_id="another")
         (file,) = await knowledge.read_files(services, other, [("b.md", b"## Pay?\n\nCash.\n")])
         assert (file["name"], read) == ("b.md", [])
@@ -105,5 +108,5 @@ async def test_no_question_is_judged_again_by_a_request(caller: conftest.Caller,
     assert judged == []
 
 
-async def _ask(services: Services, bot: unanswered.Bot, text: str) -> None:
-    await unanswered.note(services, bot, unanswered.SendMessage(bot.id, text, "v"), "web")
+async def _ask(services: Services, bot: Bot, text: str) -> None:
+    await unanswered.note(services, bot, SendMessage(bot.id, text, "v"), "web")

@@ -9,6 +9,7 @@ from collections.abc import Callable
 import pytest
 from aiohttp.web import Request, Response
 
+from chatsvc.domain import websites
 from chatsvc.services.knowledge import site_reading
 from chatsvc.services.knowledge.site_reading import SiteReadings
 from chatsvc.store import sites as stored
@@ -159,7 +160,7 @@ async def test_a_reading_that_was_interrupted_goes_on_where_it_was(
 
 async def test_an_unexpected_fault_ends_a_reading(reader: Reader, server: WebsiteServer, monkeypatch: pytest.MonkeyPatch) -> None:
     server.pages = {"/": page(("Open?", "From 9."))}
-    monkeypatch.setattr(site_reading.websites, "page_address", lambda *_: 1 / 0)
+    monkeypatch.setattr(websites, "page_address", lambda *_: 1 / 0)
     server.pages["/sitemap.xml"] = "<urlset/>"
     site = await reader.add(server.url)
     assert (site.state, site.reason) == ("failed", "unreadable")

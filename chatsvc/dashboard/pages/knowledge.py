@@ -12,7 +12,6 @@ from chatsvc.dashboard.fields import Fields
 from chatsvc.dashboard.page import Page
 from chatsvc.dashboard.views import Action, View
 from chatsvc.dashboard.wording import fault_line
-from chatsvc.domain import refusals
 from chatsvc.domain.folding import fold
 from chatsvc.domain.knowledge_files import writing
 from chatsvc.domain.knowledge_files.decoding import MAX_BYTES

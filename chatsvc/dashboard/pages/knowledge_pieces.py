@@ -9,7 +9,6 @@ from chatsvc.dashboard.fields import Fields
 from chatsvc.dashboard.page import Page
 from chatsvc.dashboard.pages import knowledge
 from chatsvc.dashboard.wording import fault_line
-from chatsvc.domain import refusals
 from chatsvc.domain.refusals import Refused
 from chatsvc.services.knowledge.knowledge_pieces import MOST_PIECES, Piece, Pieces, joined
 from chatsvc.web.forms import FormLimits

@@ -39,7 +39,7 @@ _BOLD_QUESTION = re.compile(
     r"\A[>\s]*+(?:[-*+]\s++)?(\*\*|__)(?=\S)([^*_]{1,200}\?)\1[:\s]*+(.*)"
 )  # a question in bold, with its answer behind it or below
 _TABLE = 3  # lines of a table at least
-_NUMBERING = re.compile(r"(?:\d{1,2}(?:\.\d{1,2}){0,2}[.)]?|[A-Za-z][.)])\s+")
+_NUMBERING = re.compile(r"^(?:\d{1,2}(?:[.)]|(?:\.\d{1,2}){1,2}[.)]?)|[A-Za-z][.)])\s+")
 
 
 Row = tuple[int, str, list[str]]  # line, text, and the heads of the table in which it stands

@@ -156,6 +156,14 @@ class _Reading:
     async def _look_for_pages(self) -> None:
         """Read robots.txt and the sitemaps. A site without a sitemap is walked along its links."""
         origin = urljoin(self._site.url, "/")
+        await self._read_robots(origin)
+        first = websites.page_address(self._site.url, self._site.url)
+        if first and websites.is_wanted(self._site, first):
+            self._add([(first, self._robots.allows(first))])
+        await self._read_sitemaps(origin)
+        self._follows_links = len(self._waiting) <= 1
+
+    async def _read_robots(self, origin: str) -> None:
         try:
             robots = await self._fetch(urljoin(origin, "/robots.txt"))
         except FetchFailed as failure:
@@ -168,9 +176,8 @@ class _Reading:
                 raise _ReadingFailed("robots_unavailable")
             self._robots = Robots([(allowed, pattern) for allowed, pattern in rules["rules"]], rules["sitemaps"], rules["delay"])
             self._pause_s = max(PAUSE_S, self._robots.delay_s if PAUSE_S else 0.0)
-        first = websites.page_address(self._site.url, self._site.url)
-        if first and websites.is_wanted(self._site, first):
-            self._add([(first, self._robots.allows(first))])
+
+    async def _read_sitemaps(self, origin: str) -> None:
         maps, seen = deque([*self._robots.sitemaps, "/sitemap.xml"]), set[str]()
         while maps and len(seen) < websites.MOST_SITEMAPS:
             address = _joined(origin, maps.popleft())
@@ -186,7 +193,6 @@ class _Reading:
                 if sitemap is not None:
                     maps.extendleft(sitemap["maps"])
                     self._add(sitemap["links"])
-        self._follows_links = len(self._waiting) <= 1
 
     def _add(self, links: Iterable[Sequence[Any]]) -> None:
         """Note addresses of pages, each with whether robots.txt allows it."""
