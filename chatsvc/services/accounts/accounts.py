@@ -160,6 +160,8 @@ async def delete(services: Services, caller: Caller, *, account: str) -> Account
     state = await resolve(services, caller, account)
     await stored.delete(services.db, state.account.id, services.clock())
     services.account_cache.remove_account(state.account.id)
+    for bot_id in state.bots:
+        services.channels.changed(bot_id)  # at once: what its platforms bring from now on belongs to nobody
     while await stored.sweep(services.db):
         pass
     services.account_cache.invalidate_keys()

@@ -95,6 +95,8 @@ async def _reply(request: MessageRequest, accepted: AcceptedMessage) -> Exchange
         user_id = message.user_id or uuid.uuid4().hex
         tier, engine = turns.engine_of(services, bot)
         async with request.locks.lock((bot.id, channel, user_id), accepted.deadline, accepted.reservation):
+            # A message that waited for the turn of another one stands below its reply.
+            accepted = accepted._replace(at=max(accepted.at, services.clock()))
             reply, history = await turns.ask(request, accepted, tier, engine)
             exchange = Exchange(bot.id, user_id, channel, message.message, reply.text, services.clock())
             await turns.record(request, accepted, history, exchange, reply, tier)

@@ -37,7 +37,9 @@ _SESSION = {
     "standard_conforming_strings": "on",
     "TimeZone": "UTC",
 }
-_READER = {"default_transaction_read_only": "on", "idle_in_transaction_session_timeout": "60s"}
+_READER = {"idle_in_transaction_session_timeout": "60s"}
+# Set once the server has been chosen: libpq takes one whose sessions begin so for a standby.
+_READ_ONLY = "SET default_transaction_read_only = on"
 _LOCAL = ("localhost", "127.0.0.1", "::1")
 # The address alone says where the store is and who asks: libpq reads no file of the user's, and writes to no standby server.
 _FIXED = {"passfile": "/nonexistent/pgpass", "gssencmode": "disable", "sslcertmode": "disable", "target_session_attrs": "primary"}
@@ -218,6 +220,8 @@ def connect(place: PostgresTarget, *, writes: bool, name: str = "", within_s: in
             autocommit=True,
             prepare_threshold=None,
         )
+        if not writes:
+            driver.execute(_READ_ONLY)
     except psycopg.Error as fault:
         raise outage(fault, place) from None
     if driver.info.server_version < OLDEST * 10_000:
