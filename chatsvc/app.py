@@ -43,6 +43,7 @@ from chatsvc.store.database import StoreUnavailable
 from chatsvc.store.folder import Folder, FolderInUse
 from chatsvc.store.master_key import MasterKey
 from chatsvc.supervisor import Supervisor
+from chatsvc.timezones import use_newest_zones
 from chatsvc.web.listeners import Listeners
 from chatsvc.web.middlewares import for_own_paths, observe
 from chatsvc.widget import WebChannel
@@ -117,6 +118,7 @@ class App:
     async def _start(self) -> None:
         # A thread of the store or of an engine would wait for a busy event loop, and the loop for it, for the interpreter's 5 ms.
         sys.setswitchinterval(SWITCH_S)
+        use_newest_zones()
         node = new_node(self._clock())
         folder, secret, db = await self._open(node)
         services = self.services = self._store.services(self.config, db, secret, self._clock)

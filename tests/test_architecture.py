@@ -168,6 +168,7 @@ LIBRARIES = {
     "prometheus_client": {"metrics"},
     "psycopg": {"store/postgres"},
     "pypdf": {"file_reader/pdf.py"},
+    "tzdata": {"timezones.py"},
     "selectolax": {"file_reader/page_tree.py", "file_reader/website.py"},
     "segno": {"dashboard/qr.py"},
     "sqlite3": {"store/sqlite"},

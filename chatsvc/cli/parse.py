@@ -47,6 +47,9 @@ def parse(
 
 
 def _clock(now: str | None, timezone: str) -> datetime:
+    from chatsvc.timezones import use_newest_zones
+
+    use_newest_zones()
     zone = times.zone(timezone)
     if zone is None:
         raise CommandError(f"{timezone!r} is no time zone; one is written like Europe/Istanbul")

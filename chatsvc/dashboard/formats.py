@@ -2,8 +2,8 @@
 
 from datetime import UTC, datetime
 from datetime import date as calendar_date
-from zoneinfo import ZoneInfo
 
+from chatsvc.domain import times
 from chatsvc.domain.times import DAYS, MONTHS, without_fraction
 
 CENT = 10_000  # micro-dollars
@@ -41,7 +41,7 @@ def size(count: int, language: str) -> str:
 
 def moment(instant: int, zone: str) -> datetime:
     """Return an instant (milliseconds) as local time of a zone."""
-    return datetime.fromtimestamp(instant / 1000, UTC).astimezone(ZoneInfo(zone))
+    return datetime.fromtimestamp(instant / 1000, UTC).astimezone(times.zone(zone) or UTC)
 
 
 def date(instant: int, language: str, zone: str = "UTC") -> str:

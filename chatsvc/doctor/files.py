@@ -21,6 +21,7 @@ from chatsvc.store.examination import Examined
 from chatsvc.store.folder import Folder
 from chatsvc.store.master_key import MASTER_KEY, MasterKey
 from chatsvc.store.sqlite.examination import examine, sqlite_is_fixed, sqlite_version
+from chatsvc.timezones import ZoneVersions
 
 LITTLE_BYTES = 100 << 20
 TIGHT_BYTES = 1 << 30
@@ -46,6 +47,15 @@ def configuration(config: Config) -> Iterator[Finding]:
         yield report.configuration_exposed(file=file)
     else:
         yield report.configuration_good(file=file)
+
+
+def zones(versions: ZoneVersions) -> Iterator[Finding]:
+    """Check the age of the system's time zones. Older ones than this program's are not used here, but other programs use them."""
+    system = versions.system
+    if system is not None and system < versions.shipped:
+        yield report.zones_old(system=system or "?", shipped=versions.shipped)
+    else:
+        yield report.zones_good(version=system or versions.shipped)
 
 
 def folder(config: Config) -> Iterator[Finding]:

@@ -57,6 +57,9 @@ folder_of_root = _code("folder_of_root", "data folder", WARNING, "folder", "user
 folder_read_only = _code("folder_read_only", "data folder", FAULT, "folder")
 folder_good = _code("folder_good", "data folder", OK, "folder")
 
+zones_old = _code("zones_old", "time zones", OK, "system", "shipped")
+zones_good = _code("zones_good", "time zones", OK, "version")
+
 # `free` is in bytes.
 disk_full = _code("disk_full", "disk", FAULT, "folder", "free")
 disk_without_inodes = _code("disk_without_inodes", "disk", FAULT, "folder")

@@ -83,6 +83,11 @@ def zone(name: str) -> tzinfo | None:
         return None
 
 
+def existing(local: datetime, zone_of_it: tzinfo) -> datetime:
+    """Return a local time that exists. One in an hour that the clocks skip is moved on by that hour."""
+    return local.replace(tzinfo=zone_of_it).astimezone(UTC).astimezone(zone_of_it).replace(tzinfo=None)
+
+
 def local(instant: int, zone_name: str) -> datetime:
     """The wall clock in a time zone, naive; UTC where the zone is unknown."""
     return datetime.fromtimestamp(instant / 1000, zone(zone_name) or UTC).replace(tzinfo=None)

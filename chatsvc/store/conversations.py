@@ -10,7 +10,7 @@ from chatsvc.domain.captures import CapturedRecord
 from chatsvc.domain.models import CHANNELS, Conversation, HistoryMessage, Message
 from chatsvc.domain.paging import Position
 from chatsvc.store import captures
-from chatsvc.store.database import Connection, Database, Together, quick, reads
+from chatsvc.store.database import Connection, Database, Together, quick, reads, writes
 from chatsvc.store.owners import ACCOUNT_IN_SCOPE, Accounts, listed
 
 MAX_RECORDS = 20
@@ -155,3 +155,16 @@ def _histories(connection: Connection, asked: list[tuple[str, str, str, int, int
 async def history(db: Database, conversation: tuple[str, str, str], limit: int, since: int) -> ConversationHistory:
     """Read a conversation (bot, channel, user). `limit` messages, oldest first, and its captures from `since` on."""
     return await db.read(Together(_histories, (*conversation, limit, since)))
+
+
+@writes
+def move_user(connection: Connection, bot_id: str, channel: str, before: str, after: str) -> None:
+    """Give a conversation to the name that its visitor has from now on, unless that name has one already."""
+    for table, others in (("conversations", "bot_id = ?1"), ("unanswered_askers", "bot_id = ?1 AND o.question = t.question")):
+        connection.execute(
+            f"""
+            UPDATE {table} AS t SET user_id = ?4 WHERE bot_id = ?1 AND channel = ?2 AND user_id = ?3
+            AND NOT EXISTS (SELECT 1 FROM {table} AS o WHERE o.{others} AND o.channel = ?2 AND o.user_id = ?4)
+            """,
+            (bot_id, channel, before, after),
+        )

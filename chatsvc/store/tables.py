@@ -184,7 +184,7 @@ TABLES = (
         BOT,
         record="site",
         local={"state": "'idle'", "started_at": "0", "due_at": "CASE WHEN :every_days > 0 THEN 0 END"}
-        | {"done": "0", "pages": "0", "changes": "'{}'", "reason": "NULL", "read_at": "NULL", "draft": "NULL"},
+        | {"done": "0", "pages": "0", "changes": "'{}'", "reason": "NULL", "read_at": "NULL", "draft": "NULL", "attempts": "0"},
         changed="max(started_at, coalesce(read_at, 0))",
     ),
     Table("site_pages", BOT, changed="read_at"),

@@ -82,7 +82,7 @@ class Unmasked(NamedTuple):
 
 
 class Masked(NamedTuple):
-    """A stored question without personal data, with the group that it joins; `folded` is None for one that needs no entry."""
+    """A stored question without personal data, and the group that it joins. `folded` is None if it needs no entry."""
 
     number: int
     folded: str | None

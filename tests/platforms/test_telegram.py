@@ -468,3 +468,38 @@ async def test_pollers_stop_at_once_while_the_store_is_read(caller: Caller, monk
     await reading.wait()
     async with asyncio.timeout(LOOK_EVERY_S / 2):
         await pollers.stop()
+
+
+async def test_a_group_that_becomes_a_supergroup_keeps_its_conversation(bot: Caller, api: BotApi) -> None:
+    api.message(text=f"@{NAME} hello", chat=7, group=-5)
+    await api.until(lambda: len(api.sent) == 1)
+    api.message(chat=7, group=-5, migrate_to_chat_id=-1005)
+    api.message(text=f"@{NAME} again", chat=7, group=-1005)
+    await api.until(lambda: len(api.sent) == 2)
+    assert [one.chat for one in api.sent] == [-5, -1005]
+    assert [one.content for one in (await thread(bot, -1005)).messages] == ["hello", "echo: hello", "again", "echo: again"]
+
+
+async def test_a_reply_follows_a_group_that_became_a_supergroup_meanwhile(bot: Caller, api: BotApi) -> None:
+    moved = {"migrate_to_chat_id": -1005}
+    api.fail("sendMessage", Fault(400, "Bad Request: group chat was upgraded to a supergroup chat", moved))
+    api.message(text=f"@{NAME} hello", chat=7, group=-5)
+    await api.until(lambda: bool(api.sent))
+    assert [(one.chat, one.text) for one in api.sent] == [(-1005, "echo: hello")]
+
+
+async def test_a_reply_goes_to_the_topic_that_was_written_in(bot: Caller, api: BotApi) -> None:
+    for topic in (11, 12):
+        api.message(text=f"@{NAME} in {topic}", chat=7, group=-1005, message_thread_id=topic, is_topic_message=True)
+    api.message(text=f"@{NAME} in none", chat=7, group=-1005, message_thread_id=13)  # an answer to a message
+    await api.until(lambda: len(api.sent) == 3)
+    sent = sorted((call.get("message_thread_id", 0), call["text"]) for call in api.of("sendMessage"))
+    assert sent == [(0, "echo: in none"), (11, "echo: in 11"), (12, "echo: in 12")]
+
+
+async def test_the_polling_of_a_deleted_account_ends_at_once(bot: Caller, api: BotApi) -> None:
+    await api.until(lambda: bool(api.of("getUpdates")))
+    told = list[str]()
+    bot.app.services.channels.observers.append(told.append)
+    await perform(bot.app.services, ADMIN, "account.delete", {"account": bot.account})
+    assert told == [bot.bot]

@@ -20,6 +20,7 @@ from chatsvc.control.rendering.delivery import sends
 from chatsvc.domain.refusals import Refused
 from chatsvc.domain.transfer import checked
 from chatsvc.engines import Reply, Turn
+from chatsvc.platforms.whatsapp import callbacks as received
 from chatsvc.platforms.whatsapp import sender
 from chatsvc.services.accounts.channel_secrets import OpenChannels
 from chatsvc.services.administration import perform
@@ -166,15 +167,12 @@ def _forged(api: GraphApi, at: int) -> list[tuple[bytes, dict[str, str] | None, 
         {"from": {"x": 1}},
         {"type": None},
         {"type": ["text"]},
-        {"type": "a_type_of_next_year"},
         {"type": "reaction", "reaction": {"message_id": "wamid.x", "emoji": "👍"}},
         {"type": "edit", "edit": {"message": {"type": "text", "text": {"body": "other words"}}}},
         {"text": None},
         {"text": {"body": "   "}},
         {"text": {"body": 5}},
         {"text": {"body": "\0"}},
-        {"type": "interactive", "interactive": {"type": "nfm_reply", "nfm_reply": {}}},
-        {"type": "interactive", "interactive": {"type": ["list_reply"]}},
         {"group_id": "a-group"},
     ]
     values += [{**good, "contacts": [], "messages": [{**message, **change}]} for change in broken]
@@ -184,7 +182,7 @@ def _forged(api: GraphApi, at: int) -> list[tuple[bytes, dict[str, str] | None, 
 
 async def test_forged_and_broken_callbacks_store_nothing(phone: Phone, api: GraphApi, caller: Caller) -> None:
     forged = _forged(api, phone.now)
-    assert len(forged) >= 43
+    assert len(forged) >= 40
     answers = [(await api.post(body, headers), wanted, body[:300]) for body, headers, wanted in forged]
     assert [answer for answer in answers if answer[0] != answer[1]] == []
     for table in ("messages", "conversations", "incoming_keys", "whatsapp_addresses"):
@@ -264,6 +262,10 @@ async def test_while_paused_messages_are_stored_and_not_answered(phone: Phone, a
     assert (api.texts(), [turn.message for turn in engine.turns]) == (["echo: again"], ["again"])
 
 
+def _interactive(kind: str, **reply: str) -> dict[str, Any]:
+    return {"type": "interactive", "interactive": {"type": kind, kind: reply}}
+
+
 CONTENTS: list[tuple[dict[str, Any], str, bool]] = [
     ({"type": "button", "button": {"text": "Yes", "payload": "p"}}, "Yes", True),
     (
@@ -285,6 +287,37 @@ CONTENTS: list[tuple[dict[str, Any], str, bool]] = [
     ({"type": "location", "location": {"latitude": int("9" * 400), "longitude": 1}}, "[location]", False),
     ({"type": "contacts", "contacts": [{"name": {}}]}, "[contact]", False),
     ({"type": "unsupported", "errors": [{"code": 131051}]}, "[unsupported]", False),
+    (
+        _interactive("nfm_reply", response_json='{"flow_token":"t","screen_0_First_name_0":"Ayşe","days":["Mon","Tue"],"people":3}'),
+        "First name: Ayşe\ndays: Mon, Tue\npeople: 3",
+        True,
+    ),
+    (_interactive("nfm_reply", response_json="[" * 2000, body="Sent"), "Sent", True),
+    (_interactive("nfm_reply"), "[unsupported]", False),
+    ({"type": "interactive", "interactive": {"type": ["list_reply"]}}, "[unsupported]", False),
+    (
+        {
+            "type": "order",
+            "order": {
+                "text": "By noon please",
+                "product_items": [{"product_retailer_id": "rose", "quantity": 12, "item_price": 2.5, "currency": "TRY"}],
+            },
+        },
+        "By noon please\n12 × rose (2.5 TRY)",
+        True,
+    ),
+    (
+        {"type": "contacts", "contacts": [{"name": {"formatted_name": "Ayşe"}, "phones": [{"phone": "+90 555 1"}]}]},
+        "Ayşe, +90 555 1",
+        True,
+    ),
+    (
+        {"type": "location", "location": {"latitude": 41.0, "longitude": 28.0, "name": "Café", "address": "Quay 1"}},
+        "Café\nQuay 1\n[location] 41.000000, 28.000000",
+        True,
+    ),
+    ({"type": "a_type_of_next_year"}, "[unsupported]", False),
+    ({"type": "a_type_of_next_year", "a_type_of_next_year": {"title": "Can you come?"}}, "Can you come?", True),
 ]
 
 
@@ -591,6 +624,29 @@ async def test_the_contacts_add_the_address_that_the_message_leaves_out(phone: P
     await phone.say("again", phone=None, scoped=SCOPED)
     await phone.until("sent", "sent")
     assert len(await phone.conversations()) == 1
+
+
+def test_a_callback_costs_no_more_steps_than_it_has_elements() -> None:
+    looked_up = 0
+
+    class Contact(dict[str, Any]):
+        def get(self, *name: Any) -> Any:
+            nonlocal looked_up
+            looked_up += 1
+            return super().get(*name)
+
+    count = 2 * received.MOST_ELEMENTS
+    value = {
+        "metadata": {"phone_number_id": "1"},
+        "contacts": [Contact(wa_id=f"9055500{number:05d}") for number in range(count)],
+        "messages": [
+            {"id": f"m{number}", "from": f"9055500{number:05d}", "timestamp": "1795176868", "type": "text", "text": {"body": "x"}}
+            for number in range(count)
+        ],
+    }
+    body = {"object": "whatsapp_business_account", "entry": [{"changes": [{"field": "messages", "value": value}]}]}
+    assert len(received.parse(body, "1", 1_795_176_868_000).messages) == received.MOST_ELEMENTS
+    assert looked_up == 2 * received.MOST_ELEMENTS
 
 
 async def test_two_conversations_of_one_person_go_on_in_the_older_one(phone: Phone, api: GraphApi, clock: FakeClock) -> None:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import time
+import zoneinfo
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from chatsvc import timezones
 from chatsvc.domain import times
 
 INSTANT = 1_795_176_868_007  # 2026-11-20T12:14:28.007Z
@@ -78,3 +81,40 @@ def test_a_date_that_no_calendar_has_in_utc_is_refused_since_it_could_never_be_s
 
 def test_now_is_the_wall_clock_in_milliseconds() -> None:
     assert abs(times.now_ms() - time.time() * 1000) < 2000
+
+
+ZONES = {
+    "an older one of the system": ("# version 2020a\n", "2020a"),
+    "one that names no version": ("something else\n", ""),
+    "a newer one of the system": ("# version 9999a\n", "9999a"),
+}
+
+
+@pytest.mark.parametrize(("first", "system"), ZONES.values(), ids=ZONES)
+def test_the_newer_time_zones_are_used(first: str, system: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "Europe").mkdir()
+    (tmp_path / "tzdata.zi").write_text(first)
+    monkeypatch.setattr(zoneinfo, "TZPATH", (str(tmp_path),))
+    used = list[tuple[str, ...]]()
+    monkeypatch.setattr(zoneinfo, "reset_tzpath", lambda **to: used.append(to["to"]))
+    timezones.use_newest_zones.cache_clear()
+    assert timezones.use_newest_zones().system == system
+    assert used == ([] if system == "9999a" else [()])
+    timezones.use_newest_zones.cache_clear()
+
+
+def test_without_time_zones_of_the_system_those_of_the_program_are_used(tmp_path: Path) -> None:
+    assert timezones.zone_versions([str(tmp_path)]).system is None
+
+
+def test_the_rules_of_this_year_are_known() -> None:
+    timezones.use_newest_zones()
+    vancouver = datetime(2026, 12, 10, 17, tzinfo=times.zone("America/Vancouver"))
+    assert vancouver.utcoffset() == timedelta(hours=-7)
+
+
+def test_an_hour_that_the_clocks_skip_is_moved_on() -> None:
+    london = times.zone("Europe/London")
+    assert london is not None
+    assert times.existing(datetime(2027, 3, 28, 1, 30), london) == datetime(2027, 3, 28, 2, 30)  # noqa: DTZ001  # wall clocks
+    assert times.existing(datetime(2027, 3, 28, 2, 30), london) == datetime(2027, 3, 28, 2, 30)  # noqa: DTZ001

@@ -25,26 +25,36 @@ class TelegramClient:
 
     def __init__(self, egress: Egress, api_url: str, token: str) -> None:
         self._path = f"/bot{token}/"
+        self.moved: dict[int, int] = {}  # groups that have become supergroups, with their new ids
         self._poster = PlatformPoster(egress, NAME, api_url.rstrip("/"), MOST_BYTES)
 
     async def call(self, method: str, parameters: Mapping[str, object], timeout_s: float = TIMEOUT_S) -> Any:
-        """Call a method; return its result.
+        """Call a method; return its result. A group that has become a supergroup is followed.
 
         Raises SendingRefused (`telegram_STATUS`), RetryLater, NotConnected where nothing was written, and SendingUncertain else.
         """
-        return _result(await self._poster.post(self._path + method, parameters, timeout_s))
+        answer = await self._poster.post(self._path + method, self._followed(parameters), timeout_s)
+        chat, moved_to = parameters.get("chat_id"), as_object(as_object(answer[1]).get("parameters")).get("migrate_to_chat_id")
+        if isinstance(chat, int) and isinstance(moved_to, int) and self.moved.get(chat) != moved_to:
+            self.moved[chat] = moved_to
+            answer = await self._poster.post(self._path + method, self._followed(parameters), timeout_s)
+        return _result(answer)
+
+    def _followed(self, parameters: Mapping[str, object]) -> Mapping[str, object]:
+        chat = parameters.get("chat_id")
+        return {**parameters, "chat_id": self.moved[chat]} if isinstance(chat, int) and chat in self.moved else parameters
 
     def parts(self, text: str) -> list[str]:
         return split(text, MOST_UNITS, utf16_units)
 
     async def send(self, part: OutgoingPart) -> str:
-        parameters: dict[str, object] = {"chat_id": int(part.user_id), "text": part.text}
+        parameters: dict[str, object] = {**destination(part.user_id), "text": part.text}
         if rows := keyboard(part.choices):
             parameters["reply_markup"] = {"inline_keyboard": rows}
         message_id = as_object(await self.call("sendMessage", parameters)).get("message_id")
         if not isinstance(message_id, int):
             raise SendingUncertain("telegram_bad_answer")
-        return message_name(part.user_id, message_id)
+        return message_name(part.user_id.partition("/")[0], message_id)
 
     async def close(self) -> None:
         await self._poster.close()
@@ -67,6 +77,12 @@ def _result(answer: PlatformAnswer) -> Any:
     if status < HTTPStatus.BAD_REQUEST:
         raise SendingUncertain(f"telegram_{status}")
     raise SendingRefused(f"telegram_{status}", words_of(told.get("description")))
+
+
+def destination(user_id: str) -> dict[str, object]:
+    """Return the parameters that name the chat, and the topic in it, of a conversation's visitor (ReadMessage.user_id)."""
+    chat, _, topic = user_id.partition("/")
+    return {"chat_id": int(chat), "message_thread_id": int(topic)} if topic else {"chat_id": int(chat)}
 
 
 def message_name(chat: object, message_id: int) -> str:

@@ -15,7 +15,7 @@ from chatsvc.domain.channels import NewMessage
 from chatsvc.domain.hand_off import BOT
 from chatsvc.outbound.posting import SendingFault
 from chatsvc.platforms.telegram import NAME, bot_of
-from chatsvc.platforms.telegram.client import TelegramClient, sender
+from chatsvc.platforms.telegram.client import TelegramClient, destination, sender
 from chatsvc.platforms.telegram.team import LOOK_EVERY_S as TELL_EVERY_S
 from chatsvc.platforms.telegram.team import TeamGroup
 from chatsvc.platforms.telegram.update_loop import UpdateLoop
@@ -24,7 +24,7 @@ from chatsvc.services.accounts.channel_secrets import OpenChannel
 from chatsvc.services.messages import channel_messages
 from chatsvc.services.messages.channel_answers import ChannelAnswers
 from chatsvc.services.services import Services
-from chatsvc.store import channels
+from chatsvc.store import channels, conversations
 
 log = logging.getLogger(__name__)
 
@@ -135,6 +135,11 @@ class TelegramPoller:
 
     async def _take(self, messages: Sequence[ReadMessage]) -> None:
         """Store messages in their order, and begin the answers."""
+        for message in messages:
+            if message.moved_to is not None:
+                self._client.moved[message.chat] = message.moved_to
+                users = str(message.chat), str(message.moved_to)
+                await conversations.move_user(self._services.db, self._channel.channel.bot_id, NAME, *users)
         taken = [message for message in messages if message.text and (self._of_team is None or not await self._of_team(message))]
         stored = await channel_messages.receive_several(self._services, [self._arrived(message) for message in taken])
         await self._note_seen()
@@ -143,7 +148,7 @@ class TelegramPoller:
         for message, kept in zip(taken, stored, strict=True):
             if kept is not None:
                 is_awaited = kept.is_new and kept.handling in (None, BOT)
-                end_typing = self._begin_typing(message.chat) if is_awaited else None
+                end_typing = self._begin_typing(message.user_id) if is_awaited else None
                 self._services.part(ChannelAnswers).begin(self._channel.account_id, kept, end_typing)
 
     def _arrived(self, message: ReadMessage) -> NewMessage:
@@ -152,7 +157,7 @@ class TelegramPoller:
             self._channel.account_id,
             channel.bot_id,
             NAME,
-            str(message.chat),
+            message.user_id,
             message.text,
             f"{channel.identity} {message.update_id}",
             min(message.at or now, now),
@@ -165,13 +170,13 @@ class TelegramPoller:
             self._seen_at = now
             await channels.note_seen(self._services.db, self._channel.channel.id, now)
 
-    def _begin_typing(self, chat: int) -> Callable[[], None]:
+    def _begin_typing(self, user_id: str) -> Callable[[], None]:
         """Show soon that a reply is being written; return the function that ends it."""
         marks: list[asyncio.Task[None]] = []
 
         def begin() -> None:
             if len(self._typing) < MOST_TYPING:
-                marks.append(background.start("typing mark", self._keep_typing(chat), self._typing))
+                marks.append(background.start("typing mark", self._keep_typing(user_id), self._typing))
 
         def end() -> None:
             timer.cancel()
@@ -181,8 +186,8 @@ class TelegramPoller:
         timer = asyncio.get_running_loop().call_later(TYPING_AFTER_S, begin)
         return end
 
-    async def _keep_typing(self, chat: int) -> None:
-        while await self._quietly("sendChatAction", {"chat_id": chat, "action": "typing"}):  # noqa: ASYNC110  # a call, no condition
+    async def _keep_typing(self, user_id: str) -> None:
+        while await self._quietly("sendChatAction", {**destination(user_id), "action": "typing"}):  # noqa: ASYNC110  # a call, no condition
             await asyncio.sleep(TYPING_EVERY_S)
 
     async def _quietly(self, method: str, parameters: Mapping[str, object]) -> bool:

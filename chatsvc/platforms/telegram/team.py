@@ -43,8 +43,10 @@ class TeamGroup:
 
     async def take(self, message: ReadMessage) -> bool:
         """Take a message of the group. False for one of another chat."""
-        if message.chat != self._chat:
+        if message.chat not in (self._chat, self.client.moved.get(self._chat)):
             return False
+        if message.moved_to is not None:
+            self.client.moved[self._chat] = message.moved_to
         if message.reply_to is not None:
             notice, key = message_name(message.chat, message.reply_to), f"answer {self._chat} {message.update_id}"
             text = message.text if message.kind is None else ""
@@ -107,4 +109,4 @@ class TeamGroup:
             addresses = "\n".join(url for _, url in worded.buttons)
             result = await self.client.call("sendMessage", {"chat_id": self._chat, "text": f"{worded.text}\n\n{addresses}"})
         number = as_object(result).get("message_id")
-        return message_name(self._chat, number) if isinstance(number, int) else None
+        return message_name(self.client.moved.get(self._chat, self._chat), number) if isinstance(number, int) else None

@@ -35,7 +35,8 @@ class ReadMessage(NamedTuple):
     """A visitor's message. `at` is Telegram's time in milliseconds, None for a button; `query_id` is that of a pressed button.
 
     `text` is "" for a button whose message is gone: it is answered, and nothing else.
-    `reply_to` is the id of the message that it answers, `speaker` and `person` name and id of the person.
+    `reply_to` is the id of the message that it answers, `speaker` and `person` name and id of the person, `topic` the topic of a group
+    that it was written in. `moved_to` is the supergroup that the chat has become; such a message has no text.
     """
 
     update_id: int
@@ -47,6 +48,13 @@ class ReadMessage(NamedTuple):
     reply_to: int | None = None
     speaker: str = ""
     person: int | None = None
+    topic: int | None = None
+    moved_to: int | None = None
+
+    @property
+    def user_id(self) -> str:
+        """The visitor of the conversation: the chat, or a topic of it."""
+        return str(self.chat) if self.topic is None else f"{self.chat}/{self.topic}"
 
 
 def update_id_of(update: object) -> int | None:
@@ -76,11 +84,14 @@ def _button(number: int, query: Mapping[str, Any]) -> ReadMessage | None:
     buttons = [as_object(button) for row in as_list(keyboard) for button in as_list(row)]
     texts = [_clean(button.get("text")) for button in buttons if isinstance(data, str) and button.get("callback_data") == data]
     text = texts[0] if texts and chat is not None else ""
-    return ReadMessage(number, chat or 0, text, None, None, query_id, None, *_person(query.get("from")))
+    return ReadMessage(number, chat or 0, text, None, None, query_id, None, *_person(query.get("from")), _topic(message))
 
 
 def _message(number: int, message: Mapping[str, Any], me: Myself) -> ReadMessage | None:
     chat, place = _chat(message), as_object(message.get("chat")).get("type")
+    moved_to = message.get("migrate_to_chat_id")
+    if chat is not None and isinstance(moved_to, int) and not isinstance(moved_to, bool):
+        return ReadMessage(number, chat, "", None, None, moved_to=moved_to)
     sender = as_object(message.get("from"))
     group = as_object(message.get("sender_chat"))
     if group and group.get("id") == chat:
@@ -113,12 +124,19 @@ def _message(number: int, message: Mapping[str, Any], me: Myself) -> ReadMessage
         None,
         reply_to if isinstance(reply_to, int) else None,
         *_person(sender),
+        _topic(message),
     )
 
 
 def _chat(message: Mapping[str, Any]) -> int | None:
     chat = as_object(message.get("chat")).get("id")
     return chat if isinstance(chat, int) and not isinstance(chat, bool) else None
+
+
+def _topic(message: Mapping[str, Any]) -> int | None:
+    topic = message.get("message_thread_id")
+    # A group without topics gives the messages that answer one another such an id too.
+    return topic if message.get("is_topic_message") is True and isinstance(topic, int) else None
 
 
 def _person(sender: object) -> tuple[str, int | None]:

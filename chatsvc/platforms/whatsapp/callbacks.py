@@ -5,8 +5,10 @@ Whatever is unknown, broken, or of another phone number is left out: the platfor
 
 import hashlib
 import hmac
+import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 from typing import Any, NamedTuple, TypeVar
 
 from chatsvc.domain.channels import RANKS, START
@@ -15,6 +17,7 @@ from chatsvc.domain.shapes import as_list, as_object
 
 MOST_TEXT = 4096
 MOST_KEY = 512
+MOST_ELEMENTS = 1_000  # of each list of a callback; the platform sends far fewer
 _SECONDS = re.compile(r"\d{1,11}", re.ASCII)
 _SIGNATURE = re.compile(r"sha256=[0-9a-f]{64}")
 _EARLIEST_MS = 1_420_070_400_000  # 2015: the platform has no older messages
@@ -29,8 +32,13 @@ _KINDS = {
     "contacts": "contact",
     "order": "order",
     "unsupported": "unsupported",
+    "poll": "poll",
+    "event": "event",
 }
+_UNANSWERED = frozenset({"reaction", "system", "ephemeral", "revoke", "edit"})  # types that are no message of a visitor
+_MOST_FIELDS = 50  # of the answer of a flow or an order
 T = TypeVar("T")
+_Contacts = dict[str, tuple[str | None, str | None]]  # address -> phone number and scoped id of its contact
 
 
 class WhatsAppMessage(NamedTuple):
@@ -87,12 +95,13 @@ def parse(body: Mapping[str, Any], phone_number_id: str, now: int) -> WhatsAppCa
     statuses: list[WhatsAppStatus | None] = []
     echoes: list[WhatsAppMessage | None] = []
     moves: list[AddressMove | None] = []
-    for value in _values(body):
+    for value in islice(_values(body), MOST_ELEMENTS):
         if as_object(value.get("metadata")).get("phone_number_id") == phone_number_id:
-            messages += [_message(as_object(one), value, now) for one in as_list(value.get("messages"))]
-            moves += [_move(as_object(one)) for one in as_list(value.get("messages"))]
-            statuses += [_status(as_object(one)) for one in as_list(value.get("statuses"))]
-            echoes += [_echo(as_object(one), now) for one in as_list(value.get("message_echoes"))]
+            contacts = _contacts(value)
+            messages += [_message(as_object(one), contacts, now) for one in as_list(value.get("messages"))[:MOST_ELEMENTS]]
+            moves += [_move(as_object(one)) for one in as_list(value.get("messages"))[:MOST_ELEMENTS]]
+            statuses += [_status(as_object(one)) for one in as_list(value.get("statuses"))[:MOST_ELEMENTS]]
+            echoes += [_echo(as_object(one), now) for one in as_list(value.get("message_echoes"))[:MOST_ELEMENTS]]
     in_order = sorted(_known(messages), key=lambda message: message.at)
     return WhatsAppCallback(tuple(in_order), _known(statuses), _known(echoes), _known(moves))
 
@@ -111,8 +120,8 @@ def _values(body: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
                 yield value
 
 
-def _message(one: Mapping[str, Any], value: Mapping[str, Any], now: int) -> WhatsAppMessage | None:
-    key, at, addresses = _key(one.get("id")), _time(one.get("timestamp"), now), _sender(one, value)
+def _message(one: Mapping[str, Any], contacts: _Contacts, now: int) -> WhatsAppMessage | None:
+    key, at, addresses = _key(one.get("id")), _time(one.get("timestamp"), now), _sender(one, contacts)
     # A message of a group is none to the bot.
     if key is None or at is None or not addresses or one.get("group_id") is not None:
         return None
@@ -134,19 +143,72 @@ def _content(one: Mapping[str, Any]) -> tuple[str, str | None] | None:
         text = _chosen(own)
     elif kind == "request_welcome":
         return "[start]", START
-    elif kind in _KINDS:
-        text = _text(own.get("caption"))
-        return (text, None) if text else (_described(_KINDS[kind], own), _KINDS[kind])
-    else:
+    elif kind in _UNANSWERED:
         return None
-    return (text, None) if text else None
+    else:
+        text = _text(own.get("caption")) or _words(kind, one.get(kind))
+        stored_kind = _KINDS.get(kind, "unsupported")
+        return (text, None) if text else (_described(stored_kind, own), stored_kind)
+    if not text and kind != "interactive":
+        return None
+    # What cannot be read is told as such: the team sees that the visitor wrote.
+    return (text, None) if text else ("[unsupported]", "unsupported")
 
 
 def _chosen(own: Mapping[str, Any]) -> str:
-    """Return the text of a chosen button or row. Its id holds the whole text, which its title may shorten."""
+    """Return the text of a chosen button or row, or of a flow. An id holds the whole text, which its title may shorten."""
     chosen = as_object(own.get(str(own.get("type"))))
+    if own.get("type") == "nfm_reply":
+        return _of_flow(chosen)
     identifier = _text(chosen.get("id"))
     return _text(identifier.partition(CHOICE)[2]) or _text(chosen.get("title"))
+
+
+def _of_flow(reply: Mapping[str, Any]) -> str:
+    """Return the answers of a flow, one on each line, without its token."""
+    try:
+        fields = json.loads(_text(reply.get("response_json")))
+    except (ValueError, RecursionError):
+        fields = None
+    lines = [f"{name}: {value}" for name, value in _plain_fields(as_object(fields))]
+    return _text("\n".join(lines)) or _text(reply.get("body"))
+
+
+def _plain_fields(fields: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    for name, value in islice(fields.items(), _MOST_FIELDS):
+        values = value[:_MOST_FIELDS] if isinstance(value, list) else [value]
+        if name == "flow_token":
+            continue
+        if text := ", ".join(_text(str(element)) for element in values if isinstance(element, str | int | float)):
+            yield re.sub(r"^screen_\d+_|_\d+$", "", name).replace("_", " ").strip() or name, text
+
+
+def _words(kind: str, content: object) -> str:
+    """Return the words of a message that is no plain text; "" if there are none."""
+    own = as_object(content)
+    if kind == "order":
+        items = [as_object(item) for item in as_list(own.get("product_items"))[:_MOST_FIELDS]]
+        lines = [_text(own.get("text")), *(_item(item) for item in items)]
+    elif kind == "contacts":
+        lines = [_shared_contact(as_object(contact)) for contact in as_list(content)[:_MOST_FIELDS]]
+    elif kind == "location":
+        lines = [_text(own.get("name")), _text(own.get("address"))]
+        lines = [*lines, _described(kind, own)] if any(lines) else []
+    else:
+        lines = [_text(own.get(name)) for name in ("text", "body", "title", "name", "question", "description")]
+    return _text("\n".join(filter(None, lines)))
+
+
+def _shared_contact(contact: Mapping[str, Any]) -> str:
+    phones = [_text(as_object(phone).get("phone")) for phone in as_list(contact.get("phones"))[:_MOST_FIELDS]]
+    return ", ".join(filter(None, (_text(as_object(contact.get("name")).get("formatted_name")), *phones)))
+
+
+def _item(item: Mapping[str, Any]) -> str:
+    name, count, price = _text(item.get("product_retailer_id")), item.get("quantity"), item.get("item_price")
+    amount = f"{count} × " if isinstance(count, int | str) else ""
+    cost = f" ({price} {_text(item.get('currency'))})" if isinstance(price, int | float | str) else ""
+    return _text(f"{amount}{name}{cost}") if name else ""
 
 
 # Begins the id of a button of this service.
@@ -159,15 +221,24 @@ def _described(kind: str, own: Mapping[str, Any]) -> str:
     return f"[location] {place[0]:.6f}, {place[1]:.6f}" if kind == "location" and len(place) == 2 else f"[{kind}]"
 
 
-def _sender(one: Mapping[str, Any], value: Mapping[str, Any]) -> tuple[PlatformAddress, ...]:
+def _contacts(value: Mapping[str, Any]) -> _Contacts:
+    """Return the contacts of a callback by each of their addresses. The first one with an address stays."""
+    contacts: _Contacts = {}
+    for element in as_list(value.get("contacts"))[:MOST_ELEMENTS]:
+        contact = as_object(element)
+        pair = _phone(contact.get("wa_id")), _scoped(contact.get("user_id"))
+        for address in filter(None, pair):
+            contacts.setdefault(address, pair)
+    return contacts
+
+
+def _sender(one: Mapping[str, Any], contacts: _Contacts) -> tuple[PlatformAddress, ...]:
     """Return the sender's addresses. One that the message leaves out may stand among the contacts."""
     phone, scoped = _phone(one.get("from")), _scoped(one.get("from_user_id"))
-    contacts = [as_object(contact) for contact in as_list(value.get("contacts"))]
-    for contact in contacts:
-        other_phone, other_scoped = _phone(contact.get("wa_id")), _scoped(contact.get("user_id"))
-        # Phone numbers may differ from the ids of the same persons, so nothing but equal ones is linked.
-        if (phone is not None and phone == other_phone) or (scoped is not None and scoped == other_scoped):
-            phone, scoped = phone or other_phone, scoped or other_scoped
+    # Phone numbers may differ from the ids of the same persons, so nothing but equal ones is linked.
+    for address in filter(None, (phone, scoped)):
+        other_phone, other_scoped = contacts.get(address, (None, None))
+        phone, scoped = phone or other_phone, scoped or other_scoped
     return _addresses(phone, scoped)
 
 

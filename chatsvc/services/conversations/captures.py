@@ -68,8 +68,10 @@ def records(
     )
     if kept.change or kept.date is None or kept.time is None:
         return request, None
-    at = captures.instant(kept.date, kept.time, zone_of(bot))
-    day, clock = kept.date.isoformat(), f"{kept.time:%H:%M}"
+    # Where the clocks skip an hour: day, time and instant name the same moment.
+    moment = times.existing(datetime.combine(kept.date, kept.time), zone_of(bot))
+    at = captures.instant(moment.date(), moment.time(), zone_of(bot))
+    day, clock = moment.date().isoformat(), f"{moment:%H:%M}"
     return request, Appointment(str(uuid.uuid4()), request, APPOINTMENT_STATUSES[0], day, clock, at, accepted_at)
 
 

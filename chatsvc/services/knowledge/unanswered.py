@@ -76,7 +76,7 @@ def _question(said: str, bot: Bot, language: str | None) -> stored.AskedQuestion
 
 
 async def _group_to_join(services: Services, bot_id: str, question: str, language: str, account_id: str) -> int | None:
-    """Return the group whose first question is most like this one, of those that began last; None if no group is like it."""
+    """Return the newest group whose first question is like this one. None if no group is."""
     newest = await stored.newest_groups(services.db, bot_id, language, _COMPARED)
     return await services.threads.run(partial(_most_alike, question, newest), account_id) if newest else None
 
