@@ -1,6 +1,8 @@
 """Front end of the dashboard: session, protection against forgery, access, handler. Every refusal becomes a page here."""
 
+import asyncio
 import logging
+from collections.abc import Awaitable
 from contextlib import suppress
 from functools import partial
 from urllib.parse import unquote, urlsplit, urlunsplit
@@ -33,6 +35,8 @@ log = logging.getLogger(__name__)
 
 # Sent by static/app.js, with the account that the open page shows: another tab may have chosen another one since.
 _REFRESH = "Chatsvc-Refresh"
+_LOOK_S = 1.0  # between two looks at a connection whose answer takes long
+_GONE = 499  # for the log: nobody reads the answer
 
 
 class Dashboard:
@@ -117,7 +121,7 @@ class Dashboard:
             await self._choose_account(page)
             if route.method == "GET" and not page.may_see(route.access):
                 return page.fail(403)
-            return await route.handler(page)
+            return await _while_connected(request, route.handler(page))
         except HttpFault as fault:
             return page.fail(fault.status)
         except Refused as fault:
@@ -156,6 +160,20 @@ class Dashboard:
         info = info_of(request)
         info.error = type(fault).__name__
         return responses.fault(fault.status, languages.choose(request), info.id)
+
+
+async def _while_connected(request: Request, work: Awaitable[Response]) -> Response:
+    """Answer a request, and cancel the work if the browser goes away. A change that has begun is completed (administration.py)."""
+    task: asyncio.Future[Response] = asyncio.ensure_future(work)
+    try:
+        while not (await asyncio.wait({task}, timeout=_LOOK_S))[0]:
+            if request.transport is None or request.transport.is_closing():
+                task.cancel()
+                await asyncio.wait({task})
+    except asyncio.CancelledError:
+        task.cancel()
+        raise
+    return Response(status=_GONE) if task.cancelled() else task.result()
 
 
 async def _wanted_account(page: Page) -> str | None:

@@ -14,7 +14,10 @@ from chatsvc.domain.knowledge_files.parsed import one_line
 from chatsvc.domain.knowledge_files.prices import is_price
 
 # Elements that are no content of the page.
-_NEVER = "script, style, template, svg, iframe, noscript, select, input, textarea, label"
+_NEVER = """
+    script, style, template, svg, iframe, noscript, select, input, textarea, label, del, s, strike, [style*="line-through" i],
+    [style*="display:none" i], [style*="display: none" i], [style*="visibility:hidden" i], [style*="visibility: hidden" i]
+"""
 _CHROME = """
     nav, footer, aside, form, dialog, body > header, [hidden], [aria-hidden=true], [role=navigation], [role=banner], [role=contentinfo],
     [role=dialog], [role=alertdialog], [role=search], [aria-label*=cookie i], [class*=cookie i], [id*=cookie i], [class*=consent i],

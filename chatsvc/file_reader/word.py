@@ -22,6 +22,8 @@ _SMALL = 1024 * 1024  # bytes; the ratio of less does not matter
 _BLOCK = re.compile(r"(?=<(?:p|h[1-6]|li|tr|table|ul|ol)\b)")
 _PARAGRAPH = re.compile(r"<(?:p|h[1-6])\b")
 _CELL = re.compile(r"<t([dh])\b.*?</t\1>", re.DOTALL)
+_RUN = re.compile(rb"<w:r(?:\s[^>]*)?>(?:(?!<w:r[\s>]).)*?</w:r>", re.DOTALL)
+_HIDDEN = re.compile(rb"<w:vanish(?:\s*/>|\s+w:val=\"(?:1|true|on)\"\s*/>|></w:vanish>)")
 _PARAGRAPH_TAG = re.compile(r"</?p>")
 _SAMPLE = """<w:document xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"><w:body><w:tbl><w:tr><w:tc>
 <w:p><w:r><w:t>a</w:t></w:r></w:p></w:tc></w:tr></w:tbl></w:body></w:document>"""
@@ -42,7 +44,7 @@ def read(name: str, data: bytes, language: str) -> Parsed:
     try:
         with _without_declarations():
             html = mammoth.convert_to_html(
-                io.BytesIO(data),
+                _without_hidden(data),
                 style_map=_STYLES,
                 convert_image=_without_images,
                 ignore_empty_paragraphs=False,
@@ -64,6 +66,18 @@ def _numbered(html: str) -> str:
         lines[-1] += block.replace("\n", " ")
     # A paragraph inside of a cell is no paragraph of the page; its line break stays, for the count.
     return _CELL.sub(lambda cell: _PARAGRAPH_TAG.sub(" ", cell[0]), "\n".join(lines))
+
+
+def _without_hidden(data: bytes) -> io.BytesIO:
+    """Copy a file without its hidden text, which the library would read."""
+    copy = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(data)) as parts, zipfile.ZipFile(copy, "w") as kept:
+        for info in parts.infolist():
+            part = parts.read(info)
+            if info.filename.startswith("word/") and info.filename.endswith(".xml"):
+                part = _RUN.sub(lambda run: b"" if _HIDDEN.search(run[0]) else run[0], part)
+            kept.writestr(info.filename, part)
+    return copy
 
 
 def _without_images(_: object) -> list[object]:

@@ -1,5 +1,6 @@
 """Administrative operations with their least roles; `perform` authorises, audits and calls the use-case, for all front ends."""
 
+import asyncio
 import logging
 import re
 from collections.abc import Callable, Coroutine, Mapping
@@ -261,7 +262,8 @@ async def perform(services: Services, caller: Caller, name: str, arguments: Mapp
     act, narrowed = act._replace(account_id=account_id), caller._replace(scope=scope)
     use_case = operation.function()
     if operation.effect is CHANGE:
-        return await _recorded(services, act, use_case(services, narrowed, **arguments))
+        # A caller who goes meanwhile leaves no half of a change behind.
+        return await asyncio.shield(_recorded(services, act, use_case(services, narrowed, **arguments)))
     result = await use_case(services, narrowed, **arguments)
     if operation.effect is EXPORT and result:
         await audit.record(services.db, act._replace(outcome="done"))

@@ -6,15 +6,20 @@ import asyncio
 import random
 import threading
 from collections.abc import Callable
+from typing import Any
 
 import pytest
+from aiohttp.test_utils import make_mocked_request
+from aiohttp.web import Response
 
 from chatsvc import background
 from chatsvc.background import WorkPool
+from chatsvc.dashboard import front_end
 from chatsvc.domain.models import Bot, SendMessage
 from chatsvc.services.administration import perform
 from chatsvc.services.knowledge import knowledge, unanswered
 from chatsvc.services.services import Services
+from chatsvc.store import audit
 from tests import conftest
 from tests.fakes import ADMIN
 
@@ -110,3 +115,36 @@ async def test_no_question_is_judged_again_by_a_request(caller: conftest.Caller,
 
 async def _ask(services: Services, bot: Bot, text: str) -> None:
     await unanswered.note(services, bot, SendMessage(bot.id, text, "v"), "web")
+
+
+async def test_a_page_that_nobody_awaits_any_more_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(front_end, "_LOOK_S", 0.01)
+    request, ended = make_mocked_request("GET", "/"), asyncio.Event()
+
+    async def page() -> Response:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.set()
+        return Response()
+
+    monkeypatch.setattr(type(request), "transport", None)
+    response = await front_end._while_connected(request, page())
+    assert (response.status, ended.is_set()) == (499, True)
+
+
+async def test_a_change_that_has_begun_is_completed(caller: conftest.Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    services, begun, record = caller.app.services, asyncio.Event(), audit.record
+
+    def recorded(*values: Any) -> Any:
+        begun.set()
+        return record(*values)
+
+    monkeypatch.setattr(audit, "record", recorded)
+    change = asyncio.create_task(perform(services, ADMIN, "bot.set", {"bot": caller.bot, "name": "Renamed"}))
+    await begun.wait()
+    change.cancel()
+    await asyncio.wait([change])
+    async with asyncio.timeout(20):
+        while (await perform(services, ADMIN, "bot.show", {"bot": caller.bot})).name != "Renamed":  # noqa: ASYNC110  # of the store
+            await asyncio.sleep(0.01)

@@ -119,6 +119,18 @@ ELSEWHERE = b"""<Relationships xmlns="http://schemas.openxmlformats.org/package/
 Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/styles" Target="other.bin"/></Relationships>"""
 
 
+def test_struck_out_and_hidden_text_of_a_word_file_is_not_told() -> None:
+    runs = (
+        ("<w:strike/>", "600 TL"),
+        ("", "520 TL for a day"),
+        ("<w:vanish/>", " and our own note"),
+        ('<w:vanish w:val="0"/>', " of work"),
+    )
+    body = "".join(f'<w:r><w:rPr>{style}</w:rPr><w:t xml:space="preserve">{text}</w:t></w:r>' for style, text in runs)
+    parsed = word.read("a.docx", docx(paragraph("Rent", "Heading1") + f"<w:p>{body}</w:p>"), "en")
+    assert [entry.answer for entry in parsed.entries] == ["520 TL for a day of work"]
+
+
 def renamed() -> bytes:
     """A zip that is no Word file."""
     packed = io.BytesIO()

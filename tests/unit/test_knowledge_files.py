@@ -248,3 +248,33 @@ def test_what_is_written_in_the_form_is_read_back(pairs: list[tuple[str, str]]) 
     text = "\n".join(f"## {question}\n{ASKS}\n_{answer}" for question, answer in wanted)
     cleaned = [(question, "\n".join(line.rstrip() for line in f"_{answer}".split("\n")).rstrip()) for question, answer in wanted]
     assert [(one.question, one.answer) for one in parse(text)] == cleaned
+
+
+STRUCK = {
+    "a.md": "# Hourly rent\n\nIt costs ~~600 TL~~ 520 TL for a day of eight hours.\n",
+    "a.html": "<h1>Hourly rent</h1><p>It costs <del>600 TL</del> <ins>520 TL</ins> for a day of eight hours.</p><p>Ask <s>us</p><p>again.",
+}
+
+
+@pytest.mark.parametrize(("name", "text"), STRUCK.items())
+def test_struck_out_text_is_not_told(name: str, text: str) -> None:
+    told = " ".join(entry.answer for entry in read(name, text, "en").entries)
+    assert "520 TL" in told
+    assert "600" not in told
+    assert name == "a.md" or "again" in told
+
+
+def test_front_matter_is_no_entry_and_underlined_headings_are_headings() -> None:
+    text = "---\ntitle: Our shop\ntags: [a]\n---\nPrices\n======\n\nA wash is 20 TL for each car.\n"
+    (entry,) = read("a.md", text, "en").entries
+    assert (entry.question, entry.answer) == ("Prices", "A wash is 20 TL for each car.")
+
+
+HEADINGS = ("Dr. Elif Kaya", "Peugeot 208 kiralama")
+
+
+@pytest.mark.parametrize("heading", HEADINGS)
+def test_nothing_is_cut_out_of_a_heading(heading: str) -> None:
+    first, second = "Bu bölümde size yardımcı olacak bütün bilgileri bulabilirsiniz.", "Burada da başka bilgiler yer alıyor."
+    text = f"{heading}\n\n{first}\n\nBaşka konu\n\n{second}\n"
+    assert heading in [entry.question for entry in read("a.txt", text, "tr").entries]

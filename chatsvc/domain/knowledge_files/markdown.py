@@ -38,15 +38,47 @@ _ESCAPED_END = re.compile(r"(?<!\S)\\(\\*#+)$")
 _END_TO_ESCAPE = re.compile(r"(?<!\S)(\\*#+)$")
 
 
+_FRONT_MATTER = 100  # lines
+_KEY = re.compile(r"[\w-]+:|\s|#|$")
+_UNDERLINE = re.compile("={3,}")
+_STRUCK = re.compile(r"~~(?=\S)[^~]{1,2000}~~")
+
+
 def parse_markdown(text: str, default_language: str, source: str) -> Parsed:
     """Read either form; raises KnowledgeFileError with all faults of the file."""
     lines = lines_of(text)
     if not _asks(lines):
-        return _MarkdownParser(default_language, source).read(lines)
+        return _MarkdownParser(default_language, source).read(_written(lines))
     reader = _Questions(default_language, source)
     for number, line in enumerate(lines, start=1):
         reader.read(number, line)
     return reader.finish()
+
+
+def _written(lines: list[str]) -> list[str]:
+    """Return a document's lines with underlined headings as marked ones, without struck-out text and front matter.
+
+    Their number stays, for the messages about faults.
+    """
+    ends = next((place for place, line in enumerate(lines[1:_FRONT_MATTER], start=1) if line.rstrip() == "---"), None)
+    if lines and lines[0].rstrip() == "---" and ends and all(_KEY.match(line) for line in lines[1:ends]):
+        lines = ["", *(line if line.startswith("language:") else "" for line in lines[1:ends]), "", *lines[ends + 1 :]]
+    written, fence = list[str](), ""
+    for line in lines:
+        bare = line.strip()
+        if bare.startswith(("```", "~~~")) and (not fence or bare.startswith(fence)):
+            fence = "" if fence else bare[:3]
+        elif (
+            not fence
+            and _UNDERLINE.fullmatch(bare)
+            and written
+            and written[-1].strip()
+            and not written[-1].startswith(("#", ">", "|", "-"))
+        ):
+            written[-1:] = [f"# {written[-1].strip()}", ""]
+            continue
+        written.append(line if fence else _STRUCK.sub("", line))
+    return written
 
 
 def escaped(answer: str) -> str:

@@ -18,6 +18,7 @@ _OPENS = re.compile(r"<(?:!--|[!?]|/?[A-Za-z])")
 _LANGUAGE = re.compile(r"""(?:^|\s)lang\s*=\s*["']?([A-Za-z0-9-]+)""", re.IGNORECASE)
 _RAW = frozenset({"script", "style", "title", "textarea", "iframe", "noscript", "template", "svg", "select"})  # what they hold is not read
 _LEFT_OUT = frozenset({"nav", "footer"})
+_STRUCK = frozenset({"del", "s", "strike"})
 _BLOCK_NAMES = """
     address article aside blockquote body caption dd details div dl fieldset figcaption figure form header hr html main ol p pre section
     table tbody tfoot thead ul
@@ -97,6 +98,7 @@ class _PageParser:
         self._sections = sections or documents.Sections(found.unit)
         self._place, self._line = 0, 1  # the line of the place up to which lines have been counted
         self._skipped, self._depth = "", 0  # the element that is left out, and how deep in it we are
+        self._struck = False
         self._words: list[str] = []  # of the line or heading that is coming
         self._says = False  # whether these are more than blanks
         self._began = 1  # where it began
@@ -126,6 +128,10 @@ class _PageParser:
                 self._found.fault(self._line, token.fault.code, **token.fault.facts)
             elif self._skipped:
                 self._skip(token)
+            elif self._struck:
+                self._strike(token)
+            elif token.tag in _STRUCK:
+                self._struck, self._depth = not token.closes, 0
             elif token.tag in {"b", "strong"}:
                 self._bold = max(0, self._bold + (-1 if token.closes else 1))
             elif token.tag:
@@ -138,6 +144,16 @@ class _PageParser:
         if token.tag == self._skipped:
             self._depth += -1 if token.closes else 1
             self._skipped = self._skipped if self._depth else ""
+
+    def _strike(self, token: _TagToken) -> None:
+        """Leave struck-out text out, which nobody means any more. The end of the element around it ends it too."""
+        if token.tag in _STRUCK and token.closes:
+            self._struck = False
+        elif token.tag in _BLOCKS or token.tag in _HEADINGS or token.tag in _CELLS or token.tag == "li":
+            self._depth += -1 if token.closes else 1
+            if self._depth < 0:
+                self._struck = False
+                self._element(token)
 
     def _say(self, text: str) -> None:
         if self._pre and not self._heading:
