@@ -128,6 +128,12 @@ class _Root:
         """Whether nobody of the team has decided on it."""
         return (self.status or self.request_status) in PENDING
 
+    @property
+    def was_canceled_by_visitor(self) -> bool:
+        """Whether the last change is the visitor's own cancellation, which they may take back."""
+        changes = json.loads(self.history or "{}").get("changes") or [{}]
+        return (changes[-1].get("by"), changes[-1].get("kind")) == (VISITOR, "cancel")
+
     def state(self) -> Json:
         """Return what a change may alter, as the history keeps it."""
         return {
@@ -152,7 +158,7 @@ def _followed(connection: Connection, conversation: int, request: Request) -> Re
     if root is None:
         return replace(request, follows=None, change=None)
     change: Json = json.loads(request.change or "{}")
-    if root.is_open:
+    if root.is_open or (change["kind"] == "withdraw" and root.was_canceled_by_visitor):
         _apply(connection, root, change, request.created_at, VISITOR)
         return replace(request, status="done", change=json.dumps({**change, "state": "applied"}, ensure_ascii=False))
     waiting = None if change["kind"] == "withdraw" else json.dumps(change, ensure_ascii=False)

@@ -27,7 +27,8 @@ async def main() -> None:
                 print(f"  tool: {result}")
             print(f"< {outcome.reply}")
             for record in outcome.records[-1:]:
-                print(f"  noted: {record.kind} {record.date or ''} {record.time or ''} {record.visitor_name} {record.visitor_phone}")
+                moment = f"{record.date or ''} {record.time or ''}"
+                print(f"  noted: {record.kind} {record.status} {moment} {record.visitor_name} {record.visitor_phone}")
                 print("         " + record.message.replace("\n", "\n         "))
             sent = sum(len(str(body["system"])) + len(str(body["messages"])) for body in outcome.bodies)
             print(f"  {len(outcome.bodies)} requests, {sent:,} characters")

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-from chatsvc.domain.captures import CapturedRecord, as_captured
+from chatsvc.domain.captures import Captured, CapturedRecord, Change, as_captured
 from chatsvc.domain.models import Bot, HistoryMessage
 from chatsvc.engines import EngineError, Turn
 from chatsvc.engines.anthropic import AnthropicEngine
@@ -40,18 +40,20 @@ class Talk:
 
 
 class Outcome(NamedTuple):
-    """What came of a message: the requests to the model, the results of its tools, the reply, and the records."""
+    """What came of a message: the requests to the model, the results of its tools, the reply, the records, and what the team read."""
 
     message: str
     bodies: list[Any]
     results: list[str]
     reply: str
     records: tuple[CapturedRecord, ...]
+    sentences: tuple[str, ...]
 
 
 async def replay(talk: Talk) -> list[Outcome]:
     """Play a conversation through the engine; the records live on as the service keeps them."""
     history, records, outcomes = list[HistoryMessage](), list[CapturedRecord](), list[Outcome]()
+    formers, sentences = list[CapturedRecord](), list[str]()
     async with ModelServer() as server:
         engine = AnthropicEngine(base_url=server.url, api_key="", timeout_s=10.0, max_retries=0)
         for said in talk.turns:
@@ -66,18 +68,37 @@ async def replay(talk: Talk) -> list[Outcome]:
                 text, captured = reply.text, reply.captured
             spoken = [*(past.content for past in history if past.role == "user"), said.message]
             if captured is not None:
-                records.append(_numbered(as_captured(*captures.records(talk.bot, captured, spoken, NOW_MS)), len(records)))
+                record = as_captured(*captures.records(talk.bot, captured, spoken, NOW_MS))
+                sentences.append(record.message)
+                if captured.change is None:
+                    records.append(record._replace(id=f"record-{len(records) + 1}"))
+                else:
+                    _apply(records, formers, captured, captured.change)
             history += [HistoryMessage("user", said.message), HistoryMessage("assistant", text)]
             bodies = [seen.body for seen in server.seen]
-            outcomes.append(Outcome(said.message, bodies, _results(bodies), text, tuple(records)))
+            outcomes.append(Outcome(said.message, bodies, _results(bodies), text, tuple(records), tuple(sentences)))
             server.script.clear()
         await engine.close()
     return outcomes
 
 
-def _numbered(record: CapturedRecord, before: int) -> CapturedRecord:
-    """Give a record an id that a script can name."""
-    return record._replace(id=f"record-{before + 1}")
+def _apply(records: list[CapturedRecord], formers: list[CapturedRecord], captured: Captured, change: Change) -> None:
+    """Change a record on which nobody has decided yet, in its place, as the store does."""
+    number = next(number for number, record in enumerate(records) if record.id == change.appointment.id)
+    record, kind = records[number], change.kind(captured.date, captured.time)
+    if kind == "withdraw":
+        records[number] = formers.pop()
+        return
+    formers.append(record)
+    if kind == "move":
+        records[number] = record._replace(date=captured.date, time=captured.time)
+    elif kind == "cancel":
+        records[number] = record._replace(status="canceled")
+    else:
+        contact = captured.visitor_name or record.visitor_name, captured.visitor_phone or record.visitor_phone
+        records[number] = record._replace(
+            message=f"{record.message}\n{captured.message}", visitor_name=contact[0], visitor_phone=contact[1]
+        )
 
 
 def _results(bodies: Sequence[Any]) -> list[str]:
@@ -145,7 +166,7 @@ TALKS = (
                 ),
             ),
         ),
-        noted=("cargo ebike brakes squeal", "move it to friday 4 dec 9.30", "2026-12-04 09:30"),
+        noted=("cargo ebike brakes squeal", "move it to friday 4 dec 9.30", "to Fri 4 December 2026, 09:30", "date(2026, 12, 4)"),
     ),
     Talk(
         "cancellation, taken back",
@@ -155,7 +176,7 @@ TALKS = (
             Said("cancel it please", (_change("cancel", ["cancel it please"]), "Your wish to cancel is passed on.")),
             Said("no wait, keep it", (_change("withdraw", ["no wait, keep it"]), "I have passed on that it stays as it is.")),
         ),
-        noted=("cancel it please", "no wait, keep it", "keep as it is"),
+        noted=("cancel it please", "no wait, keep it", "Takes the last change back", "status='pending'"),
     ),
     Talk(
         "complaint and call-back",

@@ -290,9 +290,18 @@ async def test_what_was_called_noted_too_early_can_be_noted_in_the_same_message(
     assert reply.captured.message == "Fren tamiri için fiyat istiyorum, jantlar da eğri."
 
 
-@pytest.mark.parametrize("status", ["canceled", "done"])
-async def test_what_is_over_cannot_be_changed(server: ModelServer, engine: AnthropicEngine, status: str) -> None:
-    await engine.reply(replace(KEPT, captured=(HAIRCUT._replace(status=status),)))
+async def test_a_cancellation_can_be_taken_back(server: ModelServer, engine: AnthropicEngine) -> None:
+    turn = replace(MOVING, captured=(HAIRCUT._replace(status="canceled"),), message="Randevum kalsın")
+    server.script.extend([calls(change_of(quotes=["randevum kalsın"]), change_of(kind="withdraw", date=None)), says("Tamam.")])
+    reply = await engine.reply(turn)
+    assert [result.get("is_error", False) for result in results(server)] == [True, False]
+    assert reply.captured is not None
+    assert reply.captured.change is not None
+    assert reply.captured.change.kind(reply.captured.date, reply.captured.time) == "withdraw"
+
+
+async def test_what_is_over_cannot_be_changed(server: ModelServer, engine: AnthropicEngine) -> None:
+    await engine.reply(replace(KEPT, captured=(HAIRCUT._replace(status="done"),)))
     assert tools.CHANGE_RECORD not in [tool["name"] for tool in server.body["tools"]]
 
 

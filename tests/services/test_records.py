@@ -97,6 +97,16 @@ async def test_a_pending_appointment_is_canceled_and_that_is_taken_back(desk: De
     assert (item.appointment.date, item.appointment.time, item.appointment.status) == ("2026-11-21", "10:30", "pending")
 
 
+async def test_a_visitor_takes_their_own_cancellation_back_and_not_the_teams(desk: Desk) -> None:
+    await desk.change("cancel it please", cancels=True)
+    await desk.change("no wait, keep it", date=date(2026, 11, 21), time=time(10, 30))
+    item = await desk.item()
+    assert (item.appointment.status, item.request.status) == ("pending", "new")
+    await desk.act("appointment.set", appointment=item.appointment.id, status="canceled", tell="off")
+    await desk.change("keep it", date=date(2026, 11, 21), time=time(10, 30))
+    assert (await desk.item()).appointment.status == "canceled"
+
+
 async def test_words_and_contact_data_are_added_in_place(desk: Desk) -> None:
     await desk.change("and a beard trim; call 0533 765 43 21", corrects=True, visitor_phone="0533 765 43 21")
     request = (await desk.item()).request

@@ -31,7 +31,17 @@ FLOOR = 0.5
 CHANGEABLE = frozenset({"pending", "confirmed", "new", "in_progress"})
 """Statuses of records that can be changed."""
 
+TAKEN_BACK = CHANGEABLE | {"canceled", "dismissed"}
+"""Statuses of records whose last change can be taken back: a cancellation, too."""
+
 _NOON = time(12)
+_WAITING = "It is confirmed and stays as it is until the team accepts the change."
+_STANDS = {
+    "move": "That is what stands now; the business still has to confirm it.",
+    "cancel": "It is canceled now.",
+    "amend": "The record has that now. They will see it.",
+    "withdraw": "What was noted before stands again.",
+}
 
 
 class Notes:
@@ -142,7 +152,8 @@ class Notes:
         """Note what the visitor wants changed of a record of this conversation."""
         if self._notes and not all(noted.change for noted in self._notes.values()):
             raise WrongArguments("A request was noted from this message; that is enough. Answer now.")
-        open_records = [record for record in self._turn.captured if record.status in CHANGEABLE]
+        statuses = TAKEN_BACK if wanted.kind == "withdraw" else CHANGEABLE
+        open_records = [record for record in self._turn.captured if record.status in statuses]
         record = next((record for record in open_records if record.id == wanted.record_id), None)
         if record is None:
             ids = ", ".join(record.id for record in open_records)
@@ -158,11 +169,8 @@ class Notes:
         outside = wanted.kind == "move" and (day or clock) and self._demand_moment(day or record.date, clock or record.time)
         self.captured = self._notes[tools.CHANGE_RECORD] = kept = checked(claimed, self._spoken, self._now, self._turn.bot.country)
         parts = [f"Passed on. The team reads: {change_message(kept, change, self._turn.bot.language)}"]
-        parts.append(
-            "That is what stands now; the business still has to confirm it."
-            if record.is_pending
-            else "It is confirmed and stays as it is until the team accepts the change."
-        )
+        is_waiting = record.status == "confirmed" and wanted.kind != "withdraw"
+        parts.append(_WAITING if is_waiting else _STANDS[wanted.kind])
         if outside:
             parts.append("The business is closed then: tell the visitor that it may not be possible.")
         return " ".join((*parts, *self._left_out(wanted, kept, found)))

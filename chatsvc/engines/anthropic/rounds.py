@@ -35,7 +35,7 @@ async def converse(
 
 
 def _offered(turn: Turn, *, hosted: bool) -> tuple[str, ...]:
-    changes = any(record.status in notes.CHANGEABLE for record in turn.captured)
+    changes = any(record.status in notes.TAKEN_BACK for record in turn.captured)
     searches = not stable.fits(turn.knowledge, prompt.budget_of(hosted=hosted).knowledge)
     return tools.offered(notes=turn.may_capture, changes=changes, searches=searches)
 
