@@ -39,7 +39,7 @@ class Talk:
     never: tuple[str, ...] = ()
 
 
-class Outcome(NamedTuple):
+    """Outcome of a message: requests to the model, results of its tools, reply, records, and the sentences of the team."""
     """What came of a message: the requests to the model, the results of its tools, the reply, the records, and what the team read."""
 
     message: str
