@@ -1,4 +1,4 @@
-"""Conversations with a model that answers by a script, tools and all, to see what is sent and what is noted.
+"""Conversations with a model that answers by a script, to see what is sent and what is noted.
 
 The tests hold each conversation to what it must note; `scripts/bench/model.py` prints all of it for a reader.
 """
@@ -39,8 +39,8 @@ class Talk:
     never: tuple[str, ...] = ()
 
 
+class Outcome(NamedTuple):
     """Outcome of a message: requests to the model, results of its tools, reply, records, and the sentences of the team."""
-    """What came of a message: the requests to the model, the results of its tools, the reply, the records, and what the team read."""
 
     message: str
     bodies: list[Any]
