@@ -34,6 +34,7 @@ _WISHES = {
     "insult": 0.8,
     "identity": 0.75,
 }
+_BESIDE = 0.2  # share of a wish that decides between two that are alike
 _CALLS = 0.15  # share of a wish that is one to be called
 FALLBACK = "en"
 DIGEST = 32
@@ -62,6 +63,10 @@ def classify(text: str, language: str) -> Act:
     name = max(chances, key=lambda act: chances[act])
     if name == "book" and chances["call"] >= _CALLS:
         name, chances["call"] = "call", chances["call"] + chances["book"]
+    if name == "book" and chances["cancel"] >= _BESIDE:
+        name, chances["cancel"] = "cancel", chances["cancel"] + chances["book"]
+    elif name == "move" and chances["book"] >= _BESIDE:
+        name, chances["book"] = "book", chances["move"] + chances["book"]
     if "?" in text and name in ("tell", "give", "complain", "greet", "thank", "no", "bye"):
         name = "ask"
     return Act(name if chances[name] >= _WISHES.get(name, SURE) else "ask", chances[name], text)

@@ -23,6 +23,7 @@ _MOST_SENTENCES, _MOST_CHOICES, _MOST_EARLIER, _MOST_LEARNED = 8, 3, 3, 8
 _MOST_TOLD = 1_200  # characters of a section told whole
 _NAME_WORDS = 6  # of a message that is a name and no more
 _FEW_WORDS = 3  # words of a message that may lean on the last subject alone
+_PLAINLY = 0.8  # probability of a question beside a wish that has no question mark
 _NEAR = 0.2  # confidence below which a message has nothing to do with the knowledge
 SMALL_TALK = ("greet", "thank", "bye", "identity", "insult", "yes", "no", "skip", "stop")
 _LEAVES = ("stop", "cancel", "thank", "bye")
@@ -91,9 +92,17 @@ class Dialogue:
         named = read.name is not None and not read.rest and (read.name.explicit or self.text.istitle())
         return read.name.value if named and read.name else None
 
+    def says_yes(self) -> bool:
+        """Return whether the message begins with a yes."""
+        return acts.classify(" ".join(self.text.split()[:1]), self.language).name == "yes"
+
     def says_no(self) -> bool:
         """Return whether the message begins with a no."""
         return any(word in forms.DECLINES for word in words(self.text)[:1])
+
+    def _plain_questions(self) -> list[Act]:
+        """Return the questions that are not only taken for one in doubt."""
+        return [act for act in self.questions() if "?" in act.text or act.probability >= _PLAINLY]
 
     def values(self) -> Values:
         """Return the values of the message, as they are without a form."""
@@ -154,11 +163,11 @@ class Dialogue:
         self.state.settle()
         read, given = self.values(), self._wish()
         if given:
-            return self._wished(given)
+            return self._added_yes(given) or self._wished(given)
         if told := self._business(self.text):
             return told
         reachable = read.phone or read.email
-        if reachable and not self.questions():
+        if reachable and not self._plain_questions():
             if changed := self._amended():
                 return changed
             self._remember(read)
@@ -177,6 +186,11 @@ class Dialogue:
             RequestForm(draft, self.turn.bot, self.say, self.now).take(self.text, None, read)
             return self._offer(draft, "offer.appointment")
         return self._answer()
+
+    def _added_yes(self, wish: str) -> str | None:
+        """Add to what was noted just now: "yes, but put it on Friday"."""
+        record = self._current() if wish == "book" and "noted" in self.state.lines and self.says_yes() else None
+        return self._added(record) if record and record.kind == "request" else None
 
     def _remember(self, read: Values) -> None:
         """Keep name and contact data for the records to come."""
@@ -229,7 +243,7 @@ class Dialogue:
             return self._of_record(wish)
         if not self.turn.may_capture:
             return self.say("person.later")
-        asked = self.questions()
+        asked = self._plain_questions()
         kind = _KINDS[wish]
         if asked and wish in ("book", "complain") and not (self.values().phone or self.values().email):
             answer = self._business(" ".join(act.text for act in asked)) or self._search(" ".join(act.text for act in asked))
@@ -379,12 +393,14 @@ class Dialogue:
         asked = form.field(self.state.asked)
         given, remarks = self._take(form, asked)
         wanted = asked is not None and (asked.key in given or (asked.key == "contact" and bool({"phone", "email"} & given)))
-        if self.does(*_LEAVES) and not wanted and not {"phone", "email"} & given and not self._asks():
-            return self._left(form)
+        if self.does(*_LEAVES) and not wanted and not {"phone", "email"} & given and (self.does("stop", "bye") or not self._asks()):
+            left, questions = self._left(form), self._asks()
+            answer = self._beside(questions) if questions else None
+            return f"{left}\n\n{answer}" if answer else left
         if asked and asked.key == "contact" and not {"phone", "email"} & given and (self.does("skip") or forms.refuses_contact(self.text)):
             form.draft.skipped.append("contact")
             return self._next(form, [self.say("no.contact")])
-        questions = self._asks(beside=bool(given))
+        questions = [] if wanted and len(words(self.values().rest)) <= _FEW_WORDS else self._asks(beside=bool(given))
         answer = self._beside(questions) if questions else None
         if questions and not answer and (given or "?" in self.text):
             answer = self.say("unknown.noted")
@@ -807,7 +823,7 @@ def _fact(hit: Hit) -> Fact:
 
 def _says_something(text: str, read: Values, given: set[str], said: Sequence[Act]) -> bool:
     """Return whether a message has words for the team beside its values and a bare yes or no."""
-    if all(act.name in ("yes", "no", "greet", "thank", "bye") for act in said):
+    if len(words(text)) <= _FEW_WORDS + 1 and all(act.name in ("yes", "no", "greet", "thank", "bye") for act in said):
         return False
     values = {"name", "phone", "email", "date", "time", "nights"}
     if given and given <= values:
