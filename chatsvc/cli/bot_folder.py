@@ -89,7 +89,7 @@ def _knowledge(folder: Path, path: str, reader: BotFileReader) -> list[tuple[str
             reader.faults.append(BotFileFault(*at, "pattern_outside", {"pattern": pattern.text}))
             continue
         try:
-            files = list(_fitting(folder, "", wanted.split("/")))
+            files = list(_fitting(folder, "", wanted.split("/"), set()))
         except _LinkFound as fault:
             reader.faults.append(BotFileFault(*at, "pattern_link", {"path": str(fault)}))
             continue
@@ -105,11 +105,17 @@ def _knowledge(folder: Path, path: str, reader: BotFileReader) -> list[tuple[str
     return [] if reader.faults else [(posixpath.basename(one), _content(folder, one)) for one in found]
 
 
-def _fitting(folder: Path, below: str, parts: Sequence[str]) -> Iterator[str]:
-    """List the files below a folder that fit a pattern's parts. `**` stands for any folders. Raises _LinkFound."""
+def _fitting(folder: Path, below: str, parts: Sequence[str], seen: set[tuple[str, int]]) -> Iterator[str]:
+    """List the files below a folder that fit a pattern's parts. `**` stands for any folders. Raises _LinkFound.
+
+    Each folder is looked at once for each part of the pattern: `seen` holds them.
+    """
+    if (below, len(parts)) in seen:
+        return
+    seen.add((below, len(parts)))
     first, *rest = parts
     if first == "**" and rest:
-        yield from _fitting(folder, below, rest)
+        yield from _fitting(folder, below, rest, seen)
     for entry in _entries(folder, below):
         if not (first == "**" or fnmatchcase(entry.name, first)):
             continue
@@ -118,9 +124,9 @@ def _fitting(folder: Path, below: str, parts: Sequence[str]) -> Iterator[str]:
             raise _LinkFound(path)
         if entry.is_dir(follow_symlinks=False):
             if first == "**":
-                yield from _fitting(folder, path, parts)
+                yield from _fitting(folder, path, parts, seen)
             elif rest:
-                yield from _fitting(folder, path, rest)
+                yield from _fitting(folder, path, rest, seen)
         elif not rest and entry.is_file(follow_symlinks=False):
             yield path
 

@@ -12,7 +12,7 @@ from chatsvc.cli.files import OutputFile, OutputPath, written
 from chatsvc.cli.operations import ACCOUNT, BOT, CHANNEL, HANDLING, Called, command, group, operation, option, options
 from chatsvc.cli.output import call, counted, echo, pages, show
 from chatsvc.domain import terminal
-from chatsvc.domain.spreadsheets import row
+from chatsvc.domain.spreadsheets import BYTE_ORDER_MARK, row
 from chatsvc.domain.terminal import indented, one_line
 
 
@@ -137,7 +137,7 @@ def _dumps(value: object) -> str:
 
 
 def _csv(pages: Iterable[list[Part]]) -> Iterator[str]:
-    yield row(*COLUMNS)
+    yield BYTE_ORDER_MARK + row(*COLUMNS)
     for page in pages:
         for part in page:
             for message in part["messages"]:

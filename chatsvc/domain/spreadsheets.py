@@ -15,6 +15,9 @@ _MARKED = re.compile(rf"{_CELL}'(?='*[ \xa0]*[{_STARTS}])|\A'(?='*[\t\r])")
 _SPECIAL = re.compile(r'[",;\t\r\n]|^\s|\s$')
 
 
+BYTE_ORDER_MARK = "\ufeff"  # begins a file for people: without it spreadsheets take UTF-8 for another encoding
+
+
 def row(*cells: str | int | None) -> str:
     """Format a row as in RFC 4180; None is an empty cell. Texts with separators, quotes or blanks at the ends are quoted."""
     return ",".join("" if cell is None else _text(cell) if isinstance(cell, str) else str(cell) for cell in cells) + "\r\n"

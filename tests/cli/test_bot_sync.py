@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
 
+from chatsvc.cli import bot_folder
 from tests.cli.support import Site
 from tests.cli.test_bot_tests import BOT, FAILING, FAQ, folder_of
 
@@ -79,6 +81,25 @@ def test_a_failing_test_alone_fails_the_check(site: Site, tmp_path: Path) -> Non
     first, second = checked.err.splitlines()
     assert first == "chatsvc: the test 'what does a haircut cost?' of Salon fails: the reply lacks '450 TL'"
     assert second == "  the test 'do you repair submarines?' of Salon fails: the decision is abstain, not answer"
+
+
+def test_a_pattern_of_many_folders_looks_at_each_folder_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path
+    for depth in range(12):
+        folder = folder / f"d{depth}"
+        folder.mkdir()
+    (folder / "faq.md").write_text("## Pay?\n\nCash.\n")
+    pattern, looked, entries = "**/" * 14 + "*.md", list[str](), bot_folder._entries
+    (tmp_path / "bot.yaml").write_text(f"name: Desk\nknowledge: ['{pattern}']\n")
+
+    def counted(folder: Path, below: str) -> list[os.DirEntry[str]]:
+        looked.append(below)
+        return entries(folder, below)
+
+    monkeypatch.setattr(bot_folder, "_entries", counted)
+    (bot,) = bot_folder.read_folder(tmp_path)
+    assert bot.knowledge == [("faq.md", b"## Pay?\n\nCash.\n")]
+    assert len(looked) <= 16 * 14
 
 
 def test_prune_removes_entries_of_files_that_are_gone_and_no_others(site: Site, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import json
 from pathlib import Path
@@ -85,7 +86,8 @@ def test_every_form_of_an_export_has_every_message(fresh: Site) -> None:
     done = fresh.run("conversation", "export", "--output", file)
     assert (done.status, done.out, done.err) == (0, "", f"3 conversations with 12 messages written to {file}\n")
     assert file.stat().st_mode & 0o777 == 0o600
-    with file.open(newline="", encoding="utf-8") as stream:
+    assert file.read_bytes().startswith(codecs.BOM_UTF8)  # else spreadsheets misread Turkish letters
+    with file.open(newline="", encoding="utf-8-sig") as stream:
         found = list(csv.DictReader(stream))
     assert [(row["conversation_id"], row["message_id"], row["content"], row["created_at"]) for row in found] == [
         (one["id"], m["id"], m["content"], m["created_at"]) for one in exported for m in one["messages"]

@@ -113,7 +113,7 @@ async def test_files_are_added_previewed_and_their_faults_shown_at_their_lines(s
     page = await editor.submit(preview.path, "knowledge.add")
     assert (page.status, "twice.md" in page.alert, page.path) == (422, True, preview.path)
     assert page.forms("knowledge.add")
-    for form, begins in (("csv", "question,alt"), ("jsonl", "{"), ("markdown", "## ")):
+    for form, begins in (("csv", "\ufeffquestion,alt"), ("jsonl", "{"), ("markdown", "## ")):
         export = await editor.get(f"{base}/knowledge/export?format={form}")
         assert export.body.startswith(begins)
         assert "attachment" in export.headers["Content-Disposition"]

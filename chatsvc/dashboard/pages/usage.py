@@ -13,7 +13,7 @@ from chatsvc.dashboard.templating import made_markup
 from chatsvc.domain import times
 from chatsvc.domain.analytics import NOTHING, Quality, UsageSummary, UsageTotals, sums, total
 from chatsvc.domain.pricing import Usd
-from chatsvc.domain.spreadsheets import row
+from chatsvc.domain.spreadsheets import BYTE_ORDER_MARK, row
 from chatsvc.services.accounts.analytics import QualityReport
 
 DEFAULT_DAYS = 30
@@ -209,4 +209,4 @@ async def download(page: Page) -> Response:
             lines.append(row(times.day(day), bot.id, bot.name, *counts[:-1], Usd(counts.cost_micro_usd).text))
     file = f"usage-{times.day(report.days[0])}-{times.day(report.end)}.csv"
     # Spreadsheets take a file without the mark at its beginning for Latin-1.
-    return page.download(("\ufeff" + "".join(lines)).encode(), CSV, file)
+    return page.download((BYTE_ORDER_MARK + "".join(lines)).encode(), CSV, file)

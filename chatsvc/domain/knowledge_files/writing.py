@@ -7,7 +7,7 @@ from chatsvc.domain.knowledge_files.markdown import escaped, escaped_question
 from chatsvc.domain.knowledge_files.parsed import one_line
 from chatsvc.domain.knowledge_files.table import COLUMNS, together
 from chatsvc.domain.models import Entry, Synonyms
-from chatsvc.domain.spreadsheets import row
+from chatsvc.domain.spreadsheets import BYTE_ORDER_MARK, row
 from chatsvc.domain.terminal import escape_json
 
 
@@ -28,7 +28,7 @@ def _line(value: object) -> str:
 
 
 def _csv(entries: Sequence[Entry], synonyms: Sequence[Synonyms]) -> Iterator[str]:
-    yield row(*COLUMNS)
+    yield BYTE_ORDER_MARK + row(*COLUMNS)
     for group in synonyms:
         yield row("", "", "", "", group.source, together([", ".join(group.words)]))
     for entry in entries:
