@@ -71,14 +71,13 @@ class SearchResult:
     """Result of a search in a bot's knowledge.
 
     `decision` is "answer", "ask" or "abstain"; `confidence` (0 to 1) is the probability that the first hit is right; `hits` are
-    best first. `hedged` says that the first hit is likely enough to ask back by a hedged answer.
+    best first.
     """
 
     language: str
     decision: str
     confidence: float
     hits: tuple[Hit, ...]
-    hedged: bool = False
 
 
 class Knowledge(Protocol):

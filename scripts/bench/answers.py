@@ -3,8 +3,7 @@
 CLINC150 is a bot of 150 entries with `--k` training phrasings each, asked by the whole test set and its out-of-scope questions, once
 a seed. Our own sets are in tests/answers/businesses; the vocabulary was made with four of the twelve (tuned on), the
 confidence weighed with four more (weighed on), the rest only measured by (held out).
-right: share of the questions that have an answer and get it; or hedged: the same with hedged answers counted, and the precision of
-both together; refused: share of the foreign questions that are not answered outright; nor hedged: not even with a hedged answer;
+right: share of the questions that have an answer and get it; refused: share of the foreign questions that are not answered;
 offered: of the questions not rightly answered, the share that is asked back with the right entry among the first three.
 """
 
@@ -29,10 +28,7 @@ FIGURES = {
     "precision": "precision",
     "with foreign": "precision_in_all",
     "right": "answered_rightly",
-    "or hedged": "rightly_with_hedged",
-    "its precision": "precision_with_hedged",
     "refused": "refused",
-    "nor hedged": "refused_with_hedged",
     "silent": "silent",
     "offered": "ask_coverage",
 }
@@ -50,12 +46,12 @@ def main() -> None:
     if options.clinc:
         for seed in range(options.seeds):
             entries, questions = judging.clinc(options.clinc, options.k, seed)
-            rows[f"CLINC150, {options.k} phrasings, seed {seed}"] = judging.judge(judging.index_of(entries).facts, questions)
+            rows[f"CLINC150, {options.k} phrasings, seed {seed}"] = judging.judge(judging.index_of(entries), questions)
         rows["CLINC150"] = sum(rows.values(), Tally())
     sums: dict[str, Tally] = {}
     for name, language in judging.businesses():
         entries, questions = judging.business(name, language)
-        index = judging.index_of(entries).facts
+        index = judging.index_of(entries)
         part = judging.part(name)
         total = Tally()
         for kind in dict.fromkeys(question.kind for question in questions):

@@ -5,7 +5,7 @@
 A sentence file holds topics: `# name`, and below it what visitors write who want to know about it, a sentence a line, in both languages.
 For each stem and concept that occurs the topics are kept in which it is used most, with how much it says at all: what occurs in many
 topics says little. Each topic also gets a place in a space of few dimensions, in which topics with the same words lie close together
-(latent semantic analysis). The result is the same on every machine; tests/engines/knowledge/test_topics.py holds it against the sentences.
+(latent semantic analysis). The result is the same on every machine.
 """
 
 from __future__ import annotations
@@ -20,15 +20,17 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from chatsvc.engines.knowledge.search import lexicon, topics
+from chatsvc.engines.knowledge.search import evidence, lexicon, topics
 from chatsvc.language.folding import words
 
 SENTENCES = Path(__file__).parent
-DATA = Path(__file__).resolve().parents[2] / "chatsvc/engines/knowledge/search/topics.txt"
-MOST = 12  # topics of a feature that are kept
+DATA = Path(__file__).resolve().parents[2] / "chatsvc/languages/topics.txt"
+MOST = 6  # topics of a feature that are kept
 RARITY = 1.5  # exponent of how much rarity counts
 ROUNDS, SPARE = 8, 8  # of the search for directions, and directions that are looked for besides
-SHARE = 10_000  # a share of 1.0 as a whole number
+HEADER = (
+    "# Topics: names; places, a letter a coordinate; a feature a line, its weight, and a topic in three letters: number, root of share."
+)
 
 
 def read() -> dict[str, list[str]]:
@@ -49,18 +51,18 @@ def read() -> dict[str, list[str]]:
 
 def learn(sentences: dict[str, list[str]]) -> Iterator[str]:
     """The lines of the data; see chatsvc.engines.knowledge.search.topics.Topics for their form."""
-    yield topics.HEADER
+    yield HEADER
     yield "\t".join(sentences)
     used: dict[str, dict[int, int]] = {}  # feature -> topic -> in how many of its sentences
     for topic, said in enumerate(sentences.values()):
-        counts = Counter(feature for line in said for feature in topics.features_of(words(line), lexicon.shared()))
+        counts = Counter(feature for line in said for feature in evidence.features(words(line), lexicon.shared()))
         for feature, count in counts.items():
             used.setdefault(feature, {})[topic] = count
     rows = list(_rows(used, len(sentences)))
     yield "\t".join(_places(rows, len(sentences)))
     for feature, weight, shares in rows:
-        numbers = [round(100 * weight), *(number for topic, share in shares for number in (topic, round(SHARE * share)))]
-        yield " ".join((feature, *map(str, numbers)))
+        digits = (topics.LEVELS[number] for topic, share in shares for number in (*divmod(topic, 64), max(1, round(63 * math.sqrt(share)))))
+        yield f"{feature} {round(100 * weight)} {''.join(digits)}"
 
 
 def _rows(used: dict[str, dict[int, int]], count: int) -> Iterator[tuple[str, float, list[tuple[int, float]]]]:
@@ -91,7 +93,7 @@ def _places(rows: list[tuple[str, float, list[tuple[int, float]]]], count: int) 
     for _ in range(ROUNDS):
         space = _orthogonal([[sum(map(mul, line, vector)) for line in alike] for vector in space])
     most = max(abs(value) for vector in space[: topics.DIMENSIONS] for value in vector)
-    last = len(topics.LEVELS) - 1
+    last = 2 * topics.ZERO
     for place in zip(*space[: topics.DIMENSIONS], strict=True):
         yield "".join(topics.LEVELS[round((value / most + 1) / 2 * last)] for value in place)
 

@@ -10,12 +10,8 @@ from pathlib import Path
 
 from chatsvc.domain.knowledge_files import parse_file
 from chatsvc.domain.models import Entry
-from chatsvc.engines.knowledge.search.answering import LIKELY, Answer, FactIndex
 from chatsvc.engines.knowledge.search.index import KnowledgeIndex
-from chatsvc.engines.knowledge.search.question import Question as Asked
-from chatsvc.language import acts
 from chatsvc.language.folding import fold
-from chatsvc.language.language_detection import guess
 
 BUSINESSES = Path(__file__).parent / "businesses"
 # What the vocabulary was made with, and what the confidence was weighed with besides; the others are only ever measured.
@@ -45,12 +41,9 @@ class Tally:
     five: int = 0
     answered: int = 0
     right: int = 0  # answered, and with the right entry
-    hedged: int = 0  # answered with the name of the entry that the question is taken for
-    hedged_right: int = 0  # of these: with the right entry
     offered: int = 0  # not rightly answered, but asked back with the right entry among the first three
     foreign: int = 0  # questions that it has no answer to
     misled: int = 0  # of these: answered all the same
-    misled_hedged: int = 0  # of these: answered, or with a hedged answer
     abstained: int = 0  # of these: not even asked back
 
     def __add__(self, other: Tally) -> Tally:
@@ -87,24 +80,9 @@ class Tally:
         return _share(self.right, self.asked)
 
     @property
-    def rightly_with_hedged(self) -> float:
-        """Share of the questions that get the right answer, hedged ones counted."""
-        return _share(self.right + self.hedged_right, self.asked)
-
-    @property
-    def precision_with_hedged(self) -> float:
-        """Share of the answers that are right, hedged ones counted, foreign questions left aside."""
-        return _share(self.right + self.hedged_right, self.answered + self.hedged)
-
-    @property
     def refused(self) -> float:
         """Share of the foreign questions that are not answered."""
         return 1.0 - _share(self.misled, self.foreign, 0.0)
-
-    @property
-    def refused_with_hedged(self) -> float:
-        """Share of the foreign questions that get no answer, hedged ones counted as answers."""
-        return 1.0 - _share(self.misled_hedged, self.foreign, 0.0)
 
     @property
     def silent(self) -> float:
@@ -121,7 +99,7 @@ def _share(part: int, whole: int, of_nothing: float = 1.0) -> float:
     return part / whole if whole else of_nothing
 
 
-def judge(index: FactIndex, questions: Iterable[Question], language: str | None = None) -> Tally:
+def judge(index: KnowledgeIndex, questions: Iterable[Question], language: str | None = None) -> Tally:
     """Ask all of them."""
     total = Tally()
     for question in questions:
@@ -129,7 +107,7 @@ def judge(index: FactIndex, questions: Iterable[Question], language: str | None 
         ids = [hit.entry.id for hit in finding.hits]
         answers, asks = finding.decision == "answer", finding.decision == "ask"
         if question.expected is None:
-            total += Tally(foreign=1, misled=answers, misled_hedged=answers or finding.hedged, abstained=finding.decision == "abstain")
+            total += Tally(foreign=1, misled=answers, abstained=finding.decision == "abstain")
             continue
         place = ids.index(question.expected) if question.expected in ids else len(ids)
         found = question.expected in ids
@@ -141,8 +119,6 @@ def judge(index: FactIndex, questions: Iterable[Question], language: str | None 
             five=found and place < 5,
             answered=answers,
             right=right,
-            hedged=finding.hedged,
-            hedged_right=finding.hedged and found and place == 0,
             offered=asks and found and place < _ASKED_BACK,
         )
     return total
@@ -207,38 +183,32 @@ SEEN_REPLIES = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class ReplyQuestion:
+    """A visitor's question after something was spoken of, and what the reply must hold; None for what is not known."""
+
+    text: str
+    subject: str | None
+    wanted: str | None
+
+    def expects(self, text: str) -> bool:
+        """Return whether a text holds one of the wanted texts of each group."""
+        return self.wanted is not None and all(any(one in text for one in group.split("|")) for group in self.wanted.split("&"))
+
+
 def replies() -> list[str]:
-    """Businesses with questions whose reply must hold something: their names, in order."""
+    """Return the businesses with questions whose reply must hold something: their names, in order."""
     return sorted(path.stem for path in REPLIES.glob("*.tsv"))
 
 
-def reply_questions(name: str) -> tuple[list[Entry], list[tuple[Asked, str | None]]]:
-    """The knowledge of one of these, and its questions with the wanted text. None for what is not known."""
+def replies_of(name: str) -> tuple[list[Entry], list[ReplyQuestion]]:
+    """Return the knowledge of one of these, and its questions."""
     (path,) = (path for path in REPLIES.glob(f"{name}.*") if path.suffix != ".tsv")
-    language = name.rpartition(".")[2]
-    parsed = parse_file(path.name, path.read_text(encoding="utf-8"), language)
+    parsed = parse_file(path.name, path.read_text(encoding="utf-8"), name.rpartition(".")[2])
     entries = [Entry(str(number), one.question, one.alt, one.answer, one.language, one.source) for number, one in enumerate(parsed)]
     questions = []
     for line in (REPLIES / f"{name}.tsv").read_text(encoding="utf-8").splitlines():
         if line and not line.startswith("#"):
-            kind, subject, text, wanted, *before = line.split("\t")
-            said = guess(text) or language
-            subjects = tuple((one, "") for one in subject.split(" ;; ") if one)
-            asked = Asked(text, kind or kind_of(text, said), said, subjects, before=" ".join(before))
-            questions.append((asked, None if wanted == "-" else wanted))
+            _, subject, text, wanted, *_ = line.split("\t")
+            questions.append(ReplyQuestion(text, subject.split(" ;; ")[0] or None, None if wanted == "-" else wanted))
     return entries, questions
-
-
-def kind_of(text: str, language: str) -> str:
-    """The kind of a question, where the model of acts is sure enough."""
-    kinds = acts.classify(text, language).kinds
-    kind = max(kinds, key=lambda one: kinds[one])
-    return kind if kinds[kind] >= LIKELY else ""
-
-
-def holds(answer: Answer, wanted: str | None) -> bool:
-    """Tell whether an answer is right: it holds one of the texts of each group. What is not known is not told outright or hedged."""
-    told = answer.decision in {"answer", "hedge"}
-    if wanted is None:
-        return not told
-    return told and all(any(one in answer.text for one in group.split("|")) for group in wanted.split("&"))

@@ -278,7 +278,7 @@ def test_knowledge_is_added_listed_searched_replaced_and_removed(site: Site, faq
         "source": "faq.en.md",
     }
     found = site.json("knowledge", "search", bot, "when are you open?")
-    assert set(found) == {"question", "language", "decision", "hedged", "confidence", "entries"}
+    assert set(found) == {"question", "language", "decision", "confidence", "entries"}
     assert found["question"] == "when are you open?"
     assert found["decision"] in {"answer", "ask", "abstain"}
     assert 0 <= found["confidence"] <= 1

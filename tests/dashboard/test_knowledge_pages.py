@@ -63,7 +63,7 @@ async def test_an_entry_is_written_previewed_changed_and_removed(site: Site, bas
         "language": "en",
     }
     preview = await editor.settled(await editor.post(f"{base}/knowledge/new/preview", fields))
-    assert "Answers that change: 2. Questions that gain an answer: 0. Questions that lose theirs: 0." in preview.text
+    assert "Answers that change: 1. Questions that gain an answer: 0. Questions that lose theirs: 1." in preview.text
     assert "Only for children." in preview.text
     assert "Yes, at the desk." in (await editor.get(f"{preview.path}?kind=changed")).text
     page = await editor.submit(preview.path, "knowledge.set")

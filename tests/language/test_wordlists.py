@@ -22,7 +22,6 @@ FILES = [
     or path.parent == ROOT / "language"
     or (path.name in OF_LANGUAGES and path.parent.parent.name == "languages")
 ]
-TOPICS = "engines/knowledge/search/topics.txt"  # learned from sentences, in a format of its own
 
 
 def written(tmp_path: Path, text: str) -> WordFile:
@@ -38,7 +37,7 @@ def test_every_file_begins_with_a_line_of_what_it_holds(name: str) -> None:
     assert len(first.split()) > 3
 
 
-@pytest.mark.parametrize("name", [name for name in FILES if name != TOPICS])
+@pytest.mark.parametrize("name", FILES)
 def test_every_file_can_be_loaded_and_no_entry_is_empty(name: str) -> None:
     entries = WordFile(name).entries
     assert entries

@@ -49,10 +49,16 @@ def question_result(result: QuestionResult) -> Json:
         "question": result.question,
         "language": finding.language,
         "decision": finding.decision,
-        "hedged": finding.hedged,
         "confidence": round(finding.confidence, 4),
         "entries": [
-            {"id": hit.entry.id, "question": hit.entry.question, "score": round(hit.score, 4), "why": list(hit.why)} for hit in finding.hits
+            {
+                "id": hit.entry.id,
+                "question": hit.entry.question,
+                "score": round(hit.score, 4),
+                "why": list(hit.why),
+                "tells": hit.fact.text if hit.fact else "",
+            }
+            for hit in finding.hits
         ],
     }
 

@@ -13,10 +13,10 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from chatsvc.domain.knowledge_files.parsed import MAX_PHRASING, Gathering, Parsed, lines_of, one_line
-from chatsvc.domain.knowledge_files.prices import Price, cells_of, heads_of, names_price, price_of, take_prices
+from chatsvc.domain.knowledge_files.prices import heads_of, names_price
 
-LONGEST = 1_200  # characters of a passage
-_SHORTEST = 300  # what is left at the end of a section joins the passage before it where it is shorter
+LONGEST = 2_400  # characters of a passage
+_SHORTEST = 600  # what is left at the end of a section joins the passage before it where it is shorter
 _FIRST_SENTENCE = 160  # characters of a first sentence that stands in a question
 _SENTENCE_END = re.compile(r"""[.!?…]["'”’»)\]]*\s+""")
 _ABBREVIATIONS = "dr prof doç av sn vb vs örn bkz no tel yrd mr mrs ms st eg ie e.g i.e etc cad sok mah apt"
@@ -169,31 +169,6 @@ class Sections:
         heads = heads_of(lines)
         yield from ((line + nth * self._step, text, heads) for nth, text in enumerate(lines))
 
-    def prices(self) -> Iterator[Price]:
-        """Yield the lines of price lists."""
-        for path, rows in self.rows():
-            for line, text, heads in rows:
-                if (priced := price_of(text, heads)) and cells_of(text) != heads:
-                    yield Price(line, *priced, path[-1] if path else "")
-
-    def table_rows(self) -> Iterator[tuple[int, str, str]]:
-        """Yield the rows of tables other than price lists, with their lines. They are no text of a passage any more.
-
-        A row's question is its first cell below its heading, and its answer what the other cells say.
-        """
-        for section in self._list:
-            for place in range(len(section.blocks) - 1, -1, -1) if not section.asked else ():
-                line, lines = section.blocks[place]
-                if len(cells_of(next((text for text in lines if not _RULE.fullmatch(text)), ""))) < 2:
-                    continue
-                table = [(line + nth * self._step, cells_of(text)) for nth, text in enumerate(lines) if not _RULE.fullmatch(text)]
-                if not is_table([cells for _, cells in table]) or any(price_of(text, heads_of(lines)) for text in lines):
-                    continue
-                del section.blocks[place]
-                heads = table[0][1]
-                for at, cells in table[1:]:
-                    yield at, *row_of(section.path[-1] if section.path else "", heads, cells)
-
     def passages(self) -> Iterator[Passage]:
         """Yield the passages in order."""
         questions = list(self.questions())
@@ -205,29 +180,15 @@ class Sections:
 
 
 def take(found: Gathering, sections: Sections, language: str | None) -> None:
-    """Make entries of labelled questions, of the lines of price lists, and of all passages. `language` is the one that the file names."""
+    """Make entries of labelled questions and of all passages. `language` is the one that the file names."""
     take_labelled(found, sections, language)
-    take_prices(found, list(sections.prices()), language or found.default_language)
-    for line, question, answer in sections.table_rows():
-        found.entry(line, question, (), answer, language, once=False)
     for one in sections.passages():
         found.entry(one.line, one.question, (), one.text, language, once=False)
-
-
-def is_table(rows: Sequence[Sequence[str]]) -> bool:
-    """Tell whether rows of cells are a table: a head of names and at least two rows, all of one width."""
-    return len(rows) > 2 and is_head(rows[0]) and all(len(row) == len(rows[0]) and row[0] for row in rows)
 
 
 def is_head(cells: Sequence[str]) -> bool:
     """Tell whether a row of cells may be the head of a table: names, and at least two."""
     return len(cells) > 1 and all(cell and not any(map(str.isdigit, cell)) for cell in cells)
-
-
-def row_of(heading: str, heads: Sequence[str], cells: Sequence[str]) -> tuple[str, str]:
-    """Return question and answer of a table's row."""
-    question = f"{heading}: {cells[0]}" if heading else f"{heads[0]}: {cells[0]}"
-    return question, "\n".join(f"{head}: {cell}" for head, cell in zip(heads, cells, strict=True) if cell)
 
 
 def take_labelled(found: Gathering, sections: Sections, language: str | None) -> None:
@@ -352,11 +313,26 @@ def _pieces(section: _DocumentSection, step: int) -> Iterator[tuple[int, str, st
         if len(block) <= LONGEST:
             yield line, block, "\n\n"
             continue
+        if heads_of(lines):
+            yield from _table_pieces(line, lines, step)
+            continue
         for nth, one in enumerate(lines):
             before = "\n" if nth else "\n\n"
             for joint, piece in [("", one)] if len(one) <= LONGEST else _cut(one):
                 yield line + nth * step, piece, before + joint
                 before = ""
+
+
+def _table_pieces(line: int, lines: Sequence[str], step: int) -> Iterator[tuple[int, str, str]]:
+    """Yield the parts of a long table, each below its heads."""
+    heads = lines[: 1 + bool(_RULE.fullmatch(lines[1]))]
+    part: list[str] = []
+    for nth, row in enumerate(lines[len(heads) :], start=len(heads)):
+        if part and len("\n".join([*heads, *part, row])) > LONGEST:
+            yield line + (nth - len(part)) * step, "\n".join([*heads, *part]), "\n\n"
+            part = []
+        part.append(row)
+    yield line + (len(lines) - len(part)) * step, "\n".join([*heads, *part]), "\n\n"
 
 
 def _packed(pieces: Iterator[tuple[int, str, str]]) -> Iterator[tuple[int, str]]:

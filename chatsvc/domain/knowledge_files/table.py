@@ -1,7 +1,7 @@
 """CSV reader (RFC 4180): a header with `question` and `answer`, then one entry a row.
 
-Optional columns are `alt`, `language`, `synonyms` and `source`. A header with a service and a price is a price list (`prices.py`), and of
-any other table each row is an entry.
+Optional columns are `alt`, `language`, `synonyms` and `source`; `soru` and `yanıt` are headers too. Any other table is kept whole, with
+all of its columns, in sections named after the file.
 
 Several phrasings in one cell stand on lines of their own, or, where it is one line, have `|` between them; so have several groups of
 synonyms, whose words have commas between them. What separates the cells, comma or semicolon (as Excel writes where the comma is the
@@ -12,15 +12,13 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from chatsvc.domain.knowledge_files.documents import is_head, is_table, row_of
+from chatsvc.domain.knowledge_files.documents import LONGEST, is_head
 from chatsvc.domain.knowledge_files.parsed import MAX_SOURCE, Gathering, Parsed, one_line
-from chatsvc.domain.knowledge_files.prices import Price, take_prices
 from chatsvc.domain.spreadsheets import with_formulas
 
 COLUMNS = ("question", "alt", "answer", "language", "source", "synonyms")
 _NEEDED = ("question", "answer")
-_ITEMS = frozenset(["service", "item", "product", "name", "treatment", "hizmet", "ürün", "işlem", "ad", "adı", "isim"])
-_PRICES = frozenset(["price", "cost", "fee", "amount", "rate", "fiyat", "fiyatı", "ücret", "ücreti", "tutar", "bedel"])
+_TURKISH = {"soru": "question", "yanıt": "answer", "yanit": "answer", "cevap": "answer", "dil": "language", "kaynak": "source"}
 _NOT_READ = frozenset({"id"})  # what an export may hold besides
 _MOST_NAMED = 5  # columns in a fault
 _SEPARATORS = ",;\t"
@@ -33,14 +31,9 @@ def parse_csv(text: str, default_language: str, source: str) -> Parsed:
     text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
     rows = _rows(text, _separator(text), found)
     first = next(rows, (1, []))
-    if priced := _price_columns(first[1]):
-        _take_prices(found, rows, *priced, default_language)
-        return found.done("no_row")
-    if is_head(first[1]) and not set(map(str.lower, map(one_line, first[1]))) & {*COLUMNS, *_NOT_READ}:
-        table = [first, *rows]
-        if is_table([cells for _, cells in table if any(cells)]):
-            return _take_rows(found, table)
-        rows = iter(table[1:])
+    names = _names(first[1])
+    if is_head(first[1]) and not set(names) & {*COLUMNS, *_NOT_READ}:
+        return _take_table(found, [first, *rows], source)
     header = _header(first, found)
     for line, cells in rows:
         if not header:
@@ -56,38 +49,30 @@ def parse_csv(text: str, default_language: str, source: str) -> Parsed:
     return found.done("no_row")
 
 
-def _take_rows(found: Gathering, rows: list[tuple[int, list[str]]]) -> Parsed:
-    """Take each row of a table without questions, by the names of its columns."""
-    (_, heads), *others = rows
-    for line, cells in others:
-        for cell in cells:
-            found.text(line, cell)
-        if any(cells):
-            question, answer = row_of("", heads, list(map(one_line, cells)))
-            found.entry(line, question, (), answer, None, once=False)
-    return found.done("no_row")
-
-
-def _price_columns(header: list[str]) -> tuple[int, int] | None:
-    """Return the columns of names and prices in a price list."""
-    names = [one_line(cell).lower() for cell in header]
-    if set(_NEEDED) & set(names):
-        return None
-    named, priced = ([at for at, name in enumerate(names) if name in known] for known in (_ITEMS, _PRICES))
-    return (named[0], priced[0]) if named and priced else None
-
-
-def _take_prices(found: Gathering, rows: Iterable[tuple[int, list[str]]], named: int, priced: int, language: str) -> None:
-    prices = []
+def _take_table(found: Gathering, rows: list[tuple[int, list[str]]], source: str) -> Parsed:
+    """Take a table without questions as sections that keep all of its columns, named after the file."""
+    (first, heads), *others = rows
     for line, cells in rows:
         for cell in cells:
             found.text(line, cell)
-        values = dict(enumerate(map(one_line, cells)))
-        if name := values.get(named):
-            if not values.get(priced):
-                found.fault(line, "no_price", name=name[:40])
-            prices.append(Price(line, name, values.get(priced, ""), ""))
-    take_prices(found, prices, language)
+    name = source.rpartition("/")[2].rpartition(".")[0].replace("_", " ").replace("-", " ").strip() or one_line(heads[0])
+    top = [_line(heads), _line(["---"] * len(heads))]
+    part: list[str] = []
+    for line, cells in others:
+        if not any(map(one_line, cells)):
+            continue
+        row = _line(cells)
+        if part and len("\n".join([*top, *part, row])) > LONGEST:
+            found.entry(first, name, (), "\n".join([*top, *part]), None, once=False)
+            part, first = [], line
+        part.append(row)
+    if part:
+        found.entry(first, name, (), "\n".join([*top, *part]), None, once=False)
+    return found.done("no_row")
+
+
+def _line(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(one_line(cell).replace('|', '/') for cell in cells)} |"
 
 
 def _take(found: Gathering, line: int, row: dict[str, str]) -> None:
@@ -113,10 +98,15 @@ def _several(cell: str) -> list[str]:
     return [one for one in cell.split("\n" if "\n" in cell else "|") if one.strip()]
 
 
+def _names(cells: Iterable[str]) -> list[str]:
+    """Return the names of columns, Turkish ones in English."""
+    return [_TURKISH.get(name, name) for name in (one_line(cell).lower() for cell in cells)]
+
+
 def _header(first: tuple[int, list[str]], found: Gathering) -> list[str]:
     """Return the names of the columns; empty, with a fault, if they are wrong."""
     line, cells = first
-    names = [one_line(cell).lower() for cell in cells]
+    names = _names(cells)
     lacking = [name for name in _NEEDED if name not in names]
     if lacking:
         found.fault(line, "columns_missing", columns=lacking)

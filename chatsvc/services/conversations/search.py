@@ -22,7 +22,7 @@ BEFORE_SEARCH = 4  # batches
 
 def words_of(text: QueuedText) -> set[str]:
     """Return the words that the index holds of a conversation's texts. Stop words of messages, half of all words, are left out."""
-    from chatsvc.engines.knowledge.search.stopwords import STOPWORDS
+    from chatsvc.engines.knowledge.search.tokens import STOPWORDS
 
     c = search_words
     contacts = [(name, email, phone) for _, name, email, phone in text.captures]
@@ -43,7 +43,7 @@ def words_of(text: QueuedText) -> set[str]:
 
 def terms_of(query: str) -> list[Term]:
     """Return the terms of a query for conversations. Stop words count only where there is nothing else."""
-    from chatsvc.engines.knowledge.search.stopwords import STOPWORDS
+    from chatsvc.engines.knowledge.search.tokens import STOPWORDS
 
     terms = search_words.terms(query)
     return [term for term in terms if term.word not in STOPWORDS] or terms

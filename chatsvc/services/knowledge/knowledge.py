@@ -242,7 +242,7 @@ async def search(services: Services, caller: Caller, *, bot: str, questions: Seq
         results = []
         for question in questions:
             background.proceed()
-            results.append(QuestionResult(question, index.facts.search(question, explain=True)))
+            results.append(QuestionResult(question, index.search(question, explain=True)))
         return results
 
     return await services.offload(work)

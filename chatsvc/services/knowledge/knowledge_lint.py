@@ -11,12 +11,12 @@ from itertools import islice, zip_longest
 from chatsvc.domain.knowledge_findings import KINDS, LintFinding
 from chatsvc.domain.language import primary
 from chatsvc.domain.models import Entry
-from chatsvc.engines import Hit, Knowledge, SearchResult
+from chatsvc.engines import Knowledge, SearchResult
 from chatsvc.engines.knowledge import questions as judged
-from chatsvc.engines.knowledge.search import amounts, facts
+from chatsvc.engines.knowledge.search import facts, lexicon
+from chatsvc.engines.knowledge.search.evidence import kind_of
 from chatsvc.engines.knowledge.search.index import KnowledgeIndex
-from chatsvc.engines.knowledge.search.stemming import stem
-from chatsvc.engines.knowledge.search.stopwords import STOPWORDS
+from chatsvc.engines.knowledge.search.tokens import STOPWORDS, stem
 from chatsvc.language.folding import fold, words
 from chatsvc.language.language_detection import guess
 
@@ -37,18 +37,14 @@ _FORMS: dict[str, dict[str, tuple[str, ...]]] = {
     "en": {
         "": ("do you have {}", "what about {}"),
         "money": ("how much is {}", "{} price"),
-        "time": ("what time is {}",),
-        "duration": ("how long does {} take",),
-        "place": ("where is {}",),
-        "person": ("who does {}",),
+        "clock": ("what time is {}",),
+        "length": ("how long does {} take",),
     },
     "tr": {
         "": ("{} var mı", "{} hakkında bilgi"),
         "money": ("{} ne kadar", "{} fiyatı"),
-        "time": ("{} kaçta",),
-        "duration": ("{} ne kadar sürer",),
-        "place": ("{} nerede",),
-        "person": ("{} kim yapıyor",),
+        "clock": ("{} kaçta",),
+        "length": ("{} ne kadar sürer",),
     },
 }
 
@@ -148,8 +144,7 @@ def _near(entry: Entry, other: Entry) -> LintFinding:
 def _searched(index: KnowledgeIndex, entry: Entry, phrasing: str) -> LintFinding | None:
     """Return the finding of a search for one of an entry's own phrasings."""
     # ranked as if the phrasing were none of the entry's own, which always finds it
-    found = [Hit(index.entries[one.entry], one.score) for one in index.rank(phrasing, entry.language).entries]
-    hits = [hit for hit in found if primary(hit.entry.language) == primary(entry.language)]
+    hits = [hit for hit in index.rank(phrasing, entry.language) if primary(hit.entry.language) == primary(entry.language)]
     if not hits:
         return None
     first = hits[0]
@@ -180,8 +175,9 @@ def _asked(index: Knowledge, entries: Sequence[Entry], told: Container[object], 
 
 
 def _finds(result: SearchResult, entry: Entry) -> bool:
-    """Return whether a result answers with the entry, hedged or not."""
-    return (result.decision == "answer" or result.hedged) and result.hits[0].entry.id == entry.id
+    """Return whether a result answers with the entry, or offers it."""
+    offered = {"answer": 1, "ask": 3}.get(result.decision, 0)
+    return any(hit.entry.id == entry.id for hit in result.hits[:offered])
 
 
 def _overlaps(entry: Entry, results: Sequence[tuple[str, SearchResult]], told: Container[object]) -> Iterator[LintFinding]:
@@ -207,9 +203,9 @@ def generated(entry: Entry) -> list[str]:
     heading = entry.question.rstrip("?!. ")
     made = [heading]
     said = words(heading)
-    if len(said) <= _HEADING and "?" not in entry.question and not any("asking" in mark for mark in amounts.LABELS.marked(said)):
+    if len(said) <= _HEADING and "?" not in entry.question and not any(kind_of(lexicon.shared().of_word(word)) for word in said):
         forms = _FORMS.get(primary(entry.language), _FORMS["en"])
-        stated = amounts.read(entry.answer).kinds
+        stated = facts.kinds_of(entry.answer)
         made += [form.format(heading.lower()) for kind, of_kind in forms.items() if kind in ("", *stated) for form in of_kind]
     for sentence in facts.sentences(entry.answer)[:_SENTENCES] if not entry.alt else ():
         telling = [word.strip('.,;:!?()"“”') for word in sentence.split() if judged.tells(word)]

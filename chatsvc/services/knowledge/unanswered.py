@@ -148,7 +148,7 @@ def _is_known(word: str) -> bool:
     from chatsvc.language.language_detection import is_word
 
     folded = fold(word)
-    return bool(lexicon.of_word(folded)) or is_word(folded)
+    return bool(lexicon.shared().of_word(folded)) or is_word(folded)
 
 
 async def mask(services: Services) -> None:
@@ -390,8 +390,7 @@ def _most_alike(question: str, groups: Sequence[tuple[int, str]]) -> int | None:
 @lru_cache(maxsize=4096)
 def _features(question: str) -> tuple[dict[str, float], frozenset[str]]:
     """Return the stems of a question with their weights, and its letter trigrams."""
-    from chatsvc.engines.knowledge.search.stemming import stem, trigrams
-    from chatsvc.engines.knowledge.search.stopwords import STOPWORDS
+    from chatsvc.engines.knowledge.search.tokens import STOPWORDS, stem, trigrams
     from chatsvc.language.folding import words
 
     read = words(question)

@@ -98,7 +98,7 @@ async def say(services: Services, caller: Caller, *, bot: str, text: str | None 
 
 async def _turn(services: Services, bot: Bot, trial: Trial, text: str) -> TrialTurn:
     index = cast("KnowledgeIndex", await services.knowledge.of(bot))
-    search = await services.offload(lambda: index.facts.search(text, explain=True))
+    search = await services.offload(lambda: index.search(text, explain=True))
     reply, failure, fallback = Reply(""), None, ""
     try:
         reply = await _reply(services, bot, trial, text, index)

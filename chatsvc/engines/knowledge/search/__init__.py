@@ -1,1 +1,1 @@
-"""Ranked search over a bot's entries: index, query, ranking and confidence."""
+"""Search in a bot's knowledge: its sections by words and topics, their facts by what a question asks for, and one calibrated number."""

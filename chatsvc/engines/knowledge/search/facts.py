@@ -1,170 +1,246 @@
-"""Facts of an entry: its sentences, list items and table rows, each with the words that stand over it."""
+"""Facts of an entry: its sentences, list items, table rows and columns, each under its headings.
+
+A fact is what a visitor is told: "Instrument hire, per month: Guitar £10", "Deposit: economy 5,000 TL, medium 7,500 TL".
+"""
+
+from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from chatsvc.domain.models import Entry
-from chatsvc.engines.knowledge.search import amounts
-from chatsvc.engines.knowledge.search.sentence_splitting import SentenceSplitter
+from chatsvc.engines import Fact
+from chatsvc.engines.knowledge.search.tokens import STOPWORDS, stem
+from chatsvc.language.folding import fold, words
+from chatsvc.language.wordlists import LanguageWords
 
-MOST = 60  # facts of an entry
+MOST = 80  # facts of an entry
+_WHOLE = 420  # characters of an answer of prose that is told whole
+_TITLE_WORDS, _HEADING_WORDS = 7, 9  # of a short name of a sentence, and of a heading that stands before what is told
+_FEWEST_LISTED = 2  # prices in a sentence that lists them
+_LABEL = 60  # characters of the name before a colon
+_NEXT = 20  # characters in which the word after a full stop is looked for
+_COLUMN = 30  # rows of a column that are told
+
+_END = re.compile(r"(?<=[.!?…])\s+(?=[\"“(]?[\dA-ZÇĞİÖŞÜ€$£₺])|\n+")
 _ITEM = re.compile(r"^\s*(?:[-*+•–·]\s+|\d{1,2}[.)]\s+(?![a-zçğıöşü]))")  # "14. haftadan" begins with an ordinal
-_RULE = re.compile(r"[\s|:\-]+")
+_RULE = re.compile(r"[\s|:+=-]+")
 _PIECE = re.compile(r"(?:[,;](?!\d)|\.(?=\s))\s*(?![^()]*\))")
-TITLE = 40  # characters of a title that may stand in front of a fact
-_FEWEST_LISTED = 3  # prices in a sentence that lists them
-_LABEL = 60  # characters of the name of an item in a list within a sentence
+_DOTS = re.compile(r"[ \t]*(?:\.{3,40}|_{3,40}|…)[ \t]*(?=[\d₺$€£])")  # between a name and its price
+_MARKS = re.compile(r"\*\*|__|`")
+_MONEY = re.compile(
+    r"[₺$€£]\s?\d|\d\s?(?:[₺$€£]|(?:tl|try|lira|usd|eur|gbp|chf|euros?|avro|dolar|dollars?|pounds?|sterlin|pence|p)\b)"
+    r"|\b(?:free|ücretsiz|bedava|complimentary)\b",
+    re.IGNORECASE,
+)
+_KINDS = {
+    "money": _MONEY,
+    "clock": re.compile(r"\b\d{1,2}[:.]\d\d\b|\b\d{1,2}\s?(?:am|pm)\b|\b(?:noon|midnight|öğlen|gece yarısı)\b", re.IGNORECASE),
+    "length": re.compile(
+        r"\d\s?(?:-\s?\d+\s)?(?:(?:working |business |iş )?"
+        r"(?:days?|hours?|minutes?|mins?|weeks?|months?|years?|gün|saat|dakika|dk|hafta|ay|yıl|sezon|seans)\w{0,6})\b",
+        re.IGNORECASE,
+    ),
+    "number": re.compile(r"\+?\d[\d\s()/-]{7,}\d|\S@\S"),
+}
+_FILE = LanguageWords("search.txt")
+_ABBREVIATIONS, _BEFORE_NUMBERS = _FILE.words("abbreviations"), _FILE.words("abbreviations_before_numbers")
+_AFTER_ORDINALS, _LEANING = _FILE.words("after_ordinals"), _FILE.words("leaning")
 
 
-def _all(name: str) -> frozenset[str]:
-    return frozenset(item for file in amounts.FILES.values() for item in file.items(name))
+class ReadFact(NamedTuple):
+    """A fact with what it is searched by: its own words, those of its headings, and the kinds of amounts in it."""
 
-
-_SENTENCES = SentenceSplitter(_all("abbreviations"), _all("abbreviations_before_numbers"), _all("after_ordinals"))
-LEANING = _all("leaning")
-
-
-class StatedFact(NamedTuple):
-    """A sentence, an item or a row. `head` is what stands over it in its entry; `cells` are a row's (column head, cell)."""
-
-    text: str
+    fact: Fact
+    own: str
     head: str
-    block: int  # number of the paragraph, list or table
-    cells: tuple[tuple[str, str], ...] = ()
-    is_item: bool = False
+    kinds: frozenset[str]
+    table: int = -1  # number of the table whose row or column it is
+    cells: tuple[tuple[str, str], ...] = ()  # of a row or column: (head of the column or name of the row, cell)
 
 
-class Option(NamedTuple):
-    """Something with an amount, in a row, an item or a part of a sentence."""
-
-    name: str
-    amount: str
-    number: float
-    column: str = ""
-    unit: str = ""  # behind the amount: "per person"
+def kinds_of(text: str) -> frozenset[str]:
+    """Return the kinds of amounts in a text: "money", "clock", "length", "number"."""
+    return frozenset(kind for kind, pattern in _KINDS.items() if pattern.search(text))
 
 
 def sentences(text: str) -> list[str]:
-    """Split a text into sentences and lines, each as it stands there."""
-    return _SENTENCES.split(text)
+    """Split a text into sentences and lines. A full stop behind an abbreviation, an initial or an ordinal ends none."""
+    parts: list[str] = []
+    start = 0
+    for end in _END.finditer(text):
+        if "\n" in end[0] or not _is_abbreviated(text[start : end.start()], text[end.end() :]):
+            parts.append(text[start : end.start()])
+            start = end.end()
+    return [part for part in (*parts, text[start:]) if part.strip()]
 
 
-def of(entry: Entry) -> tuple[StatedFact, ...]:
-    """Return the facts of an entry's answer, in order."""
-    found: list[StatedFact] = []
-    for block, lines in enumerate(_blocks(entry.answer)):
-        if len(found) >= MOST:
-            break
-        found.extend(_facts(lines, block))
-    return tuple(found[:MOST]) or (StatedFact(entry.answer, "", 0),)
+def _is_abbreviated(before: str, after: str) -> bool:
+    last = fold(before.rpartition(" ")[2].rpartition("\n")[2].lstrip("(/-"))
+    if not last.endswith(".") or last.endswith(".."):
+        return False
+    last = last[:-1]
+    if last.isdigit():
+        return (words(after[:_NEXT]) or [""])[0] in _AFTER_ORDINALS
+    if after[:1].isdigit():
+        return last in _BEFORE_NUMBERS or last in _ABBREVIATIONS
+    return last in _ABBREVIATIONS or (len(last) == 1 and last.isalpha() and last != "i")
+
+
+def parts_of(entry: Entry) -> tuple[ReadFact, ...]:
+    """Return the facts of an entry, in order."""
+    return tuple(_Reader(entry).parts[:MOST])
+
+
+def whole(entry: Entry) -> Fact:
+    """Return the whole section as a fact: what is told if a visitor chooses it."""
+    name = heading_of(entry)
+    text = entry.answer if "?" in entry.question or not name else f"{name}\n\n{entry.answer}"
+    return Fact(entry, name or short(entry.question), text, name or entry.question)
+
+
+def heading_of(entry: Entry) -> str:
+    """Return the heading of a section; "" if its question is a question or a sentence."""
+    head = entry.question.strip().rstrip(":")
+    return head if "?" not in head and len(head.split()) <= _HEADING_WORDS and head[-1:] not in ".!…" else ""
+
+
+def short(text: str) -> str:
+    """Return the beginning of a text as a short name."""
+    said = _MARKS.sub("", text).split()
+    name = " ".join(said[:_TITLE_WORDS]).rstrip(" ,.;:!")
+    return f"{name} …" if len(said) > _TITLE_WORDS else name
+
+
+class _Reader:
+    """Reads the answer of an entry block by block."""
+
+    def __init__(self, entry: Entry) -> None:
+        self.entry, self.heading = entry, heading_of(entry)
+        self.parts: list[ReadFact] = []
+        self._tables = 0
+        answer = _DOTS.sub(": ", _MARKS.sub("", entry.answer))
+        blocks = list(_blocks(answer))
+        is_asked = bool(entry.alt) or "?" in entry.question
+        if is_asked and len(answer) <= _WHOLE and not any(_is_row(block[0]) for block in blocks):
+            name = self.heading or short(entry.question)
+            self.parts.append(ReadFact(Fact(entry, name, entry.answer, name), answer, "", kinds_of(answer)))
+            return
+        for block in blocks:
+            if len(self.parts) >= MOST:
+                break
+            if _is_row(block[0]):
+                self._table([[cell.strip() for cell in cells_of(line)] for line in block if not _RULE.fullmatch(line)], _ruled(block))
+            else:
+                self._lines(block)
+        if not self.parts:
+            self._add(short(answer), answer, answer, "")
+
+    def _add(self, title: str, text: str, own: str, head: str, cells: Sequence[tuple[str, str]] = (), table: int = -1) -> None:
+        fact = Fact(self.entry, title[:80], text, title)
+        self.parts.append(ReadFact(fact, own, head, kinds_of(text), table, tuple(cells)))
+
+    def _under(self, text: str, label: str = "") -> str:
+        """Put a text under its headings, as far as it does not name them itself."""
+        said = {stem(word) for word in words(text)}
+        heads = [head for head in (self.heading, label) if head and not _names(said, head)]
+        return f"{', '.join(dict.fromkeys(heads))}: {text}" if heads else text
+
+    def _lines(self, lines: Sequence[str]) -> None:
+        label = ""
+        for line in lines:
+            if item := _ITEM.match(line):
+                self._sentence(line[item.end() :].strip(), label, "")
+                continue
+            if line.rstrip().endswith(":"):
+                label = line.strip().rstrip(":")
+                continue
+            before = ""
+            for sentence in sentences(line.strip()):
+                if sentence.endswith("?"):
+                    label = sentence.rstrip("?")
+                    continue
+                self._sentence(sentence, label, before)
+                before = sentence
+
+    def _sentence(self, text: str, label: str, before: str) -> None:
+        name, colon, rest = text.partition(": ")
+        if not colon or len(name) > _LABEL or not rest.strip():
+            name, rest = "", text
+        pieces = [piece.strip(" .") for piece in _PIECE.split(rest) if piece.strip(" .")]
+        if len(pieces) >= _FEWEST_LISTED and all(_MONEY.search(piece) and not _MONEY.match(piece) for piece in pieces):
+            over = ", ".join(filter(None, (label, name)))
+            for piece in pieces:
+                title = _MONEY.split(piece)[0].rstrip(" 0123456789.,") or piece
+                self._add(", ".join(filter(None, (name, title))), self._under(piece, over), piece, f"{self.heading} {over}")
+            return
+        told = f"{before} {text}" if before and (words(text) or [""])[0] in _LEANING else text
+        self._add(name if name and not label else short(text), self._under(told, label), text, f"{self.heading} {label}")
+
+    def _table(self, rows: list[list[str]], ruled: bool) -> None:
+        heads = rows[0] if len(rows) > 1 and (ruled or _is_head(rows)) else []
+        body = rows[1:] if heads else rows
+        table, self._tables = self._tables, self._tables + 1
+        for row in body:
+            cells = [(heads[place] if place < len(heads) else "", cell) for place, cell in enumerate(row) if cell and cell != "-"]
+            if not cells:
+                continue
+            (_, name), *others = cells
+            if len(others) == 1:
+                head, cell = others[0]
+                text = self._under(
+                    f"{name} {cell}" if len(heads) == 2 else f"{name}: {cell}", head if len(heads) == 2 and not _is_plain(head) else ""
+                )
+            else:
+                text = self._under(f"{name}: {', '.join(f'{head} {cell}'.strip() for head, cell in others)}" if others else name)
+            self._add(name, text, " ".join(row), f"{self.heading} {' '.join(heads)}", others, table)
+        for column in range(1, len(heads)):
+            cells = [(row[0], row[column]) for row in body if len(row) > column and row[0] and row[column] not in ("", "-")]
+            if len(cells) > 1 and len(heads) > 2 and len(cells) <= _COLUMN:
+                listed = ", ".join(f"{name} {cell}" for name, cell in cells)
+                self._add(heads[column], f"{heads[column]}: {listed}", f"{heads[column]}", f"{self.heading} {heads[0]}", cells, table)
+
+
+def _names(said: set[str], head: str) -> bool:
+    """Return whether words name a heading: they have one of its telling stems."""
+    telling = {stem(word) for word in words(head) if word not in STOPWORDS}
+    return not telling or not telling.isdisjoint(said)
+
+
+def _is_plain(head: str) -> bool:
+    """Return whether a column's head says nothing that its cells do not: "Price"."""
+    return fold(head) in {"price", "fiyat", "ucret", "fee", "cost", "answer", "yanit", "cevap"}
 
 
 def _blocks(answer: str) -> Iterator[list[str]]:
-    """Yield the paragraphs, lists and tables. A line before a list that ends with a colon belongs to it."""
+    """Yield the paragraphs, lists and tables, each a list of lines."""
     block: list[str] = []
     for line in answer.split("\n"):
-        if not line.strip():
+        if not line.strip() or (block and _is_row(block[-1]) != _is_row(line)):
             if block:
                 yield block
             block = []
-            continue
-        if block and _is_row(block[-1]) != _is_row(line):
-            yield block
-            block = []
-        block.append(line)
+        if line.strip():
+            block.append(line)
     if block:
         yield block
 
 
 def _is_row(line: str) -> bool:
-    return line.lstrip().startswith("|") or " | " in line
+    return line.lstrip().startswith("|") or " | " in line or "\t" in line.strip()
 
 
-def _facts(lines: Sequence[str], block: int) -> Iterator[StatedFact]:
-    if _is_row(lines[0]):
-        yield from _rows(lines, block)
-        return
-    head = ""
-    for line in lines:
-        item = _ITEM.match(line)
-        if item:
-            yield StatedFact(line[item.end() :].strip(), head, block, is_item=True)
-            continue
-        if line.rstrip().endswith(":"):
-            head = line.strip()
-            continue
-        asked, stated = "", _SENTENCES.split(line.strip())
-        for at, sentence in enumerate(stated):
-            if sentence.endswith("?") and at + 1 < len(stated):
-                asked = sentence  # the owner's own question, which the sentences behind it answer
-            else:
-                yield from _listed(sentence, head or asked, block)
+def cells_of(line: str) -> list[str]:
+    """Return the cells of a row, with "|" or tabs between them."""
+    line = line.strip(" ") if "|" in line else line.replace("\t", "|")
+    return line.removeprefix("|").removesuffix("|").split("|")
 
 
-def _listed(sentence: str, head: str, block: int) -> Iterator[StatedFact]:
-    """Yield the parts of a sentence that lists things with their prices, else the sentence: "Nail trim £10, teeth £12, flea bath £8."."""
-    parts = [part for part in _PIECE.split(sentence) if part.strip()]
-    named = [part for part in parts if any(value.kind == "money" and _bare(part[: value.start]) for value in amounts.read(part).values)]
-    if ": " in sentence or len(parts) < _FEWEST_LISTED or len(named) < len(parts):
-        yield StatedFact(sentence, head, block)
-        return
-    for part in parts:
-        yield StatedFact(_bare(part), head, block, is_item=True)
-
-
-def _rows(lines: Sequence[str], block: int) -> Iterator[StatedFact]:
-    rows = [[cell.strip() for cell in line.strip().strip("|").split("|")] for line in lines if not _RULE.fullmatch(line)]
-    if not rows:
-        return
-    ruled = len(lines) > 1 and bool(_RULE.fullmatch(lines[1]))
-    if ruled and lines[0].strip().startswith("|"):  # an empty first cell is one
-        rows[0] = [cell.strip() for cell in lines[0].strip()[1:].rstrip("|").split("|")]
-    heads = rows[0] if ruled or _is_head(rows) else []
-    for row in rows[1:] if heads else rows:
-        if not any(row):
-            continue
-        cells = tuple((heads[at] if at < len(heads) else "", cell) for at, cell in enumerate(row) if cell)
-        yield StatedFact(said(cells), " ".join(heads), block, cells, is_item=True)
+def _ruled(lines: Sequence[str]) -> bool:
+    return len(lines) > 1 and bool(_RULE.fullmatch(lines[1]))
 
 
 def _is_head(rows: Sequence[Sequence[str]]) -> bool:
-    """Return whether the first row names the columns: it states no amount, and others do."""
-    if len(rows) < 2:
-        return False
-    return not amounts.read(" ; ".join(rows[0])).values and any(amounts.read(" ; ".join(row)).values for row in rows[1:])
-
-
-def said(cells: Sequence[tuple[str, str]]) -> str:
-    """Return a row as a sentence says it: the first cell, then the others with their column heads."""
-    (_, name), *others = cells
-    if len(others) == 1:
-        return f"{name}: {others[0][1]}"
-    return f"{name}: " + ", ".join(f"{head} {cell}".lstrip() for head, cell in others) if others else name
-
-
-def options(fact: StatedFact, kind: str) -> list[Option]:
-    """Return what a fact offers with an amount of a kind: a row's cells, or the parts of a sentence between commas."""
-    if fact.cells:
-        name = fact.cells[0][1]
-        found = []
-        for head, cell in fact.cells[1:]:
-            values = [value for value in amounts.read(cell).values if value.kind == kind and value.number is not None]
-            if values:
-                found.append(Option(name, cell, values[0].number or 0.0, head, _bare(cell[values[-1].end :])))
-        return found
-    found = []
-    text = fact.text.rpartition(": ")[2] if ": " in fact.text and not fact.is_item else fact.text
-    for piece in _PIECE.split(text):
-        values = [value for value in amounts.read(piece).values if value.kind == kind and value.number is not None]
-        if not values:
-            continue
-        first, last = values[0], values[-1]
-        name, unit = _bare(piece[: first.start]), _bare(piece[last.end :])
-        if (name or unit) and len(name or unit) <= _LABEL:
-            found.append(Option(name or unit, piece[first.start : last.end].strip(), first.number or 0.0, unit=unit if name else ""))
-    return found
-
-
-def _bare(name: str) -> str:
-    return name.strip(" ,.:;–—-\t")
+    """Return whether the first row names the columns: it holds no amount, and others do."""
+    return not any(map(str.isdigit, "".join(rows[0][1:]))) and any(any(map(str.isdigit, "".join(row[1:]))) for row in rows[1:])

@@ -1,19 +1,72 @@
-"""A bot's knowledge as the engines use it: the index of its entries, and the answers from their facts."""
+"""A bot's knowledge as the engines use it: built once in memory, deterministic.
 
-from functools import cached_property
+A search collects the candidates from the postings of words and topics, judges each of their facts by `evidence`, and decides by one
+number, the probability that the first fact answers: to answer, to offer choices, or to abstain.
+"""
 
-from chatsvc.engines import SearchResult
-from chatsvc.engines.knowledge.search.answering import FactIndex
-from chatsvc.engines.knowledge.search.candidates import EntryIndex
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+from sys import intern
+from typing import NamedTuple
+
+from chatsvc.domain.language import primary
+from chatsvc.domain.models import Entry
+from chatsvc.engines import Fact, Hit, SearchResult
+from chatsvc.engines.knowledge.search import evidence, lexicon, topics
+from chatsvc.engines.knowledge.search.corpus import Corpus, features_of, phrasings_of
+from chatsvc.engines.knowledge.search.evidence import JudgedEntry, PreparedEntry, Question, QuestionTerm
+from chatsvc.engines.knowledge.search.tokens import STOPWORDS, Speller, is_light, stem
+from chatsvc.language.folding import words
+from chatsvc.language.language_detection import guess
+
+ANSWER, ASK = 0.72, 0.25  # least confidence of an answer, and of choices
+_CANDIDATES = 8
+_TOPICS, _FEW = 1.3, 10  # weight of topic similarity, divided by the logarithm of the number of entries, of this many at least
+_TIES = 1_000  # entries of equal score that are compared
+_GIVEN, _GUESSED, _DEFAULT = 0.2, 0.5, 0.7  # factor of an entry in another language than the given, guessed or default one
+_LANGUAGE = 2.0  # weight of the logarithm of this factor
+_ENDS = 350  # characters of either end of a long message that are read
+_WORDS = 90  # of them that are read
+_NEAR = 0.7  # factor of a corrected word
+_SPELLED = 6  # unknown words that are corrected in one search
+_SAME = 0.9  # strength of the same word
+_LIGHT = 0.4  # factor of the weight of a word that says little
+_SUBJECT = 0.5  # factor of the words spoken of before
+_CALLED = 0.9  # least confidence of an entry that is asked for by its name or a phrasing
+_CACHED = 2_048  # entries with their facts
 
 
-class KnowledgeIndex(EntryIndex):
+class Ranked(NamedTuple):
+    """A candidate by its number in the index."""
+
+    entry: int
+    factor: float  # for the entry's language
+    likeness: float  # of its topics
+    score: float
+
+
+class KnowledgeIndex:
     """Implementation of `engines.Knowledge`."""
 
-    @cached_property
-    def facts(self) -> FactIndex:
-        """The answers to questions, from the facts of the entries."""
-        return FactIndex(self)
+    def __init__(self, entries: Sequence[Entry], default_language: str = "tr", synonyms: Sequence[Sequence[str]] = ()) -> None:
+        """Build the index. About 0.05 ms a phrasing, so build a large one in a thread.
+
+        `synonyms` are groups of words or expressions that mean the same to this bot; they count like concepts of the lexicon.
+        """
+        self.entries: Sequence[Entry] = tuple(entries)
+        self._default = default_language
+        self._languages = tuple(intern(primary(entry.language)) for entry in self.entries)
+        self.languages: AbstractSet[str] = frozenset(self._languages)
+        self._lexicon = lexicon.extended(synonyms)
+        lexicon.speller()  # built once a process, here rather than in the first search on the event loop
+        self._corpus = Corpus(self.entries, self._lexicon)
+        own = [] if self._lexicon is lexicon.shared() else self._lexicon.forms()
+        self._speller = Speller([*self._corpus.of_word, *own])
+        self._prepared: dict[int, PreparedEntry] = {}
 
     def search(
         self,
@@ -26,4 +79,189 @@ class KnowledgeIndex(EntryIndex):
         explain: bool = False,
     ) -> SearchResult:
         """Implement `Knowledge.search` for any text."""
-        return self.facts.search(text, language, limit, spoken=spoken, subject=subject, explain=explain)
+        question, judged, wanted = self.judge(text, language, spoken=spoken, subject=subject)
+        if not judged:
+            return SearchResult(wanted, "abstain", 0.0, ())
+        sure = evidence.confidence(evidence.signs(question, judged))
+        if sure < _CALLED and self._is_called(question, self.entries[judged[0].number]):
+            sure = _CALLED
+        hits = tuple(
+            Hit(
+                self.entries[one.number],
+                round(sure * math.exp(one.score - judged[0].score), 4),
+                self._why(question, one) if explain else (),
+                self._told(question, one),
+            )
+            for one in judged[:limit]
+        )
+        return SearchResult(wanted, "answer" if sure >= ANSWER else "ask" if sure >= ASK else "abstain", sure, hits)
+
+    def judge(
+        self, text: str, language: str | None = None, *, spoken: str | None = None, subject: str | None = None
+    ) -> tuple[Question, list[JudgedEntry], str]:
+        """Return the question as it was read, its candidates, best first, and the language to answer in."""
+        said = self._corpus.compounds.as_written(words(text if len(text) <= 2 * _ENDS else f"{text[:_ENDS]} {text[-_ENDS:]}")[:_WORDS])
+        wanted, other = self._wanted(text, language, spoken)
+        question, weights, features = self._read(said)
+        if subject and not any(term.names for term in question.terms):
+            about, more, leaning = self._read(words(subject)[:_WORDS])
+            question = question._replace(subject=about.terms)
+            weights = {number: weights.get(number, 0.0) + _SUBJECT * more.get(number, 0.0) for number in {*weights, *more}}
+            features = [*features, *leaning]
+        ranked = self._rank(weights, topics.shared().of((feature, 1.0) for feature in features), wanted, other)
+        judged = []
+        for one in ranked:
+            prepared = self._prepare(one.entry)
+            shown = evidence.of_entry(question, prepared, (one.score / (ranked[0].score or 1.0), one.score, one.likeness))
+            lost = _LANGUAGE * math.log(one.factor)
+            judged.append(JudgedEntry(one.entry, prepared, shown, tuple(evidence.score(row) + lost for row in shown), one.factor))
+        judged.sort(key=lambda one: (-one.score, one.number))
+        return question, judged, wanted
+
+    def rank(self, text: str, language: str | None = None) -> list[Hit]:
+        """Return the entries whose words and topics are nearest to a text, best first, whatever their facts say."""
+        _, weights, features = self._read(self._corpus.compounds.as_written(words(text)[:_WORDS]))
+        wanted, other = self._wanted(text, language, None)
+        ranked = self._rank(weights, topics.shared().of((feature, 1.0) for feature in features), wanted, other)
+        return [Hit(self.entries[one.entry], one.score) for one in ranked]
+
+    def _rank(self, weights: dict[int, float], about: dict[int, float], wanted: str, other: float) -> list[Ranked]:
+        scores = self._corpus.postings.accumulate(weights.items())
+        share = _TOPICS / math.log(max(_FEW, self._corpus.size))
+        alike = self._corpus.like(about.items())
+        for entry, likeness in alike.items():
+            scores[entry] = scores.get(entry, 0.0) + share * likeness
+        # only the best are checked for their language, since checking thousands is slower than finding them
+        cut = heapq.nlargest(2 * _CANDIDATES, scores.values())[-1] if scores else 0.0
+        best = [entry for entry, score in scores.items() if score >= cut][:_TIES]
+        factors = {entry: other if wanted in self.languages and self._languages[entry] != wanted else 1.0 for entry in best}
+        found = [Ranked(entry, factor, alike.get(entry, 0.0), factor * scores[entry]) for entry, factor in factors.items()]
+        return heapq.nsmallest(_CANDIDATES, found, key=lambda one: (-one.score, one.entry))
+
+    def _read(self, said: Sequence[str]) -> tuple[Question, dict[int, float], list[str]]:
+        """Return the question of folded words, the weights of its features, and its features for the topic model."""
+        corpus, readings = self._corpus, self._spelled(said)
+        read = [readings[word] for word in said]
+        concepts: dict[str, set[str]] = {}
+        for match in self._lexicon.expressions(read):
+            for word in read[match.start : match.stop]:
+                concepts.setdefault(word, set()).add(match.concept)
+        expressed = set().union(*concepts.values()) if concepts else set()
+        weights: dict[int, float] = {}
+        terms: list[QuestionTerm] = []
+        unknown, alien = 0.0, 0
+        for given, word in readings.items():
+            single = self._lexicon.of_word(word)
+            gains = {}
+            for name, _ in features_of(word, single):
+                if (number := corpus.numbers.get(name)) is not None:
+                    # a word with several concepts counts less for each
+                    share = math.sqrt(len(single)) if name[0] == "c" else 1.0
+                    gains[number] = corpus.gains[number] * (1.0 if given == word else _NEAR) / share
+                    weights[number] = max(weights.get(number, 0.0), gains[number])
+            own = concepts.get(word, set())
+            if "s" + stem(word) not in corpus.numbers and not own:
+                unknown += corpus.unknown**2
+            if word not in STOPWORDS or own:
+                light = is_light(given)
+                every = frozenset({*single, *own})
+                weight = max(gains.values(), default=corpus.unknown) * (_LIGHT if light else 1.0)
+                kind = evidence.kind_of(every)
+                terms.append(QuestionTerm(word, weight, every, kind, names=not light and not kind))
+                alien += not light and bool(every) and not any(number for number in gains)
+        for concept in expressed:
+            if (number := corpus.numbers.get("c" + concept)) is not None:
+                weights.setdefault(number, corpus.gains[number])
+        length = math.sqrt(unknown + sum([weight * weight for weight in weights.values()])) or 1.0
+        features = evidence.features(read, self._lexicon)
+        nothing = sum(not term.concepts and "s" + term.word not in corpus.numbers for term in terms)
+        question = Question(
+            tuple(terms),
+            evidence.letters(word for word in said if word not in STOPWORDS),
+            topics.shared().direction(features),
+            alien=alien,
+            unknown=nothing / (len(terms) or 1),
+        )
+        return question, {number: weight / length for number, weight in weights.items()}, features
+
+    def _spelled(self, said: Sequence[str]) -> dict[str, str]:
+        """Map each word to itself or its correction."""
+        readings: dict[str, str] = {}
+        left = _SPELLED
+        for word in dict.fromkeys(said):
+            readings[word] = word
+            if left and not self._knows(word):
+                left -= 1
+                readings[word] = self._speller.nearest(word) or lexicon.speller().nearest(word) or word
+        return readings
+
+    def _knows(self, word: str) -> bool:
+        """Return whether a word is no spelling error: the corpus, the lexicon or the topic model has it."""
+        found = "s" + stem(word)
+        known = word in STOPWORDS or word in self._corpus.of_word or found in self._corpus.numbers
+        return known or bool(self._lexicon.of_word(word)) or found in topics.shared()
+
+    def _prepare(self, number: int) -> PreparedEntry:
+        known = self._prepared.get(number)
+        if known is None:
+            if len(self._prepared) >= _CACHED:
+                del self._prepared[next(iter(self._prepared))]
+            known = self._prepared[number] = evidence.prepare(self.entries[number], self._lexicon)
+        return known
+
+    def _is_called(self, question: Question, entry: Entry) -> bool:
+        """Return whether a question has just the words of the entry's question or of a phrasing."""
+        if not any(term.names for term in question.terms):
+            return False
+        for phrasing in phrasings_of(entry)[: 1 + len(entry.alt)]:
+            held = evidence.vocabulary((phrasing,), self._lexicon)
+            named = {stem(word) for word in words(phrasing) if not is_light(word)}
+            if len(named) <= len(question.terms) and all(evidence.strength(term, held) >= _SAME for term in question.terms):
+                return True
+        return False
+
+    def _told(self, question: Question, judged: JudgedEntry) -> Fact:
+        """Return what is told of an entry: its best fact, of a row or column only the cells that the question names."""
+        best = judged.prepared.parts[judged.best].part
+        if len(best.cells) < 2:
+            return best.fact
+        said = [term for term in question.terms if evidence.strength(term, evidence.vocabulary((best.own,), self._lexicon)) < 1]
+        naming = {
+            cell: [
+                term.word for term in said if cell[0] and evidence.strength(term, evidence.vocabulary((cell[0],), self._lexicon)) >= _SAME
+            ]
+            for cell in best.cells
+        }
+        most = max(map(len, naming.values()))
+        named = [cell for cell, met in naming.items() if met and len(met) == most]
+        if not named or len(named) == len(best.cells):
+            return best.fact
+        over, title = best.fact.text.partition(": ")[0], best.fact.title
+        if best.fact.text.startswith(f"{title}: "):
+            over = title
+        elif f", {title}: " in best.fact.text or f": {title}: " in best.fact.text:
+            over = f"{over}: {title}"
+        text = f"{over}: {', '.join(f'{head} {cell}'.strip() for head, cell in named)}"
+        return Fact(best.fact.entry, f"{title}, {named[0][0]}"[:80] if len(named) == 1 else title, text, title)
+
+    def _why(self, question: Question, judged: JudgedEntry) -> tuple[str, ...]:
+        """Return a line for each word of the question that the entry has: "pazar = pazar", "kacta ~ (hours)"."""
+        lines = []
+        for term in question.terms:
+            meant = sorted(concept for concept in term.concepts if "c" + concept in judged.prepared.whole)
+            if "s" + stem(term.word) in judged.prepared.title:
+                lines.append(f"{term.word} = {term.word}")
+            elif "s" + stem(term.word) in judged.prepared.whole:
+                lines.append(f"{term.word} (answer)")
+            elif meant:
+                lines.append(f"{term.word} -> ({meant[0]})")
+            elif evidence.strength(term, judged.prepared.whole):
+                lines.append(f"{term.word} ~")
+        return tuple(lines)
+
+    def _wanted(self, text: str, given: str | None, spoken: str | None) -> tuple[str, float]:
+        """Return the language to answer in, and the factor of entries in another one."""
+        if given:
+            return primary(given), _GIVEN
+        guessed = spoken or guess(text)
+        return (guessed, _GUESSED) if guessed else (primary(self._default), _DEFAULT)

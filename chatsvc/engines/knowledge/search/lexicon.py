@@ -1,35 +1,23 @@
-"""Lexicon of concepts. Words of both languages that mean the same to small businesses and their customers.
-
-The data are the files in `vocabulary/`, a concept a line, in the format of `wordlists`:
-
-    hours: saat kac*a acik | open* opening_hours
-
-`*` stands for any ending, `_` joins the words of an expression (whose parts may be inflected), `|` separates the languages for
-the reader only.
-"""
+"""Lexicon of concepts: words and expressions of both languages that mean the same to small businesses and their customers."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
-from pathlib import Path
+from typing import NamedTuple
 
-from chatsvc.engines.knowledge.search.spelling import Speller
-from chatsvc.engines.knowledge.search.stemming import stem
-from chatsvc.engines.knowledge.search.stopwords import STOPWORDS
-from chatsvc.language.folding import fold, words
-from chatsvc.language.wordlists import WordFile
+from chatsvc.engines.knowledge.search.tokens import STOPWORDS, Speller, stem
+from chatsvc.language.folding import words
+from chatsvc.language.wordlists import LanguageWords
 
-_SHORTEST_BEGINNING = 3
 OWN = "own:"  # begins the concepts of a bot's own synonyms
+_SHORTEST_BEGINNING = 3
 _EXPRESSION = "_"
-_MOST_WORDS, _MOST_TEXTS = 8_192, 512  # whose concepts and expressions are cached
+_MOST_WORDS = 8_192  # whose concepts are cached
 
 
-@dataclass(frozen=True, slots=True)
-class Match:
+class Match(NamedTuple):
     """A concept found in `words[start:stop]`."""
 
     concept: str
@@ -40,24 +28,21 @@ class Match:
 class Lexicon:
     """Index of concepts by words; the concepts of `base`, another lexicon, are found first."""
 
-    def __init__(self, concepts: Iterable[tuple[str, Sequence[str]]], base: Lexicon | None = None) -> None:
+    def __init__(self, concepts: Iterable[tuple[str, Iterable[str]]], base: Lexicon | None = None) -> None:
         self._base = base
         self._words: dict[str, list[str]] = {}  # a word or a stem -> its concepts
         self._beginnings: dict[str, list[str]] = {}
-        # expressions by their first two stems, or by their first stem where any ending may follow: (what follows, concept)
+        # expressions by their first two stems, or by their first stem if any ending may follow: (what follows, concept)
         self._expressions: dict[tuple[str, str], list[tuple[tuple[str, ...], str]]] = {}
         self._open: dict[str, list[tuple[tuple[str, ...], str]]] = {}
-        self._of_word: dict[str, tuple[str, ...]] = {}  # caches of the look-ups, which a turn repeats
-        self._found: dict[tuple[str, ...], tuple[Match, ...]] = {}
-        self.names: list[str] = []
+        self._cache: dict[str, tuple[str, ...]] = {}
         for name, members in concepts:
-            self.names.append(name)
             for member in members:
                 self._add(name, member)
 
     def _add(self, name: str, member: str) -> None:
         if _EXPRESSION in member:
-            first, second, *rest = (part if part.endswith("*") else stem(part) for part in member.split(_EXPRESSION))
+            first, second, *rest = (part if part.endswith("*") else stem(part) for part in member.split(_EXPRESSION) if part)
             if second.endswith("*"):
                 self._open.setdefault(first, []).append(((second, *rest), name))
             else:
@@ -68,41 +53,25 @@ class Lexicon:
             for key in dict.fromkeys((member, stem(member))):
                 self._words.setdefault(key, []).append(name)
 
-    def find(self, words: Sequence[str]) -> list[Match]:
-        """Return the concepts of folded words in their order; a word may have several."""
-        found = self.expressions(words)
-        found.extend(Match(concept, at, at + 1) for at, word in enumerate(words) for concept in self.of_word(word))
-        return sorted(found, key=lambda match: match.start)
-
-    def expressions(self, words: Sequence[str]) -> list[Match]:
-        """Return the concepts of expressions of several words."""
-        said = tuple(words)
-        found = self._found.get(said)
-        if found is None:
-            if len(self._found) >= _MOST_TEXTS:
-                self._found.clear()
-            found = self._found[said] = tuple(self._expressions_of(said))
-        return list(found)
-
-    def _expressions_of(self, words: Sequence[str]) -> list[Match]:
-        found = self._base.expressions(words) if self._base else []
-        stems = [stem(word) for word in words]
-        for at, two in enumerate(pairwise(stems)):
+    def expressions(self, said: Sequence[str]) -> list[Match]:
+        """Return the concepts of expressions of several folded words."""
+        matches = self._base.expressions(said) if self._base else []
+        stems = [stem(word) for word in said]
+        for start, two in enumerate(pairwise(stems)):
             for parts, concept in (*self._expressions.get(two, ()), *self._open.get(two[0], ())):
-                stop = at + 1 + len(parts)
-                if stop <= len(words) and all(map(_fits, parts, words[at + 1 : stop], stems[at + 1 : stop])):
-                    found.append(Match(concept, at, stop))
-        return found
+                stop = start + 1 + len(parts)
+                if stop <= len(said) and all(map(_fits, parts, said[start + 1 : stop], stems[start + 1 : stop])):
+                    matches.append(Match(concept, start, stop))
+        return matches
 
     def of_word(self, word: str) -> tuple[str, ...]:
         """Return the concepts of one folded word."""
-        known = self._of_word.get(word)
+        known = self._cache.get(word)
         if known is None:
-            concepts = list(self._base.of_word(word)) if self._base else []
-            concepts.extend(self._own_of(word))
-            if len(self._of_word) >= _MOST_WORDS:
-                self._of_word.clear()
-            known = self._of_word[word] = tuple(dict.fromkeys(concepts))
+            if len(self._cache) >= _MOST_WORDS:
+                self._cache.clear()
+            base = self._base.of_word(word) if self._base else ()
+            known = self._cache[word] = tuple(dict.fromkeys((*base, *self._own_of(word))))
         return known
 
     def _own_of(self, word: str) -> list[str]:
@@ -123,18 +92,10 @@ def _fits(part: str, word: str, its_stem: str) -> bool:
     return word.startswith(part[:-1]) if part.endswith("*") else its_stem == part
 
 
-def extended(synonyms: Sequence[Sequence[str]]) -> Lexicon:
-    """Return the shared lexicon, extended by groups of synonyms (words or expressions)."""
-    groups = [[_EXPRESSION.join(words(member)) for member in group] for group in synonyms]
-    if not any(groups):
-        return shared()
-    return Lexicon(((f"{OWN}{number}", [member for member in group if member]) for number, group in enumerate(groups, start=1)), shared())
-
-
 @lru_cache(maxsize=1)
 def shared() -> Lexicon:
     """Return the lexicon of the files."""
-    return Lexicon(_lines())
+    return Lexicon((name, value.split()) for file in LanguageWords("concepts.txt").files.values() for name, value in file.entries)
 
 
 @lru_cache(maxsize=1)
@@ -143,25 +104,9 @@ def speller() -> Speller:
     return Speller(shared().forms())
 
 
-def find(words: Sequence[str]) -> list[Match]:
-    """Call `Lexicon.find` of the shared lexicon."""
-    return shared().find(words)
-
-
-def of_word(word: str) -> tuple[str, ...]:
-    """Call `Lexicon.of_word` of the shared lexicon."""
-    return shared().of_word(word)
-
-
-def names() -> tuple[str, ...]:
-    """Return the names of the concepts in the order of the files."""
-    return tuple(shared().names)
-
-
-def _lines() -> list[tuple[str, list[str]]]:
-    concepts: dict[str, dict[str, None]] = {}  # several files may add words to one concept
-    for path in sorted((Path(__file__).parent / "vocabulary").glob("*.txt")):
-        for name, members in WordFile(f"engines/knowledge/search/vocabulary/{path.name}").entries:
-            words = fold(members.replace("|", " ").replace("-", _EXPRESSION)).split()
-            concepts.setdefault(name, {}).update(dict.fromkeys(words))
-    return [(name, list(members)) for name, members in concepts.items()]
+def extended(synonyms: Sequence[Sequence[str]]) -> Lexicon:
+    """Return the shared lexicon, extended by groups of synonyms (words or expressions)."""
+    groups = [[_EXPRESSION.join(words(member)) for member in group] for group in synonyms]
+    if not any(groups):
+        return shared()
+    return Lexicon(((f"{OWN}{number}", filter(None, group)) for number, group in enumerate(groups, start=1)), shared())

@@ -1,0 +1,80 @@
+"""The search of the engine without a model: facts under their headings, follow-ups, and three decisions by one number."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from chatsvc.domain.models import Entry
+from chatsvc.engines.knowledge.search import facts
+from chatsvc.engines.knowledge.search.index import KnowledgeIndex
+from chatsvc.engines.knowledge.search.tokens import Speller, stem
+
+KNOWLEDGE = {
+    "Instrument hire": "| Instrument | Per month |\n|---|---|\n| Violin | £12 |\n| Guitar | £10 |\n\n"
+    "Minimum hire is three months with a £40 deposit.",
+    "Cars": (
+        "| Class | 1-3 days | 4-7 days | Deposit |\n|---|---|---|---|\n| Economy | £30 | £27 | £200 |\n| Estate | £45 | £40 | £300 |\n"
+        "| Van | £60 | £55 | £500 |\n\nOne day is 24 hours. We don't hire out motorbikes."
+    ),
+    "Baby seat £5 a day": "Baby seat £5, satnav £3, snow chains £8.",
+    "Finding us": "27 Harbour Lane, Bristol. Tel 0117 496 0188. There is no car park. It is 5 minutes from Dr. Smith's surgery.",
+    "Do you teach adults?": "Yes, beginners of any age.",
+    "Opening hours": "- Monday to Friday 10:00-20:00\n- Saturday 9:00-16:00\n\nHolidays:\nClosed from 19 December.",
+}
+ENTRIES = [Entry(str(number), question, (), answer, "en") for number, (question, answer) in enumerate(KNOWLEDGE.items())]
+INDEX = KnowledgeIndex([*ENTRIES, Entry("tr", "Evcil hayvan kabul ediyor musunuz?", ("Köpeğimle gelebilir miyim?",), "Hayır.", "tr")], "en")
+CASES = Path(__file__).with_name("told.tsv").read_text(encoding="utf-8").splitlines()[1:]
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_question_is_told_the_fact_under_its_headings(case: str) -> None:
+    question, subject, text = case.split("\t")
+    hits = INDEX.search(question, subject=subject or None).hits
+    fact = hits[0].fact
+    assert fact is not None
+    assert fact.text == text
+    assert fact.entry == hits[0].entry
+
+
+@pytest.mark.parametrize(
+    ("question", "decision"), [("how much is it to hire a guitar per month", "answer"), ("qwerty uiop", "abstain"), ("", "abstain")]
+)
+def test_the_decision_follows_from_one_number(question: str, decision: str) -> None:
+    result = INDEX.search(question)
+    assert result.decision == decision
+    assert 0.0 <= result.confidence <= 1.0
+
+
+def test_the_language_asked_for_weighs_most() -> None:
+    assert INDEX.search("köpeğimle gelsem olur mu").language == "tr"
+    assert INDEX.search("köpek", "tr").hits[0].entry.id == "tr"
+    assert INDEX.languages == {"en", "tr"}
+
+
+def test_reasons_name_the_words_that_matched() -> None:
+    (hit,) = INDEX.search("guitars hire cost minimm zzzz", explain=True, limit=1).hits
+    assert "hire = hire" in hit.why
+    assert any(line.startswith("guitars (answer)") for line in hit.why)
+
+
+def test_synonyms_of_the_bot_mean_the_same() -> None:
+    index = KnowledgeIndex(ENTRIES, "en", [["strad", "violin"]])
+    assert index.search("strad").hits[0].entry.question == "Instrument hire"
+
+
+def test_compounds_and_spelling_are_read_as_the_entries_write_them() -> None:
+    assert INDEX.search("carpark").hits[0].entry.question == "Finding us"
+    assert INDEX.search("giutar per month").hits[0].entry.question == "Instrument hire"
+    assert Speller(["guitar", "harbour"]).nearest("zz") is None
+    assert stem("kopegim") == "kopek"
+
+
+def test_the_nearest_entries_are_ranked_without_their_facts() -> None:
+    assert INDEX.rank("opening hours")[0].entry.question == "Opening hours"
+
+
+def test_a_section_is_told_whole_under_its_name() -> None:
+    assert facts.whole(ENTRIES[0]).text.startswith("Instrument hire\n\n| Instrument")
+    assert facts.whole(ENTRIES[4]).text == "Yes, beginners of any age."
