@@ -67,8 +67,8 @@ def read(
 ) -> Values:
     """Return the values of a message.
 
-    `now` is local wall time, `country` (ISO 3166) that of numbers without a prefix. `asked` is what the bot asked for last: one of
-    `sentences.ASKED` or ""; a bare value of that kind is enough then. `since` is the first day of a stay of which the message may tell
+    `now` is local wall time, `country` (ISO 3166) that of numbers without a prefix. `asked` is what the bot asked for last: a kind of
+    field or ""; a bare value of that kind is enough then. `since` is the first day of a stay of which the message may tell
     the last one. Of a long message only the two ends are read.
     """
     kept, (cut, missing) = ends_of(text)
