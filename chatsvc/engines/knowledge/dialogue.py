@@ -174,7 +174,8 @@ class Dialogue:
             return self.begin("appointment" if read.date and read.time else "contact", "open.volunteered")
         if "noted" in self.state.lines and self.only("tell", "give") and (read.date or read.time) and (record := self._current()):
             return self._added(record) if record.kind != "appointment" else self._moved(record)
-        if self.only(*SMALL_TALK) or not words(self.text):
+        # What the owner has not filled in may stand in the knowledge: "where are you" is no small talk.
+        if (self.only(*SMALL_TALK) and not business.kinds_of(self.text, self.turn.bot.name)) or not words(self.text):
             return self._small_talk()
         if read.name and read.name.explicit and (changed := self._amended()):
             return changed
@@ -697,7 +698,7 @@ class Dialogue:
             repeated, self.state.last_question = " ".join(words(text)) == self.state.last_question, " ".join(words(text))
             if told == self.state.last_answer and repeated:
                 return f"{told}\n\n{self._offer(self._draft('contact'), 'offer.again')}"
-            if told == self.state.last_answer:
+            if told == self.state.last_answer and not _is_own_question(result.hits[0].entry, text):
                 if (other := self._second(result)) and len(titles) > 1:
                     return other
                 self.evidence = None
@@ -835,3 +836,9 @@ def _possible_name(text: str) -> str | None:
     """Return a message that may be a name: few words of letters alone."""
     parts = text.strip(" .!,").split()
     return " ".join(parts) if 0 < len(parts) <= _FEW_WORDS and all(part.replace("-", "").isalpha() for part in parts) else None
+
+
+def _is_own_question(entry: Entry, text: str) -> bool:
+    """Return whether the owner has written the entry for this very question."""
+    asked = words(text)
+    return any(words(phrasing) == asked for phrasing in (entry.question, *entry.alt))
