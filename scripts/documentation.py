@@ -15,7 +15,7 @@ import click
 
 from chatsvc import config
 from chatsvc.cli.main import COMMANDS, chatsvc
-from chatsvc.domain.errors import PROBLEMS, REPLY_FAILURES
+from chatsvc.domain.errors import PROBLEMS, REPLY_FAILURES, RETRYABLE_REASONS
 from chatsvc.metrics.collector import FAMILIES
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -65,15 +65,25 @@ def _wrapped(text: str) -> Iterator[str]:
 def error_codes() -> Iterator[str]:
     """Yield a row for each error code, by status."""
     rows = (
-        (f"`{one.code}`", str(one.status), ", ".join(f"`{name}`" for name in one.extra), one.text("en"), one.text("remedy"))
+        (
+            f"`{one.code}`",
+            str(one.status),
+            "by `reason`" if one.status == 502 else "yes" if one.retryable else "",
+            ", ".join(f"`{name}`" for name in one.extra),
+            one.text("en"),
+            one.text("remedy"),
+        )
         for one in sorted(PROBLEMS.values(), key=lambda one: one.status)
     )
-    return table(("Code", "Status", "Also in the body", "Meaning", "What to do"), rows)
+    return table(("Code", "Status", "Retryable", "Also in the body", "Meaning", "What to do"), rows)
 
 
 def reasons() -> Iterator[str]:
     """Yield a row for each reason of a 502."""
-    return table(("Reason", "Meaning", "What to do"), ((f"`{name}`", *_REASONS[name]) for name in REPLY_FAILURES))
+    return table(
+        ("Reason", "Retryable", "Meaning", "What to do"),
+        ((f"`{name}`", "yes" if name in RETRYABLE_REASONS else "", *_REASONS[name]) for name in REPLY_FAILURES),
+    )
 
 
 def metrics() -> Iterator[str]:

@@ -55,7 +55,7 @@ def _parse(body: bytes) -> dict[str, object]:
     try:
         value = _STRICT.decode(body.decode("utf-8"))
     except (ValueError, RecursionError):
-        raise errors.invalid_json() from None
+        raise _because("no_json") from None
     if not isinstance(value, dict):
         raise _because("no_object")
     if any(isinstance(text, str) and _UNPRINTABLE.search(text) for pair in value.items() for text in pair):

@@ -1,4 +1,4 @@
-"""Every error of the interface in one table (SPEC.md section 7). Calling one makes the exception: a misspelt code is a type error."""
+"""Every error of the interface in one table (help/errors.md). Calling one makes the exception: a misspelt code is a type error."""
 
 from __future__ import annotations
 
@@ -20,20 +20,26 @@ def because(cause: str, **values: object) -> Because:
 
 
 class Problem(NamedTuple):
-    """One error code: status and names of extra fields. `translations/problems.yaml` describes it in both languages, with the remedy."""
+    """One error code: status, names of extra fields, and whether the unchanged request may succeed later.
+
+    `translations/problems.yaml` describes it in both languages, with the remedy. With a `reason`, RETRYABLE_REASONS decides.
+    """
 
     code: str
     status: int
     extra: tuple[str, ...] = ()
+    retryable: bool = False
 
     def text(self, language: str) -> str:
         """Return the description in "tr" or "en", or the "remedy"."""
         return translations.template(language, f"problems.{self.code}")
 
     def __call__(self, because: Because | None = None, **extra: object) -> ProblemError:
-        """Return the exception to raise, with exactly the extra fields of SPEC.md section 7."""
+        """Return the exception to raise, with exactly the extra fields of the table. A `reason` brings its own second sentence."""
         if extra.keys() != set(self.extra):
             raise TypeError(f"{self.code} carries {self.extra}, not {tuple(extra)}")
+        if because is None and translations.has(cause := f"causes.{extra.get('reason')}"):
+            because = Because(*(translations.template(language, cause) for language in Because._fields))
         return ProblemError(self, because, extra)
 
 
@@ -47,7 +53,7 @@ class ProblemError(Exception):
         self.extra = extra
 
     def as_json(self) -> dict[str, object]:
-        """Return the response body of SPEC.md section 7."""
+        """Return the response body of help/interface.md 6."""
         problem, because = self.problem, self.because
         return {
             "success": False,
@@ -63,7 +69,7 @@ invalid_api_key = Problem("invalid_api_key", 401)
 account_not_found = Problem("account_not_found", 401)
 plan_required = Problem("plan_required", 403, ("required_plan", "feature", "plan"))
 plan_upgrade_required = Problem("plan_upgrade_required", 403, ("required_plan", "feature", "plan"))
-rate_limit_exceeded = Problem("rate_limit_exceeded", 429, ("limit", "window_seconds"))
+rate_limit_exceeded = Problem("rate_limit_exceeded", 429, ("limit", "window_seconds"), retryable=True)
 unknown_endpoint = Problem("unknown_endpoint", 404, ("method", "path", "supported_endpoints"))
 method_not_allowed = Problem("method_not_allowed", 405, ("allow",))
 invalid_json = Problem("invalid_json", 400)
@@ -78,17 +84,20 @@ chatbot_inactive = Problem("chatbot_inactive", 409, ("chatbot_id",))
 message_quota_exceeded = Problem("message_quota_exceeded", 402, ("reason",))
 assistant_unavailable = Problem("assistant_unavailable", 502, ("reason",))
 assistant_empty_reply = Problem("assistant_empty_reply", 502, ("reason",))
-auth_backend_unavailable = Problem("auth_backend_unavailable", 503)
-rate_limit_unavailable = Problem("rate_limit_unavailable", 503)
-service_unavailable = Problem("service_unavailable", 503)
+auth_backend_unavailable = Problem("auth_backend_unavailable", 503, retryable=True)
+rate_limit_unavailable = Problem("rate_limit_unavailable", 503, retryable=True)
+service_unavailable = Problem("service_unavailable", 503, retryable=True)
 internal_error = Problem("internal_error", 500)
 
 PROBLEMS: dict[str, Problem] = {problem.code: problem for problem in list(globals().values()) if isinstance(problem, Problem)}
 
-# Reasons why an engine gave no reply. The manual says what they mean (scripts/documentation.py).
+# Reasons of a 402, and reasons why an engine gave no reply. The manual says what they mean (scripts/documentation.py).
+QUOTA_REASONS = ("allowance_exhausted", "subscription_inactive")
+RETRYABLE_REASONS = ("timeout", "unreachable", "overloaded", "rate_limited", "provider_error", "bad_response", "busy", "tool_loop", "empty")
 REPLY_FAILURES = (
-    *("no_answer", "timeout", "unreachable", "overloaded", "rate_limited", "provider_error", "bad_response", "busy", "refused"),
-    *("context_exceeded", "tool_loop", "empty", "truncated", "not_configured", "provider_auth", "model_not_found", "request_rejected"),
+    "no_answer",
+    *RETRYABLE_REASONS,
+    *("refused", "context_exceeded", "truncated", "not_configured", "provider_auth", "model_not_found", "request_rejected"),
 )
 
 

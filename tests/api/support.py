@@ -14,6 +14,7 @@ from aiohttp import ClientSession
 from multidict import CIMultiDict
 
 from chatsvc.app import App
+from chatsvc.domain import errors
 from chatsvc.domain.errors import PROBLEMS
 from tests.conftest import Answer, Caller
 from tests.fakes import START
@@ -30,6 +31,8 @@ UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}
 def envelope(code: str, because: tuple[str, str] | None = None, **extra: Any) -> dict[str, Any]:
     """The whole body of an error; `because` are the sentences added in Turkish and English."""
     problem = PROBLEMS[code]
+    if because is None and "reason" in extra:
+        because = errors.because(extra["reason"])
     tr, en = (f" {because[0]}", f" {because[1]}") if because else ("", "")
     return {"success": False, "error": code, "message": problem.text("tr") + tr, "message_en": problem.text("en") + en, **extra}
 

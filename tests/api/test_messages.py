@@ -26,6 +26,7 @@ from tests.fakes import ADMIN, FakeClock, ScriptedEngine, failing
 from tests.postgres import store_of_test
 
 KIB64 = 64 * 1024
+NO_JSON = ("Gövde, UTF-8 ile yazılmış geçerli bir JSON değil.", "The body is not valid JSON in UTF-8.")
 NO_OBJECT = ("Gövde bir JSON nesnesi olmalıdır.", "The body must be a JSON object.")
 TWICE = ("Bir alan iki kez gönderildi.", "A field was sent twice.")
 UNPRINTABLE = ("NUL ve eşleşmemiş surrogate karakterlerine izin verilmez.", "NUL and lone surrogates are not allowed.")
@@ -141,7 +142,7 @@ NOT_JSON: dict[str, bytes | str] = {
 async def test_what_is_no_json_is_invalid_json(body: bytes | str, caller: Caller) -> None:
     answer = await _post(caller, body)
     assert answer.status == 400
-    assert answer.json == envelope("invalid_json")
+    assert answer.json == envelope("invalid_json", NO_JSON)
     assert_headers(answer, limit=100_000, remaining=99_999)
 
 
