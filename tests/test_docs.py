@@ -8,12 +8,9 @@ import shlex
 import shutil
 import subprocess
 import sys
-import threading
-import time
 import tomllib
 from collections.abc import Iterator
 from datetime import datetime
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -260,92 +257,6 @@ def test_the_shell_examples_call_all_six_operations(shop: Site) -> None:
     answers = shell(shop, block, **known, CONVERSATION=shop.json("conversation", "list")[0]["id"]).out.splitlines()
     assert [json.loads(line)["success"] for line in answers] == [True] * 6
     assert routes(shop, since) == OPERATIONS
-
-
-def test_the_python_example_calls_all_six_operations(shop: Site) -> None:
-    known = caller(shop)
-    shop.json("knowledge", "add", known["BOT"], shop.folder / "faq.md")
-    since = len(shop.log.read_text())
-    block = blocks("python", "interface")[0]
-    done = subprocess.run(
-        [sys.executable, "-c", block], env=environment(**known), capture_output=True, text=True, timeout=PATIENCE_S, check=False
-    )
-    assert (done.returncode, done.stderr) == (0, "")
-    said = done.stdout.splitlines()
-    assert said[0] == "Assistant says: Monday to Friday from 9 to 18, Saturday from 10 to 14."
-    assert "customer-1042 2 messages" in said or "customer-1042 4 messages" in said
-    assert said[-1] == "0.0 USD in a week"
-    assert routes(shop, since) == OPERATIONS
-
-
-def python_example(monkeypatch: pytest.MonkeyPatch, known: dict[str, str]) -> dict[str, Any]:
-    """Return the functions of the Python example, without running its last part."""
-    for name, value in known.items():
-        monkeypatch.setenv(name, value)
-    names: dict[str, Any] = {}
-    exec(blocks("python", "interface")[0].split("\nfor bot in every(")[0], names)  # noqa: S102  # the page's own words are tested
-    return names
-
-
-def test_the_python_example_follows_pages_and_returns_none_for_an_unknown_answer(shop: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    known = caller(shop)
-    for name in ("Second", "Third"):
-        shop.json("bot", "create", name)
-    names = python_example(monkeypatch, known)
-    bots = [bot["id"] for bot in names["every"]("/chatbots", limit=1)]
-    assert bots == [bot["id"] for bot in shop.serving.ask(known["KEY"], "GET", "/chatbots").json["data"]]  # type: ignore[union-attr]
-    assert len(bots) == len(set(bots)) >= 3
-    assert names["ask"](known["BOT"], "customer-1", "Do you sell elephants?") is None
-    with pytest.raises(names["ApiError"]) as refused:
-        names["call"]("GET", "/chatbots/nobody")
-    assert (refused.value.status, refused.value.code) == (404, "chatbot_not_found")
-    assert refused.value.request_id in str(refused.value)
-
-
-class ScriptedServer(BaseHTTPRequestHandler):
-    """Server that answers with the responses of a list, one after the other."""
-
-    answers: list[tuple[int, dict[str, str], bytes]]
-    asked: list[str | None]
-
-    def do_POST(self) -> None:
-        """Send the next response."""
-        self.rfile.read(int(self.headers["Content-Length"]))
-        self.asked.append(self.headers["Idempotency-Key"])
-        status, headers, body = self.answers.pop(0)
-        self.send_response(status)
-        for name, value in headers.items():
-            self.send_header(name, value)
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_: object) -> None:
-        """Log nothing."""
-
-
-def test_the_python_example_repeats_temporary_errors_under_one_key_and_no_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    refusal = b'{"success": false, "error": "assistant_unavailable", "reason": "%s"}'
-    ScriptedServer.asked = []
-    ScriptedServer.answers = [
-        (429, {"Retry-After": "7"}, b"{}"),
-        (503, {}, b"<html>"),
-        (502, {}, refusal % b"busy"),
-        (200, {}, b'{"data": 1}'),
-    ]
-    slept: list[float] = []
-    monkeypatch.setattr(time, "sleep", slept.append)
-    with ThreadingHTTPServer(("127.0.0.1", 0), ScriptedServer) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        names = python_example(monkeypatch, {"BASE_URL": f"http://127.0.0.1:{server.server_port}", "KEY": "csk_x"})
-        assert names["call"]("POST", "/messages", {}) == {"data": 1}
-        assert slept == [7, 4, 8]
-        assert len(set(ScriptedServer.asked)) == 1
-        assert len(ScriptedServer.asked) == 4
-        ScriptedServer.answers = [(502, {}, refusal % b"not_configured")]
-        with pytest.raises(names["ApiError"]):
-            names["call"]("POST", "/messages", {})
-        assert len(set(ScriptedServer.asked)) == 2
-        server.shutdown()
 
 
 def test_the_example_of_a_restore_works_on_another_machine(shop: Site, tmp_path: Path) -> None:

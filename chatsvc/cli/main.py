@@ -47,6 +47,7 @@ COMMANDS = {
     "licenses": ("chatsvc.cli.plain:licenses", "List third-party software with its licences."),
     "audit": ("chatsvc.cli.plain:audit", "List administrative acts."),
     "usage": ("chatsvc.cli.plain:usage", "Show messages, tokens and cost of an account."),
+    "client": ("chatsvc.cli.client:client", "Print a client of the interface in one file, for Python or JavaScript."),
     "help": ("chatsvc.cli.help:manual", "List the topics of the manual, or show one."),
     "completion": ("chatsvc.cli.help:completion", "Print the script for Tab completion."),
 }

@@ -32,7 +32,7 @@ UNSIGNED = {
     "a wrong signature": [b"X-Service-Signature: sha256=" + b"a" * 64],
     "another scheme": [b"X-Service-Signature: md5=" + b"a" * 32],
     "bytes that are no text": [b"X-Service-Signature: \xff\xfe\x80" + b"a" * 68],
-    "letters beyond ASCII": ["X-Service-Signature: sha256=".encode() + "ç".encode() * 32],
+    "letters beyond ASCII": [b"X-Service-Signature: sha256=" + "ç".encode() * 32],
     "two signatures": [b"X-Service-Signature: a", b"X-Service-Signature: b"],
 }
 
@@ -71,7 +71,12 @@ class Receiver:
 
     def send(self, body: bytes, headers: list[bytes], *, length: int | None = None, method: bytes = b"POST") -> int | None:
         """Send a request and return the status; None if the receiver hung up without one."""
-        head = [method + b" /hook HTTP/1.1", b"Host: localhost", b"Content-Length: %d" % (len(body) if length is None else length), *headers]
+        head = [
+            method + b" /hook HTTP/1.1",
+            b"Host: localhost",
+            b"Content-Length: %d" % (len(body) if length is None else length),
+            *headers,
+        ]
         with socket.create_connection(("127.0.0.1", self.port), 20) as connection:
             try:
                 connection.sendall(b"\r\n".join(head) + b"\r\n\r\n" + body)
