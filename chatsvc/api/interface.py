@@ -136,5 +136,5 @@ class Interface:
 
 def _problem(fault: HttpFault) -> ProblemError:
     if fault.status < 500:
-        return errors.invalid_json()
+        return errors.invalid_json(errors.because("head"))
     return errors.service_unavailable() if fault.status == 503 else errors.internal_error()

@@ -81,4 +81,4 @@ class Outside:
 
     def refuse(self, fault: HttpFault, request: web.Request) -> web.Response:
         """Word a fault."""
-        return self._refuse(errors.internal_error() if fault.status == 500 else errors.invalid_json(), request)
+        return self._refuse(errors.internal_error() if fault.status == 500 else errors.invalid_json(errors.because("head")), request)

@@ -6,6 +6,7 @@ from importlib import resources
 import click
 
 from chatsvc.cli.operations import command, group
+from chatsvc.cli.output import show
 from chatsvc.domain.errors import PROBLEMS, RETRYABLE_REASONS
 
 client = group("client")
@@ -21,11 +22,18 @@ def source(language: str) -> str:
     return text
 
 
-@command(client, "python", json=False)
-def python_client() -> None:
-    click.echo(source("python"), nl=False)
+def _print(language: str, as_json: bool) -> None:
+    if as_json:
+        show({"language": language, "text": source(language)}, True)
+    else:
+        click.echo(source(language).encode(), nl=False)
 
 
-@command(client, "js", json=False)
-def js_client() -> None:
-    click.echo(source("js"), nl=False)
+@command(client, "python")
+def python_client(as_json: bool) -> None:
+    _print("python", as_json)
+
+
+@command(client, "js")
+def js_client(as_json: bool) -> None:
+    _print("js", as_json)

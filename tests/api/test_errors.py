@@ -13,6 +13,7 @@ import pytest
 from aiohttp import ClientSession
 
 from chatsvc.app import App
+from chatsvc.domain import errors
 from chatsvc.domain.errors import PROBLEMS, Problem
 from chatsvc.domain.limiter import Slot
 from chatsvc.domain.paging import MAX_DEPTH, Position
@@ -307,7 +308,8 @@ async def test_an_error_has_its_status_its_fields_and_its_headers_and_nothing_el
     answer = case.answer
     assert answer.status == STATUS[code]
     assert case.extra.keys() == EXTRA.get(code, set())
-    assert answer.json == envelope(code, **case.extra)
+    because = errors.because("no_json") if code == "invalid_json" else None
+    assert answer.json == envelope(code, because, **case.extra)
     assert list(answer.json)[:4] == ["success", "error", "message", "message_en"]
     assert_headers(answer, limit=stage.limit, remaining=stage.limit - case.slots, also=case.headers)
 

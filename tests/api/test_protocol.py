@@ -12,6 +12,7 @@ import pytest
 
 from chatsvc.api import bodies
 from chatsvc.app import App
+from chatsvc.domain import errors
 from chatsvc.web import connection
 from tests.api.conftest import Connect
 from tests.api.support import MINUTE_END, Wire, assert_headers, envelope, names, request, standing, until
@@ -111,7 +112,7 @@ async def test_what_is_no_http_is_400_in_json_and_the_connection_is_closed(
     await wire.send(sent.replace("{key}", caller.key))
     answer = await wire.answer()
     assert answer.status == 400
-    assert answer.json == envelope("invalid_json")
+    assert answer.json == envelope("invalid_json", errors.because("head"))
     assert_headers(answer, limit=100_000, remaining=100_000, also={"Connection": "close"})
     assert await wire.is_closed()
     assert caller.key not in caplog.text
@@ -334,7 +335,7 @@ async def test_any_other_expectation_is_ignored(expectation: str, caller: Caller
 async def _is_told_late(wire: Wire) -> None:
     answer = await wire.answer()
     assert answer.status == 400
-    assert answer.json == envelope("invalid_json")
+    assert answer.json == envelope("invalid_json", errors.because("head"))
     assert_headers(answer, limit=100_000, remaining=100_000, also={"Connection": "close"})
     assert await wire.is_closed()
 
