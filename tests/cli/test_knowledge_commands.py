@@ -158,6 +158,9 @@ Evet, odada iki havlu ve temiz çarşaf var.
 
 
 def test_lint_tells_what_is_weak_worst_first(site: Site, bot: str, tmp_path: Path) -> None:
+    assert [one["kind"] for one in site.json("knowledge", "lint", bot)] == ["phone_missing", "address_missing", "opening_hours_missing"]
+    reached = ("--phone", "0212 000 11 22", "--address", "128 Harbour Road", "--opening-hours", "mon-fri 9-18")
+    site.json("bot", "set", bot, *reached)
     assert site.json("knowledge", "lint", bot) == []
     site.json("knowledge", "add", bot, put(tmp_path, "weak.md", WEAK))
     first, second, third = (entry["id"] for entry in site.json("knowledge", "list", bot))
@@ -169,7 +172,7 @@ def test_lint_tells_what_is_weak_worst_first(site: Site, bot: str, tmp_path: Pat
     assert found[0]["text"] == "“Opening hours” is asked by “Opening hours” and by “When are you open?”"
     done = site.run("knowledge", "lint", bot, "--all")
     assert (done.status, done.err) == (0, "3 entries, 2 findings\n")
-    assert done.out.startswith(f"duplicate_phrasing  {found[0]['text']}  [{second}, {first}]\n")
+    assert done.out.startswith(f"duplicate_phrasing     {found[0]['text']}  [{second}, {first}]\n")
 
 
 def test_a_dry_run_stores_nothing_and_lists_the_past_questions_whose_answers_change(fresh: Site, tmp_path: Path) -> None:
