@@ -119,7 +119,7 @@ def test_a_test_asks_the_dialogue_that_answers_visitors(tmp_path: Path) -> None:
                 assert answer.status == 502
             else:
                 assert answer.json["data"]["reply"] == one["reply"]
-    assert {one["decision"] for one in found} == {"answer", "abstain", None}
+    assert {one["decision"] for one in found} == {"answer", "ask", "abstain", None}
 
 
 def test_a_file_may_name_knowledge_of_the_current_folder(tmp_path: Path) -> None:

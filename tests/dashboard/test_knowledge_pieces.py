@@ -22,12 +22,11 @@ We deliver every bicycle to your hotel for five euros.
 1. Returns
 Bring the bicycle back before seven in the evening.
 
-COURSES
+TOURING
+A course for beginners, with Ayşe.
 
-| Course | Level | Teacher |
-|---|---|---|
-| Touring | Beginner | Ayşe |
-| Repair | Advanced | Can |
+REPAIR
+A course for the advanced, with Can.
 """
 NEWER = TEXT.replace("five euros", "six euros").replace("1. Returns\nBring the bicycle back before seven in the evening.\n", "")
 
@@ -68,32 +67,32 @@ async def test_a_pasted_text_is_shown_in_pieces_and_the_kept_ones_are_saved(site
         ("new", "OPENING HOURS"),
         ("new", "Delivery"),
         ("new", "Returns"),
-        ("new", "COURSES: Touring"),
-        ("new", "COURSES: Repair"),
+        ("new", "TOURING"),
+        ("new", "REPAIR"),
     ]
     assert await entries_of(site, "shop.md") == {}
     saved = await send(editor, page, left_out=4)
     assert saved.path == f"{base}/knowledge?done=files_added"
     stored = await entries_of(site, "shop.md")
-    assert list(stored) == ["OPENING HOURS", "Delivery", "Returns", "COURSES: Touring"]
-    assert stored["COURSES: Touring"][1] == "Course: Touring\nLevel: Beginner\nTeacher: Ayşe"
+    assert list(stored) == ["OPENING HOURS", "Delivery", "Returns", "TOURING"]
+    assert stored["TOURING"][1] == "A course for beginners, with Ayşe."
 
 
 async def test_a_new_version_shows_its_differences_and_keeps_ids_and_wanted_entries(site: Site, base: str, editor: Client) -> None:
     before = await entries_of(site, "shop.md")
     page = await editor.submit(f"{base}/knowledge?source=shop.md", "knowledge.split", text=NEWER)
-    assert pieces(page) == [("same", "OPENING HOURS"), ("changed", "Delivery"), ("same", "COURSES: Touring"), ("new", "COURSES: Repair")]
+    assert pieces(page) == [("same", "OPENING HOURS"), ("changed", "Delivery"), ("same", "TOURING"), ("new", "REPAIR")]
     assert "New: 1, changed: 1, the same: 2, no longer there: 1." in page.text
     assert "for five euros" in page.text
     assert "for six euros" in page.text
     await send(editor, page, keep_entry=[before["Returns"][0]])
     after = await entries_of(site, "shop.md")
-    assert after.keys() == before.keys() | {"COURSES: Repair"}
+    assert after.keys() == before.keys() | {"REPAIR"}
     assert {question: after[question][0] for question in before} == {question: found[0] for question, found in before.items()}
     assert after["Delivery"][1].endswith("six euros.")
     page = await editor.submit(f"{base}/knowledge?source=shop.md", "knowledge.split", text=NEWER)
     await send(editor, page)
-    assert (await entries_of(site, "shop.md")).keys() == before.keys() - {"Returns"} | {"COURSES: Repair"}
+    assert (await entries_of(site, "shop.md")).keys() == before.keys() - {"Returns"} | {"REPAIR"}
 
 
 async def test_pieces_are_joined_and_edited_before_they_are_saved(site: Site, base: str, editor: Client) -> None:
@@ -101,7 +100,7 @@ async def test_pieces_are_joined_and_edited_before_they_are_saved(site: Site, ba
     (form,) = page.forms("knowledge.import")
     fields = [*page.values(form), ("join", "2"), ("join", "4")]
     page = await editor.post(f"{base}/knowledge/pieces/join", [one for one in fields if one != ("keep", "1")])
-    assert [question for _, question in pieces(page)] == ["OPENING HOURS", "Delivery", "COURSES: Touring"]
+    assert [question for _, question in pieces(page)] == ["OPENING HOURS", "Delivery", "TOURING"]
     (form,) = page.forms("knowledge.import")
     kept = [value for name, value in page.values(form) if name == "keep"]
     assert kept == ["0", "2"]
@@ -112,7 +111,7 @@ async def test_pieces_are_joined_and_edited_before_they_are_saved(site: Site, ba
     await send(editor, refused, question=["Hours", "Delivery and returns", "Which courses are there?"])
     stored = await entries_of(site, "joined.md")
     assert list(stored) == ["Hours", "Delivery and returns", "Which courses are there?"]
-    assert "Course: Repair\nLevel: Advanced" in stored["Which courses are there?"][1]
+    assert "REPAIR\nA course for the advanced, with Can." in stored["Which courses are there?"][1]
     assert stored["Delivery and returns"][1].endswith("Returns\nBring the bicycle back before seven in the evening.")
 
 

@@ -58,7 +58,6 @@ def test_entries_of_a_file_have_the_language_of_their_text(name: str, language: 
         ("faq.jsonl", '{"question": "Do you have parking?", "answer": "Yes, behind the building.", "language": "de"}\n'),
         ("page.html", '<html lang="de"><h2>Do you have parking?</h2><p>Yes, behind the building.</p></html>'),
         ("faq.md", "## 3.14?\n\n2.71\n"),
-        ("prices.csv", "service,price\nHaircut for men,10\nHaircut for women,20\nColouring of hair,30\n"),
     ],
 )
 def test_a_language_that_is_named_or_cannot_be_told_stays(name: str, text: str) -> None:

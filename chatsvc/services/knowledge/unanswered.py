@@ -37,6 +37,7 @@ _MOST_MASKED = 20  # passes over a question, each of which finds a name, an addr
 _ANY_TIME = datetime(2026, 1, 1)  # noqa: DTZ001  # dates are not looked at
 MASK = "…"
 _BESIDE_MASK = 2  # telling words of a question that held personal data
+_NEAREST = 0.1  # least score of an entry that is named beside a question
 _LONGEST_NAME = 3  # words
 _ENDS = frozenset(".,;:!?")
 # Questions are shown to the team for months and exported: they must not say who asked or how to reach anybody.
@@ -365,7 +366,7 @@ def most_missed(questions: Sequence[stored.BotQuestion], limit: int) -> list[Mis
 def _shown(group: stored.Group, index: Knowledge) -> UnansweredGroup:
     background.proceed()
     result = index.search(group.first.question, group.first.language, 1)
-    hit = next(iter(result.hits), None) if result.decision != "abstain" else None
+    hit = next((hit for hit in result.hits if hit.score >= _NEAREST), None)
     return UnansweredGroup(
         group.first.number,
         group.first.question,

@@ -17,7 +17,7 @@ from chatsvc.domain.language import primary
 from chatsvc.domain.models import Entry
 from chatsvc.engines import Fact, Hit, SearchResult
 from chatsvc.engines.knowledge.search import evidence, lexicon, topics
-from chatsvc.engines.knowledge.search.corpus import Corpus, features_of, phrasings_of
+from chatsvc.engines.knowledge.search.corpus import Corpus, features_of
 from chatsvc.engines.knowledge.search.evidence import JudgedEntry, PreparedEntry, Question, QuestionTerm
 from chatsvc.engines.knowledge.search.tokens import STOPWORDS, Speller, is_light, stem
 from chatsvc.language.folding import words
@@ -83,7 +83,7 @@ class KnowledgeIndex:
         if not judged:
             return SearchResult(wanted, "abstain", 0.0, ())
         sure = evidence.confidence(evidence.signs(question, judged))
-        if sure < _CALLED and self._is_called(question, self.entries[judged[0].number]):
+        if sure < _CALLED and self._is_called(text, question, self.entries[judged[0].number]):
             sure = _CALLED
         hits = tuple(
             Hit(
@@ -209,11 +209,14 @@ class KnowledgeIndex:
             known = self._prepared[number] = evidence.prepare(self.entries[number], self._lexicon)
         return known
 
-    def _is_called(self, question: Question, entry: Entry) -> bool:
+    def _is_called(self, text: str, question: Question, entry: Entry) -> bool:
         """Return whether a question has just the words of the entry's question or of a phrasing."""
+        said, phrasings = words(text), (entry.question, *entry.alt)
+        if any(words(phrasing) == said for phrasing in phrasings):
+            return True
         if not any(term.names for term in question.terms):
             return False
-        for phrasing in phrasings_of(entry)[: 1 + len(entry.alt)]:
+        for phrasing in phrasings:
             held = evidence.vocabulary((phrasing,), self._lexicon)
             named = {stem(word) for word in words(phrasing) if not is_light(word)}
             if len(named) <= len(question.terms) and all(evidence.strength(term, held) >= _SAME for term in question.terms):
