@@ -11,6 +11,7 @@ from chatsvc.api import BASE_PATH, openapi, operations, render
 from chatsvc.api.interface import API_ROOT, Interface
 from chatsvc.domain import errors
 from chatsvc.domain.errors import ProblemError
+from chatsvc.services.conversations import calendar
 from chatsvc.services.operations import system
 from chatsvc.services.services import Services
 from chatsvc.store.database import StoreUnavailable
@@ -40,6 +41,9 @@ class Outside:
             mounted = self.application()
             mounted.router.add_route("*", "", partial(self._show, page))
             application.add_subapp(path, mounted)
+        feeds = self.application()
+        feeds.router.add_get("/{token}" + calendar.SUFFIX, self._calendar)
+        application.add_subapp(calendar.PATH.rstrip("/"), feeds)
         application.router.add_route("*", API_ROOT, self._nothing)  # the interface is below it
 
     @web.middleware
@@ -70,6 +74,15 @@ class Outside:
     async def _readiness(self) -> tuple[int, object]:
         state = await system.state(self._services, stopping=self._interface.stopping)
         return 200 if state == "ready" else 503, {"status": state}
+
+    async def _calendar(self, request: web.Request) -> web.Response:
+        """Answer with a bot's appointments for a calendar program; a token that opens none is no path."""
+        info_of(request).route = "GET /calendar/{token}.ics"  # the log has no token
+        feed = await calendar.feed(self._services, request.match_info["token"])
+        if feed is None:
+            raise web.HTTPNotFound
+        headers = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
+        return web.Response(body=feed, content_type="text/calendar", charset="utf-8", headers=headers)
 
     async def _document(self) -> tuple[int, object]:
         return 200, openapi.document(self._services.config.server.public_url.rstrip("/") + BASE_PATH)

@@ -191,6 +191,12 @@ async def test_the_team_adds_an_appointment_and_finds_it_in_a_calendar(desk: Des
     read: Any = Calendar.from_ical((await calendar.feed(services, token) or b"").decode())
     events = [(str(event["summary"]), event["dtstart"].dt.isoformat()) for event in read.walk("VEVENT")]
     assert events == [("Selin", "2026-11-21T07:30:00+00:00"), ("Ada", "2026-12-05T08:00:00+00:00")]
+    path = url.replace(services.config.server.public_url, desk.caller.app.url)
+    async with desk.caller.session.get(path) as answer:
+        assert (answer.status, answer.content_type) == (200, "text/calendar")
+        assert b"SUMMARY:Ada" in await answer.read()
+    async with desk.caller.session.get(path.replace(".ics", "x.ics")) as answer:
+        assert answer.status == 404
     assert (await desk.act("appointment.calendar", bot=bot)).url == url
     assert (await desk.act("appointment.calendar", bot=bot, renew=True)).url != url
     assert await calendar.feed(services, token) is None
