@@ -15,8 +15,7 @@ from chatsvc.domain.knowledge_files.prices import is_price
 
 # Elements that are no content of the page.
 _NEVER = """
-    script, style, template, svg, iframe, noscript, select, input, textarea, label, del, s, strike, [style*="line-through" i],
-    [style*="display:none" i], [style*="display: none" i], [style*="visibility:hidden" i], [style*="visibility: hidden" i]
+    script, style, template, svg, iframe, noscript, select, input, textarea, label, del, s, strike, [style*="line-through" i]
 """
 _CHROME = """
     nav, footer, aside, form, dialog, body > header, [hidden], [aria-hidden=true], [role=navigation], [role=banner], [role=contentinfo],

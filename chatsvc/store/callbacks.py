@@ -161,15 +161,14 @@ def _echo(connection: Connection, one: AddressedMessage, sent: bytes, now: int) 
         return None
     connection.execute("INSERT INTO incoming_keys (digest, bot_id, created_at) VALUES (?, ?, ?)", (m.digest, m.bot_id, m.at))
     user_id = _user(connection, m.bot_id, one.addresses) or uuid.uuid4().hex
-    found = addressed(connection, m._replace(user_id=user_id), str(uuid.uuid4()))
-    conversation = found.number
+    conversation = addressed(connection, m._replace(user_id=user_id), str(uuid.uuid4())).number
     _lead(connection, m.bot_id, conversation, one.addresses, now)
     connection.execute(
         """
         INSERT INTO messages (conversation, id, role, content, created_at, author, delivery, incoming, kind)
         VALUES (?, ?, 'operator', ?, ?, ?, 'sent', ?, ?)
         """,
-        (conversation, str(uuid.uuid4()), m.text, found.last_message_at, PHONE_OPERATOR, m.digest, m.kind),
+        (conversation, str(uuid.uuid4()), m.text, m.at, PHONE_OPERATOR, m.digest, m.kind),
     )
     search.queue(connection, [conversation])
     _take(connection, conversation, m.at, now)

@@ -83,15 +83,12 @@ def store_one(connection: Connection, m: NewMessage) -> _Result:
         INSERT INTO messages (conversation, id, role, content, created_at, incoming, kind, pending) VALUES (?, ?, 'user', ?, ?, ?, ?, 1)
         RETURNING number
         """,
-        # Never before the message above it: platforms tell seconds, and clocks differ.
-        (found.number, str(uuid.uuid4()), m.text, found.last_message_at, m.digest, m.kind),
+        (found.number, str(uuid.uuid4()), m.text, m.at, m.digest, m.kind),
     ).fetchone()
     (first,) = connection.execute("SELECT min(number) FROM messages WHERE pending = 1 AND conversation = ?", (found.number,)).fetchone()
     place = number, found.id, m.bot_id, m.channel, m.user_id
     begins, handling = found.id == new_id, found.handling if first == number else None
-    return StoredMessage(
-        *place, m.text, found.last_message_at, m.source_page_host or found.page_host, m.kind, is_new=True, begins=begins, handling=handling
-    )
+    return StoredMessage(*place, m.text, m.at, m.source_page_host or found.page_host, m.kind, is_new=True, begins=begins, handling=handling)
 
 
 def _begins_one_too_many(connection: Connection, m: NewMessage) -> bool:
@@ -115,7 +112,6 @@ class AddressedConversation(NamedTuple):
     number: int
     handling: str
     page_host: str
-    last_message_at: int
 
 
 def addressed(connection: Connection, m: NewMessage, new_id: str) -> AddressedConversation:
@@ -130,7 +126,7 @@ def addressed(connection: Connection, m: NewMessage, new_id: str) -> AddressedCo
             updated_at = max(conversations.updated_at, excluded.updated_at),
             source_page_host = CASE excluded.source_page_host WHEN '' THEN conversations.source_page_host
                 ELSE excluded.source_page_host END
-        RETURNING id, number, handling, source_page_host, last_message_at
+        RETURNING id, number, handling, source_page_host
         """,
         (new_id, m.account_id, m.bot_id, m.channel, m.user_id, m.at, m.source_page_host),
     ).fetchone()

@@ -283,7 +283,7 @@ def test_knowledge_is_added_listed_searched_replaced_and_removed(site: Site, faq
     assert found["decision"] in {"answer", "ask", "abstain"}
     assert 0 <= found["confidence"] <= 1
     assert found["entries"][0]["id"] == entries[0]["id"]
-    assert set(found["entries"][0]) == {"id", "question", "score", "why"}
+    assert set(found["entries"][0]) == {"id", "question", "score", "tells", "why"}
     assert len(found["entries"]) <= 5
     assert [hit["score"] for hit in found["entries"]] == sorted((hit["score"] for hit in found["entries"]), reverse=True)
     questions = faq.with_name("questions.txt")

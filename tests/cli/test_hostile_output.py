@@ -195,6 +195,11 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Site, Be
             "request list": [bot],
             "request set": ["x", "--status", "done"],
             "appointment list": [bot],
+            "appointment add": [bot, "--date", "2026-12-05", "--time", "11:00", "--name", "Ada" + NAME],
+            "appointment calendar": [bot],
+            "client js": [],
+            "client python": [],
+            "conversation settle": [conversation["id"]],
             "appointment set": ["x", "--status", "done"],
             "conversation list": [],
             "conversation show": [conversation["id"]],
@@ -235,7 +240,7 @@ def run(capfd: pytest.CaptureFixture[str], site: Site, *words: str) -> tuple[str
     except SystemExit as ends:
         status = ends.code
     out, err = capfd.readouterr()
-    return out, err, status
+    return out.removeprefix("\ufeff"), err, status  # a file for spreadsheets begins with a byte-order mark
 
 
 # A refused command leaves its output file to the end of its process, which here is that of the tests.

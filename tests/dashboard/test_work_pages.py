@@ -237,7 +237,7 @@ async def test_an_editor_takes_replies_and_gives_back(site: Site, editor: Client
 
 async def test_an_operators_message_becomes_an_entry(site: Site, editor: Client, web: str) -> None:
     path = f"/conversations/{web}"
-    for said in ("Can you write to gina@example.com?", "Danke schön"):
+    for said in ("Can you write to gina@example.com?", "Thanks a lot"):
         exchange = new_exchange(site.mine.bot, site.mine.account, "web-visitor", channel="web", at=site.clock.now, text=said)
         await exchanges.record(site.app.services.db, exchange)
     await editor.submit(path, "conversation.reply", text="Ja, bis 18 Uhr.", yes="1")

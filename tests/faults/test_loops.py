@@ -152,6 +152,7 @@ def test_every_loop_is_among_them() -> None:
 
 
 AWAITED = {
+    "dashboard/front_end.py",
     "http/connection.py",
     "app.py",
     "outbound/dialler.py",

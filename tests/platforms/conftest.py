@@ -142,7 +142,7 @@ async def leave_a_request_outside_of_the_hours(caller: Caller, wish: str, say: C
     answers = {
         r"\((?:yes / no|evet / hayır)\)$": "yes" if language == "en" else "evet",
         r"your name|[Aa]dınızı": "Jane Smith" if language == "en" else "Ayşe Yılmaz",
-        r"phone number|telefon": "0532 111 22 33",
+        r"phone number|telefon|numara": "0532 111 22 33",
         r"\?$": "My bike has broken" if language == "en" else "Bisikletim bozuldu",
     }
     reply = await say(wish)

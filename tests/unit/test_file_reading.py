@@ -122,7 +122,7 @@ def decode(name, data):
     fds = [os.readlink(f"/proc/self/fd/{{fd}}") for fd in os.listdir("/proc/self/fd") if os.path.exists(f"/proc/self/fd/{{fd}}")]
     limits = [resource.getrlimit(one) for one in (resource.RLIMIT_AS, resource.RLIMIT_CORE, resource.RLIMIT_FSIZE)]
     raise RuntimeError(sys.stderr.write("") or json.dumps([dict(os.environ), fds, limits, os.getresuid(), os.getgroups()]))
-def read(name, data, language):
+def read(name, data, language, site_files=None):
     try:
         decode(name, data)
     except RuntimeError as fault:

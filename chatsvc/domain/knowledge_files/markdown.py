@@ -39,7 +39,7 @@ _END_TO_ESCAPE = re.compile(r"(?<!\S)(\\*#+)$")
 
 
 _FRONT_MATTER = 100  # lines
-_KEY = re.compile(r"[\w-]+:|\s|#|$")
+_KEY = re.compile(r"[\w-]{1,60}:|\s|#|$")
 _UNDERLINE = re.compile("={3,}")
 _STRUCK = re.compile(r"~~(?=\S)[^~]{1,2000}~~")
 

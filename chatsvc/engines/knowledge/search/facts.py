@@ -27,7 +27,7 @@ _END = re.compile(r"(?<=[.!?…])\s+(?=[\"“(]?[\dA-ZÇĞİÖŞÜ€$£₺])|\n
 _ITEM = re.compile(r"^\s*(?:[-*+•–·]\s+|\d{1,2}[.)]\s+(?![a-zçğıöşü]))")  # "14. haftadan" begins with an ordinal
 _RULE = re.compile(r"[\s|:+=-]+")
 _PIECE = re.compile(r"(?:[,;](?!\d)|\.(?=\s))\s*(?![^()]*\))")
-_DOTS = re.compile(r"[ \t]*(?:\.{3,40}|_{3,40}|…)[ \t]*(?=[\d₺$€£])")  # between a name and its price
+_DOTS = re.compile(r"[ \t]{0,20}(?:\.{3,40}|_{3,40}|…)[ \t]*(?=[\d₺$€£])")  # between a name and its price
 _MARKS = re.compile(r"\*\*|__|`")
 _MONEY = re.compile(
     r"[₺$€£]\s?\d|\d\s?(?:[₺$€£]|(?:tl|try|lira|usd|eur|gbp|chf|euros?|avro|dolar|dollars?|pounds?|sterlin|pence|p)\b)"
