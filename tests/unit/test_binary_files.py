@@ -172,7 +172,7 @@ PAGES = (
 def test_a_pdf_file_is_read_with_paragraphs_prices_and_labelled_questions() -> None:
     (file,) = read_files([("shop.pdf", pdf_of(*PAGES))], "en")
     found = {question: (answer, page) for question, _, answer, _, _, page in file["entries"]}
-    assert any("Haircut: 450 TL" in answer for answer, page in found.values() if page == 2)
+    assert any("Haircut" in answer and "450 TL" in answer for answer, page in found.values() if page == 2)
     assert found["Do you sell vouchers?"] == ("Yes, at the desk.", 2)
     assert any("reach, and to the islands within a week." in answer for answer, page in found.values() if page == 1)
 
