@@ -256,6 +256,132 @@ def change_of(captured: Captured, change: Change) -> dict[str, str | None]:
     }
 
 
+def open_change(self) -> dict[str, str | None] | None:
+    """The change that waits for the team, or None."""
+    return json.loads(self.change) if self.change and self.follows is None else None
+
+
+@dataclass(frozen=True, slots=True)
+class Appointment:
+    """An appointment record (SPEC.md 2.7) with the request that it belongs to. `at` is milliseconds since the epoch."""
+
+    id: str
+    request: Request
+    status: str
+    date: str
+    time: str
+    at: int
+    created_at: int
+
+
+def _flat(text: str) -> str:
+    return " ".join(text.split()).casefold()
+
+
+def _own_words(message: str, spoken: Sequence[str]) -> str:
+    """Return `message` if it quotes the visitor, whole or line by line. Otherwise return the visitor's message closest to it, or the last.
+
+    A summary is never kept: a model that was talked into something must not put words into the visitor's mouth.
+    """
+    told = _flat("\n".join(spoken))
+    if _flat(message) and (_flat(message) in told or all(_flat(line) in told for line in message.splitlines())):
+        return message.strip()[:MAX_MESSAGE]
+    about = set(_flat(message).split())
+    shared = [len(about & set(_flat(text).split())) for text in spoken]
+    best = max(range(len(spoken)), key=lambda n: (shared[n], n))
+    return spoken[best][:MAX_MESSAGE]
+
+
+def checked(captured: Captured, spoken: Sequence[str], now: datetime, country: str) -> Captured:
+    """`captured` with only what may be kept. Contact data that the visitor has typed, a date that is real and lies ahead.
+
+    `spoken` are the visitor's own messages, `now` is the bot's local wall clock (naive), `country` the bot's (ISO 3166), whose
+    code a telephone number without one gets. What is checked twice stays the same.
+    """
+    name, email, phone = captured.visitor_name, captured.visitor_email, captured.visitor_phone
+    kept = replace(
+        captured,
+        request_type=captured.request_type if captured.request_type in REQUEST_TYPES else "other",
+        message=_own_words(captured.message, spoken),
+        visitor_name=contacts.own_name(name, spoken) if name else None,
+        visitor_email=contacts.own_email(email, spoken) if email else None,
+        visitor_phone=contacts.own_phone(phone, spoken, country) if phone else None,
+    )
+    told = _flat("\n".join(spoken))
+    kept = replace(kept, details=tuple((name, value) for name, value in kept.details if _flat(value) in told or value in kept.offered))
+    if kept.change:
+        kept = _changing(kept, kept.change)
+    if kept.date is None or kept.time is None:
+        return replace(kept, date=None, time=None)
+    clock = kept.time.replace(second=0, microsecond=0, tzinfo=None)
+    if not now < datetime.combine(kept.date, clock) <= now + timedelta(days=FURTHEST_DAYS):
+        return replace(kept, date=None, time=None)
+    return replace(kept, time=clock)
+
+
+def _changing(captured: Captured, change: Change) -> Captured:
+    """Complete a change from its appointment. The contact data, and the day or the time that stays."""
+    old = change.appointment
+    moves = not (change.cancels or change.corrects) and (captured.date or captured.time)
+    return replace(
+        captured,
+        request_type=old.request_type if change.corrects else "appointment",
+        visitor_name=captured.visitor_name or old.visitor_name,
+        visitor_email=captured.visitor_email or old.visitor_email,
+        visitor_phone=captured.visitor_phone or old.visitor_phone,
+        date=(captured.date or old.date) if moves else None,
+        time=(captured.time or old.time) if moves else None,
+    )
+
+
+def describe_change(captured: Captured, change: Change, language: str) -> str:
+    """Say a change in one sentence, in Turkish or else in English."""
+    old, turkish = change.appointment, language.partition("-")[0] == "tr"
+    kind = change.kind(captured.date, captured.time)
+    before = in_words(old.date, old.time, language) if old.date else ""
+    after = in_words(captured.date, captured.time, language) if captured.date else ""
+    added = ", ".join(
+        new
+        for new, known in (
+            (captured.visitor_name, old.visitor_name),
+            (captured.visitor_phone, old.visitor_phone),
+            (captured.visitor_email, old.visitor_email),
+        )
+        if new and new != known
+    )
+    if turkish:
+        return {
+            "move": f"Randevuyu taşıyor: {before} yerine {after}." if before else f"Randevu için istediği zaman: {after}.",
+            "cancel": f"{before} randevusunu iptal ediyor." if before else "Talebini geri çekiyor.",
+            "amend": f"Kayda ekliyor: {added}." if added else "Kayda ekliyor.",
+            "withdraw": f"Son değişikliği geri alıyor: {before} olarak kalsın.",
+        }[kind]
+    return {
+        "move": f"Moves the appointment of {before} to {after}." if before else f"Would like the appointment on {after}.",
+        "cancel": f"Cancels the appointment of {before}." if before else "Takes the request back.",
+        "amend": f"Adds to the record: {added}." if added else "Adds to the record.",
+        "withdraw": f"Takes the last change back: it stays on {before}.",
+    }[kind]
+
+
+def change_message(captured: Captured, change: Change, language: str) -> str:
+    """Write the message of a change: the sentence, then the visitor's own words."""
+    return f"{describe_change(captured, change, language)}\n“{captured.message}”"[:MAX_MESSAGE]
+
+
+def change_of(captured: Captured, change: Change) -> dict[str, str | None]:
+    """Return the change as the store keeps it, in JSON's types."""
+    return {
+        "kind": change.kind(captured.date, captured.time),
+        "date": captured.date.isoformat() if captured.date else None,
+        "time": f"{captured.time:%H:%M}" if captured.time else None,
+        "visitor_name": captured.visitor_name,
+        "visitor_email": captured.visitor_email,
+        "visitor_phone": captured.visitor_phone,
+        "words": captured.message,
+    }
+
+
 def wanted_change(record: CapturedRecord) -> tuple[str, date | None, time | None] | None:
     """Return id, day and time of the change of a record that waits for the team, or None. A cancellation has no day."""
     return (record.id, record.change.date, record.change.time) if record.change else None

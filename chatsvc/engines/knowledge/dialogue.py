@@ -174,7 +174,6 @@ class Dialogue:
             return self.begin("appointment" if read.date and read.time else "contact", "open.volunteered")
         if "noted" in self.state.lines and self.only("tell", "give") and (read.date or read.time) and (record := self._current()):
             return self._added(record) if record.kind != "appointment" else self._moved(record)
-        # What the owner has not filled in may stand in the knowledge: "where are you" is no small talk.
         if (self.only(*SMALL_TALK) and not business.kinds_of(self.text, self.turn.bot.name)) or not words(self.text):
             return self._small_talk()
         if read.name and read.name.explicit and (changed := self._amended()):
@@ -840,5 +839,4 @@ def _possible_name(text: str) -> str | None:
 
 def _is_own_question(entry: Entry, text: str) -> bool:
     """Return whether the owner has written the entry for this very question."""
-    asked = words(text)
-    return any(words(phrasing) == asked for phrasing in (entry.question, *entry.alt))
+    return words(text) in [words(phrasing) for phrasing in (entry.question, *entry.alt)]
