@@ -16,7 +16,7 @@ from chatsvc.store.facts import belongs_to
 from chatsvc.store.master_key import MasterKey
 from chatsvc.store.sqlite import backup, backup_trailer, migrations
 from chatsvc.store.sqlite.backup import Backup
-from chatsvc.store.sqlite.migrations import MIGRATIONS
+from chatsvc.store.sqlite.migrations import BASE, newest
 from chatsvc.store.sqlite.writer import open_writer
 from tests.store.conftest import KEY
 from tests.store.support import furnish, in_database, rows
@@ -164,18 +164,18 @@ def test_the_digest_is_that_of_all_before_it(whole: Path) -> None:
 
 def test_an_upgrade_backs_up_first(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     in_database(path, lambda db: belongs_to(db, KEY))
-    monkeypatch.setattr(migrations, "MIGRATIONS", (*MIGRATIONS, STEP))
+    monkeypatch.setattr(migrations, "MIGRATIONS", (STEP,))
     with pytest.raises(StoreUnavailable, match="master key"):
         open_writer(path)
     open_writer(path, KEY).close()
     (kept,) = path.parent.glob("before-upgrade-*.backup")
     found = backup.examine(kept, tmp_path / "scratch", [RAW])
-    assert (found.faults, found.schema_version, found.authenticated) == ([], len(MIGRATIONS), True)
+    assert (found.faults, found.schema_version, found.authenticated) == ([], BASE, True)
 
 
 def test_an_upgrade_that_cannot_back_up_does_not_begin(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     open_writer(path).close()
-    monkeypatch.setattr(migrations, "MIGRATIONS", (*MIGRATIONS, STEP))
+    monkeypatch.setattr(migrations, "MIGRATIONS", (STEP,))
 
     def full(*_: object, **__: object) -> None:
         raise StoreUnavailable("the disk is full")
@@ -183,15 +183,15 @@ def test_an_upgrade_that_cannot_back_up_does_not_begin(path: Path, monkeypatch: 
     monkeypatch.setattr(backup, "create", full)
     with pytest.raises(StoreUnavailable, match="disk is full"):
         open_writer(path, KEY)
-    assert rows(path, "PRAGMA user_version") == [(len(MIGRATIONS),)]
+    assert rows(path, "PRAGMA user_version") == [(BASE,)]
 
 
 def test_a_failed_upgrade_can_be_tried_again(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     open_writer(path).close()
-    monkeypatch.setattr(migrations, "MIGRATIONS", (*MIGRATIONS, "no SQL"))
+    monkeypatch.setattr(migrations, "MIGRATIONS", ("no SQL",))
     for _ in range(2):
         with pytest.raises(sqlite3.OperationalError):
             open_writer(path, KEY)
-    monkeypatch.setattr(migrations, "MIGRATIONS", (*MIGRATIONS, STEP))
+    monkeypatch.setattr(migrations, "MIGRATIONS", (STEP,))
     open_writer(path, KEY).close()
-    assert rows(path, "PRAGMA user_version") == [(len(MIGRATIONS) + 1,)]
+    assert rows(path, "PRAGMA user_version") == [(newest(),)]

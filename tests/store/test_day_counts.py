@@ -13,13 +13,10 @@ from chatsvc.domain.channels import NewMessage
 from chatsvc.domain.times import DAY_MS, start_of_day
 from chatsvc.store import channel_messages, day_counts, erasure, exchanges, handling, incoming_messages, retention
 from chatsvc.store.channel_messages import NoticeSentence
-from chatsvc.store.database import Connection, Database
+from chatsvc.store.database import Database
 from chatsvc.store.exchanges import NewCapture
 from chatsvc.store.handling import Handler
-from chatsvc.store.postgres.dialect import translate_schema
-from chatsvc.store.sqlite.migrations import MIGRATIONS
 from tests.fakes import START
-from tests.postgres import RUNNING
 from tests.store.support import chat, furnish, new_exchange, rows
 
 pytestmark = pytest.mark.postgres
@@ -143,52 +140,3 @@ async def test_the_entries_that_answered_most_stand_first_and_deleted_ones_nowhe
 )
 def test_quantiles_of_response_times(seconds: dict[int, int], expected: ResponseTimes) -> None:
     assert response_times(seconds) == expected
-
-
-FILLED = """
-    INSERT INTO accounts VALUES ('account', 'n', NULL, 'active', 1, 0, 0, 0, NULL, NULL);
-    INSERT INTO bots (id, account_id, name, model, created_at, updated_at, timezone, country, language)
-        VALUES ('bot', 'account', 'n', 'offline', 0, 0, 'UTC', 'TR', 'tr');
-    INSERT INTO conversations (number, id, account_id, bot_id, channel, user_id, last_message_at, created_at, updated_at, message_count,
-        handling, handling_since) VALUES (1, 'c', 'account', 'bot', 'web', 'u', 0, 0, 0, 5, 'waiting', 77);
-    INSERT INTO usage_records (account_id, bot_id, created_at, tokens, cost_micro_usd)
-        VALUES ('account', 'bot', 86400001, 5, 7), ('account', 'bot', 172799999, 5, 7), ('account', 'bot', 172800000, 0, 0),
-            ('account', 'deleted', 172800000, 1, 1);
-    INSERT INTO requests (id, bot_id, conversation, request_type, status, message, source_page_host, created_at, updated_at)
-        VALUES ('r', 'bot', 1, 'other', 'new', 'm', '', 86400001, 0);
-    INSERT INTO messages (conversation, id, role, content, created_at, evidence, feedback)
-        VALUES (1, 'm1', 'assistant', 'a', 86400001, '{"entries": [{"id": "e1"}, {"id": "e2"}], "decision": "answer"}', 'up'),
-            (1, 'm2', 'assistant', 'a', 86400001, '{"entries": [{"id": "e1", "score": 2}], "decision": null}', 'up'),
-            (1, 'm3', 'assistant', 'a', 86400001, '{"entries": [{"id": "e2", "score": 2}], "decision": "ask"}', 'down'),
-            (1, 'm4', 'operator', 'a', 86400001, NULL, NULL), (1, 'm5', 'operator', 'a', 86400002, NULL, NULL),
-            (1, 'm6', 'assistant', 'a', 86400001, '{"entries": [], "decision": "abstain"}', NULL);
-    INSERT INTO unanswered_questions (number, bot_id, folded, question, language, times, first_asked_at, last_asked_at, masked)
-        VALUES (1, 'bot', 'q', 'q', 'tr', 3, 0, 172800000, 1);
-    INSERT INTO unanswered_askers (question, bot_id, channel, user_id, wording, times, last_asked_at)
-        VALUES (1, 'bot', 'web', 'u', 'q', 2, 86400001);
-"""
-
-
-async def test_a_store_of_an_earlier_version_is_counted(db: Database, path: Path) -> None:
-    steps = [translate_schema(42 + place, step) if RUNNING else step for place, step in enumerate(MIGRATIONS[41:43])]
-    earlier = f"DROP TABLE day_counts; ALTER TABLE conversations DROP COLUMN waiting_since; {FILLED}"
-
-    def unit(connection: Connection) -> None:
-        for statement in "".join([earlier, *steps]).split(";")[:-1]:
-            connection.execute(statement)
-
-    await db.write(unit)
-    assert rows(path, "SELECT name, day / 86400000, item, times FROM day_counts ORDER BY name, day, item") == [
-        ("answered", 1, "", 2),
-        ("answered", 2, "", 1),
-        ("cost_micro_usd", 1, "", 14),
-        ("down", 1, "", 1),
-        ("entry", 1, "e1", 2),
-        ("handed_over", 1, "", 1),
-        ("requests", 1, "", 1),
-        ("tokens", 1, "", 10),
-        ("unanswered", 1, "", 2),
-        ("unanswered", 2, "", 1),
-        ("up", 1, "", 2),
-    ]
-    assert rows(path, "SELECT waiting_since FROM conversations") == [(77,)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import sqlite3
 import subprocess
@@ -11,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from chatsvc.store.database import SchemaTooNew
+from chatsvc.store.database import SchemaTooNew, StoreUnavailable
 from chatsvc.store.sqlite import migrations
-from chatsvc.store.sqlite.migrations import APPLICATION_ID, MIGRATIONS, migrate
+from chatsvc.store.sqlite.migrations import APPLICATION_ID, BASE, CONVERSION, OLDEST, migrate
 from chatsvc.store.sqlite.writer import open_writer
 from tests.store.conftest import KEY, Open
 from tests.store.support import rows
@@ -42,7 +43,7 @@ def schema(path: Path) -> list[tuple[object, ...]]:
 
 async def test_a_fresh_database_has_all_steps_and_records_its_version(open_db: Open, path: Path) -> None:
     await (await open_db(path)).close()
-    assert version(path) == len(MIGRATIONS)
+    assert version(path) == BASE
     assert rows(path, "PRAGMA application_id") == [(APPLICATION_ID,)]
     assert rows(path, "PRAGMA integrity_check") == [("ok",)]
 
@@ -63,9 +64,9 @@ async def test_later_steps_are_added_to_what_is_there(open_db: Open, path: Path,
     db = await open_db(path)
     await db.write(lambda connection: connection.execute("INSERT INTO store_facts VALUES ('kept', x'00')").rowcount)
     await db.close()
-    monkeypatch.setattr(migrations, "MIGRATIONS", (*MIGRATIONS, *STEPS))
+    monkeypatch.setattr(migrations, "MIGRATIONS", STEPS)
     await (await open_db(path)).close()
-    assert version(path) == len(MIGRATIONS) + 3
+    assert version(path) == BASE + 3
     assert rows(path, "SELECT * FROM second") == [(1, "new")]
     assert rows(path, "SELECT * FROM third") == [(2,)]
     assert rows(path, "SELECT name FROM store_facts") == [("kept",)]
@@ -73,10 +74,10 @@ async def test_later_steps_are_added_to_what_is_there(open_db: Open, path: Path,
 
 async def test_a_newer_schema_is_refused_and_left_as_it_is(open_db: Open, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as newer:
-        newer.setattr(migrations, "MIGRATIONS", (*MIGRATIONS, *STEPS))
+        newer.setattr(migrations, "MIGRATIONS", STEPS)
         await (await open_db(path)).close()
     before = schema(path)
-    newest, known = len(MIGRATIONS) + 3, len(MIGRATIONS)
+    newest, known = BASE + 3, BASE
     with pytest.raises(SchemaTooNew, match=f"schema version {newest}, this program knows {known}: install the newer chatsvc again"):
         await open_db(path)
     assert schema(path) == before
@@ -89,14 +90,14 @@ async def test_a_newer_schema_is_refused_and_left_as_it_is(open_db: Open, path: 
 )
 def test_a_step_that_fails_half_way_leaves_everything_as_it_was(path: Path, monkeypatch: pytest.MonkeyPatch, broken: str) -> None:
     open_writer(path, KEY).close()
-    monkeypatch.setattr(migrations, "MIGRATIONS", (*MIGRATIONS, STEPS[0], broken))
+    monkeypatch.setattr(migrations, "MIGRATIONS", (STEPS[0], broken))
     with pytest.raises(sqlite3.OperationalError):
         open_writer(path, KEY)
-    assert version(path) == len(MIGRATIONS)
+    assert version(path) == BASE
     assert not {"half", "second"} & {name for name, _ in schema(path)}
-    monkeypatch.setattr(migrations, "MIGRATIONS", (*MIGRATIONS, *STEPS))
+    monkeypatch.setattr(migrations, "MIGRATIONS", STEPS)
     open_writer(path, KEY).close()
-    assert version(path) == len(MIGRATIONS) + 3
+    assert version(path) == BASE + 3
 
 
 KILLED = """
@@ -125,7 +126,7 @@ def test_a_migration_killed_at_any_statement_goes_on_where_it_was(tmp_path: Path
 
     whole = tmp_path / "whole.db"
     statements = int(run(whole, -1).stdout)
-    monkeypatch.setattr(migrations, "MIGRATIONS", (*MIGRATIONS, *STEPS))
+    monkeypatch.setattr(migrations, "MIGRATIONS", STEPS)
     # The last statements are the later steps; of the first step's many, a few.
     for at in (2, 10, *range(statements - 18, statements + 1, 2)):
         path = tmp_path / f"killed at {at}.db"
@@ -136,17 +137,17 @@ def test_a_migration_killed_at_any_statement_goes_on_where_it_was(tmp_path: Path
         with closing(sqlite3.connect(path, isolation_level=None)) as connection:
             migrate(connection)
         assert schema(path) == schema(whole)
-        assert version(path) == len(MIGRATIONS) + 3
+        assert version(path) == BASE + 3
         assert rows(path, "SELECT * FROM second") == [(1, "new")]
         assert rows(path, "PRAGMA integrity_check") == [("ok",)]
 
 
-def expected(steps: int, folder: Path) -> list[tuple[object, ...]]:
-    """The schema after so many steps."""
-    path = folder / f"{steps} steps.db"
+def expected(reached: int, folder: Path) -> list[tuple[object, ...]]:
+    """The schema of a version."""
+    path = folder / f"{reached}.db"
     if not path.exists():
         with closing(sqlite3.connect(path)) as connection:
-            for script in (*MIGRATIONS, *STEPS)[:steps]:
+            for script in (migrations.schema(), *STEPS)[: max(0, reached - BASE + 1)]:
                 connection.executescript(script)
     return schema(path)
 
@@ -175,16 +176,30 @@ def test_every_table_is_strict(path: Path) -> None:
     assert [name for name, strict in tables if not strict] == []
 
 
-def test_numbers_of_messages_go_on_behind_those_of_an_earlier_version(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    numbered = next(place for place, step in enumerate(MIGRATIONS) if "AUTOINCREMENT" in step)
-    with monkeypatch.context() as earlier:
-        earlier.setattr(migrations, "MIGRATIONS", MIGRATIONS[:numbered])
-        open_writer(path, KEY).close()
-    insert = "INSERT INTO messages (conversation, id, role, content, created_at) VALUES (1, 'id', 'user', 'hello', 1)"
+def as_of(path: Path, version: int) -> None:
+    """Take back what the conversion has added since a version."""
     with closing(sqlite3.connect(path)) as connection:
-        connection.executescript(insert)
-    # The connection that migrates numbers by the new declaration at once.
+        for step in reversed(CONVERSION[version - OLDEST :]):
+            for index in re.findall(r"CREATE (?:UNIQUE )?INDEX (\w+)", step):
+                connection.execute(f"DROP INDEX {index}")
+            for table, column in reversed(re.findall(r"ALTER TABLE (\w+) ADD COLUMN (\w+)", step)):
+                connection.execute(f"ALTER TABLE {table} DROP COLUMN {column}")
+        connection.execute(f"PRAGMA user_version={version}")
+
+
+@pytest.mark.parametrize("earlier", range(OLDEST, BASE))
+def test_a_store_from_before_the_first_release_gets_the_schema_of_a_new_one(path: Path, tmp_path: Path, earlier: int) -> None:
+    open_writer(path, KEY).close()
+    as_of(path, earlier)
+    assert rows(path, "SELECT count(*) FROM pragma_table_info('sites') WHERE name = 'attempts'") == [(int(earlier >= 47),)]
     with closing(open_writer(path, KEY)) as connection:
-        for statement in ("PRAGMA foreign_keys=OFF", "DELETE FROM messages", insert):
-            connection.execute(statement)
-        assert connection.execute("SELECT number FROM messages").fetchall() == [(2,)]
+        assert migrations.schema_fault(connection, BASE) is None
+    assert list(path.parent.glob(f"before-upgrade-from-{earlier}.backup"))
+
+
+def test_a_store_that_is_too_old_is_refused_with_what_to_do(path: Path) -> None:
+    open_writer(path, KEY).close()
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute(f"PRAGMA user_version={OLDEST - 1}")
+    with pytest.raises(StoreUnavailable, match="export its accounts with that version and import them here"):
+        open_writer(path, KEY)

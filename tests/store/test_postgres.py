@@ -220,6 +220,6 @@ def test_a_statement_is_translated_outside_of_its_texts() -> None:
         " WHERE NULL IS NULL"
     )
     assert translate("SELECT :one, :two, :one", {"one": 1, "two": 2}) == ("SELECT $1, $2, $1", [1, 2])
-    assert translate_schema(1, "CREATE TABLE t (a TEXT, b BLOB, c INTEGER) STRICT, WITHOUT ROWID") == (
+    assert translate_schema("CREATE TABLE t (a TEXT, b BLOB, c INTEGER) STRICT, WITHOUT ROWID") == (
         'CREATE TABLE t (a TEXT COLLATE "C", b BYTEA, c BIGINT)'
     )

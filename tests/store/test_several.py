@@ -19,11 +19,10 @@ from chatsvc.services.messages.conversation_locks import HoldRequest
 from chatsvc.services.messages.shared_turns import SharedTurns
 from chatsvc.store import nodes, sign_in_failures
 from chatsvc.store.database import Connection, Database, StoreUnavailable
-from chatsvc.store.postgres import membership, migrations
 from chatsvc.store.postgres.connection import PostgresTarget, connect
 from chatsvc.store.postgres.group_commit import PostgresDatabase
 from chatsvc.store.postgres.lock import BEGIN_IN_TURN
-from chatsvc.store.sqlite.migrations import MIGRATIONS
+from chatsvc.store.sqlite import migrations
 from tests.fakes import START
 from tests.store.support import chat, furnish, new_account
 
@@ -120,9 +119,7 @@ async def test_the_first_of_a_newer_version_migrates_and_the_older_ones_end(
 ) -> None:
     one = await join("one")
     with monkeypatch.context() as newer:
-        steps = (*MIGRATIONS, "CREATE TABLE newer (number INTEGER PRIMARY KEY) STRICT;")
-        for module in (migrations, membership):
-            newer.setattr(module, "MIGRATIONS", steps)
+        newer.setattr(migrations, "MIGRATIONS", ("CREATE TABLE newer (number INTEGER PRIMARY KEY) STRICT;",))
         first, second = await asyncio.gather(join("newer"), join("another of the newer version"))
         for db in (first, second):
             assert await db.read(lambda connection: connection.execute("SELECT count(*) FROM newer").fetchone()) == (0,)

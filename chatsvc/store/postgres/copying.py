@@ -33,7 +33,7 @@ from chatsvc.store.database import Connection, StoreInUse, StoreUnavailable
 from chatsvc.store.postgres.connection import PostgresConnection, PostgresTarget, connect, outage
 from chatsvc.store.postgres.lock import try_copy_lock
 from chatsvc.store.postgres.migrations import UNFINISHED, VERSION, check_schema, migrate, schema_version
-from chatsvc.store.sqlite.migrations import MIGRATIONS
+from chatsvc.store.sqlite.migrations import newest
 from chatsvc.store.tables import TABLES, Table
 
 T = TypeVar("T")
@@ -75,7 +75,7 @@ class CopyTarget:
         if schema_version(connection) != UNFINISHED:
             if check_schema(connection, place) == 0:
                 migrate(connection, place)
-            elif check_schema(connection, place) != len(MIGRATIONS):
+            elif check_schema(connection, place) != newest():
                 raise TargetNotEmpty("")
             self._transaction(lambda: self._check_unused(place))
             used = next((table.name for table in TABLES if last_key(connection, table) is not None), None)
@@ -84,7 +84,7 @@ class CopyTarget:
             self._transaction(lambda: self._mark(source))
             return
         noted, version = connection.execute(f"SELECT source, version FROM {_NOTE}").fetchone()
-        if version != len(MIGRATIONS) or (noted != source and not anew):
+        if version != newest() or (noted != source and not anew):
             raise TargetNotEmpty("")
         if anew:
             self._empty(source)
@@ -96,7 +96,7 @@ class CopyTarget:
 
     def _mark(self, source: bytes) -> None:
         self._connection.execute(f"CREATE TABLE {_NOTE} (source bytea NOT NULL, version bigint NOT NULL)")
-        self._connection.execute(f"INSERT INTO {_NOTE} (source, version) VALUES (?, ?)", (source, len(MIGRATIONS)))
+        self._connection.execute(f"INSERT INTO {_NOTE} (source, version) VALUES (?, ?)", (source, newest()))
         self._connection.execute(f"UPDATE {VERSION} SET version = ?", (UNFINISHED,))
 
     def _empty(self, source: bytes) -> None:
@@ -159,7 +159,7 @@ class CopyTarget:
             # Without statistics PostgreSQL reads a bot's conversations to find one of them.
             self._connection.execute("ANALYZE")
             self._connection.execute(f"DROP TABLE {_NOTE}")
-            self._connection.execute(f"UPDATE {VERSION} SET version = ?", (len(MIGRATIONS),))
+            self._connection.execute(f"UPDATE {VERSION} SET version = ?", (newest(),))
 
         self._transaction(work)
 
@@ -171,7 +171,7 @@ def write_to(place: PostgresTarget, file: Connection) -> dict[str, int]:
     """
     connection = connect(place, writes=False, name="chatsvc backup")
     try:
-        if check_schema(connection, place) != len(MIGRATIONS):
+        if check_schema(connection, place) != newest():
             raise StoreUnavailable(f"{place.name} has the schema of an earlier version: start the service once")
         connection.driver.execute(_READ)
         for table in TABLES:

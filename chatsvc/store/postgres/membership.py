@@ -10,7 +10,7 @@ from chatsvc.store.database import StoreUnavailable
 from chatsvc.store.postgres.connection import STATEMENT_S, PostgresConnection, PostgresTarget
 from chatsvc.store.postgres.lock import BEGIN_IN_TURN, WAIT_TURN
 from chatsvc.store.postgres.migrations import VERSION, check_schema, migrate
-from chatsvc.store.sqlite.migrations import MIGRATIONS
+from chatsvc.store.sqlite.migrations import newest
 
 _NUMBER = f"UPDATE nodes SET written = ? WHERE id = ? RETURNING (SELECT version FROM {VERSION})"
 
@@ -39,7 +39,7 @@ class Membership:
 
     def enter_again(self, connection: PostgresConnection) -> None:
         """Go on after the session broke. Raises Replaced and StoreUnavailable."""
-        if check_schema(connection, self._place) != len(MIGRATIONS):
+        if check_schema(connection, self._place) != newest():
             raise self._replaced()
         connection.set_statement_timeout(STATEMENT_S)
 
@@ -51,7 +51,7 @@ class Membership:
         row = connection.execute(_NUMBER, (self._written, self.node.id)).fetchone()
         if row is None:
             raise TakenForDead(f"{self._place.name}: the other processes had taken this one for dead")
-        if row != (len(MIGRATIONS),):
+        if row != (newest(),):
             raise self._replaced()
 
     def has_written(self, connection: PostgresConnection) -> bool:

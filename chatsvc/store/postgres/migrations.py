@@ -1,12 +1,14 @@
 """Schema in PostgreSQL: applies SQLite's migrations in translation, and checks schema version and master key."""
 
+from pathlib import Path
+
 from chatsvc.store import facts
-from chatsvc.store.database import SchemaTooNew, StoreUnavailable
+from chatsvc.store.database import StoreUnavailable
 from chatsvc.store.master_key import MasterKey
 from chatsvc.store.postgres.connection import PostgresConnection, PostgresTarget
-from chatsvc.store.postgres.dialect import FUNCTIONS, translate_schema
+from chatsvc.store.postgres.dialect import translate_schema
 from chatsvc.store.postgres.lock import BEGIN_IN_TURN
-from chatsvc.store.sqlite.migrations import MIGRATIONS
+from chatsvc.store.sqlite.migrations import newest, schema, steps_from
 
 VERSION = "chatsvc_schema"
 UNFINISHED = -3  # version of the schema while a copy is under way
@@ -43,10 +45,8 @@ def check_schema(connection: PostgresConnection, place: PostgresTarget) -> int:
         raise StoreUnavailable(
             f"{place.name} holds an unfinished copy of a store: run `chatsvc store copy` or `chatsvc backup restore` again to complete it"
         )
-    if version > len(MIGRATIONS):
-        raise SchemaTooNew(
-            f"the database has schema version {version}, this program knows {len(MIGRATIONS)}: install the newer chatsvc again"
-        )
+    if version > 0:
+        steps_from(version)
     return version
 
 
@@ -61,19 +61,20 @@ def migrate(connection: PostgresConnection, place: PostgresTarget) -> None:
 
     Transactions of other processes wait meanwhile, and those of an older version find the newer schema.
     """
-    if check_schema(connection, place) == len(MIGRATIONS):
+    if check_schema(connection, place) == newest():
         return
     connection.run_script(BEGIN_IN_TURN)
     try:
         # Another process may have migrated before this one came to its turn.
         version = check_schema(connection, place)
         if version == 0:
-            connection.driver.execute(FUNCTIONS)
             connection.driver.execute(f"CREATE TABLE {VERSION} (version bigint NOT NULL, worker bytea)")
             connection.driver.execute(f"INSERT INTO {VERSION} VALUES (0)")
-        for number, step in list(enumerate(MIGRATIONS, start=1))[version:]:
-            connection.run_script(translate_schema(number, step))
-        connection.execute(f"UPDATE {VERSION} SET version = ?", (len(MIGRATIONS),))
+        for step in steps_from(version):
+            connection.run_script(translate_schema(step))
+            if step is schema():
+                connection.run_script(Path(__file__).with_name("schema.sql").read_text("utf-8"))
+        connection.execute(f"UPDATE {VERSION} SET version = ?", (newest(),))
         connection.driver.execute("COMMIT")
     except BaseException:
         if connection.is_usable:

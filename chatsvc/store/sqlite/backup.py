@@ -21,7 +21,7 @@ from chatsvc.store.sessions import end_all
 from chatsvc.store.sqlite import backup_trailer, copying
 from chatsvc.store.sqlite.backup_trailer import Trailer
 from chatsvc.store.sqlite.connection import SqliteConnection, open_reader
-from chatsvc.store.sqlite.migrations import is_newer, migrate, schema_fault, schema_version
+from chatsvc.store.sqlite.migrations import BASE, is_newer, migrate, schema_fault, schema_version
 from chatsvc.store.tables import TABLES
 from chatsvc.store.webhooks import interrupt_all
 
@@ -165,6 +165,9 @@ def _check(copy: SqliteConnection, found: Backup) -> None:
     copy.execute("PRAGMA trusted_schema=OFF")
     if is_newer(copy):
         found.faults.append("a newer chatsvc made it: install that one to restore it")
+        return
+    if found.schema_version < BASE:
+        found.faults.append("a test version of chatsvc made it: restore it with that version, and start this one on the result")
         return
     fault = schema_fault(copy, found.schema_version)
     if fault is not None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from chatsvc.store.copying import highest_numbers
 from chatsvc.store.database import Connection, SchemaTooNew, StoreUnavailable
 from chatsvc.store.sqlite.connection import SqliteConnection
-from chatsvc.store.sqlite.migrations import APPLICATION_ID, MIGRATIONS, is_newer, migrate, schema_version
+from chatsvc.store.sqlite.migrations import APPLICATION_ID, is_newer, migrate, newest, schema_version
 
 
 @contextmanager
@@ -27,9 +27,9 @@ def source(database: Path) -> Iterator[SqliteConnection]:
                 raise StoreUnavailable(f"{database} is not a database of chatsvc")
             if is_newer(connection):
                 raise SchemaTooNew(f"a newer chatsvc has written {database}: install that one")
-            if (version := schema_version(connection)) != len(MIGRATIONS):
+            if (version := schema_version(connection)) != newest():
                 raise StoreUnavailable(
-                    f"{database} has schema version {version}, this chatsvc needs {len(MIGRATIONS)}: start the service on it once"
+                    f"{database} has schema version {version}, this chatsvc needs {newest()}: start the service on it once"
                 )
             connection.execute("BEGIN")
             yield connection
