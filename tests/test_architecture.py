@@ -166,7 +166,7 @@ LIBRARIES = {
     "multidict": {"web/forms.py"},
     "mammoth": {"file_reader/word.py"},
     "multipart": {"web/forms.py"},
-    "orjson": {"api", "engines/anthropic", "store/conversations.py", "webhooks"},
+    "orjson": {"api", "store/conversations.py", "webhooks"},
     "phonenumbers": {"language/contacts.py", "engines/anthropic/grounding.py"},
     "prometheus_client": {"metrics"},
     "psycopg": {"store/postgres"},
@@ -292,7 +292,7 @@ def test_each_library_is_used_where_it_belongs_and_nowhere_else() -> None:
 
 
 # Private names of libraries that are used all the same, each with its reason where it stands.
-PRIVATE = {"engines/anthropic/sdk.py: _custom_headers", "tls/server_tls.py: _msg_callback"}
+PRIVATE = {"tls/server_tls.py: _msg_callback"}
 
 
 def test_no_private_name_of_a_library_is_used() -> None:
@@ -349,11 +349,12 @@ def test_the_command_line_imports_the_service_only_when_it_is_to_run() -> None:
     ] == []
 
 
-def test_the_model_providers_library_is_loaded_by_one_module_that_serve_never_loads() -> None:
-    """Modules that take long to import are not imported at the start: doctor alone asks with it."""
-    assert {one.file for one in imports() if one.top in {"anthropic", "httpx2"}} == {"engines/anthropic/sdk.py"}
-    users = [one for one in imports() if one.module == "chatsvc.engines.anthropic.sdk" or "sdk" in one.names]
-    assert [(one.file, one.at_the_top) for one in users] == [("doctor/model.py", False)]
+def test_the_model_providers_library_is_loaded_by_one_module_that_is_never_imported_at_the_start() -> None:
+    """The module takes a second to import: the engine imports it by its name, in a thread."""
+    loaded = [one for one in imports() if one.top in {"anthropic", "httpx2"} and one.at_the_top]
+    assert {one.file for one in loaded} == {"engines/anthropic/client.py"}
+    users = [one for one in imports() if one.module == "chatsvc.engines.anthropic.client" and one.at_the_top]
+    assert users == []
 
 
 def test_metrics_are_loaded_where_they_are_asked_for() -> None:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from chatsvc.doctor.report import Finding
 
 ANSWER_S = 5
-LATE = ("chatsvc.engines.anthropic.engine", "chatsvc.engines.anthropic.sdk")
+LATE = ("chatsvc.engines.anthropic.provider",)
 MARKS = {"ok": "ok", "warning": "WARN", "fault": "FAULT"}
 
 

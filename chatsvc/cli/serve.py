@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from chatsvc.app import App
 
 LATE = (
-    *("uvloop", "chatsvc.app", "chatsvc.log", "chatsvc.engines.anthropic.client", "chatsvc.engines.knowledge.dialogue"),
+    *("uvloop", "chatsvc.app", "chatsvc.log", "chatsvc.engines.anthropic.engine", "chatsvc.engines.knowledge.dialogue"),
     *("chatsvc.acme.manager", "chatsvc.metrics.collector", "chatsvc.metrics.listener"),
 )
 

@@ -102,10 +102,11 @@ async def test_the_models_client_is_refused_where_its_socket_would_be_made(base_
     """Whatever its caller has looked at before."""
     from chatsvc.engines.anthropic.client import Client
     from chatsvc.engines.anthropic.faults import ModelFault
+    from chatsvc.engines.anthropic.provider import Provider
     from chatsvc.outbound.egress import Egress
 
     egress = Egress(allowed=False)
-    client = Client(base_url, "key", hosted=False, egress=egress)
+    client = Client(Provider.of(base_url, "key"), egress)
     with pytest.raises(ModelFault) as raised:
         await client.send({"model": "m", "max_tokens": 1, "messages": []})
     await client.close()

@@ -1,4 +1,4 @@
-"""The engine against a real server on loopback: every way in which a model fails to answer has its reason (DECISIONS.md section 1)."""
+"""The engine against a real server on loopback: every way in which a model fails to answer has its reason."""
 
 from __future__ import annotations
 
@@ -25,8 +25,7 @@ import pytest
 
 from chatsvc.domain.models import Bot, Entry, HistoryMessage, Usage
 from chatsvc.engines import Engine, EngineError, Hit, Reply, SearchResult, Turn
-from chatsvc.engines.anthropic import AnthropicEngine, answer, prompt, stable
-from chatsvc.outbound import http_pool
+from chatsvc.engines.anthropic import AnthropicEngine, answer, client, prompt, stable
 from tests.engines.conftest import KEY, Make
 from tests.engines.model_server import (
     ModelServer,
@@ -632,20 +631,26 @@ def run(script: str, **env: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_the_providers_library_is_not_needed_to_reply_and_aiohttp_only_from_the_start_on() -> None:
+def test_the_providers_library_is_loaded_at_the_start_in_a_thread_and_only_where_there_is_a_key() -> None:
     script = """
-        import asyncio, sys
+        import asyncio, builtins, sys, threading
         from chatsvc.engines.anthropic import AnthropicEngine
-        engine = AnthropicEngine(base_url="http://127.0.0.1:1", api_key="k", timeout_s=1, max_retries=0)
-        print(any(name in sys.modules for name in ("anthropic", "httpx2", "aiohttp", "pydantic")))
+        threads, original = set(), builtins.__import__
+        def watch(name, *arguments, **options):
+            if name == "anthropic":
+                threads.add(threading.current_thread() is threading.main_thread())
+            return original(name, *arguments, **options)
+        builtins.__import__ = watch
         async def main():
-            await engine.start()
-            print("aiohttp" in sys.modules)
-            await engine.close()
+            for key in (None, "k"):
+                engine = AnthropicEngine(base_url="http://127.0.0.1:1", api_key=key, timeout_s=1, max_retries=0)
+                await engine.start()
+                print(any(name in sys.modules for name in ("anthropic", "httpx2", "aiohttp", "pydantic")))
+                await engine.close()
         asyncio.run(main())
-        print(any(name in sys.modules for name in ("anthropic", "httpx2", "pydantic")))
+        print(threads)
         """
-    assert run(script).stdout.split() == ["False", "True", "False"]
+    assert run(script).stdout.split() == ["False", "True", "{False}"]
 
 
 def test_a_start_touches_neither_the_network_nor_the_home_directory(tmp_path: Path) -> None:
@@ -706,7 +711,7 @@ async def test_certificates_that_cannot_be_read_are_told_and_read_again(
 
     engine = make(base_url=server.url.replace("http:", "https:"))
     with monkeypatch.context() as patched:
-        patched.setattr(http_pool, "client_context", broken)
+        patched.setattr(client, "client_context", broken)
         assert (await failure(engine)).reason == "not_configured"
     assert (await failure(engine)).reason == "unreachable"
 

@@ -1,9 +1,8 @@
-"""Engine with a language model behind the Anthropic Messages API. The model is hosted or on-prem (DECISIONS.md section 3).
+"""Engine with a language model behind the Anthropic Messages API. The model is hosted or on-prem.
 
-`prompt` builds requests and `stable` caches their constant parts; `client` sends them over a `connection`; `answer` validates responses
-and `faults` classifies errors. `tools` defines the tools, `notes` executes their calls, `review` checks replies (`grounding`, `claims`),
-and `rounds` runs the exchange. `engine` has the deadline and retries, `pace` spreads the start of many calls. `sdk` queries a server
-with the provider's own library, for `doctor`.
+`prompt` builds requests and `stable` caches their constant parts; `client` sends them by the provider's library to the server that
+`provider` names; `answer` validates responses and `faults` classifies errors. `tools` defines the tools, `notes` executes their calls,
+`review` checks replies (`grounding`, `claims`), and `rounds` runs the exchange. `engine` has the deadline and retries.
 """
 
 from chatsvc.engines.anthropic.engine import AnthropicEngine

@@ -1,14 +1,19 @@
-"""Validation of a model's answers (SPEC.md 4.3 rule 5); pure functions."""
+"""Validation of a model's answers, which the provider's library takes as they are; pure functions."""
+
+from __future__ import annotations
 
 import json
 import re
 import uuid
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from chatsvc.domain.models import Usage
 from chatsvc.engines import EngineError, Reply
 from chatsvc.engines.anthropic import marks
 from chatsvc.engines.anthropic.faults import ModelFault, error_type, says_no_tools, says_too_long
+
+if TYPE_CHECKING:
+    from anthropic.types import ContentBlockParam, TextBlockParam, ToolUseBlockParam
 
 NO_ANSWER = "[NO_ANSWER]"
 """Reply that a model is told to give where neither its knowledge nor its instructions have the answer."""
@@ -56,7 +61,7 @@ class ModelAnswer(NamedTuple):
 
     text: str
     calls: tuple[ToolCall, ...]
-    blocks: list[dict[str, object]]
+    blocks: list[ContentBlockParam]
     stop: str | None
     usage: Usage
 
@@ -143,7 +148,7 @@ def _calls(content: list[dict[str, object]]) -> tuple[ToolCall, ...]:
     return tuple(calls.values())
 
 
-def _blocks(content: list[dict[str, object]], text: str, calls: tuple[ToolCall, ...], *, hosted: bool) -> list[dict[str, object]]:
+def _blocks(content: list[dict[str, object]], text: str, calls: tuple[ToolCall, ...], *, hosted: bool) -> list[ContentBlockParam]:
     """Build the answer as it is sent back with the results of its tools.
 
     Anthropic's models need their thinking blocks back unchanged while tools are called. On-prem servers get only text and
@@ -151,28 +156,36 @@ def _blocks(content: list[dict[str, object]], text: str, calls: tuple[ToolCall, 
     """
     uses = map(_use, calls)
     if not hosted:
-        return [*([_said(text)] if text else []), *uses]
-    blocks: list[dict[str, object]] = []
+        return [*([text_block(text)] if text else []), *uses]
+    blocks: list[ContentBlockParam] = []
     for block in content:
         kind = block.get("type")
         if kind in ("thinking", "redacted_thinking"):
-            blocks.append(block)
+            blocks.append(_sendable(block))
         elif kind == "text" and str(block["text"]).strip():
-            blocks.append(_said(str(block["text"])))
+            blocks.append(text_block(str(block["text"])))
         elif kind == "tool_use":
             blocks += [use] if (use := next(uses, None)) else []
     return blocks
 
 
-def _said(text: str) -> dict[str, object]:
+def text_block(text: str) -> TextBlockParam:
     return {"type": "text", "text": clean(text)}
 
 
-def _use(call: ToolCall) -> dict[str, object]:
-    """Build the tool_use block that is sent back. Arguments that no server could take are left out."""
-    given = call.input
+def _sendable(block: dict[str, object]) -> Any:
+    """Return a block of thinking as it can be sent back; raises EngineError for one that no JSON can hold."""
     try:
-        fits = isinstance(given, dict) and len(json.dumps(given, ensure_ascii=False).encode()) <= MAX_INPUT_BYTES
+        return json.loads(clean(json.dumps(block, ensure_ascii=False, allow_nan=False)))
+    except (ValueError, RecursionError):
+        raise EngineError("bad_response", "thinking that no JSON can hold") from None
+
+
+def _use(call: ToolCall) -> ToolUseBlockParam:
+    """Build the tool_use block that is sent back. Arguments that no server could take are left out."""
+    given: dict[str, object] = call.input if isinstance(call.input, dict) else {}
+    try:
+        fits = len(json.dumps(given, ensure_ascii=False, allow_nan=False).encode()) <= MAX_INPUT_BYTES
     except (ValueError, RecursionError):
         fits = False
     return {"type": "tool_use", "id": call.id, "name": call.name, "input": given if fits else {}}

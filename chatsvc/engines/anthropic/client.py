@@ -1,60 +1,164 @@
-"""HTTP client for POST /v1/messages.
+"""Client of a model's server: the provider's library over a session of our own, and its errors as reasons.
 
-Own code, since the provider's library takes six times the processor time for a call. A test compares the requests with those of
-the library, which adds only data about this machine.
+The only module that imports the anthropic package (about 1 s and 50 MB): in a thread, and only where a tier needs it. The session is
+ours because the library's has no hook for the egress ledger and reads an answer of any size.
 """
 
+import logging
+import os
+import socket
 from functools import partial
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING, Any
 
-import orjson
+import aiohttp
+import anthropic
+import httpx2
 
+from chatsvc import __version__
 from chatsvc.engines.anthropic import faults
 from chatsvc.engines.anthropic.faults import ModelFault
+from chatsvc.engines.anthropic.provider import Provider
 from chatsvc.outbound.egress import Egress
-from chatsvc.outbound.http_connection import AnswerBroken, ConnectionLost
-from chatsvc.outbound.http_pool import HttpPool, NotOpened, post_head
+from chatsvc.outbound.tls import client_context
 
-API_VERSION = "2026-10-21"
-"""Version of the Messages API, as the library sends it."""
+if TYPE_CHECKING:
+    from anthropic.types.message_create_params import MessageCreateParamsNonStreaming
 
 MAX_ANSWER_BYTES = 512 * 1024
 """Size of the largest accepted answer: some 20 times what max_tokens allows, thinking included."""
+
+CONNECT_TIMEOUT_S = 10.0
+"""Limit for a connection with its TLS handshake, in seconds.
+
+Much longer than a network needs: with thousands of calls at once, the event loop notices an open connection late.
+"""
+
+CONNECTIONS = 5000
 
 # uvicorn (vLLM) and Node (LM Studio) close an idle connection after 5 s. A POST sent at that moment is lost, as it is not idempotent:
 # close first. Anthropic's edge keeps connections for minutes.
 _IDLE_S_ON_PREM = 3.0
 _IDLE_S_HOSTED = 60.0
 
+# What the service reads of an answer's head; cookies in particular are dropped.
+_HEADERS_READ = ("request-id", "retry-after", "retry-after-ms", "x-should-retry")
+
+# Their debug lines hold prompts.
+for _name in ("anthropic", "httpx2", "httpcore2"):
+    logging.getLogger(_name).setLevel(logging.WARNING)
+
+
+class _Transport(httpx2.AsyncBaseTransport):
+    """Sends the library's requests over an aiohttp session, and reads MAX_ANSWER_BYTES of an answer and one more at most.
+
+    Nothing is decompressed. Headers that describe this machine are left out.
+    """
+
+    def __init__(self, session: aiohttp.ClientSession, egress: Egress) -> None:
+        self._session = session
+        self._egress = egress
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        self._egress.check("model")
+        headers = [(name, value) for name, value in request.headers.multi_items() if name != "connection" and "x-stainless" not in name]
+        body = bytearray()
+        async with self._session.request(
+            request.method, str(request.url), headers=headers, data=request.content or None, allow_redirects=False
+        ) as response:
+            async for piece in response.content.iter_any():
+                body += piece
+                if len(body) > MAX_ANSWER_BYTES:
+                    break
+        read = {name: response.headers[name] for name in _HEADERS_READ if name in response.headers}
+        return httpx2.Response(response.status, headers=read, content=bytes(body[: MAX_ANSWER_BYTES + 1]))
+
+    async def aclose(self) -> None:
+        await self._session.close()
+
+
+def _socket(egress: Egress, address: tuple[Any, ...]) -> socket.socket:
+    egress.open("model")
+    return socket.socket(*address[:3])
+
 
 class Client:
     """Client of one server; 2,000 concurrent calls are fine."""
 
-    def __init__(self, base_url: str, api_key: str, *, hosted: bool, egress: Egress) -> None:
-        """`base_url` without `/v1`; an empty `api_key` sends no credential. Raises OSError where the certificates cannot be read."""
-        url = urlsplit(base_url)
-        credential = {"Authorization": f"Bearer {api_key}"} if api_key else {}
-        self._head = post_head(url, "/v1/messages", {"anthropic-version": API_VERSION, **credential})
-        self._pool = HttpPool(egress, "model", url, idle_s=_IDLE_S_HOSTED if hosted else _IDLE_S_ON_PREM, most_bytes=MAX_ANSWER_BYTES)
+    def __init__(self, provider: Provider, egress: Egress) -> None:
+        """Open no connection; needs an event loop. Raises OSError where the certificates cannot be read."""
+        self._session = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(
+                limit=CONNECTIONS,
+                keepalive_timeout=_IDLE_S_HOSTED if provider.is_hosted else _IDLE_S_ON_PREM,
+                socket_factory=partial(_socket, egress),
+                ssl=client_context() if provider.base_url.startswith("https:") else True,
+            ),
+            cookie_jar=aiohttp.DummyCookieJar(),
+            auto_decompress=False,
+            timeout=aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_TIMEOUT_S),
+        )
+        # Set for other programs: the library mixes these headers into every request, and they would win over the credential.
+        os.environ.pop("ANTHROPIC_CUSTOM_HEADERS", None)
+        self._library = anthropic.AsyncAnthropic(
+            # Exactly one credential, so that neither the environment nor a profile in the home directory is asked.
+            api_key=provider.api_key or "none",
+            base_url=provider.base_url,
+            http_client=httpx2.AsyncClient(transport=_Transport(self._session, egress), trust_env=False, timeout=None),
+            timeout=None,
+            max_retries=0,
+            default_headers={
+                "User-Agent": f"chatsvc/{__version__}",
+                "Accept-Encoding": "identity",
+                **({} if provider.api_key else {"Authorization": anthropic.omit}),  # type: ignore[dict-item]  # as it is documented
+            },
+            webhook_key="",
+            open_telemetry=False,
+        )
+        self._create = self._library.messages.with_raw_response.create
 
-    async def send(self, body: dict[str, object]) -> bytes:
-        """Post a body that orjson can encode; return the body of a 2xx answer. Raises ModelFault."""
+    async def send(self, body: "MessageCreateParamsNonStreaming") -> bytes:
+        """Ask for a message; return the body of a 2xx answer as it is, for the library validates nothing. Raises ModelFault."""
         try:
-            answer = await self._pool.ask(partial(self._request, body))
-        except (NotOpened, ConnectionLost) as fault:
-            raise ModelFault("unreachable", str(fault), retryable=True) from None
-        except AnswerBroken as fault:
-            raise ModelFault("bad_response", str(fault)) from None
-        if not 200 <= answer.status < 300:
-            raise faults.of_status(answer.status, answer.headers, answer.body.decode("utf-8", "replace"))
-        if not answer.whole:
+            answer = (await self._create(**body)).http_response.content
+        except Exception as error:  # noqa: BLE001  # the library wraps only what fails while it sends
+            # `from None`: the library's errors carry the request, and with it the key and the visitor's words.
+            raise _fault(error) from None
+        if len(answer) > MAX_ANSWER_BYTES:
             raise ModelFault("bad_response", f"an answer of more than {MAX_ANSWER_BYTES} bytes")
-        return answer.body
+        return answer
 
-    def _request(self, body: dict[str, object]) -> bytes:
-        content = orjson.dumps(body)
-        return b"%b%d\r\n\r\n%b" % (self._head, len(content), content)
+    async def probe(self) -> None:
+        """Send an empty request, which costs nothing. Raises ModelFault, with status 400 where all is well."""
+        try:
+            await self._library.post("/v1/messages", cast_to=httpx2.Response, body={})
+        except Exception as error:  # noqa: BLE001  # as above
+            raise _fault(error) from None
+
+    async def models(self) -> list[str]:
+        """List the names of the models that the server offers this key. Raises ModelFault.
+
+        An on-prem server without such a list answers 404, which is the ModelFault `model_not_found`.
+        """
+        try:
+            return [str(model.id) for model in (await self._library.models.list(limit=1000)).data]
+        except Exception as error:  # noqa: BLE001  # an unforeseen answer may make the library stumble anywhere
+            raise _fault(error) from None
 
     async def close(self) -> None:
         """Close every connection; calls in flight fail as unreachable."""
-        await self._pool.close()
+        await self._library.close()
+
+
+def _fault(error: Exception) -> ModelFault:
+    """Translate an error of the library."""
+    if isinstance(error, anthropic.APIStatusError):
+        return faults.of_status(error.status_code, error.response.headers, error.response.text)
+    cause = error.__cause__ if isinstance(error, anthropic.APIConnectionError) else error
+    if isinstance(cause, aiohttp.ClientConnectionError | OSError):
+        origin: Exception = cause
+        if isinstance(cause, aiohttp.ClientConnectorCertificateError):
+            origin = cause.certificate_error
+        elif isinstance(cause, aiohttp.ClientConnectorError):
+            origin = cause.os_error
+        return ModelFault("unreachable", type(origin).__name__, retryable=True, cause=origin)
+    return ModelFault("bad_response", type(cause).__name__)

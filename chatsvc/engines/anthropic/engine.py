@@ -8,15 +8,17 @@ import random
 from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 from chatsvc.engines import EngineError, Reply, Turn, language
-from chatsvc.engines.anthropic import prompt, rounds
+from chatsvc.engines.anthropic import rounds
 from chatsvc.engines.anthropic.faults import ModelFault
+from chatsvc.engines.anthropic.provider import Provider
 from chatsvc.engines.fair_share import FairShare
 from chatsvc.outbound.egress import Egress, EgressRefused
 
 if TYPE_CHECKING:
+    from anthropic.types.message_create_params import MessageCreateParamsNonStreaming
+
     from chatsvc.engines.anthropic.client import Client
 
 FIRST_BACKOFF_S = 0.5
@@ -26,7 +28,7 @@ WITHOUT_TOOLS_S = 600.0
 
 
 class AnthropicEngine:
-    """Replies from a model behind the Anthropic Messages API (DECISIONS.md section 3); implements `engines.Engine`.
+    """Replies from a model behind the Anthropic Messages API; implements `engines.Engine`.
 
     `base_url` is Anthropic's or that of an on-prem server, with or without `/v1`. `api_key` None means that the configured secret is
     missing: every reply is `not_configured`, and no connection is opened. An empty key means that an on-prem server needs none: no
@@ -35,12 +37,12 @@ class AnthropicEngine:
 
     def __init__(self, *, base_url: str, api_key: str | None, timeout_s: float, max_retries: int, egress: Egress | None = None) -> None:
         """Open no connection; raises ValueError for a `base_url` that is no http(s) address."""
-        self._base_url = without_v1(base_url)
-        self._hosted = prompt.is_hosted(self._base_url)
-        self._api_key = None if api_key is None else api_key.strip()
+        self._provider = Provider.of(base_url, api_key)
+        self._fault, self._hosted = self._provider.fault, self._provider.is_hosted
         self._timeout_s = timeout_s
         self._max_retries = max(0, max_retries)
         self._egress = egress or Egress()
+        self._new_client: type[Client] | None = None
         self._client: Client | None = None
         self._closed = False
         self._share = FairShare()
@@ -48,15 +50,14 @@ class AnthropicEngine:
 
     async def start(self) -> None:
         """Load the languages and create the client before the first message; raises EngineError."""
-        if self._why_not_configured() is None and self._egress.allowed:
+        if self._fault is None and self._egress.allowed:
             language.load()
-            self._ready_client()
+            await self._ready_client()
 
     async def reply(self, turn: Turn) -> Reply:
         """Answer one turn within `turn.timeout_s` seconds; raises EngineError."""
-        why_not = self._why_not_configured()
-        if why_not is not None:
-            raise EngineError("not_configured", why_not)
+        if self._fault is not None:
+            raise EngineError("not_configured", self._fault)
         try:
             self._egress.check("model")
         except EgressRefused:
@@ -68,7 +69,7 @@ class AnthropicEngine:
         try:
             ends_at = asyncio.get_running_loop().time() + limit
             async with asyncio.timeout_at(ends_at):
-                return await self._reply(self._ready_client(), turn, ends_at)
+                return await self._reply(await self._ready_client(), turn, ends_at)
         except TimeoutError:
             raise EngineError("timeout", f"no reply within {limit:.3g} s") from None
 
@@ -79,31 +80,22 @@ class AnthropicEngine:
         if client is not None:
             await client.close()
 
-    def _why_not_configured(self) -> str | None:
-        """Return why the configuration allows no call; None if it does."""
-        if self._api_key is None or (self._hosted and not self._api_key):
-            return "no api_key"
-        if not (self._api_key.isascii() and self._api_key.isprintable()):
-            return "the api_key holds characters that no header can carry"
-        return None
-
-    def _ready_client(self) -> Client:
-        """Return the client; it is created once, inside the event loop."""
+    async def _ready_client(self) -> Client:
+        """Return the client, which is created once. The library's import takes a second: in a thread."""
+        if self._new_client is None:
+            self._new_client = await asyncio.to_thread(_import_client)
         if self._closed:
             raise EngineError("unreachable", "the engine is closed")
         if self._client is None:
-            from chatsvc.engines.anthropic.client import Client
-
             try:
-                self._client = Client(self._base_url, self._api_key or "", hosted=self._hosted, egress=self._egress)
+                self._client = self._new_client(self._provider, self._egress)
             except OSError as error:
                 raise EngineError("not_configured", f"the system's certificates cannot be read: {type(error).__name__}") from error
-            except ValueError as error:
-                raise EngineError("not_configured", "base_url names no host and port") from error
         return self._client
 
     async def _reply(self, client: Client, turn: Turn, ends_at: float) -> Reply:
-        converse = partial(rounds.converse, turn, partial(self._send, client, ends_at), self._share, hosted=self._hosted, ends_at=ends_at)
+        ask = partial(self._send, client, ends_at)
+        converse = partial(rounds.converse, turn, ask, self._share, hosted=self._hosted, ends_at=ends_at)
         try:
             return await self._converse(converse, turn.model)
         except EngineError as fault:
@@ -125,7 +117,7 @@ class AnthropicEngine:
         self._without_tools_until[model] = asyncio.get_running_loop().time() + WITHOUT_TOOLS_S
         return reply
 
-    async def _send(self, client: Client, ends_at: float, body: dict[str, object]) -> bytes:
+    async def _send(self, client: Client, ends_at: float, body: MessageCreateParamsNonStreaming) -> bytes:
         """Make one call with its retries. A pause past `ends_at` (loop time) is not begun: the fault is raised instead."""
         for attempt in itertools.count():
             try:
@@ -140,15 +132,12 @@ class AnthropicEngine:
         raise AssertionError("unreachable")
 
 
+def _import_client() -> type[Client]:
+    from chatsvc.engines.anthropic.client import Client
+
+    return Client
+
+
 def _backoff_s(attempt: int) -> float:
     """Compute the exponential back-off before the next attempt in seconds, with a quarter of jitter."""
     return min(FIRST_BACKOFF_S * 2.0 ** min(attempt, 10), MAX_BACKOFF_S) * (1 - 0.25 * random.random())
-
-
-def without_v1(base_url: str) -> str:
-    """Strip a trailing `/v1`, which is added anyway; raises ValueError for no http(s) address."""
-    stripped = base_url.strip().rstrip("/").removesuffix("/v1").rstrip("/")
-    parts = urlsplit(stripped)
-    if parts.scheme not in ("http", "https") or not parts.hostname or parts.username is not None or parts.query:
-        raise ValueError("base_url must be an http or https address without user, password or query")
-    return stripped

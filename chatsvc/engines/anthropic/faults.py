@@ -1,4 +1,4 @@
-"""Classification of failed calls by the reasons of DECISIONS.md section 1, "reason (502)"; pure functions.
+"""Reasons of failed calls, as 502 names them; pure functions.
 
 Details have only status codes, class names, the provider's error type and request id: an error's text may quote the prompt, and so
 the visitor.
@@ -60,16 +60,26 @@ _REQUEST_ID = re.compile(r"req_[A-Za-z0-9]{1,64}")
 class ModelFault(EngineError):
     """A failed call; `retryable`: a retry may help, after `retry_after_s` seconds.
 
-    `no_tools`: the same call without tools may succeed.
+    `no_tools`: the same call without tools may succeed. `status` is that of the answer, `cause` what the connection failed of.
     """
 
     def __init__(
-        self, reason: str, detail: str = "", *, retryable: bool = False, retry_after_s: float | None = None, no_tools: bool = False
+        self,
+        reason: str,
+        detail: str = "",
+        *,
+        retryable: bool = False,
+        retry_after_s: float | None = None,
+        no_tools: bool = False,
+        status: int | None = None,
+        cause: Exception | None = None,
     ) -> None:
         super().__init__(reason, detail)
         self.retryable = retryable
         self.retry_after_s = retry_after_s
         self.no_tools = no_tools
+        self.status = status
+        self.cause = cause
 
 
 def of_status(status: int, headers: Mapping[str, str], text: str) -> ModelFault:
@@ -98,6 +108,7 @@ def of_status(status: int, headers: Mapping[str, str], text: str) -> ModelFault:
         retryable=reason != "context_exceeded" and not no_tools and _is_retryable(status, headers),
         retry_after_s=retry_after_s(headers),
         no_tools=no_tools,
+        status=status,
     )
 
 

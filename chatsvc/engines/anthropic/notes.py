@@ -3,10 +3,13 @@
 The result of a note is the record as the team will read it, with what was left out and why.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date, datetime, time, timedelta
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from chatsvc.domain import profiles, times
 from chatsvc.domain.captures import FURTHEST_DAYS, Captured, CapturedRecord, Change, change_message, checked
@@ -15,6 +18,9 @@ from chatsvc.engines import Hit, Turn, language
 from chatsvc.engines.anthropic import facts, quotes, stable, tools
 from chatsvc.engines.anthropic.answer import ToolCall
 from chatsvc.engines.anthropic.tools import NoteCall, WrongArguments
+
+if TYPE_CHECKING:
+    from anthropic.types import ToolResultBlockParam
 
 MAX_ATTEMPTS = 8
 """Calls of tools that note something within one message, successful or not."""
@@ -64,16 +70,16 @@ class Notes:
     def _now(self) -> datetime:
         return times.local(self._turn.now_ms, self._turn.bot.timezone)
 
-    def results(self, calls: Sequence[ToolCall]) -> list[dict[str, object]]:
+    def results(self, calls: Sequence[ToolCall]) -> list[ToolResultBlockParam]:
         """Execute calls and build their tool_result blocks; invalid calls get an error as their result."""
         return [self._result(call) for call in calls]
 
-    def _result(self, call: ToolCall) -> dict[str, object]:
+    def _result(self, call: ToolCall) -> ToolResultBlockParam:
         try:
             told, failed = self._call(call), False
         except WrongArguments as fault:
             told, failed = f"Nothing was {'found' if call.name == tools.SEARCH else 'noted'}. {fault}", True
-        result: dict[str, object] = {"type": "tool_result", "tool_use_id": call.id, "content": told}
+        result: ToolResultBlockParam = {"type": "tool_result", "tool_use_id": call.id, "content": told}
         return {**result, "is_error": True} if failed else result
 
     def _call(self, call: ToolCall) -> str:

@@ -4,23 +4,27 @@ Stable text comes first, so that the prefix is the same from turn to turn. For A
 its prompt cache: the rules with the knowledge, and the conversation until the new message. What changes with each message (the time,
 the language, passages, records) follows the conversation there; on-prem it is the last system block. A visitor's words are in
 messages alone, never in the system prompt.
-
-Encoded blocks of `stable` go into a body as they are; only the conversation is encoded for each call.
 """
+
+from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING
 
 from chatsvc.domain import times
 from chatsvc.domain.captures import CapturedRecord
 from chatsvc.domain.models import HistoryMessage
 from chatsvc.engines import Hit, Turn, language
 from chatsvc.engines.anthropic import facts, marks, notes, stable, tools
-from chatsvc.engines.anthropic.answer import clean
+from chatsvc.engines.anthropic.answer import clean, text_block
+
+if TYPE_CHECKING:
+    from anthropic.types import MessageParam
+    from anthropic.types.message_create_params import MessageCreateParamsNonStreaming
 
 MAX_TOKENS = 2048
 """Most tokens of a reply, thinking included. Below 1,024 reasoning models end inside their thoughts."""
@@ -93,14 +97,10 @@ _LANGUAGES = {
 _TAG = re.compile(r"([a-z]{2,3})(?:-([a-z]{2}|[a-z]{4}|[0-9]{3}))?(?:-.*)?", re.IGNORECASE | re.ASCII)
 
 
-def is_hosted(base_url: str) -> bool:
-    """Report whether `base_url` is Anthropic's own service, not an on-prem server."""
-    host = urlsplit(base_url).hostname or ""
-    return host == "anthropic.com" or host.endswith(".anthropic.com")
-
-
-def request(turn: Turn, hits: Sequence[Hit], *, hosted: bool, offered: tuple[str, ...] = (), shortened: bool = False) -> dict[str, object]:
-    """Build the body of POST /v1/messages, for orjson, with only what every server knows. No temperature, no tool_choice.
+def request(
+    turn: Turn, hits: Sequence[Hit], *, hosted: bool, offered: tuple[str, ...] = (), shortened: bool = False
+) -> MessageCreateParamsNonStreaming:
+    """Build the body of POST /v1/messages, with only what every server knows. No temperature, no tool_choice.
 
     `hits` are the passages for a knowledge that does not fit, `offered` the names of the tools. `shortened` halves the history: the
     server refused it as too long.
@@ -116,10 +116,10 @@ def request(turn: Turn, hits: Sequence[Hit], *, hosted: bool, offered: tuple[str
         said = _with_context(said, [*changing[:-1], *records, changing[-1]])
     else:
         # A record has the visitor's words, which are in messages alone.
-        said[-1:] = [{**said[-1], "content": _behind(records, str(said[-1]["content"]))}]
+        said[-1] = {"role": "user", "content": _behind(records, str(said[-1]["content"]))}
         system += map(stable.block, changing)
-    body: dict[str, object] = {"model": turn.model, "max_tokens": MAX_TOKENS, "system": system, "messages": said}
-    return {**body, "tools": stable.definitions(offered)} if offered else body
+    body: MessageCreateParamsNonStreaming = {"model": turn.model, "max_tokens": MAX_TOKENS, "system": system, "messages": said}
+    return {**body, "tools": tools.definitions(offered)} if offered else body
 
 
 def budget_of(*, hosted: bool) -> Budget:
@@ -133,14 +133,13 @@ def _changing(turn: Turn, hits: Sequence[Hit] | None) -> list[str]:
     return [*found, _moment(turn)]
 
 
-def _with_context(said: list[dict[str, object]], changing: list[str]) -> list[dict[str, object]]:
+def _with_context(said: list[MessageParam], changing: list[str]) -> list[MessageParam]:
     """Insert the changing parts before the new message. The prefix until there is marked for the prompt cache."""
     *past, last = said
     if past:
-        past[-1] = {**past[-1], "content": [{"type": "text", "text": past[-1]["content"], "cache_control": stable.EPHEMERAL}]}
+        past[-1] = {"role": "assistant", "content": [{"type": "text", "text": str(past[-1]["content"]), "cache_control": stable.EPHEMERAL}]}
     context = "\n\n".join((_FROM_SERVICE, *changing, _FROM_VISITOR))
-    blocks = [{"type": "text", "text": clean(text)} for text in (context, str(last["content"]))]
-    return [*past, {**last, "content": blocks}]
+    return [*past, {"role": "user", "content": [text_block(context), text_block(str(last["content"]))]}]
 
 
 def _behind(parts: list[str], message: str) -> str:
@@ -159,7 +158,7 @@ def _records(captured: Sequence[CapturedRecord]) -> list[str]:
     return ["\n".join((head, *map(notes.record_line, captured[-MAX_RECORDS:])))]
 
 
-def messages(history: Sequence[HistoryMessage], message: str, budget: int) -> list[dict[str, object]]:
+def messages(history: Sequence[HistoryMessage], message: str, budget: int) -> list[MessageParam]:
     """Build the messages of a conversation within `budget` characters. Oldest first, beginning with the user, roles alternating.
 
     The message that crosses the budget still goes along: a short "and on Sundays?" means nothing without it.
@@ -181,7 +180,10 @@ def messages(history: Sequence[HistoryMessage], message: str, budget: int) -> li
             turns[-1] = (role, f"{turns[-1][1]}\n\n{content}")
         elif turns or role == "user":
             turns.append((role, content))
-    return [{"role": role, "content": content} for role, content in turns]
+    return [
+        {"role": "assistant", "content": content} if role == "assistant" else {"role": "user", "content": content}
+        for role, content in turns
+    ]
 
 
 def _half(history: Sequence[HistoryMessage], budget: int) -> int:

@@ -1,12 +1,12 @@
 """Rounds of one message. Ask the model, execute its tool calls or review its reply, and ask again."""
 
+from __future__ import annotations
+
 import asyncio
-import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import nullcontext
 from functools import partial
-
-import orjson
+from typing import TYPE_CHECKING
 
 from chatsvc.domain.models import Usage
 from chatsvc.engines import EngineError, Evidence, Reply, Turn
@@ -14,13 +14,17 @@ from chatsvc.engines.anthropic import answer, notes, prompt, stable, tools
 from chatsvc.engines.anthropic.review import Review, characters_read
 from chatsvc.engines.fair_share import FairShare
 
+if TYPE_CHECKING:
+    from anthropic.types import ContentBlockParam
+    from anthropic.types.message_create_params import MessageCreateParamsNonStreaming
+
+    Ask = Callable[[MessageCreateParamsNonStreaming], Awaitable[bytes]]
+
 MAX_ROUNDS = 6
 """Calls of the model for one message: searches, a request, an appointment, one mistake, a correction, and the reply."""
 
 SPARE_S = 0.5
 """Seconds of the deadline that are left for writing a capture when waiting for the model's words about it ends."""
-
-Ask = Callable[[dict[str, object]], Awaitable[bytes]]
 
 
 async def converse(
@@ -53,7 +57,7 @@ class _Rounds:
         self._spent = Usage()
         self._corrected = False
 
-    def _begin(self, turn: Turn) -> dict[str, object]:
+    def _begin(self, turn: Turn) -> MessageCreateParamsNonStreaming:
         self._notes.hits = prompt.passages(turn, prompt.budget_of(hosted=self._hosted).passages)
         return prompt.request(turn, self._notes.hits, hosted=self._hosted, offered=self._offered, shortened=self._shortened)
 
@@ -79,7 +83,7 @@ class _Rounds:
             results = await self._share.run(partial(self._results, said), self._turn)
             if self._notes.captured is None and all(call.name == tools.NO_ANSWER for call in said.calls):
                 raise EngineError("no_answer", "by its tool")
-            body = _continued(body, _as_said(said.blocks), results)
+            body = _continued(body, said.blocks, results)
         if self._notes.captured is None:
             raise EngineError("tool_loop", f"still calling tools after {MAX_ROUNDS} rounds")
         return self._reply(notes.confirmation(self._turn, self._notes.captured))
@@ -87,18 +91,17 @@ class _Rounds:
     def _complaint(self, text: str, turn: Turn) -> str | None:
         return Review(turn, self._notes.hits, self._notes.captured).complaint(text)
 
-    def _correct(self, body: dict[str, object], text: str, complaint: str) -> dict[str, object]:
+    def _correct(self, body: MessageCreateParamsNonStreaming, text: str, complaint: str) -> MessageCreateParamsNonStreaming:
         """Ask for another reply, once; raises EngineError."""
         if self._corrected:
             raise EngineError("no_answer", "the model's reply failed its review twice")
         self._corrected = True
-        said = [{"type": "text", "text": answer.clean(text)}]
-        return _continued(body, said, [{"type": "text", "text": answer.clean(complaint)}])
+        return _continued(body, [answer.text_block(text)], [answer.text_block(complaint)])
 
     def _reply(self, text: str) -> Reply:
         return Reply(text, self._spent, self._notes.captured, evidence=Evidence.of_hits(self._notes.hits))
 
-    def _results(self, said: answer.ModelAnswer, _: Turn) -> list[dict[str, object]]:
+    def _results(self, said: answer.ModelAnswer, _: Turn) -> Sequence[ContentBlockParam]:
         if said.stop != "max_tokens":
             return self._notes.results(said.calls)
         # Truncated arguments may look complete.
@@ -106,17 +109,8 @@ class _Rounds:
         return [{"type": "tool_result", "tool_use_id": call.id, "content": told, "is_error": True} for call in said.calls]
 
 
-def _continued(body: dict[str, object], said: object, following: list[dict[str, object]]) -> dict[str, object]:
+def _continued(
+    body: MessageCreateParamsNonStreaming, said: Sequence[ContentBlockParam], following: Sequence[ContentBlockParam]
+) -> MessageCreateParamsNonStreaming:
     """Append one exchange to a request. Nothing before it changes, as caches and signatures of thinking require."""
-    so_far = body["messages"]
-    if not isinstance(so_far, list):
-        raise TypeError("messages is no list")
-    return {**body, "messages": [*so_far, {"role": "assistant", "content": said}, {"role": "user", "content": following}]}
-
-
-def _as_said(blocks: list[dict[str, object]]) -> orjson.Fragment:
-    """Encode the model's blocks unchanged. They may hold lone surrogates and integers of more than 64 bits."""
-    try:
-        return orjson.Fragment(orjson.dumps(blocks))
-    except orjson.JSONEncodeError:
-        return orjson.Fragment(json.dumps(blocks).encode())
+    return {**body, "messages": [*body["messages"], {"role": "assistant", "content": said}, {"role": "user", "content": following}]}

@@ -1,20 +1,23 @@
-"""Cache of the JSON of those parts of a prompt that stay the same.
+"""Cache of those parts of a prompt that stay the same.
 
 Nothing here can be stale: the key is the text itself, or a knowledge, which is immutable (`engines.Knowledge`).
 """
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterable
 from functools import lru_cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from weakref import WeakKeyDictionary
-
-import orjson
 
 from chatsvc.domain.models import Bot, Entry
 from chatsvc.engines import Knowledge
 from chatsvc.engines.anthropic import facts, tools
-from chatsvc.engines.anthropic.answer import NO_ANSWER, clean
+from chatsvc.engines.anthropic.answer import NO_ANSWER, text_block
+
+if TYPE_CHECKING:
+    from anthropic.types import CacheControlEphemeralParam, TextBlockParam
 
 _PREAMBLE = """\
 You are the chat assistant of one business and answer its visitors. What you know about it stands below.
@@ -61,9 +64,9 @@ _ASKING = {
 _OUR_TAGS = re.compile(r"<(?=\s*/?\s*(?:knowledge|entry)\b)", re.IGNORECASE)
 
 # A knowledge -> its block for each budget, None where it is too long; evicted with the knowledge.
-_blocks: WeakKeyDictionary[Knowledge, dict[tuple[int, bool], orjson.Fragment | None]] = WeakKeyDictionary()
+_blocks: WeakKeyDictionary[Knowledge, dict[tuple[int, bool], TextBlockParam | None]] = WeakKeyDictionary()
 
-EPHEMERAL = {"type": "ephemeral"}
+EPHEMERAL: CacheControlEphemeralParam = {"type": "ephemeral"}
 """Marks the end of a prefix for the provider's prompt cache."""
 
 
@@ -87,21 +90,15 @@ def preamble(offered: tuple[str, ...]) -> str:
     )
 
 
-@lru_cache(maxsize=16)
-def definitions(offered: tuple[str, ...]) -> orjson.Fragment:
-    """Encode the tools of a request."""
-    return orjson.Fragment(orjson.dumps(tools.definitions(offered)))
-
-
-def block(text: str, *, cached: bool = False) -> orjson.Fragment:
-    """Encode a system block; `cached` ends a prefix for the prompt cache there."""
+def block(text: str, *, cached: bool = False) -> TextBlockParam:
+    """Build a system block; `cached` ends a prefix for the prompt cache there."""
     # llama.cpp joins the blocks without anything between them.
-    said: dict[str, object] = {"type": "text", "text": clean(text).strip() + "\n\n"}
-    return orjson.Fragment(orjson.dumps({**said, "cache_control": EPHEMERAL} if cached else said))
+    plain = text_block(text.strip() + "\n\n")
+    return {**plain, "cache_control": EPHEMERAL} if cached else plain
 
 
-def rules(bot: Bot, site: str, *, offered: tuple[str, ...], cached: bool) -> orjson.Fragment:
-    """Encode the block with the rules and the bot's facts. `site` is the address of its website, or ""."""
+def rules(bot: Bot, site: str, *, offered: tuple[str, ...], cached: bool) -> TextBlockParam:
+    """Build the block with the rules and the bot's facts. `site` is the address of its website, or ""."""
     contact = (bot.phone, bot.email, bot.address, site)
     settings = _Facts(bot.name, bot.description, bot.country, bot.timezone, bot.opening_hours, *contact, bot.instructions, bot.ask_back)
     return _rules(settings, offered, cached)
@@ -112,8 +109,8 @@ def fits(known: Knowledge, budget: int) -> bool:
     return knowledge(known, budget, cached=False) is not None
 
 
-def knowledge(known: Knowledge, budget: int, *, cached: bool) -> orjson.Fragment | None:
-    """Encode the block with all entries of `known`. None where they have more than `budget` characters."""
+def knowledge(known: Knowledge, budget: int, *, cached: bool) -> TextBlockParam | None:
+    """Build the block with all entries of `known`. None where they have more than `budget` characters."""
     blocks = _blocks.setdefault(known, {})
     place = budget, cached
     if place not in blocks:
@@ -146,7 +143,7 @@ class _Facts(NamedTuple):
 
 
 @lru_cache(maxsize=256)
-def _rules(bot: _Facts, offered: tuple[str, ...], cached: bool) -> orjson.Fragment:
+def _rules(bot: _Facts, offered: tuple[str, ...], cached: bool) -> TextBlockParam:
     return block(preamble(offered) + "\n" + _facts(bot), cached=cached)
 
 

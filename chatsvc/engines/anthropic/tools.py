@@ -4,13 +4,19 @@ Arguments are validated here although the tools have schemas: many on-prem serve
 talked the model into anything.
 """
 
+from __future__ import annotations
+
 import datetime as dt
 import json
 import re
 from collections.abc import Mapping
-from typing import NamedTuple
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
 
 from chatsvc.domain.captures import MAX_MESSAGE, REQUEST_TYPES
+
+if TYPE_CHECKING:
+    from anthropic.types import ToolParam
 
 NOTE_REQUEST = "note_request"
 NOTE_APPOINTMENT = "note_appointment"
@@ -118,7 +124,8 @@ def offered(*, notes: bool, changes: bool, searches: bool) -> tuple[str, ...]:
     return (*names, NO_ANSWER) if names else ()
 
 
-def definitions(names: tuple[str, ...]) -> list[dict[str, object]]:
+@lru_cache(maxsize=16)
+def definitions(names: tuple[str, ...]) -> list[ToolParam]:
     """Build the `tools` of a request."""
     return [{"name": name, "description": _DESCRIPTIONS[name], "input_schema": _SCHEMAS[name]} for name in names]
 
