@@ -12,6 +12,8 @@ from zoneinfo import available_timezones
 
 from chatsvc import translations
 from chatsvc.dashboard import browsers, directions, formats, qr
+from chatsvc.domain import rich_text
+from chatsvc.domain.rich_text import Span
 from chatsvc.web import static
 
 if TYPE_CHECKING:
@@ -41,6 +43,8 @@ def environment() -> Environment:
         extensions=[ExprStmtExtension],
     )
     made.globals["static"] = partial(static.url, STATIC_PREFIX, STATIC_FOLDER)
+    made.filters["rich"] = lambda text: made_markup("").join(map(_marked, rich_text.spans(directions.closed(text))))
+    made.filters["unmarked"] = rich_text.plain
     made.globals["machine_time"] = formats.machine_time
     made.globals["qr_code"] = lambda text: Markup(qr.svg(text))  # noqa: S704  # drawn here, of squares alone
     made.globals["browser_name"] = browsers.name
@@ -59,6 +63,16 @@ def made_markup(text: str) -> str:
     from markupsafe import Markup
 
     return Markup(text)  # noqa: S704  # see above
+
+
+def _marked(span: Span) -> str:
+    """Return a span of a message as markup."""
+    from markupsafe import escape
+
+    shown: str = escape(span.text)
+    for tag, is_so in (("code", span.code), ("em", span.italic), ("strong", span.bold)):
+        shown = made_markup(f"<{tag}>{shown}</{tag}>") if is_so else shown
+    return made_markup(f'<a href="{escape(span.link)}" rel="noreferrer noopener nofollow">{shown}</a>') if span.link else shown
 
 
 def _templates(folder: Traversable, prefix: str) -> Iterator[tuple[str, str]]:

@@ -1,7 +1,7 @@
 """Parts of messages on their way to a messaging platform. Long texts are divided."""
 
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 
@@ -17,6 +17,15 @@ class OutgoingPart(NamedTuple):
     text: str
     choices: tuple[str, ...] = ()
     is_last: bool = True
+
+
+def without_choices(text: str, choices: Sequence[str]) -> str:
+    """Return a text without the list of its choices at its end, for where they are buttons below it."""
+    lines = text.rstrip().split("\n")
+    if len(lines) > len(choices) and [line.removeprefix("- ") for line in lines[-len(choices) :]] == list(choices):
+        return "\n".join(lines[: -len(choices)]).rstrip()
+    listed = f" ({' / '.join(choices)})"
+    return text.rstrip()[: -len(listed)] if text.rstrip().casefold().endswith(listed.casefold()) else text
 
 
 # Places where a long text is divided, the best first; the separator stays with the part before it.

@@ -10,10 +10,12 @@ from typing import Any
 
 from aiohttp.web import Request, Response
 
-from chatsvc.domain import times
+from chatsvc.domain import rich_text, times
 from chatsvc.domain.channels import TooManyConversations
 from chatsvc.domain.folding import is_storable
 from chatsvc.domain.models import Message
+from chatsvc.domain.outgoing import without_choices
+from chatsvc.domain.rich_text import Span
 from chatsvc.domain.shapes import parsed
 from chatsvc.services.messages.web_visits import MOST_TEXT, Overloaded, WebVisits, Widget, WidgetNews, WidgetState
 from chatsvc.web.bodies import read_body
@@ -145,13 +147,23 @@ def _answer(widget: Widget, user_id: str, news: WidgetNews | None) -> Response:
 
 def _message(widget: Widget, m: Message, page: str | None) -> dict[str, object]:
     made: dict[str, object] = {"id": m.id, "role": m.role, "text": m.content, "created_at": times.with_millis(m.created_at)}
+    choices = json.loads(m.choices) if m.choices else None
+    text = without_choices(m.content, choices) if choices else m.content
+    spans = shown_spans(rich_text.links(text) if m.role == "user" else rich_text.spans(text))
     more = {
+        "spans": spans if spans and spans != [m.content] else None,
         "author": widget.shown_name(m.author) if m.author else None,
         "feedback": m.feedback,
-        "choices": json.loads(m.choices) if m.choices else None,
+        "choices": choices,
         "source": page,
     }
     return {**made, **{name: value for name, value in more.items() if value is not None}}
+
+
+def shown_spans(spans: list[Span]) -> list[object]:
+    """Return spans for the frame's script: a plain one is its text, another one `[text, tags, address]`."""
+    tags = [(span, [tag for tag, is_so in (("b", span.bold), ("i", span.italic), ("code", span.code)) if is_so]) for span in spans]
+    return [[span.text, names, span.link] if names or span.link else span.text for span, names in tags]
 
 
 def _json(value: object) -> Response:

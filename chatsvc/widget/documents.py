@@ -13,11 +13,13 @@ from typing import Any
 
 from aiohttp.web import Request, Response
 
+from chatsvc.domain import rich_text
 from chatsvc.domain.channels import DEFAULT_COLOR, is_color, origin_of
 from chatsvc.domain.language import primary
 from chatsvc.services.messages import web_visits
 from chatsvc.services.messages.web_visits import LINK, MOST_TEXT, WebVisits, Widget
 from chatsvc.web import static
+from chatsvc.widget.calls import shown_spans
 
 LOADER = "/widget.js"
 _FOLDER = files("chatsvc.widget")
@@ -115,7 +117,7 @@ async def _document(visits: WebVisits, widget: Widget, request: Request, languag
         "framed": site != LINK,
         "origin": "" if site == LINK else site,
         "color": _color(request, widget),
-        "greeting": opening.greeting,
+        "greeting": shown_spans(rich_text.spans(opening.greeting)),
         "suggestions": opening.suggestions,
         "away": widget.is_away,
         "closed": opening.closed,

@@ -26,7 +26,10 @@ SCHEMAS: dict[str, tuple[dict[str, type], set[str]]] = {
     "deleteWebhook": ({"drop_pending_updates": _FLAG}, set()),
     "getUpdates": ({"offset": _INTEGER, "limit": _INTEGER, "timeout": _INTEGER, "allowed_updates": _LIST}, set()),
     "getChat": ({"chat_id": _INTEGER}, {"chat_id"}),
-    "sendMessage": ({"chat_id": _INTEGER, "message_thread_id": _INTEGER, "text": _TEXT, "reply_markup": _OBJECT}, {"chat_id", "text"}),
+    "sendMessage": (
+        {"chat_id": _INTEGER, "message_thread_id": _INTEGER, "text": _TEXT, "entities": _LIST, "reply_markup": _OBJECT},
+        {"chat_id", "text"},
+    ),
     "sendChatAction": ({"chat_id": _INTEGER, "message_thread_id": _INTEGER, "action": _TEXT}, {"chat_id", "action"}),
     "answerCallbackQuery": ({"callback_query_id": _TEXT, "text": _TEXT}, {"callback_query_id"}),
 }

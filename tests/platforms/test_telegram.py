@@ -141,7 +141,7 @@ async def test_a_form_is_answered_by_its_buttons(bot: Caller, api: BotApi) -> No
             api.message(text=text)
         await api.until(lambda count=place: len(api.sent) == count)  # type: ignore[misc]
     assert [one.buttons for one in api.sent[:2]] == [["Double room with a view of the sea and of the harbour", "Garden room"], []]
-    assert "- Room: Garden room\n" in api.sent[3].text + "\n"
+    assert "• Room: Garden room\n" in api.sent[3].text + "\n"
     said = [one.content for one in (await thread(bot)).messages if one.role == "user"]
     assert said == ["please call me back about a bike repair", "Garden room", "Jo Miller", "jo@example.com"]
 

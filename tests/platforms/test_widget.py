@@ -379,19 +379,23 @@ async def test_replies_are_rated_a_choice_is_a_button_and_links_are_links(chat: 
     entry = Entry(str(uuid4()), "Rooms?", (), "80 euros.", "en", "https://a.example/rooms")
     await knowledge.create(caller.app.services.db, caller.bot, entry, support.origin())
     evidence = Evidence(((entry.id, 0.9),), "answer", 0.9)
-    engine.script = lambda turn: Reply(asked, choices=offered) if turn.message == "prices" else Reply(
-                                       f"<i>{turn.message}</i> https://example.com/a?b=1.", evidence=evidence)  # fmt: skip
+    told = "<i>{}</i> **Only** [`5`](https://b.example) https://example.com/a?b=1."
+    engine.script = lambda turn: (
+        Reply(asked, choices=offered) if turn.message == "prices" else Reply(told.format(turn.message), evidence=evidence)
+    )
     await say(chat, "prices")
     await chat.get_by_role("group", name="Choices").wait_for()
     await chat.reload()
+    # The choices are buttons, and are not said in words too.
+    assert (await log_of(chat))[-1] == "Did you mean one of these?"
     await chat.get_by_role("button", name="Prices of rooms").click()
     await sees(chat, "<i>Prices of rooms</i>")
     assert await chat.get_by_role("group", name="Choices").count() == 0
     assert await chat.get_by_role("link", name="Source").get_attribute("href") == entry.source
-    link = chat.locator(".said a")
-    assert (await link.get_attribute("href"), await link.get_attribute("rel")) == (
-        "https://example.com/a?b=1",
-        "noopener noreferrer nofollow",
+    said = await chat.locator(".said").last.inner_html()
+    link = '<a href="{}" target="_blank" rel="noopener noreferrer nofollow">{}</a>'
+    assert said == "&lt;i&gt;Prices of rooms&lt;/i&gt; <b>Only</b> {} {}.".format(
+        link.format("https://b.example", "<code>5</code>"), link.format("https://example.com/a?b=1", "https://example.com/a?b=1")
     )
     await chat.locator("[data-action=up]").last.click()
     await chat.locator("[data-action=up][aria-pressed=true]").wait_for()

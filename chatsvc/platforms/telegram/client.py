@@ -5,7 +5,8 @@ from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
 
-from chatsvc.domain.outgoing import OutgoingPart, split
+from chatsvc.domain import rich_text
+from chatsvc.domain.outgoing import OutgoingPart, split, without_choices
 from chatsvc.domain.shapes import as_object
 from chatsvc.outbound.egress import Egress
 from chatsvc.outbound.posting import PlatformAnswer, PlatformPoster, RetryLater, SendingRefused, SendingUncertain, retry_after_s, words_of
@@ -16,6 +17,7 @@ from chatsvc.services.services import Services
 TIMEOUT_S = 20.0
 MOST_BYTES = 4_194_304
 MOST_UNITS = 4096
+MOST_ENTITIES = 100  # of a message; further ones are ignored
 # A keyboard beyond these is refused with its message.
 MOST_BUTTONS, MOST_KEYBOARD_BYTES = 100, 10_000
 
@@ -48,8 +50,9 @@ class TelegramClient:
         return split(text, MOST_UNITS, utf16_units)
 
     async def send(self, part: OutgoingPart) -> str:
-        parameters: dict[str, object] = {**destination(part.user_id), "text": part.text}
-        if rows := keyboard(part.choices):
+        rows = keyboard(part.choices)
+        parameters = {**destination(part.user_id), **formatted(without_choices(part.text, part.choices) if rows else part.text)}
+        if rows:
             parameters["reply_markup"] = {"inline_keyboard": rows}
         message_id = as_object(await self.call("sendMessage", parameters)).get("message_id")
         if not isinstance(message_id, int):
@@ -93,6 +96,23 @@ def message_name(chat: object, message_id: int) -> str:
 def utf16_units(text: str) -> int:
     """Return the length of a text in UTF-16 code units, in which Telegram counts."""
     return len(text) + sum(character > "\uffff" for character in text)
+
+
+def formatted(text: str) -> dict[str, object]:
+    """Return the parameters of a text with its marks as Telegram's entities, which are counted in UTF-16 code units."""
+    shown, entities, offset = "", list[dict[str, object]](), 0
+    for span in rich_text.spans(text):
+        is_link = span.link.startswith("http") and span.link != span.text
+        words = span.text if is_link else span.text + rich_text.address_behind(span)
+        place = {"offset": offset, "length": utf16_units(span.text)}
+        kinds = ("bold", span.bold), ("italic", span.italic), ("code", span.code)
+        entities += [{"type": kind, **place} for kind, is_so in kinds if is_so]
+        if is_link:
+            entities.append({"type": "text_link", **place, "url": span.link})
+        shown, offset = shown + words, offset + utf16_units(words)
+    if not shown.strip():
+        return {"text": text}
+    return {"text": shown, "entities": entities[:MOST_ENTITIES]} if entities else {"text": shown}
 
 
 def keyboard(choices: tuple[str, ...]) -> list[list[dict[str, str]]]:

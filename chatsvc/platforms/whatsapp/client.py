@@ -4,7 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
 
-from chatsvc.domain.outgoing import OutgoingPart
+from chatsvc.domain import rich_text
+from chatsvc.domain.outgoing import OutgoingPart, without_choices
 from chatsvc.domain.platform_addresses import PHONE, PlatformAddress
 from chatsvc.domain.shapes import as_list, as_object
 from chatsvc.outbound.egress import Egress
@@ -92,10 +93,29 @@ def content(text: str, choices: Sequence[str], label: Callable[[str], str]) -> d
     offered = [choice for choice in dict.fromkeys(choices) if choice]
     fit = len(offered) <= MOST_ROWS and all(len(CHOICE + choice) <= ROW_ID for choice in offered)
     if not offered or not fit or len(text) > MOST_QUESTION:
-        return {"type": "text", "text": {"preview_url": False, "body": text}}
+        return {"type": "text", "text": {"preview_url": False, "body": formatted(text)}}
+    if all(len(choice) <= ROW_DESCRIPTION for choice in offered):
+        text = without_choices(text, choices)
     short = len(offered) <= MOST_BUTTONS and all(len(choice) <= BUTTON_TITLE for choice in offered)
     action = _buttons(offered) if short else _list(offered, label(text)[:BUTTON_TITLE])
-    return {"type": "interactive", "interactive": {"type": "button" if short else "list", "body": {"text": text}, "action": action}}
+    return {
+        "type": "interactive",
+        "interactive": {"type": "button" if short else "list", "body": {"text": formatted(text)}, "action": action},
+    }
+
+
+def formatted(text: str) -> str:
+    """Return a text with its marks as WhatsApp writes them. A mark beside a letter would be shown as it is, so it is left out."""
+    spans = rich_text.spans(text)
+    shown = ""
+    for span, following in zip(spans, [*spans[1:], None], strict=True):
+        words = span.text
+        is_alone = words.strip() == words != "" and not shown[-1:].isalnum() and not (following and following.text[:1].isalnum())
+        for mark, is_so in (("`", span.code), ("_", span.italic), ("*", span.bold)):
+            if is_so and is_alone and mark not in span.text and "\n" not in words:
+                words = f"{mark}{words}{mark}"
+        shown += words + rich_text.address_behind(span)
+    return shown if shown.strip() else text
 
 
 def _buttons(choices: Sequence[str]) -> dict[str, object]:

@@ -7,6 +7,7 @@ from email.policy import SMTP
 from email.utils import formatdate
 
 from chatsvc.config.model import Smtp
+from chatsvc.domain import rich_text
 from chatsvc.domain.mails import APPOINTMENT, REQUEST, TEST, WAITING, WEBHOOK
 from chatsvc.domain.operators import LANGUAGES
 from chatsvc.store.mails import OutgoingMail
@@ -37,7 +38,7 @@ def answer(mail: OutgoingMail, smtp: Smtp, language: str, stop_url: str | None) 
     tongue = language if language in LANGUAGES else "en"
     where = plain(mail.bot or "")
     page = f" ({plain(mail.page_host)})" if mail.page_host else ""
-    text = _text(tongue, "answer_text", where=where, said="\n\n".join(mail.texts), page=page)
+    text = _text(tongue, "answer_text", where=where, said="\n\n".join(map(rich_text.plain, mail.texts)), page=page)
     text += f"\n\n-- \n{_text(tongue, 'answer_reason', where=where, page=page)}"
     if stop_url is not None:
         text += f"\n\n{_text(tongue, 'answer_stop', url=stop_url)}"

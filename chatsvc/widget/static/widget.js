@@ -82,6 +82,7 @@
     const before = last, past = reloaded;
     reloaded = false;
     for (const message of news.messages) {
+      message.spans ||= [message.text];
       if (shown.has(message.id)) continue;
       shown.add(message.id);
       last = message.id;
@@ -110,7 +111,7 @@
     text = text.trim();
     if (!text) return true;
     if ([...text].length > data.most) return complain(say("too_long", { most: data.most }));
-    const one = { text, key: newKey(), tries: 0, node: bubble("user", text, texts.you) };
+    const one = { text, key: newKey(), tries: 0, node: bubble("user", [text], texts.you) };
     queue.push(one);
     typed = 0;
     choices(null);
@@ -220,29 +221,26 @@
 
   // Drawing
 
-  const link = /https?:\/\/[^\s<>"']+[^\s<>"'.,;:!?)\]]/g;
-  const linked = (text) => {
-    const parts = [];
-    let at = 0;
-    for (const found of text.matchAll(link)) {
-      parts.push(text.slice(at, found.index), make("a", { href: found[0], target: "_blank", rel: "noopener noreferrer nofollow" }, found[0]));
-      at = found.index + found[0].length;
-    }
-    return [...parts, text.slice(at)];
-  };
+  // What the service has read of a text's marks: words, or [words, tags, address].
+  const formatted = (spans) => spans.map((span) => {
+    if (typeof span === "string") return span;
+    const [text, tags, address] = span, node = tags.reduce((inner, tag) => make(tag, {}, inner), text);
+    return address ? make("a", { href: address, target: "_blank", rel: "noopener noreferrer nofollow" }, node) : node;
+  });
+  const words = (spans) => spans.map((span) => typeof span === "string" ? span : span[2] && !span[0].includes(span[2]) ? `${span[0]} (${span[2]})` : span[0]).join("");
   // The time of a message; of one before today its day too.
   const time = (at) => {
     const when = new Date(at), today = when.toDateString() === new Date().toDateString();
     const form = today ? { timeStyle: "short" } : { dateStyle: "medium", timeStyle: "short" };
     return make("time", { dateTime: at }, when.toLocaleString(document.documentElement.lang, form));
   };
-  const bubble = (role, text, who, at = new Date().toISOString()) =>
+  const bubble = (role, spans, who, at = new Date().toISOString()) =>
     make("div", { className: `turn ${role}` }, make("p", { className: "who" },
       ...(role === "operator" ? [make("span", { className: "initial", "aria-hidden": "true" }, [...who][0])] : []), make("b", {}, who), " ", time(at)),
-    make("div", { className: "said", dir: "auto" }, ...linked(text)));
+    make("div", { className: "said", dir: "auto" }, ...formatted(spans)));
   const draw = (message) => {
     const who = { user: texts.you, assistant: texts.bot, operator: message.author || texts.team }[message.role];
-    const node = bubble(message.role, message.text, who, message.created_at);
+    const node = bubble(message.role, message.spans, who, message.created_at);
     node.dataset.id = message.id;
     if (message.source) node.append(make("a", { className: "source", href: message.source, target: "_blank", rel: "noopener noreferrer nofollow" }, texts.source));
     if (message.role === "assistant") node.append(thumbs(message));
@@ -315,12 +313,12 @@
     try {
       for (let before = last && "&"; before;) {
         const page = (await call(`/messages?${before}`, {}, 20)).messages;
-        whole.unshift(...page);
+        whole.unshift(...page.map((message) => ({ spans: [message.text], ...message })));
         before = page.length && `before=${page[0].id}`;
       }
     } catch { return complain(texts.unread); }
     const who = { user: texts.you, assistant: texts.bot, operator: texts.team };
-    const lines = whole.map((message) => `${message.created_at} ${message.author || who[message.role]}:\n${message.text}\n`);
+    const lines = whole.map((message) => `${message.created_at} ${message.author || who[message.role]}:\n${words(message.spans)}\n`);
     const address = URL.createObjectURL(new Blob([`${document.title}\n\n`, lines.join("\n")], { type: "text/plain;charset=utf-8" }));
     make("a", { href: address, download: "chat.txt" }).click();
     setTimeout(() => URL.revokeObjectURL(address), 10e3);

@@ -1,0 +1,155 @@
+"""Reader of the marks of Markdown in messages: bold, italic, code, links, lists and headings.
+
+A text is read once, in linear time, into spans that each front end shows as it can. A mark that is not complete stays as it is written,
+and so does a link that leads to anything but http, https, mailto or tel.
+"""
+
+import re
+from collections.abc import Iterator
+from itertools import groupby
+from operator import itemgetter
+from typing import NamedTuple
+
+
+class Span(NamedTuple):
+    """A piece of text in one style. `link` is the address to which it leads, or ""."""
+
+    text: str
+    bold: bool = False
+    italic: bool = False
+    code: bool = False
+    link: str = ""
+
+
+_ADDRESS = r"(?:https?://|mailto:|tel:)[^\s()<>\[\]\x00-\x1f]{1,2000}(?:\([^\s()<>\[\]]{0,200}\)[^\s()<>\[\]]{0,200})?"
+_TOKEN = re.compile(
+    r"\\(?P<escaped>[\\`*_\[\](){}#+.!~>|-])"
+    r"|`(?P<code>[^`]{1,1000})`"
+    rf"|!?\[(?P<label>[^\[\]]{{1,500}})\]\((?P<target>{_ADDRESS})(?:[ ]\"[^\"\[]{{0,200}}\")?\)"
+    rf"|<(?P<automatic>{_ADDRESS})>"
+    r"|(?P<bare>https?://\w[^\s<>\"'`*]*)"
+    r"|(?P<literal>\*{4,}|_{4,})"
+    r"|(?P<mark>\*\*|__|[*_])",
+    re.IGNORECASE,
+)
+_BARE = re.compile(r"(?P<bare>https?://\w[^\s<>\"'`*]*)", re.IGNORECASE)
+_BULLET = re.compile(r"(?P<indent>[ \t]{0,12})[-*+][ \t]+(?=\S)")
+_HEADING = re.compile(r"#{1,6}[ \t]+(?P<text>\S.*)")
+_AFTER_ADDRESS = ".,;:!?)]_"
+BULLET = "• "
+
+
+def spans(text: str) -> list[Span]:
+    """Read a text's marks into spans."""
+    reader = _MarksReader()
+    lines = text.split("\n")
+    fences = [number for number, line in enumerate(lines) if line.lstrip().startswith("```")]
+    opened = dict(zip(fences[::2], fences[1::2], strict=False))
+    number = 0
+    while number < len(lines):
+        if number in opened:
+            reader.add(Span("\n".join(lines[number + 1 : opened[number]]), code=True))
+            number = opened[number]
+        else:
+            reader.line(lines[number])
+        number += 1
+        if number < len(lines):
+            reader.add(Span("\n"))
+    return reader.spans()
+
+
+def links(text: str) -> list[Span]:
+    """Read the bare addresses in a text alone: a visitor's words are shown as they are written."""
+    reader = _MarksReader()
+    reader.tokens(text, Span(""), _BARE)
+    return reader.spans()
+
+
+def plain(text: str) -> str:
+    """Return a text without its marks. A link's address follows its words."""
+    return "".join(span.text + address_behind(span) for span in spans(text))
+
+
+def address_behind(span: Span) -> str:
+    """Return the address of a link as it follows the link's words, or "" where these name it."""
+    address = span.link.removeprefix("mailto:").removeprefix("tel:")
+    return f" ({address})" if address and address not in span.text else ""
+
+
+class _MarksReader:
+    """Pieces of a text in their order. A piece that is a string is a mark, which is literal unless it is in `_pairs`."""
+
+    def __init__(self) -> None:
+        self._pieces: list[Span | str] = []
+        self._open: dict[str, int] = {}
+        self._pairs: set[int] = set()
+
+    def add(self, piece: Span | str) -> None:
+        self._pieces.append(piece)
+
+    def line(self, line: str) -> None:
+        bullet, heading = _BULLET.match(line), _HEADING.fullmatch(line)
+        if bullet or heading or not line.strip():
+            # Emphasis may go on in the next line of a paragraph, and no further.
+            self._open.clear()
+        if bullet:
+            self.add(Span(bullet["indent"] + BULLET))
+        words = heading["text"].rstrip("# ") if heading else line[bullet.end() :] if bullet else line
+        self.tokens(words, Span("", bold=heading is not None), _TOKEN)
+        if bullet or heading:
+            self._open.clear()
+
+    def tokens(self, text: str, style: Span, pattern: re.Pattern[str]) -> None:
+        end = 0
+        for token in pattern.finditer(text):
+            if token.start() < end:  # behind an address that was cut
+                continue
+            self.add(style._replace(text=text[end : token.start()]))
+            end = token.end()
+            kind, value = token.lastgroup, token[token.lastgroup or 0]
+            if kind == "bare":
+                address = value.rstrip(_AFTER_ADDRESS) if "(" not in value else value.rstrip(_AFTER_ADDRESS.replace(")", ""))
+                end = token.start() + len(address)
+                self.add(style._replace(text=address, link=address))
+            elif kind == "target":
+                self.tokens(token["label"], style._replace(link=value), _LABEL)
+            elif kind == "automatic":
+                self.add(style._replace(text=value.removeprefix("mailto:").removeprefix("tel:"), link=value))
+            elif kind == "code":
+                self.add(style._replace(text=value, code=True))
+            elif kind == "mark":
+                self._mark(value, text[token.start() - 1 : token.start()], text[end : end + 1])
+            else:
+                self.add(style._replace(text=value))
+        self.add(style._replace(text=text[end:]))
+
+    def _mark(self, mark: str, before: str, after: str) -> None:
+        """Pair a mark with the one that opens it, or keep it as one that may open. Marks within words and between spaces are literal."""
+        place = len(self._pieces)
+        self.add(mark)
+        closes = before.strip() != "" and (mark == "**" or not after.isalnum())
+        if closes and mark in self._open:
+            self._pairs |= {self._open.pop(mark), place}
+        elif after.strip() and not before.isalnum():
+            self._open[mark] = place
+
+    def spans(self) -> list[Span]:
+        """Return the spans; neighbours in one style are one."""
+        styled = (span for span in self._styled() if span.text)
+        return [Span("".join(span.text for span in group), *style) for style, group in groupby(styled, key=itemgetter(*range(1, 5)))]
+
+    def _styled(self) -> Iterator[Span]:
+        bold = italic = False
+        for place, piece in enumerate(self._pieces):
+            if isinstance(piece, Span):
+                yield piece._replace(bold=piece.bold or bold, italic=piece.italic or italic)
+            elif place not in self._pairs:
+                yield Span(piece, bold, italic)
+            elif len(piece) == 2:
+                bold = not bold
+            else:
+                italic = not italic
+
+
+# Marks that may stand in the words of a link.
+_LABEL = re.compile(r"`(?P<code>[^`]{1,500})`|(?P<mark>\*\*|__|[*_])")
