@@ -71,13 +71,14 @@ class SearchResult:
     """Result of a search in a bot's knowledge.
 
     `decision` is "answer", "ask" or "abstain"; `confidence` (0 to 1) is the probability that the first hit is right; `hits` are
-    best first.
+    best first. `facts` are the likeliest facts of all entries, best first, of which a visitor may choose.
     """
 
     language: str
     decision: str
     confidence: float
     hits: tuple[Hit, ...]
+    facts: tuple[Fact, ...] = ()
 
 
 class Knowledge(Protocol):

@@ -11,6 +11,7 @@ import math
 import random
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from operator import mul
 from pathlib import Path
 from typing import NamedTuple
@@ -26,7 +27,7 @@ from tests.answers.judging import Question
 FILE = Path(__file__).resolve().parents[2] / "chatsvc/languages/weights.txt"
 HEAD = "# Weights of the evidence for a fact, and of the signs that the first one answers; scripts/bench/fit_answers.py fits them.\n"
 SEED, ANSWERS = 1, 3  # answers of a section
-TUNED, FOREIGN, REPLY = 0.5, 2.0, 1.0  # weight of a question: the vocabulary was made with its set; it has no answer; of a reply
+TUNED, FOREIGN, REPLY = 0.5, 2.0, 2.0  # weight of a question: the vocabulary was made with its set; it has no answer; of a reply
 MOST_FACTS = 12  # of a question that are learnt from: the right ones and the likeliest others
 AGAINST = frozenset({"lacking", "unsaid", "alien", "unknown"})  # what speaks against an entry
 EITHER = frozenset({"bias", "terms"})
@@ -34,12 +35,13 @@ L2, RATE, STEPS, SIGN_STEPS = 1.0, 0.1, 80, 250
 
 
 class Row(NamedTuple):
-    """A judged question. `right` tells of each candidate which of its facts answer."""
+    """A judged question. `right` tells of each candidate which of its facts answer, `tells` whether what is told of one does."""
 
     weight: float
     asked: evidence.Question
     entries: list[evidence.JudgedEntry]
     right: list[list[bool]]
+    tells: Callable[[evidence.JudgedEntry], bool] | None = None
 
 
 def variants(entries: list[Entry], questions: list[Question], chance: random.Random) -> Iterator[tuple[list[Entry], list[Question]]]:
@@ -85,7 +87,11 @@ def rows() -> Iterator[Row]:
             question, judged, _ = index.judge(reply.text, subject=reply.subject)
             right = [[reply.expects(part.part.fact.text) for part in found.prepared.parts] for found in judged]
             if judged:
-                yield Row(REPLY, question, judged, right)
+                yield Row(REPLY, question, judged, right, partial(_tells, index, question, reply))
+
+
+def _tells(index: KnowledgeIndex, question: evidence.Question, reply: judging.ReplyQuestion, judged: evidence.JudgedEntry) -> bool:
+    return reply.expects(index.told(question, judged).text)
 
 
 def climb(steps: int, slope: Callable[[list[float]], list[float]], names: Sequence[str]) -> list[float]:
@@ -139,7 +145,8 @@ def fit_signs(given: Sequence[Row], weights: Sequence[float]) -> list[float]:
         entries = [one._replace(scores=tuple(map(evidence.score, one.evidence))) for one in row.entries]
         order = sorted(range(len(entries)), key=lambda place: -entries[place].score)
         judged = [entries[place] for place in order]
-        learnt.append((row.weight, (1.0, *evidence.signs(row.asked, judged)), row.right[order[0]][judged[0].best]))
+        is_right = row.tells(judged[0]) if row.tells else row.right[order[0]][judged[0].best]
+        learnt.append((row.weight, (1.0, *evidence.signs(row.asked, judged)), is_right))
 
     def slope(weights: list[float]) -> list[float]:
         total = [-weight for weight in weights]

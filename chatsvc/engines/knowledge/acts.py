@@ -35,6 +35,7 @@ _WISHES = {
     "identity": 0.75,
 }
 _BESIDE = 0.2  # share of a wish that decides between two that are alike
+_ASKED_BOOKING = 0.9  # probability of a wish to book that ends in a question mark
 _CALLS = 0.15  # share of a wish that is one to be called
 FALLBACK = "en"
 DIGEST = 32
@@ -67,6 +68,8 @@ def classify(text: str, language: str) -> Act:
         name, chances["cancel"] = "cancel", chances["cancel"] + chances["book"]
     elif name == "move" and chances["book"] >= _BESIDE:
         name, chances["book"] = "book", chances["move"] + chances["book"]
+    if "?" in text and name == "book" and chances[name] < _ASKED_BOOKING:
+        name = "ask"
     if "?" in text and name in ("tell", "give", "complain", "greet", "thank", "no", "bye"):
         name = "ask"
     return Act(name if chances[name] >= _WISHES.get(name, SURE) else "ask", chances[name], text)

@@ -1,12 +1,16 @@
 """Facts about the business itself, answered from the bot's settings before any search: hours, address, telephone, e-mail, name."""
 
+import re
 from datetime import date, datetime, timedelta
 from functools import lru_cache
+from weakref import WeakKeyDictionary
 
 from chatsvc.domain import profiles
 from chatsvc.domain.models import Bot
+from chatsvc.engines import Knowledge
 from chatsvc.engines.knowledge import hours
 from chatsvc.engines.knowledge.say import Say
+from chatsvc.engines.knowledge.search import facts
 from chatsvc.language import holidays, values
 from chatsvc.language.folding import words
 from chatsvc.language.wordlists import LanguageWords
@@ -29,15 +33,24 @@ class WordSet:
 
 
 TRIGGERS = {kind: WordSet(_WORDS.items(kind)) for kind in _KINDS}
+_TOGETHER = frozenset(item for kind in _KINDS for item in _WORDS.items(kind) if "_" in item)
 LIGHT = WordSet(_WORDS.items("light"))
 _WEAK = WordSet(_WORDS.items("weak"))
 URGENT = WordSet(_WORDS.items("urgent"))
+STREETS, WEEKDAYS, HEADINGS = WordSet(_WORDS.items("streets")), WordSet(_WORDS.items("weekdays")), WordSet(_WORDS.items("headings"))
+_MOST_PLACE = 16  # words of an address
+_MOST_READ, _LONGEST_READ = 400, 4_000  # entries, and characters of each, in which the knowledge may state a fact about the business
+_PHONE = re.compile(r"(?<![\w+,.])\+?\(?\d[\d ()/-]{5,24}\d(?!\w)")
+_DIGITS = range(7, 16)
+_CLAUSE = re.compile(r"[,;.!?]\s|\n")
+_MAIL = re.compile(r"\S{1,64}@\S{1,64}\.\w")
+_CLOCKS = re.compile(r"\d{1,2}(?:[:.]\d\d)?\s?(?:am|pm)?\s?(?:[-–]|to|ile|until)\s?\d{1,2}(?:[:.]\d\d)?")
 
 
 @lru_cache(maxsize=512)
 def kinds_of(text: str, name: str) -> tuple[str, ...]:
     """Return the kinds of facts about the business that a question asks for; none if it names anything else."""
-    asked = words(text)
+    asked = _joined(words(text))
     if not asked or len(asked) > _MOST_WORDS:
         return ()
     own = set(words(name))
@@ -52,10 +65,65 @@ def kinds_of(text: str, name: str) -> tuple[str, ...]:
     return tuple(strong) or tuple(kind for kind in _KINDS if kind in kinds)[:1]
 
 
-def answer(bot: Bot, say: Say, text: str, now: datetime) -> str | None:
-    """Return what the settings say to a question about the business itself, or None."""
-    lines = [_line(kind, bot, say, text, now) for kind in kinds_of(text, bot.name)]
-    return "\n".join(line for line in lines if line) or None
+def _joined(asked: list[str]) -> list[str]:
+    """Return words, with those that ask only together written as one: "kaca_kadar"."""
+    joined: list[str] = []
+    for word in asked:
+        if joined and f"{joined[-1]}_{word}" in _TOGETHER:
+            joined[-1] += f"_{word}"
+        else:
+            joined.append(word)
+    return joined
+
+
+def answer(bot: Bot, say: Say, text: str, now: datetime, knowledge: Knowledge | None = None) -> str | None:
+    """Return what the settings, else the knowledge, say to a question about the business itself; None if neither does."""
+    kinds = kinds_of(text, bot.name)
+    lines = [_line(kind, bot, say, text, now) or (knowledge and _stated(knowledge).get(kind)) for kind in kinds]
+    return "\n".join(dict.fromkeys(line for line in lines if line)) or None
+
+
+def answer_clause(bot: Bot, say: Say, text: str, now: datetime, knowledge: Knowledge) -> str | None:
+    """Answer a clause of a message that names a kind of fact outright: "just tell me where you are, what's the address"."""
+    strong = [
+        clause
+        for clause in _CLAUSE.split(text)
+        if len(asked := words(clause)) > 1 and any(word in TRIGGERS[kind] and word not in _WEAK for word in asked for kind in _KINDS)
+    ]
+    return next(filter(None, (answer(bot, say, clause, now, knowledge) for clause in strong)), None)
+
+
+def _stated(knowledge: Knowledge) -> dict[str, str]:
+    """Return the sentence in which the knowledge states each kind of fact about the business; computed once."""
+    if (stated := _STATED.get(knowledge)) is None:
+        best: dict[str, tuple[int, str]] = {}
+        for entry in knowledge.entries[:_MOST_READ]:
+            headed = words(entry.question)[:_MOST_WORDS]
+            for sentence in facts.sentences(entry.answer[:_LONGEST_READ]):
+                own = words(sentence)[:_MOST_WORDS]
+                for kind in _KINDS:
+                    if not _holds(kind, sentence, own):
+                        continue
+                    names = any(word in TRIGGERS[kind] for word in own)
+                    weight = 2 * names + any(word in HEADINGS for word in headed) + (kind == "address" and len(own) <= _MOST_PLACE)
+                    if weight > best.get(kind, (0, ""))[0]:
+                        best[kind] = weight, sentence.strip(" -*")
+        stated = _STATED[knowledge] = {kind: sentence for kind, (_, sentence) in best.items()}
+    return stated
+
+
+def _holds(kind: str, sentence: str, own: list[str]) -> bool:
+    """Return whether a sentence holds a value of a kind: a telephone number, an address, days and hours."""
+    if kind == "phone":
+        return any(_DIGITS.start <= sum(map(str.isdigit, number[0])) < _DIGITS.stop for number in _PHONE.finditer(sentence))
+    if kind == "email":
+        return _MAIL.search(sentence) is not None
+    if kind == "address":
+        return any(map(str.isdigit, sentence)) and any(word in STREETS for word in own)
+    return kind == "hours" and _CLOCKS.search(sentence) is not None and any(word in WEEKDAYS for word in own)
+
+
+_STATED: WeakKeyDictionary[Knowledge, dict[str, str]] = WeakKeyDictionary()
 
 
 def _line(kind: str, bot: Bot, say: Say, text: str, now: datetime) -> str | None:

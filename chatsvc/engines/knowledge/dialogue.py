@@ -11,6 +11,8 @@ from chatsvc.engines import EngineError, Evidence, Fact, Hit, Reply, SearchResul
 from chatsvc.engines.knowledge import acts, business, forms, say, state
 from chatsvc.engines.knowledge.acts import Act
 from chatsvc.engines.knowledge.forms import Field, RequestForm
+from chatsvc.engines.knowledge.search import facts
+from chatsvc.engines.knowledge.search.tokens import stem
 from chatsvc.engines.knowledge.state import RequestDraft
 from chatsvc.language import catalogue
 from chatsvc.language.contacts import in_local_form
@@ -23,7 +25,10 @@ _MOST_SENTENCES, _MOST_CHOICES, _MOST_EARLIER, _MOST_LEARNED = 8, 3, 3, 8
 _MOST_TOLD = 1_200  # characters of a section told whole
 _NAME_WORDS = 6  # of a message that is a name and no more
 _FEW_WORDS = 3  # words of a message that may lean on the last subject alone
-_PLAINLY = 0.8  # probability of a question beside a wish that has no question mark
+_PLAINLY = 0.6  # probability of a question beside a wish that has no question mark
+_MOST_ASKED, _MOST_ASIDES = 3, 2  # questions of a message that are answered; in a row beside a form until it waits
+_BESIDE = 0.5  # confidence of an answer beside a form
+_AGAIN = 0.4  # confidence of what was offered before, and is asked for again in other words
 _NEAR = 0.2  # confidence below which a message has nothing to do with the knowledge
 SMALL_TALK = ("greet", "thank", "bye", "identity", "insult", "yes", "no", "skip", "stop")
 _LEAVES = ("stop", "cancel", "thank", "bye")
@@ -57,10 +62,10 @@ class Dialogue:
         self.say = say.of(turn.bot, self.language)
         self.acts = [acts.classify(part, self.language) for part in sentences_of(self.text)]
         self.choices: tuple[str, ...] = ()
-        self.beside_choices: tuple[str, ...] = ()  # of a question beside a form
         self.captured: Captured | None = None
         self.evidence: Evidence | None = None
         self.is_unknown = False
+        self.offered = list(self.state.choices)  # by the bot's last message
         self._read: Values | None = None
 
     def _spoken(self) -> str:
@@ -86,7 +91,11 @@ class Dialogue:
 
     def bare_name(self) -> str | None:
         """Return the name that is all of a message."""
-        if "?" in self.text or len(self.text.split()) > _NAME_WORDS or self.does(*SMALL_TALK):
+        if "?" in self.text or self.does(*SMALL_TALK):
+            return None
+        if name := forms.name_before_comma(self.text):
+            return name
+        if len(self.text.split()) > _NAME_WORDS:
             return None
         read = RequestForm(RequestDraft("contact"), self.turn.bot, self.say, self.now).read(self.text, Field("name", "name"))
         named = read.name is not None and not read.rest and (read.name.explicit or self.text.istitle())
@@ -94,7 +103,7 @@ class Dialogue:
 
     def says_yes(self) -> bool:
         """Return whether the message begins with a yes."""
-        return acts.classify(" ".join(self.text.split()[:1]), self.language).name == "yes"
+        return any(word in forms.AGREES for word in words(self.text)[:1])
 
     def says_no(self) -> bool:
         """Return whether the message begins with a no."""
@@ -124,6 +133,8 @@ class Dialogue:
             handler = self._chosen
         elif pending in ("cancel", "move"):
             handler = self._change_answered
+        elif pending == "name":
+            handler = self._named_after
         text = handler() if handler else None
         return self.finished(self._idle() if text is None else text)
 
@@ -134,7 +145,7 @@ class Dialogue:
         dialogue = state.dump(self.state, self.turn.now_ms)
         if self.is_unknown and self._must_refuse():
             raise EngineError("no_answer", "decision abstain", fallback=text, dialogue=dialogue, choices=self.choices)
-        return Reply(text, captured=self.captured, dialogue=dialogue, evidence=self.evidence, choices=self.beside_choices or self.choices)
+        return Reply(text, captured=self.captured, dialogue=dialogue, evidence=self.evidence, choices=self.choices)
 
     def _must_refuse(self) -> bool:
         """Return whether a turn without an answer is a fallback: always on a channel, on the interface where nothing is near."""
@@ -186,6 +197,18 @@ class Dialogue:
             RequestForm(draft, self.turn.bot, self.say, self.now).take(self.text, None, read)
             return self._offer(draft, "offer.appointment")
         return self._answer()
+
+    def _named_after(self) -> str | None:
+        """Take the name that was asked for after a note; None if the message is about something else."""
+        self.state.settle()
+        name = self.bare_name() or (_possible_name(self.text) if not self.does(*SMALL_TALK) and "?" not in self.text else None)
+        if name is None and self.only("no", "skip"):
+            return self.say("no.name")
+        if name is None or (record := self._current()) is None:
+            return None
+        self.state.contact["name"] = name
+        self._change(record, corrects=True, name=name)
+        return self.say("change.done.contact", data=name)
 
     def _added_yes(self, wish: str) -> str | None:
         """Add to what was noted just now: "yes, but put it on Friday"."""
@@ -275,8 +298,8 @@ class Dialogue:
             draft.values["name"] = name
         elif _says_something(self.text, read, given, self.acts):
             draft.quote(self.text)
-        if kind == "contact" and "phone" in draft.values and "name" not in draft.values and self.does("call"):
-            draft.skipped.append("name")  # a call back is noted at once
+        if kind == "contact" and {"phone", "email"} & draft.values.keys() and "name" not in draft.values and draft.quotes:
+            draft.skipped.append("name")  # it is noted at once, and the name asked for after it
         self.state.settle()
         self.state.draft, self.state.earlier = draft, []
         lead = [self.say(opening)]
@@ -311,8 +334,9 @@ class Dialogue:
         resumes = self.state.pending == "resume"
         if not resumes and draft.kind == "contact" and (read.name or read.phone or read.email) and (changed := self._amended()):
             return changed
-        declines = self.says_no() and "?" not in self.text and not (read.phone or read.email)
-        if declines or (self.does("no", "stop", "bye", "thank", "skip") and not self.does("yes", "ask", "book", "call", "person")):
+        asks = any(act.probability >= acts.SURE for act in self.questions())
+        declines = self.says_no() and not asks and not (read.phone or read.email)
+        if declines or (self.does("no", "stop", "bye", "thank", "skip") and not asks and not self.does("yes", "book", "call", "person")):
             self.state.settle()
             self.state.earlier = []
             return self._small_talk() if self.does("bye", "thank") else self.say("offer.declined")
@@ -321,7 +345,8 @@ class Dialogue:
             (read.phone or read.email or read.name or self.bare_name()) and ("?" not in self.text or self.does("give", "call", "yes"))
         )
         books = draft.kind == "appointment" and bool(read.date or read.time) and not self.questions()
-        if (wish in _KINDS and (wish != "complain" or gives)) or self.does("yes") or gives or books:
+        wishes = wish in _KINDS and (gives or (wish != "complain" and not (wish == "book" and self._plain_questions())))
+        if wishes or self.does("yes") or gives or books:
             if wish in ("book", "call", "person") and draft.kind not in ("support", "quote"):
                 draft.kind = _KINDS[wish]
             opening = "open.volunteered" if gives and not wish else f"open.{draft.kind}"
@@ -371,6 +396,9 @@ class Dialogue:
         self.state.lines = [*self.state.lines, "noted"][-6:]
         done = self.say.first(f"done.{form.draft.kind}", "done")
         outside = [part for part in lead if part not in (self.say("open.contact"), self.say("open.person"), self.say("open.volunteered"))]
+        if form.draft.kind != "appointment" and "name" not in form.draft.values and "name" not in form.draft.missed:
+            self.state.pending = "name"
+            return "\n\n".join((" ".join([*outside, done]), form.summary(), self.say("ask.name")))
         return (
             " ".join([*outside, done])
             if form.draft.kind == "appointment"
@@ -391,34 +419,43 @@ class Dialogue:
         if form is None or not self.turn.may_capture:
             return None
         asked = form.field(self.state.asked)
-        given, remarks = self._take(form, asked)
+        about = [act for act in self.questions() if business.kinds_of(act.text, self.turn.bot.name) and self._business(act.text)]
+        taken = " ".join(act.text for act in self.acts if act not in about)
+        given, remarks = self._take(form, asked, taken) if taken else (set[str](), list[str]())
         wanted = asked is not None and (asked.key in given or (asked.key == "contact" and bool({"phone", "email"} & given)))
-        if self.does(*_LEAVES) and not wanted and not {"phone", "email"} & given and (self.does("stop", "bye") or not self._asks()):
+        leaves = self.does("stop") or (not wanted and self.does(*_LEAVES) and (self.does("bye") or not self._asks()))
+        if leaves and not {"phone", "email"} & given:
             left, questions = self._left(form), self._asks()
             answer = self._beside(questions) if questions else None
             return f"{left}\n\n{answer}" if answer else left
         if asked and asked.key == "contact" and not {"phone", "email"} & given and (self.does("skip") or forms.refuses_contact(self.text)):
             form.draft.skipped.append("contact")
             return self._next(form, [self.say("no.contact")])
-        questions = [] if wanted and len(words(self.values().rest)) <= _FEW_WORDS else self._asks(beside=bool(given))
+        answers = wanted or bool(remarks)
+        questions = about or ([] if answers and len(words(self.values().rest)) <= _FEW_WORDS + 2 else self._asks(beside=bool(given)))
         answer = self._beside(questions) if questions else None
         if questions and not answer and (given or "?" in self.text):
             answer = self.say("unknown.noted")
         lead = [answer] if answer else []
+        form.draft.asides = form.draft.asides + 1 if lead and not given else 0
+        if form.draft.asides >= _MOST_ASIDES:  # who goes on asking is not asked again
+            self.choices = ()
+            return lead[0]
         if asked is None or lead or remarks or (given and "phone.wrong" not in given):
             return self._joined(lead, self._next(form, remarks, short=True))
         return self._not_given(form, asked)
 
-    def _take(self, form: RequestForm, asked: Field | None) -> tuple[set[str], list[str]]:
-        """Put the values and the words of the message into the form."""
-        read = form.read(self.text, asked)
+    def _take(self, form: RequestForm, asked: Field | None, text: str = "") -> tuple[set[str], list[str]]:
+        """Put the values and the words of the message, or of a part of it, into the form."""
+        text = text or self.text
+        read = form.read(text, asked)
         if asked and asked.key == "message" and not self.does(*_LEAVES):
             form.draft.quote(self.text)
             form.draft.asks_when = False
         plain = self.only("yes", "no", "skip", *_LEAVES) or "?" in self.text
         given, remarks = set[str](), list[str]()
         if not (asked and asked.own and asked.kind == "text" and plain):
-            given, remarks = form.take(self.text, asked, read)
+            given, remarks = form.take(text, asked, read)
         if _says_something(self.text, read, given, self.acts):
             form.draft.quote(self.text)
         return given, remarks
@@ -480,8 +517,8 @@ class Dialogue:
         changed = draft.values != values
         questions = [] if changed else self._asks()
         answer = self._beside(questions) if questions else None
-        if questions and self.does("yes"):
-            return self._joined([answer] if answer else [], self._noted(form))
+        if questions and (self.does("yes") or self.says_yes()):
+            return self._joined([answer or self.say("unknown.noted")], self._noted(form))
         if questions and (answer or "?" in self.text):
             self.choices = self.say.yes_no
             return self._joined([answer or self.say("unknown.noted")], self.say("ask.confirm"))
@@ -492,7 +529,7 @@ class Dialogue:
     def _agreed(self, form: RequestForm, *, added: bool) -> str:
         """Take a yes or a no to the summary; `added` tells that the message has words for the team."""
         self.choices = self.say.yes_no
-        if self.does("yes") and not self.does("no", "stop", "cancel"):
+        if (self.does("yes") or self.says_yes()) and not self.does("no", "stop", "cancel"):
             return self._noted(form)
         if self.does("stop", "cancel") or (self.does("thank", "bye") and "confirm" in form.draft.missed):
             return self._left(form)
@@ -657,11 +694,30 @@ class Dialogue:
         known = [act for act in self.acts if act.name not in SMALL_TALK]
         if not asked and 0 < len(known) < len(self.acts):
             text = " ".join(act.text for act in known)
+            if told := self._business(text):
+                return told
+        if len(known) > 1 and (told := self._each(known)):
+            return told
         return self._search(text) or self._unknown(text)
 
+    def _each(self, known: Sequence[Act]) -> str | None:
+        """Answer the sentences of a message one by one, if one of them asks for the business itself or several have an answer."""
+        told: dict[str, str] = {}
+        asked = [act for act in known if act.name == "ask"]
+        about = {act.text: answer for act in asked if (answer := self._business(act.text))}
+        for act in asked[:_MOST_ASKED]:
+            if act.text in about:
+                told[act.text] = about[act.text]
+            elif (result := self._find(act.text)).decision == "answer" or (about and result.hits and result.confidence >= _BESIDE):
+                told[act.text] = self._told(result)
+                self.evidence = Evidence.of(result)
+        return "\n\n".join(dict.fromkeys(told.values())) if about or len(told) > 1 else None
+
     def _business(self, text: str) -> str | None:
-        """Answer a question about the business itself from the bot's settings."""
-        told = business.answer(self.turn.bot, self.say, text, self.now)
+        """Answer a question about the business itself from the bot's settings, else from what the knowledge says of it."""
+        told = business.answer(self.turn.bot, self.say, text, self.now, self.turn.knowledge)
+        if told is None and not (self.values().phone or self.values().email):
+            told = business.answer_clause(self.turn.bot, self.say, text, self.now, self.turn.knowledge)
         if told:
             self.state.last_answer = ""
         return told
@@ -670,16 +726,12 @@ class Dialogue:
         """Return the answer to questions beside a form, or what may be meant; None without either. The form stays as it is."""
         told = list[str]()
         for act in asked:
-            if answer := business.answer(self.turn.bot, self.say, act.text, self.now):
+            if answer := self._business(act.text):
                 told.append(answer)
                 continue
             result = self._find(act.text)
-            if result.decision == "answer" and result.hits:
+            if (result.decision == "answer" and result.hits) or (result.decision == "ask" and result.hits and result.confidence >= _BESIDE):
                 told.append(self._told(result))
-            elif result.decision == "ask" and result.hits and self.turn.bot.ask_back is not False and "?" in act.text:
-                titles = list(dict.fromkeys(_fact(hit).title for hit in result.hits))[:_MOST_CHOICES]
-                self.beside_choices = tuple(titles)
-                told.append("\n".join([self.say("back.several" if len(titles) > 1 else "back.one"), *(f"- {title}" for title in titles)]))
         return "\n\n".join(dict.fromkeys(told)) or None
 
     def _find(self, text: str) -> SearchResult:
@@ -691,9 +743,18 @@ class Dialogue:
         result = self._find(text)
         self.evidence = Evidence.of(result)
         learned = self.state.learned.get(" ".join(words(text)))
-        titles = list(dict.fromkeys(_fact(hit).title for hit in result.hits))[:_MOST_CHOICES]
-        if result.decision == "answer":
-            told = self._told(result)
+        titles = _titles(result)
+        again = result.confidence >= _AGAIN and bool(titles) and titles[0] in self.offered  # put in other words rather than chosen
+        if result.decision == "answer" or again:
+            first = result.hits[0].entry
+            is_named = (
+                not first.alt
+                and _naming(text) == _naming(first.question)
+                and len(first.answer) <= _MOST_TOLD
+                and len(facts.parts_of(first)) > 1
+            )
+            told = self._framed(facts.whole(first).text, first) if is_named else self._told(result)
+            self.evidence = self.evidence._replace(decision="answer")
             repeated, self.state.last_question = " ".join(words(text)) == self.state.last_question, " ".join(words(text))
             if told == self.state.last_answer and repeated:
                 return f"{told}\n\n{self._offer(self._draft('contact'), 'offer.again')}"
@@ -705,17 +766,18 @@ class Dialogue:
             self.state.last_answer = told
             self._earlier()
             return told
-        if result.decision == "ask" and self.turn.bot.ask_back is not False and titles:
-            if learned and learned in titles:
-                return self._tell_choice(text, learned)
-            if titles == self.state.choices or f"{titles}" == self.state.last_answer:
-                return None
-            return self._ask_back(text, titles)
-        return None
+        if result.decision != "ask" or self.turn.bot.ask_back is False or not titles:
+            return None
+        if learned and learned in titles:
+            return self._tell_choice(text, learned)
+        if (read := self.values()).date and read.time and self.turn.may_capture:
+            return None
+        asks = "?" in text or len(words(text)) <= _FEW_WORDS or any(act.probability >= acts.SURE for act in self.questions())
+        return self._ask_back(text, titles) if asks else None
 
     def _second(self, result: SearchResult) -> str | None:
         """Offer what else may be meant where the same answer would be told twice."""
-        others = list(dict.fromkeys(_fact(hit).title for hit in result.hits[1:]))[:_MOST_CHOICES]
+        others = _titles(result)[1:]
         if not others or self.turn.bot.ask_back is False:
             return None
         self.evidence = Evidence(self.evidence.entries if self.evidence else (), "ask", result.confidence)
@@ -760,21 +822,20 @@ class Dialogue:
     def _tell_choice(self, question: str, title: str) -> str:
         """Tell the fact of a title, and remember the choice for the question."""
         result = self.turn.knowledge.search(question, self.language, limit=10, subject=self.state.subject or None)
-        hit = next((hit for hit in result.hits if _fact(hit).title == title), None)
-        if hit is None:
+        fact = next((fact for fact in result.facts if fact.title == title), None)
+        if fact is None:
             result = self.turn.knowledge.search(title, self.language, limit=10)
-            hit = next((hit for hit in result.hits if _fact(hit).title == title), result.hits[0] if result.hits else None)
+            fact = next((fact for fact in result.facts if fact.title == title), _fact(result.hits[0]) if result.hits else None)
         self.state.settle()
-        if hit is None:
+        if fact is None:
             return self._unknown(question)
         learned = {**self.state.learned, " ".join(words(question)): title}
         self.state.learned = dict(list(learned.items())[-_MOST_LEARNED:])
-        self.state.subject = _fact(hit).subject
-        is_section = title.casefold() == hit.entry.question.casefold() and len(hit.entry.answer) <= _MOST_TOLD
-        told = hit.entry.answer if is_section else _fact(hit).text
-        self.evidence = Evidence(((hit.entry.id, round(hit.score, 4)),), "answer", round(result.confidence, 4))
+        self.state.subject = fact.subject
+        told = fact.text
+        self.evidence = Evidence(((fact.entry.id, round(result.confidence, 4)),), "answer", round(result.confidence, 4))
         self.state.last_answer = told
-        return self._framed(told, hit.entry)
+        return self._framed(told, fact.entry)
 
     def _unknown(self, text: str) -> str:
         """Say that the bot does not know, and offer to pass the question on."""
@@ -784,6 +845,8 @@ class Dialogue:
             self.evidence = Evidence((), "abstain", 0.0)
         else:
             self.evidence = Evidence(self.evidence.entries, "abstain", self.evidence.confidence)
+        if added := self._added_unknown():
+            return added
         shown = guess(text)
         if shown is not None and shown not in catalogue.languages() and shown not in self.turn.knowledge.languages:
             return self._foreign()
@@ -791,12 +854,29 @@ class Dialogue:
             return f"{self.say('unknown')} {self.say('unknown.person')}"
         if not self.turn.may_capture or self.turn.bot.ask_back is False:
             return self.say("unknown")
+        read = self.values()
+        if read.date and read.time:
+            draft = self._draft("appointment")
+            RequestForm(draft, self.turn.bot, self.say, self.now).take(self.text, None, read)
+            return self._offer(draft, "offer.appointment")
+        if not self.questions():
+            return self._offer(RequestDraft("contact", dict(self.state.contact)), "offer.contact")
         times_unknown = self.state.lines.count("unknown")
         self.state.lines = [*self.state.lines, "unknown"][-6:]
         offer = self._offer(
             RequestDraft("contact", dict(self.state.contact)), ("offer", "offer.situation", "offer.contact")[min(times_unknown, 2)]
         )
         return offer if times_unknown else f"{self.say('unknown')} {offer}"
+
+    def _added_unknown(self) -> str | None:
+        """Add a message without an answer to what was noted before; None if nothing was."""
+        record = self._current() if "noted" in self.state.lines else None
+        if record is None:
+            return None
+        self.is_unknown = False
+        self._change(record, corrects=True)
+        is_question = bool(self._plain_questions()) and not (self.values().date or self.values().time)
+        return self.say("unknown.noted" if is_question else "change.done.detail")
 
     def _foreign(self) -> str:
         """Name the languages spoken, in English and in the bot's language."""
@@ -819,6 +899,16 @@ def sentences_of(text: str) -> list[str]:
 def _fact(hit: Hit) -> Fact:
     """Return what is told of a hit: its fact, else the whole entry."""
     return hit.fact or Fact(hit.entry, hit.entry.question, hit.entry.answer)
+
+
+def _naming(text: str) -> set[str]:
+    """Return the stems of the words that name something."""
+    return {stem(word) for word in words(text) if word not in business.LIGHT}
+
+
+def _titles(result: SearchResult) -> list[str]:
+    """Return the names of the facts of which a visitor may choose."""
+    return [fact.title for fact in result.facts][:_MOST_CHOICES]
 
 
 def _says_something(text: str, read: Values, given: set[str], said: Sequence[Act]) -> bool:

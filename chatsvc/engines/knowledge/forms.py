@@ -35,7 +35,7 @@ _LONGEST_NAME, _MOST_SHOWN, _STEM = 3, 600, 4
 _FILE = LanguageWords("business.txt")
 _PLACES = {int(place): WordSet(items) for place, items in _FILE.group("choice ").items()}
 _NONE, _FILLER = WordSet(_FILE.items("none")), WordSet(_FILE.items("filler"))
-WITHOUT, DECLINES = WordSet(_FILE.items("without")), WordSet(_FILE.items("no"))
+WITHOUT, DECLINES, AGREES = WordSet(_FILE.items("without")), WordSet(_FILE.items("no")), WordSet(_FILE.items("yes"))
 
 
 class Field(NamedTuple):
@@ -243,6 +243,14 @@ def leading_name(text: str, read: Values) -> str | None:
     if any(word in kind for word in folded for kind in (business.LIGHT, *business.TRIGGERS.values())):
         return None
     return " ".join(parts) if folded[0] in GIVEN_NAMES or not any(map(is_word, folded)) else None
+
+
+def name_before_comma(text: str) -> str | None:
+    """Return a name with capitals that stands before a comma: "Elif Yıldız, my cat is called Pamuk"."""
+    parts = text.partition(",")[0].split() if "," in text else []
+    if not 1 < len(parts) <= _LONGEST_NAME or not all(part.isalpha() and part.istitle() for part in parts):
+        return None
+    return " ".join(parts) if not any(map(is_word, map(fold, parts))) or fold(parts[0]) in GIVEN_NAMES else None
 
 
 def whole(choices: Sequence[str], text: str) -> str | None:

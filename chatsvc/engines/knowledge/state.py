@@ -9,7 +9,7 @@ from typing import Any
 
 from chatsvc.domain.times import DAY_MS
 
-VERSION = 3
+VERSION = 4
 STALE_MS = 6 * 3_600_000
 """Pause after which the visitor is asked whether to go on with a form."""
 MAX_CHARACTERS = 16_000
@@ -27,6 +27,7 @@ class RequestDraft:
     skipped: list[str] = field(default_factory=list)
     missed: dict[str, int] = field(default_factory=dict)
     refused: dict[str, str] = field(default_factory=dict)  # days and hours at which the business is closed, as they were named
+    asides: int = 0  # questions in a row beside the form
     asks_when: bool = False  # of a booking that is not known here: the day wanted instead is asked for
 
     def quote(self, text: str) -> None:
@@ -40,9 +41,9 @@ class RequestDraft:
 class State:
     """State of a conversation between two messages.
 
-    `pending` is what was asked: "form" (a field, whose key is `asked`), "confirm", "change", "offer", "resume", "choices", "cancel" or
-    "move" (of `record`). `choices` are the titles offered for `question`; `learned` are titles chosen before, by question. `contact` is
-    the name, phone and e-mail that the visitor has left; `earlier` are messages that may belong to a wish to come.
+    `pending` is what was asked: "form" (a field, whose key is `asked`), "confirm", "change", "offer", "resume", "choices", "name" (after
+    a note), "cancel" or "move" (of `record`). `choices` are the titles offered for `question`; `learned` are titles chosen before, by
+    question. `contact` is the name, phone and e-mail that the visitor has left; `earlier` are messages that may belong to a wish to come.
     """
 
     language: str = ""

@@ -70,7 +70,13 @@ class Knowledge:
         best = max(scores)
         hits = tuple(Hit(fact.entry, 1.0, (), fact) for score, (_, fact) in zip(scores, self._facts, strict=True) if score == best and best)
         decision = "abstain" if not hits else "answer" if len(hits) == 1 else "ask"
-        return SearchResult(language or "", decision, {"abstain": 0.0, "ask": 0.5, "answer": 0.95}[decision], hits[:limit])
+        return SearchResult(
+            language or "",
+            decision,
+            {"abstain": 0.0, "ask": 0.5, "answer": 0.95}[decision],
+            hits[:limit],
+            tuple(hit.fact for hit in hits if hit.fact),
+        )
 
 
 class Desk:

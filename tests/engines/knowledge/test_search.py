@@ -76,5 +76,5 @@ def test_the_nearest_entries_are_ranked_without_their_facts() -> None:
 
 
 def test_a_section_is_told_whole_under_its_name() -> None:
-    assert facts.whole(ENTRIES[0]).text.startswith("Instrument hire\n\n| Instrument")
+    assert facts.whole(ENTRIES[0]).text.startswith("Instrument hire\n\n- Violin: Per month £12\n- Guitar")
     assert facts.whole(ENTRIES[4]).text == "Yes, beginners of any age."

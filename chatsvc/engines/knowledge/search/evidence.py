@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -13,7 +14,7 @@ from chatsvc.domain.models import Entry
 from chatsvc.engines.knowledge.search import facts, topics
 from chatsvc.engines.knowledge.search.facts import ReadFact
 from chatsvc.engines.knowledge.search.lexicon import OWN, Lexicon
-from chatsvc.engines.knowledge.search.tokens import STOPWORDS, stem, trigrams
+from chatsvc.engines.knowledge.search.tokens import STOPWORDS, is_light, stem, trigrams
 from chatsvc.language.folding import words
 from chatsvc.language.wordlists import WordFile
 
@@ -27,6 +28,7 @@ EVIDENCE = (
     "owned",  # ... with its own words alone
     "near",  # nearness of the topics of the fact
     "spelled",  # share of the letters of the question that the fact and its headings have
+    "named",  # share of its name, as that of a row or a column, that the question has
     "proper",  # it holds the kind of amount that the question asks for
     "lacking",  # ... it does not
     "spoken",  # share of the subject spoken of before that the fact explains
@@ -36,6 +38,7 @@ SIGNS = (
     *EVIDENCE,
     "share",  # of the first entry in the weight of all candidates
     "ahead",  # of the second entry by how much
+    "alone",  # of the second fact of the same entry by how much
     "terms",  # words of the question that say something, as a share of a few
     "alien",  # words that the lexicon knows and the index does not
     "unknown",  # share of the question's words that nothing knows
@@ -47,6 +50,7 @@ _SAME, _MEANT, _GROUP, _LIKE = 1.0, 0.85, 0.7, 0.6  # the same stem, a synonym, 
 _BEGINNING = 5  # letters of the same beginning
 _PHRASINGS = 16  # of an entry that are looked at
 _AHEAD = 4.0  # score by which the first is clearly ahead
+_COMMON = 3  # rows with the same word in their names, which then names none of them
 _FEW = 3  # words of a question that say enough
 
 Vocabulary = frozenset[str]
@@ -68,6 +72,7 @@ class PreparedPart(NamedTuple):
     part: ReadFact
     own: Vocabulary
     whole: Vocabulary  # with the headings, and the question of the entry
+    name: tuple[str, ...]  # words of its name that say something
     near: topics.Vector
     letters: frozenset[str]
 
@@ -146,6 +151,11 @@ def _of_word(word: str) -> tuple[str, ...]:
     return ("s" + stem(word), "b" + word[:_BEGINNING]) if len(word) >= _BEGINNING else ("s" + stem(word),)
 
 
+def keys_of(said: Iterable[str]) -> frozenset[str]:
+    """Return the stems and beginnings of words."""
+    return frozenset(key for word in said for key in _of_word(word))
+
+
 def features(said: Sequence[str], lexicon: Lexicon) -> list[str]:
     """Return the features of folded words for the topic model, each once."""
     found = {"s" + stem(word): None for word in said if word not in STOPWORDS}
@@ -163,13 +173,15 @@ def prepare(entry: Entry, lexicon: Lexicon) -> PreparedEntry:
     """Read the facts of an entry, and what each is judged by."""
     model, phrasings = topics.shared(), (entry.question, *entry.alt[:_PHRASINGS])
     title = vocabulary(phrasings, lexicon)
-    prepared = []
-    for part in facts.parts_of(entry):
+    prepared, parts = [], facts.parts_of(entry)
+    named = Counter(word for part in parts for word in set(words(part.name)))
+    for part in parts:
         own = vocabulary((part.own,), lexicon)
         text = f"{part.head} {part.own}"
         whole = title | own | vocabulary((part.head,), lexicon)
         said = words(text)
-        prepared.append(PreparedPart(part, own, whole, model.direction(features(said, lexicon)), letters(said)))
+        name = tuple(word for word in words(part.name) if not is_light(word) and named[word] < _COMMON)
+        prepared.append(PreparedPart(part, own, whole, name, model.direction(features(said, lexicon)), letters(said)))
     asks = [model.direction(features(words(text), lexicon)) for text in phrasings]
     mean = topics.unit(tuple(map(sum, zip(*filter(None, asks), strict=True))))
     return PreparedEntry(tuple(prepared), title, title.union(*(part.own for part in prepared)), mean)
@@ -204,8 +216,8 @@ def of_entry(question: Question, prepared: PreparedEntry, ranked: tuple[float, f
     naming = [term for term in question.terms if term.names]
     unsaid = 1 - explained(naming, prepared.whole) if naming else 0.0
     titled, asks = explained(question.terms, prepared.title), topics.cosine(question.near, prepared.asks)
-    asked = question.kinds
-    found = []
+    asked, found = question.kinds, []
+    given = keys_of(term.word for term in question.terms)
     for part in prepared.parts:
         kinds = part.part.kinds
         proper = not asked.isdisjoint(kinds)
@@ -218,6 +230,7 @@ def of_entry(question: Question, prepared: PreparedEntry, ranked: tuple[float, f
                 explained(question.terms, part.own, kinds),
                 topics.cosine(question.near, part.near),
                 len(question.letters & part.letters) / (len(question.letters) or 1),
+                sum(not given.isdisjoint(_of_word(word)) for word in part.name) / (len(part.name) or 1),
                 float(proper),
                 float(bool(asked) and not proper),
                 explained(question.subject, part.whole) if question.subject else 0.0,
@@ -237,8 +250,11 @@ def signs(question: Question, judged: Sequence[JudgedEntry]) -> tuple[float, ...
     first = judged[0]
     grown = [math.exp(min(30.0, entry.score - first.score)) for entry in judged]
     ahead = first.score - judged[1].score if len(judged) > 1 else _AHEAD
+    others = sorted(first.scores)[-2:]
+    alone = min(_AHEAD, others[-1] - others[0]) / _AHEAD if len(others) > 1 else 1.0
     terms = min(_FEW, len(question.terms)) / _FEW
-    return (*first.evidence[first.best], 1 / sum(grown), min(ahead, _AHEAD) / _AHEAD, terms, min(2, question.alien) / 2, question.unknown)
+    shown = first.evidence[first.best]
+    return (*shown, 1 / sum(grown), min(ahead, _AHEAD) / _AHEAD, alone, terms, min(2, question.alien) / 2, question.unknown)
 
 
 def confidence(shown: Sequence[float]) -> float:

@@ -17,8 +17,9 @@ from chatsvc.language.wordlists import LanguageWords
 
 MOST = 80  # facts of an entry
 _WHOLE = 420  # characters of an answer of prose that is told whole
-_TITLE_WORDS, _HEADING_WORDS = 7, 9  # of a short name of a sentence, and of a heading that stands before what is told
+_TITLE, _TITLE_WORDS, _HEADING_WORDS = 80, 10, 9  # of the name of a sentence, and of a heading that stands before what is told
 _FEWEST_LISTED = 2  # prices in a sentence that lists them
+_SHORT_TITLE = 30  # characters of a name before which the heading stands
 _LABEL = 60  # characters of the name before a colon
 _NEXT = 20  # characters in which the word after a full stop is looked for
 _COLUMN = 30  # rows of a column that are told
@@ -27,6 +28,7 @@ _END = re.compile(r"(?<=[.!?…])\s+(?=[\"“(]?[\dA-ZÇĞİÖŞÜ€$£₺])|\n
 _ITEM = re.compile(r"^\s*(?:[-*+•–·]\s+|\d{1,2}[.)]\s+(?![a-zçğıöşü]))")  # "14. haftadan" begins with an ordinal
 _RULE = re.compile(r"[\s|:+=-]+")
 _PIECE = re.compile(r"(?:[,;](?!\d)|\.(?=\s))\s*(?![^()]*\))")
+_AND = re.compile(r"\A(?:and|or|ve|veya|ya da)\s+")
 _DOTS = re.compile(r"[ \t]{0,20}(?:\.{3,40}|_{3,40}|…)[ \t]*(?=[\d₺$€£])")  # between a name and its price
 _MARKS = re.compile(r"\*\*|__|`")
 _MONEY = re.compile(
@@ -34,6 +36,7 @@ _MONEY = re.compile(
     r"|\b(?:free|ücretsiz|bedava|complimentary)\b",
     re.IGNORECASE,
 )
+_PRICED = re.compile(_MONEY.pattern.partition("|\\b(?:free")[0], re.IGNORECASE)
 _KINDS = {
     "money": _MONEY,
     "clock": re.compile(r"\b\d{1,2}[:.]\d\d\b|\b\d{1,2}\s?(?:am|pm)\b|\b(?:noon|midnight|öğlen|gece yarısı)\b", re.IGNORECASE),
@@ -56,7 +59,8 @@ class ReadFact(NamedTuple):
     own: str
     head: str
     kinds: frozenset[str]
-    table: int = -1  # number of the table whose row or column it is
+    name: str = ""  # of a row, a column, or what stands before a colon
+    over: str = ""  # what is told before the cells of a row or column, or before a sentence
     cells: tuple[tuple[str, str], ...] = ()  # of a row or column: (head of the column or name of the row, cell)
 
 
@@ -95,9 +99,14 @@ def parts_of(entry: Entry) -> tuple[ReadFact, ...]:
 
 def whole(entry: Entry) -> Fact:
     """Return the whole section as a fact: what is told if a visitor chooses it."""
-    name = heading_of(entry)
-    text = entry.answer if "?" in entry.question or not name else f"{name}\n\n{entry.answer}"
-    return Fact(entry, name or short(entry.question), text, name or entry.question)
+    name, lines = heading_of(entry), list[str]()
+    for part in parts_of(entry):
+        if not part.cells:
+            lines.append(part.own)
+        elif part.own != part.name:  # a row; the columns say the same
+            lines.append(f"- {part.name}: {listed(part.cells)}")
+    text = "\n".join(lines) if any(part.cells for part in parts_of(entry)) else entry.answer
+    return Fact(entry, name or short(entry.question), f"{name}\n\n{text}" if name else text, name or entry.question)
 
 
 def heading_of(entry: Entry) -> str:
@@ -107,10 +116,10 @@ def heading_of(entry: Entry) -> str:
 
 
 def short(text: str) -> str:
-    """Return the beginning of a text as a short name."""
+    """Return a text, or the beginning of a long one, as a short name."""
     said = _MARKS.sub("", text).split()
-    name = " ".join(said[:_TITLE_WORDS]).rstrip(" ,.;:!")
-    return f"{name} …" if len(said) > _TITLE_WORDS else name
+    name = " ".join(said).rstrip(" ,.;:!")
+    return name if len(name) <= _TITLE else f"{' '.join(said[:_TITLE_WORDS]).rstrip(' ,.;:!')} …"
 
 
 class _Reader:
@@ -119,7 +128,6 @@ class _Reader:
     def __init__(self, entry: Entry) -> None:
         self.entry, self.heading = entry, heading_of(entry)
         self.parts: list[ReadFact] = []
-        self._tables = 0
         answer = _DOTS.sub(": ", _MARKS.sub("", entry.answer))
         blocks = list(_blocks(answer))
         is_asked = bool(entry.alt) or "?" in entry.question
@@ -137,15 +145,21 @@ class _Reader:
         if not self.parts:
             self._add(short(answer), answer, answer, "")
 
-    def _add(self, title: str, text: str, own: str, head: str, cells: Sequence[tuple[str, str]] = (), table: int = -1) -> None:
+    def _add(
+        self, title: str, text: str, own: str, head: str, name: str = "", over: str = "", cells: Sequence[tuple[str, str]] = ()
+    ) -> None:
+        if name and self.heading and len(title) <= _SHORT_TITLE and not _names({stem(word) for word in words(title)}, self.heading):
+            title = f"{self.heading}: {title}"
         fact = Fact(self.entry, title[:80], text, title)
-        self.parts.append(ReadFact(fact, own, head, kinds_of(text), table, tuple(cells)))
+        self.parts.append(ReadFact(fact, own, head, kinds_of(text), name, over, tuple(cells)))
+
+    def _over(self, text: str, label: str = "") -> str:
+        """Return the headings that stand before a text: those that it does not name itself."""
+        said = {stem(word) for word in words(text)}
+        return ", ".join(dict.fromkeys(head for head in (self.heading, label) if head and not _names(said, head)))
 
     def _under(self, text: str, label: str = "") -> str:
-        """Put a text under its headings, as far as it does not name them itself."""
-        said = {stem(word) for word in words(text)}
-        heads = [head for head in (self.heading, label) if head and not _names(said, head)]
-        return f"{', '.join(dict.fromkeys(heads))}: {text}" if heads else text
+        return f"{over}: {text}" if (over := self._over(text, label)) else text
 
     def _lines(self, lines: Sequence[str]) -> None:
         label = ""
@@ -168,20 +182,32 @@ class _Reader:
         name, colon, rest = text.partition(": ")
         if not colon or len(name) > _LABEL or not rest.strip():
             name, rest = "", text
-        pieces = [piece.strip(" .") for piece in _PIECE.split(rest) if piece.strip(" .")]
-        if len(pieces) >= _FEWEST_LISTED and all(_MONEY.search(piece) and not _MONEY.match(piece) for piece in pieces):
+        pieces = [_AND.sub("", piece.strip(" .")) for piece in _PIECE.split(rest) if piece.strip(" .")]
+        if len(pieces) >= _FEWEST_LISTED and all(_PRICED.search(piece) and not _PRICED.match(piece) for piece in pieces):
             over = ", ".join(filter(None, (label, name)))
             for piece in pieces:
-                title = _MONEY.split(piece)[0].rstrip(" 0123456789.,") or piece
-                self._add(", ".join(filter(None, (name, title))), self._under(piece, over), piece, f"{self.heading} {over}")
+                title = _PRICED.split(piece)[0].rstrip(" 0123456789.,") or piece
+                self._add(
+                    ", ".join(filter(None, (name, piece if len(piece) <= _LABEL else title))),
+                    self._under(piece, over),
+                    piece,
+                    f"{self.heading} {over}",
+                    title,
+                )
             return
         told = f"{before} {text}" if before and (words(text) or [""])[0] in _LEANING else text
-        self._add(name if name and not label else short(text), self._under(told, label), text, f"{self.heading} {label}")
+        self._add(
+            name if name and not label else short(text),
+            self._under(told, label),
+            text,
+            f"{self.heading} {label}",
+            name,
+            self._over(told, label),
+        )
 
     def _table(self, rows: list[list[str]], ruled: bool) -> None:
         heads = rows[0] if len(rows) > 1 and (ruled or _is_head(rows)) else []
         body = rows[1:] if heads else rows
-        table, self._tables = self._tables, self._tables + 1
         for row in body:
             cells = [(heads[place] if place < len(heads) else "", cell) for place, cell in enumerate(row) if cell and cell != "-"]
             if not cells:
@@ -193,13 +219,20 @@ class _Reader:
                     f"{name} {cell}" if len(heads) == 2 else f"{name}: {cell}", head if len(heads) == 2 and not _is_plain(head) else ""
                 )
             else:
-                text = self._under(f"{name}: {', '.join(f'{head} {cell}'.strip() for head, cell in others)}" if others else name)
-            self._add(name, text, " ".join(row), f"{self.heading} {' '.join(heads)}", others, table)
+                text = self._under(f"{name}: {listed(others)}" if others else name)
+            self._add(name, text, " ".join(row), f"{self.heading} {' '.join(heads)}", name, self._under(name), others)
         for column in range(1, len(heads)):
             cells = [(row[0], row[column]) for row in body if len(row) > column and row[0] and row[column] not in ("", "-")]
             if len(cells) > 1 and len(heads) > 2 and len(cells) <= _COLUMN:
-                listed = ", ".join(f"{name} {cell}" for name, cell in cells)
-                self._add(heads[column], f"{heads[column]}: {listed}", f"{heads[column]}", f"{self.heading} {heads[0]}", cells, table)
+                over = self._under(heads[column])
+                self._add(
+                    heads[column], f"{over}: {listed(cells)}", heads[column], f"{self.heading} {heads[0]}", heads[column], over, cells
+                )
+
+
+def listed(cells: Sequence[tuple[str, str]]) -> str:
+    """Return cells, each behind its head."""
+    return ", ".join(f"{head} {cell}".strip() for head, cell in cells)
 
 
 def _names(said: set[str], head: str) -> bool:

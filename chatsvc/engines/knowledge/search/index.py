@@ -16,14 +16,16 @@ from typing import NamedTuple
 from chatsvc.domain.language import primary
 from chatsvc.domain.models import Entry
 from chatsvc.engines import Fact, Hit, SearchResult
-from chatsvc.engines.knowledge.search import evidence, lexicon, topics
+from chatsvc.engines.knowledge.search import evidence, facts, lexicon, topics
 from chatsvc.engines.knowledge.search.corpus import Corpus, features_of
 from chatsvc.engines.knowledge.search.evidence import JudgedEntry, PreparedEntry, Question, QuestionTerm
+from chatsvc.engines.knowledge.search.facts import ReadFact
 from chatsvc.engines.knowledge.search.tokens import STOPWORDS, Speller, is_light, stem
 from chatsvc.language.folding import words
 from chatsvc.language.language_detection import guess
 
 ANSWER, ASK = 0.72, 0.25  # least confidence of an answer, and of choices
+_ALONE = 0.45  # least confidence of an answer that has no rival and explains all that the question names
 _CANDIDATES = 8
 _TOPICS, _FEW = 1.3, 10  # weight of topic similarity, divided by the logarithm of the number of entries, of this many at least
 _TIES = 1_000  # entries of equal score that are compared
@@ -38,6 +40,10 @@ _LIGHT = 0.4  # factor of the weight of a word that says little
 _SUBJECT = 0.5  # factor of the words spoken of before
 _CALLED = 0.9  # least confidence of an entry that is asked for by its name or a phrasing
 _CACHED = 2_048  # entries with their facts
+_CHOICES, _ROWS = 3, 2  # facts that may be meant, and rows of a table that make it likely that the table is
+_MOST_SECTION = 1_200  # characters of a section that may be chosen
+_FAR, _NEARLY = 2.5, 0.7  # scores by which a fact is no choice any more, and by which it is told with a better one
+_MOST_TOLD = 400  # characters of two facts that are told together
 
 
 class Ranked(NamedTuple):
@@ -47,6 +53,10 @@ class Ranked(NamedTuple):
     factor: float  # for the entry's language
     likeness: float  # of its topics
     score: float
+
+
+def _telling(head: str) -> list[frozenset[str]]:
+    return [evidence.keys_of((word,)) for word in words(head) if word not in STOPWORDS]
 
 
 class KnowledgeIndex:
@@ -90,11 +100,14 @@ class KnowledgeIndex:
                 self.entries[one.number],
                 round(sure * math.exp(one.score - judged[0].score), 4),
                 self._why(question, one) if explain else (),
-                self._told(question, one),
+                self.told(question, one),
             )
             for one in judged[:limit]
         )
-        return SearchResult(wanted, "answer" if sure >= ANSWER else "ask" if sure >= ASK else "abstain", sure, hits)
+        likely = self._facts(question, judged)
+        unsaid = judged[0].evidence[judged[0].best][evidence.EVIDENCE.index("unsaid")]
+        is_sure = sure >= ANSWER or (sure >= _ALONE and len(likely) == 1 and not unsaid)  # a choice of one would only be a detour
+        return SearchResult(wanted, "answer" if is_sure else "ask" if sure >= ASK else "abstain", sure, hits, likely)
 
     def judge(
         self, text: str, language: str | None = None, *, spoken: str | None = None, subject: str | None = None
@@ -223,29 +236,60 @@ class KnowledgeIndex:
                 return True
         return False
 
-    def _told(self, question: Question, judged: JudgedEntry) -> Fact:
-        """Return what is told of an entry: its best fact, of a row or column only the cells that the question names."""
-        best = judged.prepared.parts[judged.best].part
-        if len(best.cells) < 2:
-            return best.fact
-        said = [term for term in question.terms if evidence.strength(term, evidence.vocabulary((best.own,), self._lexicon)) < 1]
-        naming = {
-            cell: [
-                term.word for term in said if cell[0] and evidence.strength(term, evidence.vocabulary((cell[0],), self._lexicon)) >= _SAME
-            ]
-            for cell in best.cells
-        }
-        most = max(map(len, naming.values()))
-        named = [cell for cell, met in naming.items() if met and len(met) == most]
-        if not named or len(named) == len(best.cells):
-            return best.fact
-        over, title = best.fact.text.partition(": ")[0], best.fact.title
-        if best.fact.text.startswith(f"{title}: "):
-            over = title
-        elif f", {title}: " in best.fact.text or f": {title}: " in best.fact.text:
-            over = f"{over}: {title}"
-        text = f"{over}: {', '.join(f'{head} {cell}'.strip() for head, cell in named)}"
-        return Fact(best.fact.entry, f"{title}, {named[0][0]}"[:80] if len(named) == 1 else title, text, title)
+    def _facts(self, question: Question, judged: Sequence[JudgedEntry]) -> tuple[Fact, ...]:
+        """Return the likeliest facts of all candidates, best first, each name once."""
+        ranked = heapq.nlargest(
+            2 * _CHOICES, ((score, -place, one, part) for place, one in enumerate(judged) for part, score in enumerate(one.scores))
+        )
+        likely: dict[frozenset[str], Fact] = {}
+        tables = dict[str, int]()
+        for score, _, one, part in ranked:
+            if score >= ranked[0][0] - _FAR:
+                read = one.prepared.parts[part].part
+                fact = self._fact(question, read)
+                likely.setdefault(frozenset(words(fact.text)), fact)
+                tables[fact.entry.id] = tables.get(fact.entry.id, 0) + bool(read.cells)
+        chosen = list({fact.title: fact for fact in reversed(likely.values())}.values())[::-1]
+        for fact in chosen[:_CHOICES]:  # who may mean any row of a table may choose the whole
+            if tables[fact.entry.id] >= _ROWS and len(fact.entry.answer) <= _MOST_SECTION:
+                rest = [other for other in chosen if other.entry.id != fact.entry.id]
+                return (fact, facts.whole(fact.entry), *rest)[:_CHOICES]
+        return tuple(chosen[:_CHOICES])
+
+    def told(self, question: Question, judged: JudgedEntry) -> Fact:
+        """Return what is told of an entry: its best fact, and a sentence of the same entry that is nearly as likely."""
+        first, parts = judged.best, judged.prepared.parts
+        best = parts[first].part
+        told = self._fact(question, best)
+        beside = [place for place in (first - 1, first + 1) if 0 <= place < len(parts)]
+        other = max(beside, key=lambda place: judged.scores[place], default=first)
+        more = parts[other].part
+        if judged.scores[other] < judged.scores[first] - _NEARLY or best.cells or best.name or more.cells or more.name:
+            return told
+        if other == first or more.over != best.over or len(told.text) + len(more.own) > _MOST_TOLD or more.own in told.text:
+            return told
+        earlier, later = (more, best) if other < first else (best, more)
+        between = " " if earlier.fact.text[-1:] in ".!?…:" else "\n"
+        return Fact(told.entry, told.title, f"{earlier.fact.text}{between}{later.own}", told.subject)
+
+    def _fact(self, question: Question, part: ReadFact) -> Fact:
+        """Return a fact as it is told: of a row or column only the cells that the question names, or that hold the amount it asks for."""
+        if len(part.cells) < 2:
+            return part.fact
+        own = evidence.vocabulary((part.name, part.fact.entry.question), self._lexicon)
+        asked = evidence.keys_of(term.word for term in question.terms if evidence.strength(term, own) < _SAME)
+        met = {cell: [keys for keys in _telling(cell[0]) if not asked.isdisjoint(keys)] for cell in part.cells}
+        named = [cell for cell, keys in met.items() if keys and len(keys) == len(_telling(cell[0]))]
+        if named:
+            by_name = frozenset[str]().union(*(key for cell in named for key in met[cell]))
+            named = [cell for cell, keys in met.items() if cell in named or any(by_name.isdisjoint(key) for key in keys)]
+        else:
+            partly = [cell for cell, keys in met.items() if keys]
+            named = partly if len(partly) == 1 else [cell for cell in part.cells if question.kinds & facts.kinds_of(cell[1])]
+        if not named or len(named) == len(part.cells):
+            return part.fact
+        title = f"{part.fact.title}, {named[0][0]}"[:80] if len(named) == 1 else part.fact.title
+        return Fact(part.fact.entry, title, f"{part.over}: {facts.listed(named)}", part.fact.subject)
 
     def _why(self, question: Question, judged: JudgedEntry) -> tuple[str, ...]:
         """Return a line for each word of the question that the entry has: "pazar = pazar", "kacta ~ (hours)"."""
