@@ -1,7 +1,7 @@
 """E-mail addresses and telephone numbers in a text, and the look-alikes that are neither."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
@@ -10,7 +10,7 @@ import phonenumbers
 
 from chatsvc.domain.contacts import abroad
 from chatsvc.language import symbols
-from chatsvc.language.folding import Folded, fold_with_places, folded
+from chatsvc.language.folding import Folded, folded
 from chatsvc.language.tokens import Kind
 from chatsvc.language.wordlists import LanguageWords
 
@@ -40,7 +40,6 @@ _TLD_WITH_SUFFIX = _WORDS.any_of("ending", r"^([^ ]{1,200}\.(?:com|net|org|tr))(
 _DOTS = re.compile(_DOT)
 _SAID_AT = _WORDS.any_of("at", r" (?:{}|a) |[\[({<] ?(?:{})")
 _SPOKEN_AT = _WORDS.any_of("at", " (?:{}) ")
-_LIKE_EMAIL = re.compile(rf"@|mail|{_DOT}{_TLD}(?![a-z0-9])")
 _URL = re.compile(r"(?:https?://|www\.)\S+")
 _IBAN = re.compile(r"(?<![a-z0-9])[a-z]{2}\d{2}(?: ?[a-z0-9]{4}){3,7}(?: ?[a-z0-9]{1,4})?(?![a-z0-9])")
 _PLATE = re.compile(r"(?<![a-z0-9./:])(?<!\d )(?:0[1-9]|[1-7]\d|8[01])[ -]?(?P<letters>[a-z]{1,3})[ -]?\d{2,4}(?![a-z0-9.:])")
@@ -65,6 +64,8 @@ _LEAST_DIGITS = 10  # of a bare number in a country whose mobile numbers are not
 _MOST = 12  # runs of digits looked at in one text
 _MONEY_BEHIND = _WORDS.any_of("money", r"\s{0,2}(?:{}|₺|\$|€|£)")
 _EXTENSION = _WORDS.any_of("extension", r"\s?(?:{})\.? ?\d{1,5}")
+_PLUS = LanguageWords("numbers.txt").words("plus")
+_PLUS_WORD = re.compile(rf"\b(?:{'|'.join(_PLUS)}) (?=\d)")
 _MOBILE = {country: _WORDS.any_of(f"mobile {country}") for country in _WORDS.group("mobile ")}
 
 
@@ -82,11 +83,6 @@ def emails(folded: Folded, raw: str) -> list[Contact]:
 def _cut(address: str) -> str:
     match = _TLD_WITH_SUFFIX.match(address)
     return match[1] if match else address
-
-
-def resembles_email(text: str) -> bool:
-    """Return whether a text may be meant as an e-mail address, whole or not."""
-    return bool(_LIKE_EMAIL.search(folded(text)))
 
 
 def other_numbers(folded: Folded) -> list[tuple[int, int]]:
@@ -207,58 +203,6 @@ def in_local_form(number: str, country: str) -> str:
     if own and shown == phonenumbers.national_significant_number(parsed):  # no form fits it, and its first 0 went with the form
         return f"{phonenumbers.ndd_prefix_for_region(country, True) or ''}{shown}"
     return shown
-
-
-_NUMBERS = LanguageWords("numbers.txt")
-_SPOKEN_AS = {word: int(number) for number, words in _NUMBERS.group("spoken ").items() for word in words}
-_TIMES = {word: int(count) for count, words in _NUMBERS.group("times ").items() for word in words}
-_PLUS = _NUMBERS.words("plus")
-_SPOKEN_WORD = "|".join([*_SPOKEN_AS, *_TIMES, *_PLUS])
-_PLUS_WORD = re.compile(rf"\b(?:{'|'.join(_PLUS)}) (?=\d)")
-_SPOKEN = re.compile(rf"\b(?:{_SPOKEN_WORD})(?:[ ,-]+(?:{_SPOKEN_WORD})\b){{4,20}}")
-
-
-def spoken(folded: Folded, country: str) -> list[Contact]:
-    """Return telephone numbers in words. Examples: `sıfır beş yüz otuz iki yüz yirmi üç ...`, `oh seven nine double one ...`."""
-    numbers = [(_valid(_figures(re.split(r"[ ,-]+", match[0])), country), *match.span()) for match in _SPOKEN.finditer(folded.text)]
-    return [Contact(number, start, end) for number, start, end in numbers if number]
-
-
-def in_figures(texts: Sequence[str], country: str) -> list[str]:
-    """Return messages, and behind them the telephone numbers that they say in words."""
-    return [*texts, *(one.value for text in texts for one in spoken(fold_with_places(text), country))]
-
-
-def _figures(spoken_words: list[str]) -> str:
-    """Return the digits of spoken groups: beş yüz otuz iki is 532, kırk beş 45."""
-    groups: list[int | str] = []
-    room = 0  # the size of what may be added to the last group: 100 behind a hundred, 10 behind a ten
-    repeat = 1
-    for word in spoken_words:
-        if word in _PLUS:
-            groups.append("+")
-        elif word in _TIMES:
-            repeat = _TIMES[word]
-        elif _SPOKEN_AS[word] == 100:
-            last = groups[-1] if groups else 0
-            if room == 1 and isinstance(last, int) and last > 1:
-                groups[-1] = last * 100
-            else:
-                groups.append(100)
-            room = 100
-        elif (number := _SPOKEN_AS[word]) >= 10:
-            if room == 100 and isinstance(groups[-1], int):
-                groups[-1] += number
-            else:
-                groups.append(number)
-            room = 10
-        elif room >= 10 and number and isinstance(groups[-1], int):
-            groups[-1] += number
-            room = 0
-        else:
-            groups.extend([number] * repeat)
-            room, repeat = 1, 1
-    return "".join(map(str, groups))
 
 
 def is_number_of_any_plan(digits: str, country: str) -> str | None:

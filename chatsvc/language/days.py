@@ -25,11 +25,6 @@ def next_weekday(today: date, weekday: int) -> date | None:
     return after(today, (weekday - today.weekday() - 1) % 7 + 1)
 
 
-def nearest_weekday(day: date, weekday: int) -> date | None:
-    """Return the weekday that is at most three days from a day."""
-    return after(day, (weekday - day.weekday() + 3) % 7 - 3)
-
-
 def weekday_before(today: date, weekday: int) -> date | None:
     """Return the last such weekday before today."""
     return after(today, -((today.weekday() - weekday - 1) % 7 + 1))

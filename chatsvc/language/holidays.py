@@ -47,16 +47,6 @@ def _has(line: str, name: str) -> bool:
     return name[:-1] in line if name.endswith("*") else f"{name} " in line
 
 
-def names_of(day: date, country: str) -> list[str]:
-    """Return the names of a holiday in all languages, as they begin, folded; none for any other day."""
-    return [
-        name.strip().removesuffix("*")
-        for language in catalogue.languages()
-        for name, named_day in _names(language)
-        if named_day == f"{day:%m-%d}" or (named_day == _THANKSGIVING and country == "US" and day == _thanksgiving(day.year))
-    ]
-
-
 def is_one(day: date, country: str) -> bool:
     """Return whether a day is a public holiday, or one on which many businesses close."""
     name = f"{day:%m-%d}"

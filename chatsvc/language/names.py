@@ -8,36 +8,37 @@ from functools import lru_cache
 from chatsvc.language import symbols
 from chatsvc.language.folding import fold_with_places, folded, words
 from chatsvc.language.language_detection import is_word
-from chatsvc.language.name_words import (
-    AMBIGUOUS_NAMES,
-    BUSINESS,
-    CAPITAL_CUE,
-    COPULAS,
-    COURTESIES,
-    DEMONYMS,
-    GIVEN_NAMES,
-    NAMES_AND_WORDS,
-    NO_CUE,
-    NOT_NAMES,
-    PARTED,
-    PARTICLES,
-    RELATION,
-    STRONG_CUE,
-    SURNAME_CUE,
-    SURNAMES,
-    TITLES,
-    WEAK_CUE,
-)
 from chatsvc.language.tokens import Kind
-from chatsvc.language.wordlists import FOLDER, LanguageWords
+from chatsvc.language.wordlists import FOLDER, LanguageWords, WordFile
 
 _FILE = LanguageWords("names.txt")
+_FOREIGN = WordFile("language/foreign_names.txt")
+_GIVEN = LanguageWords("given_names.txt")
+GIVEN_NAMES = _GIVEN.words("given") | _FOREIGN.words("given")
+SURNAMES = _GIVEN.words("surnames") | _FOREIGN.words("surnames")
+TITLES = _FILE.words("titles")
+COURTESIES = _FILE.words("courtesies")
+BUSINESS = _FILE.words("business")
+DEMONYMS = _FILE.words("demonyms")
+NOT_NAMES = _FILE.words("not_names") | TITLES
+NAMES_AND_WORDS = _FILE.words("names_and_words")
+AMBIGUOUS_NAMES = _FILE.words("ambiguous")
+BEFORE_NAMES = _FILE.words("before_names")
+PARTICLES = _FILE.words("particles")
+COPULAS = _FILE.words("copulas")
+_CUES = LanguageWords("name_cues.txt")
+STRONG_CUE = _CUES.any_of("strong")
+WEAK_CUE = _CUES.any_of("weak")
+CAPITAL_CUE = _CUES.any_of("capital")
+NO_CUE = _CUES.any_of("no_cue")
+SURNAME_CUE = _CUES.any_of("surname", r"\A[ ,.]*+(?:{})")
+RELATION = _CUES.any_of("relation")
+PARTED = _CUES.any_of("parting", r"(?<![a-z])(?:{})[ ,.!\n-]+$")
 _AROUND, _EVERYDAY, _PLACES = _FILE.words("around"), _FILE.words("everyday"), _FILE.words("places")
 _BEHIND = _FILE.words("behind") | _FILE.words("behind_any")
 _NOT, _REJECTED_BEHIND = _FILE.words("rejected_before"), _FILE.words("rejected_behind")
 _OTHERS = _FILE.words("others") | _FILE.words("relatives") | _FILE.words("pets")
-_CUES = _FILE.words("outright") | _FILE.words("cues")
-_CUTS = _CUES | _BEHIND | _NOT | _REJECTED_BEHIND | _OTHERS | _FILE.words("labels")
+_CUTS = _FILE.words("outright") | _FILE.words("cues") | _BEHIND | _NOT | _REJECTED_BEHIND | _OTHERS | _FILE.words("labels")
 _ENDINGS = _FILE.any_of("endings", r"(?<=[a-z][a-z])(?:{})$")
 _SPOKEN_OF, _ASKS = _FILE.any_of("spoken_of"), _FILE.any_of("asks")
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*\.?")

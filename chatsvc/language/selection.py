@@ -74,13 +74,6 @@ def _ends_span(line: TokenLine, one: Candidate) -> bool:
     return bool(before and before[-1].text in TILL) or bool(behind and behind[0].text in TILL)
 
 
-def ends_stay(line: TokenLine, first: int, end: int) -> bool:
-    """Return whether a day, given by its tokens, ends a span or a stay: `leaving on the 14th`, `14'ünde çıkış`."""
-    before = next((token for token in reversed(line.tokens[:first]) if token.text not in _NEAR), None)
-    behind = next((token for token in line.tokens[end:] if token.text not in _NEAR), None)
-    return any(token is not None and (token.text in TILL or token.symbol == "leave") for token in (before, behind))
-
-
 def rejections(line: TokenLine, found: Sequence[Candidate]) -> list[bool]:
     """Return for each candidate whether it is rejected."""
     rejected: list[bool] = []

@@ -53,7 +53,7 @@ def analyse(text: str, *, now: datetime, language: str | None, country: str) -> 
     message = fold_with_places(text)
     addresses = contacts.emails(message, text)
     masked = [(one.start, one.end) for one in addresses] + contacts.other_numbers(message)
-    numbers = contacts.phones(message, country, masked) or contacts.spoken(message, country)
+    numbers = contacts.phones(message, country, masked)
     masked += [(one.start, one.end) for one in numbers]
     line = line_of(message, masked, text)
     found: dict[str, object] = {}

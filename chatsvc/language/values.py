@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
-from chatsvc.language import contacts, days, language_detection, names, ranges, selection, slots, symbols
+from chatsvc.language import contacts, language_detection, names, slots, symbols
 from chatsvc.language.folding import Folded
 from chatsvc.language.slots import SlotReading
 from chatsvc.language.tokenizer import ends_of
@@ -48,7 +48,6 @@ class Values:
 
     language: str
     date: Mention[dt.date] | None = None  # the one wanted, the first day of a range
-    until: Mention[dt.date] | None = None  # the last day of a range
     time: Mention[dt.time] | None = None
     flexible: bool = False  # any day or hour will do
     bare_hour: bool = False  # the time has no minutes and no part of the day: it may be that of the evening
@@ -62,14 +61,11 @@ class Values:
     rest: str = ""
 
 
-def read(
-    text: str, *, now: dt.datetime, language: str | None = None, country: str = "TR", asked: str = "", since: dt.date | None = None
-) -> Values:
+def read(text: str, *, now: dt.datetime, language: str | None = None, country: str = "TR", asked: str = "") -> Values:
     """Return the values of a message.
 
     `now` is local wall time, `country` (ISO 3166) that of numbers without a prefix. `asked` is what the bot asked for last: a kind of
-    field or ""; a bare value of that kind is enough then. `since` is the first day of a stay of which the message may tell
-    the last one. Of a long message only the two ends are read.
+    field or ""; a bare value of that kind is enough then. Of a long message only the two ends are read.
     """
     kept, (cut, missing) = ends_of(text)
     plain = slots.analyse(kept, now=now, language=language, country=country)
@@ -80,17 +76,7 @@ def read(
     phone, written = _phone(kept, plain, bare, found, country, asked)
     if phone is None and "email" not in found and (other := _in_a_part(kept, now, language, country)):
         phone, found["phone"] = other
-    last = _last_day(plain, bare)
-    first = bare.slots.date
-    if last is None and (last := _end_of_stay(plain, first, found.get("date"), since)):
-        first = since
-        del found["date"]
-    elif last is None and since and first and _replaces(plain, since):
-        near = days.nearest_weekday(since, first.weekday())
-        first = near if near and near > now.date() else first
-    if last and "time" in found and last[1][0] < found["time"][1] and found["time"][0] < last[1][1]:  # "4-6", "4'ü ile 6'sı arası"
-        del found["time"]
-    taken = [*plain.taken, *found.values(), *([written] if written else []), *([last[1]] if last else [])]
+    taken = [*plain.taken, *found.values(), *([written] if written else [])]
 
     def place(span: Span) -> Span:
         return tuple(at if at < cut or not missing else at + missing for at in span)  # type: ignore[return-value]
@@ -98,18 +84,15 @@ def read(
     def mention(value: Value | None, kind: str) -> Mention[Value] | None:
         return None if value is None or kind not in found else Mention(value, *place(found[kind]), explicit=kind in plain.spans)
 
-    until = last and Mention(last[0], *place(last[1]), explicit=True)
     number = _number(message, taken) if asked in ("number", "nights") else None
     name = names.find(kept, taken, [*plain.contacts, *([found["phone"]] if phone else [])], asked)
     if name:
         found["name"] = name.start, name.end
-    ranged = [(min(found.get("date", last[1])[0], last[1][0]), last[1][1])] if last else []
-    beside = [*found.values(), *ranged, *([written] if written else [])]
+    beside = [*found.values(), *([written] if written else [])]
     beside += [number[1]] if number else []
     return Values(
         language=plain.slots.language,
-        date=mention(first, "date"),
-        until=until,
+        date=mention(bare.slots.date, "date"),
         time=mention(bare.slots.time, "time"),
         flexible=flexible,
         bare_hour="time" in found
@@ -182,41 +165,6 @@ def _written_number(text: str, taken: Iterable[Span], asked: str) -> Span | None
         if called and sum(map(str.isdigit, match[0])) >= _FEWEST_DIGITS and not contacts.names_other_number(text, match.start()):
             return match.span()
     return None
-
-
-def _last_day(plain: SlotReading, bare: SlotReading) -> tuple[dt.date, Span] | None:
-    """Return the last day of a range with its place."""
-    line, message = plain.line, plain.message
-    if bare.slots.date is None:
-        return None
-    if plain.wanted is not None:
-        last = ranges.last_day(line, plain.days, plain.wanted)
-    else:
-        end = bare.spans["date"][1]
-        at = next((at for at, token in enumerate(line.tokens) if message.place[token.start] >= end), len(line.tokens))
-        last = ranges.number_behind(line, bare.slots.date, at)
-    if last is None:
-        return None
-    return last[0], message.span(line.tokens[last[1]].start, line.tokens[last[2] - 1].end)
-
-
-def _end_of_stay(plain: SlotReading, day: dt.date | None, span: Span | None, since: dt.date | None) -> tuple[dt.date, Span] | None:
-    """Return the day named, where a stay that begins on `since` ends on it."""
-    if day is None or span is None or since is None:
-        return None
-    at = [number for number, token in enumerate(plain.line.tokens) if span[0] <= plain.message.place[token.start] < span[1]]
-    if not at or not selection.ends_stay(plain.line, at[0], at[-1] + 1):
-        return None
-    last = ranges.behind(since, day, explicit=plain.wanted is None or plain.days[plain.wanted].explicit)
-    return (last, span) if last and last > since else None
-
-
-def _replaces(plain: SlotReading, day: dt.date) -> bool:
-    """Return whether a weekday is named in place of the one of a day told before: "not Friday, Saturday"."""
-    if plain.wanted is None or plain.days[plain.wanted].explicit:
-        return False
-    others = (one for at, one in enumerate(plain.days) if at != plain.wanted and not one.explicit)
-    return any(one.value is not None and one.value.weekday() == day.weekday() for one in others)
 
 
 def _number(message: Folded, taken: Sequence[Span]) -> tuple[int, Span] | None:

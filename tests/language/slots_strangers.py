@@ -49,7 +49,6 @@ B blok kat 4 daire 12 ->
 Sipariş No: 2026081012 iade etmek istiyorum ->
 Kimlik numaram 10000000146 ->
 TR12 0001 0012 3456 7890 1234 56 bu hesaba mı atayım ->
-telefonum sıfır beş yüz otuz iki yüz yirmi üç kırk beş altmış yedi -> p=+905321234567
 beni 0 505 111 22 33 ten arayın -> p=+905051112233
 NUMARAM 05301112233 ADIM HASAN -> p=+905301112233; n=HASAN
 (0216) 444 33 22 iş telefonum, cep 0542 222 33 44 -> p=+902164443322

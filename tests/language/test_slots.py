@@ -203,7 +203,6 @@ def test_the_language_is_the_one_given_or_else_that_of_the_text(text: str, given
         ("(415) 555-2671", "US", "+14155552671"),
         ("0151 12345678", "DE", "+4915112345678"),
         ("+90 532 123 45 67", "GB", "+905321234567"),
-        ("my number is oh seven nine one one, one two three four five six", "GB", "+447911123456"),
     ],
 )
 def test_a_number_without_a_prefix_is_one_of_the_bots_country(text: str, country: str, number: str) -> None:

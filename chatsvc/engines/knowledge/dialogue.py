@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from datetime import date, time
+from typing import Any
 
 from chatsvc.domain import times
 from chatsvc.domain.captures import Captured, CapturedRecord, Change
@@ -207,7 +208,7 @@ class Dialogue:
         if name is None or (record := self._current()) is None:
             return None
         self.state.contact["name"] = name
-        self._change(record, corrects=True, name=name)
+        self._change(record, corrects=True, visitor_name=name)
         return self.say("change.done.contact", data=name)
 
     def _added_yes(self, wish: str) -> str | None:
@@ -576,7 +577,7 @@ class Dialogue:
         if wish == "status":
             return self._status(record)
         if wish == "keep":
-            self._change(record, day=record.date, clock=record.time)
+            self._change(record, date=record.date, time=record.time)
             return self.say("change.done.keep", appointment=self._named(record))
         day = self.values().date
         if record.kind != "appointment":
@@ -588,21 +589,9 @@ class Dialogue:
             return self.say("change.cancel?", appointment=self._named(record))
         return self._moved(record)
 
-    def _change(
-        self,
-        record: CapturedRecord,
-        *,
-        cancels: bool = False,
-        corrects: bool = False,
-        day: date | None = None,
-        clock: time | None = None,
-        name: str | None = None,
-        email: str | None = None,
-        phone: str | None = None,
-    ) -> None:
+    def _change(self, record: CapturedRecord, *, cancels: bool = False, corrects: bool = False, **values: Any) -> None:
         """Propose a change of what is noted."""
-        change = Change(record, cancels, corrects)
-        self.captured = Captured("appointment", self.text, name, email, phone, day, clock, change)
+        self.captured = Captured("appointment", self.text, change=Change(record, cancels, corrects), **values)
 
     def _added(self, record: CapturedRecord) -> str:
         """Add the visitor's words to what is noted."""
@@ -635,7 +624,7 @@ class Dialogue:
             return " ".join([*remarks, asked])
         wanted_day = date.fromisoformat(draft.values["date"]) if "date" in draft.values else None
         wanted_time = time.fromisoformat(draft.values["time"]) if "time" in draft.values else None
-        self._change(record, day=wanted_day, clock=wanted_time)
+        self._change(record, date=wanted_day, time=wanted_time)
         named = self._named(record)
         self.state.settle()
         wanted = self._when(wanted_day, wanted_time)
@@ -673,13 +662,10 @@ class Dialogue:
         phone, email = read.phone.value if read.phone else None, read.email.value if read.email else None
         self._remember(read)
         self.state.settle()
-        if (name or record.visitor_name, phone or record.visitor_phone, email or record.visitor_email) == (
-            record.visitor_name,
-            record.visitor_phone,
-            record.visitor_email,
-        ):
+        pairs = (name, record.visitor_name), (phone, record.visitor_phone), (email, record.visitor_email)
+        if all(given in (None, noted) for given, noted in pairs):
             return self._line("smalltalk.noted")
-        self._change(record, corrects=True, name=name, email=email, phone=phone)
+        self._change(record, corrects=True, visitor_name=name, visitor_email=email, visitor_phone=phone)
         return self.say(
             "change.done.contact", data=", ".join(filter(None, (name, phone and in_local_form(phone, self.turn.bot.country), email)))
         )

@@ -16,7 +16,7 @@ from chatsvc.language import values
 from chatsvc.language.contacts import in_local_form
 from chatsvc.language.folding import fold, words
 from chatsvc.language.language_detection import is_word
-from chatsvc.language.name_words import GIVEN_NAMES
+from chatsvc.language.names import GIVEN_NAMES
 from chatsvc.language.values import Values
 from chatsvc.language.wordlists import LanguageWords
 
@@ -150,9 +150,6 @@ class RequestForm:
             if self._accepts("date", day.isoformat(), refused, remarks, hours=listed):
                 draft.values["date"] = day.isoformat()
                 given.add("date")
-            if self.lasts and read.until:
-                draft.values["nights"] = str((read.until.value - day).days)
-                given.add("nights")
         if read.time and not self.lasts:
             clock, day_named = read.time.value, draft.values.get("date")
             of_day = date.fromisoformat(day_named) if day_named else None
@@ -218,7 +215,10 @@ class RequestForm:
             visitor_phone=given.get("phone"),
             date=date.fromisoformat(given["date"]) if "date" in given else None,
             time=time.fromisoformat(given["time"]) if "time" in given else None,
-            details=tuple((field.own.name, given[field.key]) for field in owned if field.own),
+            details=(
+                *((field.own.name, given[field.key]) for field in owned if field.own),
+                *((self.say("field.nights"), given[key]) for key in ("nights",) if key in given),
+            ),
             urgent=any(map(business.is_urgent, self.draft.quotes)),
             offered=tuple(given[field.key] for field in owned if field.kind == "choice"),
         )

@@ -50,9 +50,7 @@ def records(
     bot: Bot, captured: Captured, spoken: list[str], accepted_at: int, *, page_host: str = ""
 ) -> tuple[Request, Appointment | None]:
     """Make the records of a capture, keeping only verified data. `spoken` are the visitor's own messages."""
-    from chatsvc.language.contacts import in_figures
-
-    kept = captures.checked(captured, in_figures(spoken, bot.country), times.local(accepted_at, bot.timezone), bot.country)
+    kept = captures.checked(captured, spoken, times.local(accepted_at, bot.timezone), bot.country)
     request = Request(
         id=str(uuid.uuid4()),
         request_type=kept.request_type,

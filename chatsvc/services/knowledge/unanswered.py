@@ -122,7 +122,7 @@ def without_personal_data(said: str, country: str, language: str | None = None) 
 def _without_names(text: str) -> str:
     """Mask given names, and unknown capitalised words beside contact data or a closing."""
     from chatsvc.language.folding import fold
-    from chatsvc.language.name_words import AMBIGUOUS_NAMES, BEFORE_NAMES, GIVEN_NAMES
+    from chatsvc.language.names import AMBIGUOUS_NAMES, BEFORE_NAMES, GIVEN_NAMES
 
     tokens = text.split(" ")
     bare = [token.strip(".,;:!?()") for token in tokens]

@@ -5,7 +5,7 @@ from array import array
 from collections.abc import Iterable
 from functools import lru_cache
 
-from chatsvc.language.edits import distance
+from chatsvc.language.symbols import distance
 from chatsvc.language.wordlists import LanguageWords
 
 _FILE = LanguageWords("search.txt")
