@@ -687,7 +687,7 @@ class Dialogue:
         return self._search(text) or self._unknown(text)
 
     def _each(self, known: Sequence[Act]) -> str | None:
-        """Answer the sentences of a message one by one, if one of them asks for the business itself or several have an answer."""
+        """Answer the questions of a message one by one, if one is about the business or several have an answer."""
         told: dict[str, str] = {}
         asked = [act for act in known if act.name == "ask"]
         about = {act.text: answer for act in asked if (answer := self._business(act.text))}
