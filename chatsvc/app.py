@@ -60,16 +60,12 @@ MAX_FILES = 65_536
 
 
 def _anthropic(config: Config, egress: Egress) -> Engine:
-    from chatsvc.engines.anthropic import AnthropicEngine
+    from chatsvc.engines.anthropic import AnthropicEngine, Provider
 
     settings = config.anthropic
-    return AnthropicEngine(
-        base_url=settings.base_url,
-        api_key=settings.api_key.reveal() if settings.api_key else None,
-        timeout_s=settings.timeout_s,
-        max_retries=settings.max_retries,
-        egress=egress,
-    )
+    key = settings.api_key.reveal() if settings.api_key else None
+    provider = Provider.of(settings.base_url, key, settings.platform, settings.region, settings.project)
+    return AnthropicEngine(provider, timeout_s=settings.timeout_s, max_retries=settings.max_retries, egress=egress)
 
 
 ENGINES: dict[str, Callable[[Config, Egress], Engine]] = {"knowledge": lambda _, __: KnowledgeEngine(), "anthropic": _anthropic}

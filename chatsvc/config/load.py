@@ -2,13 +2,14 @@
 
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
 from chatsvc.config import notices, server, store, values
 from chatsvc.config.document import ConfigError, ConfigFault, Node, parse, read_text, why
-from chatsvc.config.model import SECTIONS, Anthropic, Config, TeamNotices
+from chatsvc.config.model import PLATFORM_SETTINGS, SECTIONS, Anthropic, Config, TeamNotices
 from chatsvc.config.section import Section, Source, keys_of, secret, settings
 from chatsvc.domain.channels import PLATFORMS
 from chatsvc.domain.plans import Plan
@@ -102,7 +103,7 @@ def _config(path: Path | None, source: Source, node: Node | None) -> Config:
         server=server.read(root.section("server", *server.KEYS)),
         data_dir=root.folder("data_dir", DATA_DIR),
         master_key=secret(root, "master_key", values.master_key, "${CHATSVC_MASTER_KEY}"),
-        anthropic=settings(Anthropic, anthropic),
+        anthropic=_anthropic(anthropic),
         models=_models(root),
         plans=_plans(root),
         channels={
@@ -115,6 +116,21 @@ def _config(path: Path | None, source: Source, node: Node | None) -> Config:
         path_holds_secrets=any(section.writes_out(key) for section, key in secrets),
         **{name: settings(kind, root.section(name, *keys_of(kind))) for name, kind in SECTIONS.items()},
     )
+
+
+def _anthropic(section: Section) -> Anthropic:
+    read = settings(Anthropic, section)
+    needed = PLATFORM_SETTINGS.get(read.platform, ())
+    for key in needed:
+        if not section.gives(key):
+            section.refuse(f"expected {key} beside it", "platform")
+    keys = ("api_key", "api_key_file")
+    for key in ("region", "project", *(keys if read.platform == "vertex" else ())):
+        if section.gives(key) and key not in needed:
+            section.refuse(f"not for the platform {read.platform}", key)
+    if read.platform in ("bedrock", "vertex") and not any(map(section.gives, keys)):
+        return replace(read, api_key=None)  # the default is the variable of Anthropic's own key
+    return read
 
 
 def _models(root: Section) -> Mapping[str, Tier]:

@@ -115,10 +115,20 @@ class Limits:
     web_daily: int = setting(1000, values.whole(0, 100_000_000))
 
 
+PLATFORM_SETTINGS = {"foundry": ("base_url",), "bedrock": ("region",), "vertex": ("region", "project")}
+"""Settings that a platform needs."""
+
+
 @dataclass(frozen=True)
 class Anthropic:
-    """The server that speaks the Anthropic Messages API; without a key its tiers answer `not_configured`."""
+    """The server that speaks the Anthropic Messages API; without a key its tiers answer `not_configured`.
 
+    Bedrock and Vertex need no key and use the credentials of the machine; `region` and `project` are theirs.
+    """
+
+    platform: str = setting("anthropic", values.one_of("anthropic", *PLATFORM_SETTINGS), "text")
+    region: str | None = setting(None, values.line, "optional")
+    project: str | None = setting(None, values.line, "optional")
     base_url: str = setting("https://api.anthropic.com", values.base_url, "text")
     api_key: Secret | None = setting(None, values.key, "secret", otherwise="${ANTHROPIC_API_KEY}")
     timeout_s: float = setting(30.0, values.seconds(600))

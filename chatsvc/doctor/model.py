@@ -32,34 +32,33 @@ def server(config: Config, egress: Egress, *, with_models: bool = True) -> Itera
     models = {tier.model for tier in config.models.values() if tier.engine == "anthropic"}
     if not models:
         return
-    settings = config.anthropic
-    if settings.api_key is None:
-        yield report.model_without_key()
-        return
 
     from chatsvc.engines.anthropic.provider import Provider
 
-    try:
-        provider = Provider.of(settings.base_url, settings.api_key.reveal())
-        if provider.fault:
-            raise ValueError(provider.fault)
-    except ValueError as problem:
-        yield report.model_address_invalid(reason=str(problem))
-        return
-    yield asyncio.run(_examine(config, provider, egress, sorted(models) if with_models else []))
+    settings = config.anthropic
+    key = settings.api_key.reveal() if settings.api_key else None
+    provider = Provider.of(settings.base_url, key, settings.platform, settings.region, settings.project)
+    if provider.needs_key and key is None:
+        yield report.model_without_key()
+    elif provider.missing:
+        yield report.model_lacks_packages(platform=provider.platform)
+    elif provider.fault:
+        yield report.model_address_invalid(reason=provider.fault)
+    else:
+        yield asyncio.run(_examine(provider, egress, sorted(models), with_models=with_models))
 
 
-async def _examine(config: Config, provider: Provider, egress: Egress, models: list[str]) -> Finding:
+async def _examine(provider: Provider, egress: Egress, models: list[str], *, with_models: bool) -> Finding:
     """Ask with the provider's library: slow to load, but it sees what the service sees."""
     from chatsvc.engines.anthropic.client import Client
     from chatsvc.engines.anthropic.faults import ModelFault
 
-    url, where = config.anthropic.base_url, urlsplit(provider.base_url).netloc
     client = Client(provider, egress)
+    url, where = client.url, urlsplit(client.url).netloc
     try:
         try:
             async with asyncio.timeout(WAIT_S):
-                await client.probe()
+                await client.probe(models[0])
         except TimeoutError:
             return report.model_unreachable(where=where, reason="timed out")
         except ModelFault as fault:
@@ -69,7 +68,7 @@ async def _examine(config: Config, provider: Provider, egress: Egress, models: l
         offered: list[str] = []
         with suppress(ModelFault, TimeoutError):  # some local model servers have no list of models, or do not show it
             async with asyncio.timeout(WAIT_S):
-                offered = await client.models() if models else []
+                offered = await client.models() if with_models else []
     finally:
         await client.close()
     missing = [model for model in models if model not in offered]

@@ -134,6 +134,7 @@ certificate_ending = _code("certificate_ending", "certificate", WARNING, "file",
 certificate_good = _code("certificate_good", "certificate", OK, "file", "day")
 
 model_without_key = _code("model_without_key", "model server", WARNING)
+model_lacks_packages = _code("model_lacks_packages", "model server", FAULT, "platform")
 model_address_invalid = _code("model_address_invalid", "model server", FAULT, "reason")
 model_name_unknown = _code("model_name_unknown", "model server", FAULT, "host", "reason")
 model_untrusted = _code("model_untrusted", "model server", FAULT, "where", "reason")

@@ -405,6 +405,19 @@ def test_the_model_server_is_asked_for_its_models_with_the_key(site: Site, answe
     assert "providers-key" not in str(check)
 
 
+def test_a_platform_is_asked_for_the_model_and_says_which_packages_it_lacks(site: Site) -> None:
+    with ModelThread(fails(400)) as model:
+        _asks(site, f"{model.url}")
+        text = site.config.read_text()
+        site.config.write_text(text.replace("{anthropic: {", "{anthropic: {platform: bedrock, region: r, "))
+        assert found(site, "ok")["model server"]["found"] == model.url
+        site.config.write_text(
+            text.replace("{anthropic: {", "{anthropic: {platform: bedrock, region: r, ").replace("api_key: sk-x", "api_key: null")
+        )
+        check = found(site)["model server"]
+    assert ("bedrock needs packages" in check["found"], check["remedy"]) == (True, "pip install 'chatsvc[bedrock]'")
+
+
 def test_to_whom_the_running_service_has_connected_is_told_by_purpose(site: Site) -> None:
     others = "webhook 0, acme 0, telegram 0, whatsapp 0, mail 0, website 0"
     with site.serve():

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from chatsvc.engines.anthropic import AnthropicEngine
+from chatsvc.engines.anthropic import AnthropicEngine, Provider
 from tests.engines.model_server import ModelServer
 
 KEY = "sk-ant-api03-secret"
@@ -26,8 +26,9 @@ async def make(server: ModelServer) -> AsyncIterator[Make]:
     made: list[AnthropicEngine] = []
 
     def build(**settings: Any) -> AnthropicEngine:
-        defaults: dict[str, Any] = {"base_url": server.url, "api_key": KEY, "timeout_s": 10.0, "max_retries": 0}
-        made.append(AnthropicEngine(**{**defaults, **settings}))
+        provider = {"base_url": server.url, "api_key": KEY}
+        provider |= {name: settings.pop(name) for name in ("base_url", "api_key", "platform", "region", "project") if name in settings}
+        made.append(AnthropicEngine(Provider.of(**provider), **{"timeout_s": 10.0, "max_retries": 0, **settings}))
         return made[-1]
 
     yield build

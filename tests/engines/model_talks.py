@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from chatsvc.domain.captures import Captured, CapturedRecord, Change, as_captured
 from chatsvc.domain.models import Bot, HistoryMessage
 from chatsvc.engines import EngineError, Turn
-from chatsvc.engines.anthropic import AnthropicEngine
+from chatsvc.engines.anthropic import AnthropicEngine, Provider
 from chatsvc.services.conversations import captures
 from tests.engines.model_server import ModelServer, calls, says
 from tests.engines.test_anthropic import Shelf, entry
@@ -55,7 +55,7 @@ async def replay(talk: Talk) -> list[Outcome]:
     history, records, outcomes = list[HistoryMessage](), list[CapturedRecord](), list[Outcome]()
     formers, sentences = list[CapturedRecord](), list[str]()
     async with ModelServer() as server:
-        engine = AnthropicEngine(base_url=server.url, api_key="", timeout_s=10.0, max_retries=0)
+        engine = AnthropicEngine(Provider.of(server.url, ""), timeout_s=10.0, max_retries=0)
         for said in talk.turns:
             server.seen.clear()
             server.script.extend(says(step) if isinstance(step, str) else calls(step) for step in said.model)

@@ -25,7 +25,7 @@ import pytest
 
 from chatsvc.domain.models import Bot, Entry, HistoryMessage, Usage
 from chatsvc.engines import Engine, EngineError, Hit, Reply, SearchResult, Turn
-from chatsvc.engines.anthropic import AnthropicEngine, answer, client, prompt, stable
+from chatsvc.engines.anthropic import AnthropicEngine, Provider, answer, client, prompt, stable
 from tests.engines.conftest import KEY, Make
 from tests.engines.model_server import (
     ModelServer,
@@ -575,7 +575,7 @@ async def test_the_base_url_may_end_in_v1(server: ModelServer, make: Make, tail:
 @pytest.mark.parametrize("url", ["", "api.anthropic.com", "ftp://host", "http://", "http://user:pw@host", "http://host?x=1"])
 def test_a_base_url_that_is_no_address_is_refused_without_being_quoted(url: str) -> None:
     with pytest.raises(ValueError, match="base_url must be") as caught:
-        AnthropicEngine(base_url=url, api_key=KEY, timeout_s=1, max_retries=0)
+        Provider.of(url, KEY)
     assert "pw" not in str(caught.value)
 
 
@@ -634,7 +634,7 @@ def run(script: str, **env: str) -> subprocess.CompletedProcess[str]:
 def test_the_providers_library_is_loaded_at_the_start_in_a_thread_and_only_where_there_is_a_key() -> None:
     script = """
         import asyncio, builtins, sys, threading
-        from chatsvc.engines.anthropic import AnthropicEngine
+        from chatsvc.engines.anthropic import AnthropicEngine, Provider
         threads, original = set(), builtins.__import__
         def watch(name, *arguments, **options):
             if name == "anthropic":
@@ -643,7 +643,7 @@ def test_the_providers_library_is_loaded_at_the_start_in_a_thread_and_only_where
         builtins.__import__ = watch
         async def main():
             for key in (None, "k"):
-                engine = AnthropicEngine(base_url="http://127.0.0.1:1", api_key=key, timeout_s=1, max_retries=0)
+                engine = AnthropicEngine(Provider.of("http://127.0.0.1:1", key), timeout_s=1, max_retries=0)
                 await engine.start()
                 print(any(name in sys.modules for name in ("anthropic", "httpx2", "aiohttp", "pydantic")))
                 await engine.close()
@@ -662,8 +662,8 @@ def test_a_start_touches_neither_the_network_nor_the_home_directory(tmp_path: Pa
                 seen.append(event)
             if event in ("open", "os.listdir", "os.scandir") and os.environ["HOME"] in str(args[0]):
                 seen.append(event)
-        from chatsvc.engines.anthropic import AnthropicEngine
-        engine = AnthropicEngine(base_url="https://api.anthropic.com", api_key="k", timeout_s=1, max_retries=0)
+        from chatsvc.engines.anthropic import AnthropicEngine, Provider
+        engine = AnthropicEngine(Provider.of("https://api.anthropic.com", "k"), timeout_s=1, max_retries=0)
         async def main():
             sys.addaudithook(watch)
             await engine.start()
@@ -683,11 +683,11 @@ def test_no_log_line_holds_the_prompt_or_the_key_even_where_everything_is_logged
         import asyncio, logging
         from dataclasses import replace
         from chatsvc.engines import EngineError
-        from tests.engines.test_anthropic import TURN, KEY, AnthropicEngine, ModelServer, fails
+        from tests.engines.test_anthropic import TURN, KEY, AnthropicEngine, ModelServer, Provider, fails
         logging.basicConfig(level=logging.DEBUG)
         async def main():
             async with ModelServer() as server:
-                engine = AnthropicEngine(base_url=server.url, api_key=KEY, timeout_s=5, max_retries=1)
+                engine = AnthropicEngine(Provider.of(server.url, KEY), timeout_s=5, max_retries=1)
                 await engine.reply(TURN)
                 server.always = fails(529, said=TURN.message)
                 try:

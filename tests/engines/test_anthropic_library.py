@@ -12,10 +12,9 @@ from anthropic import types
 from pydantic import TypeAdapter
 
 from chatsvc.engines import EngineError, Turn
-from chatsvc.engines.anthropic import AnthropicEngine, answer
+from chatsvc.engines.anthropic import AnthropicEngine, Provider, answer
 from chatsvc.engines.anthropic.client import Client
 from chatsvc.engines.anthropic.faults import ModelFault
-from chatsvc.engines.anthropic.provider import Provider
 from chatsvc.outbound.egress import Egress
 from tests.engines.conftest import KEY
 from tests.engines.model_server import ModelServer, Step, answers, calls, fails, html, message, resets, says

@@ -1049,3 +1049,27 @@ def test_the_teams_group_has_a_token_and_a_number(folder: Folder) -> None:
     assert "expected chat_id beside it" in folder.fault(f"notices: {{telegram: {{token: '{token}'}}}}\n")
     assert "expected token_file beside it" in folder.fault("notices: {telegram: {chat_id: 5}}\n")
     assert "expected the token of a bot" in folder.fault("notices: {telegram: {token: abc, chat_id: 5}}\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("{platform: azure}", "1:33: engines.anthropic.platform: expected anthropic or foundry or bedrock or vertex"),
+        ("{platform: foundry}", "1:23: engines.anthropic.platform: expected base_url beside it"),
+        ("{platform: bedrock}", "1:23: engines.anthropic.platform: expected region beside it"),
+        ("{platform: vertex, region: global}", "1:23: engines.anthropic.platform: expected project beside it"),
+        ("{region: eu-central-1}", "1:23: engines.anthropic.region: not for the platform anthropic"),
+        ("{platform: bedrock, region: r, project: p}", "1:53: engines.anthropic.project: not for the platform bedrock"),
+        ("{platform: vertex, region: r, project: p, api_key: k}", "1:64: engines.anthropic.api_key: not for the platform vertex"),
+    ],
+)
+def test_a_platform_has_the_settings_that_it_needs_and_no_others(folder: Folder, text: str, fault: str) -> None:
+    assert folder.fault(f"engines: {{anthropic: {text}}}\n") == fault
+
+
+@pytest.mark.parametrize("platform", ["{platform: bedrock, region: r}", "{platform: vertex, region: r, project: p}"])
+def test_the_key_of_anthropic_is_not_sent_to_a_platform(folder: Folder, platform: str) -> None:
+    environ = {"ANTHROPIC_API_KEY": "sk-ant", "BEDROCK_KEY": "key-of-aws"}
+    assert folder.load(f"engines: {{anthropic: {platform}}}\n", environ).anthropic.api_key is None
+    text = 'engines: {anthropic: {platform: bedrock, region: r, api_key: "${BEDROCK_KEY}"}}\n'
+    assert folder.load(text, environ).anthropic.api_key == Secret("key-of-aws")

@@ -6,5 +6,6 @@
 """
 
 from chatsvc.engines.anthropic.engine import AnthropicEngine
+from chatsvc.engines.anthropic.provider import Provider
 
-__all__ = ["AnthropicEngine"]
+__all__ = ["AnthropicEngine", "Provider"]

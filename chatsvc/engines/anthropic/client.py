@@ -51,7 +51,7 @@ for _name in ("anthropic", "httpx2", "httpcore2"):
 class _Transport(httpx2.AsyncBaseTransport):
     """Sends the library's requests over an aiohttp session, and reads MAX_ANSWER_BYTES of an answer and one more at most.
 
-    Nothing is decompressed. Headers that describe this machine are left out.
+    Nothing is decompressed. Headers that describe this machine are left out, unless they are signed.
     """
 
     def __init__(self, session: aiohttp.ClientSession, egress: Egress) -> None:
@@ -60,7 +60,12 @@ class _Transport(httpx2.AsyncBaseTransport):
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         self._egress.check("model")
-        headers = [(name, value) for name, value in request.headers.multi_items() if name != "connection" and "x-stainless" not in name]
+        is_signed = "x-amz-date" in request.headers  # as they are
+        headers = [
+            (name, value)
+            for name, value in request.headers.multi_items()
+            if name != "connection" and (is_signed or not name.startswith("x-stainless"))
+        ]
         body = bytearray()
         async with self._session.request(
             request.method, str(request.url), headers=headers, data=request.content or None, allow_redirects=False
@@ -91,29 +96,15 @@ class Client:
                 limit=CONNECTIONS,
                 keepalive_timeout=_IDLE_S_HOSTED if provider.is_hosted else _IDLE_S_ON_PREM,
                 socket_factory=partial(_socket, egress),
-                ssl=client_context() if provider.base_url.startswith("https:") else True,
+                ssl=True if provider.base_url.startswith("http:") else client_context(),
             ),
             cookie_jar=aiohttp.DummyCookieJar(),
             auto_decompress=False,
             timeout=aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_TIMEOUT_S),
         )
-        # Set for other programs: the library mixes these headers into every request, and they would win over the credential.
-        os.environ.pop("ANTHROPIC_CUSTOM_HEADERS", None)
-        self._library = anthropic.AsyncAnthropic(
-            # Exactly one credential, so that neither the environment nor a profile in the home directory is asked.
-            api_key=provider.api_key or "none",
-            base_url=provider.base_url,
-            http_client=httpx2.AsyncClient(transport=_Transport(self._session, egress), trust_env=False, timeout=None),
-            timeout=None,
-            max_retries=0,
-            default_headers={
-                "User-Agent": f"chatsvc/{__version__}",
-                "Accept-Encoding": "identity",
-                **({} if provider.api_key else {"Authorization": anthropic.omit}),  # type: ignore[dict-item]  # as it is documented
-            },
-            webhook_key="",
-            open_telemetry=False,
-        )
+        transport = _Transport(self._session, egress)
+        self._provider = provider
+        self._library = _library(provider, httpx2.AsyncClient(transport=transport, trust_env=False, timeout=None))
         self._create = self._library.messages.with_raw_response.create
 
     async def send(self, body: "MessageCreateParamsNonStreaming") -> bytes:
@@ -122,43 +113,85 @@ class Client:
             answer = (await self._create(**body)).http_response.content
         except Exception as error:  # noqa: BLE001  # the library wraps only what fails while it sends
             # `from None`: the library's errors carry the request, and with it the key and the visitor's words.
-            raise _fault(error) from None
+            raise self._fault(error) from None
         if len(answer) > MAX_ANSWER_BYTES:
             raise ModelFault("bad_response", f"an answer of more than {MAX_ANSWER_BYTES} bytes")
         return answer
 
-    async def probe(self) -> None:
-        """Send an empty request, which costs nothing. Raises ModelFault, with status 400 where all is well."""
+    @property
+    def url(self) -> str:
+        """Return the address of the server."""
+        return str(self._library.base_url).rstrip("/")
+
+    async def probe(self, model: str) -> None:
+        """Send a request without a message, which costs nothing. Raises ModelFault, with status 400 where all is well."""
+        # The address of a platform has the model's name.
+        body = {} if self._provider.needs_key else {"model": model, "max_tokens": 1, "messages": []}
         try:
-            await self._library.post("/v1/messages", cast_to=httpx2.Response, body={})
+            await self._library.post("/v1/messages", cast_to=httpx2.Response, body=body)
         except Exception as error:  # noqa: BLE001  # as above
-            raise _fault(error) from None
+            raise self._fault(error) from None
 
     async def models(self) -> list[str]:
         """List the names of the models that the server offers this key. Raises ModelFault.
 
-        An on-prem server without such a list answers 404, which is the ModelFault `model_not_found`.
+        Platforms have no such list. An on-prem server without one answers 404, which is the ModelFault `model_not_found`.
         """
+        if self._provider.platform != "anthropic" or not isinstance(self._library, anthropic.AsyncAnthropic):
+            return []
         try:
             return [str(model.id) for model in (await self._library.models.list(limit=1000)).data]
         except Exception as error:  # noqa: BLE001  # an unforeseen answer may make the library stumble anywhere
-            raise _fault(error) from None
+            raise self._fault(error) from None
 
     async def close(self) -> None:
         """Close every connection; calls in flight fail as unreachable."""
         await self._library.close()
 
+    def _fault(self, error: Exception) -> ModelFault:
+        """Translate an error of the library, or of the packages by which it signs."""
+        if isinstance(error, anthropic.APIStatusError):
+            return faults.of_status(error.status_code, error.response.headers, error.response.text)
+        if not isinstance(error, anthropic.APIConnectionError) and not self._provider.needs_key:
+            return ModelFault("provider_auth", type(error).__name__)
+        cause = error.__cause__ if isinstance(error, anthropic.APIConnectionError) else error
+        if isinstance(cause, aiohttp.ClientConnectionError | OSError):
+            origin: Exception = cause
+            if isinstance(cause, aiohttp.ClientConnectorCertificateError):
+                origin = cause.certificate_error
+            elif isinstance(cause, aiohttp.ClientConnectorError):
+                origin = cause.os_error
+            return ModelFault("unreachable", type(origin).__name__, retryable=True, cause=origin)
+        return ModelFault("bad_response", type(cause).__name__)
 
-def _fault(error: Exception) -> ModelFault:
-    """Translate an error of the library."""
-    if isinstance(error, anthropic.APIStatusError):
-        return faults.of_status(error.status_code, error.response.headers, error.response.text)
-    cause = error.__cause__ if isinstance(error, anthropic.APIConnectionError) else error
-    if isinstance(cause, aiohttp.ClientConnectionError | OSError):
-        origin: Exception = cause
-        if isinstance(cause, aiohttp.ClientConnectorCertificateError):
-            origin = cause.certificate_error
-        elif isinstance(cause, aiohttp.ClientConnectorError):
-            origin = cause.os_error
-        return ModelFault("unreachable", type(origin).__name__, retryable=True, cause=origin)
-    return ModelFault("bad_response", type(cause).__name__)
+
+_Library = anthropic.AsyncAnthropic | anthropic.AsyncAnthropicBedrock | anthropic.AsyncAnthropicVertex
+
+
+def _library(provider: Provider, http_client: httpx2.AsyncClient) -> _Library:
+    """Make the library's client of a platform. It retries nothing; from the environment it has only credentials of Bedrock and Vertex."""
+    for name in ("ANTHROPIC_CUSTOM_HEADERS", "ANTHROPIC_BEDROCK_BASE_URL", "ANTHROPIC_VERTEX_BASE_URL"):
+        # Set for other programs: the library mixes these headers into every request, and they would win over the credential.
+        os.environ.pop(name, None)
+    headers: dict[str, Any] = {"User-Agent": f"chatsvc/{__version__}", "Accept-Encoding": "identity"}
+    common: dict[str, Any] = {"http_client": http_client, "timeout": None, "max_retries": 0, "open_telemetry": False}
+    base_url = provider.base_url or None
+    match provider.platform:
+        case "bedrock":
+            return anthropic.AsyncAnthropicBedrock(
+                aws_region=provider.region, api_key=provider.api_key, base_url=base_url, default_headers=headers, **common
+            )
+        case "vertex":
+            return anthropic.AsyncAnthropicVertex(
+                region=provider.region, project_id=provider.project, base_url=base_url, default_headers=headers, **common
+            )
+        case "foundry":
+            return anthropic.AsyncAnthropicFoundry(
+                base_url=provider.base_url, api_key=provider.api_key, webhook_key="", default_headers=headers, **common
+            )
+    if not provider.api_key:
+        headers["Authorization"] = anthropic.omit
+    # Exactly one credential, so that neither the environment nor a profile in the home directory is asked.
+    return anthropic.AsyncAnthropic(
+        base_url=provider.base_url, api_key=provider.api_key or "none", webhook_key="", default_headers=headers, **common
+    )

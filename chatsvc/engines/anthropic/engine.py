@@ -30,15 +30,14 @@ WITHOUT_TOOLS_S = 600.0
 class AnthropicEngine:
     """Replies from a model behind the Anthropic Messages API; implements `engines.Engine`.
 
-    `base_url` is Anthropic's or that of an on-prem server, with or without `/v1`. `api_key` None means that the configured secret is
-    missing: every reply is `not_configured`, and no connection is opened. An empty key means that an on-prem server needs none: no
-    Authorization header is sent. `timeout_s` (seconds) limits the deadline of a turn, `max_retries` the retries within it.
+    If the provider has a fault, every reply is `not_configured`, and no connection is opened. `timeout_s` (seconds) limits the deadline
+    of a turn, `max_retries` the retries within it.
     """
 
-    def __init__(self, *, base_url: str, api_key: str | None, timeout_s: float, max_retries: int, egress: Egress | None = None) -> None:
-        """Open no connection; raises ValueError for a `base_url` that is no http(s) address."""
-        self._provider = Provider.of(base_url, api_key)
-        self._fault, self._hosted = self._provider.fault, self._provider.is_hosted
+    def __init__(self, provider: Provider, *, timeout_s: float, max_retries: int, egress: Egress | None = None) -> None:
+        """Open no connection."""
+        self._provider = provider
+        self._fault, self._hosted = provider.fault, provider.is_hosted
         self._timeout_s = timeout_s
         self._max_retries = max(0, max_retries)
         self._egress = egress or Egress()
@@ -50,6 +49,8 @@ class AnthropicEngine:
 
     async def start(self) -> None:
         """Load the languages and create the client before the first message; raises EngineError."""
+        if self._provider.missing:
+            raise EngineError("not_configured", self._provider.missing)
         if self._fault is None and self._egress.allowed:
             language.load()
             await self._ready_client()
