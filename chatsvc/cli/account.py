@@ -4,13 +4,14 @@ import hashlib
 import json
 from collections.abc import Iterator
 from itertools import chain
+from pathlib import Path
 from typing import IO, Any
 
 import click
 
 from chatsvc import __version__
 from chatsvc.cli import progress
-from chatsvc.cli.files import InputFile, InputPath, OutputFile, OutputPath, written
+from chatsvc.cli.files import InputPath, OutputFile, OutputPath, open_input, written
 from chatsvc.cli.operations import PLAN, SUBSCRIPTION, command, group, operation, options
 from chatsvc.cli.output import call, echo, pages, show
 from chatsvc.cli.refusals import sentence
@@ -43,7 +44,7 @@ def export(ctx: click.Context, account: str, file: OutputFile, with_secrets: boo
 
 
 @command(account, "import", click.argument("file", type=InputPath()))
-def import_(ctx: click.Context, file: InputFile, as_json: bool) -> None:
+def import_(ctx: click.Context, file: Path, as_json: bool) -> None:
     account_id, webhooks, complete = check(file), [], False
     with progress.shown("importing") as far:
         batches = records(file)
@@ -105,7 +106,7 @@ class TransferWriter:
         self.write({"end": self.lines, "sha256": self._digest.hexdigest()})
 
 
-def check(path: InputFile) -> str:
+def check(path: Path) -> str:
     """Check a file and return the account's id. Raises CommandError for a damaged file or a newer version."""
     digest, lines, last = hashlib.sha256(), 0, b""
     header: Any = None
@@ -123,7 +124,7 @@ def check(path: InputFile) -> str:
     return str(header["account"])
 
 
-def _header(path: InputFile, line: bytes) -> Any:
+def _header(path: Path, line: bytes) -> Any:
     from chatsvc.domain.transfer import FORMAT, VERSION
 
     header = _value(line)
@@ -134,8 +135,8 @@ def _header(path: InputFile, line: bytes) -> Any:
     return header
 
 
-def _lines(path: InputFile) -> Iterator[bytes]:
-    with path.open() as file:
+def _lines(path: Path) -> Iterator[bytes]:
+    with open_input(path) as file:
         while line := file.readline(MOST_LINE):
             yield line
 
@@ -147,7 +148,7 @@ def _value(line: bytes) -> Any:
         return None
 
 
-def records(path: InputFile) -> Iterator[list[tuple[int, Any]]]:
+def records(path: Path) -> Iterator[list[tuple[int, Any]]]:
     """Yield the records of a checked file with their line numbers, in batches. The first batch is the account's own record."""
     batch: list[tuple[int, Any]] = []
     size = number = 0

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from chatsvc.cli import progress
 from chatsvc.cli.configuration import load_config
-from chatsvc.cli.files import InputFile, InputPath, OutputFile, OutputPath, written
+from chatsvc.cli.files import InputPath, OutputFile, OutputPath, open_input, written
 from chatsvc.cli.operations import command, group, option, options
 from chatsvc.cli.output import call, echo, show
 from chatsvc.domain import refusals
 from chatsvc.domain.errors import CommandError
-from chatsvc.trusted_paths import is_root
 
 if TYPE_CHECKING:
     from chatsvc.config import PostgresSettings
@@ -26,8 +27,8 @@ MASTER_KEY_FILE = options(master_key_file=InputPath())
 backup, master_key = group("backup"), group("master-key")
 
 
-def _key_in(file: InputFile) -> str:
-    with file.open() as stream:
+def _key_in(file: Path) -> str:
+    with open_input(file) as stream:
         text = stream.read(1024).decode("ascii", "replace").strip()
     if not re.fullmatch("[0-9a-fA-F]{64}", text):
         raise CommandError(f"{file} does not hold a master key: 64 hexadecimal digits, as `openssl rand -hex 32` makes them")
@@ -49,43 +50,38 @@ def create(ctx: click.Context, file: OutputFile, with_master_key: bool, as_json:
 
 
 @command(backup, "verify", FILE, *MASTER_KEY_FILE)
-def verify(file: InputFile, master_key_file: InputFile | None, as_json: bool) -> None:
+def verify(file: Path, master_key_file: Path | None, as_json: bool) -> None:
     from chatsvc.control.rendering import installation as installation_json
     from chatsvc.services.operations import backups
 
     key = bytes.fromhex(_key_in(master_key_file)) if master_key_file else None
-    owner = file.stat()
-    if is_root() and owner.st_uid:
-        # What another user wrote is examined as that user.
-        from chatsvc.control.identity import Identity
-
-        Identity().become(owner.st_uid, owner.st_gid)
-    with progress.shown("verifying"):
+    with progress.shown("verifying"), open_input(file) as stream:
+        opened = Path(f"/proc/self/fd/{stream.fileno()}")  # the file that was opened, whatever has its name now
         try:
-            found = {**installation_json.backup_verified(backups.verify(file.reopened, key)), "file": str(file)}
+            found = {**installation_json.backup_verified(backups.verify(opened, key)), "file": str(file)}
         except refusals.Refused as refusal:
-            raise CommandError(str(refusal.facts["fault"]).replace(str(file.reopened), str(file))) from None
+            raise CommandError(str(refusal.facts["fault"]).replace(str(opened), str(file))) from None
     show(found, as_json)
     if not found["valid"]:
         raise CommandError(f"{file} cannot be restored: {'; '.join(map(str, found['faults']))}")  # type: ignore[call-overload]  # a list
 
 
 @command(backup, "restore", FILE, *MASTER_KEY_FILE)
-def restore(ctx: click.Context, file: InputFile, master_key_file: InputFile | None, as_json: bool) -> None:
+def restore(ctx: click.Context, file: Path, master_key_file: Path | None, as_json: bool) -> None:
     from chatsvc.control.rendering import installation as installation_json
     from chatsvc.domain.times import now_ms
     from chatsvc.services.operations import backups
 
     config = load_config(ctx)
     key = bytes.fromhex(_key_in(master_key_file)) if master_key_file else None
-    with file.open() as stream:
+    with open_input(file) as stream:
         with progress.shown("restoring"):
             restored = installation_json.backup_restored(backups.restore(config, stream, master_key=key, now=now_ms()))
         show(restored, as_json)
 
 
 @command(master_key, "rotate", *options(new_key_file=InputPath()))
-def rotate(ctx: click.Context, new_key_file: InputFile | None, as_json: bool) -> None:
+def rotate(ctx: click.Context, new_key_file: Path | None, as_json: bool) -> None:
     rotated = call(ctx, "master_key.rotate", key=_key_in(new_key_file) if new_key_file else None)
     show(rotated, as_json)
     if not as_json and rotated["master_key"] is None:
@@ -97,14 +93,14 @@ _MOST = 1 << 16  # bytes of a password file
 store = group("store")
 
 
-def _settings(url: str, password_file: InputFile | None) -> PostgresSettings:
+def _settings(url: str, password_file: Path | None) -> PostgresSettings:
     """Read the address of the target; raises click.BadParameter, which does not repeat it."""
     from chatsvc.config import store as section
     from chatsvc.config import values
 
     password = ""
     if password_file is not None:
-        with password_file.open() as stream:
+        with open_input(password_file) as stream:
             password = stream.read(_MOST).decode("ascii", "replace").strip()
     try:
         return section.settings(url, values.login(password) if password_file else "")
@@ -113,16 +109,16 @@ def _settings(url: str, password_file: InputFile | None) -> PostgresSettings:
 
 
 @command(store, "copy", option("--to", "url", required=True, metavar="URL"), *options(password_file=InputPath()))
-def copy(ctx: click.Context, url: str, password_file: InputFile | None, as_json: bool) -> None:
+def copy(ctx: click.Context, url: str, password_file: Path | None, as_json: bool) -> None:
     from chatsvc.control.rendering import installation as installation_json
     from chatsvc.domain.times import now_ms
-    from chatsvc.privileges import STARTED_BY, caller_of
+    from chatsvc.local_user import caller_of
     from chatsvc.services.operations import store_copy
 
     settings = _settings(url, password_file)
-    config = load_config(ctx, *store_copy.LATE)
+    config = load_config(ctx)
     with progress.shown("copying") as report:
-        copied = store_copy.copy(config, caller_of(STARTED_BY), to=settings, now=now_ms(), report=report)
+        copied = store_copy.copy(config, caller_of(os.getuid()), to=settings, now=now_ms(), report=report)
     show(installation_json.store_copied(copied), as_json, ("table", "rows", "digest"))
     if not as_json:
         echo("Now set store.url, and give all processes the master key of the data folder (master_key_file).", err=True)

@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from chatsvc.cli import progress
-from chatsvc.cli.files import InputFile, InputPath
+from chatsvc.cli.files import InputPath
 from chatsvc.cli.knowledge_reading import read_text
 from chatsvc.cli.operations import ACCOUNT, TIER, Called, command, group, operation, options
 from chatsvc.cli.output import call, counted, echo, show, to_json
@@ -61,7 +61,7 @@ def export(ctx: click.Context, bot: str, as_json: bool) -> None:
 
 
 @command(bot, "apply", "bot ID", click.argument("file", type=InputPath()), *options(dry_run=bool, test=bool))
-def apply(ctx: click.Context, bot: str, file: InputFile, dry_run: bool, test: bool, as_json: bool) -> None:
+def apply(ctx: click.Context, bot: str, file: Path, dry_run: bool, test: bool, as_json: bool) -> None:
     if dry_run and test:
         raise click.UsageError("--dry-run goes not with --test")
     if dry_run:

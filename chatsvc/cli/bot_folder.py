@@ -16,8 +16,8 @@ from chatsvc.domain import refusals
 from chatsvc.domain.errors import CommandError
 from chatsvc.domain.knowledge_files.decoding import MAX_BYTES
 from chatsvc.domain.profiles import Profile
+from chatsvc.local_user import check_owner
 from chatsvc.services.accounts.bot_file_reader import BotFileFault, BotFileReader
-from chatsvc.trusted_paths import resolved
 
 _MOST_FILES = 1_000
 
@@ -133,8 +133,9 @@ def _fitting(folder: Path, below: str, parts: Sequence[str], seen: set[tuple[str
 
 def _content(folder: Path, path: str) -> bytes:
     """Read a regular file, at most one byte more than allowed. Raises CommandError and OSError."""
-    with resolved(folder / path, follow_last=False) as found:
-        if found.file is None or not stat.S_ISREG(os.fstat(found.file).st_mode):
+    descriptor = os.open(folder / path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    with os.fdopen(descriptor, "rb") as file:
+        check_owner(folder / path, descriptor)
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise CommandError(f"{folder / path} is no regular file")
-        with open(f"/proc/self/fd/{found.file}", "rb") as file:  # noqa: PTH123  # by the descriptor that was checked
-            return file.read(MAX_BYTES + 1)
+        return file.read(MAX_BYTES + 1)

@@ -1,11 +1,12 @@
 """`chatsvc channel`: set, list, pause, resume, remove, snippet."""
 
 from base64 import b64encode
+from pathlib import Path
 from typing import Any
 
 import click
 
-from chatsvc.cli.files import InputFile, InputPath
+from chatsvc.cli.files import InputPath, open_input
 from chatsvc.cli.operations import SET_CHANNEL, Called, command, group, operation, options
 from chatsvc.cli.output import call, echo, show
 from chatsvc.domain.errors import CommandError
@@ -47,7 +48,8 @@ channel = group("channel")
 def set_(ctx: click.Context, /, bot: str, channel_name: str, as_json: bool, sites: tuple[str, ...], **given: Any) -> None:
     secrets: dict[str, Any] = {name: _secret(given.pop(f"{name}_file")) for name in _FILES}
     if given["logo"]:
-        given["logo"] = b64encode(given["logo"].read_bytes()).decode()
+        with open_input(given["logo"]) as logo:
+            given["logo"] = b64encode(logo.read()).decode()
     done = call(ctx, "channel.set", bot=bot, channel=channel_name, sites=list(sites) or None, **secrets, **given)
     if done["warning"]:
         echo(f"warning: {done['warning']}", err=True)
@@ -58,11 +60,12 @@ def set_(ctx: click.Context, /, bot: str, channel_name: str, as_json: bool, site
     show(done, as_json)
 
 
-def _secret(file: InputFile | None) -> str | None:
+def _secret(file: Path | None) -> str | None:
     """Return the secret in a file; raises CommandError for an empty one."""
     if file is None:
         return None
-    secret = file.read_bytes().decode("utf-8", "replace").strip()
+    with open_input(file) as stream:
+        secret = stream.read().decode("utf-8", "replace").strip()
     if not secret:
         raise CommandError(f"{file} is empty")
     return secret

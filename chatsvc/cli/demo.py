@@ -273,7 +273,7 @@ async def add_operator(app: App) -> str:
 
 async def perform(app: App, operation: str, **arguments: object) -> Any:
     """Perform an operation as the local user, so that the audit log has it."""
-    from chatsvc.privileges import caller_of
+    from chatsvc.local_user import caller_of
     from chatsvc.services.administration import perform
 
     return await perform(app.services, caller_of(os.getuid()), operation, arguments)

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from chatsvc.doctor.report import Finding
 
 ANSWER_S = 5
-LATE = ("chatsvc.engines.anthropic.provider",)
 MARKS = {"ok": "ok", "warning": "WARN", "fault": "FAULT"}
 
 
@@ -63,7 +62,7 @@ def doctor(ctx: click.Context, as_json: bool) -> None:
     from chatsvc.services.operations import stores
 
     findings = []
-    for finding in examine(partial(load_config, ctx, *LATE), _service, stores.examine_server, channel_secrets.token_of, PLATFORMS):
+    for finding in examine(partial(load_config, ctx), _service, stores.examine_server, channel_secrets.token_of, PLATFORMS):
         findings.append(finding)
         if not as_json:
             found, remedy = worded(finding)
@@ -83,20 +82,18 @@ def _service(config: Config) -> Iterator[Finding]:
     from chatsvc.control import client
     from chatsvc.doctor import network, report
 
-    connection = client.connect(config.data_dir) if config.data_dir.is_dir() else None
-    if connection is None:
+    service = client.connect(config.data_dir, timeout_s=ANSWER_S)
+    if service is None:
         yield from network.stopped(config)
         return
-    with connection:
-        connection.settimeout(ANSWER_S)
-        try:
-            egress = client.ask(connection, "egress.show", {})
-        except client.Lost:
-            yield report.service_silent(seconds=ANSWER_S)
-            return
-        except Refused as refusal:
-            yield report.service_unwilling(reason=str(refusal))
-            return
+    try:
+        egress = client.ask(service, "egress.show", {})
+    except client.Lost:
+        yield report.service_silent(seconds=ANSWER_S)
+        return
+    except Refused as refusal:
+        yield report.service_unwilling(reason=str(refusal))
+        return
     connections = egress["opened" if egress["allowed"] else "refused"]
     yield from network.running(config, may_connect=egress["allowed"], connections=connections, store_fault=egress["store_fault"])
 

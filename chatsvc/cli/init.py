@@ -8,11 +8,14 @@ from typing import Any
 
 import click
 
+from chatsvc import config
 from chatsvc.cli.configuration import load_config
 from chatsvc.cli.operations import command, options
 from chatsvc.cli.output import call, echo, show
+from chatsvc.config.load import DATA_DIR
 from chatsvc.domain.errors import CommandError
 from chatsvc.domain.terminal import one_line
+from chatsvc.local_user import is_root, owner_of, refuse_root, run_as
 
 FILE = "config.yaml"
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -31,18 +34,22 @@ def init(ctx: click.Context, directory: Path | None, operator: str | None, as_js
     if directory is None:
         named = named or os.environ.get("CHATSVC_CONFIG")
     file = (Path(named) if named is not None else (directory or Path()) / FILE).absolute()
+    if is_root() and (owner := owner_of(file)) > 0:
+        run_as(owner)
     if not file.exists():
         _make(file)
     if directory is not None or named is not None:
         ctx.find_root().obj = str(file)
-    config = load_config(ctx)
+    if is_root() and (owner := owner_of(config.read(file).data_dir())) > 0:
+        run_as(owner)
+    loaded = load_config(ctx)
     made = call(ctx, "init", operator=operator)
-    master_key = None if config.master_key else str(config.data_dir / "master.key")
-    result = {"config": str(file), "data_dir": str(config.data_dir), "master_key": master_key, **made}
+    master_key = None if loaded.master_key else str(loaded.data_dir / "master.key")
+    result = {"config": str(file), "data_dir": str(loaded.data_dir), "master_key": master_key, **made}
     if as_json:
         show(result, True)
         return
-    echo(f"configuration  {one_line(file)}\ndata folder    {one_line(config.data_dir)}")
+    echo(f"configuration  {one_line(file)}\ndata folder    {one_line(loaded.data_dir)}")
     echo(f"master key     {one_line(master_key or 'given by the configuration')}")
     if made["operator"] is not None:
         _show_operator(made["operator"])
@@ -65,36 +72,14 @@ def _show_operator(operator: dict[str, Any]) -> None:
 
 
 def _make(file: Path) -> None:
-    """Write a new configuration, as the owner of its folder where root runs this. Raises CommandError and OSError."""
-    from chatsvc.trusted_paths import is_root, nearest_folder
-
+    """Write a new configuration, which the service's group may read where root makes it. Raises CommandError and OSError."""
     if os.path.lexists(file):
         raise CommandError(f"{file} is a link to a file that is not there: remove it first")
-    text = resources.files("chatsvc.config").joinpath("example.yaml").read_bytes()
-    if is_root() and (status := nearest_folder(file)).st_uid:
-        from chatsvc.control.identity import Identity
-
-        Identity().become(status.st_uid, status.st_gid)
-    group = _service_group(file) if is_root() else None
+    refuse_root(file)
     file.parent.mkdir(parents=True, exist_ok=True)
-    folder = os.open(file.parent, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        if is_root() and os.fstat(folder).st_uid:
-            raise CommandError(f"{file} is not made: another user has made {file.parent} meanwhile")
-        with os.fdopen(os.open(file.name, _NEW, 0o600, dir_fd=folder), "wb") as stream:
-            stream.write(text)
-            if group is not None:
-                os.fchown(stream.fileno(), 0, group)
-                os.fchmod(stream.fileno(), stat.S_IRUSR | stat.S_IWUSR | stat.S_IRGRP)
-    finally:
-        os.close(folder)
-
-
-def _service_group(file: Path) -> int | None:
-    """Return the service's group where the data folder belongs to another user than root."""
-    from chatsvc.config.load import DATA_DIR
-    from chatsvc.control.identity import data_owner
-    from chatsvc.privileges import groups_of
-
-    uid, gid = data_owner(file.parent / DATA_DIR)
-    return groups_of(uid, gid)[0] if uid else None
+    with os.fdopen(os.open(file, _NEW, 0o600), "wb") as stream:
+        stream.write(resources.files("chatsvc.config").joinpath("example.yaml").read_bytes())
+        owner = owner_of(file.parent / DATA_DIR) if is_root() else 0
+        if owner > 0:
+            os.fchown(stream.fileno(), 0, (file.parent / DATA_DIR).stat().st_gid)
+            os.fchmod(stream.fileno(), stat.S_IRUSR | stat.S_IWUSR | stat.S_IRGRP)

@@ -1,12 +1,13 @@
 """`chatsvc knowledge`: add, list, remove, history, undo, search, test, lint, unanswered, site, export."""
 
 import sys
+from pathlib import Path
 from typing import Any
 
 import click
 
 from chatsvc.cli import progress
-from chatsvc.cli.files import InputFile, InputPath, OutputFile, OutputPath, written
+from chatsvc.cli.files import InputPath, OutputFile, OutputPath, written
 from chatsvc.cli.knowledge_reading import parsed_knowledge, read_files, read_knowledge, read_text
 from chatsvc.cli.knowledge_sites import site
 from chatsvc.cli.knowledge_tests import test
@@ -24,7 +25,7 @@ for one in (test, site):
 
 
 @command(knowledge, "add", "bot", click.argument("files", nargs=-1, required=True, type=InputPath()), *options(dry_run=bool))
-def add(ctx: click.Context, bot: str, files: tuple[InputFile, ...], dry_run: bool, as_json: bool) -> None:
+def add(ctx: click.Context, bot: str, files: tuple[Path, ...], dry_run: bool, as_json: bool) -> None:
     if dry_run:
         _preview(ctx, bot, read_files(ctx, bot, files), as_json)
         return
@@ -119,7 +120,7 @@ def export(ctx: click.Context, bot: str, form: str | None, output: OutputFile | 
 
 
 @command(knowledge, "search", "bot", "[text]", *options(file=InputPath()))
-def search(ctx: click.Context, bot: str, text: str | None, file: InputFile | None, as_json: bool) -> None:
+def search(ctx: click.Context, bot: str, text: str | None, file: Path | None, as_json: bool) -> None:
     if (text is None) == (file is None):
         raise click.UsageError("give a TEXT or --file, one of them")
     questions = [text] if text is not None else [line.strip() for line in read_text(file).splitlines() if line.strip()]  # type: ignore[arg-type]

@@ -1,11 +1,12 @@
 """Knowledge that commands read: files from the disk, and a bot's entries from the service."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import click
 
-from chatsvc.cli.files import InputFile
+from chatsvc.cli.files import open_input
 from chatsvc.cli.output import call
 from chatsvc.domain.errors import CommandError
 from chatsvc.domain.models import Entry, Synonyms
@@ -13,7 +14,7 @@ from chatsvc.domain.models import Entry, Synonyms
 AT_ONCE = 64 * 1024 * 1024  # bytes of all files of one call
 
 
-def read_text(path: InputFile) -> str:
+def read_text(path: Path) -> str:
     """Read a file as UTF-8; raises CommandError."""
     return decoded(path.name, _bytes_of(path))
 
@@ -28,15 +29,15 @@ def decoded(name: str, data: bytes) -> str:
         raise CommandError(str(fault)) from None
 
 
-def _bytes_of(path: InputFile) -> bytes:
+def _bytes_of(path: Path) -> bytes:
     """Read at most one byte more than allowed: the file may be an endless device."""
     from chatsvc.domain.knowledge_files.decoding import MAX_BYTES
 
-    with path.open() as file:
+    with open_input(path) as file:
         return file.read(MAX_BYTES + 1)
 
 
-def read_files(ctx: click.Context, bot: str, paths: tuple[InputFile, ...]) -> list[dict[str, Any]]:
+def read_files(ctx: click.Context, bot: str, paths: tuple[Path, ...]) -> list[dict[str, Any]]:
     """Read knowledge files in a process of their own, in the bot's language. Raises CommandError with every fault of every file."""
     from chatsvc.services.knowledge.file_reading import FileReader
 

@@ -6,7 +6,7 @@ from typing import IO, Any
 
 import click
 
-from chatsvc.cli.configuration import load_config
+from chatsvc.cli.configuration import load_document
 from chatsvc.domain import terminal
 
 LARGEST_PAGE = 1000
@@ -17,7 +17,7 @@ def call(ctx: click.Context, operation: str, /, target: IO[bytes] | None = None,
     from chatsvc.control import client
 
     given = {name: value for name, value in arguments.items() if value is not None}
-    return client.call(load_config(ctx), operation, given, target)
+    return client.call(load_document(ctx), operation, given, target)
 
 
 def pages(ctx: click.Context, operation: str, /, **arguments: Any) -> Iterator[Any]:

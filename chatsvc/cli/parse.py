@@ -1,10 +1,11 @@
 """`chatsvc parse`: what slot filling reads in a sentence. It needs no service, no configuration and no data folder."""
 
 from datetime import UTC, datetime
+from pathlib import Path
 
 import click
 
-from chatsvc.cli.files import InputFile, InputPath
+from chatsvc.cli.files import InputPath
 from chatsvc.cli.knowledge_reading import read_text
 from chatsvc.cli.operations import command, options
 from chatsvc.cli.output import echo, fields, show
@@ -21,9 +22,7 @@ from chatsvc.domain.terminal import one_line
     "[text]",
     *options(file=InputPath(), now="LOCAL_TIME", timezone=(str, "Europe/Istanbul"), country=(str, "TR"), language=str),
 )
-def parse(
-    text: str | None, file: InputFile | None, now: str | None, timezone: str, country: str, language: str | None, as_json: bool
-) -> None:
+def parse(text: str | None, file: Path | None, now: str | None, timezone: str, country: str, language: str | None, as_json: bool) -> None:
     if (text is None) == (file is None):
         raise click.UsageError("give a TEXT or --file, one of them")
     clock = _clock(now, timezone)

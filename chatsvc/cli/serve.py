@@ -15,15 +15,10 @@ from chatsvc.cli.output import echo, to_json
 if TYPE_CHECKING:
     from chatsvc.app import App
 
-LATE = (
-    *("uvloop", "chatsvc.app", "chatsvc.log", "chatsvc.engines.anthropic.engine", "chatsvc.engines.knowledge.dialogue"),
-    *("chatsvc.acme.manager", "chatsvc.metrics.collector", "chatsvc.metrics.listener"),
-)
-
 
 @command(None, "serve")
 def serve(ctx: click.Context, as_json: bool) -> None:
-    config = load_config(ctx, *LATE, listens=True)
+    config = load_config(ctx)
 
     import uvloop
 

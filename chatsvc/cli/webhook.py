@@ -1,5 +1,6 @@
 """`chatsvc webhook`: set, show, rotate, remove, test, attempts, resend. For the developer on the other side listen, forward, verify."""
 
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -7,7 +8,7 @@ import click
 
 from chatsvc.cli import progress
 from chatsvc.cli.configuration import load_config
-from chatsvc.cli.files import InputFile, InputPath
+from chatsvc.cli.files import InputPath, open_input
 from chatsvc.cli.operations import BOT, EVENT, command, group, operation, option, options
 from chatsvc.cli.output import call, pages, show
 from chatsvc.domain.errors import CommandError
@@ -39,9 +40,10 @@ operation(webhook, "webhook.rotate", "bot", told=lambda _: KEEP_IT)
 operation(webhook, "webhook.remove", "bot")
 
 
-def _signing_key(file: InputFile) -> str:
+def _signing_key(file: Path) -> str:
     """The signing key in a file. Raises CommandError for an empty one, with which anybody could sign."""
-    key = file.read_bytes().decode("utf-8", "replace").strip()
+    with open_input(file) as stream:
+        key = stream.read().decode("utf-8", "replace").strip()
     if not key.startswith("whsec_"):
         raise CommandError(f"{file} does not hold a signing key (whsec_...), as webhook set and rotate show it")
     return key
@@ -88,10 +90,11 @@ def resend(ctx: click.Context, attempt: str | None, bot: str | None, failed_sinc
     option("--signature", required=True),
     click.argument("body_file", type=InputPath()),
 )
-def verify(signing_key_file: InputFile, signature: str, body_file: InputFile, as_json: bool) -> None:
+def verify(signing_key_file: Path, signature: str, body_file: Path, as_json: bool) -> None:
     from chatsvc.domain import webhooks
 
-    valid = webhooks.verify(_signing_key(signing_key_file), body_file.read_bytes(), signature)
+    with open_input(body_file) as body:
+        valid = webhooks.verify(_signing_key(signing_key_file), body.read(), signature)
     show({"valid": valid}, as_json)
     if not valid:
         raise CommandError("the signature is not that of this body under this key")
@@ -104,7 +107,7 @@ def verify(signing_key_file: InputFile, signature: str, body_file: InputFile, as
     option("--signing-key-file", type=InputPath(), required=True),
     *options(cert_file=InputPath(), key_file=InputPath()),
 )
-def listen(port: int, signing_key_file: InputFile, cert_file: InputFile | None, key_file: InputFile | None, as_json: bool) -> None:
+def listen(port: int, signing_key_file: Path, cert_file: Path | None, key_file: Path | None, as_json: bool) -> None:
     if (cert_file is None) != (key_file is None):
         raise click.UsageError("--cert-file and --key-file go together")
 
@@ -116,7 +119,7 @@ def listen(port: int, signing_key_file: InputFile, cert_file: InputFile | None, 
     gc.enable()
 
     key = _signing_key(signing_key_file)
-    asyncio.run(receive(port, key, (cert_file.reopened, key_file.reopened) if cert_file and key_file else None, as_json=as_json))
+    asyncio.run(receive(port, key, (cert_file, key_file) if cert_file and key_file else None, as_json=as_json))
 
 
 @command(webhook, "forward", "bot", "url", *options(since="TIME", follow=bool))
@@ -135,7 +138,7 @@ def forward(ctx: click.Context, /, bot: str, url: str, since: str | None, follow
         events: list[dict[str, Any]] = call(ctx, "webhook.events", bot=bot, since=since, after=after)
         return events
 
-    config = load_config(ctx, "chatsvc.cli.forwarder")
+    config = load_config(ctx)
     if config.egress == "none":
         raise CommandError("the configuration says egress: none, so nothing is sent")
     asyncio.run(post_all(url, fetch, client_context(config.webhooks.ca_file), follow=follow, as_json=as_json))

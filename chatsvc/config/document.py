@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from chatsvc.trusted_paths import open_trusted
+from chatsvc.local_user import open_own
 
 if TYPE_CHECKING:
     from yaml import Event, MarkedYAMLError
@@ -67,11 +67,11 @@ class Broken(NamedTuple):
 Node = Scalar | Map | List | Broken
 
 
-def read_text(path: Path, descriptor: int | None = None) -> str:
-    """Return the file's text, read from `descriptor` if it is given; raises ConfigError."""
+def read_text(path: Path) -> str:
+    """Return the file's text. Raises ConfigError."""
     file = str(path)
     try:
-        with os.fdopen(open_trusted(path) if descriptor is None else os.dup(descriptor), "rb") as stream:
+        with os.fdopen(open_own(path), "rb") as stream:
             raw = stream.read(MAX_BYTES + 1)
     except OSError as fault:
         raise ConfigError([ConfigFault(file, 0, 0, f"cannot be read: {why(fault)}")]) from None

@@ -29,7 +29,6 @@ _ROOT = (
 )
 USUAL = "config.yaml"
 DATA_DIR = "data"
-LOW_PORTS = 1024
 
 
 class ConfigDocument(NamedTuple):
@@ -43,15 +42,9 @@ class ConfigDocument(NamedTuple):
         """Return the setting `data_dir` alone; the default if it is faulty."""
         return Section(self.source._replace(faults=[]), self.node, "").folder("data_dir", DATA_DIR)
 
-    def names_postgres(self) -> bool:
-        root = Section(self.source._replace(faults=[]), self.node, "")
-        return root.section("store").gives("url")
-
-    def low_port(self) -> bool:
-        """Return whether a listener needs CAP_NET_BIND_SERVICE for its port."""
-        section = Section(self.source._replace(faults=[]), self.node, "").section("server")
-        places = (section.optional("listen", values.listen), section.optional("http_listen", values.host_and_port))
-        return any(not isinstance(place, str) and place is not None and 0 < place[1] < LOW_PORTS for place in places)
+    def names_store(self) -> bool:
+        """Return whether the settings name a store of several processes."""
+        return Section(self.source._replace(faults=[]), self.node, "").section("store").gives("url")
 
 
 def locate(option: str | None, environ: Mapping[str, str], cwd: Path) -> Path | None:
@@ -74,12 +67,12 @@ def load(path: Path | None, environ: Mapping[str, str] = os.environ) -> Config:
     return build(read(path, environ))
 
 
-def read(path: Path | None, environ: Mapping[str, str] = os.environ, descriptor: int | None = None) -> ConfigDocument:
-    """Read and parse a configuration file, from `descriptor` if it is given. Opens no other file; raises ConfigError."""
+def read(path: Path | None, environ: Mapping[str, str] = os.environ) -> ConfigDocument:
+    """Read and parse a configuration file. Opens no other file; raises ConfigError."""
     if path is None:
         return ConfigDocument(None, Source("(no configuration file)", Path.cwd(), environ, []), None)
     source = Source(str(path), path.absolute().parent, environ, [])
-    return ConfigDocument(path.absolute(), source, parse(read_text(path, descriptor), source.file, source.faults))
+    return ConfigDocument(path.absolute(), source, parse(read_text(path), source.file, source.faults))
 
 
 def build(document: ConfigDocument) -> Config:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 from chatsvc.config.document import Broken, ConfigFault, List, Map, Node, Scalar, why
 from chatsvc.config.model import Secret
 from chatsvc.domain.errors import CommandError
-from chatsvc.trusted_paths import open_trusted
+from chatsvc.local_user import open_own
 
 T = TypeVar("T")
 _VARIABLE = re.compile(r"(\$)?\$\{([^{}]*)\}?")
@@ -265,7 +265,7 @@ def secret(section: Section, key: str, read: Callable[[str], str], default: str 
 
 
 def _secret_in(path: Path, read: Callable[[str], str]) -> str:
-    with os.fdopen(open_trusted(path), "rb") as stream:
+    with os.fdopen(open_own(path), "rb") as stream:
         raw = stream.read(_MAX_SECRET)
     # A character that is not ASCII is replaced by one that every reader of secrets refuses.
     return read(raw.decode("ascii", "replace").strip())

@@ -1,14 +1,15 @@
 """Administrative operations in the process of a command: without a running service, or beside those that share a store."""
 
 import asyncio
+import os
 from pathlib import Path
 from typing import IO, Any
 
 from chatsvc.config import Config
 from chatsvc.control.rendering import RENDERERS
 from chatsvc.domain.times import now_ms
+from chatsvc.local_user import caller_of
 from chatsvc.platforms import PLATFORMS
-from chatsvc.privileges import STARTED_BY, caller_of
 from chatsvc.services.administration import perform
 from chatsvc.services.operations import stores
 from chatsvc.services.operations.nodes import new_node
@@ -60,7 +61,7 @@ async def _perform(store: StoreChoice, config: Config, folder: Folder, secret: M
         services.platforms = PLATFORMS
         presence = store.enter(services, node)
         try:
-            return await perform(services, caller_of(STARTED_BY), operation, arguments)
+            return await perform(services, caller_of(os.getuid()), operation, arguments)
         finally:
             await services.close()
             await presence.stop()

@@ -15,7 +15,7 @@ from chatsvc.domain.channels import TOKEN_ELSEWHERE, TOKEN_REFUSED
 from chatsvc.domain.platforms import Platform
 from chatsvc.domain.times import DAY_MS, with_millis
 from chatsvc.language import catalogue
-from chatsvc.privileges import user_name
+from chatsvc.local_user import user_name
 from chatsvc.store.database import SchemaTooNew, StoreUnavailable
 from chatsvc.store.examination import Examined
 from chatsvc.store.folder import Folder
@@ -41,8 +41,6 @@ def configuration(config: Config) -> Iterator[Finding]:
         mode = 0
     if mode & stat.S_IWOTH:
         yield report.configuration_writable(file=file)
-    elif not os.access(config.path, os.R_OK):
-        yield report.configuration_closed(file=file, user=owner_of(config.data_dir))
     elif mode & stat.S_IROTH and config.path_holds_secrets:
         yield report.configuration_exposed(file=file)
     else:

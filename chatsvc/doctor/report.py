@@ -43,7 +43,6 @@ configuration_unreadable = _code("configuration_unreadable", "configuration", FA
 configuration_untrusted = _code("configuration_untrusted", "configuration", FAULT, "fault")
 configuration_absent = _code("configuration_absent", "configuration", WARNING)
 configuration_writable = _code("configuration_writable", "configuration", FAULT, "file")
-configuration_closed = _code("configuration_closed", "configuration", FAULT, "file", "user")
 configuration_exposed = _code("configuration_exposed", "configuration", WARNING, "file")
 configuration_good = _code("configuration_good", "configuration", OK, "file")
 

@@ -39,7 +39,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from chatsvc import config as configuration
 from chatsvc.app import App
-from chatsvc.config import Config
+from chatsvc.config import ConfigDocument
 from chatsvc.control import client
 from chatsvc.services.knowledge.file_reading import read_files
 
@@ -153,10 +153,10 @@ def read_replies(transcript: Path) -> dict[tuple[str, int], str]:
 class Service:
     """The running service with the bots of a set."""
 
-    def __init__(self, config: Config, app: App, session: ClientSession) -> None:
+    def __init__(self, document: ConfigDocument, app: App, session: ClientSession) -> None:
         self.now = START_MS
         self.bots: dict[str, str] = {}
-        self._config = config
+        self._document = document
         self._app = app
         self._session = session
         self._key = ""
@@ -164,7 +164,7 @@ class Service:
 
     async def command(self, operation: str, **arguments: Any) -> Any:
         """Run one operation as a command does, over the control socket."""
-        return await asyncio.to_thread(client.call, self._config, operation, arguments)
+        return await asyncio.to_thread(client.call, self._document, operation, arguments)
 
     async def make_bots(self, folder: Path) -> None:
         """Make an account, a key and the bots of the set."""
@@ -212,10 +212,11 @@ async def serve(folder: Path) -> AsyncIterator[Service]:
     with tempfile.TemporaryDirectory() as temporary:
         file = Path(temporary) / "config.yaml"
         file.write_text(CONFIG, "utf-8")
-        config = configuration.load(file, {})
+        document = configuration.read(file, {})
+        config = configuration.build(document)
         async with ClientSession() as session:
             app = App(config, clock=lambda: service.now)
-            service = Service(config, app, session)
+            service = Service(document, app, session)
             async with app:
                 await service.make_bots(folder)
                 yield service

@@ -18,19 +18,17 @@ from importlib import import_module
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from chatsvc.cli.serve import LATE
-
 if TYPE_CHECKING:
     from coverage import Coverage
 
 _SIZE = 4  # bytes that tell how long a request is, and which process runs it
 # Loaded for all commands: `doctor` takes a second for the library of the model, `knowledge lint` one for the engine.
 LOADED = (
-    *LATE,
     "anthropic",
     "chatsvc.platforms.telegram.pollers",
     "chatsvc.control.alone",
-    "chatsvc.control.identity",
+    "chatsvc.app",
+    "uvloop",
     "chatsvc.dashboard",
     "chatsvc.engines.knowledge.engine",
     "chatsvc.store.sqlite.backup",

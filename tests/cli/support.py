@@ -19,8 +19,9 @@ from typing import Any, Self
 from urllib.parse import urlsplit
 
 import click
+import pytest
 
-from chatsvc.config import load
+from chatsvc.config import read
 from chatsvc.control import client
 from tests.cli.forked import Command, forks
 
@@ -52,6 +53,19 @@ def python_for_everybody() -> tuple[dict[str, str], str] | None:
             continue
         return env, python
     return None
+
+
+def for_everybody(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have commands run by an interpreter that everybody may use."""
+    for name in list(os.environ):
+        if name.startswith("COV"):
+            monkeypatch.delenv(name)
+    found = python_for_everybody()
+    if found is None:
+        pytest.skip("no interpreter here can be run by an account without rights")
+    env, python = found
+    monkeypatch.setattr(sys.modules[__name__], "CHATSVC", (python, "-m", "chatsvc"))
+    monkeypatch.setattr(sys.modules[__name__], "environment", lambda **more: {**env, **more})
 
 
 def environment(**more: str) -> dict[str, str]:
@@ -240,20 +254,9 @@ class Site:
         try:
             # In a thread: the test may have an event loop of its own.
             with ThreadPoolExecutor(1) as pool:
-                return pool.submit(client.call, load(self.config, environment()), operation, arguments).result()
+                return pool.submit(client.call, read(self.config, environment()), operation, arguments).result()
         finally:
             os.umask(before)
-
-
-class SiteOfAnother(Site):
-    """An installation whose data folder is another user's: root's commands become that user."""
-
-    def _made(self, operation: str, **arguments: object) -> Any:
-        name = [str(arguments.pop("name"))] if "name" in arguments else []
-        options = [word for option, value in arguments.items() for word in (f"--{option}", str(value))]
-        done = run("-c", self.config, *operation.split("."), *name, *options, "--json", cwd=self.folder)
-        assert (done.status, done.err) == (0, ""), done
-        return json.loads(done.out)
 
 
 def one_line(err: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import os
 import socket
@@ -9,10 +10,10 @@ import subprocess
 import threading
 import unicodedata
 from collections.abc import Iterator
-from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
-from typing import IO, Any
+from socketserver import ThreadingMixIn, UnixStreamServer
+from typing import Any
 
 import pytest
 
@@ -59,12 +60,17 @@ def poisoned(value: Any) -> Any:
     return {name: poisoned(one) for name, one in value.items()} if isinstance(value, dict) else value
 
 
-def received(stream: IO[bytes]) -> Any:
-    """One message; raises EOFError where there is none."""
-    head = stream.read(client.LENGTH.size)
-    if not head:
-        raise EOFError
-    return json.loads(stream.read(client.length_in(head)))
+class UnixConnection(http.client.HTTPConnection):
+    """A connection to a Unix socket."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__("localhost")
+        self.path = path
+
+    def connect(self) -> None:
+        """Connect."""
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.connect(str(self.path))
 
 
 class Between:
@@ -72,38 +78,39 @@ class Between:
 
     def __init__(self, folder: Path) -> None:
         (folder / "control.sock").rename(folder / "real.sock")
-        self.real, self.refuses = folder / "real.sock", False
-        self.listener = socket.socket(socket.AF_UNIX)
-        self.listener.bind(str(folder / "control.sock"))
-        self.listener.listen()
-        self.thread = threading.Thread(target=self._run)
+        self.refuses = False
+        between, real = self, folder / "real.sock"
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                service = UnixConnection(real)
+                service.request("POST", self.path, self.rfile.read(int(self.headers["Content-Length"])))
+                with service.getresponse() as answer:
+                    line, file, status = answer.readline(), answer.read(), answer.status
+                service.close()
+                result = json.loads(line)
+                if between.refuses or status == client.REFUSED:
+                    result, file, status = {"code": "no" + HOSTILE, "facts": {}}, b"", client.REFUSED
+                body = json.dumps(poisoned(result)).encode() + b"\n" + file
+                self.send_response(status)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+        class Server(ThreadingMixIn, UnixStreamServer):
+            daemon_threads = True
+
+        self.server = Server(str(folder / "control.sock"), Handler)
+        self.thread = threading.Thread(target=self.server.serve_forever)
         self.thread.start()
-
-    def _run(self) -> None:
-        while True:
-            try:
-                peer, _ = self.listener.accept()
-            except OSError:
-                return
-            # A command may keep its connection while another one runs.
-            threading.Thread(target=self._serve, args=(peer,), daemon=True).start()
-
-    def _serve(self, peer: socket.socket) -> None:
-        with peer, socket.socket(socket.AF_UNIX) as service, suppress(OSError, EOFError):
-            service.connect(str(self.real))
-            asking, answering = peer.makefile("rb"), service.makefile("rb")
-            while True:
-                service.sendall(client.pack(received(asking)))
-                answer = received(answering)
-                file = answering.read(answer.get(client.FILE, 0))
-                if self.refuses or "refused" in answer:
-                    answer, file = {"refused": "no" + HOSTILE}, b""
-                peer.sendall(client.pack(poisoned(answer)) + file)
 
     def close(self) -> None:
         """End the thread."""
-        self.listener.shutdown(socket.SHUT_RDWR)
-        self.listener.close()
+        self.server.shutdown()
+        self.server.server_close()
         self.thread.join()
 
 

@@ -138,8 +138,8 @@ def test_an_export_leaves_operators_out_and_a_backup_keeps_them_without_sessions
 def test_the_control_socket_has_no_operations_on_a_session(fresh: Site) -> None:
     with fresh.serve():
         for operation in ("session.create", "password.set", "totp.disable"):
-            connection = connect(fresh.data)
-            assert connection
-            with connection, pytest.raises(Refused, match="operation_unknown"):
-                ask(connection, operation, {})
+            service = connect(fresh.data)
+            assert service
+            with pytest.raises(Refused, match="operation_unknown"):
+                ask(service, operation, {})
     assert "Traceback" not in fresh.log.read_text()

@@ -20,6 +20,7 @@ from urllib.request import urlopen
 
 import pytest
 
+from chatsvc.control import client
 from tests.cli.support import CHATSVC, PATIENCE_S, Response, Serving, Site, ask, environment, one_line, run, together
 
 FAQ = "language: en\n\n## When are you open?\nalt: opening hours\nalt: what time do you open\n\nMonday to Friday from 9 to 6.\n"
@@ -271,31 +272,32 @@ def test_whoever_only_looks_whether_the_service_runs_is_no_fault(fresh: Site) ->
 def test_nonsense_on_the_control_socket_is_refused_and_the_service_goes_on(fresh: Site) -> None:
     account = fresh.account()
     with fresh.serve() as serving:
-        for raw, code in (
-            (b"nonsense", "unexpected_fault"),
-            (b"[]", "unexpected_fault"),
-            (b'{"operation": "account.list"}', "unexpected_fault"),
-            (b'{"operation": "account.list", "arguments": {"nonsense": 1}}', "unexpected_fault"),
-            (b'{"operation": "account.destroy", "arguments": {}}', "operation_unknown"),
-            (b'{"operation": "bot.set", "arguments": {"bot": "x", "active = 0, name": 1}}', "bot_not_found"),
+        for operation, raw, code in (
+            ("account.list", b"nonsense", "unexpected_fault"),
+            ("account.list", b"[]", "unexpected_fault"),
+            ("account.list", b"", "unexpected_fault"),
+            ("account.list", b'{"nonsense": 1}', "unexpected_fault"),
+            ("account.destroy", b"{}", "operation_unknown"),
+            ("bot.set", b'{"bot": "x", "active = 0, name": 1}', "bot_not_found"),
         ):
-            with control(fresh) as connection:
-                connection.sendall(len(raw).to_bytes(8) + raw)
-                connection.shutdown(socket.SHUT_WR)
-                with connection.makefile("rb") as answer:
-                    assert json.loads(answer.read()[8:])["refused"]["code"] == code
-        with control(fresh) as endless:
-            endless.sendall(b"\xff" * 8)
-            assert endless.recv(100) == b""
+            service = client.connect(fresh.data)
+            assert service is not None
+            service.request("POST", f"/operations/{operation}", raw)
+            answer = service.getresponse()
+            assert (answer.status, json.loads(answer.read())["code"]) == (client.REFUSED, code)
+            service.close()
+        with control(fresh) as foreign:
+            foreign.sendall(b"\xff" * 8 + b"\r\n\r\n")
+            assert b" 400 " in foreign.recv(100)
         with control(fresh) as gone:
-            gone.sendall(b'{"operation"')
+            gone.sendall(b"POST /operations/account.list HTTP/1.1\r\nHost: x\r\nContent-Length: 99\r\n\r\n{")
         assert fresh.json("account", "show", account)["id"] == account
         assert serving.end() == 0
 
 
 def test_a_command_that_hangs_does_not_hold_up_the_end_of_the_service(fresh: Site) -> None:
     with fresh.serve() as serving, control(fresh) as hanging:
-        hanging.sendall(b'{"operation": "account.list", ')
+        hanging.sendall(b"POST /operations/account.list HTTP/1.1\r\nHost: x\r\nContent-Length: 99\r\n\r\n{")
         time.sleep(0.1)
         started = time.monotonic()
         assert serving.end() == 0

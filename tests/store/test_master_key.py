@@ -178,19 +178,20 @@ def test_each_purpose_has_a_key_of_its_own() -> None:
 
 MAKES_KEY = """
 import sys, time
-from dataclasses import replace
 from pathlib import Path
 from chatsvc import config
 from chatsvc.control.client import call
-settings = replace(config.load(None, {}), data_dir=Path(sys.argv[1]))
+document = config.read(Path(sys.argv[1]), {})
 while time.time() < float(sys.argv[2]):
     pass
-call(settings, "account.create", {"name": "Acme"})
+call(document, "account.create", {"name": "Acme"})
 """
 
 
 def test_processes_that_make_the_key_at_once_get_the_same_one(folder: Folder, settings: Config) -> None:
-    command = [sys.executable, "-c", MAKES_KEY, str(folder.path), str(time.time() + 0.4)]
+    named = folder.path.with_name("named.yaml")
+    named.write_text(f"data_dir: {folder.path}\n")
+    command = [sys.executable, "-c", MAKES_KEY, str(named), str(time.time() + 0.4)]
     makers = [subprocess.Popen(command) for _ in range(6)]
     assert [maker.wait(timeout=30) for maker in makers] == [0] * 6
     assert files(folder) == ["master.key"]

@@ -218,7 +218,7 @@ def test_a_file_that_may_not_be_read_is_told(folder: Folder, monkeypatch: pytest
     def refuse(*_: object) -> None:
         raise PermissionError(13, "Permission denied", "path")
 
-    monkeypatch.setattr("chatsvc.config.document.open_trusted", refuse)  # root, who may read everything, runs the tests too
+    monkeypatch.setattr("chatsvc.config.document.open_own", refuse)  # root, who may read everything, runs the tests too
     with pytest.raises(ConfigError, match=r"cannot be read: permission denied$"):
         load(folder.file, {})
 

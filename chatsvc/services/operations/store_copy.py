@@ -15,9 +15,6 @@ from chatsvc.store.database import Connection, StoreInUse
 from chatsvc.store.folder import Folder, FolderInUse
 from chatsvc.store.sqlite import copying
 
-# Imported by root before it gives up its rights.
-LATE = (*stores.LATE, "chatsvc.services.operations.store_copy")
-
 
 def copy(config: Config, caller: Caller, *, to: PostgresSettings, now: int, report: Report) -> list[TableDigest]:
     """Copy all rows to an empty database, or complete a copy, and audit it there. Raises Refused, StoreUnavailable and SchemaTooNew."""

@@ -32,13 +32,6 @@ if TYPE_CHECKING:
     from chatsvc.store.postgres.copying import CopyTarget
     from chatsvc.store.postgres.group_commit import PostgresDatabase
 
-# Imported by root before it gives up its rights.
-LATE = (
-    *("chatsvc.store.postgres.group_commit", "chatsvc.store.postgres.copying", "chatsvc.store.postgres.examination"),
-    *("chatsvc.store.postgres.limiter", "chatsvc.services.accounts.shared_caches", "chatsvc.services.operations.shared_services"),
-    "cryptography.hazmat.primitives.ciphers.aead",
-)
-
 
 def master_key_of(config: Config, folder: Folder) -> MasterKey:
     """Return the master key; raises StoreUnavailable. In PostgreSQL the processes share one, so that none makes it."""

@@ -1,0 +1,110 @@
+"""The local user who runs a command, and what that user may open.
+
+As root, a command works on files that root alone can replace. For those of another user it names the line to type instead.
+"""
+
+import os
+import pwd
+import shlex
+import stat
+import sys
+from pathlib import Path
+
+from chatsvc.domain.actors import Caller, local_user
+from chatsvc.domain.errors import CommandError
+
+_ANYBODY = -1
+
+
+def user_name(uid: int) -> str:
+    """Return the name of a user, else the number."""
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return str(uid)
+
+
+def caller_of(uid: int) -> Caller:
+    """Return the caller for a local user. Its name is empty if the system does not know it."""
+    try:
+        return local_user(uid, pwd.getpwuid(uid).pw_name)
+    except KeyError:
+        return local_user(uid)
+
+
+def is_root() -> bool:
+    """Return whether root runs this process."""
+    return os.geteuid() == 0
+
+
+def owner_of(path: Path) -> int:
+    """Return the first user who can replace a path or its end.
+
+    0: root alone can; -1: anybody can.
+    """
+    for way in (path.absolute(), Path(os.path.realpath(path))):
+        for place in (*reversed(way.parents), way):
+            try:
+                status = place.lstat()
+            except OSError:
+                break
+            if status.st_uid:
+                return status.st_uid
+            is_sticky = stat.S_ISDIR(status.st_mode) and status.st_mode & stat.S_ISVTX
+            others = status.st_mode & stat.S_IWOTH or (status.st_mode & stat.S_IWGRP and status.st_gid)
+            if others and not is_sticky and (stat.S_ISDIR(status.st_mode) or stat.S_ISREG(status.st_mode)):
+                return _ANYBODY
+    return 0
+
+
+def command_of(uid: int, *words: str) -> list[str]:
+    """Return the command line that runs a command of chatsvc as another user."""
+    try:
+        switch = ["runuser", "-u", pwd.getpwuid(uid).pw_name]
+    except KeyError:
+        switch = ["setpriv", f"--reuid={uid}", f"--regid={uid}", "--clear-groups"]
+    return [*switch, "--", *words]
+
+
+def refuse_root(path: Path) -> None:
+    """Raise CommandError where root runs this and another user can replace the path. It names the line to type instead."""
+    owner = owner_of(path) if is_root() else 0
+    if owner == _ANYBODY:
+        raise CommandError(f"root does not use {path}: others may write it or a folder above it (chmod go-w)")
+    if owner:
+        raise CommandError(
+            f"{path} belongs to the user {user_name(owner)}, and root runs no command on it. Type instead: "
+            f"{shlex.join(command_of(owner, 'chatsvc'))} ..."
+        )
+
+
+def open_own(path: Path, flags: int = os.O_RDONLY) -> int:
+    """Open an existing file. Raises OSError and, as root, CommandError for a path that another user can lead to a file of a third."""
+    descriptor = os.open(path, flags | os.O_CLOEXEC)
+    try:
+        check_owner(path, descriptor)
+    except CommandError:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def check_owner(path: Path, descriptor: int) -> None:
+    """Raise CommandError where root has opened a path that another user can lead to a file of a third.
+
+    It is judged after it was opened: whatever another user changes meanwhile does not become root's.
+    """
+    owner = owner_of(path) if is_root() else 0
+    if owner and owner != os.fstat(descriptor).st_uid:
+        who = "others" if owner == _ANYBODY else f"the user {user_name(owner)}"
+        raise CommandError(f"{path} is not opened as root: {who} may change where this path leads")
+
+
+def run_as(uid: int) -> None:
+    """Run this same command anew as another user, in place of this process. Raises CommandError."""
+    program = [sys.executable] if getattr(sys, "frozen", False) else [sys.executable, "-m", "chatsvc"]
+    words = command_of(uid, *program, *sys.argv[1:])
+    try:
+        os.execvp(words[0], words)  # noqa: S606  # as typed, without a shell
+    except OSError as fault:
+        raise CommandError(f"{words[0]} cannot be run: {fault.strerror}") from None
