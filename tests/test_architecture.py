@@ -133,6 +133,7 @@ REACH: dict[str, set[str]] = {
 # The only files in which a library is used; a folder stands for all that is in it.
 LIBRARIES = {
     "aiohttp": {
+        "cli/forwarder.py",
         "web",
         "control/server.py",
         "api",
@@ -174,6 +175,7 @@ LIBRARIES = {
     "segno": {"dashboard/qr.py"},
     "sqlite3": {"store/sqlite"},
     "uvloop": {"cli/serve.py", "cli/demo.py"},
+    "yarl": {"outbound/client.py"},
     "yaml": {"config", "translations"},
 }
 # What skins may know of the store: how it tells that it cannot be used.

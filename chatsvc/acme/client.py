@@ -6,6 +6,7 @@ import ssl
 from base64 import urlsafe_b64encode
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
+from functools import partial
 from hashlib import sha256
 from typing import Any, NamedTuple
 
@@ -13,10 +14,8 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 
-from chatsvc import __version__
+from chatsvc.outbound.client import FAULTS, Answer, cause_of, exchange, open_session
 from chatsvc.outbound.egress import Egress
-from chatsvc.outbound.guarded import FAULTS
-from chatsvc.outbound.http_pool import OneRequest
 
 REQUEST_TIMEOUT_S = 30.0
 ORDER_TIMEOUT_S = 300.0
@@ -47,20 +46,15 @@ class Proof(NamedTuple):
 Proving = Callable[[Sequence[Proof]], AbstractAsyncContextManager[None]]
 
 
-class _AcmeResponse(NamedTuple):
-    status: int
-    headers: Mapping[str, str]
-    body: bytes
-
-    def json(self) -> dict[str, Any]:
-        """Decode the body; raises AcmeError where it is no object."""
-        try:
-            value = json.loads(self.body)
-        except ValueError:
-            value = None
-        if not isinstance(value, dict):
-            raise AcmeError(f"the authority answered {self.status} with something that is no JSON object")
-        return value
+def _object(answer: Answer) -> dict[str, Any]:
+    """Decode the body of an answer; raises AcmeError where it is no object."""
+    try:
+        value = json.loads(answer.body)
+    except ValueError:
+        value = None
+    if not isinstance(value, dict):
+        raise AcmeError(f"the authority answered {answer.status} with something that is no JSON object")
+    return value
 
 
 class AcmeClient:
@@ -72,7 +66,7 @@ class AcmeClient:
         self._directory_url = directory
         self._key = key
         self._challenge = challenge
-        self._request = OneRequest(egress or Egress(), "acme", tls, REQUEST_TIMEOUT_S, MAX_ANSWER)
+        self._open_session = partial(open_session, egress or Egress(), "acme", tls)
         self._places: dict[str, Any] = {}
         self._nonce: str | None = None
         self._account: str | None = None
@@ -83,7 +77,7 @@ class AcmeClient:
         `proving` is a context manager that answers the challenges while it is entered.
         """
         try:
-            async with asyncio.timeout(ORDER_TIMEOUT_S):
+            async with asyncio.timeout(ORDER_TIMEOUT_S), self._open_session() as self._session:
                 return await self._order(domains, email, request, proving)
         except TimeoutError:
             raise AcmeError("the authority took too long") from None
@@ -94,13 +88,13 @@ class AcmeClient:
         directory = await self._send("GET", self._directory_url)
         if directory.status != 200:
             raise AcmeError(f"the authority answered {directory.status} when asked for its directory", _retry_after_s(directory))
-        self._places = directory.json()
+        self._places = _object(directory)
         # The account belongs to the key: an existing one is found, otherwise it is created.
         account: dict[str, Any] = {"termsOfServiceAgreed": True} | ({"contact": [f"mailto:{email}"]} if email else {})
         self._account = (await self._post(self._places["newAccount"], account)).headers["Location"]
         wanted = {"identifiers": [{"type": "dns", "value": domain} for domain in domains]}
         made = await self._post(self._places["newOrder"], wanted)
-        order_url, order = made.headers["Location"], made.json()
+        order_url, order = made.headers["Location"], _object(made)
         await self._authorize(order["authorizations"], proving)
         await self._poll(order_url, {"ready", "valid"})
         await self._post(order["finalize"], {"csr": b64(request)})
@@ -110,7 +104,7 @@ class AcmeClient:
     async def _authorize(self, urls: Sequence[str], proving: Proving) -> None:
         proofs, challenges, waiting = [], [], []
         for url in urls:
-            authorization = (await self._post(url, None)).json()
+            authorization = _object(await self._post(url, None))
             if authorization["status"] == "valid":
                 continue  # proved recently
             domain = authorization["identifier"]["value"]
@@ -132,7 +126,7 @@ class AcmeClient:
         pause = POLL_S
         while True:
             answer = await self._post(url, None)
-            found = answer.json()
+            found = _object(answer)
             if found["status"] in done:
                 return found
             if found["status"] not in {"pending", "processing", "ready"}:
@@ -140,7 +134,7 @@ class AcmeClient:
             await asyncio.sleep(min(max(pause, _retry_after_s(answer)), MAX_POLL_S))
             pause *= 1.5
 
-    async def _post(self, url: str, payload: object | None) -> _AcmeResponse:
+    async def _post(self, url: str, payload: object | None) -> Answer:
         for _ in range(NONCE_TRIES):
             nonce, self._nonce = self._nonce or await self._new_nonce(), None
             who = {"kid": self._account} if self._account else {"jwk": jwk(self._key.public_key())}
@@ -149,7 +143,7 @@ class AcmeClient:
             self._nonce = answer.headers.get("Replay-Nonce")
             if answer.status < 400:
                 return answer
-            problem = answer.json()
+            problem = _object(answer)
             if problem.get("type") != _BAD_NONCE:
                 raise AcmeError(f"the authority answered {answer.status}: {_told(problem)}", _retry_after_s(answer))
         raise AcmeError("the authority refuses every nonce that it gives")
@@ -157,15 +151,15 @@ class AcmeClient:
     async def _new_nonce(self) -> str:
         return (await self._send("HEAD", self._places["newNonce"])).headers["Replay-Nonce"]
 
-    async def _send(self, method: str, url: str, body: bytes | None = None) -> _AcmeResponse:
-        headers = {"User-Agent": f"chatsvc/{__version__}"} | ({"Content-Type": "application/jose+json"} if body is not None else {})
+    async def _send(self, method: str, url: str, body: bytes | None = None) -> Answer:
+        headers = {"Content-Type": "application/jose+json"} if body is not None else {}
         try:
-            answer = await self._request.send(method, url, headers, body)
-            if not answer.whole:
-                raise AcmeError("the authority's answer has no end")
-            return _AcmeResponse(answer.status, answer.headers, answer.body)
+            answer = await exchange(self._session, method, url, headers, body, most_bytes=MAX_ANSWER, timeout_s=REQUEST_TIMEOUT_S)
         except FAULTS as fault:
-            raise AcmeError(f"the authority cannot be reached: {_line(str(fault) or type(fault).__name__)}") from None
+            raise AcmeError(f"the authority cannot be reached: {_line(str(cause_of(fault)) or type(fault).__name__)}") from None
+        if not answer.whole:
+            raise AcmeError("the authority's answer has no end")
+        return answer
 
 
 def _why(found: dict[str, Any]) -> str:
@@ -185,7 +179,7 @@ def _line(text: str) -> str:
     return "".join(character if character.isprintable() else " " for character in text)[:_MAX_TOLD]
 
 
-def _retry_after_s(answer: _AcmeResponse) -> float:
+def _retry_after_s(answer: Answer) -> float:
     try:
         return max(0.0, float(answer.headers.get("Retry-After", "")))
     except ValueError:

@@ -4,14 +4,16 @@ import asyncio
 import signal
 import ssl
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
+
+from aiohttp import ClientSession
 
 from chatsvc.cli.output import echo, to_json
 from chatsvc.domain.errors import CommandError
 from chatsvc.domain.terminal import one_line
+from chatsvc.outbound.client import FAULTS, exchange, open_session, reason_of
 from chatsvc.outbound.egress import Egress
-from chatsvc.outbound.guarded import FAULTS, reason_of
-from chatsvc.outbound.http_pool import OneRequest
 from chatsvc.webhooks.courier import build_headers
 
 TIMEOUT_S = 10.0
@@ -28,40 +30,38 @@ async def post_all(url: str, fetch: Fetch, tls: ssl.SSLContext, *, follow: bool,
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     after, told = 0, list[dict[str, Any]]()
     # The operator names this receiver: neither `egress: none` nor the guard applies.
-    request = OneRequest(Egress(), "webhook", tls, TIMEOUT_S, MOST_BYTES)
-    while not stop.is_set():
-        events = await asyncio.to_thread(fetch, after)  # a command without a server runs an event loop of its own
-        for event in events:
-            outcome = await _post(request, url, event)
-            line = {name: event[name] for name in ("event", "record_id", "delivery_id")} | {
-                "success": outcome is None,
-                "error": outcome,
-            }
-            told.append(line)
-            if not as_json:
-                echo(one_line(f"{event['event']}  {event['record_id']}  {outcome or 'taken'}"))
-            elif follow:
-                echo(to_json(line))
-            if outcome is not None:
+    async with open_session(Egress(), "webhook", tls) as session:
+        while not stop.is_set():
+            events = await asyncio.to_thread(fetch, after)  # a command without a server runs an event loop of its own
+            for event in events:
+                outcome = await _post(session, url, event)
+                line = {name: event[name] for name in ("event", "record_id", "delivery_id")} | {
+                    "success": outcome is None,
+                    "error": outcome,
+                }
+                told.append(line)
+                if not as_json:
+                    echo(one_line(f"{event['event']}  {event['record_id']}  {outcome or 'taken'}"))
+                elif follow:
+                    echo(to_json(line))
+                if outcome is not None:
+                    _sum_up(told, follow=follow, as_json=as_json)
+                    raise CommandError(f"stopped at {event['event']} {event['record_id']}: {outcome}")
+                after = event["number"]
+            if events:
+                continue
+            if not follow:
                 _sum_up(told, follow=follow, as_json=as_json)
-                raise CommandError(f"stopped at {event['event']} {event['record_id']}: {outcome}")
-            after = event["number"]
-        if events:
-            continue
-        if not follow:
-            _sum_up(told, follow=follow, as_json=as_json)
-            return
-        try:
-            await asyncio.wait_for(stop.wait(), POLL_S)
-        except TimeoutError:
-            continue
+                return
+            with suppress(TimeoutError):
+                await asyncio.wait_for(stop.wait(), POLL_S)
 
 
-async def _post(request: OneRequest, url: str, event: dict[str, Any]) -> str | None:
-    """Post one event. Returns the error, or None where the receiver answered 2xx."""
-    sent = build_headers(event["event"], event["delivery_id"], event["signature"])
+async def _post(session: ClientSession, url: str, event: dict[str, Any]) -> str | None:
+    """Post one event. Return the error, or None if the receiver answered 2xx."""
+    headers = build_headers(event["event"], event["delivery_id"], event["signature"])
     try:
-        answer = await request.send("POST", url, sent, event["body"].encode())
+        answer = await exchange(session, "POST", url, headers, event["body"].encode(), most_bytes=MOST_BYTES, timeout_s=TIMEOUT_S)
     except FAULTS as fault:
         return reason_of(fault)
     return None if 200 <= answer.status < 300 else f"http_status ({answer.status})"

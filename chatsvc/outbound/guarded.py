@@ -4,35 +4,21 @@ import asyncio
 import socket
 import ssl
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from ipaddress import ip_address
 from typing import TypeVar
 
-from chatsvc.domain.addresses import Networks, Own, TargetRefused, check_address
-from chatsvc.domain.targets import Target, check_url
+from chatsvc.domain.addresses import TargetRefused, check_address
+from chatsvc.domain.targets import Target
+from chatsvc.outbound.client import Guard
 from chatsvc.outbound.dialler import Dialler, alternating
 from chatsvc.outbound.egress import Egress
 from chatsvc.outbound.http_connection import AnswerBroken, ConnectionLost
-from chatsvc.outbound.resolver import LookupFailed, Resolve, SystemResolver, lookup
+from chatsvc.outbound.resolver import LookupFailed, lookup
 
 P = TypeVar("P", bound=asyncio.Protocol)
 
 # Expected exceptions of a guarded request. uvloop raises RuntimeError for operations on a lost connection.
 FAULTS = (OSError, TargetRefused, LookupFailed, ConnectionLost, AnswerBroken, ValueError, RuntimeError)
-
-
-@dataclass(frozen=True, slots=True)
-class Guard:
-    """Rules for the addresses of guarded connections, and their name resolver. `plain`: http is accepted."""
-
-    own: Own
-    allowed: Networks
-    resolve: Resolve = field(default_factory=SystemResolver)
-    plain: bool = False
-
-    def target(self, url: str) -> Target:
-        """Check a URL without a name lookup; raises TargetRefused."""
-        return check_url(url, self.own, self.allowed, plain=self.plain)
 
 
 class GuardedDialler(Dialler):

@@ -6,10 +6,8 @@ from typing import Any
 
 from chatsvc.domain.platforms import TokenQuestion
 from chatsvc.domain.shapes import as_object, parsed
+from chatsvc.outbound.client import FAULTS, Answer, cause_of, exchange, open_session
 from chatsvc.outbound.egress import Egress, EgressRefused
-from chatsvc.outbound.guarded import FAULTS
-from chatsvc.outbound.http_connection import HttpAnswer
-from chatsvc.outbound.http_pool import OneRequest
 from chatsvc.outbound.posting import words_of
 from chatsvc.outbound.tls import client_context
 
@@ -29,15 +27,18 @@ async def check(egress: Egress, platform: str, url: str, question: TokenQuestion
     Return why the platform could not confirm it, None where it did. Raises PlatformRefused.
     """
     try:
-        request = OneRequest(egress, platform, client_context(), TIMEOUT_S, MOST_BYTES)
-        return _judge(await request.send("GET", url.rstrip("/") + question.path, question.headers))
+        egress.check(platform)
+        async with open_session(egress, platform, client_context()) as session:
+            address = url.rstrip("/") + question.path
+            answer = await exchange(session, "GET", address, question.headers, most_bytes=MOST_BYTES, timeout_s=TIMEOUT_S)
+        return _judge(answer)
     except EgressRefused:
         return "egress: none does not permit the connection"
     except FAULTS as fault:
-        return f"it did not answer ({type(fault).__name__})"
+        return f"it did not answer ({type(cause_of(fault)).__name__})"
 
 
-def _judge(response: HttpAnswer) -> str | None:
+def _judge(response: Answer) -> str | None:
     status, answer = response.status, parsed(response.body) or {}
     if HTTPStatus.BAD_REQUEST <= status < HTTPStatus.INTERNAL_SERVER_ERROR and status not in _TRANSIENT:
         raise PlatformRefused(f"status {status}{_reason(answer)}")

@@ -2,14 +2,14 @@
 
 import json
 from collections.abc import Mapping
-from functools import partial
 from typing import Any, NamedTuple
-from urllib.parse import urlsplit
+
+from aiohttp import ClientError, ClientSession, ClientTimeout
 
 from chatsvc.domain import shapes
+from chatsvc.outbound.client import CONNECT_TIMEOUT_S, NOT_OPENED, USER_AGENT, cause_of, open_session, read, request
 from chatsvc.outbound.egress import Egress, EgressRefused
-from chatsvc.outbound.http_connection import AnswerBroken, ConnectionLost
-from chatsvc.outbound.http_pool import HttpPool, NotOpened, post_head
+from chatsvc.outbound.tls import client_context
 
 _IDLE_S = 10.0  # both platforms keep idle connections for longer
 _RETRY_S, _LONGEST_RETRY_S = 5.0, 86_400.0
@@ -29,49 +29,41 @@ class PlatformPoster:
     """
 
     def __init__(self, egress: Egress, purpose: str, url: str, most_bytes: int, headers: Mapping[str, str] | None = None) -> None:
-        self._egress, self._purpose, self._most_bytes = egress, purpose, most_bytes
-        self._url, self._headers = urlsplit(url), headers or {}
-        self._heads: dict[str, bytes] = {}
-        self._pool: HttpPool | None = None
-
-    def _opened(self) -> HttpPool:
-        if self._pool is None:
-            self._pool = HttpPool(self._egress, self._purpose, self._url, idle_s=_IDLE_S, most_bytes=self._most_bytes)
-        return self._pool
+        self._egress, self._purpose, self._url, self._most_bytes = egress, purpose, url, most_bytes
+        self._headers = {"Accept": "application/json", "Content-Type": "application/json", "User-Agent": USER_AGENT, **(headers or {})}
+        self._session: ClientSession | None = None
 
     async def post(self, path: str, parameters: Mapping[str, object], timeout_s: float) -> PlatformAnswer:
-        """Post parameters to a path below the server's address; return the answer within `timeout_s`.
+        """Post parameters to a path below the server's address; return the answer within `timeout_s` of the connection.
 
         Raises NotConnected where nothing was written, and SendingUncertain where no answer came.
         """
+        timeout = ClientTimeout(total=CONNECT_TIMEOUT_S + timeout_s, connect=CONNECT_TIMEOUT_S, sock_read=timeout_s)
+        body = json.dumps(parameters).encode()
         try:
             self._egress.check(self._purpose)
-            answer = await self._opened().ask(partial(self._request, path, parameters), timeout_s)
+            if self._session is None:
+                self._session = open_session(self._egress, self._purpose, client_context(), idle_s=_IDLE_S)
+            async with request(self._session, "POST", self._url + path, self._headers, body, timeout=timeout) as response:
+                answer, whole = await read(response, self._most_bytes)
         except EgressRefused:
             raise NotConnected("egress: none does not permit the connection") from None
-        except NotOpened as fault:
-            raise NotConnected(str(fault)) from None
+        except NOT_OPENED as fault:
+            raise NotConnected(type(cause_of(fault)).__name__) from None
         except TimeoutError:
             raise SendingUncertain("timeout") from None
-        except (ConnectionLost, AnswerBroken):
+        except (ClientError, RuntimeError):
             raise SendingUncertain("connection_broken") from None
         except OSError as fault:  # unreadable certificates
             raise NotConnected(type(fault).__name__) from None
-        if not answer.whole:
+        if not whole:
             raise SendingUncertain(f"{self._purpose}_answer_too_long")
-        return PlatformAnswer(answer.status, shapes.parsed(answer.body))
-
-    def _request(self, path: str, parameters: Mapping[str, object]) -> bytes:
-        head = self._heads.get(path)
-        if head is None:
-            head = self._heads[path] = post_head(self._url, path, self._headers)
-        content = json.dumps(parameters).encode()
-        return b"%b%d\r\n\r\n%b" % (head, len(content), content)
+        return PlatformAnswer(response.status, shapes.parsed(answer))
 
     async def close(self) -> None:
-        if self._pool is not None:
-            pool, self._pool = self._pool, None
-            await pool.close()
+        if self._session is not None:
+            session, self._session = self._session, None
+            await session.close()
 
 
 def retry_after_s(told: object) -> float:

@@ -16,7 +16,7 @@ MAX_LOOKUPS = 64
 Resolve = Callable[[str], Awaitable[Sequence[str | IPAddress]]]
 
 
-class LookupFailed(Exception):
+class LookupFailed(OSError):
     """Failure of a lookup: the name has no address, or it took too long."""
 
 

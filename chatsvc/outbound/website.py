@@ -8,8 +8,9 @@ from urllib.parse import urljoin
 
 from chatsvc import __version__
 from chatsvc.domain.targets import Target
+from chatsvc.outbound.client import Guard
 from chatsvc.outbound.egress import Egress, EgressRefused
-from chatsvc.outbound.guarded import FAULTS, Guard, GuardedDialler, reason_of
+from chatsvc.outbound.guarded import FAULTS, GuardedDialler, reason_of
 from chatsvc.outbound.http_connection import HttpAnswer, request_head
 from chatsvc.outbound.http_pool import ask_once
 from chatsvc.outbound.resolver import check_target

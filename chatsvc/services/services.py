@@ -133,7 +133,7 @@ class Services:
     @cached_property
     def website(self) -> WebsiteClient:
         """Client that reads websites. Built at first use as well; raises CommandError where `website.ca_file` cannot be used."""
-        from chatsvc.outbound.guarded import Guard
+        from chatsvc.outbound.client import Guard
         from chatsvc.outbound.tls import client_context
         from chatsvc.outbound.website import WebsiteClient
         from chatsvc.webhooks.courier import own_of

@@ -12,8 +12,8 @@ from chatsvc.domain.errors import CommandError
 from chatsvc.domain.targets import Target
 from chatsvc.domain.times import with_millis
 from chatsvc.domain.webhooks import sign
+from chatsvc.outbound.client import Guard
 from chatsvc.outbound.egress import Egress, EgressRefused
-from chatsvc.outbound.guarded import Guard
 from chatsvc.outbound.own_addresses import own_addresses
 from chatsvc.outbound.resolver import check_target
 from chatsvc.outbound.tls import client_context

@@ -9,8 +9,9 @@ from math import inf
 from time import monotonic, perf_counter
 
 from chatsvc.domain.targets import Target
+from chatsvc.outbound.client import Guard
 from chatsvc.outbound.egress import Egress
-from chatsvc.outbound.guarded import FAULTS, Guard, GuardedDialler, reason_of
+from chatsvc.outbound.guarded import FAULTS, GuardedDialler, reason_of
 from chatsvc.outbound.http_connection import ClientConnection, ConnectionLost, request_head
 
 MAX_ANSWER_BYTES = 64 * 1024

@@ -6,7 +6,6 @@ import asyncio
 import ssl
 from dataclasses import replace
 from typing import Any
-from urllib.parse import urlsplit
 
 import pytest
 
@@ -15,7 +14,6 @@ from chatsvc.domain.channels import NewMessage
 from chatsvc.domain.outgoing import OutgoingPart, split
 from chatsvc.engines import Reply
 from chatsvc.outbound import posting
-from chatsvc.outbound.http_pool import post_head
 from chatsvc.outbound.posting import NotConnected, RetryLater
 from chatsvc.platforms.telegram.client import TelegramClient, utf16_units
 from chatsvc.services.administration import perform
@@ -463,15 +461,10 @@ async def test_without_readable_certificates_nothing_is_sent(chat: Chat, api: Bo
     def broken() -> ssl.SSLContext:
         raise ssl.SSLError("no certificate or crl found")
 
-    monkeypatch.setattr("chatsvc.outbound.http_pool.client_context", broken)
+    monkeypatch.setattr("chatsvc.outbound.posting.client_context", broken)
     client = TelegramClient(chat.services.egress, api.url.replace("http:", "https:"), TOKEN)
     with pytest.raises(NotConnected, match="SSLError"):
         await client.call("getMe", {})
-
-
-def test_no_header_begins_another_one() -> None:
-    with pytest.raises(ValueError, match="more than one line"):
-        post_head(urlsplit("http://127.0.0.1"), "/", {"Authorization": "Bearer a\r\nHost: other"})
 
 
 async def test_messages_that_wait_are_answered_by_their_own_times(chat: Chat, api: BotApi, clock: FakeClock) -> None:

@@ -27,8 +27,9 @@ from chatsvc.domain.addresses import Networks, Own, TargetRefused
 from chatsvc.domain.targets import Target, check_url
 from chatsvc.domain.webhooks import sign
 from chatsvc.outbound import tls
+from chatsvc.outbound.client import Guard
 from chatsvc.outbound.egress import Egress
-from chatsvc.outbound.guarded import Guard, GuardedDialler
+from chatsvc.outbound.guarded import GuardedDialler
 from chatsvc.outbound.http_connection import AnswerBroken, ClientConnection, ConnectionLost
 from chatsvc.outbound.resolver import LookupFailed
 from chatsvc.outbound.tls import client_context

@@ -20,9 +20,9 @@ from yarl import URL
 
 from chatsvc.domain.addresses import Networks, Own, TargetRefused, check_address
 from chatsvc.domain.targets import MAX_CHARS, Target, check_url
+from chatsvc.outbound.client import Guard
 from chatsvc.outbound.dialler import Dialler
 from chatsvc.outbound.egress import Egress
-from chatsvc.outbound.guarded import Guard
 from chatsvc.outbound.own_addresses import MachineAddresses, own_addresses
 from chatsvc.outbound.resolver import Resolve, SystemResolver, check_target, lookup
 from chatsvc.webhooks.sender import PostResult, Sender

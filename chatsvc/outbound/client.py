@@ -1,0 +1,235 @@
+"""Sessions of aiohttp's client, one for each purpose of the egress ledger.
+
+The ledger and the address guard hold where sockets are opened: a literal address passes no resolver, and only there every address is
+seen. The environment has no effect (proxies, netrc), cookies are dropped, no redirect is followed, and nothing is decompressed unless
+asked for.
+"""
+
+import asyncio
+import errno
+import socket
+import ssl
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from functools import partial
+from ipaddress import ip_address
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import aiohttp
+from aiohttp.abc import AbstractResolver, ResolveResult
+from yarl import URL
+
+from chatsvc import __version__
+from chatsvc.domain.addresses import Networks, Own, TargetRefused, check_address
+from chatsvc.domain.targets import Target, check_url
+from chatsvc.outbound.egress import Egress
+from chatsvc.outbound.resolver import LOOKUP_S, LookupFailed, Resolve, SystemResolver, lookup
+
+CONNECT_TIMEOUT_S = 10.0
+"""Limit for a connection with its name lookup and TLS handshake, in seconds."""
+
+MAX_HEADER_BYTES = 65_536
+USER_AGENT = f"chatsvc/{__version__}"
+
+# Expected exceptions of a request. uvloop raises RuntimeError for operations on a lost connection, aiohttp for a closed session.
+FAULTS = (aiohttp.ClientError, TargetRefused, OSError, ValueError, RuntimeError)
+
+# Faults before anything was sent. TargetRefused comes from the resolver, which passes it on as it is.
+NOT_OPENED = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError, aiohttp.InvalidURL, TargetRefused)
+
+
+class AddressRefused(OSError):
+    """Refusal of an address by the guard. An OSError, as it is raised where sockets are opened."""
+
+    def __init__(self) -> None:
+        super().__init__(errno.EACCES, "refused address")
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """Rules against SSRF and DNS rebinding for addresses that customers choose, and their name resolver. `plain`: http is accepted."""
+
+    own: Own
+    allowed: Networks
+    resolve: Resolve = field(default_factory=SystemResolver)
+    plain: bool = False
+
+    def target(self, url: str) -> Target:
+        """Check a URL without a name lookup; raises TargetRefused."""
+        return check_url(url, self.own, self.allowed, plain=self.plain)
+
+    async def addresses(self, host: str, port: int) -> list[str]:
+        """Look up a name and check each of its addresses; raises TargetRefused and LookupFailed."""
+        target = check_url(f"{'http' if port == 80 else 'https'}://{host}:{port}/", self.own, self.allowed, plain=True)
+        return [str(address) for address in await lookup(target, self.own, self.allowed, self.resolve)]
+
+
+class _Resolver(AbstractResolver):
+    """Looks up names in threads of their own, so that a dead name server delays nobody else."""
+
+    def __init__(self, egress: Egress, purpose: str, guard: Guard | None) -> None:
+        self._egress, self._purpose, self._guard = egress, purpose, guard
+        self._system = SystemResolver()
+
+    async def resolve(self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC) -> list[ResolveResult]:
+        del family  # of every kind
+        self._egress.check(self._purpose)
+        if self._guard is not None:
+            addresses = await self._guard.addresses(host, port)
+        else:
+            try:
+                async with asyncio.timeout(LOOKUP_S):
+                    addresses = list(dict.fromkeys(await self._system(host)))
+            except TimeoutError:
+                raise LookupFailed(f"the name {host} could not be looked up in {LOOKUP_S:g} s") from None
+        return [ResolveResult(hostname=host, host=each, port=port, family=0, proto=0, flags=0) for each in addresses]
+
+    async def close(self) -> None:
+        """Do nothing: a lookup in flight ends by itself."""
+
+
+def _open_socket(egress: Egress, purpose: str, guard: Guard | None, info: aiohttp.AddrInfoType) -> socket.socket:
+    family, kind, protocol, _, address = info
+    if guard is not None:
+        try:
+            check_address(ip_address(address[0]), int(address[1]), guard.own, guard.allowed)
+        except TargetRefused:
+            raise AddressRefused from None
+    egress.open(purpose)
+    return socket.socket(family, kind, protocol)
+
+
+_transport: ContextVar[asyncio.Transport | None] = ContextVar("transport", default=None)
+
+
+class _Connector(aiohttp.TCPConnector):
+    """Notes the transport of the request that is being sent."""
+
+    async def connect(self, *args: Any, **kwargs: Any) -> Any:
+        connection = await super().connect(*args, **kwargs)
+        _transport.set(connection.transport)
+        return connection
+
+
+def open_session(
+    egress: Egress,
+    purpose: str,
+    tls: ssl.SSLContext,
+    *,
+    guard: Guard | None = None,
+    idle_s: float | None = None,
+    auto_decompress: bool = False,
+    on_reuse: Callable[[Any], None] | None = None,
+) -> aiohttp.ClientSession:
+    """Open a session; needs an event loop.
+
+    Connections are reused when they have been idle for at most `idle_s` seconds, never if it is None. `on_reuse` is called with the
+    request's `trace_request_ctx` when one is.
+    """
+    trace = aiohttp.TraceConfig()
+    if on_reuse is not None:
+
+        async def reused(_: aiohttp.ClientSession, context: Any, __: aiohttp.TraceConnectionReuseconnParams) -> None:
+            on_reuse(context.trace_request_ctx)
+
+        trace.on_connection_reuseconn.append(reused)
+    return aiohttp.ClientSession(
+        connector=_Connector(
+            limit=0,
+            ssl=tls,
+            resolver=_Resolver(egress, purpose, guard),
+            use_dns_cache=guard is None,
+            socket_factory=partial(_open_socket, egress, purpose, guard),
+            force_close=idle_s is None,
+            keepalive_timeout=idle_s,
+        ),
+        cookie_jar=aiohttp.DummyCookieJar(),
+        auto_decompress=auto_decompress,
+        trust_env=False,
+        timeout=aiohttp.ClientTimeout(total=None, connect=CONNECT_TIMEOUT_S),
+        max_line_size=MAX_HEADER_BYTES,
+        max_field_size=MAX_HEADER_BYTES,
+        trace_configs=[trace],
+    )
+
+
+class Answer(NamedTuple):
+    """An HTTP answer; `whole` is False if its body is longer than was to be read."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+    whole: bool
+
+
+@asynccontextmanager
+async def request(
+    session: aiohttp.ClientSession, method: str, url: str | Target, headers: Mapping[str, str], body: bytes | None = None, **options: Any
+) -> AsyncIterator[aiohttp.ClientResponse]:
+    """Send a request and yield its answer, whose body is still to be read. Raises one of FAULTS. A target goes out as it was checked.
+
+    A connection that is not kept is closed at once: aiohttp would wait 30 s for the peer's end of TLS, and hold the socket.
+    """
+    _transport.set(None)
+    address = URL(url.url, encoded=True) if isinstance(url, Target) else url
+    headers = {"Accept": "*/*", "Accept-Encoding": "identity", **headers}
+    try:
+        async with session.request(method, address, headers=headers, data=body, allow_redirects=False, **options) as response:
+            yield response
+    finally:
+        transport = _transport.get()
+        if transport is not None and transport.is_closing():
+            transport.abort()
+
+
+async def read(response: aiohttp.ClientResponse, most_bytes: int) -> tuple[bytes, bool]:
+    """Read a body up to a limit; return it, and whether it is whole."""
+    body = bytearray()
+    async for piece in response.content.iter_any():
+        body += piece
+        if len(body) > most_bytes:
+            return bytes(body[:most_bytes]), False
+    return bytes(body), True
+
+
+async def exchange(
+    session: aiohttp.ClientSession,
+    method: str,
+    url: str | Target,
+    headers: Mapping[str, str] = MappingProxyType({}),
+    body: bytes | None = None,
+    *,
+    most_bytes: int,
+    timeout_s: float | None = None,
+) -> Answer:
+    """Send a request; return its answer with at most `most_bytes` of the body. Raises one of FAULTS."""
+    async with asyncio.timeout(timeout_s), request(session, method, url, {"User-Agent": USER_AGENT, **headers}, body) as response:
+        content, whole = await read(response, most_bytes)
+        return Answer(response.status, response.headers, content, whole)
+
+
+def cause_of(fault: Exception) -> BaseException:
+    """Return the system's own error of a connection that could not be opened, or the fault itself. Its text names no address."""
+    return fault.os_error if isinstance(fault, aiohttp.ClientConnectorError) else fault
+
+
+def reason_of(fault: Exception) -> str:
+    """Return the code of a request without an answer. The exception's text is not used: it may quote the receiver or the address."""
+    cause = cause_of(fault) if isinstance(fault, aiohttp.ClientConnectorError) else fault.__cause__
+    if isinstance(fault, TargetRefused) or isinstance(cause, AddressRefused):
+        return "refused_address"
+    if isinstance(cause, ssl.SSLError):
+        return "tls_failed"
+    match fault:
+        case aiohttp.ClientConnectorDNSError():
+            return "dns_failed"
+        case TimeoutError():
+            return "timeout"
+        case aiohttp.ClientConnectorError():
+            return "connect_failed"
+        case aiohttp.ClientResponseError() | aiohttp.ClientPayloadError() | ValueError():
+            return "bad_response"
+    return "connection_lost"
