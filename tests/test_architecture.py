@@ -32,7 +32,7 @@ pytestmark = pytest.mark.no_cover  # the sources are read, hardly anything of th
 ROOT = Path(chatsvc.__file__).parent
 FILES = sorted(ROOT.rglob("*.py"))
 
-# A room may use these rooms beside itself (DESIGN.md, the house). What is not in the table is in nobody's reach.
+# A room may use these rooms beside itself. What is not in the table is in nobody's reach.
 REACH: dict[str, set[str]] = {
     "chatsvc": set(),
     "background": set(),

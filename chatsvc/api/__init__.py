@@ -1,3 +1,3 @@
-"""REST interface, version 2 (SPEC.md): route table, gates, bodies, rendering."""
+"""REST interface, version 2 (help/interface.md): route table, gates, bodies, rendering."""
 
 BASE_PATH = "/api/v2"

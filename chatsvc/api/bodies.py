@@ -64,7 +64,7 @@ def _parse(body: bytes) -> dict[str, object]:
 
 
 def parse_message(body: bytes) -> SendMessage:
-    """Parse the body of POST /messages (SPEC.md 4.3); raises the errors of its rule 6."""
+    """Parse the body of POST /messages (help/interface.md 5.3); raises the errors of its rule 6."""
     value = _parse(body)
     for name in value:
         if name not in FIELDS:

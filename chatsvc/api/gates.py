@@ -1,4 +1,4 @@
-"""Gates that every request to the interface passes before routing (SPEC.md 5.5), in their order."""
+"""Gates that every request to the interface passes before routing (help/interface.md 3.2), in their order."""
 
 import re
 from collections.abc import Awaitable, Callable
@@ -45,7 +45,7 @@ class RequestContext:
         return self.key.id
 
     async def rate_limit(self) -> Slot:
-        """Return the values of the rate-limit headers (SPEC.md section 8). It does not matter whether a slot was taken."""
+        """Return the values of the rate-limit headers (help/interface.md 7). It does not matter whether a slot was taken."""
         if self.slot is not None:
             return self.slot
         now = self.services.clock()
@@ -80,7 +80,7 @@ def _token(request: web.Request) -> str:
 
 
 async def check_key(context: RequestContext) -> None:
-    """Check that the key is valid and its account exists (SPEC.md 5.5 a)."""
+    """Check that the key is valid and its account exists (help/interface.md 3.2)."""
     token = _token(context.request)
     directory = context.services.account_cache
     try:
@@ -100,7 +100,7 @@ async def check_key(context: RequestContext) -> None:
 
 
 async def check_plan(context: RequestContext) -> None:
-    """Check that the account's plan includes the REST interface (SPEC.md 5.5 b)."""
+    """Check that the account's plan includes the REST interface (help/interface.md 3.2)."""
     plans = context.services.config.plans
     name = context.state.account.plan
     plan = plans.get(name) if name else None
@@ -110,7 +110,7 @@ async def check_plan(context: RequestContext) -> None:
 
 
 async def take_slot(context: RequestContext) -> None:
-    """Take one request of the key's rate-limit window (SPEC.md 5.5 c)."""
+    """Take one request of the key's rate-limit window (help/interface.md 3.2)."""
     slot = context.slot
     if slot is None:
         try:

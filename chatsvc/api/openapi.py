@@ -402,7 +402,6 @@ def document(base_url: str) -> Schema:
             "version": BASE_PATH.rpartition("v")[2],
             "summary": "The interface of a chatbot messaging service.",
             "description": _ABOUT,
-            "license": {"name": "As agreed with whom you have chatsvc from"},
         },
         "servers": [{"url": base_url}],
         "security": [{"api_key": []}],

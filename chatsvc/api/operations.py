@@ -1,4 +1,4 @@
-"""The six operations (SPEC.md section 4), from an admitted request to the body of its 200 response, and their routes."""
+"""The six operations (help/interface.md 5), from an admitted request to the body of its 200 response, and their routes."""
 
 from collections.abc import Awaitable, Callable
 
@@ -12,7 +12,7 @@ from chatsvc.services.messages import messages
 
 
 async def list_chatbots(context: RequestContext) -> bytes:
-    """GET /chatbots (SPEC.md 4.1)."""
+    """GET /chatbots (help/interface.md 5.1)."""
     query = context.request.query
     limit = bodies.integer(query.get("limit"), DEFAULT_LIMIT, MAX_LIMIT)
     page = bots.page(context.services, await context.counted(), limit, query.get("cursor"))
@@ -20,19 +20,19 @@ async def list_chatbots(context: RequestContext) -> bytes:
 
 
 async def get_chatbot(context: RequestContext) -> bytes:
-    """GET /chatbots/{id} (SPEC.md 4.2)."""
+    """GET /chatbots/{id} (help/interface.md 5.2)."""
     return render.success(shapes.chatbot(bots.find(await context.counted(), context.request.match_info["id"])))
 
 
 async def send_message(context: RequestContext) -> bytes:
-    """POST /messages (SPEC.md 4.3)."""
+    """POST /messages (help/interface.md 5.3)."""
     message = bodies.parse_message(context.body)
     key = bodies.idempotency_key(context.request)
     return render.success(shapes.exchange(await messages.send(context.services, context.state, message, idempotency_key=key)))
 
 
 async def list_conversations(context: RequestContext) -> bytes:
-    """GET /conversations (SPEC.md 4.4)."""
+    """GET /conversations (help/interface.md 5.4)."""
     query = context.request.query
     limit = bodies.integer(query.get("limit"), DEFAULT_LIMIT, MAX_LIMIT)
     page = await conversations.page(
@@ -47,14 +47,14 @@ async def list_conversations(context: RequestContext) -> bytes:
 
 
 async def get_conversation(context: RequestContext) -> bytes:
-    """GET /conversations/{id} (SPEC.md 4.5)."""
+    """GET /conversations/{id} (help/interface.md 5.5)."""
     limit = bodies.integer(context.request.query.get("message_limit"), conversations.DEFAULT_MESSAGES, conversations.MAX_MESSAGES)
     thread = await conversations.find(context.services, context.state, context.request.match_info["id"], limit)
     return render.success(shapes.conversation_detail(thread.conversation, thread.messages))
 
 
 async def get_analytics(context: RequestContext) -> bytes:
-    """GET /analytics (SPEC.md 4.6)."""
+    """GET /analytics (help/interface.md 5.6)."""
     days = bodies.integer(context.request.query.get("days"), analytics.DEFAULT_DAYS, analytics.MAX_DAYS)
     return render.success(shapes.analytics(await analytics.summary(context.services, await context.counted(), days)))
 

@@ -24,12 +24,12 @@ def encode(value: object) -> bytes:
 
 
 def success(data: object, **more: object) -> bytes:
-    """Encode the envelope of SPEC.md 2.1."""
+    """Encode the envelope of help/interface.md 4."""
     return encode({"success": True, "data": data, **more})
 
 
 def respond(status: int, body: bytes, request_id: str, slot: Slot | None) -> web.Response:
-    """Make a JSON response. `slot` gives the three rate-limit headers (SPEC.md section 8), None for paths outside of the interface."""
+    """Make a JSON response. `slot` gives the three rate-limit headers (help/interface.md 7), None for paths outside of the interface."""
     headers = {**_HEADERS, "X-Request-Id": request_id}
     if slot is not None:
         headers["X-RateLimit-Limit"] = str(slot.limit)

@@ -113,7 +113,7 @@ def write(form: str, pages: Iterable[list[Part]]) -> Iterator[str]:
 
 
 def _json(pages: Iterable[list[Part]], *, as_array: bool) -> Iterator[str]:
-    """Serialise each conversation as GET /conversations/{id} has it (SPEC.md 2.4), with all its messages."""
+    """Serialise each conversation as GET /conversations/{id} has it (help/interface.md 5.4), with all its messages."""
     before = "[\n" if as_array else ""
     told = False
     for page in pages:

@@ -1,6 +1,7 @@
 """`chatsvc init`: configuration, data folder and first account with bot and key."""
 
 import os
+import shlex
 import stat
 from importlib import resources
 from pathlib import Path
@@ -15,7 +16,7 @@ from chatsvc.cli.output import call, echo, show
 from chatsvc.config.load import DATA_DIR
 from chatsvc.domain.errors import CommandError
 from chatsvc.domain.terminal import one_line
-from chatsvc.local_user import is_root, owner_of, refuse_root, run_as
+from chatsvc.local_user import is_root, owner_of, refuse_root, run_as, user_name
 
 FILE = "config.yaml"
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -76,8 +77,16 @@ def _make(file: Path) -> None:
     if os.path.lexists(file):
         raise CommandError(f"{file} is a link to a file that is not there: remove it first")
     refuse_root(file)
-    file.parent.mkdir(parents=True, exist_ok=True)
-    with os.fdopen(os.open(file, _NEW, 0o600), "wb") as stream:
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(file, _NEW, 0o600)
+    except PermissionError:
+        user = user_name(os.geteuid())
+        raise CommandError(
+            f"{user} may make no files in {file.parent}. Type instead, then try again: sudo install -d -o {user} -m 0700 "
+            f"{shlex.quote(str(file.parent))}"
+        ) from None
+    with os.fdopen(descriptor, "wb") as stream:
         stream.write(resources.files("chatsvc.config").joinpath("example.yaml").read_bytes())
         owner = owner_of(file.parent / DATA_DIR) if is_root() else 0
         if owner > 0:

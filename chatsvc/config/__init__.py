@@ -1,4 +1,4 @@
-"""Configuration (DECISIONS.md section 3). YAML to frozen dataclasses, with file, line and column of every fault."""
+"""Configuration. YAML to frozen dataclasses, with file, line and column of every fault."""
 
 from chatsvc.config.document import ConfigError, ConfigFault
 from chatsvc.config.load import ConfigDocument, build, load, locate, read

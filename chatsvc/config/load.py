@@ -1,4 +1,4 @@
-"""Locate, read and interpret the configuration file (DECISIONS.md section 3)."""
+"""Locate, read and interpret the configuration file."""
 
 import os
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Dashboard: server-rendered pages in Turkish and English (DECISIONS.md section 6)."""
+"""Dashboard: server-rendered pages in Turkish and English."""
 
 from chatsvc.dashboard.front_end import Dashboard
 

@@ -112,7 +112,7 @@ def _covers(names: frozenset[str], host: str) -> bool:
 
 
 def webhooks(config: Config, examined: Examined | None, *, resolve: bool = True) -> Iterator[Finding]:
-    """Check webhook addresses by the rules of SPEC.md 6.4, and that their names resolve."""
+    """Check webhook addresses by the rules of help/webhooks.md 7, and that their names resolve."""
     for section, ca_file in (("webhooks", config.webhooks.ca_file), ("website", config.website.ca_file)):
         try:
             client_context(ca_file)

@@ -1,4 +1,4 @@
-"""Callers of administrative operations: actor, scope and front end, and records of what they did (DECISIONS.md section 6)."""
+"""Callers of administrative operations: actor, scope and front end, and records of what they did."""
 
 from __future__ import annotations
 

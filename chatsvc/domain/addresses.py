@@ -1,4 +1,4 @@
-"""Rules for the addresses that a webhook may reach (SPEC.md 6.4; DECISIONS.md section 2, "target")."""
+"""Rules for the addresses that a webhook may reach (help/webhooks.md 7)."""
 
 from collections.abc import Container, Iterable
 from dataclasses import dataclass

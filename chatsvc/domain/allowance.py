@@ -1,4 +1,4 @@
-"""The monthly allowance (SPEC.md 4.3, DECISIONS.md section 1). What an account may still send, exactly, under any concurrency."""
+"""The monthly allowance (help/interface.md 5.3). What an account may still send, exactly, under any concurrency."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Usage of an account over a window of days (SPEC.md 2.5), and the quality of its bots' work: counts, response times, entries used."""
+"""Usage of an account over a window of days (help/interface.md 5.6), and the quality of its bots' work."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Faults of a bot's file (DECISIONS.md section 9). Worded by code and facts, from `translations/bot_file_faults.yaml`."""
+"""Faults of a bot's file. Worded by code and facts, from `translations/bot_file_faults.yaml`."""
 
 from collections.abc import Mapping
 from typing import Any

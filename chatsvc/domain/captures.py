@@ -1,4 +1,4 @@
-"""Captured data of a conversation. A request, and the appointment that may belong to it (SPEC.md 2.6, 2.7); items of the inbox.
+"""Captured data of a conversation. A request, and the appointment that may belong to it (help/webhooks.md 3, 4); items of the inbox.
 
 An engine proposes, code decides: whatever a model or a visitor brings is checked here before it becomes a record.
 """
@@ -107,7 +107,7 @@ class Captured:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A request record (SPEC.md 2.6), with note and assignee. The assignee is an operator's e-mail address.
+    """A request record (help/webhooks.md 3), with note and assignee. The assignee is an operator's e-mail address.
 
     `follows` is the id of the request that a change belongs to; `change` is JSON: the wanted change of a request that follows another, the
     change that waits for the team of any other request. `history` is JSON, see `history_of`.
@@ -137,7 +137,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Appointment:
-    """An appointment record (SPEC.md 2.7) with the request that it belongs to. `at` is milliseconds since the epoch."""
+    """An appointment record (help/webhooks.md 4) with the request that it belongs to. `at` is milliseconds since the epoch."""
 
     id: str
     request: Request

@@ -1,4 +1,4 @@
-"""Channels of a bot: the web widget and the messaging platforms, with their settings (DECISIONS.md section 7)."""
+"""Channels of a bot: the web widget and the messaging platforms, with their settings."""
 
 import hashlib
 import re

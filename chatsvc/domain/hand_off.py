@@ -1,4 +1,4 @@
-"""Rules of the hand-off. Whether a conversation goes to a person, and when it returns to the bot (DECISIONS.md section 8)."""
+"""Rules of the hand-off. Whether a conversation goes to a person, and when it returns to the bot."""
 
 from datetime import datetime
 

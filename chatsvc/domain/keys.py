@@ -1,4 +1,4 @@
-"""API keys (SPEC.md section 5, DECISIONS.md section 1). `csk_`, 32 random base62 characters and 6 of checksum."""
+"""API keys (help/interface.md 3). `csk_`, 32 random base62 characters and 6 of checksum."""
 
 import hashlib
 import re
@@ -34,7 +34,7 @@ def is_well_formed(key: str) -> bool:
 
 
 def digest(key: str) -> bytes:
-    """SHA-256 of the key: all that is kept of it (SPEC.md 5.3)."""
+    """SHA-256 of the key: all that is kept of it (help/interface.md 3.1)."""
     return hashlib.sha256(key.encode("utf-8", "surrogatepass")).digest()
 
 

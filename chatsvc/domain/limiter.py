@@ -1,4 +1,4 @@
-"""The rate limit (SPEC.md section 8). A fixed window that begins on the minute of the clock."""
+"""The rate limit (help/interface.md 7). A fixed window that begins on the minute of the clock."""
 
 from typing import NamedTuple, Protocol
 

@@ -1,4 +1,4 @@
-"""Domain objects of the service (SPEC.md section 2). Times are milliseconds since the epoch, UTC.
+"""Domain objects of the service (help/interface.md 5). Times are milliseconds since the epoch, UTC.
 
 Named tuples: they are made by the thousand when a list is read, and defined when every command starts; both are cheap.
 """
@@ -21,7 +21,7 @@ ConversationKey = tuple[str, str, str]
 
 
 class Account(NamedTuple):
-    """A paying customer: owner of bots, conversations and keys (SPEC.md 2.5)."""
+    """A paying customer: owner of bots, conversations and keys (help/interface.md 5.6)."""
 
     id: str
     name: str
@@ -41,7 +41,7 @@ class AccountUsage(NamedTuple):
 
 
 class Bot(NamedTuple):
-    """A chatbot (SPEC.md 2.2) with the settings that never leave by the interface."""
+    """A chatbot (help/interface.md 5.1) with the settings that never leave by the interface."""
 
     id: str
     account_id: str
@@ -72,7 +72,7 @@ class Bot(NamedTuple):
 
 
 class ApiKey(NamedTuple):
-    """A key as it is kept: the digest alone, never the key (SPEC.md 5.3). `account_id` is None once the account is gone."""
+    """A key as it is kept: the digest alone, never the key (help/interface.md 3.1). `account_id` is None once the account is gone."""
 
     id: str
     account_id: str | None
@@ -109,7 +109,7 @@ class FirstRecords(NamedTuple):
 
 
 class Conversation(NamedTuple):
-    """One visitor's thread with one bot on one channel (SPEC.md 2.4).
+    """One visitor's thread with one bot on one channel (help/interface.md 5.4).
 
     `handling` is "bot", "waiting" or "operator", `handling_since` the time from which the visitor waits or of the operator's last word.
     `missed_at` is when nobody had come to a visitor who waited, until somebody does.
@@ -178,7 +178,7 @@ class SavedReply(NamedTuple):
 
 
 class SendMessage(NamedTuple):
-    """The body of POST /messages, checked (SPEC.md 4.3); None where a field was omitted."""
+    """The body of POST /messages, checked (help/interface.md 5.3); None where a field was omitted."""
 
     chatbot_id: str
     message: str
@@ -187,7 +187,7 @@ class SendMessage(NamedTuple):
 
 
 class Exchange(NamedTuple):
-    """A message and its reply (SPEC.md 2.3)."""
+    """A message and its reply (help/interface.md 5.3)."""
 
     chatbot_id: str
     user_id: str

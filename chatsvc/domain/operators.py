@@ -1,4 +1,4 @@
-"""Operators: people of the team who sign in to the dashboard. Also their sessions and set-up links (DECISIONS.md section 6)."""
+"""Operators: people of the team who sign in to the dashboard. Also their sessions and set-up links."""
 
 import hashlib
 import re

@@ -1,4 +1,4 @@
-"""Keyset paging. Cursors of the interface (SPEC.md 2.1) are opaque, authenticated positions, bound to one list."""
+"""Keyset paging. Cursors of the interface (help/interface.md 4) are opaque, authenticated positions, bound to one list."""
 
 import base64
 import binascii
@@ -73,7 +73,7 @@ class Listing(Generic[T]):
     next_cursor: str | None
 
     def pagination(self) -> Json:
-        """The `pagination` object of SPEC.md 2.1."""
+        """The `pagination` object of help/interface.md 4."""
         return {
             "limit": self.limit,
             "returned": len(self.items),

@@ -1,4 +1,4 @@
-"""Rules for operators' passwords, and growing delays after wrong ones, over all processes (DECISIONS.md section 6, "passwords")."""
+"""Rules for operators' passwords, and growing delays after wrong ones, over all processes."""
 
 import hashlib
 import re

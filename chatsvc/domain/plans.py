@@ -1,4 +1,4 @@
-"""Plans (SPEC.md 1.6). The configuration lists them, lowest first."""
+"""Plans (help/interface.md 3.2). The configuration lists them, lowest first."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -21,5 +21,5 @@ def lowest_with(plans: Mapping[str, Plan], feature: str) -> str | None:
 
 
 def with_webhooks(plans: Mapping[str, Plan]) -> frozenset[str]:
-    """The names of the plans that have webhooks (SPEC.md 6.1)."""
+    """The names of the plans that have webhooks (help/webhooks.md 1)."""
     return frozenset(plan.name for plan in plans.values() if plan.webhooks)

@@ -1,4 +1,4 @@
-"""Cost of a reply. Money is kept in integer micro-dollars (DECISIONS.md section 1, analytics)."""
+"""Cost of a reply. Money is kept in integer micro-dollars."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 class Tier(NamedTuple):
-    """A tier that bots name as their `model` (SPEC.md 2.2). Prices are micro-dollars per million tokens: all reckoning is in integers."""
+    """A tier that bots name as their `model` (help/interface.md 5.1). Prices are micro-dollars per million tokens."""
 
     name: str
     engine: str
@@ -32,7 +32,7 @@ def cost_micro_usd(tier: Tier, usage: Usage) -> int:
 
 
 class Usd(float):
-    """An amount in dollars for JSON, made of whole micro-dollars. `text` shows all six fractional digits (SPEC.md 2.5)."""
+    """An amount in dollars for JSON, made of whole micro-dollars. `text` shows all six fractional digits (help/interface.md 5.6)."""
 
     __slots__ = ("text",)
     text: str

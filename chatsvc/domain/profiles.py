@@ -1,4 +1,4 @@
-"""Owner's words of a bot. Texts, closed days, forms, suggested questions, tests (DECISIONS.md section 9), and their JSON in the store."""
+"""Owner's words of a bot. Texts, closed days, forms, suggested questions, tests, and their JSON in the store."""
 
 import json
 import re

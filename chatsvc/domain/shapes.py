@@ -1,4 +1,4 @@
-"""JSON objects of SPEC.md section 2. The interface, webhooks and the command line share them."""
+"""JSON objects of help/interface.md 5. The interface, webhooks and the command line share them."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ def fields(record: object, *names: str, instant: Callable[[int], str] = times.wi
 
 
 def chatbot(bot: Bot) -> Json:
-    """Write a chatbot (SPEC.md 2.2)."""
+    """Write a chatbot (help/interface.md 5.1)."""
     return fields(bot, "id", "name", "description", "model", "active", "messages_used", "created_at", "updated_at")
 
 
 def exchange(x: Exchange) -> Json:
-    """Write a message exchange (SPEC.md 2.3)."""
+    """Write a message exchange (help/interface.md 5.3)."""
     return {
         "chatbot_id": x.chatbot_id,
         "user_id": x.user_id,
@@ -63,7 +63,7 @@ def exchange(x: Exchange) -> Json:
 
 
 def conversation(c: Conversation) -> Json:
-    """Write a conversation of a list (SPEC.md 2.4)."""
+    """Write a conversation of a list (help/interface.md 5.4)."""
     last_message_at = times.without_zone(c.last_message_at)
     return {
         "id": c.id,
@@ -81,7 +81,7 @@ def conversation(c: Conversation) -> Json:
 
 
 def message(m: Message) -> Json:
-    """Write a message of a conversation (DECISIONS.md section 1)."""
+    """Write a message of a conversation."""
     return {"id": m.id, "role": m.role, "content": m.content, "created_at": times.with_millis(m.created_at)}
 
 
@@ -103,7 +103,7 @@ def note(n: Note) -> Json:
 
 
 def conversation_detail(c: Conversation, messages: list[Message]) -> Json:
-    """Write a conversation with its newest messages (SPEC.md 2.4)."""
+    """Write a conversation with its newest messages (help/interface.md 5.4)."""
     return {
         **conversation(c),
         "message_count": c.message_count,
@@ -113,13 +113,13 @@ def conversation_detail(c: Conversation, messages: list[Message]) -> Json:
 
 
 def request(r: Request) -> Json:
-    """Write a request (SPEC.md 2.6)."""
+    """Write a request (help/webhooks.md 3)."""
     about = fields(r, "id", "request_type", "status", *_ASKED, "source_page_host")
     return {**about, "created_at": times.with_millis(r.created_at)}
 
 
 def appointment(a: Appointment) -> Json:
-    """Write an appointment (SPEC.md 2.7)."""
+    """Write an appointment (help/webhooks.md 4)."""
     return {
         "id": a.id,
         "request_id": a.request.id,
@@ -134,7 +134,7 @@ def appointment(a: Appointment) -> Json:
 
 
 def analytics(summary: UsageSummary) -> Json:
-    """Write the usage of an account (SPEC.md 2.5)."""
+    """Write the usage of an account (help/interface.md 5.6)."""
     from chatsvc.domain.pricing import Usd
 
     account, plan = summary.account, summary.plan

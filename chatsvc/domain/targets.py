@@ -1,4 +1,4 @@
-"""The target address of a webhook or website, parsed once and strictly. See SPEC.md 6.4 and DECISIONS.md section 2, "target".
+"""The target address of a webhook or website, parsed once and strictly. See help/webhooks.md 7.
 
 What is dialled later is built from this parse and from nothing else, so that no second reading of the same text can lead elsewhere.
 """
@@ -35,7 +35,7 @@ _METADATA = frozenset(
         *("instance-data", "instance-data.ec2.internal", "metadata.tencentyun.com", "metadata.platformequinix.com", "metadata.packet.net"),
     }
 )
-# DECISIONS.md's, those of RFC 6762 appendix G, and that of Kubernetes.
+# Our own, those of RFC 6762 appendix G, and that of Kubernetes.
 _INNER_SUFFIXES = (".local", ".lan", ".internal", ".home.arpa", ".onion", ".intranet", ".private", ".corp", ".home", ".svc")
 
 

@@ -1,4 +1,4 @@
-"""Conversions between instants (milliseconds since the epoch, UTC) and the formats of SPEC.md section 2."""
+"""Conversions between instants (milliseconds since the epoch, UTC) and the formats of help/interface.md 5."""
 
 import time
 from datetime import UTC, date, datetime, timedelta, tzinfo
@@ -31,17 +31,17 @@ def _fraction(millis: int) -> str:
 
 
 def without_fraction(instant: int) -> str:
-    """As in a chatbot (SPEC.md 2.2): `2026-11-20T15:14:28Z`."""
+    """As in a chatbot (help/interface.md 5.1): `2026-11-20T15:14:28Z`."""
     return _seconds(instant // 1000) + "Z"
 
 
 def with_millis(instant: int) -> str:
-    """As in a message exchange (SPEC.md 2.3): `2026-11-20T15:14:28.123Z`."""
+    """As in a message exchange (help/interface.md 5.3): `2026-11-20T15:14:28.123Z`."""
     return _seconds(instant // 1000) + _fraction(instant % 1000) + "Z"
 
 
 def without_zone(instant: int) -> str:
-    """As in a conversation (SPEC.md 2.4): `2026-11-20T15:14:28.123`, UTC."""
+    """As in a conversation (help/interface.md 5.4): `2026-11-20T15:14:28.123`, UTC."""
     return _seconds(instant // 1000) + _fraction(instant % 1000)
 
 

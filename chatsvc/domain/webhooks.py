@@ -1,4 +1,4 @@
-"""Webhooks and deliveries as they are shown (SPEC.md 6.5), and signatures: HMAC-SHA256 over the raw bytes of the body (SPEC.md 6.3)."""
+"""Webhooks and deliveries as they are shown, and signatures: HMAC-SHA256 over the raw bytes of the body (help/webhooks.md 5)."""
 
 import hashlib
 import hmac

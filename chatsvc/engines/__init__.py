@@ -22,7 +22,7 @@ MAX_EVIDENCE = 5
 
 
 class EngineError(Exception):
-    """Failure to reply; `reason` is one of DECISIONS.md section 1, "reason (502)".
+    """Failure to reply; `reason` is one of help/interface.md 6.
 
     `detail` is for the log only; it holds no secret and no text of a visitor. `fallback` is a sentence in the visitor's language that
     channels show in place of an answer, with `choices` as buttons; the interface does not. `dialogue` is the engine's state after it.

@@ -1,6 +1,6 @@
 """Counts of each bot and UTC day: added in the transaction of what is counted, and summed up for a period. And sums of usage records.
 
-These take a time that depends on the cap of records and not on the history (SPEC.md 2.5).
+These take a time that depends on the cap of records and not on the history (help/interface.md 5.6).
 """
 
 from collections import Counter

@@ -1,4 +1,4 @@
-"""Writes and lists delivery attempts of webhook events: next ones, tests and repetitions, and their outcomes (SPEC.md 6.5).
+"""Writes and lists delivery attempts of webhook events: next ones, tests and repetitions, and their outcomes (help/webhooks.md 2).
 
 The queue that sends them is webhooks/dispatcher.py.
 """

@@ -1,4 +1,4 @@
-"""Queries of API keys: create, find, list, revoke, and note use (SPEC.md 5.3).
+"""Queries of API keys: create, find, list, revoke, and note use (help/interface.md 3.1).
 
 Only digests of keys are stored.
 """

@@ -1,6 +1,6 @@
 """Queries of bots' webhooks and their events: set, find, rotate the signing key and remove; write events, and mark them as failed.
 
-An attempt is written before its connection is opened, its outcome after (store/deliveries.py, SPEC.md section 6). An event without an
+An attempt is written before its connection is opened, its outcome after (store/deliveries.py, help/webhooks.md). An event without an
 attempt is pending; an attempt without an outcome is in flight, or was interrupted by a crash.
 """
 

@@ -1,1 +1,1 @@
-"""Outgoing webhooks (SPEC.md section 6): queue, signing and delivery of events, and encryption of secrets."""
+"""Outgoing webhooks (help/webhooks.md): queue, signing and delivery of events, and encryption of secrets."""

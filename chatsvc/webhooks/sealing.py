@@ -1,4 +1,4 @@
-"""Encryption of stored secrets by AES-256-GCM, bound to the row that holds them (DECISIONS.md section 2, "signing key")."""
+"""Encryption of stored secrets by AES-256-GCM, bound to the row that holds them."""
 
 import secrets
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""The monthly allowance (SPEC.md 4.3, DECISIONS.md section 1): never a message too many, never one too few."""
+"""The monthly allowance (help/interface.md 5.3): never a message too many, never one too few."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""GET /analytics (SPEC.md 4.6, 2.5), to the last record."""
+"""GET /analytics (help/interface.md 5.6), to the last record."""
 
 from __future__ import annotations
 

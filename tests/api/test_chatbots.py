@@ -1,4 +1,4 @@
-"""GET /chatbots and GET /chatbots/{id} (SPEC.md 4.1, 4.2)."""
+"""GET /chatbots and GET /chatbots/{id} (help/interface.md 5.1, 5.2)."""
 
 from __future__ import annotations
 

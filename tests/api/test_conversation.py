@@ -1,4 +1,4 @@
-"""GET /conversations/{id} (SPEC.md 4.5): the newest messages, oldest first, and the true total."""
+"""GET /conversations/{id} (help/interface.md 5.5): the newest messages, oldest first, and the true total."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""GET /conversations (SPEC.md 4.4): pages of a list that moves while it is read."""
+"""GET /conversations (help/interface.md 5.4): pages of a list that moves while it is read."""
 
 from __future__ import annotations
 

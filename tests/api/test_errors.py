@@ -1,4 +1,4 @@
-"""Every error code of SPEC.md section 7, provoked over HTTP and compared with the table."""
+"""Every error code of help/interface.md 6, provoked over HTTP and compared with the table."""
 
 from __future__ import annotations
 

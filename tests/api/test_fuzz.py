@@ -1,4 +1,4 @@
-"""Anything at all is sent: never a 500, always the JSON of SPEC.md. CHATSVC_FUZZ sets the number of requests, in all."""
+"""Anything at all is sent: never a 500, always the JSON of the interface. CHATSVC_FUZZ sets the number of requests, in all."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The order of SPEC.md 5.5 by what can be seen of it: key, plan, rate limit, routing, and only then the rest."""
+"""The order of help/interface.md 3.2 by what can be seen of it: key, plan, rate limit, routing, and only then the rest."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The header Idempotency-Key of POST /messages (DECISIONS.md section 1): asked twice, answered once, charged once."""
+"""The header Idempotency-Key of POST /messages: asked twice, answered once, charged once."""
 
 from __future__ import annotations
 

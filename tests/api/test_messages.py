@@ -1,4 +1,4 @@
-"""POST /messages (SPEC.md 4.3): the body rule by rule, the order of the checks, one answer at a time."""
+"""POST /messages (help/interface.md 5.3): the body rule by rule, the order of the checks, one answer at a time."""
 
 from __future__ import annotations
 
@@ -398,7 +398,7 @@ async def test_a_failed_reply_gives_back_and_writes_nothing(app: App, make_calle
     assert (await caller.get(f"/chatbots/{caller.bot}")).json["data"]["messages_used"] == 0
     engine.script = script
     assert (await caller.send(user_id="v")).status == 200
-    # The words of a turn without an answer are context for the next one (DECISIONS.md section 1); nothing of them is stored.
+    # The words of a turn without an answer are context for the next one; nothing of them is stored.
     assert [(past.role, past.content) for past in engine.turns[-1].history] == [("user", "hello")]
     assert (await caller.send(user_id="v")).json == envelope("message_quota_exceeded", reason="allowance_exhausted")
 

@@ -1,4 +1,4 @@
-"""HTTP itself, over raw sockets: what is broken gets SPEC.md's JSON and a closed connection, and nothing of it is echoed or logged."""
+"""HTTP itself, over raw sockets: what is broken gets the JSON of the interface and a closed connection, and nothing of it is logged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rate limit (SPEC.md section 8): 120 requests a minute for each key, counted exactly and told in every response."""
+"""The rate limit (help/interface.md 7): 120 requests a minute for each key, counted exactly and told in every response."""
 
 from __future__ import annotations
 

@@ -214,6 +214,39 @@ def test_what_does_not_help_is_not_repeated(reason: bytes, program: Program, scr
     assert len(Scripted.asked) == 1
 
 
+LIST = {
+    "python": """
+import os
+from chatsvc_client import Client
+print(*(bot.name for bot in Client(os.environ["BASE_URL"], "k").chatbots()))
+""",
+    "js": """
+import { Client } from "./chatsvc_client.mjs";
+const names = [];
+for await (const bot of new Client(process.env.BASE_URL, "k").chatbots()) names.push(bot.name);
+console.log(names.join(" "));
+process.exit(0);
+""",
+}
+
+
+def test_a_list_goes_on_to_its_last_page(program: Program, scripted: str) -> None:
+    def page(names: str, cursor: str | None) -> tuple[int, dict[str, str], bytes]:
+        known = {"id": "b", "description": None, "model": "m", "active": True, "messages_used": 0}
+        times = dict.fromkeys(("created_at", "updated_at"), "2026-11-20T15:14:28.123Z")
+        pagination = {"limit": 100, "has_more": cursor is not None, "next_cursor": cursor}
+        data = [{"name": name, **known, **times} for name in names]
+        return 200, {}, json.dumps({"success": True, "data": data, "pagination": pagination}).encode()
+
+    Scripted.answers = [page("ab", "c+/="), page("c", "d"), page("", None)]
+    assert program.run(LIST[program.language], BASE_URL=scripted).split() == ["a", "b", "c"]
+    assert [path for path, _ in Scripted.asked] == [
+        "/chatbots?limit=100",
+        "/chatbots?limit=100&cursor=c%2B%2F%3D",
+        "/chatbots?limit=100&cursor=d",
+    ]
+
+
 def test_a_redirect_is_not_followed_with_the_key(program: Program, scripted: str) -> None:
     Scripted.answers = [(307, {"Location": f"{scripted}/elsewhere"}, b"{}")]
     assert program.run(SEND[program.language], BASE_URL=scripted).split()[-1] == "False"

@@ -197,6 +197,13 @@ def test_init_lets_the_services_group_read_a_configuration_of_roots(place: Place
     assert (alone.st_uid, alone.st_mode & 0o777) == (0, 0o600)
 
 
+def test_init_under_a_folder_of_roots_says_what_to_type(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    for_everybody(monkeypatch)
+    told = refused(run_anew("init", place.folder / "mine", cwd=place.folder, before=become_nobody))
+    assert told.endswith(f"Type instead, then try again: sudo install -d -o nobody -m 0700 {place.folder}/mine")
+    assert not (place.folder / "mine").exists()
+
+
 def test_init_makes_nothing_at_the_end_of_a_dangling_link(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     for_everybody(monkeypatch)
     place.link(place.theirs / "config.yaml", place.private / "new.yaml")

@@ -18,7 +18,7 @@ from tests.dashboard.site import ROLES, Site
 from tests.dashboard.walk import UNKNOWN, Found, forms, ids_of, least_access, pages, parameters, path_of
 from tests.services.test_permissions import EXPECTED, PERSONAL
 
-# Forms without a command whose operation only reads or that need none (DECISIONS.md section 6): the least role.
+# Forms without a command whose operation only reads or that need none: the least role.
 OTHER_FORMS = {
     "knowledge.set": Role.EDITOR,
     "knowledge.preview": Role.EDITOR,

@@ -22,7 +22,7 @@ from tests.store.inspection import execute, insert
 UNKNOWN = "00000000-0000-4000-8000-000000000000"
 _PARAMETER = re.compile(r"\{(\w+)\}")
 
-# DECISIONS.md section 6: the least access to each page; pages below one are like it unless they stand here themselves.
+# The least access to each page; pages below one are like it unless they stand here themselves.
 PAGES: Mapping[str, Access] = {
     "/": Access.SIGNED_IN,
     "/login": Access.PUBLIC,

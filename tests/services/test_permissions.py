@@ -27,7 +27,7 @@ from chatsvc.store import sites
 from tests import conftest
 from tests.fakes import ADMIN, ScriptedEngine
 
-# DECISIONS.md section 6: the least role for each operation.
+# The least role for each operation.
 LEAST = {
     Role.READER: "bot.list bot.show bot.export bot.try knowledge.list knowledge.search knowledge.unanswered unanswered.list"
     " knowledge.lint knowledge.show knowledge.preview_show knowledge.history knowledge.show_change request.list appointment.list"

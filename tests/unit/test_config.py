@@ -1,4 +1,4 @@
-"""DECISIONS.md section 3: what a configuration may say, and what is told where it may not."""
+"""The configuration: what it may say, and the messages where it says something else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The table of errors (SPEC.md section 7): what each carries, and that nothing can be raised that is not in it."""
+"""The table of errors (help/interface.md 6): what each carries, and that nothing can be raised that is not in it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from chatsvc.domain import errors
 from chatsvc.domain.errors import PROBLEMS, Because, Problem
 
-# SPEC.md section 7, copied by hand: code, status and the extra fields.
+# help/interface.md 6, copied by hand: code, status and the extra fields.
 TABLE = {
     "missing_api_key": (401, ()),
     "invalid_api_key": (401, ()),

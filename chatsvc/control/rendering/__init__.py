@@ -1,4 +1,4 @@
-"""JSON of the command line: results of administrative operations as DECISIONS.md section 4 has them."""
+"""JSON of the command line: results of administrative operations."""
 
 from chatsvc.control.rendering import conversations, delivery, installation, knowledge
 from chatsvc.control.rendering.registry import RENDERERS

@@ -76,7 +76,7 @@ class AccountCache:
         self._accounts: dict[str, AccountState] = {}
         self._key_generation = 0
         self.key_uses: dict[str, int] = {}
-        # Words of turns without an answer: context of the next turn, never stored (DECISIONS.md section 1).
+        # Words of turns without an answer: context of the next turn, never stored.
         self.unanswered: dict[ConversationKey, list[HistoryMessage]] = {}
 
     async def key(self, secret: str) -> ApiKey | None:

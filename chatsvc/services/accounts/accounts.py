@@ -156,7 +156,7 @@ async def change(
 
 
 async def delete(services: Services, caller: Caller, *, account: str) -> Account:
-    """Delete an account with all its records. Only the digests of its keys remain (DECISIONS.md section 1)."""
+    """Delete an account with all its records. Only the digests of its keys remain."""
     state = await resolve(services, caller, account)
     await stored.delete(services.db, state.account.id, services.clock())
     services.account_cache.remove_account(state.account.id)

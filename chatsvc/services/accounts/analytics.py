@@ -1,4 +1,4 @@
-"""Usage of an account over some days: GET /analytics (SPEC.md 2.5, 4.6) and `usage`, the quality of its bots' work, platforms' messages."""
+"""Usage of an account over some days (GET /analytics and `usage`), the quality of its bots' work, and platforms' messages."""
 
 from typing import NamedTuple
 

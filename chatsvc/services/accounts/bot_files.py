@@ -1,4 +1,4 @@
-"""A bot as one YAML file: export, apply and compare it, or change single parts (DECISIONS.md section 9); the default sentences."""
+"""A bot as one YAML file: export, apply and compare it, or change single parts; the default sentences."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Chatbots: create, list, show, change, switch and delete them; `find` and `page` for the message interface (SPEC.md section 3)."""
+"""Chatbots: create, list, show, change, switch and delete them; `find` and `page` for the message interface."""
 
 import re
 import uuid

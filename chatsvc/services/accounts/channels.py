@@ -1,4 +1,4 @@
-"""Channels of a bot: set, list, pause, resume and remove them; the widget's snippet. See DECISIONS.md section 7."""
+"""Channels of a bot: set, list, pause, resume and remove them; the widget's snippet."""
 
 import json
 import uuid

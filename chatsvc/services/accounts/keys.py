@@ -1,4 +1,4 @@
-"""API keys (SPEC.md section 5): create, list and revoke them."""
+"""API keys (help/interface.md 3): create, list and revoke them."""
 
 import uuid
 

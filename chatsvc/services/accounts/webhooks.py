@@ -1,4 +1,4 @@
-"""Webhooks of bots (SPEC.md section 6): set, show, rotate, remove and test them; list deliveries and repeat them."""
+"""Webhooks of bots (help/webhooks.md): set, show, rotate, remove and test them; list deliveries and repeat them."""
 
 import asyncio
 import json
@@ -48,7 +48,7 @@ async def _find(services: Services, caller: Caller, bot_id: str) -> tuple[Bot, W
 async def put(services: Services, caller: Caller, *, bot: str, events: Sequence[str], url: str | None = None) -> WebhookSettings:
     """Set a bot's webhook; a new one gets a signing key, shown this once. Without `url` events are stored, not sent.
 
-    Raises Refused for a plan without webhooks, an event that cannot be chosen and a target of SPEC.md 6.4.
+    Raises Refused for a plan without webhooks, an event that cannot be chosen and a target of help/webhooks.md 7.
     """
     state, chatbot = await bots.resolve(services, caller, bot)
     if state.account.plan not in _plans(services):

@@ -1,4 +1,4 @@
-"""Conversations: pages and single ones for the interface (SPEC.md 4.4, 4.5), lists with a search and exports for administration."""
+"""Conversations: pages for the interface (help/interface.md 5.4, 5.5), lists with a search and exports."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple

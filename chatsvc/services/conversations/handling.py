@@ -1,4 +1,4 @@
-"""Hand-off of conversations: a person takes one, writes in it and gives it back, or time does (DECISIONS.md section 8)."""
+"""Hand-off of conversations: a person takes one, writes in it and gives it back, or time does."""
 
 from typing import TypeVar
 

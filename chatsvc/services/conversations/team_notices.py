@@ -1,4 +1,4 @@
-"""Notices to the team's group about waiting visitors, and answers to them, which go to the visitors (DECISIONS.md section 8)."""
+"""Notices to the team's group about waiting visitors, and answers to them, which go to the visitors."""
 
 import hashlib
 from collections.abc import Mapping, Sequence

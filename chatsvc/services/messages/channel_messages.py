@@ -3,7 +3,7 @@
 A turn is settled by the bot's reply, by a sentence in place of one, or silently while a person has the conversation.
 
 A channel shows every visitor something: where the bot has no answer, or may not give one, one of its sentences takes the place of the
-reply, and the turn is not charged. While a person has the conversation the bot is silent (DECISIONS.md sections 7 and 8).
+reply, and the turn is not charged. While a person has the conversation the bot is silent.
 """
 
 import asyncio

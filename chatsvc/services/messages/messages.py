@@ -1,4 +1,4 @@
-"""Answers one message of the interface, once per Idempotency-Key: POST /messages (SPEC.md 4.3). turns.py has the steps."""
+"""Answers one message of the interface, once per Idempotency-Key: POST /messages (help/interface.md 5.3). turns.py has the steps."""
 
 import asyncio
 import hashlib
@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 async def send(
     services: Services, state: AccountState, message: SendMessage, *, channel: str = "api", idempotency_key: str | None = None
 ) -> Exchange:
-    """Answer one message of an account; raises the problems of SPEC.md 4.3, and StoreUnavailable.
+    """Answer one message of an account; raises the problems of help/interface.md 5.3, and StoreUnavailable.
 
     The caller must not cancel it when its client disconnects: the exchange is written all the same.
     """

@@ -1,4 +1,4 @@
-"""Operators: add, list, change and remove them, set-up links (DECISIONS.md section 6), and the first account with its administrator.
+"""Operators: add, list, change and remove them, set-up links, and the first account with its administrator.
 
 An administrator manages all operators. An owner manages those with a role in his or her accounts: their roles there, and everything
 else only where they have no role elsewhere, since a set-up link or a changed e-mail address opens all accounts of an operator.

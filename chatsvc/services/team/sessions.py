@@ -1,4 +1,4 @@
-"""Sessions of the dashboard: sign in and out, set-up links and passwords (DECISIONS.md section 6).
+"""Sessions of the dashboard: sign in and out, set-up links and passwords.
 
 A session is a random token in a cookie; the store has its digest. Each step of signing in gives a new token, against session fixation.
 """
