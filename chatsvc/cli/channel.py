@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from chatsvc.cli.files import InputPath, open_input
-from chatsvc.cli.operations import SET_CHANNEL, Called, command, group, operation, options
+from chatsvc.cli.operations import POSITION, SET_CHANNEL, THEME, Called, command, group, operation, options
 from chatsvc.cli.output import call, echo, show
 from chatsvc.domain.errors import CommandError
 from chatsvc.domain.terminal import one_line
@@ -36,6 +36,9 @@ channel = group("channel")
         sites=["URL"],
         title="T",
         color="#RRGGBB",
+        position=Called("SIDE", POSITION),
+        launcher="T",
+        theme=Called("THEME", THEME),
         logo=LogoPath(),
         privacy_url="URL",
         phone_number_id="N",

@@ -14,7 +14,7 @@ import click
 from chatsvc.cli.catalogue import CatalogueCommand, CatalogueGroup, CatalogueOption
 from chatsvc.cli.output import call, call_all, echo, show
 from chatsvc.domain.captures import APPOINTMENT_STATUSES, REQUEST_STATUSES
-from chatsvc.domain.channels import SETTABLE
+from chatsvc.domain.channels import POSITIONS, SETTABLE, THEMES
 from chatsvc.domain.models import CHANNELS, SUBSCRIPTION_STATUSES
 
 if TYPE_CHECKING:
@@ -111,6 +111,7 @@ PLAN = Setting("plan", "plans", "none")
 HANDLING = Word("handling", "waiting", "operator")
 CHANNEL = Word("channel", *CHANNELS)
 SET_CHANNEL = Word("channel", *SETTABLE)
+POSITION, THEME = Word("position", *POSITIONS, ""), Word("theme", *THEMES, "")
 EVENT = Word("event", "request.created", "appointment.created")
 SUBSCRIPTION = Word("status", *SUBSCRIPTION_STATUSES)
 REQUEST_STATUS = Word("status", *REQUEST_STATUSES)

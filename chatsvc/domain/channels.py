@@ -35,6 +35,8 @@ START = "start"
 ANY_LINK = "any-link"
 MOST_SITES = 100
 MOST_TITLE = 80
+MOST_LAUNCHER = 40
+POSITIONS, THEMES = ("left", "right"), ("light", "dark")
 MOST_URL = 500
 DEFAULT_COLOR = "#2456a6"
 _COLOR = re.compile(r"#[0-9a-fA-F]{6}")
@@ -50,7 +52,7 @@ class Channel(NamedTuple):
     """A channel of a bot. `identity` is the platform's name of the bot's account there, such as a phone number's id.
 
     `fault` (one of FAULTS) is why the platform refuses it, since `fault_at`; `seen_at` is the time of its last update, `verified_at` that
-    of its callback's handshake.
+    of its callback's handshake; `refused_site` asked for the widget last, at `refused_at`, and is none of its sites.
     """
 
     id: str
@@ -65,12 +67,20 @@ class Channel(NamedTuple):
     fault_at: int | None = None
     seen_at: int | None = None
     verified_at: int | None = None
+    refused_site: str | None = None
+    refused_at: int | None = None
 
     @property
     def sites(self) -> list[str]:
-        """The origins that may embed the widget, or ANY_LINK alone."""
+        """The origins that may embed the widget as they were set, and ANY_LINK for the page of its own."""
         sites = self.settings.get("sites")
         return [str(site) for site in sites] if isinstance(sites, list) else []
+
+    @property
+    def origins(self) -> list[str]:
+        """The origins whose pages may embed the widget. A domain has its www with it."""
+        sites = [site for site in self.sites if site != ANY_LINK]
+        return list(dict.fromkeys([*sites, *(site.replace("://", "://www.", 1) for site in sites if _may_have_www(host_of(site)))]))
 
     def text(self, name: str) -> str | None:
         value = self.settings.get(name)
@@ -120,6 +130,11 @@ def origin_of(text: str) -> str:
 
 def host_of(origin: str) -> str:
     return (urlsplit(origin).hostname or "") if origin else ""
+
+
+def _may_have_www(host: str) -> bool:
+    """Report whether a host is a domain and no address, single name or www itself."""
+    return "." in host and not host.startswith("www.") and not host.rpartition(".")[2].isdigit()
 
 
 def is_color(text: str) -> bool:

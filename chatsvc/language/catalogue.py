@@ -24,7 +24,9 @@ GONE = frozenset(
 )
 """Keys of sentences that the bot no longer says. Owners may still have texts for them."""
 _FAMILIAR = ".familiar"
-_PARTS = frozenset({"days", "months", "yes_no", "format.date", "list.and"})  # no sentences: parts that others are made of
+_PARTS = frozenset(
+    {"days", "months", "yes_no", "format.date", "list.and", "wish.call", "wish.person"}
+)  # no sentences: parts that others are made of
 _BRACES = re.compile(r"\{(\w{1,40})\}")
 
 

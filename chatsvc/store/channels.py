@@ -9,7 +9,7 @@ from chatsvc.store import facts
 from chatsvc.store.database import Connection, reads, writes
 
 _WRITTEN = "id, bot_id, channel, state, settings, identity, created_at, updated_at"
-_COLUMNS = f"{_WRITTEN}, fault, fault_at, seen_at, verified_at"
+_COLUMNS = f"{_WRITTEN}, fault, fault_at, seen_at, verified_at, refused_site, refused_at"
 _OF_CHANNEL = ", ".join(f"h.{name}" for name in _COLUMNS.split(", "))
 
 # Seals the secrets of the channel with this id for the store with this check value: asked within the unit, since the master key may
@@ -68,7 +68,8 @@ def put(connection: Connection, channel: Channel, seal: Seal) -> Channel:
         f"""
         INSERT INTO channels ({_WRITTEN}, secrets) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
         ON CONFLICT (bot_id, channel) DO UPDATE SET state = excluded.state, settings = excluded.settings, fault = NULL,
-            fault_at = NULL, identity = excluded.identity, updated_at = excluded.updated_at, secrets = excluded.secrets
+            fault_at = NULL, refused_site = NULL, refused_at = NULL, identity = excluded.identity, updated_at = excluded.updated_at,
+            secrets = excluded.secrets
         RETURNING {_COLUMNS}
         """,
         (*c[:4], json.dumps(c.settings), *c[5:8], seal(facts.check_in(connection), c.id)),
@@ -96,6 +97,12 @@ def note_fault(connection: Connection, channel_id: str, fault: str | None, now: 
 def note_seen(connection: Connection, channel_id: str, now: int) -> None:
     """Write the time of the last update of a channel."""
     connection.execute("UPDATE channels SET seen_at = ? WHERE id = ?", (now, channel_id))
+
+
+@writes
+def note_refused(connection: Connection, channel_id: str, site: str, now: int) -> None:
+    """Write which site asked for the widget without being one of its sites."""
+    connection.execute("UPDATE channels SET refused_site = ?, refused_at = ? WHERE id = ?", (site, now, channel_id))
 
 
 @writes

@@ -213,7 +213,7 @@ TABLES = (
         BOT,
         ("id",),
         "channel",
-        local=dict.fromkeys(("fault", "fault_at", "seen_at", "verified_at"), "NULL"),
+        local=dict.fromkeys(("fault", "fault_at", "seen_at", "verified_at", "refused_site", "refused_at"), "NULL"),
         changed="updated_at",
         sealed=Sealed(("secrets",), "id", CHANNEL_SECRETS),
     ),

@@ -39,11 +39,20 @@ class FirstSteps(NamedTuple):
     embedded: bool
 
 
+class RefusedSite(NamedTuple):
+    """A site that asked for a bot's widget without being one of its sites."""
+
+    bot_id: str
+    site: str
+    at: int
+
+
 class TodayRecords(NamedTuple):
     """Records that wait; each list is cut at the limit."""
 
     appointments: list[BotAppointment]
     failed: list[FailedDelivery]
+    refused: list[RefusedSite]
     steps: FirstSteps
 
 
@@ -63,6 +72,10 @@ _FAILED = f"""
         AND NOT EXISTS (SELECT 1 FROM webhook_attempts l WHERE l.event_number = a.event_number AND l.number > a.number)
     ORDER BY a.number DESC LIMIT ?3
 """
+_REFUSED = """
+    SELECT n.bot_id, n.refused_site, n.refused_at FROM bots b CROSS JOIN channels n ON n.bot_id = b.id
+    WHERE b.account_id = ?1 AND n.refused_at >= ?2 ORDER BY n.refused_at DESC LIMIT ?3
+"""
 _STEPS = """
     SELECT
         EXISTS (SELECT 1 FROM bots b CROSS JOIN knowledge_entries k ON k.bot_id = b.id WHERE b.account_id = ?1),
@@ -80,6 +93,7 @@ def read(connection: Connection, account_id: str, now: int, since: int, limit: i
     return TodayRecords(
         _appointments(connection, account_id, now, _FOREVER, limit),
         [FailedDelivery(*row) for row in connection.execute(_FAILED, (account_id, since, limit))],
+        [RefusedSite(*row) for row in connection.execute(_REFUSED, (account_id, since, limit))],
         FirstSteps(*map(bool, connection.execute(_STEPS, (account_id, now)).fetchone())),
     )
 

@@ -154,10 +154,18 @@ def _message(widget: Widget, m: Message, page: str | None) -> dict[str, object]:
         "spans": spans if spans and spans != [m.content] else None,
         "author": widget.shown_name(m.author) if m.author else None,
         "feedback": m.feedback,
+        "answer": _is_answer(m) or None,
         "choices": choices,
         "source": page,
     }
     return {**made, **{name: value for name, value in more.items() if value is not None}}
+
+
+def _is_answer(message: Message) -> bool:
+    """Report whether a message answers a question, so that a visitor may rate it: forms and notices do not."""
+    if message.role != "assistant":
+        return False
+    return message.feedback is not None or (message.evidence is not None and json.loads(message.evidence)["decision"] in ("answer", None))
 
 
 def shown_spans(spans: list[Span]) -> list[object]:

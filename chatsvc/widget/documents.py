@@ -14,7 +14,7 @@ from typing import Any
 from aiohttp.web import Request, Response
 
 from chatsvc.domain import rich_text
-from chatsvc.domain.channels import DEFAULT_COLOR, is_color, origin_of
+from chatsvc.domain.channels import DEFAULT_COLOR, THEMES, is_color, is_dark, origin_of
 from chatsvc.domain.language import primary
 from chatsvc.services.messages import web_visits
 from chatsvc.services.messages.web_visits import LINK, MOST_TEXT, WebVisits, Widget
@@ -63,6 +63,30 @@ def _compact(script: str) -> str:
     return "\n".join(line for line in lines if not line.startswith("//"))
 
 
+async def look(visits: WebVisits, widget: Widget, request: Request) -> Response:
+    """Answer GET /widget/BOT/look.js: how the launcher looks, for pages of the channel's sites alone.
+
+    What the owner has set goes before the attributes in the page, so that it takes effect in a page that stays as it is.
+    """
+    site, given = _embedding_site(request), "null"
+    if widget.admits(site):
+        asked = (primary(request.query.get(name, "").lower()) for name in ("language", "page"))
+        language = next((tag for tag in asked if tag in _texts()), "en")
+        color, position = _color(request, widget), widget.channel.text("position") or request.query.get("position")
+        values = {"color": color, "ink": "#fff" if is_dark(color) else "#000", "side": "left" if position == "left" else "right"}
+        shown = {
+            "style": _NAME.sub(lambda match: values[match[1]], _text("static/launcher.css")),
+            "launcher": widget.channel.text("launcher") or "",
+            "theme": widget.channel.text("theme") or "",
+            "query": f"language={language}&color={color[1:]}",
+            **{name: _texts()[language][f"loader_{name}"] for name in ("open", "close", "title")},
+        }
+        given = json.dumps(shown, ensure_ascii=False, separators=(",", ":"))
+    else:
+        await visits.note_refused(widget, site)
+    return Response(body=f"chatsvc.show({given})".encode(), headers={**_LOADER_HEADERS, "Cache-Control": "private, max-age=60"})
+
+
 async def frame(visits: WebVisits, widget: Widget, request: Request) -> Response:
     """Answer GET /widget/BOT: the frame, for pages of the channel's sites alone."""
     site = _embedding_site(request)
@@ -71,6 +95,7 @@ async def frame(visits: WebVisits, widget: Widget, request: Request) -> Response
     # Browsers name the destination on https and on this machine; elsewhere only a named site proves that there is a frame.
     is_framed = destination in ("iframe", "frame") if destination is not None else site != ""
     if not is_framed or not widget.admits(site):
+        await visits.note_refused(widget, site if is_framed else "")
         return _refused(language, widget)
     return await _document(visits, widget, request, language, site)
 
@@ -106,7 +131,7 @@ def texts(request: Request, widget: Widget) -> Mapping[str, str]:
 
 def _color(request: Request, widget: Widget) -> str:
     asked = f"#{request.query.get('color', '').lstrip('#')}"
-    return asked if is_color(asked) else widget.channel.text("color") or DEFAULT_COLOR
+    return widget.channel.text("color") or (asked if is_color(asked) else DEFAULT_COLOR)
 
 
 async def _document(visits: WebVisits, widget: Widget, request: Request, language: str, site: str) -> Response:
@@ -120,20 +145,23 @@ async def _document(visits: WebVisits, widget: Widget, request: Request, languag
         "greeting": shown_spans(rich_text.spans(opening.greeting)),
         "suggestions": opening.suggestions,
         "away": widget.is_away,
+        "wishes": opening.wishes,
         "closed": opening.closed,
         "most": MOST_TEXT,
         "texts": _texts()[language],
     }
     values = {
         "language": language,
+        "theme": theme if (theme := widget.channel.text("theme") or request.query.get("theme")) in THEMES else "",
         "title": widget.channel.text("title") or widget.bot.name,
         "privacy": _privacy(widget, _texts()[language]),
         "script": static.url("/widget/static", STATIC, "widget.js"),
+        "wishes": _texts()[language]["wishes"],
         "notice": _texts()[language]["notice"],
         "state": opening.closed or _texts()[language]["ready"],
         "logo": _logo(widget),
     }
-    return _html(200, _filled(_text("frame.html"), values, data), "'self'", widget.origins if site != LINK else [])
+    return _html(200, _filled(_text("frame.html"), values, data), "'self'", widget.channel.origins if site != LINK else [])
 
 
 def _logo(widget: Widget) -> str:
@@ -170,7 +198,7 @@ def _refused(language: str, widget: Widget) -> Response:
     body = (
         f'<!doctype html><html lang="{language}"><meta charset="utf-8"><title>{escape(widget.bot.name)}</title><p>{escape(text)}</p></html>'
     )
-    return _html(403, body, "'none'", widget.origins)
+    return _html(403, body, "'none'", widget.channel.origins)
 
 
 def _html(status: int, page: str, script: str, origins: list[str]) -> Response:
@@ -185,6 +213,9 @@ def _html(status: int, page: str, script: str, origins: list[str]) -> Response:
         "Referrer-Policy": "same-origin",
         "X-Content-Type-Options": "nosniff",
         "Cache-Control": "no-store",
+        # Pages that isolate themselves embed only frames that do so too.
+        "Cross-Origin-Embedder-Policy": "require-corp",
+        "Cross-Origin-Resource-Policy": "cross-origin",
         "Permissions-Policy": "camera=(), microphone=(), geolocation=()",
     }
     return Response(status=status, body=page.encode(), headers=headers)

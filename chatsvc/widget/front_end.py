@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 Handler = Callable[[WebVisits, Widget, Request], Awaitable[Response]]
 # Below each prefix. Documents are for everybody who opens them; calls only for the frame's own script.
 _DOCUMENTS: dict[str, tuple[tuple[str, str, Handler], ...]] = {
-    "/widget": (("GET", "/{bot}", documents.frame),),
+    "/widget": (("GET", "/{bot}", documents.frame), ("GET", "/{bot}/look.js", documents.look)),
     "/chat": (
         ("GET", "/{bot}", documents.page),
         ("GET", "/{bot}/mails/{token}", mail_stop.show),
@@ -70,7 +70,10 @@ class WebChannel:
         info = info_of(request)
         try:
             response = await handler(request)
-            return static.complete(request, response) if request.path.startswith("/widget/static/") else response
+            if request.path.startswith("/widget/static/"):
+                response.headers["Cross-Origin-Resource-Policy"] = "cross-origin"
+                return static.complete(request, response)
+            return response
         except web.HTTPMethodNotAllowed as fault:
             response = _refusal(405, "method_not_allowed")
             response.headers["Allow"] = ", ".join(sorted(fault.allowed_methods))

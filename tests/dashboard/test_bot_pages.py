@@ -293,6 +293,14 @@ async def test_an_owner_sets_pauses_and_removes_the_widget(site: Site, owner: Cl
     (web,) = await site.do("channel.list", bot=site.mine.bot)
     assert web.sites == ["https://shop.example.com", "http://localhost:8080"]
     assert 'fill="#336699"' in page.body
+    await stored_channels.note_refused(site.app.services.db, web.id, "https://blog.example.com", site.clock())
+    assert "https://blog.example.com" not in (await editor.get("/")).body
+    (link,) = re.findall(r'href="([^"]*site=[^"]*)"', (await owner.get("/")).body)
+    page = await owner.submit(link, "channel.set", launcher="Questions?", position="left", theme="dark")
+    (web,) = await site.do("channel.list", bot=site.mine.bot)
+    assert web.sites == ["https://shop.example.com", "http://localhost:8080", "https://blog.example.com"]
+    assert (web.text("launcher"), web.text("position"), web.text("theme")) == ("Questions?", "left", "dark")
+    assert "https://blog.example.com" not in (await owner.get("/")).body
     wrong = await owner.submit(path, "channel.set", logo=("logo.svg", b"<svg/>"), site="any-link")
     assert wrong.faults().keys() == {"logo"}
     page = await owner.submit(path, "channel.set", logo=("logo.png", b"\x89PNG\r\n\x1a\n"), site="any-link")

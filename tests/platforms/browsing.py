@@ -13,7 +13,7 @@ PAGE = """<!doctype html>
 <html lang="{language}"><head><meta charset="utf-8"><title>Shop</title>
 <meta name="viewport" content="width=device-width">{head}</head>
 <body><main><h1>Shop</h1></main>
-<script src="{service}/widget.js" data-bot="{bot}" {attributes} async></script></body></html>"""
+<script src="{script}" {attributes} async></script></body></html>"""
 
 
 class HostSite:
@@ -22,6 +22,8 @@ class HostSite:
     def __init__(self, service: str, bot: str) -> None:
         self.service, self.bot, self.url = service, bot, ""
         self.language, self.head, self.attributes, self.policy = "en", "", "", STRICT
+        self.headers: dict[str, str] = {}
+        self.script = ""  # in place of the line that the dashboard shows
         self._runner: web.AppRunner
 
     async def start(self) -> None:
@@ -41,8 +43,11 @@ class HostSite:
 
     async def _page(self, _: web.Request) -> web.Response:
         values: dict[str, Any] = {"service": self.service, "bot": self.bot}
-        text = PAGE.format(language=self.language, head=self.head, attributes=self.attributes, **values)
-        return web.Response(text=text, content_type="text/html", headers={"Content-Security-Policy": self.policy.format(**values)})
+        named = "" if self.script else f'data-bot="{self.bot}" {self.attributes}'
+        script = self.script or f"{self.service}/widget.js"
+        text = PAGE.format(language=self.language, head=self.head, attributes=named, script=script, **values)
+        headers = {"Content-Security-Policy": self.policy.format(**values), **self.headers}
+        return web.Response(text=text, content_type="text/html", headers=headers)
 
     async def _sandbox(self, _: web.Request) -> web.Response:
         text = '<!doctype html><iframe src="/" sandbox="allow-scripts allow-same-origin" width="800" height="700"></iframe>'

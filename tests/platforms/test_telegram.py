@@ -158,10 +158,11 @@ async def test_more_choices_than_a_keyboard_holds_are_told_in_words(bot: Caller,
 
 
 async def test_the_beginning_is_the_greeting_and_costs_nothing(bot: Caller, api: BotApi, engine: ScriptedEngine) -> None:
-    await perform(bot.app.services, ADMIN, "bot.set", {"bot": bot.bot, "greeting": "Welcome to Acme"})
+    await perform(bot.app.services, ADMIN, "bot.set", {"bot": bot.bot, "greeting": "Welcome to Acme", "hand_off": True, "language": "en"})
     api.message(text="/start from-the-poster")
     await api.until(lambda: bool(api.sent))
     assert (api.texts(), engine.turns) == (["Welcome to Acme"], [])
+    assert api.sent[0].buttons == ["Talk to a person", "Call me back"]
     shown = await perform(bot.app.services, ADMIN, "account.show", {"account": bot.account})
     assert shown.messages_used == 0
 

@@ -107,8 +107,58 @@ async def test_the_loader_and_the_frame_are_small_and_ask_for_nothing_else(frame
     script = await frame.session.get(frame.app.url + files[0])
     assert "immutable" in script.headers["Cache-Control"]
     assert len(gzip.compress(body, 9)) + len(gzip.compress(await script.read(), 9)) <= 25 * 1024
+    assert page.headers["Cross-Origin-Embedder-Policy"] == "require-corp"
     for response in (loader, page, script):
+        assert response.headers["Cross-Origin-Resource-Policy"] == "cross-origin"
         assert not [name for name in response.headers if name.startswith(("Access-Control", "Set-Cookie"))]
+
+
+async def look(frame: Frame, query: str = "", **headers: str) -> Any:
+    """Return what the second script gives to the launcher."""
+    response = await frame.session.get(f"{frame.app.url}/widget/{frame.bot}/look.js?{query}", headers={"Referer": f"{SHOP}/", **headers})
+    assert (response.status, response.headers["Cross-Origin-Resource-Policy"]) == (200, "cross-origin")
+    return json.loads((await response.text()).removeprefix("chatsvc.show(").removesuffix(")"))
+
+
+async def test_what_the_owner_sets_goes_before_what_the_line_in_the_page_says(frame: Frame, caller: Caller) -> None:
+    asked = "language=de&page=tr-TR&color=%23ffee00&position=left"
+    before = await look(frame, asked)
+    assert ("left:20px" in before["style"], "background:#ffee00;color:#000" in before["style"]) == (True, True)
+    assert (before["open"], before["launcher"], before["theme"]) == ("Sohbeti aç", "", "")
+    settings = {"color": "#102030", "position": "right", "launcher": "Questions?", "theme": "dark"}
+    await perform(caller.app.services, ADMIN, "channel.set", {"bot": caller.bot, "channel": "web", **settings})
+    after = await look(frame, asked)
+    assert ("right:20px" in after["style"], "background:#102030;color:#fff" in after["style"], "{{" in after["style"]) == (
+        True,
+        True,
+        False,
+    )
+    assert (after["launcher"], after["theme"], after["query"]) == ("Questions?", "dark", "language=tr&color=102030")
+    page = await frame.open()
+    assert 'data-theme="dark"' in await page.text()
+    assert frame.data["color"] == "#102030"
+
+
+async def test_a_site_that_is_refused_shows_nothing_and_is_told_to_the_owner(frame: Frame, caller: Caller, clock: FakeClock) -> None:
+    async def told() -> list[str]:
+        return [one.site for one in (await perform(caller.app.services, ADMIN, "today", {"account": caller.account})).refused]
+
+    www = SHOP.replace("://", "://www.")
+    assert (await look(frame, Referer=f"{www}/"))["title"] == "Chat"
+    assert (await look(frame, Referer="https://www.www.shop.example.com/"), await told()) == (None, ["https://www.www.shop.example.com"])
+    # A stranger who names many sites causes one note a minute.
+    assert await look(frame, Referer="https://other.example/") is None
+    assert await told() == ["https://www.www.shop.example.com"]
+    clock.now += 61_000
+    assert (await frame.open(Referer="https://other.example/page")).status == 403
+    assert await told() == ["https://other.example"]
+    (shown,) = await perform(caller.app.services, ADMIN, "channel.list", {"bot": caller.bot})
+    assert shown.refused_site == "https://other.example"
+    sites = {"bot": caller.bot, "channel": "web", "sites": [SHOP, "https://other.example"]}
+    await perform(caller.app.services, ADMIN, "channel.set", sites)
+    assert await told() == []
+    page = await frame.open(Referer=f"{www}/")
+    assert f"frame-ancestors {SHOP} https://other.example {www} https://www.other.example" in page.headers["Content-Security-Policy"]
 
 
 async def test_only_pages_of_the_sites_may_frame_it(frame: Frame, caller: Caller) -> None:
@@ -154,7 +204,7 @@ async def test_a_page_speaks_the_language_asked_for_and_escapes_what_the_owner_w
     made = await widget(caller, **settings)
     response = await made.session.get(f"{made.app.url}/widget/{made.bot}?language=tr&color=00ff00", headers=FRAMED)
     page = await response.text()
-    assert '<html lang="tr">' in page
+    assert '<html lang="tr" ' in page
     assert "&lt;/script&gt;&lt;b&gt;&quot;Ağaç&quot; &amp; Co" in page
     assert 'href="https://example.com/privacy?a=1&amp;b=2"' in page
     assert "bir bilgisayar programı" in page

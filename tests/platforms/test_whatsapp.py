@@ -352,6 +352,7 @@ async def test_a_visitor_who_opens_the_chat_is_greeted(phone: Phone, api: GraphA
     await phone.say(type="request_welcome")
     ((greeting, _, _),) = await phone.until("sent")
     assert "Desk" in greeting
+    assert [one["reply"]["title"] for one in api.sent[0].body["interactive"]["action"]["buttons"]] in (["Beni arayın"], ["Call me back"])
 
 
 def _asking(choices: tuple[str, ...], _: Turn) -> Reply:

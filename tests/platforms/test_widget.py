@@ -53,7 +53,7 @@ async def test_under_a_strict_policy_nothing_is_violated_asked_for_or_stored_bef
     page.on("request", lambda request: asked.append(request.url) if site.service in request.url else None)
     frame = await opened(page, site)
     await page.evaluate(LISTEN)
-    assert len(asked) == 3, asked  # the loader, the frame's page and its script
+    assert len(asked) == 4, asked  # the loader and the looks, the frame's page and its script
     assert await context.cookies() == []
     await say(frame, "hello")
     await sees(frame, "echo: hello")
@@ -88,13 +88,123 @@ async def test_after_a_reload_the_page_hears_of_new_messages_alone(page: Page, s
 
 async def test_another_site_shows_nothing(page: Page, site: HostSite, caller: Caller) -> None:
     await perform(caller.app.services, ADMIN, "channel.set", {"bot": caller.bot, "channel": "web", "sites": ["https://other.example"]})
-    await page.goto(site.url)
-    await until(page, "!!window.chatsvc")
-    async with page.expect_response(lambda response: "/widget/" in response.url) as answer:
-        await page.evaluate("chatsvc.open()")
-    assert (await answer.value).status == 403
+    async with page.expect_response(lambda response: "/look.js" in response.url):
+        await page.goto(site.url)
+    await page.evaluate("chatsvc.open()")
     await page.wait_for_timeout(300)
-    assert not [frame for frame in page.frames if await frame.locator("[data-action=send]").count()]
+    assert len(page.frames) == 1
+    assert await page.evaluate("document.documentElement.lastElementChild.tagName") != "DIV"
+
+
+LAUNCHER = "document.documentElement.lastElementChild"
+
+
+async def test_the_button_stays_where_the_page_changes_its_body_and_is_not_printed(page: Page, site: HostSite) -> None:
+    frame = await opened(page, site)
+    await say(frame, "hello")
+    await sees(frame, "echo: hello")
+    # What Turbo and hx-boost do at a link.
+    await page.evaluate("document.body.replaceWith(document.createElement('body'))")
+    await say(frame, "again")
+    await sees(frame, "echo: again")
+    shown = f"getComputedStyle({LAUNCHER}).display !== 'none'"
+    assert await page.evaluate(shown)
+    await page.emulate_media(media="print")
+    assert not await page.evaluate(shown)
+
+
+async def test_a_page_that_isolates_itself_shows_the_frame(page: Page, site: HostSite) -> None:
+    site.headers = {"Cross-Origin-Embedder-Policy": "require-corp", "Cross-Origin-Opener-Policy": "same-origin"}
+    frame = await opened(page, site)
+    assert await page.evaluate("window.crossOriginIsolated")
+    await say(frame, "hello")
+    await sees(frame, "echo: hello")
+
+
+async def test_a_tag_manager_that_leaves_out_the_attributes_names_the_bot_in_the_address(page: Page, site: HostSite) -> None:
+    site.script = f"{site.service}/widget.js?bot={site.bot}&language=tr&open"
+    await page.goto(site.url)
+    frame = await frame_of(page, site.bot)
+    assert await frame.evaluate("document.documentElement.lang") == "tr"
+    told: list[str] = []
+    page.on("console", lambda message: told.append(message.text))
+    site.script = f"{site.service}/widget.js"
+    await page.goto(site.url)
+    assert [text for text in told if text.startswith("chatsvc: no bot is named")] != []
+    assert not await page.evaluate("'chatsvc' in window")
+
+
+async def test_a_browser_without_sheets_that_scripts_make_gets_a_style_element(page: Page, site: HostSite) -> None:
+    site.policy = site.policy.replace("style-src 'self'", "style-src 'unsafe-inline'")
+    await page.add_init_script("delete window.CSSStyleSheet")
+    box = await (await (await opened(page, site)).frame_element()).bounding_box()
+    assert box is not None
+    assert box["width"] == 392
+
+
+@pytest.mark.parametrize(
+    ("head", "theme", "scheme", "expected"),
+    [
+        ("", "", "dark", "light"),
+        ("<style>body {background: #111}</style>", "", "light", "dark"),
+        ("<style>html {background: rgb(20 20 40)}</style>", "", "light", "dark"),
+        ('<meta name="color-scheme" content="light dark">', "", "dark", "dark"),
+        ('<meta name="color-scheme" content="light dark">', "", "light", "light"),
+        ("<style>body {background: #111}</style>", "light", "dark", "light"),
+        ("", "dark", "light", "dark"),
+    ],
+)
+async def test_it_is_light_or_dark_as_the_owner_or_the_page_says(
+    browser: Browser, site: HostSite, caller: Caller, head: str, theme: str, scheme: Any, expected: str
+) -> None:
+    site.head, site.policy = head, site.policy.replace("style-src 'self'", "style-src 'unsafe-inline'")
+    await perform(caller.app.services, ADMIN, "channel.set", {"bot": caller.bot, "channel": "web", "theme": theme})
+    context = await browser.new_context(color_scheme=scheme)
+    frame = await opened(await context.new_page(), site)
+    assert await frame.evaluate("getComputedStyle(document.body).backgroundColor") == LIGHT_OR_DARK[expected]
+    await context.close()
+
+
+LIGHT_OR_DARK = {"light": "rgb(255, 255, 255)", "dark": "rgb(22, 25, 29)"}
+
+
+async def test_the_owners_looks_take_effect_in_a_page_that_stays_as_it_is(page: Page, site: HostSite, caller: Caller) -> None:
+    site.attributes = 'data-position="right" data-color="#ffee00"'
+    looks = {"color": "#102030", "position": "left", "launcher": "Questions?"}
+    await perform(caller.app.services, ADMIN, "channel.set", {"bot": caller.bot, "channel": "web", **looks})
+    frame = await opened(page, site)
+    assert await frame.evaluate("getComputedStyle(document.querySelector('header')).backgroundColor") == "rgb(16, 32, 48)"
+    box = await (await frame.frame_element()).bounding_box()
+    assert box is not None
+    assert box["x"] < 100
+    await page.keyboard.press("Escape")
+    assert not await (await frame.frame_element()).is_visible()
+    # The button is in the left corner, and as wide as its words.
+    await page.mouse.click(120, 750)
+    assert await (await frame.frame_element()).is_visible()
+
+
+@pytest.mark.parametrize(("locale", "expected"), [("en-US", r"\d\d?:\d\d\s[AP]M"), ("en-GB", r"\d\d:\d\d"), ("de-DE", r"\d\d:\d\d")])
+async def test_times_are_in_the_visitors_form(browser: Browser, site: HostSite, locale: str, expected: str) -> None:
+    context = await browser.new_context(locale=locale)
+    frame = await opened(await context.new_page(), site)
+    assert re.fullmatch(expected, await frame.locator(".turn time").first.inner_text())
+    await context.close()
+
+
+async def test_a_button_calls_a_person_or_asks_to_be_called_back(page: Page, site: HostSite, caller: Caller) -> None:
+    frame = await opened(page, site)
+    wishes = frame.locator("#wishes button")
+    assert await wishes.all_inner_texts() == ["Call me back"]
+    await perform(caller.app.services, ADMIN, "bot.set", {"bot": caller.bot, "hand_off": True, "model": "offline"})
+    frame = await opened(page, site)
+    wishes = frame.locator("#wishes button")
+    assert await wishes.all_inner_texts() == ["Talk to a person", "Call me back"]
+    await wishes.nth(1).click()
+    await sees(frame, "your name")
+    await wishes.nth(0).click()
+    await until(frame, "document.getElementById('state').textContent === 'Somebody from the team will write to you here.'")
+    assert not await wishes.first.is_visible()
 
 
 async def test_the_attributes_choose_language_side_colour_and_state(page: Page, site: HostSite) -> None:
@@ -515,14 +625,16 @@ async def violations(page: Any, axe: str) -> list[tuple[str, list[str]]]:
 
 @pytest.mark.parametrize(("scheme", "color"), [("light", "#ffee00"), ("dark", "#777777"), ("light", "#0a0a0a"), ("dark", "#ffffff")])
 async def test_axe_finds_nothing_in_any_state(
-    browser: Browser, site: HostSite, engine: ScriptedEngine, axe: str, scheme: Any, color: str
+    browser: Browser, site: HostSite, caller: Caller, engine: ScriptedEngine, axe: str, scheme: Any, color: str
 ) -> None:
-    site.attributes = f'data-color="{color}"'
+    looks = {"color": color, "theme": scheme, "launcher": "Questions?"}
+    await perform(caller.app.services, ADMIN, "channel.set", {"bot": caller.bot, "channel": "web", **looks})
     context = await browser.new_context(color_scheme=scheme, locale="en-GB", viewport={"width": 1000, "height": 800})
     page = await context.new_page()
     frame = await opened(page, site)
     assert await violations(frame, axe) == []
-    engine.script = lambda _: Reply("Did you mean one of these?\n\n- Prices of tours\n- Prices of rooms")
+    evidence = Evidence((("an entry", 0.9),), "answer", 0.9)
+    engine.script = lambda _: Reply("Did you mean **one** of these?\n\n- Prices of tours\n- `Rooms`", evidence=evidence)
     await say(frame, "prices")
     await sees(frame, "Did you mean")
     await frame.locator("[data-action=down]").click()

@@ -76,9 +76,9 @@ def channel(result: Channel) -> Json:
 
 
 def _platform_state(result: Channel) -> Json:
-    """Write what the platform shows of a channel. A widget has none."""
+    """Write the state that a platform tells, or the site that asked for a widget and may not show it."""
     if result.channel not in PLATFORMS:
-        return {}
+        return fields(result, "refused_site", "refused_at")
     return fields(result, "fault", "fault_at", "seen_at", "verified_at")
 
 

@@ -16,6 +16,7 @@ from chatsvc.services.accounts.channels import callback_url
 from chatsvc.services.messages import web_visits
 
 PATH = "/bots/{bot}/channels"
+LOOKS = ("title", "color", "position", "launcher", "theme", "privacy_url")
 
 
 async def _values(page: Page, fields: Fields) -> dict[str, Any]:
@@ -28,7 +29,10 @@ async def _values(page: Page, fields: Fields) -> dict[str, Any]:
     snippet = (await page.perform("channel.snippet", bot=bot.id)).snippet if WEB in channels else None
     public_url = page.services.config.server.public_url.rstrip("/")
     web = channels.get(WEB)
-    kept = {WEB: _kept_web(web)} | {name: _kept(platform, channels.get(name)) for name, platform in platforms.items()}
+    kept_web = _kept_web(web)
+    if asked := page.query.get("site"):  # the link on "Today" that lets a site have the widget
+        kept_web["site"] = f"{kept_web['site']}\n{asked}".strip()
+    kept = {WEB: kept_web} | {name: _kept(platform, channels.get(name)) for name, platform in platforms.items()}
     shown = str((typed if typed is not None and channel == WEB else kept[WEB])["color"])
     color = shown if is_color(shown) else DEFAULT_COLOR
     return {
@@ -62,15 +66,15 @@ Typed = dict[str, Any]
 
 def _kept_web(web: Channel | None) -> Typed:
     if web is None:
-        return {"site": "", "any_link": False, "title": "", "color": DEFAULT_COLOR, "privacy_url": ""}
-    looks = {"title": web.text("title") or "", "color": web.text("color") or DEFAULT_COLOR, "privacy_url": web.text("privacy_url") or ""}
+        return {**dict.fromkeys(LOOKS, ""), "site": "", "any_link": False, "color": DEFAULT_COLOR}
+    looks = {name: web.text(name) or "" for name in LOOKS} | {"color": web.text("color") or DEFAULT_COLOR}
     return {**looks, "site": "\n".join(site for site in web.sites if site != ANY_LINK), "any_link": ANY_LINK in web.sites}
 
 
 def _read_web(fields: Fields) -> tuple[dict[str, object], Typed]:
     """Read sites one a line, looks and privacy notice."""
     sites = [line.strip() for text in fields.all("site") for line in text.splitlines() if line.strip()]
-    looks = {name: fields.text(name) for name in ("title", "color", "privacy_url")}
+    looks = {name: fields.text(name) for name in LOOKS}
     shown = "\n".join(site for site in sites if site != ANY_LINK)
     links = [site if site == ANY_LINK else with_https(site) for site in sites]
     given: dict[str, object] = {**looks, "sites": links, "privacy_url": fields.address("privacy_url")}

@@ -294,9 +294,14 @@
       const light = [1, 3, 5].map((at) => parseInt(fields.color.value.slice(at, at + 2), 16) / 255)
         .map((part) => part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4);
       const isDark = 0.2126 * light[0] + 0.7152 * light[1] + 0.0722 * light[2] <= 0.179;
-      preview.querySelector("[data-color]").setAttribute("fill", fields.color.value);
-      preview.querySelector(".widget-head").className = `widget-head ${isDark ? "on-dark" : "on-light"}`;
+      for (const area of preview.querySelectorAll("[data-color]")) area.setAttribute("fill", fields.color.value);
+      for (const part of preview.querySelectorAll(".on-dark, .on-light")) {
+        part.classList.toggle("on-dark", isDark);
+        part.classList.toggle("on-light", !isDark);
+      }
     });
+    fields.launcher.addEventListener("input", () => { preview.querySelector("[data-launcher]").textContent = fields.launcher.value; });
+    fields.position.addEventListener("change", () => { preview.querySelector("[data-position]").dataset.position = fields.position.value; });
   }
 
   // A password can be shown while it is typed.

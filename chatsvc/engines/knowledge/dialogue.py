@@ -244,9 +244,11 @@ class Dialogue:
         return f"{line} {self.say('unknown.person')}" if act == "identity" and self.turn.bot.hand_off else line
 
     def _greeting(self) -> str:
-        own = say.own_greeting(self.turn.bot, self.language)
-        line = self._line(say.GREETING, name=self.turn.bot.name)
-        return own if own and line == self.say(say.GREETING, name=self.turn.bot.name) else line
+        """Return the greeting once: the widget shows it first, and a platform's visitor is greeted at the start."""
+        first = say.own_greeting(self.turn.bot, self.language) or self.say(say.GREETING, name=self.turn.bot.name)
+        shown = say.GREETING in self.state.lines or self.turn.channel == "web" or first in [past.content for past in self.turn.history[:1]]
+        self._line(say.GREETING)
+        return self.say.varied(say.GREETING, int(shown)) if shown else first
 
     def _line(self, key: str, **values: str) -> str:
         """Return a sentence, or its other wording where it has been said before."""

@@ -3,7 +3,7 @@
 import json
 import uuid
 from base64 import b64decode
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from html import escape
 from typing import NamedTuple
 
@@ -127,9 +127,20 @@ def _sites(given: object) -> list[str]:
     return list(dict.fromkeys(made))
 
 
+def _one_of(name: str, words: Sequence[str]) -> CheckSetting:
+    return optional_text(words.__contains__, lambda _: refusals.channel_setting_unfitting(channel=WEB, settings=[name]))
+
+
+def _launcher(given: object) -> str | None:
+    return accounts.plain_text(str(given), "launcher", channels.MOST_LAUNCHER) if str(given).strip() else None
+
+
 _WEB: Mapping[str, CheckSetting] = {
     "sites": _sites,
     "title": _title,
+    "launcher": _launcher,
+    "position": _one_of("position", channels.POSITIONS),
+    "theme": _one_of("theme", channels.THEMES),
     "color": optional_text(channels.is_color, lambda text: refusals.color_invalid(color=text)),
     "logo": _logo,
     "privacy_url": optional_text(channels.is_web_address, lambda text: refusals.web_address_invalid(address=text)),

@@ -19,6 +19,7 @@ from chatsvc.domain.errors import ProblemError
 from chatsvc.domain.hand_off import BOT, WAITING
 from chatsvc.domain.models import MAY_SEND, Bot, ConversationKey, Exchange, SendMessage
 from chatsvc.engines import EngineError
+from chatsvc.language import catalogue
 from chatsvc.services.accounts.account_cache import AccountState
 from chatsvc.services.knowledge import unanswered
 from chatsvc.services.messages import turns
@@ -152,15 +153,22 @@ async def _settle(turn: _ChannelTurn, handling: str) -> None:
 
 
 async def _greet(turn: _ChannelTurn) -> None:
-    """Greet the visitor, with the suggested questions as choices."""
+    """Greet the visitor, with the suggested questions and the wishes for a person and a call as choices."""
     from chatsvc.engines.knowledge import say
 
     services, bot = turn.services, turn.bot
     # "/start" shows no language.
     tongue = await spoken(services, bot, turn.conversation, "")
-    greeting = say.own_greeting(bot, tongue) or say.of(bot, tongue)(say.GREETING, name=bot.name)
-    choices = profiles.load(bot.profile).suggestions
+    sentences = say.of(bot, tongue)
+    greeting = say.own_greeting(bot, tongue) or sentences(say.GREETING, name=bot.name)
+    choices = (*profiles.load(bot.profile).suggestions, *wishes(bot, sentences.language))
     await _write(turn, NoticeSentence(greeting, services.clock(), first_delivery(turn.message.channel, "assistant"), choices=choices))
+
+
+def wishes(bot: Bot, language: str) -> tuple[str, ...]:
+    """Return the wishes that a visitor may press: for a person, where the bot hands over, and to be called back."""
+    keys = ("wish.person", "wish.call") if bot.hand_off else ("wish.call",)
+    return tuple(catalogue.say(key, language) for key in keys)
 
 
 def _calls_a_person(turn: _ChannelTurn) -> bool:

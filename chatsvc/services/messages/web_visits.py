@@ -19,7 +19,7 @@ from chatsvc.services.conversations.conversation_events import TYPING_S
 from chatsvc.services.messages import channel_messages
 from chatsvc.services.services import Services
 from chatsvc.store import channel_messages as stored
-from chatsvc.store import knowledge, mail_notices
+from chatsvc.store import channels, knowledge, mail_notices
 
 WEB = "web"
 MOST_TEXT = 4000
@@ -27,6 +27,7 @@ MOST_MESSAGES = 200  # of an answer
 LINK = "link"  # in place of a site: the page /chat/BOT
 POLLS = 30  # polls a minute for each permitted message
 HOLD_S = 25.0  # proxies end connections that are silent for longer
+NOTED_S = 3600  # between two notes of the same site that is refused
 HELD_OF_A_VISITOR = 8  # reads at a time: tabs share one, frames whose storage is blocked cannot
 
 
@@ -48,16 +49,11 @@ class Widget(NamedTuple):
         """Whether it answers nothing at the moment."""
         return self.channel.state != ACTIVE or not self.bot.active
 
-    @property
-    def origins(self) -> list[str]:
-        """The sites whose pages may embed it."""
-        return [site for site in self.channel.sites if site != ANY_LINK]
-
     def admits(self, site: str) -> bool:
         """Report whether the widget may be used on a site. "" is a page that did not name itself, LINK the page of its own."""
         if site == LINK:
             return ANY_LINK in self.channel.sites
-        return bool(self.origins) if site == "" else site in self.origins
+        return bool(self.channel.origins) if site == "" else site in self.channel.origins
 
     def site_token(self, site: str) -> str:
         """Make the token that names the site on which the widget was opened."""
@@ -108,10 +104,11 @@ class Overloaded(Exception):
 
 
 class Opening(NamedTuple):
-    """The greeting and suggested questions that a widget shows first. `closed` says when the team is back, "" while it is there."""
+    """The greeting, suggested questions and wishes that a widget shows. `closed` says when the team is back, "" while it is there."""
 
     greeting: str
     suggestions: list[str]
+    wishes: list[str]
     closed: str
 
 
@@ -123,7 +120,7 @@ def opening(services: Services, bot: Bot, language: str) -> Opening:
     if not hand_off.is_open(bot, now):
         closed = business.next_opening(bot, now, sentences) or sentences("handoff.away", next="").strip()
     greeting = say.own_greeting(bot, language) or sentences(say.GREETING, name=bot.name)
-    return Opening(greeting, list(profiles.load(bot.profile).suggestions), closed)
+    return Opening(greeting, list(profiles.load(bot.profile).suggestions), list(channel_messages.wishes(bot, sentences.language)), closed)
 
 
 class WidgetState(NamedTuple):
@@ -257,6 +254,13 @@ class WebVisits:
     async def stop_mails(self, widget: Widget, digest: bytes) -> None:
         """Send no more mails with answers to an address."""
         await mail_notices.add_stop(self.services.db, widget.account_id, digest, self.services.clock())
+
+    async def note_refused(self, widget: Widget, site: str) -> None:
+        """Keep for the owner which site asked for the widget without being one of its sites. Strangers cause one write a minute."""
+        channel, now = widget.channel, self.services.clock()
+        pause_s = NOTED_S if channel.refused_site == site else 60
+        if site and now - (channel.refused_at or 0) >= pause_s * 1000:
+            await channels.note_refused(self.services.db, channel.id, site, now)
 
     async def rate(self, widget: Widget, user_id: str, message: str, feedback: str | None) -> bool:
         """Keep a thumb on a reply, None to take it back; False for another message."""

@@ -14,7 +14,7 @@ from chatsvc.services.services import Services
 from chatsvc.store import inbox
 from chatsvc.store import today as stored
 from chatsvc.store.inbox import InboxFilter
-from chatsvc.store.today import BotAppointment, FailedDelivery
+from chatsvc.store.today import BotAppointment, FailedDelivery, RefusedSite
 from chatsvc.store.unanswered import most_frequent
 
 SHOWN = 5
@@ -63,6 +63,7 @@ class Today(NamedTuple):
     steps: list[Step]
     more: frozenset[str]
     incomplete: list[IncompleteBot]
+    refused: list[RefusedSite]
 
 
 async def show(services: Services, caller: Caller, *, account: str | None = None) -> Today:
@@ -84,6 +85,7 @@ async def show(services: Services, caller: Caller, *, account: str | None = None
         _steps(services, state, records.steps),
         frozenset(more),
         [IncompleteBot(bot, missing) for bot in state.bots.values() if bot.active and (missing := business_facts.missing(bot))][:SHOWN],
+        records.refused[:SHOWN],
     )
 
 

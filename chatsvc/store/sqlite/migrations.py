@@ -9,7 +9,7 @@ from chatsvc.store.database import SchemaTooNew, StoreUnavailable
 
 APPLICATION_ID = 0x63686174  # "chat"
 # Version of schema.sql. A released migration is never edited; each adds one to the version.
-BASE = 48
+BASE = 49
 MIGRATIONS: tuple[str, ...] = ()
 # Steps that lead from schema version OLDEST to BASE, for stores from before the first release.
 OLDEST = 44
@@ -44,6 +44,11 @@ CONVERSION: tuple[str, ...] = (
     ALTER TABLE unanswered_questions ADD COLUMN is_answered INTEGER NOT NULL DEFAULT 0;
     CREATE INDEX unanswered_by_group ON unanswered_questions (group_id);
     UPDATE unanswered_questions SET masked = 0;
+    """,
+    # 49: the site that asked for a widget without being one of its sites.
+    """
+    ALTER TABLE channels ADD COLUMN refused_site TEXT;
+    ALTER TABLE channels ADD COLUMN refused_at INTEGER;
     """,
 )
 

@@ -467,7 +467,7 @@ CREATE TABLE knowledge_changes (
 CREATE INDEX knowledge_changes_of_bot ON knowledge_changes (bot_id, number);
 
 -- Channels. `identity` is a platform's own name of the bot's account there, `fault` why the platform refuses the channel, `seen_at` the time of
--- its last update, `verified_at` that of the callback's handshake.
+-- its last update, `verified_at` that of the callback's handshake. `refused_site` asked for the widget last and is none of its sites.
 CREATE TABLE channels (
     id TEXT PRIMARY KEY,
     bot_id TEXT NOT NULL REFERENCES bots (id),
@@ -482,6 +482,8 @@ CREATE TABLE channels (
     fault_at INTEGER,
     seen_at INTEGER,
     verified_at INTEGER,
+    refused_site TEXT,
+    refused_at INTEGER,
     UNIQUE (bot_id, channel),
     UNIQUE (channel, identity)
 ) STRICT, WITHOUT ROWID;

@@ -1,36 +1,47 @@
 // Loader of the chat widget: a button in a closed shadow root, and a frame that is made at the first click.
 (() => {
   "use strict";
-  const script = document.currentScript;
+  // A module has no current script.
+  const script = document.currentScript || document.querySelector("script[src*='/widget.js']");
   if (!script || window.chatsvc) return;
-  const data = script.dataset, base = new URL(script.src).origin, root = document.documentElement;
-  const turkish = /^tr\b/i.test(/^(tr|en)\b/i.test(data.language) ? data.language : root.lang);
-  const color = /^#[0-9a-f]{6}$/i.test(data.color || "") ? data.color : "#2456a6";
-  const light = [1, 3, 5].map((at) => parseInt(color.slice(at, at + 2), 16) / 255)
-    .map((part) => part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4);
-  const ink = 0.2126 * light[0] + 0.7152 * light[1] + 0.0722 * light[2] > 0.179 ? "#000" : "#fff";
-  const side = data.position === "left" ? "left" : "right";
-  const host = document.createElement("div"), shadow = host.attachShadow({ mode: "closed" });
-  const button = document.createElement("button"), listeners = [];
-  let frame, loaded, opened = false;
+  // Tag managers leave out the attributes of the script, so its address may have them.
+  const { origin: base, searchParams: query } = new URL(script.src), root = document.documentElement;
+  const option = (name) => script.dataset[name] ?? query.get(name);
+  const bot = option("bot"), at = `${base}/widget/${encodeURIComponent(bot)}`;
+  if (!bot) return console.error('chatsvc: no bot is named. Write data-bot="ID" in the script element, or ?bot=ID behind widget.js.');
+  const create = (tag) => document.createElement(tag), listeners = [];
+  const host = create("div"), shadow = host.attachShadow({ mode: "closed" }), button = create("button");
+  let look, frame, loaded, opened = false;
 
-  const sheet = new CSSStyleSheet();
-  sheet.replaceSync(`:host{all:initial!important}
-button{all:unset;box-sizing:border-box;position:fixed;z-index:2147483000;bottom:20px;${side}:20px;width:60px;height:60px;border-radius:50%;
-background:${color};color:${ink};border:1px solid ${ink};box-shadow:0 2px 10px #0006;cursor:pointer;display:grid;place-items:center}
-button::before{content:"";width:28px;height:22px;border-radius:7px 7px 7px 0;background:${ink}}
-button:focus-visible{outline:3px solid ${ink};outline-offset:-6px;box-shadow:0 0 0 4px ${color}}
-button[data-new]::after{content:"";position:absolute;top:2px;right:2px;width:14px;height:14px;border-radius:50%;background:#d92d20;border:2px solid #fff}
-iframe{position:fixed;z-index:2147483001;bottom:92px;${side}:20px;width:390px;max-width:calc(100vw - 40px);height:620px;
-max-height:calc(100vh - 112px);border:1px solid #0003;border-radius:14px;box-shadow:0 6px 30px #0005;background:Canvas;color-scheme:light dark}
-[hidden]{display:none}
-@media (max-width:639px){iframe{inset:0;width:100%;max-width:none;height:100%;max-height:none;border:0;border-radius:0}}`);
-  shadow.adoptedStyleSheets = [sheet];
-  button.type = "button";
-
+  // Whether the page is dark: by the colour behind its words, at last by that of the browser's own canvas, which the host has.
+  const isDark = () => {
+    for (const part of [document.body, root, host]) {
+      const [red, green, blue, alpha = 1] = getComputedStyle(part).backgroundColor.match(/[\d.]+/g) || [];
+      if (alpha > 0.5) return red * 3 + green * 6 + +blue < 1280;
+    }
+  };
+  const dress = () => {
+    try {
+      const sheet = new CSSStyleSheet();
+      sheet.replaceSync(look.style);
+      shadow.adoptedStyleSheets = [sheet];
+    } catch {
+      const style = create("style");
+      style.nonce = script.nonce;
+      style.textContent = look.style;
+      shadow.append(style);
+    }
+    button.type = "button";
+    button.textContent = look.launcher;
+    label();
+    shadow.append(button);
+    // Beside the body, which Turbo and kin replace.
+    root.append(host);
+    if (opened || (option("open") ?? "false") !== "false") open();
+  };
   const label = () => {
     button.ariaExpanded = opened;
-    button.ariaLabel = turkish ? `Sohbeti ${opened ? "kapat" : "aç"}` : `${opened ? "Close" : "Open"} the chat`;
+    button.ariaLabel = (look.launcher && `${look.launcher}: `) + (opened ? look.close : look.open);
   };
   const tell = (what) => loaded && frame.contentWindow.postMessage({ chatsvc: what }, base);
   // A phone's keyboard covers the page without making it smaller; only the visual viewport tells.
@@ -40,19 +51,20 @@ max-height:calc(100vh - 112px);border:1px solid #0003;border-radius:14px;box-sha
     frame.style.top = full ? `${seen.offsetTop}px` : "";
   };
   const open = () => {
+    opened = true;
+    if (!look) return;
     if (!frame) {
-      frame = document.createElement("iframe");
-      const query = new URLSearchParams({ language: turkish ? "tr" : "en" });
-      if (data.color) query.set("color", color.slice(1));
-      frame.title = turkish ? "Sohbet" : "Chat";
+      frame = create("iframe");
+      const theme = look.theme || (isDark() ? "dark" : "light");
+      frame.style.colorScheme = theme;
+      frame.title = look.title;
       frame.referrerPolicy = "strict-origin";
-      frame.src = `${base}/widget/${encodeURIComponent(data.bot)}?${query}`;
+      frame.src = `${at}?${look.query}&theme=${theme}`;
       frame.onload = () => { loaded = 1; tell(opened ? "open" : "close"); };
       shadow.append(frame);
       window.visualViewport?.addEventListener("resize", fit);
       window.visualViewport?.addEventListener("scroll", fit);
     } else tell("open");
-    opened = true;
     frame.hidden = false;
     frame.focus();
     delete button.dataset.new;
@@ -60,12 +72,13 @@ max-height:calc(100vh - 112px);border:1px solid #0003;border-radius:14px;box-sha
     label();
   };
   const close = () => {
-    if (!opened) return;
+    if (frame && opened) {
+      frame.hidden = true;
+      tell("close");
+      button.focus();
+    }
     opened = false;
-    frame.hidden = true;
-    tell("close");
-    label();
-    button.focus();
+    if (look) label();
   };
   button.addEventListener("click", () => opened ? close() : open());
   addEventListener("keydown", (event) => { if (event.key === "Escape") close(); });
@@ -78,12 +91,16 @@ max-height:calc(100vh - 112px);border:1px solid #0003;border-radius:14px;box-sha
       for (const listener of listeners) try { listener(message); } catch (fault) { console.error(fault); }
     }
   });
-  window.chatsvc = { open, close, on: (name, listener) => { if (name === "message") listeners.push(listener); } };
-  label();
-  shadow.append(button);
-  const start = () => {
-    document.body.append(host);
-    if ("open" in data && data.open !== "false") open();
+  // The second script brings the looks that the owner has set, and none to a page that may not show the widget.
+  const show = (given) => {
+    if (look || !given) return;
+    look = given;
+    if (document.body) dress(); else addEventListener("DOMContentLoaded", dress);
   };
-  if (document.body) start(); else addEventListener("DOMContentLoaded", start);
+  window.chatsvc = { open, close, show, on: (name, listener) => { if (name === "message") listeners.push(listener); } };
+  const second = create("script");
+  second.referrerPolicy = "strict-origin";
+  second.nonce = script.nonce;
+  second.src = `${at}/look.js?${new URLSearchParams(["language", "color", "position"].map((name) => [name, option(name) ?? ""]))}&page=${encodeURIComponent(root.lang)}`;
+  root.append(second);
 })();

@@ -15,7 +15,7 @@
   setTimeout(start, 300);
 })((early) => {
   const data = JSON.parse(document.getElementById("data").textContent), texts = data.texts;
-  const $ = (id) => document.getElementById(id), log = $("log"), state = $("state"), fault = $("fault");
+  const $ = (id) => document.getElementById(id), log = $("log"), state = $("state"), fault = $("fault"), wishes = $("wishes");
   const api = `/widget/${data.bot}`, place = `chatsvc:${data.bot}`, bell = `${place}:n`;
   const HOUR = 3600e3, host = data.framed && parent !== window ? parent : null;
   const say = (key, values = {}) => texts[key].replace(/\{(\w+)\}/g, (_, name) => values[name]);
@@ -228,11 +228,13 @@
     return address ? make("a", { href: address, target: "_blank", rel: "noopener noreferrer nofollow" }, node) : node;
   });
   const words = (spans) => spans.map((span) => typeof span === "string" ? span : span[2] && !span[0].includes(span[2]) ? `${span[0]} (${span[2]})` : span[0]).join("");
+  // The visitor's own form of times, in the language of the page where the browser has one for it.
+  const locale = navigator.languages.find((tag) => tag.startsWith(document.documentElement.lang)) || navigator.language;
   // The time of a message; of one before today its day too.
   const time = (at) => {
     const when = new Date(at), today = when.toDateString() === new Date().toDateString();
     const form = today ? { timeStyle: "short" } : { dateStyle: "medium", timeStyle: "short" };
-    return make("time", { dateTime: at }, when.toLocaleString(document.documentElement.lang, form));
+    return make("time", { dateTime: at }, when.toLocaleString(locale, form));
   };
   const bubble = (role, spans, who, at = new Date().toISOString()) =>
     make("div", { className: `turn ${role}` }, make("p", { className: "who" },
@@ -243,7 +245,7 @@
     const node = bubble(message.role, message.spans, who, message.created_at);
     node.dataset.id = message.id;
     if (message.source) node.append(make("a", { className: "source", href: message.source, target: "_blank", rel: "noopener noreferrer nofollow" }, texts.source));
-    if (message.role === "assistant") node.append(thumbs(message));
+    if (message.answer) node.append(thumbs(message));
     const first = queue.find((one) => !one.shown);
     first ? log.insertBefore(node, first.node.isConnected ? first.node : null) : log.append(node);
     choices(message);
@@ -275,6 +277,7 @@
   const complain = (text) => { fault.textContent = text; };
   const tell = () => {
     const bot = busy && handling === "bot";
+    wishes.hidden = handling !== "bot" || away;
     const text = failures > (busy ? 0 : 1) || !navigator.onLine ? texts.offline : peer ? (operator ? say("person", { name: operator }) : texts.someone)
       : bot ? texts.typing : away ? texts.away : handling === "waiting" ? texts.waiting : handling === "operator" && operator ? say("with", { name: operator }) : data.closed || texts.ready;
     if (state.dataset.text === text) return;
@@ -326,6 +329,7 @@
 
   // The page
 
+  wishes.append(...data.wishes.map((text) => button("wish", text, () => { send(text); box.focus(); })));
   const box = make("textarea", { rows: 1, placeholder: texts.placeholder, dir: "auto", enterKeyHint: "send", "aria-label": texts.write });
   const submit = () => { if (send(box.value)) box.value = ""; grow(); box.focus(); };
   const grow = () => { box.style.height = "auto"; box.style.height = `${box.scrollHeight + 2}px`; };

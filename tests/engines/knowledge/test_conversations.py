@@ -10,6 +10,7 @@ from typing import NamedTuple
 import pytest
 
 from chatsvc.domain.captures import Captured
+from chatsvc.domain.models import HistoryMessage
 from chatsvc.domain.profiles import Form, FormField, Profile
 from chatsvc.domain.times import DAY_MS
 from chatsvc.engines import EngineError
@@ -159,3 +160,11 @@ def test_the_interface_gets_no_sentence_without_an_answer() -> None:
     desk = Desk("en")
     with pytest.raises(EngineError, match="no_answer"):
         dialogue.reply(replace(desk.turn, message="do you restore mirrors"))
+
+
+def test_a_greeting_that_was_shown_already_is_not_said_again() -> None:
+    assert Desk("en", channel="web").say("hello") == "Hello, go ahead."
+    desk = Desk("tr", channel="telegram", greeting="Çerçeveye hoş geldiniz!")
+    desk.turn = replace(desk.turn, history=[HistoryMessage("assistant", "Çerçeveye hoş geldiniz!")])
+    assert desk.say("merhaba") == "Merhaba, buyurun."
+    assert Desk("tr", greeting="Çerçeveye hoş geldiniz!").say("merhaba") == "Çerçeveye hoş geldiniz!"
