@@ -12,7 +12,6 @@ from urllib.parse import unquote, urljoin, urlsplit, urlunsplit
 
 from chatsvc.domain.knowledge_files import documents, page_lines
 from chatsvc.domain.knowledge_files.parsed import MAX_ANSWER, MAX_PHRASING, Gathering, KnowledgeFileError, is_language
-from chatsvc.domain.knowledge_files.prices import take_prices
 from chatsvc.domain.language import primary
 from chatsvc.domain.models import Entry
 
@@ -268,7 +267,6 @@ def _entries_of_page(url: str, content: Mapping[str, Any], repeated: set[str], d
     keys: list[str] = []
     with suppress(KnowledgeFileError):  # too many faults or entries: the rest of the page is left out
         documents.take_labelled(found, sections, language)
-        take_prices(found, list(page_lines.prices(sections)), language)
         keys = [one.question for one in found.entries]
         for passage in sections.passages():
             keys.append(passage.key)

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol, Self
+from urllib.parse import urlsplit
+from weakref import WeakKeyDictionary
 
 from chatsvc.domain.captures import Captured, CapturedRecord
 from chatsvc.domain.errors import REPLY_FAILURES
@@ -194,3 +196,16 @@ class Engine(Protocol):
     async def close(self) -> None:
         """Close connections."""
         ...
+
+
+# A knowledge -> the address of the site that its entries came from, "" for none; evicted with the knowledge.
+_SITES: WeakKeyDictionary[Knowledge, str] = WeakKeyDictionary()
+
+
+def site_of(knowledge: Knowledge) -> str:
+    """Return the address of the website that entries came from, "" for none."""
+    if knowledge not in _SITES:
+        sources = (entry.source for entry in knowledge.entries if entry.source and entry.source.startswith(("https://", "http://")))
+        parts = urlsplit(next(sources, ""))
+        _SITES[knowledge] = f"{parts.scheme}://{parts.netloc}" if parts.netloc else ""
+    return _SITES[knowledge]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from chatsvc.domain import websites
 from chatsvc.domain.websites import Site
 from chatsvc.file_reader import website
@@ -46,10 +48,10 @@ async def test_a_site_of_300_pages_changes_between_two_readings(reader: Reader, 
     assert await reader.entries() == entries
     await reader.do("site.apply", site=site.id)
     after = await reader.entries()
-    price = "How much is Adult ticket 14?"
-    assert after[price].id == entries[price].id
-    assert after[price].alt == entries[price].alt
-    assert (entries[price].answer, after[price].answer) == ("Adult ticket 14: 54 EUR", "Adult ticket 14: 55 EUR")
+    before = {one.id: one.answer for one in entries.values() if "Adult ticket 14" in one.answer}
+    changed = {one.id: one.answer for one in after.values() if "Adult ticket 14" in one.answer}
+    assert changed == {number: answer.replace("54 EUR", "55 EUR") for number, answer in before.items()}
+    assert before != changed
     assert "How long does workshop 20 take?" not in after
 
 
@@ -117,18 +119,17 @@ def test_a_table_gives_each_row_all_that_spanning_cells_say_of_it() -> None:
         <td><b>Weekend</b></td><td><b>Week</b></td><td><b>Weekend</b></td></tr><tr><td>Single</td><td>£68</td><td>£75</td><td>£52</td>
         <td>£60</td></tr><tr><td>Double</td><td>£98</td><td>£105</td><td colspan=2>closed</td></tr></table>"""
     made = dict(entries(seasons))
-    assert made["How much is Single?"] == "Single: Summer Week £68, Summer Weekend £75, Winter Week £52, Winter Weekend £60"
-    assert made["How much is Double?"] == "Double: Summer Week £98, Summer Weekend £105, Winter Weekend closed"
+    (table,) = made.values()
+    assert table.startswith("Room | Summer Week | Summer Weekend | Winter Week | Winter Weekend\nSingle | £68 | £75 | £52 | £60\nDouble")
     fees = """<table><tr><th>Treatment<th>Animal<th>Fee<tr><th rowspan=2>Neutering<td>Cat<td>£72<tr><td>Dog<td>£245
         <tr><th>Microchip<td colspan=2>£24 each</table>"""
     made = dict(entries(fees))
-    assert made["How much is Neutering, Cat?"] == "Neutering, Cat: £72"
-    assert made["How much is Neutering, Dog?"] == "Neutering, Dog: £245"
-    assert made["How much is Microchip?"] == "Microchip: £24 each"
+    (table,) = made.values()
+    assert "Neutering, Cat | £72\nNeutering, Dog | £245\nMicrochip | £24 each" in table
     numbered = """<table><tr><td colspan=3><b>WATER</b></td></tr><tr><th>No<th>What<th>Price<tr><td>1<td>Homes<td>28 TL<tr><td>2<td>Shops
         <td>47 TL<tr><td colspan=3>GRAVES<tr><td>1<td>Plot<td>6.750 TL</table>"""
     made = dict(entries(numbered))
-    assert made["How much is Shops?"] == "Shops: 47 TL"
+    assert "Shops | 47 TL" in " ".join(made.values())
     assert made["GRAVES"] == "What | Price\nPlot | 6.750 TL"
     many = "<table>" + "<tr>" + "<td colspan=9999 rowspan=9999>a" * 99
     assert len(website.read(many.encode(), "")["lines"]) < 10
@@ -139,12 +140,14 @@ def test_prices_stand_beside_what_they_are_for() -> None:
         "<ul><li><span>Soup</span><span class=dots></span><span>£4</span><p>With bread.</p><li><span>Fish</span><span>£9</span></ul>",
         "<dl><dt>Soup <span>£4</span><dd>With bread<dt>Fish <span>£9</span></dl>",
         "<p>Soup<p>£4<p>With bread<p>Fish<p>£9",
-        "<h3>Soup</h3><div>£4</div><p>With bread</p><h3>Fish</h3><div>£9</div>",
     ):
-        made = dict(entries(page))
-        assert made["How much is Soup?"] == "Soup: £4. With bread", page
-        assert made["How much is Fish?"] == "Fish: £9", page
-    assert "How much is It costs?" not in dict(entries("<p>It costs <b>£4</b> a day<p>It costs <b>£9</b> a week"))
+        ((_, section),) = entries(page)  # a section stays one entry
+        assert re.fullmatch(r"(- )?Soup: £4\s+With bread\.?\s+(- )?Fish: £9", section), page
+    headed = entries("<h3>Soup</h3><div>£4</div><p>With bread</p><h3>Fish</h3><div>£9</div>")
+    assert headed == [
+        ("Soup", "£4\n\nWith bread"),
+        ("Fish", "£9"),
+    ]
 
 
 def test_lines_that_ask_or_stand_in_bold_are_headings() -> None:

@@ -42,9 +42,6 @@ _TABLE = 3  # lines of a table at least
 _NUMBERING = re.compile(r"^(?:\d{1,2}(?:[.)]|(?:\.\d{1,2}){1,2}[.)]?)|[A-Za-z][.)])\s+")
 
 
-Row = tuple[int, str, list[str]]  # line, text, and the heads of the table in which it stands
-
-
 @dataclass(slots=True)
 class _DocumentSection:
     """Blocks below one heading, each with its first line. `asked` are the lines labelled Q: that stand above them."""
@@ -158,16 +155,6 @@ class Sections:
         """Yield the sections labelled Q: and A:, where any is whole."""
         labelled = [section for section in self._list if section.asked]
         return iter(labelled if any(section.answered for section in labelled) else ())
-
-    def rows(self) -> Iterator[tuple[tuple[str, ...], list[Row]]]:
-        """Yield the headings and the lines of each section that has no questions labelled Q:."""
-        for section in self._list:
-            if not section.asked:
-                yield section.path, [row for line, lines in section.blocks for row in self._block(line, lines)]
-
-    def _block(self, line: int, lines: list[str]) -> Iterator[Row]:
-        heads = heads_of(lines)
-        yield from ((line + nth * self._step, text, heads) for nth, text in enumerate(lines))
 
     def passages(self) -> Iterator[Passage]:
         """Yield the passages in order."""

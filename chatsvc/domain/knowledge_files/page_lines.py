@@ -1,16 +1,15 @@
 """Headings, lines and prices of web pages: what they mean is in their place and form more often than in their tags."""
 
 import re
-from collections.abc import Container, Iterator, Sequence
-from itertools import pairwise
+from collections.abc import Container, Sequence
 from typing import Any
 
-from chatsvc.domain.knowledge_files.documents import ASKING, HEADING, QUESTION, Row, Sections
-from chatsvc.domain.knowledge_files.prices import Price, is_price, price_of
+from chatsvc.domain.knowledge_files.documents import ASKING, QUESTION, Sections
+from chatsvc.domain.knowledge_files.prices import is_price, price_of
 
 _SHORTEST = 3  # characters of a line without a letter that may say something
 _LIST_NAME = range(1, 4)  # words of a line that names a list
-_NAME_WORDS, _MORE_LINES = 8, 2  # words of a line that names the price below it, and lines about it that follow
+_NAME_WORDS = 8  # of a line that names the price below it
 _ORNAMENTS = re.compile(r"(?<=\?)[^\w\"'”’»)]{1,40}\Z|\A[^\w¿¡\"'“‘«(₺$€£#%+-]+|[^\w?!.)%\"'”’»₺$€£+…]{1,40}\Z")
 _TRAIL = re.compile(r"\A[\w\s.-]{1,40}(?:[>›»→][\w\s.-]{1,60}){1,5}")  # the way to a page, as "Home > Services"
 _TITLE = re.compile(r"(?<!\s)\s++(?:[-–—|:·•»]|::)\s++")
@@ -46,7 +45,7 @@ def replay(calls: Sequence[Sequence[Any]], sections: Sections, left_out: Contain
     A line that asks, a short one above a list of questions, and the first that is part of the page's title are headings; a question
     that tells a price is a line.
     """
-    kept = _kept(calls, left_out)
+    kept = _with_prices(_kept(calls, left_out))
     named = any(kind == "heading" and value[0] == 1 for kind, value in kept)
     parts = [] if named else [part.strip() for part in _TITLE.split(title)]
     for nth, (kind, value) in enumerate(kept):
@@ -78,6 +77,25 @@ def _kept(calls: Sequence[Sequence[Any]], left_out: Container[str]) -> list[tupl
     return kept
 
 
+def _with_prices(calls: Sequence[tuple[str, Any]]) -> list[tuple[str, Any]]:
+    """Put a price that stands on a line of its own behind the name above it."""
+    joined: list[tuple[str, Any]] = []
+    for kind, value in calls:
+        place = -2 if joined[-1:] == [_BLANK] else -1
+        above = joined[place] if len(joined) >= -place else _BLANK
+        if kind == "line" and value and is_price(value) and above[0] == "line" and _names_price(above[1]):
+            joined[place:] = [("line", f"{above[1]}: {value}")]
+        else:
+            joined.append((kind, value))
+    return joined
+
+
+def _names_price(text: str) -> bool:
+    """Return whether a line may name what the price below it is for."""
+    is_name = 0 < len(text.split()) <= _NAME_WORDS and text[-1] not in ".!:" and "|" not in text
+    return is_name and not price_of(text) and not is_price(text)
+
+
 def _bare(heading: str) -> str:
     """Return a heading without the ornaments at its ends."""
     return _ORNAMENTS.sub("", heading) or heading
@@ -107,31 +125,3 @@ def _names_list(calls: Sequence[tuple[str, Any]], at: int) -> bool:
     """Tell whether a line names the list of questions, or of dishes, that begins below it."""
     text, following = calls[at][1], [call for call in calls[at + 1 : at + 4] if call not in (_BLANK, ("asked", True))]
     return len(text.split()) in _LIST_NAME and text.replace(" ", "").isalpha() and following[:1] == [("asked", False)]
-
-
-def prices(sections: Sections) -> Iterator[Price]:
-    """Yield the prices of a page, also those on a line of their own. The lines below that say more about one belong to it."""
-    for path, rows in sections.rows():
-        yield from _section_prices(path[-1] if path else "", rows)
-
-
-def _section_prices(heading: str, rows: Sequence[Row]) -> Iterator[Price]:
-    texts = [text.removeprefix("- ") for _, text, _ in rows]
-    found: list[tuple[int, int, str, str]] = []  # first and last row, name, price
-    for at, text in enumerate(texts):
-        if priced := price_of(text, rows[at][2]):
-            found.append((at, at, *priced))
-        elif is_price(text):
-            above = texts[at - 1] if at and (not found or found[-1][1] < at - 1) else ""
-            if above and len(above.split()) <= _NAME_WORDS and above[-1] not in ".!:":
-                found.append((at - 1, at, above, text))
-            elif heading and not found:
-                found.append((at, at, heading, text))
-    described = len(found) == 1 or any(one[1] + 1 < after[0] for one, after in pairwise(found))
-    for nth, (_, last, name, price) in enumerate(found):
-        # Behind the last one may stand a remark about all of them.
-        is_last = nth + 1 == len(found)
-        most = ASKING[0] if not is_last else HEADING[0] if described else 0
-        following = texts[last + 1 : last + 2 if is_last else found[nth + 1][0]][:_MORE_LINES]
-        more = [text.rstrip(".") for text in following if len(text) <= most and "|" not in text]
-        yield Price(rows[last][0], name, ". ".join([price, *more]), "" if name == heading else heading)

@@ -1,18 +1,9 @@
-"""Price lists: a line such as "Haircut ......... 450 TL", "Saç kesimi: 450 TL" or a table's row becomes an entry.
-
-The entry's question asks for the price of what the line names; other phrasings are the name alone and with a word for "price".
-"""
+"""Price lists: a line such as "Haircut ......... 450 TL", "Saç kesimi: 450 TL" or a table's row, and what is a price and no more."""
 
 import re
-from collections import Counter
 from collections.abc import Sequence
 from itertools import starmap, zip_longest
-from typing import NamedTuple
 
-from chatsvc.domain.knowledge_files.parsed import Gathering
-from chatsvc.domain.language import primary
-
-FEWEST = 2  # lines with a price that make a list
 _FEWEST_ROWS = 2  # of a table, its heads included
 _MOST = 200  # characters of a line
 _NAME = 80  # characters of a name
@@ -25,15 +16,6 @@ _ALONE = re.compile(rf"\A(?:{_PRICE.pattern})(?:'\w{{1,4}})?(?:\s*[-–]\s*{_AMO
 _SEPARATOR = re.compile(r"(?:\s*(?:\.{2,}|…+|_{2,}|\||\t|:(?=\s))|\s+[-–—=](?=\s)|\s{2,})[\s.…_|:–—=-]*")
 _BULLET = re.compile(r"^\s*(?:[-*+•·|]|\d{1,3}[.)])\s*")
 _TOTAL = re.compile(r"(?:sub)?total|toplam|kdv|vat\b|tax\b", re.IGNORECASE)
-
-
-class Price(NamedTuple):
-    """A line of a price list, with the heading above it."""
-
-    line: int
-    name: str
-    price: str
-    heading: str
 
 
 def heads_of(lines: Sequence[str]) -> list[str]:
@@ -85,16 +67,3 @@ def price_of(text: str, heads: Sequence[str] = ()) -> tuple[str, str] | None:
 
 def _with_head(cell: str, head: str) -> str:
     return f"{head} {cell}".strip() if cell else ""
-
-
-def take_prices(found: Gathering, prices: Sequence[Price], language: str) -> None:
-    """Make entries of a list's lines. Where a name comes twice, its heading tells which is meant."""
-    if len(prices) < FEWEST:
-        return
-    names = Counter(one.name.casefold() for one in prices)
-    turkish = primary(language) == "tr"
-    for line, name, price, heading in prices:
-        full = f"{name} ({heading})" if heading and names[name.casefold()] > 1 else name
-        asked = f"{full} ne kadar?" if turkish else f"How much is {full}?"
-        also = (full, f"{full} fiyatı" if turkish else f"{full} price")
-        found.entry(line, asked, [(line, one) for one in also], f"{full}: {price}", language, once=False)

@@ -2,12 +2,9 @@
 
 from datetime import date, datetime, timedelta
 from functools import lru_cache
-from urllib.parse import urlsplit
-from weakref import WeakKeyDictionary
 
 from chatsvc.domain import opening_hours, profiles
 from chatsvc.domain.models import Bot
-from chatsvc.engines import Knowledge
 
 DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 MONTHS = (  # by hand, since strftime follows the locale
@@ -19,9 +16,6 @@ _NAMED_DAYS = 6  # an opening that is further away is told with its date
 _SHOWN_CLOSED = 6  # closed days in a prompt
 
 Week = dict[str, list[tuple[int, int]]]
-
-# A knowledge -> the address of the site that its entries came from, "" for none; evicted with the knowledge.
-_sites: WeakKeyDictionary[Knowledge, str] = WeakKeyDictionary()
 
 
 @lru_cache(maxsize=256)
@@ -95,15 +89,6 @@ def closed_days(bot: Bot, today: date) -> str | None:
     """Return the closed days of the coming year. None without any."""
     ahead = [days for days in profiles.load(bot.profile).closed if today <= days.last < today + timedelta(days=365)]
     return "; ".join(map(str, ahead[:_SHOWN_CLOSED])) or None
-
-
-def site_of(knowledge: Knowledge) -> str:
-    """Return the address of the website that entries came from, "" for none."""
-    if knowledge not in _sites:
-        sources = (entry.source for entry in knowledge.entries if entry.source and entry.source.startswith(("https://", "http://")))
-        parts = urlsplit(next(sources, ""))
-        _sites[knowledge] = f"{parts.scheme}://{parts.netloc}" if parts.netloc else ""
-    return _sites[knowledge]
 
 
 def _spans(week: Week, day: date) -> list[tuple[int, int]]:

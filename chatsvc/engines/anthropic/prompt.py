@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from chatsvc.domain import times
 from chatsvc.domain.captures import CapturedRecord
 from chatsvc.domain.models import HistoryMessage
-from chatsvc.engines import Hit, Turn, language
+from chatsvc.engines import Hit, Turn, language, site_of
 from chatsvc.engines.anthropic import facts, marks, notes, stable, tools
 from chatsvc.engines.anthropic.answer import clean, text_block
 
@@ -107,7 +107,7 @@ def request(
     """
     budget = budget_of(hosted=hosted)
     whole = stable.knowledge(turn.knowledge, budget.knowledge, cached=hosted)
-    rules = stable.rules(turn.bot, facts.site_of(turn.knowledge), offered=offered, cached=hosted and whole is None)
+    rules = stable.rules(turn.bot, site_of(turn.knowledge), offered=offered, cached=hosted and whole is None)
     system = [rules, *([whole] if whole else [])]
     changing = _changing(turn, None if whole else hits)
     records = _records(turn.captured)

@@ -7,7 +7,7 @@ from weakref import WeakKeyDictionary
 
 from chatsvc.domain import profiles
 from chatsvc.domain.models import Bot
-from chatsvc.engines import Knowledge
+from chatsvc.engines import Knowledge, site_of
 from chatsvc.engines.knowledge import hours
 from chatsvc.engines.knowledge.say import Say
 from chatsvc.engines.knowledge.search import facts
@@ -15,7 +15,7 @@ from chatsvc.language import holidays, values
 from chatsvc.language.folding import words
 from chatsvc.language.wordlists import LanguageWords
 
-_KINDS = ("name", "address", "phone", "email", "hours")
+_KINDS = ("name", "address", "phone", "email", "site", "hours")
 _WORDS = LanguageWords("business.txt")
 _LOOKED_AHEAD = 60  # days in which the next opening is looked for
 _MOST_WORDS = 25
@@ -79,7 +79,8 @@ def _joined(asked: list[str]) -> list[str]:
 def answer(bot: Bot, say: Say, text: str, now: datetime, knowledge: Knowledge | None = None) -> str | None:
     """Return what the settings, else the knowledge, say to a question about the business itself; None if neither does."""
     kinds = kinds_of(text, bot.name)
-    lines = [_line(kind, bot, say, text, now) or (knowledge and _stated(knowledge).get(kind)) for kind in kinds]
+    site = site_of(knowledge) if knowledge and "site" in kinds else ""
+    lines = [_line(kind, bot, say, text, now, site) or (knowledge and _stated(knowledge).get(kind)) for kind in kinds]
     return "\n".join(dict.fromkeys(line for line in lines if line)) or None
 
 
@@ -126,10 +127,10 @@ def _holds(kind: str, sentence: str, own: list[str]) -> bool:
 _STATED: WeakKeyDictionary[Knowledge, dict[str, str]] = WeakKeyDictionary()
 
 
-def _line(kind: str, bot: Bot, say: Say, text: str, now: datetime) -> str | None:
+def _line(kind: str, bot: Bot, say: Say, text: str, now: datetime, site: str) -> str | None:
     if kind == "hours":
         return hours_answer(bot, say, text, now)
-    value = bot.name if kind == "name" else getattr(bot, kind)
+    value = {"name": bot.name, "site": site}.get(kind) or getattr(bot, kind, "")
     return say(f"business.{kind}", **{kind: value}) if value else None
 
 

@@ -444,6 +444,11 @@ class Dialogue:
         if form.draft.asides >= _MOST_ASIDES:  # who goes on asking is not asked again
             self.choices = ()
             return lead[0]
+        if asked and asked.key in ("date", "time") and given and not wanted and not remarks:  # who gives other values has none of these
+            form.draft.missed[asked.key] = form.draft.missed.get(asked.key, 0) + 1
+            if form.draft.missed[asked.key] > 1:
+                form.draft.skipped.append(asked.key)
+                remarks = [self.say(f"without.{'when' if asked.key == 'date' else 'time'}")]
         if asked is None or lead or remarks or (given and "phone.wrong" not in given):
             return self._joined(lead, self._next(form, remarks, short=True))
         return self._not_given(form, asked)
@@ -454,14 +459,16 @@ class Dialogue:
         read = form.read(text, asked)
         if asked and asked.key == "message" and not self.does(*_LEAVES):
             form.draft.quote(self.text)
-            form.draft.asks_when = False
+            form.draft.asks_when, wanted = False, {"message"}
+        else:
+            wanted = set[str]()
         plain = self.only("yes", "no", "skip", *_LEAVES) or "?" in self.text
         given, remarks = set[str](), list[str]()
         if not (asked and asked.own and asked.kind == "text" and plain):
             given, remarks = form.take(text, asked, read)
         if _says_something(self.text, read, given, self.acts):
             form.draft.quote(self.text)
-        return given, remarks
+        return given | wanted, remarks
 
     def _joined(self, lead: Sequence[str], text: str) -> str:
         return "\n\n".join([*lead, text])
@@ -478,6 +485,9 @@ class Dialogue:
         if asked.key == "contact" and refuses:
             draft.skipped.append("contact")
             return self._next(form, [self.say("no.contact")])
+        if asked.key == "time" and any(word in forms.PARTS for word in words(self.text)):  # "in the afternoon" is for the team to read
+            draft.skipped.append("time")
+            return self._next(form, [self.say("noted")])
         if refuses or missed or (asked.own and not asked.own.required and self.does("skip", "no")):
             if asked.key == "name" and missed and not refuses and not self.does(*SMALL_TALK) and (name := _possible_name(self.text)):
                 draft.values["name"] = name
@@ -577,7 +587,8 @@ class Dialogue:
             draft.asks_when = wish == "move" and not (self.values().date or self.values().time)
             return self.begin("contact", "open.other", draft)
         if wish == "status":
-            return self._status(record)
+            is_known = self._find(self.text).decision == "answer"
+            return (self._search(self.text) if is_known else None) or self._status(record)
         if wish == "keep":
             self._change(record, date=record.date, time=record.time)
             return self.say("change.done.keep", appointment=self._named(record))
@@ -613,7 +624,9 @@ class Dialogue:
         """Propose a move to the day and hour of the message, or ask for them."""
         draft = RequestDraft("appointment")
         form = RequestForm(draft, self.turn.bot, self.say, self.now)
-        read = form.read(self.text, Field("time", "time") if self.state.pending == "move" else None)
+        read = form.read(self.text, None)
+        if self.state.pending == "move" or not (read.date or read.time):  # "could we make it 11 instead"
+            read = form.read(self.text, Field("time", "time"))
         day = record.date
         if read.time and not read.date and day:
             draft.values["date"] = day.isoformat()
@@ -760,7 +773,10 @@ class Dialogue:
             return self._tell_choice(text, learned)
         if (read := self.values()).date and read.time and self.turn.may_capture:
             return None
-        asks = "?" in text or len(words(text)) <= _FEW_WORDS or any(act.probability >= acts.SURE for act in self.questions())
+        if read.date and self.turn.may_capture and not _naming(text):  # "can you do Saturday?"
+            return self._offer(self._draft("appointment"), "offer.appointment")
+        is_short = len(words(text)) <= _FEW_WORDS and result.confidence >= _AGAIN
+        asks = is_short or "?" in text or any(act.probability >= acts.SURE for act in self.questions())
         return self._ask_back(text, titles) if asks else None
 
     def _second(self, result: SearchResult) -> str | None:

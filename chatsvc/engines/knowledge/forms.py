@@ -36,6 +36,7 @@ _FILE = LanguageWords("business.txt")
 _PLACES = {int(place): WordSet(items) for place, items in _FILE.group("choice ").items()}
 _NONE, _FILLER = WordSet(_FILE.items("none")), WordSet(_FILE.items("filler"))
 WITHOUT, DECLINES, AGREES = WordSet(_FILE.items("without")), WordSet(_FILE.items("no")), WordSet(_FILE.items("yes"))
+PARTS = WordSet(_FILE.items("parts"))
 
 
 class Field(NamedTuple):

@@ -61,6 +61,7 @@ class QuestionTerm(NamedTuple):
 
     word: str
     weight: float
+    meant: float  # weight of its rarest concept, by which it counts where only a concept is shared
     concepts: frozenset[str]
     kind: str  # of amount that it asks for
     names: bool  # a thing
@@ -207,7 +208,8 @@ def explained(terms: Sequence[QuestionTerm], held: Vocabulary, kinds: frozenset[
         return 0.0
     met = 0.0
     for term in terms:
-        met += term.weight * max(_ASKED if term.kind in kinds else 0.0, strength(term, held))
+        shown = strength(term, held)
+        met += max(term.weight * _ASKED if term.kind in kinds else 0.0, shown * (term.weight if shown == _SAME else term.meant))
     return met / total
 
 

@@ -208,6 +208,8 @@ class _Reader:
     def _table(self, rows: list[list[str]], ruled: bool) -> None:
         heads = rows[0] if len(rows) > 1 and (ruled or _is_head(rows)) else []
         body = rows[1:] if heads else rows
+        if body and all(len(row) == len(heads) + 1 for row in body):  # the names of the rows have no head
+            heads = heads and ["", *heads]
         for row in body:
             cells = [(heads[place] if place < len(heads) else "", cell) for place, cell in enumerate(row) if cell and cell != "-"]
             if not cells:
@@ -261,12 +263,14 @@ def _blocks(answer: str) -> Iterator[list[str]]:
 
 
 def _is_row(line: str) -> bool:
-    return line.lstrip().startswith("|") or " | " in line or "\t" in line.strip()
+    return (
+        line.lstrip().startswith("|") or " | " in line or "\t" in line.strip() or (line.count(";") > 1 and line.rstrip()[-1] not in ".!?")
+    )
 
 
 def cells_of(line: str) -> list[str]:
     """Return the cells of a row, with "|" or tabs between them."""
-    line = line.strip(" ") if "|" in line else line.replace("\t", "|")
+    line = line.strip(" ") if "|" in line else line.replace("\t" if "\t" in line.strip() else ";", "|")
     return line.removeprefix("|").removesuffix("|").split("|")
 
 

@@ -25,7 +25,7 @@ from chatsvc.language.folding import words
 from chatsvc.language.language_detection import guess
 
 ANSWER, ASK = 0.72, 0.25  # least confidence of an answer, and of choices
-_ALONE = 0.45  # least confidence of an answer that has no rival and explains all that the question names
+_ALONE = 0.5  # least confidence of an answer that has no rival and explains all that the question names
 _CANDIDATES = 8
 _TOPICS, _FEW = 1.3, 10  # weight of topic similarity, divided by the logarithm of the number of entries, of this many at least
 _TIES = 1_000  # entries of equal score that are compared
@@ -165,22 +165,25 @@ class KnowledgeIndex:
         unknown, alien = 0.0, 0
         for given, word in readings.items():
             single = self._lexicon.of_word(word)
-            gains = {}
+            gains, meant = {}, 0.0
             for name, _ in features_of(word, single):
                 if (number := corpus.numbers.get(name)) is not None:
                     # a word with several concepts counts less for each
                     share = math.sqrt(len(single)) if name[0] == "c" else 1.0
                     gains[number] = corpus.gains[number] * (1.0 if given == word else _NEAR) / share
                     weights[number] = max(weights.get(number, 0.0), gains[number])
+                    meant = max(meant, gains[number]) if name[0] == "c" else meant
             own = concepts.get(word, set())
             if "s" + stem(word) not in corpus.numbers and not own:
                 unknown += corpus.unknown**2
             if word not in STOPWORDS or own:
                 light = is_light(given)
                 every = frozenset({*single, *own})
-                weight = max(gains.values(), default=corpus.unknown) * (_LIGHT if light else 1.0)
+                factor = _LIGHT if light else 1.0
+                weight = max(gains.values(), default=corpus.unknown) * factor
+                meant = min(meant * factor, weight) or weight
                 kind = evidence.kind_of(every)
-                terms.append(QuestionTerm(word, weight, every, kind, names=not light and not kind))
+                terms.append(QuestionTerm(word, weight, meant, every, kind, names=not light and not kind))
                 alien += not light and bool(every) and not any(number for number in gains)
         for concept in expressed:
             if (number := corpus.numbers.get("c" + concept)) is not None:
