@@ -1,9 +1,8 @@
 """Ordered grammar rules of days; the first rule that matches a place is taken."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from datetime import date
-from typing import Any
 
 from chatsvc.language import days
 from chatsvc.language.tokens import rule
@@ -19,25 +18,14 @@ _M = rf"M(?P<m>\d+){_CASE} "
 _YEAR = r"(?:(?:, |of )?#(?P<y>20\d\d)(?:'\w+)? (?:year )?)?"
 # the last day of a span, which is left alone: 5-9 March, 5'inden 9'una
 _SPAN = rf"(?:'\w+ |(?:'\w+)? (?:- |to |and |till |or )(?:the )?)#\d+{_CASE} "
-# a day that another one is named by: "the Friday after 1 January", "29 Ekim'den sonraki pazartesi"
-_ANCHORS = [
-    rf"date=(?P<iso>\d+-\d+-\d+){_CASE} ",
-    rf"(?:the )?{_DAY}\??{_CASE} (?:day )?(?:of )?{_M}{_YEAR}",
-    rf"{_M}(?:the )?{_DAY}\??{_CASE} {_YEAR}",
-    rf"feast(?P<m>\d\d)(?P<d>\d\d){_CASE} (?:day )?(?P<y>)",
-]
-_BEHIND_ANCHOR = r"(?P<rel>later|next|past|ago) "
 # what may stand between "next week" and its day
 _LOOSE = r"(?:(?:ok|x|maybe|,|-|on|in|for|a|the|of|day|inside|#1\?) ){0,3}?"
-_TOLD = r"(?:(?:ok|x|maybe|,|-|on|in|for|a|the|of) ){0,8}?"  # "first weekend in December, thinking of bikes for the Saturday"
-_SATURDAY = 5
 _LINK = r"(?:or |and |- |to |neg |, )"
 # behind "the 3rd" something that is counted makes it no day
 _NO_NOUN = r"(?!x |unit |both |label |time |week |month |day |hour |year |minute |road |D)"
 _PART = r"(?:morning|noon|afternoon|evening|night)"
 _HERE = r"(?:(?<=on )|(?<=for )|(?<=by )|(?<=till )|(?<=after )|(?<=neg )|(?<=or )|(?<=to )|(?<=and )|(?<![ ]))"
 _MONTH_OF = rf"(?:(?P<nm>nextmonth)|(?P<tm>thismonth)|M(?P<m>\d+){_CASE}|month|ayin) (?:month |ayin )?"
-_CAME = r"came (?:(?:x |in |there |to |ok |by ){0,3}?)on "
 _NTH = r"(?:the )?(?:ordinal1 |(?P<last>son |past )|#(?P<nth>\d)\??(?:'ord)? )"
 
 Resolve = Callable[[re.Match[str], date], date | None]
@@ -79,7 +67,7 @@ def _weeks_after_day(match: re.Match[str], today: date) -> date | None:
     return first and days.after(first, (14 if match["unit"] == "fortnight" else 7) * _number(match))
 
 
-def _nth_weekday(match: re.Match[str] | Mapping[str, Any], today: date) -> date | None:
+def _nth_weekday(match: re.Match[str], today: date) -> date | None:
     """Resolve "the first Monday of December"."""
     nth, weekday = -1 if match["last"] else int(match["nth"] or 1), int(match["wd"])
     if not 0 < abs(nth) <= 4:
@@ -89,13 +77,6 @@ def _nth_weekday(match: re.Match[str] | Mapping[str, Any], today: date) -> date 
     if found is None or found >= today or match["nm"] or match["tm"]:
         return found
     return days.nth_weekday(today, months + (12 if match["m"] else 1), nth, weekday)
-
-
-def _of_weekend(match: re.Match[str], today: date) -> date | None:
-    """Resolve "Sunday of the first weekend in December"."""
-    named = {**match.groupdict(), "wd": _SATURDAY}
-    saturday = _nth_weekday(named, today)
-    return saturday and days.after(saturday, (int(match["wd"]) - _SATURDAY) % 7) if int(match["wd"]) >= _SATURDAY else None
 
 
 def _number_of_month(months: int) -> Resolve:
@@ -110,18 +91,6 @@ def _after_day(match: re.Match[str], today: date) -> date | None:
     """Resolve "the day after Friday"."""
     found = days.next_weekday(today, int(match["wd"]))
     return found and days.after(found, 1)
-
-
-def _beside_anchor(match: re.Match[str], today: date) -> date | None:
-    """Resolve "the Friday after 1 January" and "the day before Christmas"."""
-    named = match.groupdict()
-    anchor = _written(match, today) if named.get("iso") else _day_and_month(match, today)
-    earlier = match["rel"] in {"till", "past", "ago"}
-    if anchor is None or named.get("wd") is None:
-        steps = _number(match) * (7 if named.get("unit") == "week" else 1) if "n" in named else 1
-        return anchor and days.after(anchor, -steps if earlier else steps)
-    weekday = int(match["wd"])
-    return days.weekday_before(anchor, weekday) if earlier else days.next_weekday(anchor, weekday)
 
 
 def _in_week(weeks: int) -> Resolve:
@@ -152,7 +121,6 @@ _NO_DAYS = [
     rf"every (?:x )?{_ANY_D}{_GUN}(?:(?:and |, ){_ANY_D}{_GUN})*",
     rf"{_ANY_D}(?:(?:, |and |or |- )*{_ANY_D})*recurring ",
     r"(?<=on )D\d'gen (?!x )",
-    rf"{_ANY_D}(?:x )?market ",
     rf"{_ANY_D}road ",
     rf"#\d+{_CASE} (?:of )?M\d+{_CASE} road ",
     rf"{_NTH}weekend (?:of |in )(?:the )?{_MONTH_OF}",
@@ -165,35 +133,7 @@ _GONE = [
     rf"#\d+\??{_CASE} (?:day|week|month|year) ago ",
     rf"(?:a|#\d+\??) (?:day|week|month|year) ago (?:on )?(?:{_ANY_D})?",
     rf"{_ANY_D}till past (?!{_ANY_D})",
-    rf"{_ANY_D}{_GUN}(?:(?:x |unit |ok ){{0,2}}?)came ",
-    r"(?:ayin )?#\d+\??'psl (?:x )?came ",
-    rf"{_DAY}\??{_CASE} {_M}{_GUN}(?:x )?came ",
-    rf"{_CAME}(?:the )?{_DAY}{_CASE} (?:of )?{_M}",
-    rf"{_CAME}{_M}(?:the )?{_DAY}{_CASE} ",
-    rf"{_CAME}(?:the )?{_ANY_D}",
     r"(?:dun|past day|past week|past month) ",
-]
-# days named by a holiday whose date is not known here
-_UNKNOWN = [
-    rf"(?:the )?(?:{_ANY_D}{_GUN}|day |week )(?:after|till) (?:the )?movable ",
-    rf"movable {_BEHIND_ANCHOR.replace('(?P<rel>', '(?:')}(?:(?:ordinal1|#1\??|week|day) )*(?:{_ANY_D}{_GUN})?",
-]
-_WEEKENDS: list[tuple[str, Resolve]] = [
-    (rf"{_D}{_GUN}(?:of |in |, )?(?:the )?{_NTH}weekend (?:of |in )(?:the )?{_MONTH_OF}", _of_weekend),
-    (rf"{_NTH}weekend (?:of |in )(?:the )?{_MONTH_OF}{_TOLD}{_D}{_GUN}", _of_weekend),
-]
-_RELATIVE: list[tuple[str, Resolve]] = [
-    (pattern, _beside_anchor)
-    for anchor in _ANCHORS
-    for pattern in (
-        rf"(?:the )?(?:(?:next|coming|ordinal1) )?{_D}{_GUN}(?:right )?(?P<rel>after) (?:the )?{anchor}",
-        rf"the {_D}{_GUN}(?:right )?(?P<rel>till) (?:the )?{anchor}",
-        rf"{_N}(?P<unit>day|week) (?P<rel>after|till) (?:the )?{anchor}",
-        rf"(?:the )?day (?P<rel>after|till) (?:the )?{anchor}",
-        rf"{anchor}{_BEHIND_ANCHOR}(?:(?:ordinal1|#1\??) )?{_D}{_GUN}",
-        rf"{anchor}(?P<rel>next|past) day ",
-        rf"{anchor}{_N}(?P<unit>day|week) (?P<rel>later|ago) ",
-    )
 ]
 # (rule, function that resolves its match)
 _DATES: list[tuple[str, Resolve]] = [
@@ -255,9 +195,8 @@ _WEEKDAYS: list[tuple[str, Resolve]] = [
 # (rule, function that resolves its match, whether the day is named by more than its weekday)
 GONE = [rule(pattern) for pattern in _GONE]
 RULES: list[tuple[re.Pattern[str], Resolve, bool]] = [
-    *((rule(pattern), reading, True) for pattern, reading in (*_WEEKENDS, *_RELATIVE)),
     *((pattern, _nothing, False) for pattern in GONE),
-    *((rule(pattern), _nothing, False) for pattern in (*_NO_DAYS, *_UNKNOWN)),
+    *((rule(pattern), _nothing, False) for pattern in _NO_DAYS),
     *((rule(pattern), reading, True) for pattern, reading in _DATES),
     *((rule(pattern), reading, False) for pattern, reading in _WEEKDAYS),
 ]

@@ -1,11 +1,11 @@
 """Days mentioned in a line, in the order of the text."""
 
 from datetime import date
-from itertools import islice, pairwise
+from itertools import islice
 
 from chatsvc.language import days
 from chatsvc.language.date_rules import GONE, RULES
-from chatsvc.language.tokens import Expression, Kind, TokenLine, kind_of, rule
+from chatsvc.language.tokens import Expression, TokenLine, rule
 
 _PAIR = rule(r"pair=(\d+)([./])(\d+)(?:'(\w+))? ")
 # before and behind 14.30 or 15.03: what makes it a time, what makes it a day
@@ -14,9 +14,7 @@ _CLOCK_BEHIND = frozenset({"gibi", "am", "pm", "hrs", "arasi", "oclock"})
 _DAY_BEFORE = frozenset({"on", "for", "by", "till", "next"})
 _DAY_BEHIND = frozenset({"day", "for", "at", "saat"})
 _BETWEEN = frozenset({",", "day", "the", "on", "-", "(", ")"})
-_SAME_WEEK = frozenset({"neg", "or", "and", ",", "ok", "on", "the", "day", "-", "x"})
 _MOST = 20  # days kept of one text, since selection compares each with the others
-_DAY_AFTER = rule(r"(?:the day after |ertesi day |next day )")
 
 
 def find(line: TokenLine, today: date) -> list[Expression[date]]:
@@ -31,8 +29,6 @@ def find(line: TokenLine, today: date) -> list[Expression[date]]:
     found.extend(_pairs(line, today, any(mention.value for mention in found)))
     found.sort(key=lambda mention: mention.first)
     del found[_MOST:]
-    _same_week(line, found)
-    _day_after(line, found, today)
     return _merged(line, found)
 
 
@@ -54,34 +50,6 @@ def _pairs(line: TokenLine, today: date, dated: bool) -> list[Expression[date]]:
         if 1 <= day <= 31:  # 31/11 has no value, and is a day all the same that somebody meant
             found.append(Expression(first, end, days.next_date(today, month, day)))
     return found
-
-
-def _same_week(line: TokenLine, found: list[Expression[date]]) -> None:
-    """Put the second day into the week of the first. Examples: `next week Monday or Tuesday`, `haftaya pazartesi değil salı`."""
-    for before, mention in pairwise(found):
-        gap = line.symbols(before.end, mention.first)
-        if before.value and mention.value and not before.explicit and not mention.explicit and set(gap) <= _SAME_WEEK and len(gap) < 4:
-            own = line.symbols(mention.first, mention.end)
-            if (
-                kind_of(own[0]) is Kind.WEEKDAY
-                and "nextweek" in line.symbols(before.first, before.end)
-                and not set(own) & {"nextweek", "thisweek"}
-            ):
-                mention.value = days.weekday_of_week(before.value, int(own[0][1]), 0)
-
-
-def _day_after(line: TokenLine, found: list[Expression[date]], today: date) -> None:
-    """Add the day after another one (`not tomorrow, the day after`). `ertesi gün` alone is tomorrow."""
-    taken = [(mention.first, mention.end) for mention in found]
-    for match, first, end in line.found(_DAY_AFTER):
-        if any(start < end and first < stop for start, stop in taken):
-            continue
-        earlier = [mention.value for mention in found if mention.value and mention.end <= first]
-        if earlier:
-            found.append(Expression(first, end, days.after(earlier[-1], 1)))
-        elif match[0].startswith("ertesi"):
-            found.append(Expression(first, end, days.after(today, 1)))
-    found.sort(key=lambda mention: mention.first)
 
 
 def _merged(line: TokenLine, found: list[Expression[date]]) -> list[Expression[date]]:

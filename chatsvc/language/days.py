@@ -25,11 +25,6 @@ def next_weekday(today: date, weekday: int) -> date | None:
     return after(today, (weekday - today.weekday() - 1) % 7 + 1)
 
 
-def weekday_before(today: date, weekday: int) -> date | None:
-    """Return the last such weekday before today."""
-    return after(today, -((today.weekday() - weekday - 1) % 7 + 1))
-
-
 def weekday_of_week(today: date, weekday: int, weeks: int) -> date | None:
     """Return the weekday of the calendar week that is `weeks` from this one."""
     return after(today, weekday - today.weekday() + 7 * weeks)

@@ -91,35 +91,11 @@ def doubt_short_days(tokens: list[Token]) -> None:
                 token.symbol = Kind.UNKNOWN.value
 
 
-def tell_each_day(tokens: list[Token]) -> None:
-    """Take `her` before a weekday of its language for "every". Before another one it is a pronoun: `see her Monday`."""
-    for token, *following in zip(tokens, tokens[1:], [*tokens[2:], None], strict=False):
-        day = next((one for one in following if one is not None and one.kind is Kind.WEEKDAY), None)
-        if token.symbol == "her" and day and symbols.LANGUAGE_OF.get(day.text) == symbols.LANGUAGE_OF.get(token.text):
-            token.symbol = "every"
-
-
-_LENGTHS = frozenset({"day", "week", "month", "year", "hour", "minute"})
-
-
 def unname_parts(tokens: list[Token]) -> None:
     """Remove the part of the day from a meal's or event's name. Examples: `öğle menüsü`, `midnight buffet`."""
     for part, following in pairwise(tokens):
         if part.symbol in {"noon", "midnight"} and following.kind is Kind.UNKNOWN and following.text.startswith(symbols.SERVED):
             part.symbol = Kind.UNKNOWN.value
-
-
-def first_of_spans(tokens: list[Token]) -> list[Token]:
-    """Keep the first number of a span of lengths. Examples: `in 3-4 days`, `2 ya da 3 hafta sonra`."""
-    joined: list[Token] = []
-    for at, token in enumerate(tokens):
-        counted = at + 1 < len(tokens) and tokens[at + 1].symbol in _LENGTHS and token.kind is Kind.NUMBER
-        if counted and len(joined) > 1 and joined[-1].symbol in {"-", "to", "or"} and re.fullmatch(r"#\d+\??", joined[-2].symbol):
-            joined.pop()
-            joined[-1].end = token.end
-        else:
-            joined.append(token)
-    return joined
 
 
 _CLOCK = re.compile(r"\d\d:\d\d")  # but not 1:50, a scale
@@ -156,15 +132,6 @@ def _hour_before(before: Token | None) -> bool:
     )
 
 
-def block_fractions(tokens: list[Token]) -> None:
-    """Block the two numbers of a fraction: `2'de 1'i`, `üçte biri`."""
-    for token, following in pairwise(tokens):
-        if token.kind is Kind.NUMBER and token.case == Case.LOCATIVE and re.fullmatch(r"#\d+\??('(acc|pos|ps.))?", following.symbol):
-            if following.symbol[-1].isdigit() and len(following.text) > 1:
-                continue
-            token.symbol = following.symbol = Kind.UNKNOWN.value
-
-
 def _labelled(tokens: list[Token], at: int, before: Token | None) -> bool:
     if before is None:
         return False
@@ -173,11 +140,4 @@ def _labelled(tokens: list[Token], at: int, before: Token | None) -> bool:
     if before.symbol in {":", "."} and at >= 2:
         return tokens[at - 2].symbol in _LABELS
     followed_by_clock = at + 1 < len(tokens) and tokens[at + 1].symbol in {"am", "pm", "oclock"}
-    return before.symbol in _LABELS and not followed_by_clock and tokens[at].kind is not Kind.CLOCK and not _before_month(tokens, at)
-
-
-def _before_month(tokens: list[Token], at: int) -> bool:
-    """Return whether a number is a day, alone or the first of a span. Examples: `the room 27th dec`, `oda 12-14 aralık`."""
-    behind = tokens[at + 1 : at + 4]
-    spanned = len(behind) == 3 and behind[0].symbol in {"-", "to", "and"} and behind[2].kind is Kind.MONTH
-    return bool(behind) and (behind[0].kind is Kind.MONTH or spanned)
+    return before.symbol in _LABELS and not followed_by_clock and tokens[at].kind is not Kind.CLOCK

@@ -21,7 +21,6 @@ _NO_REJECTION = _WORDS.words("no_rejection")
 _UNLESS_LAST = _WORDS.words("unless_last")
 _CORRECTIONS = _WORDS.words("corrections")
 _TAKES = _WORDS.words("takes")
-TILL = _WORDS.words("till")
 
 _ATTRIBUTES, _ARTICLES, _BUT, _NEAR, LINKS, _NEW, _OR = (
     _WORDS.words(name) for name in ("attributes", "articles", "but", "near", "links", "new", "or")
@@ -45,33 +44,16 @@ class Candidate:
     case: str = ""
 
 
-def choose(line: TokenLine, found: Sequence[Candidate], beside: Sequence[Candidate] = (), others: Sequence[Candidate] = ()) -> int | None:
+def choose(line: TokenLine, found: Sequence[Candidate], others: Sequence[Candidate] = ()) -> int | None:
     """Return the index of the wanted candidate. None if there is none, or all are rejected.
 
-    `others` are candidates of another kind, `beside` the rejected ones among them: a time beside a rejected day is likely
-    rejected with it, but in `salı saat 3 değil 5` only the time is.
+    A candidate of another kind (`others`) that follows directly may be the rejected one: in `salı saat 3 değil 5` only the time is.
     """
-    if not found:
-        return None
-    rejected = rejections(line, found)
-    ranks = [
-        (1 if _across(line, one, others) else 0) if out else 1 if _beside(line, one, beside) else 2
-        for one, out in zip(found, rejected, strict=True)
-    ]
-    best = max(ranks)
-    if best == 0:
-        return None
-    left = [at for at, rank in enumerate(ranks) if rank == best]
+    left = [at for at, refused in enumerate(rejections(line, found)) if not refused]
+    left = left or [at for at, one in enumerate(found) if any(_follows(line, one, other) for other in others if other.start >= one.end)]
     if len(left) > 1 and (moved := _moved_to(line, found, left)) is not None:
         return moved
-    # "I'm here till Friday, could you see me tomorrow": the end of a span is not the day wanted
-    return next((at for at in left if not _ends_span(line, found[at])), left[0])
-
-
-def _ends_span(line: TokenLine, one: Candidate) -> bool:
-    """Return whether a candidate is only the end of a span: `till Friday`, `cumaya kadar`."""
-    before, behind = _before(line, one.start, 0), _behind(line, one.end, -1)
-    return bool(before and before[-1].text in TILL) or bool(behind and behind[0].text in TILL)
+    return left[0] if left else None
 
 
 def rejections(line: TokenLine, found: Sequence[Candidate]) -> list[bool]:
@@ -94,13 +76,9 @@ def rejections(line: TokenLine, found: Sequence[Candidate]) -> list[bool]:
     return rejected
 
 
-def _across(line: TokenLine, one: Candidate, others: Sequence[Candidate]) -> bool:
-    """Return whether a candidate of another kind follows directly, which may be the rejected one."""
-    return any(
-        len(gap := _behind(line, one.end, other.start)) <= 2 and all(token.text in _NEAR for token in gap)
-        for other in others
-        if other.start >= one.end
-    )
+def _follows(line: TokenLine, one: Candidate, other: Candidate) -> bool:
+    gap = _behind(line, one.end, other.start)
+    return len(gap) <= 2 and all(token.text in _NEAR for token in gap)
 
 
 def _before(line: TokenLine, place: int, floor: int) -> list[Token]:
@@ -199,12 +177,3 @@ def _moved_to(line: TokenLine, found: Sequence[Candidate], left: list[int]) -> i
         if found[at].case == Case.DATIVE or any(token.text in _MOVED_TO for token in before):
             return at
     return None
-
-
-def _beside(line: TokenLine, one: Candidate, rejected: Sequence[Candidate]) -> bool:
-    for other in rejected:
-        first, second = sorted((one, other), key=lambda candidate: candidate.start)
-        gap = _behind(line, first.end, second.start)
-        if len(gap) <= 2 and all(token.text in _NEAR for token in gap):
-            return True
-    return False

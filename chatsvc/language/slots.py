@@ -90,12 +90,11 @@ def _days_and_times(
     day_places = [_candidate(line, one) for one in named]
     clock_places = [_candidate(shorter, one) for one in clocks]
     chosen: Expression[date] | None = None
-    out = [place for place, refused in zip(day_places, selection.rejections(line, day_places), strict=True) if refused]
-    if (at := selection.choose(line, day_places, others=clock_places)) is not None:
+    if (at := selection.choose(line, day_places, clock_places)) is not None:
         chosen = named[at]
         found["date"] = chosen.value
         spans["date"] = message.span(day_places[at].start, day_places[at].end)
-    if (at := selection.choose(line, clock_places, beside=out, others=day_places)) is not None:
+    if (at := selection.choose(line, clock_places, day_places)) is not None:
         hours, minutes = divmod(clocks[at].value or 0, 60)
         found["time"] = time(hours, minutes)
         spans["time"] = message.span(clock_places[at].start, clock_places[at].end)

@@ -32,7 +32,7 @@ def find(line: TokenLine) -> list[Expression[int]]:
                 found.append(Expression(first, end, minutes, explicit=form != TimeForm.NOON))
     found.sort(key=lambda mention: mention.first)
     del found[_MOST:]
-    return _without_vague_noon(line, found)
+    return found
 
 
 def _group(match: re.Match[str], name: str) -> str | None:
@@ -55,8 +55,6 @@ def _minutes(line: TokenLine, match: re.Match[str], form: TimeForm, first: int, 
         return None if bare else _hour(match["m"], None, match) * 60  # a 9 to 5 job
     if form == TimeForm.BARE and line.tokens[end].text.endswith("s"):
         return None  # "Saturday 10 pupils"
-    if form == TimeForm.PAST_HALF and not match["trigger"] and _counts_halves(line, match, end):
-        return None
     said = _group(match, "h") or "10"
     part = "am" if _group(match, "am") else "pm" if _group(match, "pm") else _part(line, first, end)
     hour = _hour(said, part, match)
@@ -86,14 +84,6 @@ def _is_span(line: TokenLine, match: re.Match[str], first: int, end: int) -> boo
     if not figures or minutes > 12 or any(token.symbol == "minute" for token in here):
         return False
     return minutes not in {5, 10} or (hour > minutes and here[0].symbol != "at")
-
-
-def _counts_halves(line: TokenLine, match: re.Match[str], end: int) -> bool:
-    """Return whether "buçuk" counts halves of an unknown noun, so is not half past. Example: `iki buçuk porsiyonluk`."""
-    here = line.tokens[line.token_at(match.start()) : end]
-    inflected = any(token.text in {"bucukta", "bucuga", "bucuktan", "bucukda"} for token in here)
-    follows_noun = end < len(line.tokens) and line.tokens[end].symbol == "x"
-    return follows_noun and not inflected
 
 
 def _hour(said: str, part: str | None, match: re.Match[str]) -> int:
@@ -137,17 +127,3 @@ def _part(line: TokenLine, first: int, end: int) -> str | None:
         if best is None or distance < best[0]:
             best = (distance, part)
     return best[1] if best else None
-
-
-def _without_vague_noon(line: TokenLine, found: list[Expression[int]]) -> list[Expression[int]]:
-    """Drop a noon that is only the part of the day of another time. Example: `öğlen gelsem, 1 gibi`."""
-    kept: list[Expression[int]] = []
-    for mention in found:
-        others = [other for other in found if other is not mention and other.explicit]
-        if not mention.explicit and others:
-            nearest = min(others, key=lambda other: abs(other.first - mention.first))
-            first, end = sorted((mention, nearest), key=lambda one: one.first)
-            if not any(token.symbol in {"or", "neg", "to"} for token in line.tokens[first.end : end.first]):
-                continue
-        kept.append(mention)
-    return kept

@@ -7,11 +7,8 @@ from chatsvc.language import symbols
 from chatsvc.language.folding import Folded
 from chatsvc.language.numbers import (
     block_counts,
-    block_fractions,
     doubt_short_days,
-    first_of_spans,
     join_numbers,
-    tell_each_day,
     unname_parts,
 )
 from chatsvc.language.tokens import CALENDAR_NAMES, VALUES_WITH_DIGITS, Case, Kind, Token, TokenLine, kind_of
@@ -61,11 +58,8 @@ def line_of(folded: Folded, masked: Iterable[tuple[int, int]] = (), raw: str = "
             break
     tokens = _join_phrases(_without_stops(tokens))
     tokens = join_numbers(tokens)
-    tokens = first_of_spans(tokens)
     doubt_short_days(tokens)
-    tell_each_day(tokens)
     block_counts(tokens)
-    block_fractions(tokens)
     unname_parts(tokens)
     return TokenLine(tokens)
 

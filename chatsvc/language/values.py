@@ -74,8 +74,6 @@ def read(text: str, *, now: dt.datetime, language: str | None = None, country: s
     bare = slots.answered("" if flexible and asked in {"date", "time"} else _KINDS.get(asked, ""), kept, plain, now=now, country=country)
     found = dict(bare.spans)
     phone, written = _phone(kept, plain, bare, found, country, asked)
-    if phone is None and "email" not in found and (other := _in_a_part(kept, now, language, country)):
-        phone, found["phone"] = other
     taken = [*plain.taken, *found.values(), *([written] if written else [])]
 
     def place(span: Span) -> Span:
@@ -119,18 +117,6 @@ def load() -> None:
     """Learn the languages and the ordinary words, once a process."""
     language_detection.load()
     names.load()
-
-
-def _in_a_part(text: str, now: dt.datetime, language: str | None, country: str) -> tuple[str, Span] | None:
-    """Return a telephone number that stands in a part of its own, beside one that refuses something: "0532 ..., no e-mail please"."""
-    if "," not in text or sum(map(str.isdigit, text)) < _FEWEST_DIGITS + _FEWEST_DIGITS:
-        return None
-    for part in re.finditer(r"[^,;\n]+", text):
-        reading = slots.analyse(part[0], now=now, language=language, country=country)
-        if reading.slots.phone:
-            start, end = reading.spans["phone"]
-            return reading.slots.phone, (part.start() + start, part.start() + end)
-    return None
 
 
 def _phone(

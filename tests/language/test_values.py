@@ -44,13 +44,11 @@ def test_other_numbers(text: str, asked: str, number: int | None) -> None:
 @pytest.mark.parametrize(
     ("text", "day"),
     [
-        ("Saturday of the first weekend in December", dt.date(2026, 12, 5)),
-        ("first wknd in december, thinking of bikes for the sunday", dt.date(2026, 12, 6)),
         ("first weekend in December", None),
         ("2 high chairs", None),
     ],
 )
-def test_a_day_of_a_weekend_is_read_and_a_thing_that_is_counted_is_none(text: str, day: dt.date | None) -> None:
+def test_a_weekend_and_a_thing_that_is_counted_are_no_days(text: str, day: dt.date | None) -> None:
     assert held(values(text, "date")).get("date") == day
 
 

@@ -40,7 +40,7 @@ _CALLS = 0.15  # share of a wish that is one to be called
 FALLBACK = "en"
 DIGEST = 32
 """Bytes at the head of a table that tell what it was learned from."""
-_BUCKETS = 1 << 13
+_BUCKETS = 1 << 12
 _MOST_WORDS = 40
 _MOST_CHARACTERS = 1_000
 _ROUNDS, _RATE, _SMALL = 20, 0.05, 0.005
