@@ -8,6 +8,7 @@ from datetime import datetime
 import pytest
 
 from chatsvc.domain.models import Entry
+from chatsvc.engines import site_of
 from chatsvc.engines.anthropic import facts, prompt
 from tests.engines.test_anthropic import BOT, TURN, Shelf, system_blocks
 
@@ -54,4 +55,4 @@ def test_a_prompt_has_the_state_of_now_and_the_closed_days_behind_its_stable_par
 def test_the_site_is_the_one_that_was_read() -> None:
     pages = Shelf((Entry("1", "q", (), "a", "en", "faq.md"), Entry("2", "q", (), "a", "en", "https://www.example.com/prices?x=1")))
     assert "Website: https://www.example.com\n" in system_blocks(replace(TURN, knowledge=pages), prompt.ON_PREM)[0]["text"]
-    assert facts.site_of(TURN.knowledge) == ""
+    assert site_of(TURN.knowledge) == ""
