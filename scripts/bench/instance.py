@@ -30,7 +30,7 @@ from chatsvc.store.sqlite.group_commit import GroupCommitDatabase
 
 CONFIG = """\
 server: {listen: "127.0.0.1:0"}
-limits: {requests_per_minute: 1000000, max_in_flight: 4096}
+limits: {requests_per_minute: 1000000, max_in_flight: 4096, connections: 10000, connections_per_address: 10000}
 """
 OFFLINE = "models: {offline: {engine: knowledge}}\n"
 BOTS = 3

@@ -25,7 +25,7 @@ import pytest
 
 from chatsvc.domain.models import Bot, Entry, HistoryMessage, Usage
 from chatsvc.engines import Engine, EngineError, Hit, Reply, SearchResult, Turn
-from chatsvc.engines.anthropic import AnthropicEngine, Provider, answer, client, prompt, stable
+from chatsvc.engines.anthropic import AnthropicEngine, Provider, answer, client, prompt
 from tests.engines.conftest import KEY, Make
 from tests.engines.model_server import (
     ModelServer,
@@ -812,7 +812,7 @@ def test_another_knowledge_is_told_from_the_next_message_on_and_a_budget_counts_
 
 def test_what_was_kept_of_a_knowledge_goes_with_it() -> None:
     def kept() -> int:
-        return len(stable._blocks)
+        return len(prompt._blocks)
 
     shelf = Shelf((entry(1, "A knowledge that nobody else has?", "Yes."),))
     before = kept()

@@ -52,7 +52,7 @@ def test_every_stop_reason_that_the_library_knows_has_its_meaning(stop: str) -> 
 
     def read(content: list[object]) -> str:
         try:
-            return answer.reply(answer.parse(json.dumps(message(content, stop_reason=stop)).encode())).text
+            return answer.reply(answer.parse(json.dumps(message(content, stop_reason=stop)).encode()))
         except EngineError as fault:
             return fault.reason
 
@@ -68,7 +68,7 @@ def test_beside_every_block_that_the_library_knows_text_is_read(block: Any) -> N
     kind = get_args(block.model_fields["type"].annotation)[0]
     filled = {name: "x" for name in block.model_fields if name not in {"type", "text"}}
     content = [{**filled, "type": kind, **({"text": "We are "} if kind == "text" else {})}, {"type": "text", "text": "open."}]
-    assert answer.reply(answer.parse(json.dumps(message(content)).encode())).text == ("We are open." if kind == "text" else "open.")
+    assert answer.reply(answer.parse(json.dumps(message(content)).encode())) == ("We are open." if kind == "text" else "open.")
 
 
 def test_every_count_of_tokens_that_is_paid_for_is_read() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from chatsvc.domain.models import HistoryMessage
 from chatsvc.engines import EngineError
-from chatsvc.engines.anthropic import AnthropicEngine, marks, prompt
+from chatsvc.engines.anthropic import AnthropicEngine, answer, prompt
 from tests.engines.model_server import ModelServer, says
 from tests.engines.test_anthropic import TURN
 from tests.speed import within
@@ -48,7 +48,7 @@ async def test_no_visitor_sees_thoughts_or_tokens(server: ModelServer, engine: A
 
 @pytest.mark.parametrize("text", ["5 < 6 [and] 7 > 6", "Write <b>us</b> [here](https://example.com)", "a | b", "I think so."])
 def test_other_brackets_stay(text: str) -> None:
-    assert marks.without_thoughts(text) == text
+    assert answer.without_thoughts(text) == text
 
 
 THOUGHTS = ["<think>hm", "<think>hm</think>", "[THINK]hm[/THINK]<|im_end|>", "<|channel|>analysis<|message|>hm<|end|>"]
@@ -64,7 +64,7 @@ async def test_only_thoughts_are_an_empty_reply(server: ModelServer, engine: Ant
 
 
 def test_a_tools_mark_is_left_for_the_review() -> None:
-    assert marks.without_thoughts("<|tool_call|>x<|/tool_call|>").startswith("<|tool_call|>")
+    assert answer.without_thoughts("<|tool_call|>x<|/tool_call|>").startswith("<|tool_call|>")
 
 
 def test_earlier_messages_go_along_without_marks() -> None:
@@ -75,4 +75,4 @@ def test_earlier_messages_go_along_without_marks() -> None:
 
 @pytest.mark.parametrize("repeated", PIECES)
 def test_marks_are_cut_in_linear_time(repeated: str) -> None:
-    assert within(0.3, lambda: marks.without_thoughts(repeated * (60_000 // len(repeated))))
+    assert within(0.3, lambda: answer.without_thoughts(repeated * (60_000 // len(repeated))))

@@ -13,7 +13,8 @@ from aiohttp import web
 from chatsvc.domain.captures import Captured
 from chatsvc.domain.models import Usage
 from chatsvc.engines import EngineError, Reply
-from chatsvc.engines.anthropic import AnthropicEngine, notes, rounds
+from chatsvc.engines.anthropic import AnthropicEngine, notes
+from chatsvc.engines.anthropic import engine as engine_module
 from chatsvc.engines.anthropic.engine import WITHOUT_TOOLS_S
 from chatsvc.engines.anthropic.review import Review
 from tests.engines.conftest import Make
@@ -29,7 +30,7 @@ async def test_a_model_that_never_talks_is_a_tool_loop(server: ModelServer, engi
     with pytest.raises(EngineError) as caught:
         await engine.reply(ASKED)
     assert caught.value.reason == "tool_loop"
-    assert len(server.seen) == rounds.MAX_ROUNDS
+    assert len(server.seen) == engine_module.MAX_ROUNDS
 
 
 async def test_attempts_are_bounded_within_a_message(server: ModelServer, engine: AnthropicEngine) -> None:
@@ -126,7 +127,7 @@ async def test_what_is_noted_is_not_lost_with_the_models_words(server: ModelServ
     reply = await engine.reply(ASKED)
     assert reply.captured == NOTED
     assert reply.text == "Talebinizi not aldım (selin@example.com). Ekibimiz görecek."
-    assert len(server.seen) <= rounds.MAX_ROUNDS
+    assert len(server.seen) <= engine_module.MAX_ROUNDS
 
 
 async def test_what_is_noted_is_not_lost_at_the_deadline(server: ModelServer, engine: AnthropicEngine) -> None:

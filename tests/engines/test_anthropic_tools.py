@@ -12,7 +12,7 @@ import pytest
 from chatsvc.domain.captures import Captured
 from chatsvc.domain.models import Usage
 from chatsvc.engines import Reply, Turn
-from chatsvc.engines.anthropic import AnthropicEngine, answer, stable, tools
+from chatsvc.engines.anthropic import AnthropicEngine, answer, prompt, tools
 from tests.engines.model_server import ModelServer, answers, calls, message, says
 from tests.engines.test_anthropic import BOT, TURN, past
 
@@ -74,7 +74,7 @@ def test_the_schemas_are_strict_and_small() -> None:
         assert set(schema.get("required", [])) <= set(schema["properties"])
         assert {field["type"] for field in schema["properties"].values()} <= {"string", "array", "boolean"}
     assert len(json.dumps(tools.definitions(tools.NAMES))) < 8_000
-    assert answer.NO_ANSWER in stable.preamble(tools.NAMES)
+    assert answer.NO_ANSWER in prompt.preamble(tools.NAMES)
 
 
 # --- capturing -------------------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from chatsvc.engines.anthropic import claims, grounding
+from chatsvc.engines.anthropic import grounding, review
 from tests.speed import within
 
 LETTERS = 20_000
@@ -41,7 +41,7 @@ def test_a_long_reply_is_reviewed_at_once(repeated: str) -> None:
     reply = (repeated * LETTERS)[:LETTERS] + " iptal et"
     prices = ["20 tl 30 tl %5 %7 "] * 50
     sources = grounding.Sources((), prices, (reply,), datetime(2026, 11, 24, 9, tzinfo=UTC))
-    assert within(LONGEST_S, lambda: (claims.untrue_claim(reply, (), (), noted=False), sources.unknown(reply)))
+    assert within(LONGEST_S, lambda: (review.untrue_claim(reply, (), (), noted=False), sources.unknown(reply)))
 
 
 def test_an_overlong_word_is_compared_by_its_beginning() -> None:

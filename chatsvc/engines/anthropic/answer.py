@@ -8,8 +8,7 @@ import uuid
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from chatsvc.domain.models import Usage
-from chatsvc.engines import EngineError, Reply
-from chatsvc.engines.anthropic import marks
+from chatsvc.engines import EngineError
 from chatsvc.engines.anthropic.faults import ModelFault, error_type, says_no_tools, says_too_long
 
 if TYPE_CHECKING:
@@ -32,6 +31,34 @@ MAX_INPUT_BYTES = 16_384
 
 _UNSENDABLE = re.compile("[\0\ud800-\udfff]")
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
+
+# Marks of reasoning and of chat templates are cut by their general form, since each model family has its own names: `<think>`, `[THINK]`,
+# `<|begin_of_thought|>`, `<|channel|>analysis<|message|>`, `<|im_end|>`, `<end_of_turn>`, `</s>`, `[/INST]`.
+_THOUGHT = r"(?:[a-z]{1,12}[:_])?(?:think(?:ing)?|thoughts?|reason(?:ing)?|reflection|analysis|scratchpad)"
+_THOUGHT_MARK = re.compile(
+    r"(?P<close_bracket>[<\[]/)?"
+    rf"(?(close_bracket)|[<\[◁](?P<close>/)?[|｜]?(?P<bar_close>/|end_(?:of_)?)?(?:begin_of_|start_(?:of_)?)?){_THOUGHT}[|｜]?[>\]▷]",
+    re.IGNORECASE,
+)
+# <|channel|>analysis<|message|>, <|channel>thought
+_CHANNEL = re.compile(r"<\|?channel\|?>\s{0,3}(?P<name>[a-z]{1,20})[^<]{0,80}(?:<\|?message\|?>|\n)", re.IGNORECASE)
+_CHANNEL_END = re.compile(r"<channel\|>", re.IGNORECASE)
+_ROLE = r"(?P<role>[a-z]{1,12})"
+_TURN = re.compile(
+    rf"<[|｜](?:start_header_id|im_start|start|start_of_role)[|｜]>\s{{0,3}}{_ROLE}(?:<[|｜](?:end_header_id|im_sep|end_of_role)[|｜]>)?\n?"
+    rf"|<start_of_turn>\s{{0,3}}(?P<gemma>[a-z]{{1,12}})\n?"
+    r"|<[|｜](?P<bare>assistant|model|user|system|human)[|｜]>\n?",
+    re.IGNORECASE,
+)
+_OWN_ROLES = frozenset({"assistant", "model", "bot", "ai"})
+# A tool's mark is left: the review has to see it.
+_END = re.compile(
+    r"<[|｜](?!/?(?:tool|python_tag|call))[^<>|｜\s]{0,40}(?:end|eot|eom|eos|return|stop)[^<>|｜\s]{0,40}[|｜]>|</s>|<end_of_turn>|<eos>|\[/INST\]",
+    re.IGNORECASE,
+)
+_TOKEN = re.compile(
+    r"<[|｜](?!/?(?:tool|python_tag|call))[^<>|｜\s]{1,60}[|｜]>|</?s>|<(?:start|end)_of_turn>|<[be]os>|<pad>|\[/?INST\]|<</?SYS>>"
+)
 
 # Characters that models put around a token that they were told to write bare.
 _WRAPPING = " \t\r\n[](){}<>*_`'\".!“”"
@@ -67,46 +94,7 @@ class ModelAnswer(NamedTuple):
 
 
 def parse(payload: bytes, *, hosted: bool = False) -> ModelAnswer:
-    """Read the body of a 200, with or without text; raises EngineError."""
-    data = _parse(payload)
-    stop = data.get("stop_reason")
-    if stop is not None and not isinstance(stop, str):
-        raise EngineError("bad_response", "stop_reason is no string")
-    if stop == "refusal":
-        # Also with text, which breaks off before the refusal.
-        raise EngineError("refused")
-    content, said = _content(data.get("content"))
-    text = marks.without_thoughts(said).strip()
-    calls = _calls(content)
-    blocks = _blocks(content, text, calls, hosted=hosted) if calls else []
-    return ModelAnswer(text, calls, blocks, stop, usage(data.get("usage")))
-
-
-def reply(said: ModelAnswer) -> Reply:
-    """Return the reply of an answer. Raises EngineError where it has no text, or the sentinel as its text."""
-    if not said.text:
-        raise EngineError(_WITHOUT_TEXT.get(said.stop, "bad_response"), "no text")
-    return Reply(_checked(_without_sentinel(said.text)), said.usage)
-
-
-def usage(raw: object) -> Usage:
-    """Read the tokens of a reply. On-prem servers may send no counts, or null; implausible ones count as 0."""
-    counts = raw if isinstance(raw, dict) else {}
-
-    def count(name: str) -> int:
-        value = counts.get(name)
-        # bool is an int to Python.
-        return value if type(value) is int and 0 <= value <= MAX_TOKENS_COUNTED else 0
-
-    return Usage(
-        input_tokens=count("input_tokens"),
-        output_tokens=count("output_tokens"),
-        cache_write_tokens=count("cache_creation_input_tokens"),
-        cache_read_tokens=count("cache_read_input_tokens"),
-    )
-
-
-def _parse(payload: bytes) -> dict[str, object]:
+    """Read the body of a 200, with or without text; raises EngineError. Blocks of unknown types are kept as they are."""
     try:
         data = json.loads(payload)
     except (ValueError, RecursionError) as error:
@@ -117,23 +105,54 @@ def _parse(payload: bytes) -> dict[str, object]:
         # LM Studio answers some errors with status 200.
         reason = "context_exceeded" if says_too_long(data) else "bad_response"
         raise ModelFault(reason, f"an error with status 200 {error_type(data)}".rstrip(), no_tools=says_no_tools(data))
-    return data
-
-
-def _content(content: object) -> tuple[list[dict[str, object]], str]:
-    """Return the blocks and all their text. Blocks of unknown types (thinking and later ones) are kept as they are."""
+    stop, content = data.get("stop_reason"), data.get("content")
+    if stop is not None and not isinstance(stop, str):
+        raise EngineError("bad_response", "stop_reason is no string")
+    if stop == "refusal":
+        # Also with text, which breaks off before the refusal.
+        raise EngineError("refused")
     if not isinstance(content, list):
         raise EngineError("bad_response", f"content is {type(content).__name__}")
+    text, calls = without_thoughts(_text(content)).strip(), _calls(content)
+    return ModelAnswer(text, calls, _blocks(content, text, calls, hosted=hosted) if calls else [], stop, usage(data.get("usage")))
+
+
+def _text(content: list[object]) -> str:
+    """Join the texts of all blocks; raises EngineError for what is no block."""
     texts: list[str] = []
     for block in content:
         if not isinstance(block, dict):
             raise EngineError("bad_response", f"a block is {type(block).__name__}")
         if block.get("type") == "text":
-            text = block.get("text")
-            if not isinstance(text, str):
+            if not isinstance(text := block.get("text"), str):
                 raise EngineError("bad_response", f"the text of a block is {type(text).__name__}")
             texts.append(text)
-    return content, "".join(texts)
+    return "".join(texts)
+
+
+def reply(said: ModelAnswer) -> str:
+    """Return the text of an answer. Raises EngineError where it has none, none that can be stored, or the sentinel alone."""
+    if not said.text:
+        raise EngineError(_WITHOUT_TEXT.get(said.stop, "bad_response"), "no text")
+    text = said.text
+    if _BARE in text:
+        text = text.replace(NO_ANSWER, "").strip()
+        if text.strip(_WRAPPING) in ("", _BARE):
+            raise EngineError("no_answer")
+    if len(text) > MAX_REPLY_CHARS:
+        raise EngineError("bad_response", f"a reply of {len(text)} characters")
+    # A lone surrogate breaks SQLite's binding and every encoder.
+    if _UNSENDABLE.search(text):
+        raise EngineError("bad_response", "NUL or a lone surrogate in the text")
+    return text
+
+
+def usage(raw: object) -> Usage:
+    """Read the tokens of a reply. On-prem servers may send no counts, or null; implausible ones count as 0."""
+    counts = raw if isinstance(raw, dict) else {}
+    given = map(counts.get, ("input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"))
+    # bool is an int to Python.
+    return Usage(*(value if type(value) is int and 0 <= value <= MAX_TOKENS_COUNTED else 0 for value in given))
 
 
 def _calls(content: list[dict[str, object]]) -> tuple[ToolCall, ...]:
@@ -196,23 +215,59 @@ def clean(text: str) -> str:
     return text.encode("utf-8", "replace").decode("utf-8").replace("\0", "")
 
 
-def _without_sentinel(text: str) -> str:
-    """Cut the sentinel out of a text; raises EngineError("no_answer") where nothing else is left."""
-    if _BARE not in text:
+def without_thoughts(text: str) -> str:
+    """Return what a model says to the visitor. Its thoughts, the marks around them, and turns that it made up are cut.
+
+    The opening mark of a thought often belongs to the chat template, so that only the closing one is there; if max_tokens ended the
+    thinking, only the opening one.
+    """
+    if not any(sign in text for sign in "<[◁"):
         return text
-    if text.strip(_WRAPPING) == _BARE:
-        raise EngineError("no_answer")
-    rest = text.replace(NO_ANSWER, "").strip()
-    if not rest.strip(_WRAPPING):
-        raise EngineError("no_answer")
-    return rest
+    return without_tokens(_own_turn(_outside_thoughts(_of_final_channel(text))))
 
 
-def _checked(text: str) -> str:
-    """Return a text that can be stored and sent; raises EngineError."""
-    if len(text) > MAX_REPLY_CHARS:
-        raise EngineError("bad_response", f"a reply of {len(text)} characters")
-    # A lone surrogate breaks SQLite's binding and every encoder.
-    if _UNSENDABLE.search(text):
-        raise EngineError("bad_response", "NUL or a lone surrogate in the text")
-    return text
+def without_tokens(text: str) -> str:
+    """Remove tokens of chat templates. A server would read them as the end of a message."""
+    return _TOKEN.sub("", _TURN.sub("", text)) if "<" in text or "[" in text else text
+
+
+def _of_final_channel(text: str) -> str:
+    """Return the text of the channel for the visitor. Text outside of channels belongs to it."""
+    parts, end = [(match.start(), match.end(), match["name"].lower()) for match in _CHANNEL.finditer(text)], 0
+    if not parts:
+        return text
+    said = [text[: parts[0][0]]]
+    for (_, begin, name), following in zip(parts, [*(start for start, _, _ in parts[1:]), len(text)], strict=True):
+        content = text[begin:following]
+        ending = _CHANNEL_END.search(content)
+        if name == "final":
+            said.append(content)
+        elif ending is not None:
+            said.append(content[ending.end() :])
+        end = following
+    return "".join((*said, text[end:]))
+
+
+def _outside_thoughts(text: str) -> str:
+    said, begin, depth = list[str](), 0, 0
+    for match in _THOUGHT_MARK.finditer(text):
+        closes = bool(match["close_bracket"] or match["close"] or match["bar_close"])
+        if closes:
+            if depth == 0:
+                said.clear()  # everything before was a thought whose opening mark the template has
+            depth = 0
+        else:
+            if depth == 0:
+                said.append(text[begin : match.start()])
+            depth = 1
+        begin = match.end()
+    return "".join(said) if depth else "".join((*said, text[begin:]))
+
+
+def _own_turn(text: str) -> str:
+    """Cut a text where the model's turn ends, and where it goes on as somebody else."""
+    text = text.lstrip()
+    while (turn := _TURN.match(text)) is not None and (turn["role"] or turn["gemma"] or turn["bare"]).lower() in _OWN_ROLES:
+        text = text[turn.end() :].lstrip()
+    ends = [match.start() for pattern in (_END, _TURN) if (match := pattern.search(text)) is not None and match.start() > 0]
+    return text[: min(ends)] if ends else text

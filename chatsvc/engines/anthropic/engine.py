@@ -5,26 +5,38 @@ from __future__ import annotations
 import asyncio
 import itertools
 import random
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import nullcontext
 from functools import partial
 from typing import TYPE_CHECKING
 
-from chatsvc.engines import EngineError, Reply, Turn, language
-from chatsvc.engines.anthropic import rounds
+from chatsvc.domain.models import Usage
+from chatsvc.engines import EngineError, Evidence, Reply, Turn, language
+from chatsvc.engines.anthropic import answer, notes, prompt, tools
 from chatsvc.engines.anthropic.faults import ModelFault
 from chatsvc.engines.anthropic.provider import Provider
+from chatsvc.engines.anthropic.review import Review, characters_read
 from chatsvc.engines.fair_share import FairShare
 from chatsvc.outbound.egress import Egress, EgressRefused
 
 if TYPE_CHECKING:
+    from anthropic.types import ContentBlockParam
     from anthropic.types.message_create_params import MessageCreateParamsNonStreaming
 
     from chatsvc.engines.anthropic.client import Client
+
+    Ask = Callable[[MessageCreateParamsNonStreaming], Awaitable[bytes]]
 
 FIRST_BACKOFF_S = 0.5
 MAX_BACKOFF_S = 8.0
 WITHOUT_TOOLS_S = 600.0
 """Seconds for which a model is offered no tools after its server refused them; it may be configured anew meanwhile."""
+
+MAX_ROUNDS = 6
+"""Calls of the model for one message: searches, a request, an appointment, one mistake, a correction, and the reply."""
+
+SPARE_S = 0.5
+"""Seconds of the deadline that are left for writing a capture when waiting for the model's words about it ends."""
 
 
 class AnthropicEngine:
@@ -95,30 +107,28 @@ class AnthropicEngine:
         return self._client
 
     async def _reply(self, client: Client, turn: Turn, ends_at: float) -> Reply:
-        ask = partial(self._send, client, ends_at)
-        converse = partial(rounds.converse, turn, ask, self._share, hosted=self._hosted, ends_at=ends_at)
-        try:
-            return await self._converse(converse, turn.model)
-        except EngineError as fault:
-            if fault.reason != "context_exceeded" or not turn.history:
-                raise
-        return await self._converse(partial(converse, shortened=True), turn.model)
+        """Answer in the rounds of one message. Without tools if the server refuses them, with half of the history if it is too long."""
+        loop, ask = asyncio.get_running_loop(), partial(self._ask, client, ends_at)
+        may_use_tools, shortened = self._without_tools_until.get(turn.model, 0.0) <= loop.time(), False
+        refused_tools = False
+        while True:
+            rounds = _Rounds(turn, ask, self._share, self._hosted, ends_at, may_use_tools=may_use_tools, shortened=shortened)
+            try:
+                reply = await rounds.run()
+            except EngineError as fault:
+                if may_use_tools and isinstance(fault, ModelFault) and fault.no_tools:
+                    may_use_tools, refused_tools = False, True
+                elif not shortened and fault.reason == "context_exceeded" and turn.history:
+                    shortened = True
+                else:
+                    raise
+            else:
+                if refused_tools:
+                    # Believed only now that the same question was answered without tools, so that no other fault turns them off.
+                    self._without_tools_until[turn.model] = loop.time() + WITHOUT_TOOLS_S
+                return reply
 
-    async def _converse(self, converse: Callable[..., Awaitable[Reply]], model: str) -> Reply:
-        """Answer with tools, and without them if the model's server refuses them."""
-        if self._without_tools_until.get(model, 0.0) > asyncio.get_running_loop().time():
-            return await converse(may_use_tools=False)
-        try:
-            return await converse(may_use_tools=True)
-        except ModelFault as fault:
-            if not fault.no_tools:
-                raise
-        reply = await converse(may_use_tools=False)
-        # Believed only now that the same question was answered without tools, so that no other fault turns them off.
-        self._without_tools_until[model] = asyncio.get_running_loop().time() + WITHOUT_TOOLS_S
-        return reply
-
-    async def _send(self, client: Client, ends_at: float, body: MessageCreateParamsNonStreaming) -> bytes:
+    async def _ask(self, client: Client, ends_at: float, body: MessageCreateParamsNonStreaming) -> bytes:
         """Make one call with its retries. A pause past `ends_at` (loop time) is not begun: the fault is raised instead."""
         for attempt in itertools.count():
             try:
@@ -126,7 +136,9 @@ class AnthropicEngine:
             except ModelFault as fault:
                 if attempt >= self._max_retries or not fault.retryable:
                     raise
-                wait_s = _backoff_s(attempt) if fault.retry_after_s is None else fault.retry_after_s
+                wait_s = fault.retry_after_s
+                if wait_s is None:  # with a quarter of jitter
+                    wait_s = min(FIRST_BACKOFF_S * 2.0 ** min(attempt, 10), MAX_BACKOFF_S) * (1 - 0.25 * random.random())
                 if asyncio.get_running_loop().time() + wait_s >= ends_at:
                     raise
             await asyncio.sleep(wait_s)
@@ -139,6 +151,86 @@ def _import_client() -> type[Client]:
     return Client
 
 
-def _backoff_s(attempt: int) -> float:
-    """Compute the exponential back-off before the next attempt in seconds, with a quarter of jitter."""
-    return min(FIRST_BACKOFF_S * 2.0 ** min(attempt, 10), MAX_BACKOFF_S) * (1 - 0.25 * random.random())
+class _Rounds:
+    """The rounds of one message: ask the model, execute its tool calls or review its reply, and ask again.
+
+    `ends_at` is the deadline (loop time), which the caller enforces. `shortened` sends half of the history.
+    """
+
+    def __init__(
+        self, turn: Turn, ask: Ask, share: FairShare, hosted: bool, ends_at: float, *, may_use_tools: bool, shortened: bool
+    ) -> None:
+        self._turn, self._ask, self._share, self._hosted, self._ends_at = turn, ask, share, hosted, ends_at
+        self._shortened = shortened
+        self._budget = prompt.HOSTED if hosted else prompt.ON_PREM
+        self._offered = self._choose_tools() if may_use_tools else ()
+        self._notes = notes.Notes(turn, self._offered)
+        self._spent = Usage()
+        self._corrected = False
+
+    def _choose_tools(self) -> tuple[str, ...]:
+        turn = self._turn
+        changes = any(record.status in notes.TAKEN_BACK for record in turn.captured)
+        searches = prompt.knowledge(turn.knowledge, self._budget.knowledge, cached=self._hosted) is None
+        return tools.offered(notes=turn.may_capture, changes=changes, searches=searches)
+
+    def _begin(self, turn: Turn) -> MessageCreateParamsNonStreaming:
+        self._notes.hits = prompt.passages(turn, self._budget.passages)
+        return prompt.request(turn, self._notes.hits, hosted=self._hosted, offered=self._offered, shortened=self._shortened)
+
+    async def run(self) -> Reply:
+        """Answer the turn, with what was captured and what all rounds cost; raises EngineError.
+
+        Once something is captured, no failure of the model loses it: the visitor gets a fixed sentence instead of the model's words.
+        """
+        body = await self._share.run(self._begin, self._turn)
+        for _ in range(MAX_ROUNDS):
+            try:
+                async with nullcontext() if self._notes.captured is None else asyncio.timeout_at(self._ends_at - SPARE_S):
+                    said = answer.parse(await self._ask(body), hosted=self._hosted)
+                self._spent = self._spent.plus(said.usage)
+                if not said.calls or not self._offered:
+                    text = answer.reply(said)
+                    complaint = await self._share.run(partial(self._complaint, text), self._turn, characters_read(self._turn, text))
+                    if complaint is None:
+                        return self._reply(text)
+                    body = self._correct(body, text, complaint)
+                    continue
+            except (EngineError, TimeoutError):
+                if self._notes.captured is None:
+                    raise
+                break
+            results = await self._share.run(partial(self._results, said), self._turn)
+            if self._notes.captured is None and all(call.name == tools.NO_ANSWER for call in said.calls):
+                raise EngineError("no_answer", "by its tool")
+            body = _continued(body, said.blocks, results)
+        if self._notes.captured is None:
+            raise EngineError("tool_loop", f"still calling tools after {MAX_ROUNDS} rounds")
+        return self._reply(notes.confirmation(self._turn, self._notes.captured))
+
+    def _complaint(self, text: str, turn: Turn) -> str | None:
+        return Review(turn, self._notes.hits, self._notes.captured).complaint(text)
+
+    def _correct(self, body: MessageCreateParamsNonStreaming, text: str, complaint: str) -> MessageCreateParamsNonStreaming:
+        """Ask for another reply, once; raises EngineError."""
+        if self._corrected:
+            raise EngineError("no_answer", "the model's reply failed its review twice")
+        self._corrected = True
+        return _continued(body, [answer.text_block(text)], [answer.text_block(complaint)])
+
+    def _reply(self, text: str) -> Reply:
+        return Reply(text, self._spent, self._notes.captured, evidence=Evidence.of_hits(self._notes.hits))
+
+    def _results(self, said: answer.ModelAnswer, _: Turn) -> Sequence[ContentBlockParam]:
+        if said.stop != "max_tokens":
+            return self._notes.results(said.calls)
+        # Truncated arguments may look complete.
+        told = "Nothing was noted: the call was cut off. Call again with less text, or answer the visitor."
+        return [{"type": "tool_result", "tool_use_id": call.id, "content": told, "is_error": True} for call in said.calls]
+
+
+def _continued(
+    body: MessageCreateParamsNonStreaming, said: Sequence[ContentBlockParam], following: Sequence[ContentBlockParam]
+) -> MessageCreateParamsNonStreaming:
+    """Append one exchange to a request. Nothing before it changes, as caches and signatures of thinking require."""
+    return {**body, "messages": [*body["messages"], {"role": "assistant", "content": said}, {"role": "user", "content": following}]}

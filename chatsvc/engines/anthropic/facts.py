@@ -27,6 +27,7 @@ def week_of(hours: str | None) -> Week | None:
         return None
 
 
+@lru_cache(maxsize=256)
 def hours_in_words(hours: str) -> str:
     """Return opening hours day by day: "Monday to Friday 09:00-18:00; Saturday 10:00-14:00; Sunday closed"."""
     if week_of(hours) is None:

@@ -12,10 +12,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from chatsvc.domain import profiles, times
-from chatsvc.domain.captures import FURTHEST_DAYS, Captured, CapturedRecord, Change, change_message, checked
+from chatsvc.domain.captures import FURTHEST_DAYS, Captured, Change, change_message, checked
 from chatsvc.domain.channels import REACHING
 from chatsvc.engines import Hit, Turn, language
-from chatsvc.engines.anthropic import facts, quotes, stable, tools
+from chatsvc.engines.anthropic import facts, prompt, quotes, tools
 from chatsvc.engines.anthropic.answer import ToolCall
 from chatsvc.engines.anthropic.tools import NoteCall, WrongArguments
 
@@ -109,7 +109,7 @@ class Notes:
                 used += len(hit.entry.question) + len(hit.entry.answer)
         self.hits += new
         if new:
-            return stable.entries_told([hit.entry for hit in new], "Found")
+            return prompt.entries_told([hit.entry for hit in new], "Found")
         known = "; ".join(f"“{hit.entry.question}”" for hit in hits[:3])
         return f"Nothing beyond what stands above was found{f': see {known} there' if known else ''}."
 
@@ -133,7 +133,7 @@ class Notes:
         self._notes[tool] = kept
         self.captured = _joined(list(self._notes.values()))
         parts = ["Noted in place of what this message noted before." if again else "Noted."]
-        parts.append(f"The team reads: {described(kept)}")
+        parts.append(f"The team reads: {prompt.described(kept)}")
         parts.append("Nothing is booked until they confirm it." if kept.date else "They will see it.")
         if claimed.date and claimed.time and not facts.is_open(self._turn.bot, datetime.combine(claimed.date, claimed.time)):
             parts.append("The business is closed then: tell the visitor that it may not be possible.")
@@ -234,20 +234,6 @@ def _joined(notes: list[Captured]) -> Captured:
     return first
 
 
-def described(kept: Captured | CapturedRecord) -> str:
-    """Describe a record in words for the model: moment, contact and the visitor's words."""
-    when = f"appointment on {facts.DAYS[kept.date.weekday()]} {kept.date} at {kept.time:%H:%M}" if kept.date and kept.time else ""
-    contact = [
-        f"{label} {value}"
-        for label, value in (("name", kept.visitor_name), ("e-mail", kept.visitor_email), ("phone", kept.visitor_phone))
-        if value
-    ]
-    words = " / ".join(f"“{line}”" for line in kept.message.splitlines() if line.strip())
-    change = kept.change if isinstance(kept, CapturedRecord) else None
-    waiting = f"waiting for the team: {change.kind} {change.date or ''} {change.time or ''}".rstrip() if change else ""
-    return "; ".join(filter(None, (when or f"request ({kept.request_type})", *contact, f"words: {words}", waiting))) + "."
-
-
 def confirmation(turn: Turn, captured: Captured) -> str:
     """Write the reply where something was captured and the model then failed. The capture is kept."""
     contact = ", ".join(filter(None, (captured.visitor_name, captured.visitor_email, captured.visitor_phone)))
@@ -273,8 +259,3 @@ def _change_confirmation(change: Change, *, turkish: bool) -> str:
         return f"Randevunuz için {wanted} isteğinizi not aldım. İşletme değiştirene kadar randevunuz olduğu gibi kalır."
     wanted = "cancel" if change.cancels else "move"
     return f"I have noted that you would like to {wanted} your appointment. It stays as it is until the business changes it."
-
-
-def record_line(record: CapturedRecord) -> str:
-    """Write a record as the prompt has it: id, status, moment, contact and text."""
-    return f"- {record.kind} {record.id}, status {record.status}: {described(record)}"

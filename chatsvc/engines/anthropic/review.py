@@ -1,15 +1,19 @@
 """Review of a model's reply before a visitor sees it. No tool call as text, no invented figures, no claims of actions never done."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from functools import cached_property, lru_cache
 from weakref import WeakKeyDictionary
 
 from chatsvc.domain import times
 from chatsvc.domain.captures import Captured, CapturedRecord
+from chatsvc.domain.folding import fold
 from chatsvc.domain.models import Bot
 from chatsvc.engines import EngineError, Hit, Knowledge, Turn
-from chatsvc.engines.anthropic import claims, grounding, tools
-from chatsvc.engines.anthropic.notes import described
+from chatsvc.engines.anthropic import grounding, tools
+from chatsvc.engines.anthropic.grounding import comparable
+from chatsvc.engines.anthropic.prompt import described
+from chatsvc.language.wordlists import LanguageWords
 
 _NO_ANSWER = f"If you cannot answer without it, say only that by {tools.NO_ANSWER} or [NO_ANSWER]."
 _HEAD = "[From the service, not the visitor] Your last message was not shown to the visitor."
@@ -34,18 +38,18 @@ class Review:
 
     def complaint(self, text: str) -> str | None:
         """Return what is wrong with a reply, in words for the model. None for a good one. Raises EngineError for `no_answer`."""
-        if claims.is_tool_call(text, [name for name in tools.NAMES if name != tools.NO_ANSWER]):
+        if is_tool_call(text, [name for name in tools.NAMES if name != tools.NO_ANSWER]):
             return f"{_HEAD} It held a tool call as text. Call the tool itself, or answer the visitor in plain words."
         if tools.NO_ANSWER in text:
             raise EngineError("no_answer", "its tool, written as text")
         known = _known_of(self._turn.knowledge), _known_of_bot(self._turn.bot)
-        claim = claims.untrue_claim(text, [one.text for one in known], self._turn.captured, noted=self._captured is not None)
+        claim = untrue_claim(text, [one.text for one in known], self._turn.captured, noted=self._captured is not None)
         if claim is not None:
             return (
                 f"{_HEAD} It says that something was done which no tool did: “{claim}” Answer again and say only what is true: what "
                 f"tools noted, and that the business has yet to do it. {_NO_ANSWER}"
             )
-        words = claims.more_than_noted(text, self._spoken, self._noted)
+        words = more_than_noted(text, self._spoken, self._noted)
         if words:
             named = ", ".join(f"“{word}”" for word in words)
             return (
@@ -101,3 +105,136 @@ def _known_of_settings(settings: tuple[str | None, ...]) -> grounding.Known:
 def _known_of_bot(bot: Bot) -> grounding.Known:
     settings = (bot.name, bot.description, bot.instructions, bot.opening_hours, bot.greeting)
     return _known_of_settings((*settings, bot.phone, bot.email, bot.address))
+
+
+# --- claims of actions, and tool calls written as text
+
+
+def _compile(pattern: str) -> re.Pattern[str]:
+    """Compile a pattern over folded text."""
+    return re.compile(fold(pattern))
+
+
+_EN_DONE = (
+    "canceled|cancelled|booked|reserved|confirmed|rescheduled|moved|changed|updated|ordered|refunded|processed|scheduled|registered|arranged"
+    "|placed|completed|activated|approved|issued|shipped|charged|transferred"
+)
+_EN_NOTED = (
+    "sent|emailed|e-mailed|forwarded|passed on|passed it on|passed this on|passed that on|notified|informed|noted|recorded|submitted|saved"
+    "|added|logged|received"
+)
+_EN_SUBJECT = r"appointment|booking|reservation|order|request|refund|visit|payment|table|room|cancellation|complaint|message|details?"
+_EN_HELP = r"(?:just |already |now |also |successfully |gone ahead and )*"
+
+_EN_OBJECT = rf"(?:your|you|it|that|them|(?:a|an|the|this) (?:\w{{1,30}} ){{0,2}}(?:{_EN_SUBJECT})s?)"
+
+_TR_DONE = (
+    r"iptal et|iptal ettir|oluştur|ayarla|onayla|değiştir|güncelle|taşı|ertele|ayır|ayırt|rezerve et|iade et|tamamla"
+    r"|sipariş\w{0,20} ver|planla"
+)
+_TR_NOTED = "ilet|kaydet|gönder|bildir|not al|not et|ekle|talebinizi al"
+_TR_SUBJECT = "randevu|rezervasyon|sipariş|talep|talebi|kayd|kayıt|iade|ödeme|başvuru|şikayet|şikâyet|oda|masa"
+_TR_PASSIVE = "iptal edil|oluşturul|onaylan|ertelen|değiştiril|güncellen|ayrıl|tamamlan|taşın|gerçekleştiril"
+_TR_PASSIVE_NOTED = "iletil|gönderil|kaydedil|alın"
+_TR_PAST = "(?:[dt][ıiuü]|m[ıiuü]ş(?:t[ıiuü]r)?)"
+
+
+def _turkish(active: str, passive: str, subject: str) -> str:
+    """Build a pattern: "I have done", "we have done your ...", "your ... has been done"."""
+    return (
+        rf"\b(?:{active})[dt][ıiuü]m\b"
+        rf"|\b\w{{1,30}}n[ıiuü]z\w{{0,20}}\b[^.!?\n]{{0,60}}\b(?:{active})[dt][ıiuü]k\b"
+        rf"|{subject}[^.!?\n]{{0,60}}\b(?:{passive}){_TR_PAST}\b"
+    )
+
+
+_DONE = _compile(
+    rf"\b(?:i|we)(?:'ve|’ve| have)? {_EN_HELP}(?:{_EN_DONE})(?: {_EN_OBJECT}\b|[.!]*$)"
+    rf"|\b(?:your|the|this|that) (?:\w{{1,30}} )?(?:{_EN_SUBJECT})s?\b[^.!?\n]{{0,40}} (?:has|have|is|was|were)(?: now| already)?(?: been)?"
+    rf" (?:now |already |successfully )*(?:{_EN_DONE})\b|" + _turkish(_TR_DONE, _TR_PASSIVE, rf"\b(?:{_TR_SUBJECT})\w{{0,30}}\b")
+)
+_NOTED = _compile(
+    rf"\b(?:i|we)(?:'ve|’ve| have)? {_EN_HELP}(?:{_EN_NOTED})(?: {_EN_OBJECT}\b|[.!]*$)"
+    rf"|\byour (?:\w{{1,30}} )?(?:{_EN_SUBJECT})s? (?:has|have)(?: now| already)? been (?:{_EN_NOTED})\b|"
+    + _turkish(_TR_NOTED, _TR_PASSIVE_NOTED, rf"\b(?:{_TR_SUBJECT})\w{{0,30}}n[ıiuü]z\w{{0,20}}\b")
+)
+# A sentence with one of these tells what happens in general, or asks.
+_NOT_A_CLAIM = _compile(
+    r"\b(?:if|once|when|whenever|after|until|unless|before|as soon as|eğer|takdirde|halinde|durumda|sonra|önce|kadar|olmadıkça)\b"
+    r"|\b(?:have|has|had|did|do|does|is|was|were|am|are|can|could|will|would) not\b|n['’]t\b|\b(?:never|cannot|değil|yok)\b"
+    r"|\w(?:ınca|ince|unca|ünce|dığında|diğinde|duğunda|düğünde|tığında|tiğinde)\b"
+    r"|\b(?:mı|mi|mu|mü)(?:yım|yim|yız|yiz)?\b[^.!]*\?|\?\s*$"
+)
+_SENTENCE = re.compile(r"[^.!?\n]+[.!?]*")
+_SETTLED = {
+    "confirmed": _compile(r"confirm|book|reserv|schedul|onayla|rezerv|ayarla|ayrıl|oluştur"),
+    "canceled": _compile(r"cancel|iptal"),
+    "done": _compile(r"complet|process|tamamla|gerçekleş"),
+}
+
+MOST_WORDS = 5
+"""Words of a reply that a complaint names."""
+
+_SHORTEST, _STEM = 5, 5  # letters of a word that says something, and of its beginning
+_WORD = re.compile(r"[^\W_]+")
+_CALLED_NOTED = _compile(
+    r"\b(?:noted|recorded|written down|passed on|on the list|made a note|have your|got your|in your (?:note|request))\b"
+    r"|\bnot (?:et|al|edil)|\bkayded|\bkayitli|\bilet(?:il)?[dt]i|\bnotunuz|\bekled|\beklend"
+)
+# Words beside what is noted: contact data is checked by itself, days are said in many ways.
+_COMMON = LanguageWords("figures.txt").words("common")
+
+_CALL_MARKS = re.compile(
+    r"</?\s*(?:tool_call|tool_use|tool_code|function_calls?|function|antml:\w+|invoke)\b|\[/?TOOL_CALLS?\]|<\|(?:tool|python_tag|/?call)"
+    r"|\{\s*\"(?:name|function|tool|type|tool_name|action)\"\s*:\s*\"(?:function|tool_use|tool_call)?",
+    re.IGNORECASE,
+)
+
+
+def is_tool_call(text: str, names: Iterable[str]) -> bool:
+    """Report whether a reply holds a tool call as text. A marker of a known format, or a tool's own name."""
+    return _CALL_MARKS.search(text) is not None or any(name in text for name in names)
+
+
+def untrue_claim(text: str, known: Iterable[str], records: Iterable[CapturedRecord], *, noted: bool) -> str | None:
+    """Return the first sentence that claims an action which no tool did. None where there is none.
+
+    `known` are folded texts that the bot may quote. `noted`: a request is noted, so that saying so is true.
+    """
+    records, known = list(records), list(known)
+    for match in _SENTENCE.finditer(text):
+        sentence = comparable(match[0]).strip()
+        done, told = _DONE.search(sentence), _NOTED.search(sentence)
+        if not (done or told) or _NOT_A_CLAIM.search(sentence) or any(sentence.rstrip(".! ") in text for text in known):
+            continue
+        if done and not _is_settled(done[0], records):
+            return match[0].strip()
+        if told and not (noted or records):
+            return match[0].strip()
+    return None
+
+
+def more_than_noted(text: str, spoken: Iterable[str], noted: Iterable[str]) -> list[str]:
+    """Return words of the visitor that a reply calls noted although no record holds them, at most MOST_WORDS.
+
+    `noted` are the records with their moments and contact data, `spoken` the visitor's messages.
+    """
+    claims = [comparable(match[0]) for match in _SENTENCE.finditer(text)]
+    claims = [sentence for sentence in claims if _CALLED_NOTED.search(sentence) and not _NOT_A_CLAIM.search(sentence)]
+    if not claims:
+        return []
+    said, held = set(_words("\n".join(spoken))), set(_words("\n".join(noted)))
+    # A word counts as held by its beginning: endings differ, in Turkish above all.
+    stems = {word[:_STEM] for word in held}
+    words = [word for sentence in claims for word in _words(sentence) if word in said and word not in held and word[:_STEM] not in stems]
+    return list(dict.fromkeys(word for word in words if word not in _COMMON))[:MOST_WORDS]
+
+
+def _words(text: str) -> list[str]:
+    """Return the words that say something, and all numbers."""
+    return [word for word in _WORD.findall(comparable(text)) if len(word) >= _SHORTEST or word.isdecimal()]
+
+
+def _is_settled(claim: str, records: list[CapturedRecord]) -> bool:
+    """Report whether a record has the status that the sentence claims."""
+    return any(record.status in _SETTLED and _SETTLED[record.status].search(claim) for record in records)
