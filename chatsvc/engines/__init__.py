@@ -135,6 +135,11 @@ class Turn:
     may_capture: bool = False
     captured: Sequence[CapturedRecord] = ()
 
+    @property
+    def spoken(self) -> list[str]:
+        """Return what the visitor has written, this message last."""
+        return [past.content for past in self.history if past.role == "user"] + [self.message]
+
 
 class Evidence(NamedTuple):
     """Origin of a reply, for the operator: ids and scores of entries, best first. The search's decision and confidence if one made it."""

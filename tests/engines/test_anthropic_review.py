@@ -12,9 +12,8 @@ import pytest
 from chatsvc.domain.captures import CapturedRecord, Change
 from chatsvc.domain.models import Entry, Usage
 from chatsvc.engines import EngineError, Reply
-from chatsvc.engines.anthropic import AnthropicEngine, tools
+from chatsvc.engines.anthropic import AnthropicEngine, review, tools
 from chatsvc.engines.anthropic.grounding import Known, Sources
-from chatsvc.engines.anthropic.review import Review
 from tests.engines.model_server import ModelServer, Step, calls, says
 from tests.engines.test_anthropic import BOT, TURN, Shelf, entry, past
 from tests.engines.test_anthropic_tools import ASKED, BOOKED, appointment, request, results
@@ -63,7 +62,7 @@ def test_a_reply_gets_the_verdict_that_a_person_gave(business: str, verdict: str
     turn = replace(TURN, bot=bot, knowledge=shelf, message=said, now_ms=NOON_MS)
     # What a search would find at its worst: everything, so that a wrong price has the most to be computed from.
     hits = [hit for one in shelf.entries for hit in shelf.search(one.question.lower()).hits]
-    complaint = Review(turn, hits, None).complaint(reply)
+    complaint = review.complaint(reply, hits, None, turn)
     found = "good" if complaint is None else "claim" if "was done" in complaint else "invented"
     assert found == verdict, complaint
 
@@ -273,7 +272,7 @@ TOLD = past("Hello, I'd like to try a guitar lesson, acoustic, my shoulder is st
     ],
 )
 def test_a_reply_that_calls_more_noted_than_is_gets_no_further(reply: str, words: list[str]) -> None:
-    complaint = Review(replace(TURN, history=TOLD, captured=(GUITAR,)), (), None).complaint(reply)
+    complaint = review.complaint(reply, (), None, replace(TURN, history=TOLD, captured=(GUITAR,)))
     assert (complaint is not None) == bool(words)
     assert all(f"“{word}”" in str(complaint) for word in words)
 

@@ -6,6 +6,7 @@ import asyncio
 import threading
 import time as stopwatch
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from aiohttp import web
@@ -13,10 +14,9 @@ from aiohttp import web
 from chatsvc.domain.captures import Captured
 from chatsvc.domain.models import Usage
 from chatsvc.engines import EngineError, Reply
-from chatsvc.engines.anthropic import AnthropicEngine, notes
+from chatsvc.engines.anthropic import AnthropicEngine, notes, review
 from chatsvc.engines.anthropic import engine as engine_module
 from chatsvc.engines.anthropic.engine import WITHOUT_TOOLS_S
-from chatsvc.engines.anthropic.review import Review
 from tests.engines.conftest import Make
 from tests.engines.model_server import ModelServer, Step, answers, calls, fails, hangs, says
 from tests.engines.test_anthropic import TURN, past
@@ -247,13 +247,13 @@ async def test_a_first_message_that_is_too_long_is_not_tried_again(server: Model
 
 async def test_what_reads_much_runs_in_a_thread(server: ModelServer, engine: AnthropicEngine, monkeypatch: pytest.MonkeyPatch) -> None:
     threads = list[str]()
-    complaint = Review.complaint
+    complaint = review.complaint
 
-    def noting(review: Review, text: str) -> str | None:
+    def noting(*arguments: Any) -> str | None:
         threads.append(threading.current_thread().name)
-        return complaint(review, text)
+        return complaint(*arguments)
 
-    monkeypatch.setattr(Review, "complaint", noting)
+    monkeypatch.setattr(review, "complaint", noting)
     server.script.extend([says("Yes."), says("yes " * 5_000), says("Yes.")])
     for turn in (TURN, TURN, replace(TURN, history=past("a" * 20_000))):
         await engine.reply(turn)

@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING
 
 from chatsvc.domain.models import Usage
 from chatsvc.engines import EngineError, Evidence, Reply, Turn, language
-from chatsvc.engines.anthropic import answer, notes, prompt, tools
+from chatsvc.engines.anthropic import answer, notes, prompt, review, tools
 from chatsvc.engines.anthropic.faults import ModelFault
 from chatsvc.engines.anthropic.provider import Provider
-from chatsvc.engines.anthropic.review import Review, characters_read
 from chatsvc.engines.fair_share import FairShare
 from chatsvc.outbound.egress import Egress, EgressRefused
 
@@ -191,7 +190,8 @@ class _Rounds:
                 self._spent = self._spent.plus(said.usage)
                 if not said.calls or not self._offered:
                     text = answer.reply(said)
-                    complaint = await self._share.run(partial(self._complaint, text), self._turn, characters_read(self._turn, text))
+                    work = partial(review.complaint, text, self._notes.hits, self._notes.captured)
+                    complaint = await self._share.run(work, self._turn, review.characters_read(self._turn, text))
                     if complaint is None:
                         return self._reply(text)
                     body = self._correct(body, text, complaint)
@@ -200,16 +200,13 @@ class _Rounds:
                 if self._notes.captured is None:
                     raise
                 break
-            results = await self._share.run(partial(self._results, said), self._turn)
+            results = await self._share.run(partial(self._notes.results, said), self._turn)
             if self._notes.captured is None and all(call.name == tools.NO_ANSWER for call in said.calls):
                 raise EngineError("no_answer", "by its tool")
             body = _continued(body, said.blocks, results)
         if self._notes.captured is None:
             raise EngineError("tool_loop", f"still calling tools after {MAX_ROUNDS} rounds")
         return self._reply(notes.confirmation(self._turn, self._notes.captured))
-
-    def _complaint(self, text: str, turn: Turn) -> str | None:
-        return Review(turn, self._notes.hits, self._notes.captured).complaint(text)
 
     def _correct(self, body: MessageCreateParamsNonStreaming, text: str, complaint: str) -> MessageCreateParamsNonStreaming:
         """Ask for another reply, once; raises EngineError."""
@@ -220,13 +217,6 @@ class _Rounds:
 
     def _reply(self, text: str) -> Reply:
         return Reply(text, self._spent, self._notes.captured, evidence=Evidence.of_hits(self._notes.hits))
-
-    def _results(self, said: answer.ModelAnswer, _: Turn) -> Sequence[ContentBlockParam]:
-        if said.stop != "max_tokens":
-            return self._notes.results(said.calls)
-        # Truncated arguments may look complete.
-        told = "Nothing was noted: the call was cut off. Call again with less text, or answer the visitor."
-        return [{"type": "tool_result", "tool_use_id": call.id, "content": told, "is_error": True} for call in said.calls]
 
 
 def _continued(

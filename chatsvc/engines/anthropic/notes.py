@@ -5,7 +5,6 @@ The result of a note is the record as the team will read it, with what was left 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date, datetime, time, timedelta
 from functools import cached_property
@@ -16,7 +15,7 @@ from chatsvc.domain.captures import FURTHEST_DAYS, Captured, Change, change_mess
 from chatsvc.domain.channels import REACHING
 from chatsvc.engines import Hit, Turn, language
 from chatsvc.engines.anthropic import facts, prompt, quotes, tools
-from chatsvc.engines.anthropic.answer import ToolCall
+from chatsvc.engines.anthropic.answer import ModelAnswer, ToolCall
 from chatsvc.engines.anthropic.tools import NoteCall, WrongArguments
 
 if TYPE_CHECKING:
@@ -63,19 +62,17 @@ class Notes:
         self.hits: list[Hit] = []
 
     @cached_property
-    def _spoken(self) -> list[str]:
-        return [past.content for past in self._turn.history if past.role == "user"] + [self._turn.message]
-
-    @cached_property
     def _now(self) -> datetime:
         return times.local(self._turn.now_ms, self._turn.bot.timezone)
 
-    def results(self, calls: Sequence[ToolCall]) -> list[ToolResultBlockParam]:
-        """Execute calls and build their tool_result blocks; invalid calls get an error as their result."""
-        return [self._result(call) for call in calls]
+    def results(self, message: ModelAnswer, _: Turn) -> list[ToolResultBlockParam]:
+        """Execute the calls of a message and build their tool_result blocks; invalid calls get an error as their result."""
+        return [self._result(call, is_cut_off=message.stop == "max_tokens") for call in message.calls]
 
-    def _result(self, call: ToolCall) -> ToolResultBlockParam:
+    def _result(self, call: ToolCall, *, is_cut_off: bool) -> ToolResultBlockParam:
         try:
+            if is_cut_off:  # truncated arguments may look complete
+                raise WrongArguments("The call was cut off. Call again with less text, or answer the visitor.")
             told, failed = self._call(call), False
         except WrongArguments as fault:
             told, failed = f"Nothing was {'found' if call.name == tools.SEARCH else 'noted'}. {fault}", True
@@ -127,7 +124,7 @@ class Notes:
             self._clock_of(wanted) if wanted.kind == "appointment" else None,
             urgent=wanted.urgent,
         )
-        kept = checked(claimed, self._spoken, self._now, self._turn.bot.country)
+        kept = checked(claimed, self._turn.spoken, self._now, self._turn.bot.country)
         self._demand(wanted, claimed, kept)
         again = tool in self._notes
         self._notes[tool] = kept
@@ -150,9 +147,9 @@ class Notes:
 
     def _quoted(self, wanted: NoteCall) -> quotes.Quotes:
         """Look the quotes up; where none is the visitor's, take all that they have said and no record has."""
-        found = quotes.check(wanted.quotes, self._spoken)
+        found = quotes.check(wanted.quotes, self._turn.spoken)
         noted = [record.message for record in self._turn.captured]
-        return found if found.kept else quotes.Quotes(quotes.without(self._spoken, noted), found.dropped)
+        return found if found.kept else quotes.Quotes(quotes.without(self._turn.spoken, noted), found.dropped)
 
     def _change(self, wanted: NoteCall) -> str:
         """Note what the visitor wants changed of a record of this conversation."""
@@ -173,7 +170,7 @@ class Notes:
         change = Change(record, cancels=wanted.kind == "cancel", corrects=corrects)
         claimed = Captured("appointment", "\n".join(found.kept), *contact, date=day, time=clock, change=change)
         outside = wanted.kind == "move" and (day or clock) and self._demand_moment(day or record.date, clock or record.time)
-        self.captured = self._notes[tools.CHANGE_RECORD] = kept = checked(claimed, self._spoken, self._now, self._turn.bot.country)
+        self.captured = self._notes[tools.CHANGE_RECORD] = kept = checked(claimed, self._turn.spoken, self._now, self._turn.bot.country)
         parts = [f"Passed on. The team reads: {change_message(kept, change, self._turn.bot.language)}"]
         is_waiting = record.status == "confirmed" and wanted.kind != "withdraw"
         parts.append(_WAITING if is_waiting else _STANDS[wanted.kind])
