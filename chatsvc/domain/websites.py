@@ -217,6 +217,19 @@ def page_address(base: str, link: str) -> str | None:
     return found if len(found) <= _LONGEST_URL and found.isprintable() and " " not in found else None
 
 
+def www_twin(host: str) -> str | None:
+    """Return a name with `www.` before it, or without if it has that. None for an address."""
+    if host.rpartition(".")[2].isdigit() or ":" in host:
+        return None
+    return host.removeprefix("www.") if host.startswith("www.") else f"www.{host}"
+
+
+def moved(url: str, to: str) -> str:
+    """Return an address with the scheme and host of another one."""
+    there = urlsplit(to)
+    return urlunsplit(urlsplit(url)._replace(scheme=there.scheme, netloc=there.netloc))
+
+
 def page_of(entry: Entry) -> str | None:
     """Return the web page that an entry comes from; None for one of a file or of a person."""
     return entry.source if entry.source and entry.source.startswith(("https://", "http://")) else None

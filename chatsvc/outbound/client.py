@@ -1,8 +1,7 @@
 """Sessions of aiohttp's client, one for each purpose of the egress ledger.
 
 The ledger and the address guard hold where sockets are opened: a literal address passes no resolver, and only there every address is
-seen. The environment has no effect (proxies, netrc), cookies are dropped, no redirect is followed, and nothing is decompressed unless
-asked for.
+seen. The environment has no effect (proxies, netrc), cookies are dropped, no redirect is followed, and nothing is decompressed.
 """
 
 import asyncio
@@ -121,7 +120,6 @@ def open_session(
     *,
     guard: Guard | None = None,
     idle_s: float | None = None,
-    auto_decompress: bool = False,
     on_reuse: Callable[[Any], None] | None = None,
 ) -> aiohttp.ClientSession:
     """Open a session; needs an event loop.
@@ -147,7 +145,7 @@ def open_session(
             keepalive_timeout=idle_s,
         ),
         cookie_jar=aiohttp.DummyCookieJar(),
-        auto_decompress=auto_decompress,
+        auto_decompress=False,
         trust_env=False,
         timeout=aiohttp.ClientTimeout(total=None, connect=CONNECT_TIMEOUT_S),
         max_line_size=MAX_HEADER_BYTES,

@@ -6,25 +6,18 @@ import zlib
 from typing import NamedTuple
 from urllib.parse import urljoin
 
-from chatsvc import __version__
-from chatsvc.domain.targets import Target
-from chatsvc.outbound.client import Guard
+from aiohttp import ClientResponse, ClientSession
+
+from chatsvc.domain import websites
+from chatsvc.outbound.client import FAULTS, USER_AGENT, Guard, open_session, read, reason_of, request
 from chatsvc.outbound.egress import Egress, EgressRefused
-from chatsvc.outbound.guarded import FAULTS, GuardedDialler, reason_of
-from chatsvc.outbound.http_connection import HttpAnswer, request_head
-from chatsvc.outbound.http_pool import ask_once
 from chatsvc.outbound.resolver import check_target
 
 MOST_BYTES = 2 * 1024 * 1024  # of a page, unpacked
 TIMEOUT_S = 10.0  # of a page with its redirects
 MOST_REDIRECTS = 5
 _PURPOSE = "website"
-_HEADERS = {
-    "User-Agent": f"chatsvc/{__version__} (website knowledge)",
-    "Accept": "text/html, */*;q=0.5",
-    "Accept-Encoding": "identity",
-    "Connection": "close",
-}
+_HEADERS = {"User-Agent": f"{USER_AGENT} (website knowledge)", "Accept": "text/html, */*;q=0.5"}
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _PACKED = frozenset({"gzip", "x-gzip", "deflate"})
 
@@ -62,52 +55,51 @@ class WebsiteClient:
             await check_target(url, guard.own, guard.allowed, guard.resolve, plain=guard.plain)
         return guard.target(url).url
 
-    async def fetch(self, url: str, etag: str | None = None, modified: str | None = None) -> FetchedPage:
-        """Fetch a page, or learn by its status (304) that it has not changed. Raises FetchFailed."""
+    async def fetch(self, url: str, etag: str | None = None, modified: str | None = None, *, may_move: bool = False) -> FetchedPage:
+        """Fetch a page, or learn by its status (304) that it has not changed. Raises FetchFailed.
+
+        Redirects are followed on the same host. `may_move`: also from a bare domain to its www, or back.
+        """
         headers = {name: value for name, value in (("If-None-Match", etag), ("If-Modified-Since", modified)) if value}
         try:
             self._egress.check(_PURPOSE)
-            async with asyncio.timeout(TIMEOUT_S):
-                return await self._follow(url, headers)
+            async with asyncio.timeout(TIMEOUT_S), open_session(self._egress, _PURPOSE, self._tls, guard=self._guard) as session:
+                return await self._follow(session, url, {**_HEADERS, **headers}, may_move=may_move)
         except EgressRefused:
             raise FetchFailed("egress_refused") from None
         except FAULTS as fault:
             raise FetchFailed(reason_of(fault)) from None
 
-    async def _follow(self, url: str, headers: dict[str, str]) -> FetchedPage:
-        host = self._guard.target(url).host
+    async def _follow(self, session: ClientSession, url: str, headers: dict[str, str], *, may_move: bool) -> FetchedPage:
+        first = self._guard.target(url)
         for _ in range(MOST_REDIRECTS + 1):
             target = self._guard.target(url)
-            if target.host != host:
+            if target.host != first.host and not (may_move and target.host == websites.www_twin(first.host)):
                 raise FetchFailed("other_host")
-            answer = await self._get(target, headers)
-            told = answer.headers
-            if answer.status in _REDIRECTS:
-                url = urljoin(target.url, told.get("Location", "")).partition("#")[0]
-                continue
-            body = _body(answer) if answer.status == 200 else b""
-            kind, charset = _kind(told.get("Content-Type", ""))
-            return FetchedPage(target.url, answer.status, body, kind, charset, told.get("ETag"), told.get("Last-Modified"))
+            async with request(session, "GET", target, headers) as response:
+                fields = response.headers
+                if response.status in _REDIRECTS:
+                    url = urljoin(target.url, fields.get("Location", "")).partition("#")[0]
+                    continue
+                body = await _body(response) if response.status == 200 else b""
+            kind, charset = _kind(fields.get("Content-Type", ""))
+            return FetchedPage(target.url, response.status, body, kind, charset, fields.get("ETag"), fields.get("Last-Modified"))
         raise FetchFailed("too_many_redirects")
 
-    async def _get(self, target: Target, headers: dict[str, str]) -> HttpAnswer:
-        dialler = GuardedDialler(self._egress, _PURPOSE, target, self._tls, self._guard)
-        head = request_head(f"GET {target.path} HTTP/1.1", {"Host": target.host_and_port, **_HEADERS, **headers})
-        return await ask_once(dialler, f"{head}\r\n".encode("latin-1"), MOST_BYTES)
 
-
-def _body(answer: HttpAnswer) -> bytes:
-    """Return the body of at most MOST_BYTES. It was asked for as it is; some servers compress all the same."""
-    packing = answer.headers.get("Content-Encoding", "").strip().lower()
-    if packing not in {"", "identity", *_PACKED}:
+async def _body(response: ClientResponse) -> bytes:
+    """Read a body of at most MOST_BYTES. It was asked for as it is; some servers compress all the same."""
+    encoding = response.headers.get("Content-Encoding", "").strip().lower()
+    if encoding not in {"", "identity", *_PACKED}:
         raise FetchFailed("unknown_encoding")
-    if not answer.whole:
+    body, is_whole = await read(response, MOST_BYTES)
+    if not is_whole:
         raise FetchFailed("too_large")
-    return unpacked(answer.body) if packing else answer.body
+    return unpacked(body) if encoding in _PACKED else body
 
 
 def unpacked(packed: bytes) -> bytes:
-    """Unpack gzip or deflate to at most MOST_BYTES; raises FetchFailed."""
+    """Unpack gzip or deflate to at most MOST_BYTES; raises FetchFailed. aiohttp would take what was cut off for a whole page."""
     for window in (zlib.MAX_WBITS | 32, -zlib.MAX_WBITS):  # gzip or zlib; deflate without a header
         stream = zlib.decompressobj(window)
         try:

@@ -60,6 +60,13 @@ def find(connection: Connection, site_id: str) -> Site | None:
     return _site(row) if row else None
 
 
+@writes
+def move(connection: Connection, site: Site, url: str) -> bool:
+    """Give a site another address. Return False if another site of the bot has it."""
+    other = connection.execute("SELECT 1 FROM sites WHERE bot_id = ? AND url = ?", (site.bot_id, url)).fetchone()
+    return other is None and bool(connection.execute("UPDATE sites SET url = ? WHERE id = ?", (url, site.id)).rowcount)
+
+
 async def begin(db: Database, site_id: str, at: int) -> None:
     """Begin a reading, unless one is under way. A draft that waits is dropped: the reading makes a new one."""
     sql = """

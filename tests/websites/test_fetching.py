@@ -55,7 +55,11 @@ async def fault(client: WebsiteClient, url: str) -> str:
 
 async def test_pages_come_with_validators_and_encodings(server: WebsiteServer, client: WebsiteClient) -> None:
     text = "<p>ğ</p>".encode("cp1254")
-    server.pages = {"/": "hello", "/on": lambda _: Response(status=301, headers={"Location": "/#top"})}
+    server.pages = {
+        "/": "hello",
+        "/wide": lambda _: Response(headers={"X-Long": "x" * 60_000}),
+        "/on": lambda _: Response(status=301, headers={"Location": "/#top"}),
+    }
     for name, packed in (("gzip", gzip.compress(text)), ("deflate", zlib.compress(text)), ("deflate", zlib.compress(text)[2:-4])):
         server.pages[f"/{name}{len(packed)}"] = lambda _, name=name, packed=packed: Response(  # type: ignore[misc]
             body=packed, headers={"Content-Encoding": name, "Content-Type": "text/html; charset=windows-1254"}
@@ -64,6 +68,7 @@ async def test_pages_come_with_validators_and_encodings(server: WebsiteServer, c
     assert (found.status, found.body, found.kind) == (200, b"hello", "text/html")
     assert (await client.fetch(server.url, found.etag)).status == 304
     assert (await client.fetch(server.url + "on")).url == server.url
+    assert (await client.fetch(server.url + "wide")).status == 200
     for path in [path for path in server.pages if path[1:3] in {"gz", "de"}]:
         found = await client.fetch(server.url + path[1:])
         assert (found.body, found.charset) == (text, "windows-1254")

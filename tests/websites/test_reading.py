@@ -5,11 +5,16 @@ from __future__ import annotations
 import asyncio
 import gzip
 from collections.abc import Callable
+from ipaddress import ip_network
 
 import pytest
 from aiohttp.web import Request, Response
 
 from chatsvc.domain import websites
+from chatsvc.domain.addresses import Own
+from chatsvc.outbound.client import Guard
+from chatsvc.outbound.tls import client_context
+from chatsvc.outbound.website import WebsiteClient
 from chatsvc.services.knowledge import site_reading
 from chatsvc.services.knowledge.site_reading import SiteReadings
 from chatsvc.store import sites as stored
@@ -227,3 +232,40 @@ async def test_a_site_that_stops_to_answer_ends_its_reading(reader: Reader, serv
     server.pages |= dict.fromkeys(paths, redirect("http://127.0.0.9/"))
     site = await reader.add(server.url)
     assert (site.state, site.reason, len(server.asked)) == ("failed", "other_host", 13)
+
+
+@pytest.mark.parametrize("robots_move", [True, False])
+@pytest.mark.parametrize(("typed", "host"), [("shop.example.net", "www.shop.example.net"), ("www.shop.example.net", "shop.example.net")])
+async def test_a_site_is_what_a_bare_domain_or_its_www_leads_to(
+    reader: Reader, server: WebsiteServer, typed: str, host: str, *, robots_move: bool
+) -> None:
+    async def loopback(_: str) -> list[str]:
+        return ["127.0.0.1"]
+
+    def moved(body: str) -> Callable[[Request], Response]:
+        def answer(request: Request) -> Response:
+            if request.host.startswith(f"{host}:"):
+                return Response(text=body, content_type="text/html")
+            return Response(status=301, headers={"Location": f"http://{host}:{server.port}{request.path}"})
+
+        return answer
+
+    services = reader.caller.app.services
+    guard = Guard(Own(), (ip_network("127.0.0.0/8"),), loopback, plain=True)
+    vars(services)["website"] = WebsiteClient(guard, services.egress, client_context())
+    server.pages = {"/": moved(page(("Open?", "From 9."))), "/on": moved(page(("Pay?", "Cash.")))}
+    server.pages |= {"/robots.txt": moved("")} if robots_move else {}
+    site = await reader.add(f"http://{typed}:{server.port}", review=False)
+    assert (site.state, site.url) == ("idle", f"http://{host}:{server.port}/")
+    assert [one.source for one in (await reader.entries()).values()] == [site.url]
+    # Only the address that was typed, and only to its own other name.
+    server.pages["/"] = redirect(f"http://{typed}:{server.port}/")
+    assert (await reader.sync(site.id)).reason == "other_host"
+    server.pages["/"] = redirect(f"http://else.example.net:{server.port}/")
+    assert (await reader.add(f"http://{typed}:{server.port}")).reason == "other_host"
+
+
+async def test_a_site_that_the_bot_has_already_is_not_had_twice(reader: Reader, server: WebsiteServer) -> None:
+    site = await reader.add(server.url)
+    other = await reader.add(f"{server.url}other")
+    assert await stored.move(reader.caller.app.services.db, other, site.url) is False

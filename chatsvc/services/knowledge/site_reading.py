@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import suppress
 from typing import Any
-from urllib.parse import urljoin
+from urllib.parse import urljoin, urlsplit
 
 from chatsvc import background
 from chatsvc.domain import websites
@@ -155,21 +155,35 @@ class _Reading:
 
     async def _look_for_pages(self) -> None:
         """Read robots.txt and the sitemaps. A site without a sitemap is walked along its links."""
+        may_move = self._site.read_at is None and not self._known and websites.www_twin(urlsplit(self._site.url).hostname or "") is not None
+        await self._read_robots(may_move=may_move)
+        if may_move and self._robots.allows(self._site.url):
+            with suppress(FetchFailed):  # what fails here fails again below, with its reason
+                if await self._move_to((await self._fetch(self._site.url, may_move=True)).url):
+                    await self._read_robots()
         origin = urljoin(self._site.url, "/")
-        await self._read_robots(origin)
         first = websites.page_address(self._site.url, self._site.url)
         if first and websites.is_wanted(self._site, first):
             self._add([(first, self._robots.allows(first))])
         await self._read_sitemaps(origin)
         self._follows_links = len(self._waiting) <= 1
 
-    async def _read_robots(self, origin: str) -> None:
+    async def _move_to(self, url: str) -> bool:
+        """Move the site to the host of an address, which is its bare domain's www or the other way round. Report whether it moved."""
+        site, url = self._site, websites.moved(self._site.url, url)
+        if urlsplit(url).netloc == urlsplit(site.url).netloc or not await stored.move(self._services.db, site, url):
+            return False
+        self._site = site._replace(url=url)
+        return True
+
+    async def _read_robots(self, *, may_move: bool = False) -> None:
         try:
-            robots = await self._fetch(urljoin(origin, "/robots.txt"))
+            robots = await self._fetch(urljoin(self._site.url, "/robots.txt"), may_move=may_move)
         except FetchFailed as failure:
             raise _ReadingFailed(failure.code) from None
         if robots.status >= 500:
             raise _ReadingFailed("robots_unavailable")  # all is forbidden then (RFC 9309)
+        await self._move_to(robots.url)
         if robots.status == 200:
             (rules,) = await self._parse([SiteFile(robots.url, robots.body, "robots")])
             if rules is None:
@@ -320,12 +334,12 @@ class _Reading:
         state = "skipped" if result["reason"] else "read"
         return page._replace(content=base64.b64decode(result["content"]), reason=result["reason"], state=state)
 
-    async def _fetch(self, url: str, *validators: str | None) -> FetchedPage:
+    async def _fetch(self, url: str, *validators: str | None, may_move: bool = False) -> FetchedPage:
         """Fetch at most one page in each pause."""
         loop = asyncio.get_running_loop()
         await asyncio.sleep(self._next_at - loop.time())
         self._next_at = loop.time() + self._pause_s
-        return await self._services.website.fetch(url, *validators)
+        return await self._services.website.fetch(url, *validators, may_move=may_move)
 
     async def _compared(self) -> tuple[SiteOutcome, dict[str, int]]:
         """Compare the site with the knowledge. Return the outcome, and how many entries each page has. Raises _ReadingFailed."""
