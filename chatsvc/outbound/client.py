@@ -179,18 +179,19 @@ async def request(
             yield response
     finally:
         transport = _transport.get()
+        _transport.set(None)
         if transport is not None and transport.is_closing():
             transport.abort()
 
 
-async def read(response: aiohttp.ClientResponse, most_bytes: int) -> tuple[bytes, bool]:
-    """Read a body up to a limit; return it, and whether it is whole."""
-    body = bytearray()
+async def read(response: aiohttp.ClientResponse, body: bytearray, most_bytes: int) -> bool:
+    """Append the body of an answer up to a limit. Report whether it is whole."""
     async for piece in response.content.iter_any():
         body += piece
         if len(body) > most_bytes:
-            return bytes(body[:most_bytes]), False
-    return bytes(body), True
+            del body[most_bytes:]
+            return False
+    return True
 
 
 async def exchange(
@@ -204,9 +205,10 @@ async def exchange(
     timeout_s: float | None = None,
 ) -> Answer:
     """Send a request; return its answer with at most `most_bytes` of the body. Raises one of FAULTS."""
+    content = bytearray()
     async with asyncio.timeout(timeout_s), request(session, method, url, {"User-Agent": USER_AGENT, **headers}, body) as response:
-        content, whole = await read(response, most_bytes)
-        return Answer(response.status, response.headers, content, whole)
+        is_whole = await read(response, content, most_bytes)
+        return Answer(response.status, response.headers, bytes(content), is_whole)
 
 
 def cause_of(fault: Exception) -> BaseException:

@@ -39,13 +39,13 @@ class PlatformPoster:
         Raises NotConnected where nothing was written, and SendingUncertain where no answer came.
         """
         timeout = ClientTimeout(total=CONNECT_TIMEOUT_S + timeout_s, connect=CONNECT_TIMEOUT_S, sock_read=timeout_s)
-        body = json.dumps(parameters).encode()
+        body, answer = json.dumps(parameters).encode(), bytearray()
         try:
             self._egress.check(self._purpose)
             if self._session is None:
                 self._session = open_session(self._egress, self._purpose, client_context(), idle_s=_IDLE_S)
             async with request(self._session, "POST", self._url + path, self._headers, body, timeout=timeout) as response:
-                answer, whole = await read(response, self._most_bytes)
+                is_whole = await read(response, answer, self._most_bytes)
         except EgressRefused:
             raise NotConnected("egress: none does not permit the connection") from None
         except NOT_OPENED as fault:
@@ -56,9 +56,9 @@ class PlatformPoster:
             raise SendingUncertain("connection_broken") from None
         except OSError as fault:  # unreadable certificates
             raise NotConnected(type(fault).__name__) from None
-        if not whole:
+        if not is_whole:
             raise SendingUncertain(f"{self._purpose}_answer_too_long")
-        return PlatformAnswer(response.status, shapes.parsed(answer))
+        return PlatformAnswer(response.status, shapes.parsed(bytes(answer)))
 
     async def close(self) -> None:
         if self._session is not None:

@@ -92,10 +92,10 @@ async def _body(response: ClientResponse) -> bytes:
     encoding = response.headers.get("Content-Encoding", "").strip().lower()
     if encoding not in {"", "identity", *_PACKED}:
         raise FetchFailed("unknown_encoding")
-    body, is_whole = await read(response, MOST_BYTES)
-    if not is_whole:
+    body = bytearray()
+    if not await read(response, body, MOST_BYTES):
         raise FetchFailed("too_large")
-    return unpacked(body) if encoding in _PACKED else body
+    return unpacked(bytes(body)) if encoding in _PACKED else bytes(body)
 
 
 def unpacked(packed: bytes) -> bytes:

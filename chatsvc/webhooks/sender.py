@@ -1,30 +1,30 @@
-"""HTTP sender for all webhooks: one POST per attempt, its outcome (SPEC.md 6.5), connection reuse. Nothing is retried."""
+"""HTTP sender for all webhooks: one POST per attempt, its outcome, connection reuse. Nothing is retried."""
 
 import asyncio
 import ssl
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from functools import partial
-from math import inf
-from time import monotonic, perf_counter
+from time import perf_counter
 
+from aiohttp import ClientConnectionError, ClientSession
+
+from chatsvc.domain.addresses import TargetRefused
 from chatsvc.domain.targets import Target
-from chatsvc.outbound.client import Guard
+from chatsvc.outbound.client import FAULTS, Guard, open_session, read, reason_of, request
 from chatsvc.outbound.egress import Egress
-from chatsvc.outbound.guarded import FAULTS, GuardedDialler, reason_of
-from chatsvc.outbound.http_connection import ClientConnection, ConnectionLost, request_head
 
 MAX_ANSWER_BYTES = 64 * 1024
 KEPT_BYTES = 4096  # of an answer, kept with the attempt
 # The status decides the outcome; the body is read only to be shown, and so that the connection can be reused.
 BODY_S = 1.0
-# Seconds for which an idle connection may be reused; it is closed after twice as long (DECISIONS.md section 2, "connections").
+# Seconds for which an idle connection may be reused; it is closed after twice as long.
 KEEP_S = 0.5
 # A receiver may close after its answer without "Connection: close", and its FIN may come this much later: Nagle's algorithm delays it
-# until an acknowledgement that is itself delayed by 40 ms. A request sent meanwhile is lost.
+# until an acknowledgement that is itself delayed by 40 ms. A request sent meanwhile is lost, so each has to prove once that it does not.
 PROOF_S = 0.05
 FORGET_S = 600.0
-MAX_RECEIVERS = 10_000
+MAX_ROUTES = 1000
 
 # Values of an attempt's `error`.
 ERRORS = frozenset(
@@ -57,44 +57,29 @@ class PostResult:
     answer: bytes | None = field(default=None, repr=False)
 
 
-class KeepAliveHistory:
-    """Cache of which receivers (host and port) keep connections open after an answer. The others close them without notice."""
+class _Attempt:
+    """What is known of an attempt while it is made."""
 
-    def __init__(self, clock: Callable[[], float] = monotonic) -> None:
-        self._clock = clock
-        self._seen: dict[tuple[str, int], tuple[bool, float]] = {}
-
-    def keeps(self, receiver: tuple[str, int]) -> bool | None:
-        """Return what was seen last. None where nothing is known or a bad experience has expired: a restart closes connections too."""
-        keeps, at = self._seen.get(receiver, (None, 0.0))
-        return None if keeps is False and self._clock() - at >= FORGET_S else keeps
-
-    def note(self, receiver: tuple[str, int], *, keeps: bool) -> None:
-        """Record whether a receiver kept its connection open."""
-        if receiver not in self._seen and len(self._seen) >= MAX_RECEIVERS:
-            del self._seen[next(iter(self._seen))]
-        self._seen[receiver] = keeps, self._clock()
+    def __init__(self) -> None:
+        self.is_reused = self.leaves_open = False
+        self.status: int | None = None
+        self.ended_at = 0.0
+        self.error: str | None = None
+        self.answer = bytearray()
 
 
-class _WebhookRoute:
-    """Way of a webhook to its target: the head of its requests, and its idle connections with the time since when, oldest first."""
+class _Route:
+    """Way of a webhook to its target: a session, and what is known of the receiver.
 
-    def __init__(self, target: Target, dialler: GuardedDialler, *, kept: bool) -> None:
-        self.target, self.dialler = target, dialler
-        self.idle: list[tuple[float, ClientConnection]] = []
+    `keeps`: whether the receiver keeps connections open after an answer; None while nothing is known. `free_at`: when a connection became
+    free for the next delivery; None if there is none.
+    """
+
+    def __init__(self, target: Target, session: ClientSession, now: float, *, keeps: bool | None) -> None:
+        self.target, self.session, self.keeps, self.reuses = target, session, keeps, keeps is not False
+        self.made_at = self.used_at = now
+        self.free_at: float | None = None
         self.in_flight = 0
-        self._fields = {"Host": target.host_and_port, "Accept": "*/*", "Accept-Encoding": "identity"}
-        self._fields |= {} if kept else {"Connection": "close"}
-
-    def request(self, body: bytes, headers: Mapping[str, str]) -> bytes:
-        """Make a request; raises ValueError for a header that none can carry."""
-        fields = {**self._fields, **headers, "Content-Length": str(len(body))}
-        return request_head(f"POST {self.target.path} HTTP/1.1", fields).encode("ascii") + b"\r\n" + body
-
-    def close_idle(self, before: float = inf) -> None:
-        """Close the connections that have been idle since before a time of the event loop."""
-        while self.idle and self.idle[0][0] <= before:
-            self.idle.pop(0)[1].abort()
 
 
 class Sender:
@@ -102,10 +87,8 @@ class Sender:
 
     def __init__(self, guard: Guard, egress: Egress, *, timeout_s: float, tls: ssl.SSLContext) -> None:
         self._guard, self._egress, self._timeout_s, self._tls = guard, egress, timeout_s, tls
-        self._routes: dict[str, _WebhookRoute] = {}
-        self._busy: set[ClientConnection] = set()
-        self._history = KeepAliveHistory()
-        self._sweeper: asyncio.TimerHandle | None = None
+        self._routes: dict[str, _Route] = {}  # of each webhook, the one that was used last at the end
+        self._open: set[_Route] = set()  # with those that are in use for the last time
         self._closed = False
 
     async def post(self, target: Target, body: bytes, headers: Mapping[str, str], *, webhook: str | None = None) -> PostResult:
@@ -116,126 +99,110 @@ class Sender:
         which it is unknown whether the body has arrived.
         """
         started = perf_counter()
-        begun_at: list[float] = []
-        route = connection = answer = error = None
-        is_reused = False
+        attempt = _Attempt()
         try:
-            route = self._route(webhook, target)
-            route.in_flight += 1
-            request = route.request(body, headers)
+            async with self._route(webhook, target) as route:
+                await self._send(route, attempt, body, headers)
+                if (
+                    webhook is not None
+                    and not self._closed
+                    and route.reuses
+                    and route.keeps is False
+                    and self._routes.get(webhook) is route
+                ):
+                    # What is in flight is finished over the old route.
+                    self._routes[webhook] = self._open_route(target, keeps=False)
+        except (TargetRefused, ClientConnectionError) as fault:
+            attempt.error, attempt.ended_at = reason_of(fault), perf_counter()
+        duration_ms = round((attempt.ended_at - started) * 1000)
+        if attempt.status is None:
+            return PostResult(False, None, attempt.error, duration_ms)
+        error = _reason_of_status(attempt.status)
+        return PostResult(error is None, attempt.status, error, duration_ms, bytes(attempt.answer[:KEPT_BYTES]))
+
+    async def _send(self, route: _Route, attempt: _Attempt, body: bytes, headers: Mapping[str, str]) -> None:
+        """Make an attempt, and note what it tells of the receiver. The status decides the outcome, whatever becomes of the rest."""
+        loop = asyncio.get_running_loop()
+        expects_free = False
+        try:
             async with asyncio.timeout(self._timeout_s) as limit:
-                connection, is_reused = await self._connection(route)
-                connection.on_head = partial(_leave_time_for_body, limit, begun_at)
-                answer = await connection.ask(request)
+                if route.keeps is None and route.free_at is not None:
+                    await asyncio.sleep(PROOF_S)
+                expects_free = route.in_flight == 1 and route.free_at is not None and loop.time() - route.free_at < KEEP_S
+                async with request(route.session, "POST", route.target, headers, body, trace_request_ctx=attempt) as response:
+                    attempt.status, attempt.ended_at = response.status, perf_counter()
+                    limit.reschedule(min(limit.when() or 0.0, loop.time() + BODY_S))
+                    is_whole = await read(response, attempt.answer, MAX_ANSWER_BYTES)
+                    attempt.leaves_open = is_whole and response.headers.get("Connection", "").lower() != "close"
         except FAULTS as fault:
-            # The status decides the outcome, whatever becomes of the rest.
-            answer = connection.begun() if connection is not None else None
-            error = reason_of(fault) if answer is None else None
-            if is_reused and error == "connection_lost":
-                self._history.note((target.host, target.port), keeps=False)
+            if attempt.status is None:
+                attempt.error, attempt.ended_at = reason_of(fault), perf_counter()
+        if attempt.is_reused:
+            route.keeps = attempt.error != "connection_lost"
+        elif expects_free and route.keeps is None:
+            route.keeps = False  # the free connection was closed by the receiver
+        route.free_at = loop.time() if attempt.leaves_open else None
+
+    @asynccontextmanager
+    async def _route(self, webhook: str | None, target: Target) -> AsyncIterator[_Route]:
+        """Enter the webhook's way to its target; raises TargetRefused, and ClientConnectionError once the sender is closed."""
+        route = self._routes.pop(webhook, None) if webhook is not None else None
+        now = asyncio.get_running_loop().time()
+        # A bad experience expires: a restart of the receiver closes connections too.
+        if route is None or route.target != target or (route.keeps is False and now - route.made_at >= FORGET_S):
+            await self._retire(route)
+            route = self._open_route(target, keeps=False if webhook is None else None)
+        if webhook is not None:
+            self._routes[webhook] = route
+        route.in_flight += 1
+        route.used_at = now
+        try:
+            yield route
         finally:
-            if route is not None:
-                self._release(webhook, route, connection, is_whole=answer is not None and answer.whole)
-        duration_s = (begun_at[0] if begun_at else perf_counter()) - started
-        if answer is None:
-            return PostResult(False, None, error, round(duration_s * 1000))
-        error = _reason_of_status(answer.status)
-        return PostResult(error is None, answer.status, error, round(duration_s * 1000), answer.body[:KEPT_BYTES])
+            route.in_flight -= 1
+            if webhook is None or self._routes.get(webhook) is not route:
+                await self._retire(route)
+            await self._forget_unused(now)
+
+    def _open_route(self, target: Target, *, keeps: bool | None) -> _Route:
+        if self._closed:
+            raise ClientConnectionError("the sender is closed")
+        if self._guard.target(target.url) != target:
+            raise TargetRefused(f"the address at {target.host} could be read in two ways")
+        idle_s = None if keeps is False else KEEP_S
+        session = open_session(self._egress, "webhook", self._tls, guard=self._guard, idle_s=idle_s, on_reuse=_note_reuse)
+        route = _Route(target, session, asyncio.get_running_loop().time(), keeps=keeps)
+        self._open.add(route)
+        return route
+
+    async def _retire(self, route: _Route | None) -> None:
+        """Close a route that nobody uses."""
+        if route is not None and not route.in_flight:
+            self._open.discard(route)
+            await route.session.close()
+
+    async def _forget_unused(self, now: float) -> None:
+        """Close the routes that were unused for long, or are too many."""
+        while self._routes:
+            webhook, route = next(iter(self._routes.items()))
+            if route.in_flight or (now - route.used_at < FORGET_S and len(self._routes) <= MAX_ROUTES):
+                return
+            del self._routes[webhook]
+            await self._retire(route)
 
     async def close(self) -> None:
         """Close every connection; deliveries in flight, and later ones, fail as `connection_lost`."""
         self._closed = True
-        if self._sweeper is not None:
-            self._sweeper.cancel()
-        for route in self._routes.values():
-            route.close_idle()
-        for connection in tuple(self._busy):
-            connection.abort()
-
-    def _route(self, webhook: str | None, target: Target) -> _WebhookRoute:
-        """Return the webhook's way to its target; raises TargetRefused, and ConnectionLost once the sender is closed."""
-        if self._closed:
-            raise ConnectionLost("the sender is closed")
-        route = self._routes.get(webhook) if webhook is not None else None
-        if route is None or route.target != target:
-            if route is not None:
-                # The webhook has a new address; deliveries in flight to the old one are finished.
-                route.close_idle()
-            route = _WebhookRoute(target, GuardedDialler(self._egress, "webhook", target, self._tls, self._guard), kept=webhook is not None)
-            if webhook is not None:
-                self._routes[webhook] = route
-                if self._sweeper is None:
-                    self._sweeper = asyncio.get_running_loop().call_later(KEEP_S, self._sweep)
-        return route
-
-    async def _connection(self, route: _WebhookRoute) -> tuple[ClientConnection, bool]:
-        """Return a connection, and whether it is a kept one."""
-        loop = asyncio.get_running_loop()
-        while route.idle:
-            since, connection = route.idle.pop()
-            self._busy.add(connection)
-            may_reuse = False
-            try:
-                may_reuse = loop.time() - since <= KEEP_S and await self._may_reuse(connection, route)
-            finally:
-                if not may_reuse:
-                    self._busy.discard(connection)
-                    connection.abort()
-            if may_reuse:
-                return connection, True
-        connection = await route.dialler.open(partial(ClientConnection, loop, MAX_ANSWER_BYTES))
-        if self._closed:
-            connection.abort()
-            raise ConnectionLost("the sender is closed")
-        self._busy.add(connection)
-        return connection, False
-
-    async def _may_reuse(self, connection: ClientConnection, route: _WebhookRoute) -> bool:
-        """Check a kept connection. A receiver has to prove once that its connections stay open after an answer."""
-        receiver = (route.target.host, route.target.port)
-        keeps = self._history.keeps(receiver)
-        if keeps is None:
-            await asyncio.sleep(PROOF_S)
-            # Another connection may have recorded a bad experience meanwhile.
-            keeps = self._history.keeps(receiver)
-        if keeps is False or not connection.quiet:
-            self._history.note(receiver, keeps=False)
-            return False
-        if keeps is None:
-            self._history.note(receiver, keeps=True)
-        return True
-
-    def _release(self, webhook: str | None, route: _WebhookRoute, connection: ClientConnection | None, *, is_whole: bool) -> None:
-        """Keep a connection for the webhook's next delivery, or close it."""
-        route.in_flight -= 1
-        if connection is None:
-            return
-        self._busy.discard(connection)
-        connection.on_head = None
-        if is_whole and connection.usable and webhook is not None and self._routes.get(webhook) is route:
-            route.idle.append((asyncio.get_running_loop().time(), connection))
-        else:
-            connection.abort()
-
-    def _sweep(self) -> None:
-        """Close connections that are too old to be reused."""
-        loop = asyncio.get_running_loop()
-        for webhook, route in list(self._routes.items()):
-            route.close_idle(loop.time() - KEEP_S)
-            if not route.idle and not route.in_flight:
-                del self._routes[webhook]
-        self._sweeper = loop.call_later(KEEP_S, self._sweep) if self._routes else None
+        for route in tuple(self._open):
+            await route.session.close()
 
 
-def _leave_time_for_body(limit: asyncio.Timeout, begun_at: list[float]) -> None:
-    """Note when the status was known, and shorten the limit of the attempt for the rest."""
-    begun_at.append(perf_counter())
-    ends_at = asyncio.get_running_loop().time() + BODY_S
-    limit.reschedule(min(limit.when() or ends_at, ends_at))
+def _note_reuse(attempt: _Attempt) -> None:
+    attempt.is_reused = True
 
 
 def _reason_of_status(status: int) -> str | None:
-    """Return the error of an answer; None for 2xx (SPEC.md 6.5)."""
+    """Return the error of an answer; None for 2xx."""
     if 200 <= status <= 299:
         return None
     return "redirect" if 300 <= status <= 399 else "http_status"

@@ -21,7 +21,6 @@ from yarl import URL
 from chatsvc.domain.addresses import Networks, Own, TargetRefused, check_address
 from chatsvc.domain.targets import MAX_CHARS, Target, check_url
 from chatsvc.outbound.client import Guard
-from chatsvc.outbound.dialler import Dialler
 from chatsvc.outbound.egress import Egress
 from chatsvc.outbound.own_addresses import MachineAddresses, own_addresses
 from chatsvc.outbound.resolver import Resolve, SystemResolver, check_target, lookup
@@ -71,13 +70,13 @@ async def send(target: Target, names: Resolve, allowed: Networks = ()) -> tuple[
     """One delivery, and the addresses that it came to dial; each gives no connection."""
     dialled: list[str] = []
 
-    async def refuse(_: Dialler, __: object, address: str) -> None:
-        dialled.append(address)
+    async def refuse(_: socket.socket, address: tuple[str, int]) -> None:
+        dialled.append(address[0])
         raise ConnectionRefusedError
 
     sender = Sender(Guard(OWN, allowed, names), Egress(), timeout_s=0.2, tls=TLS)
     try:
-        with patch.object(Dialler, "_open", refuse):
+        with patch.object(asyncio.get_running_loop(), "sock_connect", refuse):
             return await sender.post(target, b"{}", {}), dialled
     finally:
         await sender.close()
