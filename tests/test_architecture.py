@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from pathlib import Path
+from pkgutil import iter_modules
 
 import click
 import pytest
@@ -134,6 +135,7 @@ REACH: dict[str, set[str]] = {
 LIBRARIES = {
     "aiohttp": {
         "cli/forwarder.py",
+        "webhooks/sender.py",
         "web",
         "control/server.py",
         "api",
@@ -311,6 +313,29 @@ def test_no_private_name_of_a_library_is_used() -> None:
     private = {f"{file}: {name}" for file, name in used if name not in own and file != "store/sqlite/thread.py"}
     private |= {str(one) for one in imports() if one.top != "chatsvc" and any(map(is_private, [*one.module.split("."), *one.names]))}
     assert private == PRIVATE
+
+
+# The modules that aiohttp's documentation lists.
+DOCUMENTED = {"aiohttp", "aiohttp.abc", "aiohttp.hdrs", "aiohttp.typedefs", "aiohttp.web"}
+
+
+def modules_of(library: str) -> set[str]:
+    """The modules of an installed library."""
+    return {library} | {f"{library}.{module.name}" for module in iter_modules(import_module(library).__path__)}
+
+
+def test_only_documented_modules_of_aiohttp_are_used() -> None:
+    """Its parser, protocols and connectors have names without underscores, and change with every release."""
+    used = {
+        (one.file, name) for one in imports() if one.top == "aiohttp" for name in (one.module, *(f"aiohttp.{each}" for each in one.names))
+    }
+    for path in FILES:
+        attributes = {ast.unparse(node) for node in ast.walk(tree(path)) if isinstance(node, ast.Attribute)}
+        used |= {(path.relative_to(ROOT).as_posix(), name) for name in attributes}
+    hidden = modules_of("aiohttp") - DOCUMENTED
+    assert {"aiohttp.http", "aiohttp.http_parser", "aiohttp.base_protocol", "aiohttp.client_proto"} <= hidden
+    # No documented name says which parser is in use, and the program is to refuse the weaker one.
+    assert {(file, name) for file, name in used if name in hidden} == {("web/listeners.py", "aiohttp.http_parser")}
 
 
 def is_private(name: str) -> bool:

@@ -1,6 +1,5 @@
-"""Outbound connections: TLS contexts, the address guard against SSRF, the egress ledger, and HTTP clients.
+"""Outbound connections.
 
-`dialler` opens connections (`http_connection`); `guarded` checks each address that a customer chose where its socket is opened, with
-`resolver` and `own_addresses`. `http_pool` keeps connections for calls of models and messaging platforms, and sends single requests.
-Each connection counts for one purpose of the ledger (`egress`).
+`client` opens the sessions of aiohttp's client, with the address guard against SSRF and the `egress` ledger; `resolver` looks up names,
+`own_addresses` are those that the guard keeps from customers. `smtp` is the client of mail servers.
 """

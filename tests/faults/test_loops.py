@@ -155,7 +155,6 @@ AWAITED = {
     "dashboard/front_end.py",
     "http/connection.py",
     "app.py",
-    "outbound/dialler.py",
     "store/postgres/notices.py",
     "services/messages/conversation_locks.py",
     "services/knowledge/knowledge_cache.py",
