@@ -509,6 +509,7 @@ BY_THE_DASHBOARD_ALONE = {name for name, operation in OPERATIONS.items() if oper
     "closed.add",
     "closed.remove",
     "inbox.appointments",
+    "inbox.drafts",
     "inbox.find",
     "request.decide",
     "knowledge.compare",

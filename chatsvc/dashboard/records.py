@@ -7,7 +7,7 @@ from typing import Any
 from chatsvc.dashboard.fields import NO_FIELDS, Fields
 from chatsvc.dashboard.page import Page
 from chatsvc.domain import refusals
-from chatsvc.domain.captures import APPOINTMENT_STATUSES, REQUEST_STATUSES, Request
+from chatsvc.domain.captures import APPOINTMENT_STATUSES, REQUEST_STATUSES, BotAppointment, InboxItem, Request
 from chatsvc.domain.hand_off import WAITING
 from chatsvc.domain.models import Bot, Conversation
 from chatsvc.domain.paging import ResultPage
@@ -45,6 +45,8 @@ async def change(page: Page, fields: Fields) -> None:
         return
     # The form has all values: only a new status, day or time is a decision.
     old = (await page.perform("inbox.find", record=fields.text("id"))).appointment
+    if fields.text("seen") not in ("", f"{old.date} {old.time}"):
+        raise refusals.appointment_changed()
     same = {name for name, value in (("status", old.status), ("date", old.date), ("time", old.time)) if given.get(name) == value}
     changes = {name: value for name, value in given.items() if name not in same and (name != "text" or value)}
     if changes:
@@ -57,8 +59,8 @@ def history(request: Request) -> list[dict[str, Any]]:
     return changes
 
 
-async def values(page: Page, typed: Fields = NO_FIELDS) -> dict[str, Any]:
-    """Return what the templates of records need; `typed` are the fields of a refused form."""
+async def values(page: Page, typed: Fields = NO_FIELDS, items: Sequence[InboxItem | BotAppointment] = ()) -> dict[str, Any]:
+    """Return what the templates of records need; `items` are those to decide on, `typed` the fields of a refused form."""
     may_edit, bots = page.may("request.set"), await bots_of(page)
     return {
         "bots": bots,
@@ -69,6 +71,7 @@ async def values(page: Page, typed: Fields = NO_FIELDS) -> dict[str, Any]:
         "appointment_statuses": [(one, page.text(f"records.status_{one}")) for one in APPOINTMENT_STATUSES],
         "tones": TONES,
         "history": history,
+        "drafts": await page.perform("inbox.drafts", items=items) if may_edit and items else {},
         "typed": {name: typed.text(name) for name in ("id", *KEPT)} if "id" in typed else {},
     }
 

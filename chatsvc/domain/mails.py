@@ -5,7 +5,9 @@ from typing import NamedTuple
 
 from chatsvc.domain.times import DAY_MS
 
-WAITING, REQUEST, APPOINTMENT, WEBHOOK, ANSWER, TEST = "waiting", "request", "appointment", "webhook", "answer", "test"
+WAITING, REQUEST, APPOINTMENT, WEBHOOK, TEST = "waiting", "request", "appointment", "webhook", "test"
+# To visitors: what an operator has answered, and what the team has decided on an appointment.
+ANSWER, DECISION = "answer", "decision"
 QUEUED, SENDING, SENT, FAILED, UNKNOWN, OBSOLETE = "queued", "sending", "sent", "failed", "unknown", "obsolete"
 # Why an address gets no mail with an answer: its owner wants none, or it got ANSWERS_A_DAY.
 STOPPED, DAILY_LIMIT = "stopped", "daily_limit"

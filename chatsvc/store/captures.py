@@ -4,19 +4,16 @@ store/inbox.py lists, filters and searches them.
 """
 
 import json
-import uuid
 from collections.abc import Iterable
 from dataclasses import astuple, dataclass, replace
 from typing import Any, NamedTuple
 
 from chatsvc.domain import shapes
 from chatsvc.domain.captures import MAX_MESSAGE, PENDING, Appointment, CapturedRecord, Request, as_captured
-from chatsvc.domain.channels import NewMessage
 from chatsvc.domain.shapes import Json
-from chatsvc.store import day_counts, mail_notices, search, webhooks
-from chatsvc.store.database import Connection, reads, writes
+from chatsvc.store import day_counts, mail_notices, webhooks
+from chatsvc.store.database import Connection, writes
 from chatsvc.store.day_counts import DayCount
-from chatsvc.store.incoming_messages import addressed
 from chatsvc.store.owners import BOT_IN_SCOPE, Accounts, listed
 from chatsvc.store.webhooks import Event
 
@@ -98,7 +95,7 @@ def appointments_of(rows: Iterable[tuple[Any, ...]]) -> list[Appointment]:
     ]
 
 
-_ROOT = """
+_STATE = """
     SELECT r.number, r.status, r.history, r.change, r.message, a.number, a.status, a.appointment_date, a.appointment_time, a.appointment_at,
         r.visitor_name, r.visitor_email, r.visitor_phone
     FROM requests r LEFT JOIN appointments a ON a.request = r.number WHERE r.id = ?
@@ -106,7 +103,7 @@ _ROOT = """
 
 
 @dataclass
-class _Root:
+class RecordState:
     """A request with its appointment, as a change finds it within a unit."""
 
     number: int
@@ -146,20 +143,20 @@ class _Root:
         }
 
 
-def _root(connection: Connection, request_id: str) -> _Root | None:
-    row = connection.execute(_ROOT, (request_id,)).fetchone()
-    return _Root(*row) if row else None
+def state_of(connection: Connection, request_id: str) -> RecordState:
+    """Read a request that exists, within a unit."""
+    return RecordState(*connection.execute(_STATE, (request_id,)).fetchone())
 
 
 def _followed(connection: Connection, conversation: int, request: Request) -> Request:
     """Apply a visitor's change to the request that it follows, or keep it for the team there. Return the change as it is stored."""
     row = connection.execute("SELECT id FROM requests WHERE id = ? AND conversation = ?", (request.follows, conversation)).fetchone()
-    root = _root(connection, row[0]) if row else None
-    if root is None:
+    if row is None:
         return replace(request, follows=None, change=None)
+    root = state_of(connection, row[0])
     change: Json = json.loads(request.change or "{}")
     if root.is_open or (change["kind"] == "withdraw" and root.was_canceled_by_visitor):
-        _apply(connection, root, change, request.created_at, VISITOR)
+        apply_change(connection, root, change, request.created_at, VISITOR)
         return replace(request, status="done", change=json.dumps({**change, "state": "applied"}, ensure_ascii=False))
     waiting = None if change["kind"] == "withdraw" else json.dumps(change, ensure_ascii=False)
     connection.execute(
@@ -169,7 +166,7 @@ def _followed(connection: Connection, conversation: int, request: Request) -> Re
     return replace(request, change=json.dumps({**change, "state": "waiting" if waiting else "withdrawn"}, ensure_ascii=False))
 
 
-def _apply(connection: Connection, root: _Root, change: Json, now: int, by: str) -> None:
+def apply_change(connection: Connection, root: RecordState, change: Json, now: int, by: str) -> None:
     """Change a request with its appointment in place, and note the former state in its history."""
     before, kind = root.state(), change["kind"]
     history = json.loads(root.history or '{"changes": []}')
@@ -199,10 +196,10 @@ def _apply(connection: Connection, root: _Root, change: Json, now: int, by: str)
             *((f"{root.message}\n{words}" if words and words not in root.message else root.message)[:MAX_MESSAGE], now, root.number),
         ),
     )
-    _remember(connection, root.number, {"at": now, "by": by, "kind": kind, "before": before})
+    remember(connection, root.number, {"at": now, "by": by, "kind": kind, "before": before})
 
 
-def _remember(connection: Connection, number: int, *entries: Json) -> None:
+def remember(connection: Connection, number: int, *entries: Json) -> None:
     """Add entries to the history of a request within a unit."""
     (history,) = connection.execute("SELECT history FROM requests WHERE number = ?", (number,)).fetchone()
     changes = [*json.loads(history or '{"changes": []}')["changes"], *entries][-MOST_CHANGES:]
@@ -229,127 +226,30 @@ class CaptureChange(NamedTuple):
     assignee: str | None = None
 
 
-class Moved(NamedTuple):
-    """The day and time that the team gives an appointment, with the instant in milliseconds."""
-
-    date: str
-    time: str
-    at: int
-
-
 _SET_REQUEST = f"""
     UPDATE requests SET status = coalesce(?2, status), note = CASE WHEN ?3 IS NULL THEN note ELSE nullif(?3, '') END,
         assignee = CASE WHEN ?4 IS NULL THEN assignee ELSE nullif(?4, '') END, updated_at = ?5
     WHERE id = ?6 AND {BOT_IN_SCOPE} RETURNING number
 """
-_SET_APPOINTMENT = (
-    f"UPDATE appointments SET status = coalesce(?2, status), updated_at = ?3 WHERE id = ?4 AND {BOT_IN_SCOPE} RETURNING number"
-)
 _ONE_REQUEST = f"SELECT {REQUEST} FROM requests r WHERE r.number = ?"
-_ONE_APPOINTMENT = f"SELECT {APPOINTMENT}, {REQUEST} FROM appointments a JOIN requests r ON r.number = a.request WHERE a.number = ?"
-_REQUEST_OF = "SELECT r.id FROM appointments a JOIN requests r ON r.number = a.request WHERE a.number = ?"
 
 
-def _change_request(connection: Connection, request_id: str, accounts: Accounts, change: CaptureChange, now: int) -> int | None:
+def change_request(connection: Connection, request_id: str, accounts: Accounts, change: CaptureChange, now: int) -> int | None:
     """Change a request of these accounts within a unit. Return its number, None where there is none."""
     row = connection.execute(_SET_REQUEST, (listed(accounts), *change, now, request_id)).fetchone()
     if row is not None and change.status not in (None, "new"):
-        missed = "UPDATE conversations SET missed_at = NULL WHERE number = (SELECT conversation FROM requests WHERE number = ?)"
-        connection.execute(missed, row)
+        settle_missed(connection, row[0])
     return row[0] if row else None
+
+
+def settle_missed(connection: Connection, number: int) -> None:
+    """Note within a unit that nobody needs to come to the conversation of a request (its number) any more."""
+    missed = "UPDATE conversations SET missed_at = NULL WHERE number = (SELECT conversation FROM requests WHERE number = ?)"
+    connection.execute(missed, (number,))
 
 
 @writes
 def set_request(connection: Connection, request_id: str, accounts: Accounts, change: CaptureChange, now: int) -> Request | None:
     """Change a request of these accounts (None for all); None where there is none."""
-    number = _change_request(connection, request_id, accounts, change, now)
+    number = change_request(connection, request_id, accounts, change, now)
     return Request(*connection.execute(_ONE_REQUEST, (number,)).fetchone()) if number is not None else None
-
-
-# Statuses of a request whose appointment has this status: there is one status to set.
-_OF_APPOINTMENT = {"pending": "new", "confirmed": "done", "canceled": "dismissed", "done": "done"}
-
-
-@writes
-def set_appointment(
-    connection: Connection, appointment_id: str, accounts: Accounts, change: CaptureChange, now: int, moved: Moved | None, by: str
-) -> Appointment | None:
-    """Change an appointment of these accounts (None for all); None where there is none. Its request has the status that goes with it.
-
-    A decision of the team on the appointment is one on the change that waits, too. `by` is who changes it, for its history.
-    """
-    row = connection.execute(_SET_APPOINTMENT, (listed(accounts), None, now, appointment_id)).fetchone()
-    if row is None:
-        return None
-    (request_id,) = connection.execute(_REQUEST_OF, row).fetchone()
-    root = _root(connection, request_id)
-    if root is None:
-        return None
-    if change.status is not None or moved is not None:
-        day, clock, moment = moved or (None, None, None)
-        connection.execute(
-            """
-            UPDATE appointments SET status = coalesce(?, status), appointment_date = coalesce(?, appointment_date),
-                appointment_time = coalesce(?, appointment_time), appointment_at = coalesce(?, appointment_at) WHERE number = ?
-            """,
-            (change.status, day, clock, moment, row[0]),
-        )
-        if change.status is not None:
-            connection.execute("UPDATE requests SET status = ? WHERE number = ?", (_OF_APPOINTMENT[change.status], root.number))
-        connection.execute("UPDATE requests SET change = NULL WHERE number = ?", (root.number,))
-        kind = "move" if moved else "status"
-        _remember(connection, root.number, {"at": now, "by": by, "kind": kind, "before": root.state()})
-    if change.note is not None or change.assignee is not None:
-        _change_request(connection, request_id, accounts, change._replace(status=None), now)
-    return appointments_of(connection.execute(_ONE_APPOINTMENT, row))[0]
-
-
-@writes
-def decide(connection: Connection, request_id: str, accounts: Accounts, accepts: bool, now: int, by: str) -> Request | None:
-    """Accept or refuse the change that waits for the team. None where there is no such request, or where nothing waits."""
-    number = _change_request(connection, request_id, accounts, CaptureChange(), now)
-    root = _root(connection, request_id) if number is not None else None
-    if root is None or not root.change:
-        return None
-    if accepts:
-        _apply(connection, root, json.loads(root.change), now, by)
-    else:
-        _remember(connection, root.number, {"at": now, "by": by, "kind": "refuse", "before": root.state()})
-    (status,) = connection.execute("SELECT status FROM appointments WHERE request = ?", (root.number,)).fetchone() or ("done",)
-    connection.execute("UPDATE requests SET change = NULL, status = ? WHERE number = ?", (_OF_APPOINTMENT.get(status, "done"), root.number))
-    return Request(*connection.execute(_ONE_REQUEST, (root.number,)).fetchone())
-
-
-@writes
-def add(connection: Connection, message: NewMessage, request: Request, appointment: Appointment) -> Appointment:
-    """Write an appointment that the team has made, in a conversation of its own without messages."""
-    conversation = addressed(connection, message, str(uuid.uuid4()))
-    connection.execute("UPDATE conversations SET message_count = 0 WHERE number = ?", (conversation.number,))
-    write(connection, message.bot_id, conversation.number, request, appointment, tell=False)
-    search.queue(connection, [conversation.number])
-    return appointment
-
-
-@writes
-def note_told(connection: Connection, request_id: str, at: int, by: str, how: list[str], text: str) -> None:
-    """Note in a request's history what the customer was told."""
-    row = connection.execute("SELECT number FROM requests WHERE id = ?", (request_id,)).fetchone()
-    if row:
-        _remember(connection, row[0], {"at": at, "by": by, "kind": "told", "how": how, "text": text})
-
-
-MOST_OF_A_CALENDAR = 2000
-"""Appointments that a feed has."""
-
-
-@reads
-def calendar(connection: Connection, bot_id: str, since: int) -> list[Appointment]:
-    """Read a bot's appointments from `since` on that are not canceled, in the order of their times."""
-    rows = connection.execute(
-        f"""
-        SELECT {APPOINTMENT}, {REQUEST} FROM appointments a JOIN requests r ON r.number = a.request
-        WHERE a.bot_id = ? AND a.appointment_at >= ? AND a.status <> 'canceled' ORDER BY a.appointment_at LIMIT {MOST_OF_A_CALENDAR}
-        """,
-        (bot_id, since),
-    )
-    return appointments_of(rows.fetchall())

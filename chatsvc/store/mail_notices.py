@@ -8,6 +8,7 @@ from chatsvc.domain.mails import (
     ANSWERS_A_DAY,
     APPOINTMENT,
     DAILY_LIMIT,
+    DECISION,
     GONE_MS,
     LEAD_MS,
     PERIODS_MS,
@@ -64,6 +65,19 @@ def note_answer(connection: Connection, bot_id: str, conversation: int, recipien
         """,
         (bot_id, conversation, recipient, at),
     )
+
+
+def note_decision(connection: Connection, appointment: int, message: int, recipient: str, at: int) -> None:
+    """Queue a mail that carries a message about an appointment, both by number, within the unit that writes the message."""
+    row = connection.execute(
+        """
+        INSERT INTO mails (account_id, kind, bot_id, conversation, recipient, causes, state, created_at, due_at, appointment)
+        SELECT c.account_id, ?1, c.bot_id, c.number, ?2, 1, 'queued', ?3, ?3, ?4
+        FROM messages m JOIN conversations c ON c.number = m.conversation WHERE m.number = ?5 RETURNING number
+        """,
+        (DECISION, recipient, at, appointment, message),
+    ).fetchone()
+    connection.execute("UPDATE messages SET mail = ? WHERE number = ?", (row[0], message))
 
 
 @writes

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from chatsvc.domain.hand_off import WAITING
 from chatsvc.domain.mails import (
     ANSWER,
+    DECISION,
     FAILED,
     FIRST_PAUSE_MS,
     GIVE_UP_MS,
@@ -19,6 +20,7 @@ from chatsvc.domain.mails import (
     LONGEST_PAUSE_MS,
     QUEUED,
     SENT,
+    STOPPED,
     TEST,
     Mail,
     MailOutcome,
@@ -53,7 +55,7 @@ class OutgoingMail(NamedTuple):
     """A mail to write. `bot` is None where several bots are concerned, `conversation_id` None where it is no single one.
 
     `language` is the recipient's, None where it has chosen none; `created_at` the time of the latest cause. An answer has the `texts` of
-    its messages, the visitor's user_id and the host of the page on which the visitor wrote.
+    its messages, the visitor's user_id and the host of the page on which the visitor wrote; a decision has the appointment's id too.
     """
 
     number: int
@@ -69,6 +71,8 @@ class OutgoingMail(NamedTuple):
     bot_id: str | None
     user_id: str | None
     page_host: str | None
+    channel: str | None = None
+    appointment_id: str | None = None
     texts: tuple[str, ...] = ()
 
 
@@ -125,7 +129,8 @@ async def begin(db: Database, number: int, now: int) -> OutgoingMail | None:
         if is_unwanted or deleted_at is not None or causes == 0:
             connection.execute("UPDATE mails SET state = 'obsolete', settled_at = ? WHERE number = ?", (now, number))
             return None
-        if kind == ANSWER and (reason := mail_notices.refusal(connection, bot_id, recipient, now)):
+        reason = mail_notices.refusal(connection, bot_id, recipient, now) if kind in (ANSWER, DECISION) else None
+        if reason is not None and (kind == ANSWER or reason == STOPPED):
             _settle(connection, number, MailOutcome(FAILED, reason), now)
             return None
         connection.execute(
@@ -144,13 +149,17 @@ def _outgoing(connection: Connection, number: int) -> OutgoingMail:
     row = connection.execute(
         """
         SELECT m.number, m.kind, m.recipient, o.language, m.causes, a.name, a.id, b.name, c.id, m.created_at, b.id, c.user_id,
-            c.source_page_host, m.conversation FROM mails m
+            c.source_page_host, c.channel, (SELECT id FROM appointments WHERE number = m.appointment), m.conversation FROM mails m
         LEFT JOIN operators o ON o.id = m.operator_id LEFT JOIN accounts a ON a.id = m.account_id LEFT JOIN bots b ON b.id = m.bot_id
         LEFT JOIN conversations c ON c.number = m.conversation WHERE m.number = ?
         """,
         (number,),
     ).fetchone()
-    texts = connection.execute(_UNREAD, (row[-1], number)).fetchall() if row[1] == ANSWER else ()
+    if row[1] == ANSWER:
+        texts = connection.execute(_UNREAD, (row[-1], number)).fetchall()
+    else:
+        carried = "SELECT number, content FROM messages WHERE conversation = ? AND mail = ?"
+        texts = connection.execute(carried, (row[-1], number)).fetchall()
     return OutgoingMail(*row[:-1])._replace(texts=tuple(content for _, content in texts))
 
 
@@ -170,7 +179,7 @@ def _settle(connection: Connection, number: int, outcome: MailOutcome, now: int)
         """,
         (*outcome, now, number),
     )
-    if kind == ANSWER and outcome.state == SENT:
+    if kind in (ANSWER, DECISION) and outcome.state == SENT:
         connection.execute(
             "UPDATE messages SET delivery = 'sent' WHERE conversation = ? AND mail = ? AND delivery = 'queued'", (conversation, number)
         )

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from chatsvc.domain.captures import Appointment
+from chatsvc.domain.captures import BotAppointment
 from chatsvc.store.captures import APPOINTMENT, REQUEST, appointments_of
 from chatsvc.store.database import Connection, Database, change_any, reads
 
@@ -19,14 +19,6 @@ class FailedDelivery(NamedTuple):
     at: int
     status_code: int | None
     error: str | None
-
-
-class BotAppointment(NamedTuple):
-    """An appointment with its bot and its conversation."""
-
-    appointment: Appointment
-    bot_id: str
-    conversation_id: str
 
 
 class FirstSteps(NamedTuple):
@@ -57,7 +49,7 @@ class TodayRecords(NamedTuple):
 
 
 _APPOINTMENTS = f"""
-    SELECT {APPOINTMENT}, {REQUEST}, a.bot_id, c.id FROM bots b CROSS JOIN appointments a ON a.number IN (
+    SELECT {APPOINTMENT}, {REQUEST}, a.bot_id, c.id, c.channel, c.user_id FROM bots b CROSS JOIN appointments a ON a.number IN (
         SELECT n.number FROM appointments n
         WHERE n.bot_id = b.id AND n.appointment_at >= ?2 AND n.appointment_at < ?4 AND n.status <> 'canceled'
         ORDER BY n.appointment_at LIMIT ?3)
@@ -101,7 +93,7 @@ def read(connection: Connection, account_id: str, now: int, since: int, limit: i
 def _appointments(connection: Connection, account_id: str, first: int, end: int, limit: int) -> list[BotAppointment]:
     """Read an account's appointments from `first` until before `end` that are not canceled, in the order of their times."""
     rows = connection.execute(_APPOINTMENTS, (account_id, first, limit, end)).fetchall()
-    return [BotAppointment(one, *row[-2:]) for one, row in zip(appointments_of([row[:-2] for row in rows]), rows, strict=True)]
+    return [BotAppointment(one, *row[-4:]) for one, row in zip(appointments_of([row[:-4] for row in rows]), rows, strict=True)]
 
 
 appointments = reads(_appointments)

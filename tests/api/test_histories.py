@@ -47,7 +47,7 @@ async def set_statuses(caller: Caller, chance: random.Random) -> None:
             services, ADMIN, appointment=item.appointment.id, tell="off", status=chance.choice(APPOINTMENT_STATUSES)
         )
     for item in (await captures.list_requests(services, ADMIN, bot=caller.bot)).items:
-        await captures.set_request(services, ADMIN, request=item.request.id, status=chance.choice(REQUEST_STATUSES))
+        await appointments.set_request(services, ADMIN, request=item.request.id, status=chance.choice(REQUEST_STATUSES))
 
 
 @pytest.mark.parametrize("seed", range(4))

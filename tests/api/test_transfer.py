@@ -21,7 +21,7 @@ from chatsvc.domain.knowledge_changes import ChangeOrigin
 from chatsvc.domain.refusals import Refused
 from chatsvc.domain.websites import Site, SiteEntry
 from chatsvc.services.accounts import accounts, bots, keys, transfer, webhooks
-from chatsvc.services.conversations import captures, conversation_team
+from chatsvc.services.conversations import appointments, captures, conversation_team
 from chatsvc.services.knowledge import knowledge
 from chatsvc.services.knowledge.file_reading import read_files
 from chatsvc.store import sites, unanswered
@@ -76,7 +76,7 @@ async def furnish(caller: Caller, engine: ScriptedEngine, clock: FakeClock) -> s
             capturing(engine)
         clock.advance(1)
         assert (await caller.send(SAID, f"v{i % 3}", headers={"Idempotency-Key": f"k{i}"})).status == 200
-    await captures.set_request(
+    await appointments.set_request(
         services, ADMIN, request=(await captures.list_requests(services, ADMIN, bot=caller.bot)).items[0].request.id, status="done"
     )
     for event in ("appointment.created", "request.created", "appointment.created"):

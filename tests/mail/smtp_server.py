@@ -37,8 +37,8 @@ class Mailbox:
 
     @property
     def texts(self) -> list[str]:
-        """The bodies."""
-        return [str(message.get_content()) for message in self.messages]
+        """The bodies, without attachments. The server reads this, too: it looks at all attributes."""
+        return [str(cast(Any, message.get_body()).get_content()) for message in self.messages]
 
     async def _answer(self, command: str, server: SMTP) -> str | None:
         reply = self.replies.get(command)

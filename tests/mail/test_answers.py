@@ -258,7 +258,7 @@ def test_mail_programs_get_their_button_where_the_address_is_https(config: Confi
     smtp = config.notices.smtp
     assert smtp is not None
     url = f"https://chat.example.com/chat/{'b' * 36}/mails/{'t' * 120}"
-    mail = mails.OutgoingMail(1, "answer", "ada@example.com", None, 1, None, None, "Desk", None, 0, None, None, None, ("Yes.",))
+    mail = mails.OutgoingMail(1, "answer", "ada@example.com", None, 1, None, None, "Desk", None, 0, None, None, None, texts=("Yes.",))
     message = message_from_bytes(mail_texts.answer(mail, smtp, "en", url), policy=policy.default)
     assert (message["List-Unsubscribe"], message["List-Unsubscribe-Post"]) == (f"<{url}>", "List-Unsubscribe=One-Click")
     assert "List-Unsubscribe" not in message_from_bytes(mail_texts.answer(mail, smtp, "en", "https://ö.example/x"))

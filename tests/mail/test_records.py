@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from datetime import date, time
+from typing import Any
 
+import pytest
+from icalendar import Calendar
+
+from chatsvc.domain import refusals
 from chatsvc.domain.captures import Captured
+from chatsvc.domain.mails import address_digest
 from chatsvc.engines import Reply
 from chatsvc.services.administration import perform
+from chatsvc.services.conversations import handling
 from chatsvc.store import deliveries, mail_notices, webhooks
 from chatsvc.store.database import Connection
 from chatsvc.store.deliveries import Outcome
@@ -109,3 +117,68 @@ async def test_deliveries_that_cannot_be_begun_count_too_and_successes_do_not(ca
 async def test_a_cause_of_a_bot_that_is_gone_is_passed_over(caller: Caller, post: Post) -> None:
     await caller.app.services.db.write(lambda connection: mail_notices.note(connection, "webhook", "nobody", None, 0))
     assert await post.mails() == []
+
+
+async def test_a_customer_hears_of_a_decision_by_mail_with_a_calendar_file(
+    caller: Caller, engine: ScriptedEngine, post: Post, mailbox: Mailbox
+) -> None:
+    services = caller.app.services
+    await perform(services, ADMIN, "bot.set", {"bot": caller.bot, "address": "1 High Street"})
+    await capture(caller, engine, "appointment", "v1")
+    (item,) = (await perform(services, ADMIN, "inbox.list", {"bot": caller.bot})).items
+    appointment = item.appointment.id
+    for change in ({"status": "confirmed"}, {"time": "16:00", "text": "Now at {when}."}, {"status": "canceled"}):
+        await perform(services, ADMIN, "appointment.set", {"appointment": appointment, **change})
+        await post.pass_time(0)
+    assert await post.states() == [("decision", "sent", 1, None)] * 3
+    assert [str(one["Subject"]) for one in mailbox.messages] == [
+        "Desk: 26 Kasım 2026 Perşembe, 15.30 randevunuz",
+        *["Desk: 26 Kasım 2026 Perşembe, 16.00 randevunuz"] * 2,
+    ]
+    events = []
+    for message in mailbox.messages:
+        assert message["To"] == "selin@example.com"
+        file: Any = next(message.iter_attachments())
+        assert file.get_content_type() == "text/calendar"
+        calendar: Any = Calendar.from_ical(file.get_content())
+        (event,) = calendar.walk("VEVENT")
+        events.append((file["Content-Type"].params["method"], str(event["status"]), event["dtstart"].dt.isoformat(), event["sequence"]))
+        assert (str(event["uid"]), str(event["location"])) == (f"{appointment}@chatsvc", "1 High Street")
+    assert [event[:3] for event in events] == [
+        ("REQUEST", "CONFIRMED", "2026-11-26T12:30:00+00:00"),
+        ("REQUEST", "CONFIRMED", "2026-11-26T13:00:00+00:00"),
+        ("CANCEL", "CANCELLED", "2026-11-26T13:00:00+00:00"),
+    ]
+    assert events[0][3] < events[1][3] < events[2][3]
+    assert "Now at 26 Kasım 2026 Perşembe, 16.00." in mailbox.texts[1]
+    (item,) = (await perform(services, ADMIN, "inbox.list", {"bot": caller.bot})).items
+    told = [entry["how"] for entry in json.loads(item.request.history)["changes"] if entry["kind"] == "told"]
+    assert told == [["api", "mail"]] * 3
+
+
+async def test_a_customer_who_wants_no_mails_gets_none(caller: Caller, engine: ScriptedEngine, post: Post, mailbox: Mailbox) -> None:
+    services = caller.app.services
+    await capture(caller, engine, "appointment", "v1")
+    (item,) = (await perform(services, ADMIN, "inbox.list", {"bot": caller.bot})).items
+    await perform(services, ADMIN, "appointment.set", {"appointment": item.appointment.id, "status": "confirmed"})
+    await mail_notices.add_stop(services.db, caller.account, address_digest("selin@example.com"), services.clock())
+    await post.pass_time(0)
+    await perform(services, ADMIN, "appointment.set", {"appointment": item.appointment.id, "status": "canceled"})
+    assert (await post.states(), mailbox.messages) == ([("decision", "failed", 1, "stopped")], [])
+
+
+async def test_a_mail_goes_where_the_conversation_takes_no_message(
+    caller: Caller, engine: ScriptedEngine, post: Post, mailbox: Mailbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def closed(*_: object) -> None:
+        raise refusals.channel_window_closed(conversation="x")
+
+    monkeypatch.setattr(handling, "check_writable", closed)
+    services = caller.app.services
+    await capture(caller, engine, "appointment", "v1")
+    (item,) = (await perform(services, ADMIN, "inbox.list", {"bot": caller.bot})).items
+    await perform(services, ADMIN, "appointment.set", {"appointment": item.appointment.id, "status": "confirmed"})
+    await post.pass_time(0)
+    assert len(mailbox.messages) == 1
+    shown = await perform(services, ADMIN, "conversation.show", {"conversation": item.conversation_id})
+    assert (shown.messages[-1].delivery, shown.messages[-1].error) == ("failed", "channel_window_closed")

@@ -40,6 +40,7 @@ def test_operations_without_a_record_only_look() -> None:
         "attempts",
         "audit",
         "compare",
+        "drafts",
         "find",
         "history",
         "kept",

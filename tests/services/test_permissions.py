@@ -32,7 +32,7 @@ LEAST = {
     Role.READER: "bot.list bot.show bot.export bot.try knowledge.list knowledge.search knowledge.unanswered unanswered.list"
     " knowledge.lint knowledge.show knowledge.preview_show knowledge.history knowledge.show_change request.list appointment.list"
     " conversation.list conversation.show conversation.find conversation.view inbox.list inbox.find"
-    " inbox.appointments inbox.assignees today"
+    " inbox.appointments inbox.assignees inbox.drafts today"
     " usage usage.quality usage.sends"
     " channel.list channel.snippet test.run test.show site.list site.state site.show"
     " conversation.rows conversation.see saved_reply.list",
@@ -138,6 +138,7 @@ def arguments(name: str, ids: dict[str, str]) -> dict[str, Any]:
         "appointment.add": {"date": "2026-12-05", "time": "11:00", "name": "Ada"},
         "request.decide": {"accept": True},
         "inbox.find": {"record": "x"},
+        "inbox.drafts": {"items": []},
         "conversation.erase": {"user_id": "nobody"},
         "conversation.find": {"q": "x"},
         "conversation.see": {"message": 1},

@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 from icalendar import Calendar
 
+from chatsvc.domain import refusals
 from chatsvc.domain.captures import Captured, CapturedRecord, Change
 from chatsvc.domain.refusals import Refused
 from chatsvc.engines import Reply, Turn
 from chatsvc.services.administration import perform
-from chatsvc.services.conversations import calendar
+from chatsvc.services.conversations import calendar, handling
 from tests.conftest import Caller
 from tests.fakes import ADMIN, ScriptedEngine
 from tests.store.inspection import execute
@@ -120,7 +121,10 @@ async def test_changes_are_not_counted_against_the_five_a_day(desk: Desk) -> Non
     assert desk.engine.turns[-1].may_capture
 
 
-@pytest.mark.parametrize(("accepts", "day", "told"), [(True, "2026-11-28", "Yeni zaman: 28 Kasım"), (False, "2026-11-21", "21 Kasım")])
+@pytest.mark.parametrize(
+    ("accepts", "day", "told"),
+    [(True, "2026-11-28", "The new time is Sat 28 November"), (False, "2026-11-21", "It stays on Sat 21 November")],
+)
 async def test_a_confirmed_appointment_waits_for_the_team(desk: Desk, accepts: bool, day: str, told: str) -> None:
     item = await desk.item()
     await desk.act("appointment.set", appointment=item.appointment.id, status="confirmed", tell="off")
@@ -151,13 +155,13 @@ async def test_a_change_that_waits_is_taken_back(desk: Desk) -> None:
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        ({"status": "confirmed"}, "Randevunuz onaylandı: 21 Kasım 2026 Cumartesi, 10.30. Görüşmek üzere."),
+        ({"status": "confirmed"}, "Your appointment is confirmed: Sat 21 November 2026, 10:30. We look forward to seeing you."),
         (
             {"status": "canceled"},
-            "21 Kasım 2026 Cumartesi, 10.30 randevunuz iptal edildi. Başka bir zaman isterseniz buradan yazabilirsiniz.",
+            "Your appointment on Sat 21 November 2026, 10:30 has been cancelled. Write to us here if you would like another time.",
         ),
-        ({"date": "2026-12-01"}, "Randevunuzun zamanı değişti. Yeni zaman: 1 Aralık 2026 Salı, 10.30."),
-        ({"status": "confirmed", "text": "See you!"}, "See you!"),
+        ({"date": "2026-12-01"}, "Your appointment has been moved. The new time is Tue 1 December 2026, 10:30."),
+        ({"status": "confirmed", "text": "See you on {when}!"}, "See you on Sat 21 November 2026, 10:30!"),
         ({"status": "confirmed", "tell": "off"}, None),
         ({"status": "done"}, None),
     ],
@@ -208,3 +212,94 @@ async def test_an_urgent_record_says_so(desk: Desk) -> None:
     newest = (await desk.act("request.list", bot=desk.caller.bot)).items[0]
     assert newest.request.urgent
     assert desk.engine.turns[-1].may_capture
+
+
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [
+        ({"date": "2026-11-19"}, "appointment_time_refused"),
+        ({"date": "2028-12-01"}, "appointment_time_refused"),
+        ({"status": "confirmed", "text": "x" * 4001}, "text_too_long"),
+        ({"status": "confirmed", "tell": "maybe"}, "status_unknown"),
+    ],
+)
+async def test_a_refused_decision_changes_nothing(desk: Desk, change: dict[str, str], code: str) -> None:
+    before = await desk.item()
+    with pytest.raises(Refused, match=code):
+        await desk.act("appointment.set", appointment=before.appointment.id, **change)
+    assert ((await desk.item()), await desk.messages()) == (before, [])
+
+
+async def test_nothing_is_told_twice(desk: Desk) -> None:
+    appointment = (await desk.item()).appointment.id
+    for _ in range(2):
+        await desk.act("appointment.set", appointment=appointment, status="confirmed")
+        await desk.act("appointment.set", appointment=appointment, date="2026-11-21", time="10:30")
+    assert len(await desk.messages()) == 1
+    assert [one["kind"] for one in json.loads((await desk.item()).request.history)["changes"]] == ["status", "told"]
+
+
+async def test_a_decision_beside_the_change_that_waits_refuses_it(desk: Desk) -> None:
+    appointment = (await desk.item()).appointment.id
+    await desk.act("appointment.set", appointment=appointment, status="confirmed", tell="off")
+    await desk.change("saturday at 11?", date=date(2026, 11, 28), time=time(11))
+    await desk.act("appointment.set", appointment=appointment, status="confirmed")
+    assert (await desk.item()).request.open_change is None
+    assert [text for _, text in await desk.messages()] == [
+        "Unfortunately we cannot change your appointment. It stays on Sat 21 November 2026, 10:30."
+    ]
+
+
+@pytest.mark.parametrize(
+    ("first", "status", "after", "is_told"),
+    [
+        ("pending", "in_progress", ("pending", "in_progress"), False),
+        ("pending", "dismissed", ("canceled", "dismissed"), True),
+        ("pending", "done", ("done", "done"), False),
+        ("confirmed", "done", ("confirmed", "done"), False),
+        ("canceled", "in_progress", ("pending", "in_progress"), False),
+    ],
+)
+async def test_a_request_has_no_other_status_than_its_appointment(
+    desk: Desk, first: str, status: str, after: tuple[str, str], is_told: bool
+) -> None:
+    item = await desk.item()
+    await desk.act("appointment.set", appointment=item.appointment.id, status=first, tell="off")
+    await desk.act("request.set", request=item.request.id, status=status)
+    item = await desk.item()
+    assert ((item.appointment.status, item.request.status), bool(await desk.messages())) == (after, is_told)
+
+
+async def test_a_channel_that_takes_no_message_is_noted_or_refuses(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def closed(*_: object) -> None:
+        raise refusals.channel_window_closed(conversation="x")
+
+    monkeypatch.setattr(handling, "check_writable", closed)
+    appointment = (await desk.item()).appointment.id
+    with pytest.raises(Refused, match="channel_window_closed"):
+        await desk.act("appointment.set", appointment=appointment, status="confirmed", tell="on")
+    item = await desk.act("appointment.set", appointment=appointment, status="confirmed")
+    last = json.loads(item.request.history)["changes"][-1]
+    assert (item.appointment.status, last["how"], last["error"]) == ("confirmed", [], "channel_window_closed")
+    assert await desk.messages() == []
+
+
+async def test_the_drafts_are_what_is_told(desk: Desk) -> None:
+    item = await desk.item()
+    drafts = (await desk.act("inbox.drafts", items=[item]))[item.request.id]
+    assert "{when}" in drafts["moved"]
+    await desk.act("appointment.set", appointment=item.appointment.id, status="confirmed")
+    assert await desk.messages() == [("operator", drafts["confirmed"])]
+
+
+async def test_an_owner_rewords_what_is_told(desk: Desk) -> None:
+    texts = {"decision.confirmed": {"en": "See you on {when}, dear."}}
+    await desk.act("bot.set", bot=desk.caller.bot, texts=texts)
+    await desk.act("appointment.set", appointment=(await desk.item()).appointment.id, status="confirmed")
+    assert await desk.messages() == [("operator", "See you on Sat 21 November 2026, 10:30, dear.")]
+
+
+@pytest.mark.parametrize("given", [{"phone": "call me"}, {"date": "2026-11-01"}])
+async def test_an_appointment_of_the_team_is_checked(desk: Desk, given: dict[str, str]) -> None:
+    with pytest.raises(Refused, match=r"phone_invalid|appointment_time_refused"):
+        await desk.act("appointment.add", **{"bot": desk.caller.bot, "date": "2026-12-05", "time": "11:00", "name": "Ada", **given})

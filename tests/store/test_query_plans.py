@@ -19,6 +19,7 @@ from chatsvc.domain.paging import Position
 from chatsvc.domain.search_words import Term
 from chatsvc.store import (
     accounts,
+    appointments,
     audit,
     bots,
     captures,
@@ -151,8 +152,8 @@ QUESTIONS: dict[str, Callable[[Database], Awaitable[object]]] = {
     "an attempt": lambda db: deliveries.detail(db, "id", ["account"]),
     "the events of a bot that failed": lambda db: deliveries.failed_since(db, None, "bot", START, 0),
     "changing a request": lambda db: captures.set_request(db, "id", ["account"], CaptureChange("done", "note", "id"), START),
-    "changing an appointment": lambda db: captures.set_appointment(
-        db, "id", ["account"], CaptureChange("done", "note", "id"), START, None, "Ada"
+    "changing an appointment": lambda db: appointments.set_appointment(
+        db, "id", ["account"], CaptureChange("done", "note", "id"), START, "Ada"
     ),
     "revoking a key": lambda db: keys.revoke(db, "id", None, START),
     "the use of keys": lambda db: keys.note_use(db, {"id": START}),

@@ -27,7 +27,7 @@ SITUATIONS: Mapping[str, tuple[str, ...]] = {
         *("summary", "done", "cancelled", "given_up", "not_sent", "lost", "kept", "resume", "postponed"),
     ),
     "mistakes": ("hint", "way", "phone", "past", "far", "over", "never", "closed."),
-    "booked": ("status", "change", "own"),
+    "booked": ("status", "change", "own", "decision"),
     "team": ("handoff", "person", "open.person", "open.nobody", "unavailable", "closed"),
 }
 _BEGINNINGS = sorted(((one, name) for name, all_of in SITUATIONS.items() for one in all_of), key=lambda pair: -len(pair[0]))

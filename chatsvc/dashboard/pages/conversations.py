@@ -220,7 +220,7 @@ async def _values(page: Page, typed: Fields) -> dict[str, Any]:
         before=page.query.get("before") or None,
     )
     await _see(page, found)
-    values = await records.values(page, typed) | await _beside(page)
+    values = await records.values(page, typed, found.items) | await _beside(page)
     bot = values["bots"].get(found.conversation.chatbot_id)
     zone = page.operator.timezone or (bot.timezone if bot else page.timezone)
     is_note = page.path.endswith("/note")

@@ -32,7 +32,7 @@ async def _week(page: Page) -> Response:
     found = await page.perform("inbox.appointments", account=page.account_id, first=midnights[0], end=midnights[1])
     by_day = {one: [a for a in found if formats.moment(a.appointment.at, page.timezone).date() == one] for one in days[:-1]}
     week: dict[str, Any] = {"by_day": by_day, "before": before, "after": days[-1], "today": today, "weekdays": times.DAYS[page.language]}
-    return page.render("inbox_week.html", waiting=await records.waiting(page), **week, **await records.values(page))
+    return page.render("inbox_week.html", waiting=await records.waiting(page), **week, **await records.values(page, items=found))
 
 
 async def _values(page: Page, typed: Fields) -> dict[str, Any]:
@@ -45,7 +45,7 @@ async def _values(page: Page, typed: Fields) -> dict[str, Any]:
         "chosen": chosen,
         "statuses": [(one, page.text(f"records.status_{one}")) for one in STATUSES],
         "is_filtered": any(chosen.values()),
-        **await records.values(page, typed),
+        **await records.values(page, typed, found.items),
     }
 
 

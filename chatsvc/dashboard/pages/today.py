@@ -37,7 +37,7 @@ async def show(page: Page) -> Response:
     if page.account_id is None:
         return page.render("today.html", today=None, waiting=None, faults=[])
     today: Today = await page.perform("today", account=page.account_id)
-    shown = await records.values(page)
+    shown = await records.values(page, items=today.appointments)
     examined = await page.perform("doctor.show") if page.may("doctor.show") else None
     steps = _linked(page, today.steps, next(iter(shown["bots"]), None))
     waiting = await records.waiting(page)

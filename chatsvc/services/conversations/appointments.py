@@ -1,25 +1,31 @@
 """Appointments as the team decides on them: moved, confirmed, canceled, added; and what the customer is told of it."""
 
 import uuid
+from collections.abc import Sequence
 from datetime import date, time
 
-from chatsvc import translations
 from chatsvc.domain import contacts, refusals, times
 from chatsvc.domain.actors import Caller
-from chatsvc.domain.captures import MAX_MESSAGE, Appointment, InboxItem, Request, instant
+from chatsvc.domain.captures import FURTHEST_DAYS, MAX_MESSAGE, Appointment, BotAppointment, InboxItem, Request, instant
 from chatsvc.domain.channels import NewMessage
+from chatsvc.domain.mails import STOPPED
 from chatsvc.domain.models import Bot
 from chatsvc.domain.operators import normalised_email
 from chatsvc.domain.refusals import Refused
+from chatsvc.language import catalogue
 from chatsvc.services.accounts import accounts, bots
 from chatsvc.services.conversations import captures, handling
+from chatsvc.services.messages import channel_messages, visitor_addresses
 from chatsvc.services.services import Services
-from chatsvc.store import captures as stored
+from chatsvc.store import appointments as stored
+from chatsvc.store import captures as stored_captures
 from chatsvc.store import inbox
-from chatsvc.store.captures import CaptureChange, Moved
+from chatsvc.store.appointments import Announcement, AppointmentMove
+from chatsvc.store.captures import CaptureChange
 
 TELL = ("on", "off")
-_SENTENCES = {"confirmed": "told.confirmed", "moved": "told.moved", "canceled": "told.canceled", "refused": "told.refused"}
+DECISIONS = ("confirmed", "moved", "canceled", "refused")
+_FOR_REQUEST = {"new": "pending", "in_progress": "pending", "done": "done", "dismissed": "canceled"}
 
 
 async def set_appointment(
@@ -38,33 +44,109 @@ async def set_appointment(
     The customer is told of a new status or time, with `text` or the usual sentence, unless `tell` is "off". With "on" nothing is changed
     where the customer cannot be told; without either it is changed all the same.
     """
-    if tell not in (None, *TELL):
-        raise refusals.status_unknown(status=tell, known=list(TELL))
     moves = date is not None or time is not None
     change = (
         CaptureChange()
         if moves and not any(changes.values())
         else await captures.checked(services, caller, "appointment", appointment, **changes)
     )
-    item = await _item(services, caller, appointment)
-    bot = (await bots.resolve(services, caller, item.bot_id))[1]
-    moved = _moved(bot, item, date, time) if moves else None
-    is_told = tell != "off" and (moved is not None or change.status in ("confirmed", "canceled"))
-    if is_told and tell == "on":
-        await handling.check_writable(services, caller, item.conversation_id)
-    changed = await stored.set_appointment(
-        services.db, appointment, caller.scope.accounts, change, services.clock(), moved, caller.actor.name or ""
+    item, bot = await _found(services, caller, appointment)
+    move = _move(services, bot, item, date, time) if moves else None
+    is_decision = move is not None or change.status is not None
+    announcement = await _announcement(services, caller, bot, item, tell, text) if is_decision else None
+    by = caller.actor.name or ""
+    await stored.set_appointment(
+        services.db, appointment, caller.scope.accounts, change, services.clock(), by, move=move, announcement=announcement
     )
+    services.events.notify((item.bot_id, item.channel, item.user_id))
+    return await find(services, caller, record=appointment)
+
+
+async def set_request(services: Services, caller: Caller, *, request: str, **changes: str | None) -> Request:
+    """Change a request's `status`, `note` or `assignee` (an operator's e-mail address); empty texts remove. Raises Refused.
+
+    A status that its appointment cannot have beside its own is set there: a dismissed request is a canceled appointment.
+    """
+    change = await captures.checked(services, caller, "request", request, **changes)
+    item = await inbox.find(services.db, caller.scope.accounts, request)
+    if item is None or item.request.id != request:
+        raise refusals.request_not_found(request=request)
+    if item.appointment and change.status:
+        status = _FOR_REQUEST[change.status]
+        if change.status == "done" and item.appointment.status == "confirmed":
+            status = "confirmed"
+        if status != "pending" or not (item.appointment.status == "pending" or item.request.open_change):
+            await set_appointment(services, caller, appointment=item.appointment.id, status=status)
+    changed = await stored_captures.set_request(services.db, request, caller.scope.accounts, change, services.clock())
     if changed is None:
-        raise refusals.appointment_not_found(appointment=appointment)
-    if is_told:
-        kind = "moved" if moved else change.status or ""
-        await _tell(services, caller, await _item(services, caller, appointment), kind, text)
-    return await _item(services, caller, appointment)
+        raise refusals.request_not_found(request=request)
+    return changed
 
 
-def _moved(bot: Bot, item: InboxItem, day: str | None, clock: str | None) -> Moved:
-    """Read the day and time that the team gives; raises `date_unknown` and `time_unknown`."""
+async def decide(
+    services: Services, caller: Caller, *, request: str, accept: bool, tell: str | None = None, text: str | None = None
+) -> InboxItem:
+    """Accept or refuse the change of a confirmed appointment that waits; the customer is told. Raises Refused."""
+    item, bot = await _found(services, caller, request)
+    announcement = await _announcement(services, caller, bot, item, tell, text)
+    by = caller.actor.name or ""
+    if not await stored.decide(services.db, item.request.id, caller.scope.accounts, accept, services.clock(), by, announcement):
+        raise refusals.nothing_to_change()
+    services.events.notify((item.bot_id, item.channel, item.user_id))
+    return await find(services, caller, record=request)
+
+
+async def _announcement(
+    services: Services, caller: Caller, bot: Bot, item: InboxItem, tell: str | None, text: str | None
+) -> Announcement | None:
+    """Prepare what the customer is told of a decision, None for nothing. Raises Refused where `tell` is "on" and the channel is closed."""
+    if tell not in (None, *TELL):
+        raise refusals.status_unknown(status=tell, known=list(TELL))
+    own = accounts.long_text(text or "", "text", handling.MOST_TEXT, optional=True)
+    if tell == "off":
+        return None
+    refusal = None
+    try:
+        await handling.check_writable(services, caller, item.conversation_id)
+    except Refused as fault:
+        if tell == "on":
+            raise
+        refusal = fault.code
+    address = await visitor_addresses.to_mail(services, caller, item.conversation_id, item.request.visitor_email)
+    mail_to = address.address if address and address.refusal != STOPPED else None
+    language = await channel_messages.spoken(services, bot, (item.bot_id, item.channel, item.user_id), "")
+    author = (await handling.handler_of(services, caller, item.conversation_id, None)).name
+    return Announcement(lambda decision, made: sentence(bot, language, decision, made, own), author, refusal, mail_to)
+
+
+def sentence(bot: Bot, language: str, decision: str, appointment: Appointment | None, own: str = "") -> str:
+    """Return what the customer is told of a decision, `own` words of the team or the bot's sentence.
+
+    Without an appointment the day and time stay open: `{when}`.
+    """
+    from chatsvc.engines.knowledge import say
+
+    when = "{when}"
+    if appointment is not None:
+        when = times.in_words(date.fromisoformat(appointment.date), time.fromisoformat(appointment.time), language)
+    return catalogue.filled(own, {"when": when}) or say.of(bot, language)(f"decision.{decision}", when=when)
+
+
+async def drafts(services: Services, caller: Caller, *, items: Sequence[InboxItem | BotAppointment]) -> dict[str, dict[str, str]]:
+    """Return what the customers would be told of each decision on these items, by the ids of their requests."""
+    made = {}
+    for item in items:
+        if item.appointment is None or item.appointment.status == "done":
+            continue
+        bot = (await bots.resolve(services, caller, item.bot_id))[1]
+        language = await channel_messages.spoken(services, bot, (item.bot_id, item.channel, item.user_id), "")
+        known = {name: sentence(bot, language, name, None if name == "moved" else item.appointment) for name in DECISIONS}
+        made[item.appointment.request.id] = known
+    return made
+
+
+def _move(services: Services, bot: Bot, item: InboxItem, day: str | None, clock: str | None) -> AppointmentMove | None:
+    """Read the day and time that the team gives, None for those that the appointment has. Raises Refused."""
     old = item.appointment
     try:
         date_ = date.fromisoformat(day if day is not None else old.date if old else "")
@@ -74,62 +156,26 @@ def _moved(bot: Bot, item: InboxItem, day: str | None, clock: str | None) -> Mov
         time_ = time.fromisoformat(clock if clock is not None else old.time if old else "").replace(second=0, microsecond=0, tzinfo=None)
     except ValueError:
         raise refusals.time_unknown(time=clock or "") from None
-    at = instant(date_, time_, captures.zone_of(bot))
+    at, now = instant(date_, time_, captures.zone_of(bot)), services.clock()
     if times.local(at, bot.timezone).time() != time_:
         raise refusals.time_unknown(time=f"{day} {clock}")
-    return Moved(date_.isoformat(), f"{time_:%H:%M}", at)
+    if old and (old.date, old.time) == (date_.isoformat(), f"{time_:%H:%M}"):
+        return None
+    if not now < at <= now + FURTHEST_DAYS * times.DAY_MS:
+        raise refusals.appointment_time_refused(date=date_.isoformat(), time=f"{time_:%H:%M}", days=FURTHEST_DAYS)
+    return AppointmentMove(date_.isoformat(), f"{time_:%H:%M}", at)
 
 
 async def find(services: Services, caller: Caller, *, record: str) -> InboxItem:
     """Find a request by its id or that of its appointment; raises `appointment_not_found`."""
-    return await _item(services, caller, record)
+    return (await _found(services, caller, record))[0]
 
 
-async def _item(services: Services, caller: Caller, record: str) -> InboxItem:
-    found = await inbox.find(services.db, caller.scope.accounts, record)
-    if found is None:
+async def _found(services: Services, caller: Caller, record: str) -> tuple[InboxItem, Bot]:
+    item = await inbox.find(services.db, caller.scope.accounts, record)
+    if item is None:
         raise refusals.appointment_not_found(appointment=record)
-    return found
-
-
-def telling(bot: Bot, item: InboxItem, kind: str) -> str:
-    """Return the sentence that tells the customer of a decision: "confirmed", "moved", "canceled" or "refused"."""
-    language = "tr" if bot.language.partition("-")[0] == "tr" else "en"
-    a = item.appointment
-    when = times.in_words(date.fromisoformat(a.date), time.fromisoformat(a.time), language) if a else ""
-    return translations.template(language, _SENTENCES[kind]).format(when=when)
-
-
-async def _tell(services: Services, caller: Caller, item: InboxItem, kind: str, text: str | None) -> None:
-    """Tell the customer in the conversation, and note it in the record's history. A channel that is closed is noted, too."""
-    bot = (await bots.resolve(services, caller, item.bot_id))[1]
-    words = (text or "").strip() or telling(bot, item, kind)
-    how = [item.channel]
-    try:
-        await handling.reply(services, caller, conversation=item.conversation_id, text=words, takes=False)
-    except Refused as fault:
-        if not fault.code.startswith("channel_"):
-            raise
-        how = []
-    await stored.note_told(services.db, item.request.id, services.clock(), caller.actor.name or "", how, words)
-
-
-async def decide(
-    services: Services, caller: Caller, *, request: str, accept: bool, tell: str | None = None, text: str | None = None
-) -> InboxItem:
-    """Accept or refuse the change of a confirmed appointment that waits; the customer is told. Raises Refused."""
-    item = await _item(services, caller, request)
-    if not item.request.open_change:
-        raise refusals.nothing_to_change()
-    kind = str(item.request.open_change["kind"])
-    done = await stored.decide(services.db, request, caller.scope.accounts, accept, services.clock(), caller.actor.name or "")
-    if done is None:
-        raise refusals.nothing_to_change()
-    item = await _item(services, caller, request)
-    told = ("canceled" if kind == "cancel" else "moved") if accept else "refused"
-    if tell != "off" and item.appointment:
-        await _tell(services, caller, item, told, text)
-    return await _item(services, caller, request)
+    return item, (await bots.resolve(services, caller, item.bot_id))[1]
 
 
 async def add(
@@ -154,13 +200,21 @@ async def add(
         message=accounts.long_text(message or "", "message", MAX_MESSAGE, optional=True) or "",
         visitor_name=accounts.long_text(name, "name", contacts.MAX_NAME),
         visitor_email=normalised_email(email) if email else None,
-        visitor_phone=(phone or "").strip()[:40] or None,
+        visitor_phone=_phone(phone, found.country) if phone else None,
         source_page_host="",
         created_at=now,
     )
-    empty = Appointment("", request, "", "", "", 0, now)
-    moved = _moved(found, InboxItem(request, empty, found.id, "", "api", ()), date, time)
-    made = Appointment(record_id, request, "confirmed", moved.date, moved.time, moved.at, now)
+    move = _move(services, found, InboxItem(request, None, found.id, "", "api", ()), date, time)
+    assert move is not None  # noqa: S101  # there is no appointment before that has this time
+    made = Appointment(record_id, request, "confirmed", move.date, move.time, move.at, now)
     opening = NewMessage(state.account.id, found.id, "api", f"appointment-{record_id}", "", record_id, now)
     await stored.add(services.db, opening, request, made)
-    return await _item(services, caller, record_id)
+    return await find(services, caller, record=record_id)
+
+
+def _phone(value: str, country: str) -> str:
+    """Return a telephone number in E.164; raises `phone_invalid`."""
+    number = contacts.own_phone(value, [value], country)
+    if number is None:
+        raise refusals.phone_invalid(phone=value)
+    return number

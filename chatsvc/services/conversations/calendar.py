@@ -1,22 +1,32 @@
-"""Feed of a bot's appointments for calendar programs (iCalendar), at an address that holds a token."""
+"""Appointments for calendar programs (iCalendar): a bot's feed, at an address that holds a token, and invitations of customers."""
 
+from __future__ import annotations
+
+import json
 from datetime import timedelta
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
+from chatsvc.config.model import Smtp
 from chatsvc.domain import times, visitor_tokens
 from chatsvc.domain.actors import Caller
 from chatsvc.domain.captures import Appointment
 from chatsvc.domain.models import Bot
 from chatsvc.services.accounts import bots
 from chatsvc.services.services import Services
+from chatsvc.store import appointments as stored_appointments
 from chatsvc.store import bots as stored
-from chatsvc.store import captures, owners
+from chatsvc.store import inbox, owners
+from chatsvc.store.mails import OutgoingMail
+
+if TYPE_CHECKING:
+    from icalendar import Event
 
 PATH = "/calendar/"
 SUFFIX = ".ics"
 _KIND = "calendar"
 _PAST_MS = 90 * times.DAY_MS
-_STATUS = {"confirmed": "CONFIRMED", "done": "CONFIRMED"}
+_PRODUCT = "-//chatsvc//appointments//EN"
+_STATUS = {"confirmed": "CONFIRMED", "done": "CONFIRMED", "canceled": "CANCELLED"}
 
 
 class CalendarAddress(NamedTuple):
@@ -43,28 +53,75 @@ async def feed(services: Services, token: str) -> bytes | None:
     found = state.bots.get(parts[0]) if state else None
     if found is None or str(await stored.calendar(services.db, found.id)) != parts[1]:
         return None
-    appointments = await captures.calendar(services.db, found.id, services.clock() - _PAST_MS)
+    appointments = await stored_appointments.calendar(services.db, found.id, services.clock() - _PAST_MS)
     return await services.offload(lambda: write(found, appointments))
 
 
 def write(bot: Bot, appointments: list[Appointment]) -> bytes:
-    """Write appointments as iCalendar (RFC 5545)."""
-    from icalendar import Calendar, Event
+    """Write appointments for the team as iCalendar (RFC 5545)."""
+    from icalendar import Calendar
 
     calendar = Calendar()
-    calendar.add("prodid", "-//chatsvc//appointments//EN")
+    calendar.add("prodid", _PRODUCT)
     calendar.add("version", "2.0")
     calendar.add("x-wr-calname", bot.name)
     for appointment in appointments:
-        request, event = appointment.request, Event()
-        begin = times.utc(appointment.at)
-        event.add("uid", f"{appointment.id}@chatsvc")
-        event.add("dtstamp", times.utc(appointment.created_at))
-        event.add("dtstart", begin)
-        event.add("dtend", begin + timedelta(minutes=bot.appointment_minutes))
-        event.add("summary", request.visitor_name or bot.name)
-        event.add("status", _STATUS.get(appointment.status, "TENTATIVE"))
+        request = appointment.request
+        event = _event(bot, appointment, request.visitor_name or bot.name)
         contact = ", ".join(filter(None, (request.visitor_phone, request.visitor_email)))
         event.add("description", "\n".join(filter(None, (contact, request.message))))
         calendar.add_component(event)
     return bytes(calendar.to_ical())
+
+
+def _event(bot: Bot, appointment: Appointment, summary: str, stamp: int | None = None) -> Event:
+    from icalendar import Event
+
+    event, begin = Event(), times.utc(appointment.at)
+    event.add("uid", f"{appointment.id}@chatsvc")
+    event.add("dtstamp", times.utc(appointment.created_at if stamp is None else stamp))
+    event.add("dtstart", begin)
+    event.add("dtend", begin + timedelta(minutes=bot.appointment_minutes))
+    event.add("summary", summary)
+    event.add("status", _STATUS.get(appointment.status, "TENTATIVE"))
+    return event
+
+
+class Invitation(NamedTuple):
+    """A calendar file for a customer, with its method (RFC 5546)."""
+
+    method: str
+    file: bytes
+
+
+async def of_mail(services: Services, mail: OutgoingMail) -> tuple[Bot, Appointment]:
+    """Return what a mail about an appointment needs; raises LookupError if it is gone."""
+    item = await inbox.find(services.db, None, mail.appointment_id or "")
+    account = await services.account_cache.account(mail.account_id or "")
+    if item is None or item.appointment is None or account is None:
+        raise LookupError("the appointment of a mail is gone")
+    return account.bots[item.bot_id], item.appointment
+
+
+def invite(bot: Bot, appointment: Appointment, smtp: Smtp, mail: OutgoingMail) -> Invitation:
+    """Write an appointment for its customer: programs enter it, move it or take it out, and ask for no answer."""
+    from icalendar import Calendar, vCalAddress
+
+    method = "CANCEL" if appointment.status == "canceled" else "REQUEST"
+    event = _event(bot, appointment, bot.name, mail.created_at)
+    organizer, attendee = vCalAddress(f"mailto:{smtp.sender}"), vCalAddress(f"mailto:{mail.recipient}")
+    # A later version of an event has a higher number: the entries of the history only become more.
+    event.add("sequence", len(json.loads(appointment.request.history or '{"changes": []}')["changes"]))
+    organizer.params["CN"] = bot.name
+    attendee.params["PARTSTAT"] = "ACCEPTED"
+    attendee.params["RSVP"] = "FALSE"
+    event["organizer"] = organizer
+    event.add("attendee", attendee)
+    if bot.address:
+        event.add("location", bot.address)
+    calendar = Calendar()
+    calendar.add("prodid", _PRODUCT)
+    calendar.add("version", "2.0")
+    calendar.add("method", method)
+    calendar.add_component(event)
+    return Invitation(method, bytes(calendar.to_ical()))

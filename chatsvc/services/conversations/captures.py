@@ -8,17 +8,25 @@ from typing import NamedTuple
 
 from chatsvc.domain import captures, paging, refusals, search_words, times
 from chatsvc.domain.actors import Caller
-from chatsvc.domain.captures import APPOINTMENT_STATUSES, KINDS, REQUEST_STATUSES, UNASSIGNED, Appointment, Captured, InboxItem, Request
+from chatsvc.domain.captures import (
+    APPOINTMENT_STATUSES,
+    KINDS,
+    REQUEST_STATUSES,
+    UNASSIGNED,
+    Appointment,
+    BotAppointment,
+    Captured,
+    InboxItem,
+    Request,
+)
 from chatsvc.domain.models import Bot
 from chatsvc.domain.paging import ResultPage
 from chatsvc.services.accounts import accounts, bots
 from chatsvc.services.conversations import search
 from chatsvc.services.services import Services
-from chatsvc.store import captures as stored
 from chatsvc.store import inbox, operators, owners, today
 from chatsvc.store.captures import CaptureChange
 from chatsvc.store.inbox import InboxFilter
-from chatsvc.store.today import BotAppointment
 
 QUARTER_MS = 15 * 60 * 1000
 
@@ -107,15 +115,6 @@ async def checked(
             raise refusals.operator_not_found(email=assignee)
         assignee = operator.id if operator else ""
     return CaptureChange(status, note, assignee)
-
-
-async def set_request(services: Services, caller: Caller, *, request: str, **changes: str | None) -> Request:
-    """Change a request's `status`, `note` or `assignee` (an operator's e-mail address); empty texts remove. Raises Refused."""
-    change = await checked(services, caller, "request", request, **changes)
-    changed = await stored.set_request(services.db, request, caller.scope.accounts, change, services.clock())
-    if changed is None:
-        raise refusals.request_not_found(request=request)
-    return changed
 
 
 STATUSES = tuple(dict.fromkeys((*REQUEST_STATUSES, *APPOINTMENT_STATUSES)))

@@ -33,7 +33,7 @@ def key_of(conversation: Conversation) -> ConversationKey:
 
 async def take(services: Services, caller: Caller, *, conversation: str, email: str | None = None, yes: bool = False) -> Conversation:
     """Take a conversation over, for the caller or the operator `email`; another's only with `yes`. The bot is silent from then on."""
-    handler = await _handler(services, caller, conversation, email)
+    handler = await handler_of(services, caller, conversation, email)
 
     def check(found: Conversation) -> None:
         if found.handling == OPERATOR and not yes and not _is_same(found, handler):
@@ -54,7 +54,7 @@ async def reply(
     a message which may come again; raises AlreadyWritten.
     """
     text = accounts.long_text(text, "text", MOST_TEXT)
-    own = await _handler(services, caller, conversation, None)
+    own = await handler_of(services, caller, conversation, None)
     await check_writable(services, caller, conversation)
 
     def handler(found: Conversation) -> Handler:
@@ -87,7 +87,7 @@ async def release(services: Services, caller: Caller, *, conversation: str, yes:
     until = await writable_until(services, found.channel, conversation)
     is_writable = until is None or services.clock() < until
     said = await _notice(services, bot, found, "") if is_writable else None
-    own = await _handler(services, caller, conversation, None)
+    own = await handler_of(services, caller, conversation, None)
 
     def notice(found: Conversation) -> NoticeSentence | None:
         if found.handling == OPERATOR and not yes and own.id is not None and not _is_same(found, own):
@@ -173,7 +173,7 @@ async def _account(services: Services, caller: Caller, conversation: str) -> str
     return await owners.account_of(services.db, "conversation", conversation, caller.scope.accounts)
 
 
-async def _handler(services: Services, caller: Caller, conversation: str, email: str | None) -> Handler:
+async def handler_of(services: Services, caller: Caller, conversation: str, email: str | None) -> Handler:
     """Return the person who takes the conversation. The operator with this e-mail address, or the caller."""
     account_id = _existing(await _account(services, caller, conversation), conversation)
     actor = caller.actor

@@ -29,14 +29,17 @@ class MailAddress(NamedTuple):
     refusal: str | None
 
 
-async def to_mail(services: Services, caller: Caller, conversation: str) -> MailAddress | None:
-    """Return the address that a visitor of the widget has given. None without one, and without mail."""
+async def to_mail(services: Services, caller: Caller, conversation: str, recorded: str | None = None) -> MailAddress | None:
+    """Return the address that a visitor of the widget has given, or the `recorded` one of any channel.
+
+    None without an address, and without mail.
+    """
     if not services.sends_mail:
         return None
     thread = await conversations.find(services.db, caller.scope.accounts, conversation, _READ)
-    if thread is None or thread.conversation.channel != _CHANNEL:
+    if thread is None or (recorded is None and thread.conversation.channel != _CHANNEL):
         return None
-    found = _given(services, thread.messages) or thread.conversation.visitor_email
+    found = recorded or _given(services, thread.messages) or thread.conversation.visitor_email
     try:
         address = normalised_email(found) if found and _is_its_domain(found, thread.messages) else None
     except Refused:
@@ -78,9 +81,9 @@ async def stop_url(services: Services, mail: OutgoingMail) -> str | None:
 
 
 async def language_of(services: Services, mail: OutgoingMail) -> str:
-    """Return the language of the conversation of an answer."""
+    """Return the language of the conversation of an answer or a decision."""
     account = await services.account_cache.account(mail.account_id or "")
     bot = account.bots.get(mail.bot_id or "") if account else None
     if bot is None:
         return mail.language or "en"
-    return await channel_messages.spoken(services, bot, (bot.id, _CHANNEL, mail.user_id or ""), "")
+    return await channel_messages.spoken(services, bot, (bot.id, mail.channel or _CHANNEL, mail.user_id or ""), "")

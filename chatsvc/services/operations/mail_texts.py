@@ -10,6 +10,7 @@ from chatsvc.config.model import Smtp
 from chatsvc.domain import rich_text
 from chatsvc.domain.mails import APPOINTMENT, REQUEST, TEST, WAITING, WEBHOOK
 from chatsvc.domain.operators import LANGUAGES
+from chatsvc.services.conversations.calendar import Invitation
 from chatsvc.store.mails import OutgoingMail
 from chatsvc.translations import template
 
@@ -45,6 +46,16 @@ def answer(mail: OutgoingMail, smtp: Smtp, language: str, stop_url: str | None) 
     return compose(mail, smtp, _text(tongue, "answer_subject", where=where), f"{text}\n", language, stop_url)
 
 
+def decision(mail: OutgoingMail, smtp: Smtp, language: str, stop_url: str | None, when: str, invitation: Invitation) -> bytes:
+    """Write to a customer what the team has decided on an appointment, with a calendar file."""
+    tongue = language if language in LANGUAGES else "en"
+    where = plain(mail.bot or "")
+    text = f"{rich_text.plain(mail.texts[0])}\n\n{where}\n\n-- \n{_text(tongue, 'decision_reason', where=where)}"
+    if stop_url is not None:
+        text += f"\n\n{_text(tongue, 'answer_stop', url=stop_url)}"
+    return compose(mail, smtp, _text(tongue, "decision_subject", where=where, when=when), f"{text}\n", language, stop_url, invitation)
+
+
 def _records(mail: OutgoingMail) -> str:
     return f"/conversations/{mail.conversation_id}" if mail.conversation_id else f"/inbox?account={mail.account_id}"
 
@@ -57,7 +68,15 @@ _PATHS: dict[str, Callable[[OutgoingMail], str]] = {
 }
 
 
-def compose(mail: OutgoingMail, smtp: Smtp, subject: str, text: str, language: str, stop_url: str | None = None) -> bytes:
+def compose(
+    mail: OutgoingMail,
+    smtp: Smtp,
+    subject: str,
+    text: str,
+    language: str,
+    stop_url: str | None = None,
+    invitation: Invitation | None = None,
+) -> bytes:
     """Write a message with its header. `stop_url` is for the button of mail programs that stops such mails (RFC 8058).
     Line breaks in names cannot add fields: `plain` has removed them."""
     message = EmailMessage(policy=SMTP)
@@ -70,6 +89,9 @@ def compose(mail: OutgoingMail, smtp: Smtp, subject: str, text: str, language: s
     message["Auto-Submitted"] = "auto-generated"
     message["Content-Language"] = language
     message.set_content(text, cte="quoted-printable")
+    if invitation is not None:
+        parameters = {"method": invitation.method}
+        message.add_attachment(invitation.file.decode(), subtype="calendar", filename="appointment.ics", params=parameters)
     return _stop_header(stop_url) + message.as_bytes()
 
 

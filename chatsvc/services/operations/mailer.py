@@ -10,14 +10,16 @@ import asyncio
 import logging
 from collections import Counter
 from collections.abc import Awaitable, Callable
+from datetime import date, time
 from functools import partial
 from typing import TYPE_CHECKING
 
 from chatsvc.config.model import Smtp
-from chatsvc.domain import operators, paging, refusals
+from chatsvc.domain import operators, paging, refusals, times
 from chatsvc.domain.actors import Caller
-from chatsvc.domain.mails import ANSWER, FAILED, QUEUED, SENT, STATES, UNKNOWN, Mail, MailOutcome
+from chatsvc.domain.mails import ANSWER, DECISION, FAILED, QUEUED, SENT, STATES, UNKNOWN, Mail, MailOutcome
 from chatsvc.domain.paging import ResultPage
+from chatsvc.services.conversations import calendar
 from chatsvc.services.messages import visitor_addresses
 from chatsvc.services.services import Services
 from chatsvc.store import mails as stored
@@ -135,8 +137,21 @@ class Mailer:
         if mail.kind == ANSWER:
             language = await visitor_addresses.language_of(self._services, mail)
             return mail_texts.answer(mail, self._smtp, language, await visitor_addresses.stop_url(self._services, mail))
+        if mail.kind == DECISION:
+            return await self._decision(mail)
         server = self._services.config.server
         return mail_texts.notice(mail, self._smtp, server.public_url if server.dashboard else None)
+
+    async def _decision(self, mail: OutgoingMail) -> bytes:
+        from chatsvc.services.operations import mail_texts
+
+        services = self._services
+        language = await visitor_addresses.language_of(services, mail)
+        bot, appointment = await calendar.of_mail(services, mail)
+        invitation = await services.offload(lambda: calendar.invite(bot, appointment, self._smtp, mail))
+        when = times.in_words(date.fromisoformat(appointment.date), time.fromisoformat(appointment.time), language)
+        stop_url = await visitor_addresses.stop_url(services, mail) if mail.channel == "web" else None
+        return mail_texts.decision(mail, self._smtp, language, stop_url, when, invitation)
 
     async def _not_taken(self, number: int, fault: MailFault, put_off: Callable[[MailOutcome, int], Awaitable[None]]) -> None:
         log.warning("mail %d was not taken: %s", number, fault)

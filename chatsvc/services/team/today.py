@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from chatsvc.domain import business_facts, times
 from chatsvc.domain.actors import Caller, Role
-from chatsvc.domain.captures import InboxItem
+from chatsvc.domain.captures import BotAppointment, InboxItem
 from chatsvc.domain.models import Bot
 from chatsvc.services.accounts import accounts
 from chatsvc.services.accounts.account_cache import AccountState
@@ -14,7 +14,7 @@ from chatsvc.services.services import Services
 from chatsvc.store import inbox
 from chatsvc.store import today as stored
 from chatsvc.store.inbox import InboxFilter
-from chatsvc.store.today import BotAppointment, FailedDelivery, RefusedSite
+from chatsvc.store.today import FailedDelivery, RefusedSite
 from chatsvc.store.unanswered import most_frequent
 
 SHOWN = 5

@@ -9,7 +9,7 @@ from chatsvc.store.database import SchemaTooNew, StoreUnavailable
 
 APPLICATION_ID = 0x63686174  # "chat"
 # Version of schema.sql. A released migration is never edited; each adds one to the version.
-BASE = 49
+BASE = 50
 MIGRATIONS: tuple[str, ...] = ()
 # Steps that lead from schema version OLDEST to BASE, for stores from before the first release.
 OLDEST = 44
@@ -49,6 +49,10 @@ CONVERSION: tuple[str, ...] = (
     """
     ALTER TABLE channels ADD COLUMN refused_site TEXT;
     ALTER TABLE channels ADD COLUMN refused_at INTEGER;
+    """,
+    # 50: mails that tell a customer of an appointment.
+    """
+    ALTER TABLE mails ADD COLUMN appointment INTEGER;
     """,
 )
 

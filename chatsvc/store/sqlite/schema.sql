@@ -520,7 +520,7 @@ CREATE TABLE whatsapp_sends (
 ) STRICT;
 
 -- The queue of mails. `operator_id` is the operator whom a notice is for; `bot_id` and `conversation` are what it is about, null where it bundles
--- several. `created_at` is the time of the latest cause, `settled_at` that of the outcome.
+-- several. `created_at` is the time of the latest cause, `settled_at` that of the outcome; `appointment` is the one that a decision is about.
 CREATE TABLE mails (
     number INTEGER PRIMARY KEY AUTOINCREMENT,
     account_id TEXT REFERENCES accounts (id),
@@ -538,7 +538,8 @@ CREATE TABLE mails (
     status_code INTEGER,
     error TEXT,
     answer TEXT,
-    node TEXT
+    node TEXT,
+    appointment INTEGER
 ) STRICT;
 CREATE UNIQUE INDEX mails_queued_notices ON mails (operator_id, account_id, kind) WHERE state = 'queued' AND operator_id IS NOT NULL;
 CREATE INDEX mails_of_operator ON mails (operator_id, account_id, kind, number) WHERE operator_id IS NOT NULL;

@@ -1,0 +1,175 @@
+"""Appointments as the team decides on them. A decision, its history and what the customer is told of it are one transaction."""
+
+import json
+import uuid
+from collections.abc import Callable
+from typing import NamedTuple
+
+from chatsvc.domain.captures import Appointment, Request
+from chatsvc.domain.channels import NewMessage, first_delivery
+from chatsvc.domain.hand_off import OPERATOR
+from chatsvc.store import captures, day_counts, mail_notices, search
+from chatsvc.store.captures import APPOINTMENT, REQUEST, CaptureChange, RecordState, appointments_of, change_request, remember, state_of
+from chatsvc.store.channel_messages import NoticeSentence, say
+from chatsvc.store.database import Connection, reads, writes
+from chatsvc.store.incoming_messages import addressed
+from chatsvc.store.owners import BOT_IN_SCOPE, Accounts, listed
+
+MOST_OF_A_CALENDAR = 2000
+"""Appointments that a feed has."""
+# Statuses of a request whose appointment has this status: there is one status to set.
+_OF_APPOINTMENT = {"pending": "new", "confirmed": "done", "canceled": "dismissed", "done": "done"}
+_FIND = f"""
+    SELECT a.number, r.id, r.conversation FROM appointments a JOIN requests r ON r.number = a.request
+    WHERE a.id = ?2 AND {BOT_IN_SCOPE.replace("bot_id", "a.bot_id")}
+"""
+_READ = f"SELECT {APPOINTMENT}, {REQUEST} FROM appointments a JOIN requests r ON r.number = a.request WHERE a.number = ?"
+
+
+class AppointmentMove(NamedTuple):
+    """The day and time that the team gives an appointment, with the instant in milliseconds."""
+
+    date: str
+    time: str
+    at: int
+
+
+class Announcement(NamedTuple):
+    """How the customer is told of a decision: "confirmed", "moved", "canceled" or "refused".
+
+    `text` words it for the appointment as it has become. `refusal` is why the conversation takes no message now, `mail_to` the address to
+    which it goes by mail as well.
+    """
+
+    text: Callable[[str, Appointment], str]
+    author: str
+    refusal: str | None = None
+    mail_to: str | None = None
+
+
+@writes
+def set_appointment(
+    connection: Connection,
+    appointment_id: str,
+    accounts: Accounts,
+    change: CaptureChange,
+    now: int,
+    by: str,
+    move: AppointmentMove | None = None,
+    announcement: Announcement | None = None,
+) -> Appointment | None:
+    """Change an appointment of these accounts (None for all); None where there is none. Its request has the status that goes with it.
+
+    A decision of the team on the appointment is one on the change that waits, too. `by` is who changes it, for its history. The customer
+    is told where something has changed.
+    """
+    row = connection.execute(_FIND, (listed(accounts), appointment_id)).fetchone()
+    if row is None:
+        return None
+    number, request_id, conversation = row
+    old = state_of(connection, request_id)
+    if move is not None and (move.date, move.time) == (old.date, old.time):
+        move = None
+    status = change.status if change.status != old.status else None
+    kind = "move" if move else "status" if status else "refuse" if change.status and old.change else None
+    if kind is not None:
+        day, clock, moment = move or (None, None, None)
+        connection.execute(
+            """
+            UPDATE appointments SET status = coalesce(?, status), appointment_date = coalesce(?, appointment_date),
+                appointment_time = coalesce(?, appointment_time), appointment_at = coalesce(?, appointment_at), updated_at = ?
+            WHERE number = ?
+            """,
+            (status, day, clock, moment, now, number),
+        )
+        _settle(connection, old, status or old.status or "", now)
+        remember(connection, old.number, {"at": now, "by": by, "kind": kind, "before": old.state()})
+    if change.note is not None or change.assignee is not None:
+        change_request(connection, request_id, accounts, change._replace(status=None), now)
+    decision = "refused" if kind == "refuse" else status if status == "canceled" else "moved" if move else status
+    if announcement and decision in ("confirmed", "moved", "canceled", "refused"):
+        _announce(connection, number, conversation, old.number, announcement, decision, now, by)
+    return _appointment(connection, number)
+
+
+@writes
+def decide(
+    connection: Connection, request_id: str, accounts: Accounts, accepts: bool, now: int, by: str, announcement: Announcement | None
+) -> bool:
+    """Accept or refuse the change that waits for the team, and tell the customer. Return False where nothing waits."""
+    if change_request(connection, request_id, accounts, CaptureChange(), now) is None:
+        return False
+    old = state_of(connection, request_id)
+    if not old.change:
+        return False
+    change = json.loads(old.change)
+    if accepts:
+        captures.apply_change(connection, old, change, now, by)
+    else:
+        remember(connection, old.number, {"at": now, "by": by, "kind": "refuse", "before": old.state()})
+    row = connection.execute("SELECT number, status FROM appointments WHERE request = ?", (old.number,)).fetchone()
+    _settle(connection, old, row[1] if row else "done", now)
+    if announcement and row:
+        decision = {"cancel": "canceled", "amend": "confirmed"}.get(change["kind"], "moved") if accepts else "refused"
+        (conversation,) = connection.execute("SELECT conversation FROM requests WHERE number = ?", (old.number,)).fetchone()
+        _announce(connection, row[0], conversation, old.number, announcement, decision, now, by)
+    return True
+
+
+def _settle(connection: Connection, old: RecordState, status: str, now: int) -> None:
+    """Give a request the status of its appointment, without a change that waits. Nobody is missed there any more."""
+    values = _OF_APPOINTMENT[status], now, old.number
+    connection.execute("UPDATE requests SET change = NULL, status = ?, updated_at = ? WHERE number = ?", values)
+    if status != "pending":
+        captures.settle_missed(connection, old.number)
+
+
+def _announce(
+    connection: Connection, number: int, conversation: int, request: int, told: Announcement, decision: str, now: int, by: str
+) -> None:
+    """Tell the customer in the conversation and by mail, and note in the history what was said and how."""
+    (channel,) = connection.execute("SELECT channel FROM conversations WHERE number = ?", (conversation,)).fetchone()
+    text = told.text(decision, _appointment(connection, number))
+    ways = ([] if told.refusal else [channel]) + (["mail"] if told.mail_to else [])
+    if ways:
+        message = say(
+            connection,
+            conversation,
+            NoticeSentence(text, now, "failed" if told.refusal else first_delivery(channel, OPERATOR)),
+            OPERATOR,
+            told.author,
+        )
+        if told.refusal:
+            connection.execute("UPDATE messages SET error = ? WHERE number = ?", (told.refusal, message))
+        else:
+            day_counts.note_response(connection, conversation, now)
+        if told.mail_to:
+            mail_notices.note_decision(connection, number, message, told.mail_to, now)
+    remember(connection, request, {"at": now, "by": by, "kind": "told", "how": ways, "text": text, "error": told.refusal})
+
+
+def _appointment(connection: Connection, number: int) -> Appointment:
+    return appointments_of(connection.execute(_READ, (number,)))[0]
+
+
+@writes
+def add(connection: Connection, message: NewMessage, request: Request, appointment: Appointment) -> Appointment:
+    """Write an appointment that the team has made, in a conversation of its own without messages."""
+    conversation = addressed(connection, message, str(uuid.uuid4()))
+    connection.execute("UPDATE conversations SET message_count = 0 WHERE number = ?", (conversation.number,))
+    captures.write(connection, message.bot_id, conversation.number, request, appointment, tell=False)
+    search.queue(connection, [conversation.number])
+    return appointment
+
+
+@reads
+def calendar(connection: Connection, bot_id: str, since: int) -> list[Appointment]:
+    """Read a bot's appointments from `since` on that are not canceled, in the order of their times."""
+    rows = connection.execute(
+        f"""
+        SELECT {APPOINTMENT}, {REQUEST} FROM appointments a JOIN requests r ON r.number = a.request
+        WHERE a.bot_id = ? AND a.appointment_at >= ? AND a.status <> 'canceled' ORDER BY a.appointment_at LIMIT {MOST_OF_A_CALENDAR}
+        """,
+        (bot_id, since),
+    )
+    return appointments_of(rows.fetchall())
