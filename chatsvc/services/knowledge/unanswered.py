@@ -19,7 +19,7 @@ from chatsvc.services.accounts import bots
 from chatsvc.services.accounts.account_cache import AccountState
 from chatsvc.services.knowledge import knowledge
 from chatsvc.services.services import Services
-from chatsvc.store import knowledge_changes
+from chatsvc.store import conversations, knowledge_changes
 from chatsvc.store import unanswered as stored
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ MASK = "…"
 _BESIDE_MASK = 2  # telling words of a question that held personal data
 _NEAREST = 0.1  # least score of an entry that is named beside a question
 _LONGEST_NAME = 3  # words
+_MOST_EARLIER = 40  # messages of the conversation in which names are looked for
 _ENDS = frozenset(".,;:!?")
 # Questions are shown to the team for months and exported: they must not say who asked or how to reach anybody.
 _ALIKE = 0.66  # similarity from which two questions count as one
@@ -54,7 +55,8 @@ async def note(services: Services, bot: Bot, message: SendMessage, channel: str)
     """Store the question of a message without personal data, in its group. A fault here does not change the message's outcome."""
     try:
         async with asyncio.timeout(_TIMEOUT_S):
-            question = await services.threads.run(partial(_question, message.message, bot, message.language), bot.account_id)
+            earlier = await _earlier_words(services, bot, channel, message.user_id)
+            question = await services.threads.run(partial(_question, message.message, bot, message.language, earlier), bot.account_id)
             if question is None:
                 return
             group_id = await _group_to_join(services, bot.id, question.wording, question.language, bot.account_id)
@@ -64,12 +66,32 @@ async def note(services: Services, bot: Bot, message: SendMessage, channel: str)
         log.warning("bot %s: a question without an answer could not be noted: %s", bot.id, type(fault).__name__)
 
 
-def _question(said: str, bot: Bot, language: str | None) -> stored.AskedQuestion | None:
+async def _earlier_words(services: Services, bot: Bot, channel: str, user_id: str | None) -> list[str]:
+    """Return what the visitor wrote before in this conversation, newest first."""
+    if user_id is None:
+        return []
+    conversation = (bot.id, channel, user_id)
+    history = await conversations.history(services.db, conversation, _MOST_EARLIER, services.clock())
+    unanswered = services.account_cache.unanswered.get(conversation, [])
+    return [message.content for message in reversed([*history.messages, *unanswered]) if message.role == "user"]
+
+
+def _names_in(texts: Sequence[str], country: str, language: str | None) -> frozenset[str]:
+    """Return the folded words of the names that a visitor told in these texts."""
+    from chatsvc.language.folding import words
+    from chatsvc.language.values import read
+
+    names = (read(text[: 2 * MOST_CHARACTERS], now=_ANY_TIME, language=language, country=country).name for text in texts)
+    return frozenset(word for name in names if name for word in words(str(name.value)))
+
+
+def _question(said: str, bot: Bot, language: str | None, earlier: Sequence[str]) -> stored.AskedQuestion | None:
     """Return the question to store. None for an answer, a number, a greeting, an insult or a name, which need no entry."""
     from chatsvc.language.folding import words
     from chatsvc.language.language_detection import guess
 
-    question = without_personal_data(said, bot.country, language)[:MOST_CHARACTERS]
+    names = _names_in(earlier, bot.country, language)
+    question = without_personal_data(said, bot.country, language, names)[:MOST_CHARACTERS]
     found = words(question)
     if not is_question(question, language or bot.language):
         return None
@@ -102,8 +124,8 @@ def _is_name(text: str) -> bool:
     return found is not None and found.end - found.start == len(text.strip())
 
 
-def without_personal_data(said: str, country: str, language: str | None = None) -> str:
-    """Replace names, e-mail addresses and telephone numbers by an ellipsis. The reader of values finds them."""
+def without_personal_data(said: str, country: str, language: str | None = None, names: frozenset[str] = frozenset()) -> str:
+    """Replace names, e-mail addresses and telephone numbers by an ellipsis. `names` are the folded words of names told before."""
     from chatsvc.language.contacts import mask_contacts
     from chatsvc.language.values import read
 
@@ -116,10 +138,10 @@ def without_personal_data(said: str, country: str, language: str | None = None) 
             break
         for start, end in found:
             question = question[:start] + MASK + question[end:]
-    return _without_names(" ".join(mask_contacts(question, MASK).split()))
+    return _without_names(" ".join(mask_contacts(question, MASK).split()), names)
 
 
-def _without_names(text: str) -> str:
+def _without_names(text: str, names: frozenset[str]) -> str:
     """Mask given names, and unknown capitalised words beside contact data or a closing."""
     from chatsvc.language.folding import fold
     from chatsvc.language.names import AMBIGUOUS_NAMES, BEFORE_NAMES, GIVEN_NAMES
@@ -130,7 +152,7 @@ def _without_names(text: str) -> str:
     for at, word in enumerate(bare):
         given = word[:1].isupper() and fold(word) in GIVEN_NAMES - AMBIGUOUS_NAMES
         follows = at > 0 and (fold(bare[at - 1]) in BEFORE_NAMES or (masked[at - 1] and tokens[at - 1][-1:] not in _ENDS))
-        masked[at] = given or (follows and _may_be_name(word))
+        masked[at] = given or fold(word) in names or (follows and _may_be_name(word))
     for at in range(len(tokens) - 2, -1, -1):
         beside = masked[at + 1] or tokens[at + 1].startswith(MASK)
         masked[at] = masked[at] or (beside and tokens[at][-1:] not in _ENDS and _may_be_name(bare[at]))
