@@ -331,7 +331,7 @@ def status_of(fault: Refused) -> int:
         return 403
     if code in _UNAVAILABLE:
         return 503
-    if code == "too_many_attempts":
+    if "retry_after" in fault.facts:
         return 429
     return 404 if code.endswith("_not_found") else 422
 
@@ -342,4 +342,4 @@ def is_about_form(fault: Refused) -> bool:
 
 
 def _retry(fault: Refused) -> list[tuple[str, str]]:
-    return [("Retry-After", str(fault.facts["retry_after"]))] if fault.code == "too_many_attempts" else []
+    return [("Retry-After", str(fault.facts["retry_after"]))] if "retry_after" in fault.facts else []

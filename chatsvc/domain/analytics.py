@@ -78,7 +78,10 @@ ENTRY, RESPONSE_S = "entry", "response_s"
 
 
 class Quality(NamedTuple):
-    """Counts: messages with a reply, questions without an answer, conversations given to people, captures, thumbs, tokens, cost."""
+    """Counts: messages with a reply, questions without an answer, conversations given to people, captures, thumbs, tokens, cost.
+
+    Tokens and cost are those of visitors' messages; those of the team's trials of a bot stand apart.
+    """
 
     answered: int = 0
     unanswered: int = 0
@@ -89,6 +92,8 @@ class Quality(NamedTuple):
     down: int = 0
     tokens: int = 0
     cost_micro_usd: int = 0
+    trial_tokens: int = 0
+    trial_cost_micro_usd: int = 0
 
 
 # All that is counted of a day. ENTRY counts the entries of replies, and RESPONSE_S the times of first responses in seconds.

@@ -3,8 +3,10 @@
 from typing import NamedTuple
 
 from chatsvc.domain.captures import BotAppointment
+from chatsvc.store import day_counts
 from chatsvc.store.captures import APPOINTMENT, REQUEST, appointments_of
-from chatsvc.store.database import Connection, Database, change_any, reads
+from chatsvc.store.database import Connection, Database, change_any, reads, writes
+from chatsvc.store.day_counts import DayCount
 
 MOST_FAILED = 20  # attempts read of each bot
 _FOREVER = 2**62
@@ -103,3 +105,10 @@ async def set_tried(db: Database, account_id: str, now: int) -> None:
     """Note the time of an account's first trial."""
     untried = "SELECT 1 FROM accounts WHERE id = ? AND tried_at IS NULL"
     await change_any(db, untried, (account_id,), "UPDATE accounts SET tried_at = ? WHERE id = ?", (now, account_id))
+
+
+@writes
+def count_trial(connection: Connection, bot_id: str, now: int, tokens: int, cost_micro_usd: int) -> None:
+    """Count what a trial of a bot has cost."""
+    spent = {"trial_tokens": tokens, "trial_cost_micro_usd": cost_micro_usd}
+    day_counts.add(connection, [DayCount(bot_id, name, now, times=times) for name, times in spent.items()])

@@ -96,11 +96,12 @@ def _cards(page: Page, report: QualityReport) -> list[Card]:
     if asked:
         notes["answered"] = page.text("usage.of_all", share=formats.percent(now.answered / asked, page.language))
     slowest = page.text("usage.response_p90", time=_duration(page, times.p90)) if times.responses else ""
+    tried = page.text("usage.trials", cost=formats.money(now.trial_cost_micro_usd, page.language)) if now.trial_cost_micro_usd else ""
     counts = ("answered", "unanswered", "handed_over", "requests", "appointments", "up")
     return [
         *(_counted(page, key, now, before, notes.get(key, "")) for key in counts),
         Card("response", _duration(page, times.median), _duration(page, earlier.median), note=slowest),
-        Card("cost", formats.money(now.cost_micro_usd, page.language), formats.money(before.cost_micro_usd, page.language)),
+        Card("cost", formats.money(now.cost_micro_usd, page.language), formats.money(before.cost_micro_usd, page.language), note=tried),
     ]
 
 
@@ -202,11 +203,12 @@ async def download(page: Page) -> Response:
         return page.redirect("/usage")
     chosen = page.query.get("bot") or None
     report: QualityReport = await page.perform("usage.quality", account=page.account_id, bot=chosen, days=_days(page))
-    lines = [row("date", "bot_id", "bot", *Quality._fields[:-1], "cost_usd")]
+    lines = [row("date", "bot_id", "bot", *Quality._fields[:-3], "cost_usd", "trial_tokens", "trial_cost_usd")]
     for day in report.days:
         for bot in report.bots:
             counts = report.rows.get((day, bot.id), NOTHING)
-            lines.append(row(times.day(day), bot.id, bot.name, *counts[:-1], Usd(counts.cost_micro_usd).text))
+            costs = Usd(counts.cost_micro_usd).text, counts.trial_tokens, Usd(counts.trial_cost_micro_usd).text
+            lines.append(row(times.day(day), bot.id, bot.name, *counts[:-3], *costs))
     file = f"usage-{times.day(report.days[0])}-{times.day(report.end)}.csv"
     # Spreadsheets take a file without the mark at its beginning for Latin-1.
     return page.download((BYTE_ORDER_MARK + "".join(lines)).encode(), CSV, file)

@@ -1,4 +1,7 @@
-"""Trials: conversations of the team with a bot, neither stored nor charged. Memory has what the store has of a real one."""
+"""Trials: conversations of the team with a bot, neither stored nor charged. Memory has what the store has of a real one.
+
+What a model costs for them is counted apart from visitors' messages.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,9 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 from chatsvc.domain import refusals
 from chatsvc.domain.actors import Caller
 from chatsvc.domain.captures import CapturedRecord, as_captured
-from chatsvc.domain.models import Bot, Entry, HistoryMessage
+from chatsvc.domain.limiter import Limiter
+from chatsvc.domain.models import MAY_SEND, Bot, Entry, HistoryMessage, Usage
+from chatsvc.domain.pricing import cost_micro_usd
 from chatsvc.engines import EngineError, Reply, Turn
 from chatsvc.services.accounts import bots
 from chatsvc.services.conversations import captures
@@ -27,6 +32,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 MOST_TRIALS = 200
+MOST_A_MINUTE = 30  # messages of a person
 MOST_TURNS = 50  # of a trial that are shown
 MOST_CHARACTERS = 4_000  # of a message
 CHANNEL = "web"
@@ -66,6 +72,7 @@ class Trials:
 
     def __init__(self, _: Services) -> None:
         self._kept: dict[str, Trial] = {}
+        self.limiter = Limiter(MOST_A_MINUTE)
 
     def of(self, bot_id: str, trial_id: str | None) -> Trial:
         """Look up a trial of a bot, or begin one."""
@@ -79,7 +86,10 @@ class Trials:
 
 
 async def say(services: Services, caller: Caller, *, bot: str, text: str | None = None, trial: str | None = None) -> Trial:
-    """Say something to a bot, or without `text` show the trial. An unknown trial begins anew. Raises `text_empty` and `text_too_long`."""
+    """Say something to a bot, or without `text` show the trial. An unknown trial begins anew.
+
+    Raises `text_empty`, `text_too_long`, `trials_too_many`, and `trial_account_inactive` where a model would answer.
+    """
     state, chatbot = await bots.resolve(services, caller, bot)
     found = services.part(Trials).of(chatbot.id, trial)
     if text is None:
@@ -88,15 +98,27 @@ async def say(services: Services, caller: Caller, *, bot: str, text: str | None 
         raise refusals.text_empty(field="text")
     if len(text) > MOST_CHARACTERS:
         raise refusals.text_too_long(field="text", most=MOST_CHARACTERS, length=len(text))
+    tier = services.config.models.get(chatbot.model)
+    asks_model = tier is not None and tier.engine != FALLBACK
+    if asks_model and state.account.subscription_status not in MAY_SEND:
+        raise refusals.trial_account_inactive(status=state.account.subscription_status)
+    now = services.clock()
+    slot = await services.part(Trials).limiter.take(caller.actor.id, now)
+    if not slot.taken:
+        raise refusals.trials_too_many(most=slot.limit, retry_after=slot.reset - now // 1000)
     async with found.lock:
-        turn = await _turn(services, chatbot, found, text)
+        turn, usage = await _turn(services, chatbot, found, text)
+        if tier is not None and usage.total:
+            cost = cost_micro_usd(tier, usage)
+            services.tallies.spent(tier.name, state.account.plan or "none", usage, cost)
+            await stored.count_trial(services.db, chatbot.id, now, usage.total, cost)
         if not found.turns:
             await stored.set_tried(services.db, state.account.id, services.clock())
         found.turns = [*found.turns, turn][-MOST_TURNS:]
     return found
 
 
-async def _turn(services: Services, bot: Bot, trial: Trial, text: str) -> TrialTurn:
+async def _turn(services: Services, bot: Bot, trial: Trial, text: str) -> tuple[TrialTurn, Usage]:
     index = cast("KnowledgeIndex", await services.knowledge.of(bot))
     search = await services.offload(lambda: index.search(text, explain=True))
     reply, failure, fallback = Reply(""), None, ""
@@ -116,7 +138,7 @@ async def _turn(services: Services, bot: Bot, trial: Trial, text: str) -> TrialT
     named = {entry.id: entry for entry in index.entries if entry.id in scores} if scores else {}
     entries = [(named[entry_id], score) for entry_id, score in scores.items() if entry_id in named]
     decision, confidence = (evidence.decision, evidence.confidence) if evidence else (None, None)
-    return TrialTurn(text, reply.text or fallback, failure, decision, confidence, entries, search, record)
+    return TrialTurn(text, reply.text or fallback, failure, decision, confidence, entries, search, record), reply.usage
 
 
 async def _reply(services: Services, bot: Bot, trial: Trial, text: str, index: Knowledge) -> Reply:

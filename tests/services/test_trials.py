@@ -1,0 +1,45 @@
+"""Trials of a bot by the team: their limit, the account's subscription, and their cost."""
+
+from __future__ import annotations
+
+import pytest
+
+from chatsvc.domain.refusals import Refused
+from chatsvc.services.accounts import accounts, analytics, bots
+from chatsvc.services.messages import trials
+from tests.conftest import Caller, MakeCaller
+from tests.fakes import ADMIN, FakeClock, ScriptedEngine
+
+
+async def test_what_a_model_costs_for_trials_is_counted_apart(make_caller: MakeCaller, engine: ScriptedEngine, clock: FakeClock) -> None:
+    caller: Caller = await make_caller(model="scripted")
+    services = caller.app.services
+    await trials.say(services, ADMIN, bot=caller.bot, text="hello")
+    report = await analytics.show_quality(services, ADMIN, account=caller.account, days=1)
+    (counts,) = report.rows.values()
+    assert (counts.trial_tokens, counts.trial_cost_micro_usd, counts.answered, counts.tokens) == (12, 2, 0, 0)
+    assert (await caller.get("/analytics")).json["data"]["usage"]["total_messages"] == 0
+
+
+async def test_a_person_tries_bots_so_often_a_minute(make_caller: MakeCaller, clock: FakeClock) -> None:
+    caller: Caller = await make_caller(model="scripted")
+    services = caller.app.services
+    for _ in range(trials.MOST_A_MINUTE):
+        await trials.say(services, ADMIN, bot=caller.bot, text="hello")
+    with pytest.raises(Refused, match="trials_too_many"):
+        await trials.say(services, ADMIN, bot=caller.bot, text="hello")
+    other = ADMIN._replace(actor=ADMIN.actor._replace(id="another"))
+    await trials.say(services, other, bot=caller.bot, text="hello")
+    clock.advance(60)
+    await trials.say(services, ADMIN, bot=caller.bot, text="hello")
+
+
+async def test_a_bot_of_an_inactive_account_is_not_tried_with_a_model(make_caller: MakeCaller, engine: ScriptedEngine) -> None:
+    caller: Caller = await make_caller(model="scripted")
+    services = caller.app.services
+    await accounts.change(services, ADMIN, account=caller.account, status="canceled")
+    with pytest.raises(Refused, match="trial_account_inactive"):
+        await trials.say(services, ADMIN, bot=caller.bot, text="hello")
+    assert engine.turns == []
+    await bots.change(services, ADMIN, bot=caller.bot, model="offline")
+    assert (await trials.say(services, ADMIN, bot=caller.bot, text="hello")).turns
