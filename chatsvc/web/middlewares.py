@@ -36,8 +36,10 @@ def observe(services: Services) -> Middleware:
         if services.config.log.access:
             ms = round(seconds * 1000, 1)
             method, _, route = info.route.rpartition(" ")
-            fields = {"method": method or None, "route": route, "status": response.status, "ms": ms, "account": info.principal}
-            ACCESS.info("%s %d %.1f ms account %s", info.route, response.status, ms, info.principal or "-", extra={"fields": fields})
+            fields = {"method": method or None, "route": route, "status": response.status, "ms": ms}
+            who = {"account": info.principal, "client": info.client_address}
+            text = f"{info.route} {response.status} {ms:.1f} ms account {info.principal or '-'} from {info.client_address}"
+            ACCESS.info("%s", text, extra={"fields": {**fields, **who}})
         return response
 
     return observing

@@ -336,7 +336,9 @@ def test_no_secret_is_told_in_logs_arguments_errors_or_files(fresh: Site, form: 
     if form == "json":
         lines = [json.loads(line) for line in log.splitlines()]
         assert all({"time", "level", "logger", "request_id", "message"} <= line.keys() for line in lines)
-        said = [(line["method"], line["route"], line["status"], line["account"]) for line in lines if line["logger"] == "chatsvc.access"]
+        accesses = [line for line in lines if line["logger"] == "chatsvc.access"]
+        said = [(line["method"], line["route"], line["status"], line["account"]) for line in accesses]
+        assert {line["client"] for line in accesses} == {"127.0.0.1"}
         assert said == [("POST", "/messages", 502, account), (None, "other", 404, account), *[("GET", "/chatbots", 401, None)] * 2]
     master_key = (fresh.data / "master.key").read_text().strip()
     for secret in (key, "sk-the-providers-key", master_key):
