@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -12,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.support import Serving, Site
+from tests.cli.support import Serving, Site, environment
 from tests.crash.books import disagreements, threads
 from tests.store.inspection import query
 
@@ -192,6 +194,35 @@ def test_a_newer_store_is_not_overwritten_and_an_older_one_is_kept(shop: Shop, t
     (shop.data / "chatsvc.db").unlink()
     shop.json("backup", "restore", file)
     assert len(shop.json("account", "list")) == 1
+
+
+KILLED = """
+import os, signal, sys
+from chatsvc.store.sqlite import backup
+setattr(backup, sys.argv.pop(1), lambda *_: os.kill(os.getpid(), signal.SIGKILL))
+from chatsvc.cli.main import main
+main(sys.argv[1:])
+"""
+
+
+@pytest.mark.parametrize("step", ["settle", "close_up", "install"])
+def test_a_restore_that_is_killed_leaves_the_old_store_and_can_be_run_again(shop: Shop, tmp_path: Path, step: str) -> None:
+    file = tmp_path / "one.backup"
+    shop.account("Another")
+    shop.json("backup", "create", file)
+    command = [sys.executable, "-c", KILLED, step, "-c", str(shop.config), "backup", "restore", str(file)]
+    done = subprocess.run(command, cwd=shop.folder, env=environment(), capture_output=True, check=False)
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    assert len(shop.json("account", "list")) == 2
+    assert shop.json("backup", "restore", file)["replaced"]
+    assert len(shop.json("account", "list")) == 2
+
+
+def test_no_store_is_made_beside_one_that_a_restore_has_renamed(shop: Shop) -> None:
+    database = shop.data / "chatsvc.db"
+    database.rename(shop.data / "chatsvc.db.replaced-20261128T000000Z")
+    assert "a restore was interrupted" in shop.refused("account", "list")
+    assert not database.exists()
 
 
 def test_without_its_master_key_a_backup_is_not_restored(shop: Shop, elsewhere: Site, tmp_path: Path) -> None:

@@ -16,6 +16,8 @@ from chatsvc import background
 from chatsvc.background import WorkPool
 from chatsvc.dashboard import front_end
 from chatsvc.domain.models import Bot, SendMessage
+from chatsvc.domain.refusals import Refused
+from chatsvc.services.accounts.bot_file_reader import BotFileReader
 from chatsvc.services.administration import perform
 from chatsvc.services.knowledge import knowledge, unanswered
 from chatsvc.services.services import Services
@@ -148,3 +150,19 @@ async def test_a_change_that_has_begun_is_completed(caller: conftest.Caller, mon
     async with asyncio.timeout(20):
         while (await perform(services, ADMIN, "bot.show", {"bot": caller.bot})).name != "Renamed":  # noqa: ASYNC110  # of the store
             await asyncio.sleep(0.01)
+
+
+async def test_a_bots_file_is_read_in_a_thread(caller: conftest.Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    threads: list[int] = []
+    read_text = BotFileReader.read_text
+
+    def noted(reader: BotFileReader, *arguments: Any) -> Any:
+        threads.append(threading.get_ident())
+        return read_text(reader, *arguments)
+
+    monkeypatch.setattr(BotFileReader, "read_text", noted)
+    for operation in ("bot.apply", "bot.compare"):
+        with pytest.raises(Refused, match="bot_file_invalid"):
+            await perform(caller.app.services, ADMIN, operation, {"bot": caller.bot, "file": "b.yaml", "text": "colour: red\n" * 1000})
+    assert len(threads) == 2
+    assert threading.get_ident() not in threads

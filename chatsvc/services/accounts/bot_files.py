@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from difflib import unified_diff
+from functools import partial
 from typing import Any, NamedTuple
 
 from chatsvc.domain import opening_hours, profiles, refusals
@@ -93,7 +94,7 @@ async def apply(services: Services, caller: Caller, *, bot: str, file: str, text
     With `test` the bot's tests run first, with its settings and tests as the file has them; raises `bot_tests_failed`.
     """
     state, found = await bots.resolve(services, caller, bot)
-    differing = _differing(services, found, file, text)
+    differing = await _differing(services, found, file, text)
     if test:
         await _test(services, found._replace(**differing))
     if not differing:
@@ -120,14 +121,15 @@ class BotDifferences(NamedTuple):
 async def compare(services: Services, caller: Caller, *, bot: str, file: str, text: str) -> BotDifferences:
     """Return what `apply` would change. Raises `bot_file_invalid` as it does."""
     _, found = await bots.resolve(services, caller, bot)
-    after = found._replace(**_differing(services, found, file, text))
-    lines = list(unified_diff(_written(found), _written(after), n=2, lineterm=""))
+    after = found._replace(**await _differing(services, found, file, text))
+    lines = await services.threads.run(lambda: list(unified_diff(_written(found), _written(after), n=2, lineterm="")), found.account_id)
     return BotDifferences([line for line in lines[2:] if not line.startswith("@@")])
 
 
-def _differing(services: Services, found: Bot, file: str, text: str) -> dict[str, Any]:
+async def _differing(services: Services, found: Bot, file: str, text: str) -> dict[str, Any]:
     reader = BotFileReader(services.config.models)
-    changes = reader.read_text(text, profiles.load(found.profile))
+    # In a thread: a long file with many faults takes a second.
+    changes = await services.threads.run(partial(reader.read_text, text, profiles.load(found.profile)), found.account_id)
     if reader.faults:
         raise refusals.bot_file_invalid(file=file, faults=[fault._asdict() for fault in reader.in_order()])
     return differing_of(found, changes)

@@ -1,5 +1,6 @@
 """Backups, made while the service runs (store/sqlite/backup.py): create, list, read, verify and restore them, by hand and on schedule."""
 
+import errno
 import os
 import shutil
 import tempfile
@@ -186,9 +187,9 @@ def restore(config: Config, source: IO[bytes], *, master_key: bytes | None, now:
             backup.settle(scratch, now)
             store_copy.restore(config.store, scratch, found.check)
             return RestoredBackup(found, folder.path, None)
+        backup.settle(scratch, now)
         aside = _aside(folder, now)
         replaced = _set_aside(folder, found, aside)
-        backup.settle(scratch, now)
         backup.install(scratch, folder.database)
         if key != present:
             keep_master_key(folder, key, aside)
@@ -232,7 +233,7 @@ def _aside(folder: Folder, now: int) -> str:
 
 
 def _set_aside(folder: Folder, found: Backup, ending: str) -> Path | None:
-    """Rename the present database, unless it is newer than the backup."""
+    """Keep the present database by another name, unless it is newer than the backup. It has its own name until it is replaced."""
     database = folder.database
     if not database.exists():
         if database.with_name(f"{database.name}-wal").exists():
@@ -251,5 +252,10 @@ def _set_aside(folder: Folder, found: Backup, ending: str) -> Path | None:
         )
     aside = database.with_name(f"{database.name}{ending}")
     backup.close_up(database)
-    database.replace(aside)
+    try:
+        aside.hardlink_to(database)
+    except OSError as fault:
+        if fault.errno not in (errno.EPERM, errno.EOPNOTSUPP):
+            raise
+        database.replace(aside)  # a file system without hard links
     return aside

@@ -16,6 +16,7 @@ def open_writer(path: Path, key: MasterKey | None = None) -> SqliteConnection:
 
     key: authenticates the backup that is made before a migration; without it such a database is refused. Raises StoreUnavailable.
     """
+    _check_is_not_replaced(path)
     connection = open_connection(path)
     try:
         connection.execute("PRAGMA trusted_schema=OFF")
@@ -31,6 +32,16 @@ def open_writer(path: Path, key: MasterKey | None = None) -> SqliteConnection:
         connection.close()
         raise
     return connection
+
+
+def _check_is_not_replaced(path: Path) -> None:
+    """Raise StoreUnavailable where a restore was cut off after it had renamed the database. A new one would hide it."""
+    replaced = [] if path.exists() else sorted(file.name for file in path.parent.glob(f"{path.name}.replaced-*"))
+    if replaced:
+        raise StoreUnavailable(
+            f"{path} is not there, but {replaced[-1]} is: a restore was interrupted. Run `chatsvc backup restore` again, "
+            "or rename that file back"
+        )
 
 
 def _check_is_ours(connection: sqlite3.Connection, path: Path) -> None:
