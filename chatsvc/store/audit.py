@@ -1,7 +1,7 @@
 """Audit log of administrative operations: writes records, completes them with the outcome, and lists them.
 
-A record is written before its operation runs. An account keeps its newest records alone; repeated refusals share one. What operators
-change of their own counts by operator and operation, so that nobody pushes out other records with it.
+A record is written before its operation runs, and is deleted when it is two years old. Each actor has a share of an account's records for
+each operation, so that nobody pushes out the records of others. Repeated refusals, and equal exports in a row, share one record.
 """
 
 import json
@@ -12,13 +12,12 @@ from chatsvc.domain.actors import Actor, AuditRecord
 from chatsvc.store.database import LAST, Connection, Database, reads, writes
 from chatsvc.store.owners import Accounts, listed
 
-KEPT = 100_000
-KEPT_REFUSED = 10_000
-KEPT_OWN = 1_000  # of an operator and an operation
+SHARE = 10_000  # records of an actor, an operation and an account
+SHARE_OWN = 1_000  # of what operators change of their own
 AGE_MS = 730 * 86_400_000
 _BATCH = 1_000
 JOINED_MS = 600_000
-REFUSED = "refused"
+REFUSED, DONE = "refused", "done"
 _COLUMNS = "at, actor_kind, actor_id, actor_name, via, account_id, operation, ids, outcome, own"
 _OF_COLUMNS = ", ".join(f"r.{name}" for name in _COLUMNS.split(", "))
 # For each account the first rows of an index, merged.
@@ -27,36 +26,24 @@ _OF_SOME = """
         SELECT n.number FROM audit_records n
         WHERE n.account_id = s.value AND n.own = 0 AND n.number < ?3 AND n.at >= ?2 ORDER BY n.number DESC LIMIT ?4)
 """
-_DELETE_OLD = """
-    DELETE FROM audit_records WHERE account_id IS ?1 AND own = 0 AND number <=
-        (SELECT number FROM audit_records WHERE account_id IS ?1 AND own = 0 ORDER BY number DESC LIMIT 1 OFFSET ?2)
-"""
-_DELETE_OWN = """
-    DELETE FROM audit_records WHERE actor_id = ?1 AND operation = ?2 AND own = 1 AND number <=
-        (SELECT number FROM audit_records WHERE actor_id = ?1 AND operation = ?2 AND own = 1 ORDER BY number DESC LIMIT 1 OFFSET ?3)
-"""
-_DELETE_REFUSED = """
-    DELETE FROM audit_records WHERE account_id IS ?1 AND outcome = 'refused' AND number <=
-        (SELECT number FROM audit_records WHERE account_id IS ?1 AND outcome = 'refused' ORDER BY number DESC LIMIT 1 OFFSET ?2)
+_SHARE = "actor_id = ?1 AND operation = ?2 AND account_id IS ?3 AND own = ?4"
+_DELETE_BEYOND = f"""
+    DELETE FROM audit_records WHERE {_SHARE} AND number <=
+        (SELECT number FROM audit_records WHERE {_SHARE} ORDER BY number DESC LIMIT 1 OFFSET ?5)
 """
 
 
 @writes
 def record(connection: Connection, entry: AuditRecord) -> int:
-    """Write a record and return its number.
-
-    Delete all but the account's newest KEPT, of which KEPT_REFUSED may be refused ones. Of what is the operator's own, all but KEPT_OWN.
-    """
-    earlier = _repeated(connection, entry) if entry.outcome == REFUSED else None
+    """Write a record and return its number. Delete what is beyond the share of its actor, operation and account."""
+    earlier = _repeated(connection, entry) if entry.outcome == REFUSED else _exported_before(connection, entry)
     if earlier is not None:
         return earlier
     number = record_in(connection, entry)
-    if entry.own:
-        connection.execute(_DELETE_OWN, (entry.actor.id, entry.operation, KEPT_OWN))
-    else:
-        connection.execute(_DELETE_OLD, (entry.account_id, KEPT))
-    if entry.outcome == REFUSED:
-        connection.execute(_DELETE_REFUSED, (entry.account_id, KEPT_REFUSED))
+    connection.execute(
+        _DELETE_BEYOND,
+        (entry.actor.id, entry.operation, entry.account_id, int(entry.own), SHARE_OWN if entry.own else SHARE),
+    )
     return number
 
 
@@ -82,8 +69,6 @@ def settle(connection: Connection, number: int, account_id: str | None, ids: Map
     connection.execute(
         "UPDATE audit_records SET account_id = ?, ids = ?, outcome = ? WHERE number = ?", (account_id, json.dumps(ids), outcome, number)
     )
-    if outcome == REFUSED:
-        connection.execute(_DELETE_REFUSED, (account_id, KEPT_REFUSED))
 
 
 @writes
@@ -117,6 +102,28 @@ def _repeated(connection: Connection, entry: AuditRecord) -> int | None:
         ),
     ).fetchone()
     return int(row[0]) if row else None
+
+
+def _exported_before(connection: Connection, entry: AuditRecord) -> int | None:
+    """Count an export in the account's latest record, if that is of an equal one shortly before. Return its number."""
+    if entry.outcome != DONE or entry.own:
+        return None
+    row = connection.execute(
+        f"""
+        SELECT {_OF_COLUMNS}, r.number, r.times FROM audit_records r
+        WHERE r.account_id IS ? AND r.own = 0 ORDER BY r.number DESC LIMIT 1
+        """,
+        (entry.account_id,),
+    ).fetchone()
+    latest = _record(row) if row else None
+    if (
+        latest is None
+        or entry != latest._replace(at=entry.at, number=entry.number, times=entry.times)
+        or abs(entry.at - latest.at) > JOINED_MS
+    ):
+        return None
+    connection.execute("UPDATE audit_records SET times = times + 1 WHERE number = ?", (latest.number,))
+    return latest.number
 
 
 @reads

@@ -136,6 +136,28 @@ async def test_an_export_is_recorded_if_it_returned_data(app: App, caller: conft
     assert record.account_id == caller.account
 
 
+async def test_a_reader_who_exports_again_and_again_pushes_no_other_records_out(
+    app: App, caller: conftest.Caller, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(audit, "SHARE", 2)
+
+    async def exported(services: Services, caller: Caller, *, bot: str) -> list[str]:
+        return ["words"]
+
+    monkeypatch.setattr(webhooks, "events", exported)
+    await perform(app.services, ADMIN, "bot.activate", {"bot": caller.bot})
+    for _ in range(5):
+        for seconds in (0, 1, 601):
+            clock.advance(seconds)
+            await perform(app.services, ADMIN, "webhook.events", {"bot": caller.bot})
+    # Equal ones in a row are one record with their number.
+    assert [(one.operation, one.times) for one in await records(app)] == [
+        ("bot.activate", 1),
+        ("webhook.events", 3),
+        ("webhook.events", 1),
+    ]
+
+
 async def test_an_owner_sees_the_records_of_the_own_account_alone(app: App, make_caller: conftest.MakeCaller) -> None:
     mine, other = await make_caller(), await make_caller()
     owner = Caller(Actor("operator", "7", "Ada"), Scope({mine.account: Role.OWNER}), "web")
@@ -166,13 +188,13 @@ async def test_a_secret_typed_in_the_place_of_an_id_is_not_recorded(app: App, ca
 
 
 async def test_the_newest_records_are_kept_and_paged(app: App, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(audit, "KEPT", 3)
+    monkeypatch.setattr(audit, "SHARE", 3)
     for number in range(7):
-        entry = AuditRecord(START + number, Actor("user", str(number), ""), "cli", None, "x", {})
+        entry = AuditRecord(START + number, Actor("user", "0", str(number)), "cli", None, "x", {})
         await audit.record(app.services.db, entry)
     first = await list_acts(app.services, ADMIN, limit=2)
     rest = await list_acts(app.services, ADMIN, limit=2, after=first.next)
-    assert [record.actor.id for record in first.items + rest.items] == ["6", "5", "4"]
+    assert [record.actor.name for record in first.items + rest.items] == ["6", "5", "4"]
     assert rest.next is None
 
 
@@ -180,8 +202,7 @@ async def test_the_newest_records_are_kept_and_paged(app: App, monkeypatch: pyte
 async def test_refused_acts_of_one_operator_push_no_other_records_out(
     app: App, make_caller: conftest.MakeCaller, clock: FakeClock, monkeypatch: pytest.MonkeyPatch, role: Role
 ) -> None:
-    monkeypatch.setattr(audit, "KEPT", 5)
-    monkeypatch.setattr(audit, "KEPT_REFUSED", 2)
+    monkeypatch.setattr(audit, "SHARE", 2)
     mine, other = await make_caller(), await make_caller()
     for business in (other, mine):
         await perform(app.services, ADMIN, "bot.activate", {"bot": business.bot})
@@ -220,8 +241,7 @@ async def test_an_outcome_of_a_record_that_is_gone_is_dropped(app: App) -> None:
 
 
 async def test_what_an_operator_changes_of_the_own_pushes_out_no_other_records(app: App, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(audit, "KEPT", 3)
-    monkeypatch.setattr(audit, "KEPT_OWN", 2)
+    monkeypatch.setattr(audit, "SHARE_OWN", 2)
     db, eve = app.services.db, Actor("operator", "7", "Eve")
     await audit.record(db, AuditRecord(START, ADMIN.actor, "cli", None, "backup.create", {}, "done"))
     await audit.record(db, AuditRecord(START, eve, "web", None, "session.create", {}, "done", own=True))

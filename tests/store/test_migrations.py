@@ -182,6 +182,8 @@ def as_of(path: Path, version: int) -> None:
         for step in reversed(CONVERSION[version - OLDEST :]):
             for index in re.findall(r"CREATE (?:UNIQUE )?INDEX (\w+)", step):
                 connection.execute(f"DROP INDEX {index}")
+            for index in re.findall(r"DROP INDEX (\w+)", step):
+                connection.execute(f"CREATE INDEX {index} ON audit_records (number)")
             for table, column in reversed(re.findall(r"ALTER TABLE (\w+) ADD COLUMN (\w+)", step)):
                 connection.execute(f"ALTER TABLE {table} DROP COLUMN {column}")
         connection.execute(f"PRAGMA user_version={version}")

@@ -9,7 +9,7 @@ from chatsvc.store.database import SchemaTooNew, StoreUnavailable
 
 APPLICATION_ID = 0x63686174  # "chat"
 # Version of schema.sql. A released migration is never edited; each adds one to the version.
-BASE = 50
+BASE = 51
 MIGRATIONS: tuple[str, ...] = ()
 # Steps that lead from schema version OLDEST to BASE, for stores from before the first release.
 OLDEST = 44
@@ -53,6 +53,12 @@ CONVERSION: tuple[str, ...] = (
     # 50: mails that tell a customer of an appointment.
     """
     ALTER TABLE mails ADD COLUMN appointment INTEGER;
+    """,
+    # 51: records of the audit log by the share of their actor and operation.
+    """
+    DROP INDEX audit_refused;
+    DROP INDEX audit_of_operator;
+    CREATE INDEX audit_of_share ON audit_records (actor_id, operation, account_id, own, number);
     """,
 )
 

@@ -357,10 +357,9 @@ CREATE TABLE audit_records (
     times INTEGER NOT NULL DEFAULT 1,
     own INTEGER NOT NULL DEFAULT 0
 ) STRICT;
-CREATE INDEX audit_refused ON audit_records (account_id, number) WHERE outcome = 'refused';
 CREATE INDEX audit_refused_of_actor ON audit_records (actor_id, operation, at) WHERE outcome = 'refused';
 CREATE INDEX audit_of_account ON audit_records (account_id, own, number);
-CREATE INDEX audit_of_operator ON audit_records (actor_id, operation, number) WHERE own = 1;
+CREATE INDEX audit_of_share ON audit_records (actor_id, operation, account_id, own, number);
 
 -- Operators of the dashboard. `totp` is the secret of the second factor, `totp_offered` one that is not confirmed yet, and `totp_used` the time step
 -- of the last code, which is not accepted twice. `known_networks` are those from which an operator has signed in (JSON), which a stranger's wrong
