@@ -14,6 +14,7 @@ from chatsvc.engines.anthropic import client as client_module
 from chatsvc.engines.anthropic.client import Client
 from chatsvc.engines.anthropic.faults import ModelFault
 from chatsvc.engines.anthropic.provider import Provider
+from chatsvc.outbound import client as outbound
 from chatsvc.outbound.egress import Egress
 from tests.engines.model_server import ModelServer, hangs
 
@@ -130,18 +131,10 @@ async def test_a_kept_connection_is_let_go_before_the_server_does(make: Make, mo
         assert await client.send(BODY) == b"{}"
 
 
-async def test_no_more_connections_than_there_is_room_for(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(client_module, "CONNECTIONS", 2)
-    async with Server(OK) as server:
-        client = make(server.url)
-        assert await asyncio.gather(*(client.send(BODY) for _ in range(20))) == [b"{}"] * 20
-        assert len(server.requests) == 2
-
-
 async def test_a_server_that_lets_nobody_in_is_unreachable_in_time_and_worth_another_try(
     make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(client_module, "CONNECT_TIMEOUT_S", 0.1)
+    monkeypatch.setattr(outbound, "CONNECT_TIMEOUT_S", 0.1)
     with socket.socket() as listener, socket.socket() as first:
         listener.bind(("127.0.0.1", 0))
         listener.listen(0)
@@ -176,17 +169,3 @@ async def test_a_call_under_way_fails_as_unreachable_when_the_client_is_closed(m
         await client.close()
         with pytest.raises(ModelFault, match="unreachable"):
             await call
-
-
-async def test_an_address_that_refuses_is_followed_by_the_next_one(make: Make, egress: Egress, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[str] = []
-
-    async def getaddrinfo(host: str, port: int, **_: object) -> list[object]:
-        asked.append(host)
-        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, port)) for address in ("127.0.0.2", "127.0.0.1")]
-
-    monkeypatch.setattr(asyncio.get_running_loop(), "getaddrinfo", getaddrinfo)
-    async with Server(OK) as server:
-        client = make(server.url.replace("127.0.0.1", "bots.test"))
-        assert await client.send(BODY) == b"{}"
-        assert (asked, egress.opened["model"]) == (["bots.test"], 2)

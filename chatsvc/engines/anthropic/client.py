@@ -6,18 +6,17 @@ ours because the library's has no hook for the egress ledger and reads an answer
 
 import logging
 import os
-import socket
-from functools import partial
+import ssl
 from typing import TYPE_CHECKING, Any
 
 import aiohttp
 import anthropic
 import httpx2
 
-from chatsvc import __version__
 from chatsvc.engines.anthropic import faults
 from chatsvc.engines.anthropic.faults import ModelFault
 from chatsvc.engines.anthropic.provider import Provider
+from chatsvc.outbound.client import USER_AGENT, cause_of, open_session, read
 from chatsvc.outbound.egress import Egress
 from chatsvc.outbound.tls import client_context
 
@@ -26,14 +25,6 @@ if TYPE_CHECKING:
 
 MAX_ANSWER_BYTES = 512 * 1024
 """Size of the largest accepted answer: some 20 times what max_tokens allows, thinking included."""
-
-CONNECT_TIMEOUT_S = 10.0
-"""Limit for a connection with its TLS handshake, in seconds.
-
-Much longer than a network needs: with thousands of calls at once, the event loop notices an open connection late.
-"""
-
-CONNECTIONS = 5000
 
 # uvicorn (vLLM) and Node (LM Studio) close an idle connection after 5 s. A POST sent at that moment is lost, as it is not idempotent:
 # close first. Anthropic's edge keeps connections for minutes.
@@ -54,12 +45,10 @@ class _Transport(httpx2.AsyncBaseTransport):
     Nothing is decompressed. Headers that describe this machine are left out, unless they are signed.
     """
 
-    def __init__(self, session: aiohttp.ClientSession, egress: Egress) -> None:
+    def __init__(self, session: aiohttp.ClientSession) -> None:
         self._session = session
-        self._egress = egress
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        self._egress.check("model")
         is_signed = "x-amz-date" in request.headers  # as they are
         headers = [
             (name, value)
@@ -70,20 +59,12 @@ class _Transport(httpx2.AsyncBaseTransport):
         async with self._session.request(
             request.method, str(request.url), headers=headers, data=request.content or None, allow_redirects=False
         ) as response:
-            async for piece in response.content.iter_any():
-                body += piece
-                if len(body) > MAX_ANSWER_BYTES:
-                    break
-        read = {name: response.headers[name] for name in _HEADERS_READ if name in response.headers}
-        return httpx2.Response(response.status, headers=read, content=bytes(body[: MAX_ANSWER_BYTES + 1]))
+            await read(response, body, MAX_ANSWER_BYTES + 1)
+        kept = {name: response.headers[name] for name in _HEADERS_READ if name in response.headers}
+        return httpx2.Response(response.status, headers=kept, content=bytes(body))
 
     async def aclose(self) -> None:
         await self._session.close()
-
-
-def _socket(egress: Egress, address: tuple[Any, ...]) -> socket.socket:
-    egress.open("model")
-    return socket.socket(*address[:3])
 
 
 class Client:
@@ -91,20 +72,10 @@ class Client:
 
     def __init__(self, provider: Provider, egress: Egress) -> None:
         """Open no connection; needs an event loop. Raises OSError where the certificates cannot be read."""
-        self._session = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(
-                limit=CONNECTIONS,
-                keepalive_timeout=_IDLE_S_HOSTED if provider.is_hosted else _IDLE_S_ON_PREM,
-                socket_factory=partial(_socket, egress),
-                ssl=True if provider.base_url.startswith("http:") else client_context(),
-            ),
-            cookie_jar=aiohttp.DummyCookieJar(),
-            auto_decompress=False,
-            timeout=aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_TIMEOUT_S),
-        )
-        transport = _Transport(self._session, egress)
+        tls = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if provider.base_url.startswith("http:") else client_context()
+        session = open_session(egress, "model", tls, idle_s=_IDLE_S_HOSTED if provider.is_hosted else _IDLE_S_ON_PREM)
         self._provider = provider
-        self._library = _library(provider, httpx2.AsyncClient(transport=transport, trust_env=False, timeout=None))
+        self._library = _library(provider, httpx2.AsyncClient(transport=_Transport(session), trust_env=False, timeout=None))
         self._create = self._library.messages.with_raw_response.create
 
     async def send(self, body: "MessageCreateParamsNonStreaming") -> bytes:
@@ -156,11 +127,7 @@ class Client:
             return ModelFault("provider_auth", type(error).__name__)
         cause = error.__cause__ if isinstance(error, anthropic.APIConnectionError) else error
         if isinstance(cause, aiohttp.ClientConnectionError | OSError):
-            origin: Exception = cause
-            if isinstance(cause, aiohttp.ClientConnectorCertificateError):
-                origin = cause.certificate_error
-            elif isinstance(cause, aiohttp.ClientConnectorError):
-                origin = cause.os_error
+            origin = cause_of(cause)
             return ModelFault("unreachable", type(origin).__name__, retryable=True, cause=origin)
         return ModelFault("bad_response", type(cause).__name__)
 
@@ -173,7 +140,7 @@ def _library(provider: Provider, http_client: httpx2.AsyncClient) -> _Library:
     for name in ("ANTHROPIC_CUSTOM_HEADERS", "ANTHROPIC_BEDROCK_BASE_URL", "ANTHROPIC_VERTEX_BASE_URL"):
         # Set for other programs: the library mixes these headers into every request, and they would win over the credential.
         os.environ.pop(name, None)
-    headers: dict[str, Any] = {"User-Agent": f"chatsvc/{__version__}", "Accept-Encoding": "identity"}
+    headers: dict[str, Any] = {"User-Agent": USER_AGENT, "Accept-Encoding": "identity"}
     common: dict[str, Any] = {"http_client": http_client, "timeout": None, "max_retries": 0, "open_telemetry": False}
     base_url = provider.base_url or None
     match provider.platform:

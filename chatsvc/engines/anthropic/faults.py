@@ -72,7 +72,7 @@ class ModelFault(EngineError):
         retry_after_s: float | None = None,
         no_tools: bool = False,
         status: int | None = None,
-        cause: Exception | None = None,
+        cause: BaseException | None = None,
     ) -> None:
         super().__init__(reason, detail)
         self.retryable = retryable
