@@ -268,6 +268,6 @@ async def test_a_change_to_what_stands_has_no_record(app: App) -> None:
 
 async def test_records_are_deleted_after_two_years(app: App) -> None:
     for at in (START - audit.AGE_MS - 1, START - audit.AGE_MS + 1, START):
-        await audit.record(app.services.db, AuditRecord(at, ADMIN.actor, "cli", None, "x", {}, "done"))
+        await audit.record(app.services.db, AuditRecord(at, ADMIN.actor, "cli", None, f"x{at}", {}, "done"))
     assert not await audit.expire(app.services.db, START)
     assert [one.at for one in await records(app)] == [START - audit.AGE_MS + 1, START]
