@@ -176,7 +176,8 @@ def _scores(hits: Sequence[Hit]) -> tuple[tuple[str, float], ...]:
 class Reply:
     """Reply of an engine. Non-empty text, its cost, the record captured, the engine's state for the next turn, and its origin.
 
-    `choices` are messages that the visitor may choose as the answer; channels show them as buttons.
+    `choices` are messages that the visitor may choose as the answer; channels show them as buttons. `missed` is a question that the
+    bot could not answer surely: answered below the mark, or offered choices of which none was taken.
     """
 
     text: str
@@ -185,6 +186,12 @@ class Reply:
     dialogue: str | None = None
     evidence: Evidence | None = field(default=None, compare=False)
     choices: tuple[str, ...] = field(default=(), compare=False)
+    missed: str = field(default="", compare=False)
+
+    @property
+    def is_answer(self) -> bool:
+        """Return whether the reply counts as an answer: no choices, and nothing below the mark."""
+        return not self.missed and (self.evidence is None or self.evidence.decision != "ask")
 
 
 class Engine(Protocol):

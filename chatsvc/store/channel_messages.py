@@ -225,7 +225,25 @@ def rate(connection: Connection, visitor: tuple[str, str, str], message_id: str,
         day_counts.take_back(connection, DayCount(visitor[0], before, at))
     if feedback is not None:
         day_counts.add(connection, [DayCount(visitor[0], feedback, at)])
+    if (before == "down") != (feedback == "down"):  # a reply that did not help is no answer
+        counted = DayCount(visitor[0], "answered", at)
+        day_counts.take_back(connection, counted) if feedback == "down" else day_counts.add(connection, [counted])
     return True
+
+
+@reads
+def asked_before(connection: Connection, visitor: tuple[str, str, str], message_id: str) -> str | None:
+    """Return the visitor's message that a reply of the conversation answers."""
+    row = connection.execute(
+        """
+        SELECT q.content FROM conversations c CROSS JOIN messages m ON m.conversation = c.number
+        CROSS JOIN messages q ON q.conversation = c.number
+        WHERE c.bot_id = ? AND c.channel = ? AND c.user_id = ? AND m.id = ? AND q.role = 'user' AND q.number < m.number
+        ORDER BY q.number DESC LIMIT 1
+        """,
+        (*visitor, message_id),
+    ).fetchone()
+    return row[0] if row else None
 
 
 def interrupt_all(connection: Connection) -> None:

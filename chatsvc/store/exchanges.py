@@ -63,6 +63,8 @@ class NewExchange(NamedTuple):
     choices: str | None = None
     # Number of the open turn that ends with it, where several processes work.
     turn: int | None = None
+    # Whether the reply counts as an answer.
+    is_answer: bool = True
 
 
 class Counts(NamedTuple):
@@ -163,7 +165,7 @@ def _usage(connection: Connection, exchanges: list[NewExchange]) -> None:
 
 def _counted(x: NewExchange) -> Iterable[DayCount]:
     """List the counts that an exchange adds to its day."""
-    for name, times in (("answered", 1), ("tokens", x.tokens), ("cost_micro_usd", x.cost_micro_usd)):
+    for name, times in (("answered", int(x.is_answer)), ("tokens", x.tokens), ("cost_micro_usd", x.cost_micro_usd)):
         yield DayCount(x.bot_id, name, x.accepted_at, times=times)
     if x.entry is not None:
         yield DayCount(x.bot_id, ENTRY, x.accepted_at, x.entry)

@@ -235,3 +235,13 @@ async def test_the_team_alone_sees_delivery_and_feedback(visitor: Visitor, calle
     assert (await visitor.thread()).messages[-1].feedback == "up"
     shown = (await caller.get(f"/conversations/{conversation}")).json["data"]
     assert [set(message) for message in shown["messages"]] == [{"id", "role", "content", "created_at"}] * 2
+
+
+async def test_a_question_whose_choices_nobody_took_is_in_the_list_of_the_unanswered(
+    visitor: Visitor, caller: Caller, engine: ScriptedEngine
+) -> None:
+    engine.script = lambda _: Reply("Oak: £45.", missed="what does a frame of oak cost")
+    await visitor.say("what about oak")
+    (missed,) = await perform(caller.app.services, ADMIN, "knowledge.unanswered", {"bot": caller.bot})
+    assert missed.question == "what does a frame of oak cost"
+    assert (await execute(caller.app, "SELECT coalesce(sum(times), 0) FROM day_counts WHERE name = 'answered'")) == [(0,)]

@@ -511,6 +511,10 @@ async def test_replies_are_rated_a_choice_is_a_button_and_links_are_links(chat: 
     await chat.locator("[data-action=up][aria-pressed=true]").wait_for()
     shown = await perform(caller.app.services, ADMIN, "conversation.show", {"conversation": await conversation(caller)})
     assert [message.feedback for message in shown.messages] == [None, None, None, "up"]
+    await chat.locator("[data-action=down]").last.click()
+    await chat.locator("[data-action=down][aria-pressed=true]").wait_for()
+    (missed,) = await perform(caller.app.services, ADMIN, "knowledge.unanswered", {"bot": caller.bot})
+    assert missed.question == "Prices of rooms"
 
 
 async def test_a_form_is_answered_by_its_buttons(chat: Page, caller: Caller) -> None:

@@ -54,9 +54,10 @@ def test_the_entries_that_visitors_will_probably_miss_are_named_with_questions_t
 
 
 def test_entries_whose_generated_questions_find_each_other_overlap() -> None:
-    general = entry("a", "Children", "children", "our children", answer="Under 6 free, £9 for older ones.")
-    hidden = entry("b", "Kids", "what about children", "do you have children", "how much is children", answer="See the leaflet.")
-    found = [(one.kind, one.entry, one.other) for one in findings([general, hidden, entry("c", "Parking")], "en")]
+    asked = ("do you have breakfast", "how much is breakfast", "breakfast price")
+    hidden = entry("b", "what about breakfast", *asked, answer="See the leaflet.")
+    entries = [entry("a", "Breakfast", answer="Served until ten, £9."), hidden, entry("c", "Parking")]
+    found = [(one.kind, one.entry, one.other) for one in findings(entries, "en")]
     assert {kind for kind, *_ in found} & {"overlap", "easily_missed"}
 
 
@@ -70,6 +71,12 @@ def test_entries_whose_generated_questions_find_each_other_overlap() -> None:
 )
 def test_questions_are_generated_from_heading_facts_and_sentences(question: str, answer: str, language: str, made: list[str]) -> None:
     assert knowledge_lint.generated(entry("a", question, answer=answer, language=language))[: len(made)] == made
+
+
+def test_a_phrasing_that_the_bot_answers_rightly_is_no_weak_spot() -> None:
+    children = entry("a", "Children", "children", "our children", answer="Under 6 free, £9 for older ones.")
+    kids = entry("b", "Kids", "what about children", "do you have children", "how much is children", answer="See the leaflet.")
+    assert kinds(children, kids, entry("c", "Parking")) == []
 
 
 def test_a_phrasing_that_finds_another_entry_first_is_told() -> None:

@@ -13,6 +13,7 @@ from chatsvc.engines.knowledge import acts, business, forms, say, state
 from chatsvc.engines.knowledge.acts import Act
 from chatsvc.engines.knowledge.forms import Field, RequestForm
 from chatsvc.engines.knowledge.search import facts
+from chatsvc.engines.knowledge.search.index import ANSWER
 from chatsvc.engines.knowledge.search.tokens import stem
 from chatsvc.engines.knowledge.state import RequestDraft
 from chatsvc.language import catalogue
@@ -66,6 +67,7 @@ class Dialogue:
         self.captured: Captured | None = None
         self.evidence: Evidence | None = None
         self.is_unknown = False
+        self.missed = ""
         self.offered = list(self.state.choices)  # by the bot's last message
         self._read: Values | None = None
 
@@ -136,7 +138,10 @@ class Dialogue:
             handler = self._change_answered
         elif pending == "name":
             handler = self._named_after
+        question = self.state.question
         text = handler() if handler else None
+        if pending == "choices" and (text is None or self.evidence is None):  # none of the choices was taken
+            self.missed = question
         return self.finished(self._idle() if text is None else text)
 
     def finished(self, text: str) -> Reply:
@@ -146,7 +151,7 @@ class Dialogue:
         dialogue = state.dump(self.state, self.turn.now_ms)
         if self.is_unknown and self._must_refuse():
             raise EngineError("no_answer", "decision abstain", fallback=text, dialogue=dialogue, choices=self.choices)
-        return Reply(text, captured=self.captured, dialogue=dialogue, evidence=self.evidence, choices=self.choices)
+        return Reply(text, captured=self.captured, dialogue=dialogue, evidence=self.evidence, choices=self.choices, missed=self.missed)
 
     def _must_refuse(self) -> bool:
         """Return whether a turn without an answer is a fallback: always on a channel, on the interface where nothing is near."""
@@ -755,6 +760,7 @@ class Dialogue:
                 and len(facts.parts_of(first)) > 1
             )
             told = self._framed(facts.whole(first).text, first) if is_named else self._told(result)
+            self.missed = self.missed or ("" if result.confidence >= ANSWER else text)
             self.evidence = self.evidence._replace(decision="answer")
             repeated, self.state.last_question = " ".join(words(text)) == self.state.last_question, " ".join(words(text))
             if told == self.state.last_answer and repeated:

@@ -16,6 +16,7 @@ from chatsvc.domain.pricing import Tier, cost_micro_usd
 from chatsvc.engines import Engine, EngineError, Reply, Turn
 from chatsvc.services.accounts.account_cache import AccountState
 from chatsvc.services.conversations import captures
+from chatsvc.services.knowledge import unanswered
 from chatsvc.services.messages.conversation_locks import ConversationLocks, HoldRequest
 from chatsvc.services.services import Services
 from chatsvc.store import conversations, exchanges
@@ -105,8 +106,8 @@ async def _history(request: MessageRequest, accepted: AcceptedMessage) -> Conver
     conversation = (accepted.bot.id, request.channel, user_id)
     since = captures.start_of_day(accepted.bot, accepted.at)
     history = await conversations.history(request.services.db, conversation, HISTORY_MESSAGES, since)
-    unanswered = request.services.account_cache.unanswered.get(conversation, [])
-    return history._replace(messages=[*history.messages, *unanswered][-HISTORY_MESSAGES:])
+    waiting = request.services.account_cache.unanswered.get(conversation, [])
+    return history._replace(messages=[*history.messages, *waiting][-HISTORY_MESSAGES:])
 
 
 async def _turn(request: MessageRequest, accepted: AcceptedMessage, history: ConversationHistory, tier: Tier, spare_s: float) -> Turn:
@@ -216,6 +217,8 @@ async def record(
     if captured and captured.tell:
         services.dispatcher.wake(exchange.chatbot_id)
     services.account_cache.unanswered.pop((exchange.chatbot_id, exchange.channel, exchange.user_id), None)
+    if reply.missed:
+        await unanswered.note(services, accepted.bot, request.message._replace(message=reply.missed), request.channel)
 
 
 def _new_exchange(
@@ -249,4 +252,5 @@ def _new_exchange(
         delivery=request.delivery,
         choices=json.dumps(reply.choices) if reply.choices and request.delivery else None,
         turn=accepted.reservation.turn,
+        is_answer=reply.is_answer,
     )

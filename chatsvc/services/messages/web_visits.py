@@ -12,10 +12,11 @@ from chatsvc.domain import hand_off, profiles, times, visitor_tokens, websites
 from chatsvc.domain.channels import ACTIVE, ANY_LINK, FEEDBACK, Channel, NewMessage, host_of
 from chatsvc.domain.limiter import Slot
 from chatsvc.domain.mails import address_digest
-from chatsvc.domain.models import Bot, ConversationKey, Message
+from chatsvc.domain.models import Bot, ConversationKey, Message, SendMessage
 from chatsvc.domain.visitor_tokens import MAIL, SITE, VISITOR
 from chatsvc.services.accounts.channel_secrets import VISITORS
 from chatsvc.services.conversations.conversation_events import TYPING_S
+from chatsvc.services.knowledge import unanswered
 from chatsvc.services.messages import channel_messages
 from chatsvc.services.services import Services
 from chatsvc.store import channel_messages as stored
@@ -266,7 +267,12 @@ class WebVisits:
         """Keep a thumb on a reply, None to take it back; False for another message."""
         if feedback not in (None, *FEEDBACK):
             return False
-        return await stored.rate(self.services.db, widget.conversation(user_id), message, feedback)
+        visitor = widget.conversation(user_id)
+        if not await stored.rate(self.services.db, visitor, message, feedback):
+            return False
+        if feedback == "down" and (asked := await stored.asked_before(self.services.db, visitor, message)):
+            await unanswered.note(self.services, widget.bot, SendMessage(widget.bot.id, asked, user_id), WEB)
+        return True
 
 
 class WidgetNews(NamedTuple):

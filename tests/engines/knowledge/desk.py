@@ -11,7 +11,7 @@ from chatsvc.domain import profiles
 from chatsvc.domain.captures import Captured, CapturedRecord
 from chatsvc.domain.models import Bot, Entry, HistoryMessage
 from chatsvc.domain.profiles import Profile
-from chatsvc.engines import EngineError, Fact, Hit, SearchResult, Turn
+from chatsvc.engines import EngineError, Fact, Hit, Reply, SearchResult, Turn
 from chatsvc.engines.knowledge import dialogue
 from chatsvc.language.folding import words
 
@@ -90,13 +90,14 @@ class Desk:
         self.choices: tuple[str, ...] = ()
         self.captured: Captured | None = None
         self.failure = ""
+        self.reply = Reply("")
 
     def say(self, message: str) -> str:
         """Return the reply, or the fallback of a turn without one."""
         self.captured, self.failure = None, ""
         turn = replace(self.turn, message=message)
         try:
-            reply = dialogue.reply(turn)
+            reply = self.reply = dialogue.reply(turn)
             text, state, self.choices, self.captured = reply.text, reply.dialogue, reply.choices, reply.captured
         except EngineError as fault:
             text, state, self.choices, self.failure = fault.fallback, fault.dialogue, fault.choices, fault.reason

@@ -123,6 +123,19 @@ def test_what_is_unknown_is_a_fallback_with_its_offer(channel: str) -> None:
     assert "May I have your name?" in desk.say("yes")
 
 
+def test_a_question_whose_choices_nobody_took_was_missed() -> None:
+    desk = Desk("en")
+    assert "Did you mean" in desk.say("what does a frame cost")
+    assert not desk.reply.is_answer
+    desk.say("Walnut frame")
+    assert desk.reply.is_answer
+    assert not desk.reply.missed
+    desk.say("how much is a frame then")
+    desk.say("do you have parking")
+    assert desk.reply.missed == "how much is a frame then"
+    assert not desk.reply.is_answer
+
+
 def test_hand_off_names_the_person() -> None:
     assert "just write “agent”" in Desk("en", hand_off=True).say("do you restore mirrors")
 
