@@ -286,11 +286,11 @@ async def serve(config: Config, ready: Callable[[App], None]) -> None:
     # Sent from the event loop: if that hangs, the messages stop and systemd restarts the service.
     watched = [background.run("watchdog", live, supervisor.every_s)] if supervisor.every_s else []
     async with app:
-        # All objects so far stay for good and need no collection. Python's default, one collection for 700 new objects, would be one
-        # for a few requests; with thousands of them waiting, each takes 50 ms and finds nothing. CycleCollector runs in quiet moments.
+        # All objects so far stay for good and need no collection. Python's default, one collection for 700 new objects, would be one for
+        # a few requests.
         gc.collect()
         gc.freeze()
-        gc.set_threshold(500_000, 20, 50)
+        gc.set_threshold(10_000, 10, 10)
         ready(app)
         supervisor.notify("READY=1")
         await _first(stopping, app.replaced)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import logging
 from collections.abc import Awaitable, Callable
 
@@ -21,14 +20,13 @@ log = logging.getLogger(__name__)
 
 # Pauses, in seconds.
 SEARCH_EVERY_S = 1.0
-COLLECT_EVERY_S = SWEEP_EVERY_S = FLUSH_EVERY_S = MASK_EVERY_S = 10.0
+SWEEP_EVERY_S = FLUSH_EVERY_S = MASK_EVERY_S = 10.0
 FILES_EVERY_S = 3.0
 BACKUP_CHECK_S = 60.0
 RETENTION_EVERY_S = 600.0
 RETURN_EVERY_S = SITES_EVERY_S = OUTBOX_EVERY_S = 5.0
 MAILS_EVERY_S = 2.0
 WARM_RETRY_S = 60.0
-MANY_OBJECTS = 20_000  # are collected in some 10 ms
 
 
 def start(services: Services, db: StoreDatabase, tasks: background.Tasks) -> None:
@@ -57,7 +55,6 @@ def start(services: Services, db: StoreDatabase, tasks: background.Tasks) -> Non
         of_each(name, services.leases.guarding(name, work), every_s)
 
     of_each("database files", check_files, FILES_EVERY_S)
-    of_each("garbage collection", CycleCollector().collect, COLLECT_EVERY_S)
     of_one("deletion of accounts", sweep, SWEEP_EVERY_S)
     of_each("times of last use of keys", services.account_cache.flush_key_uses, FLUSH_EVERY_S)
     of_one("masking of questions", lambda: unanswered.mask(services), MASK_EVERY_S)
@@ -70,20 +67,3 @@ def start(services: Services, db: StoreDatabase, tasks: background.Tasks) -> Non
     of_each("outbox", services.part(Outbox).wake_all, OUTBOX_EVERY_S)
     if services.sends_mail:
         of_each("mails", services.part(Mailer).send_due, MAILS_EVERY_S)
-
-
-class CycleCollector:
-    """Collects reference cycles, except within a burst of requests.
-
-    Many objects of a burst trigger a collection themselves; what a smaller one leaves is collected after it.
-    """
-
-    def __init__(self) -> None:
-        self._before = 0
-
-    async def collect(self) -> None:
-        """Collect if there are few objects, or hardly more than at the last call."""
-        count = gc.get_count()[0]
-        if count < MANY_OBJECTS or count - self._before < MANY_OBJECTS // 10:
-            gc.collect(1)
-        self._before = gc.get_count()[0]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import asyncio
-import gc
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -40,7 +39,6 @@ from tests.webhooks.support import SAID, captures
 # Loop (as it is named in the log) -> what it calls.
 LOOPS: dict[str, tuple[Any, str]] = {
     "database files": (GroupCommitDatabase, "check"),
-    "garbage collection": (gc, "collect"),
     "deletion of accounts": (accounts, "sweep"),
     "times of last use of keys": (AccountCache, "flush_key_uses"),
     "masking of questions": (unanswered, "mask"),
