@@ -32,7 +32,7 @@ _MEMORY, _MEMORY_PER_BYTE = 384 * MEGABYTE, 24  # of address space
 
 def _text(name: str, data: bytes, language: str) -> Parsed:
     reader = knowledge_files.reader_of(knowledge_files.kind_of(name, data), knowledge_files.READERS)
-    return reader(decoding.decode(name, data), language, name)
+    return reader(decoding.decode_any(name, data), language, name)
 
 
 def _pdf(name: str, data: bytes, language: str) -> Parsed:
@@ -67,7 +67,7 @@ def main() -> None:
     """Read all files of one request."""
     request = json.loads(sys.stdin.buffer.readline())
     _load([file["kind"] for file in request["files"]])
-    codecs_needed: tuple[str, ...] = ("utf-8-sig", "utf-16", "utf-16-be", "latin-1", "cp437", "ascii")
+    codecs_needed: tuple[str, ...] = ("utf-8-sig", "utf-16", "utf-16-be", "utf-16-le", "cp1254", "latin-1", "cp437", "ascii")
     if request.get("site"):
         from chatsvc.file_reader import site, website
 

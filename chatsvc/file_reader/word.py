@@ -23,7 +23,8 @@ _BLOCK = re.compile(r"(?=<(?:p|h[1-6]|li|tr|table|ul|ol)\b)")
 _PARAGRAPH = re.compile(r"<(?:p|h[1-6])\b")
 _CELL = re.compile(r"<t([dh])\b.*?</t\1>", re.DOTALL)
 _RUN = re.compile(rb"<w:r(?:\s[^>]*)?>(?:(?!<w:r[\s>]).)*?</w:r>", re.DOTALL)
-_HIDDEN = re.compile(rb"<w:vanish(?:\s*/>|\s+w:val=\"(?:1|true|on)\"\s*/>|></w:vanish>)")
+_UNSEEN = rb"<w:(?:vanish|strike|dstrike)(?:\s*/>|\s+w:val=\"(?:1|true|on)\"\s*/>|></w:)"  # hidden or struck out
+_STYLE = re.compile(rb'<w:style\s[^>]*w:styleId="([^"<]{1,200})"[^>]*>(?:(?!</w:style>).)*?' + _UNSEEN, re.DOTALL)
 _PARAGRAPH_TAG = re.compile(r"</?p>")
 _SAMPLE = """<w:document xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"><w:body><w:tbl><w:tr><w:tc>
 <w:p><w:r><w:t>a</w:t></w:r></w:p></w:tc></w:tr></w:tbl></w:body></w:document>"""
@@ -69,13 +70,15 @@ def _numbered(html: str) -> str:
 
 
 def _without_hidden(data: bytes) -> io.BytesIO:
-    """Copy a file without its hidden text, which the library would read."""
+    """Copy a file without its hidden and struck-out text, which the library would read."""
     copy = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(data)) as parts, zipfile.ZipFile(copy, "w") as kept:
+        styles = _STYLE.findall(parts.read("word/styles.xml")) if "word/styles.xml" in parts.namelist() else []
+        unseen = re.compile(b"|".join([_UNSEEN, *(rb'<w:rStyle\s+w:val="' + re.escape(style) + b'"' for style in styles)]))
         for info in parts.infolist():
             part = parts.read(info)
             if info.filename.startswith("word/") and info.filename.endswith(".xml"):
-                part = _RUN.sub(lambda run: b"" if _HIDDEN.search(run[0]) else run[0], part)
+                part = _RUN.sub(lambda run: b"" if unseen.search(run[0]) else run[0], part)
             kept.writestr(info.filename, part)
     return copy
 

@@ -124,10 +124,17 @@ def test_struck_out_and_hidden_text_of_a_word_file_is_not_told() -> None:
         ("<w:strike/>", "600 TL"),
         ("", "520 TL for a day"),
         ("<w:vanish/>", " and our own note"),
+        ("<w:dstrike/>", " 700 TL"),
+        ('<w:rStyle w:val="Gone"/>', " and what was said before"),
         ('<w:vanish w:val="0"/>', " of work"),
     )
     body = "".join(f'<w:r><w:rPr>{style}</w:rPr><w:t xml:space="preserve">{text}</w:t></w:r>' for style, text in runs)
-    parsed = word.read("a.docx", docx(paragraph("Rent", "Heading1") + f"<w:p>{body}</w:p>"), "en")
+    gone = "<w:rPr><w:strike/></w:rPr>"
+    style = (
+        f'<w:styles xmlns:w="{NAMESPACE}"><w:style w:type="character" w:styleId="Gone"><w:name w:val="Gone"/>{gone}</w:style></w:styles>'
+    )
+    file = docx(paragraph("Rent", "Heading1") + f"<w:p>{body}</w:p>", parts={"styles.xml": style.encode()})
+    parsed = word.read("a.docx", file, "en")
     assert [entry.answer for entry in parsed.entries] == ["520 TL for a day of work"]
 
 

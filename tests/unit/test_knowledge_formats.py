@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from chatsvc.domain.knowledge_files import READERS, parsed, read, webpage, writing
-from chatsvc.domain.knowledge_files.decoding import MAX_BYTES, decode
+from chatsvc.domain.knowledge_files.decoding import MAX_BYTES, decode, decode_any
 from chatsvc.domain.knowledge_files.documents import LONGEST, parse_text
 from chatsvc.domain.knowledge_files.jsonl import parse_jsonl
 from chatsvc.domain.knowledge_files.markdown import parse_markdown
@@ -323,12 +323,67 @@ def test_what_is_not_utf_8_is_told_what_it_is(data: bytes, says: str) -> None:
     assert str(error.value) == f"a.md, {says}"
 
 
+@pytest.mark.parametrize("codec", ["cp1254", "iso-8859-9", "utf-16", "utf-16-le", "utf-16-be", "utf-8-sig"])
+def test_what_windows_writes_is_read(codec: str) -> None:
+    text = "soru;yanıt\nAçık mısınız, ğüşiöç?;Evet, İstanbul’da\n".replace("’", "" if codec == "iso-8859-9" else "’")
+    assert decode_any("a.csv", text.encode(codec)) == text
+
+
+@pytest.mark.parametrize(
+    "data", ["Часы работы: с девяти".encode("cp1251"), b"\x81\x8d caf\xe9", b"<meta charset=koi8-r>\xe1", b"a\0\0\0\xff", b"PK\x03\x04\xff"]
+)
+def test_what_is_in_another_alphabet_is_not_guessed(data: bytes) -> None:
+    with pytest.raises(KnowledgeFileError):
+        decode_any("a.txt", data)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "sep=;\nquestion;answer\nOpen?;Yes, daily\n",
+        'SEP=,\nSoru,Yanıt\nOpen?,"Yes, daily"\n',
+        "Questions\tAnswers\nOpen?\tYes, daily\n",
+        "Sorular;Cevaplar\nOpen?;Yes, daily\n",
+        "Open?;Yes, daily\n",
+    ],
+)
+def test_tables_of_questions_are_known_however_they_were_saved(text: str) -> None:
+    (entry,) = read("a.csv", text, "en").entries
+    assert (entry.question, entry.answer) == ("Open?", "Yes, daily")
+
+
+def test_the_lines_of_faults_count_the_line_that_names_the_separator() -> None:
+    assert faults("a.csv", "sep=;\nquestion;answer\nOpen?\n") == [
+        "3: 1 cells where the header has 2; cells with commas or line breaks stand in quotes"
+    ]
+
+
 def test_utf_8_is_read_with_or_without_a_byte_order_mark() -> None:
     assert decode("a.md", "\ufeffışık".encode()) == decode("a.md", "ışık".encode()) == "ışık"
 
 
 AWKWARD = ["#", "##", "# ", "\\", "\n", "\n\n", " ", "alt: ", "- alt:", "language: en", "synonyms: a, b", "<!--", "-->", "```", "~~~"]
-AWKWARD += ['"', ",", ";", "|", "\t", "?", "ı", "\u2028", "\x0c", "\r", "a", "{", "'", "=1", "\ufeff"]
+AWKWARD += [
+    "~~a~~",
+    "<del>b</del>",
+    "====",
+    "\n----\n",
+    '"',
+    ",",
+    ";",
+    "|",
+    "\t",
+    "?",
+    "ı",
+    "\u2028",
+    "\x0c",
+    "\r",
+    "a",
+    "{",
+    "'",
+    "=1",
+    "\ufeff",
+]
 TEXT = st.lists(st.sampled_from(AWKWARD), min_size=1).map("".join) | st.text(st.characters(codec="utf-8"), min_size=1)
 ENTRY = st.tuples(TEXT, st.lists(TEXT, max_size=3), TEXT, st.sampled_from(["tr", "en-GB"]), st.sampled_from(["faq.md", 'b, "c"']))
 

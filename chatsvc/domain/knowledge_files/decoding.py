@@ -1,6 +1,7 @@
-"""Decoding of files in UTF-8, and naming of other encodings and formats."""
+"""Decoding of files in UTF-8, UTF-16 and Windows-1254, and naming of other encodings and formats."""
 
 import codecs
+import re
 
 from chatsvc.domain.knowledge_files.parsed import FileFault, KnowledgeFileError
 
@@ -8,6 +9,9 @@ MAX_BYTES = 32 * 1024 * 1024  # of one file
 
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _SAMPLE = 100_000
+_MARKS = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
+_DECLARED = re.compile(rb"""charset\s*=\s*["']?([\w-]{1,40})""", re.IGNORECASE)
+_LATIN = frozenset({b"windows-1254", b"windows-1252", b"iso-8859-9", b"iso-8859-1", b"utf-16", b"utf-8", b"us-ascii"})
 _FORMATS = {b"PK\x03\x04": "a Word, Excel or zip file", b"%PDF": "a PDF file", b"\xd0\xcf\x11\xe0": "an old Word or Excel file"}
 
 
@@ -23,6 +27,28 @@ def decode(name: str, data: bytes) -> str:
     if what:
         raise KnowledgeFileError(name, [FileFault(1, "other_format", {"format": what})])
     raise KnowledgeFileError(name, [FileFault(line, "other_encoding", {"encoding": _looks_like(data)})])
+
+
+def decode_any(name: str, data: bytes) -> str:
+    """Decode as `decode`, and also UTF-16 and what Windows writes in Turkey and Western Europe. Raises KnowledgeFileError."""
+    try:
+        return decode(name, data)
+    except KnowledgeFileError as fault:
+        if fault.faults[0].code != "other_encoding" or (
+            (declared := _DECLARED.search(data, 0, 2048)) and declared[1].lower() not in _LATIN
+        ):
+            raise
+        marked = next((codec for mark, codec in _MARKS.items() if data.startswith(mark)), "")
+        zeros = data[1:_SAMPLE:2].count(0), data[0:_SAMPLE:2].count(0)
+        codec = marked or ("utf-16-le" if zeros[0] > 2 * zeros[1] else "utf-16-be" if zeros[1] > 2 * zeros[0] else "cp1254")
+        letters = [byte for byte in data[:_SAMPLE] if byte >= 0x80 or chr(byte).isalpha()]
+        # Of Turkish every tenth letter is no ASCII; of what is written in another alphabet nearly all are.
+        if codec == "cp1254" and (b"\0" in data or sum(byte >= 0x80 for byte in letters) * 2 > len(letters)):
+            raise
+        try:
+            return data.decode(codec).removeprefix("\ufeff")
+        except UnicodeDecodeError:
+            raise fault from None
 
 
 def _looks_like(data: bytes) -> str:

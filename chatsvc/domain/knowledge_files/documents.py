@@ -39,6 +39,7 @@ _BOLD_QUESTION = re.compile(
     r"\A[>\s]*+(?:[-*+]\s++)?(\*\*|__)(?=\S)([^*_]{1,200}\?)\1[:\s]*+(.*)"
 )  # a question in bold, with its answer behind it or below
 _TABLE = 3  # lines of a table at least
+_FEWEST_DASHES = 3  # below a heading; as many alone are a rule between paragraphs
 _NUMBERING = re.compile(r"^(?:\d{1,2}(?:[.)]|(?:\.\d{1,2}){1,2}[.)]?)|[A-Za-z][.)])\s+")
 
 
@@ -193,18 +194,50 @@ def parse_text(text: str, default_language: str, source: str) -> Parsed:
 def parse_lines(numbered: Sequence[tuple[int, str]], default_language: str, source: str, unit: str = "line") -> Parsed:
     """Read lines of plain text with their numbers, which count `unit`; raises KnowledgeFileError."""
     found, sections = Gathering(source, unit, default_language), Sections(unit)
-    lines = [line.strip() for _, line in numbered]
+    written = with_tables([line for _, line in numbered])
+    lines = [line.strip() for line in written]
     first = next((at for at, line in enumerate(lines) if line), 0)
+    level = 0
     for at, (number, line) in enumerate(numbered):
         found.text(number, line)
-        if sections.labelled(number, line):
+        if level:  # this line underlined the one before
+            level = 0
+        elif level := underlined(lines, at):
+            sections.heading(level, lines[at])
+        elif sections.labelled(number, line):
             continue
-        if heading := plain_heading(lines, at, first):
+        elif heading := plain_heading(lines, at, first):
             sections.heading(2, heading)
         else:
-            sections.line(number, line.rstrip())
+            sections.line(number, written[at].rstrip())
     take(found, sections, None)
     return found.done("nothing")
+
+
+def underlined(lines: Sequence[str], at: int) -> int:
+    """Return the level of a line that the next one underlines; 0 for any other line."""
+    under, text = lines[at + 1].strip() if at + 1 < len(lines) else "", lines[at].strip()
+    if not text or text[0] in "#>|-=*+" or under[:3] not in {"===", "---"} or set(under) != {under[0]}:
+        return 0
+    if under[0] == "=":
+        return 1
+    return 2 if len(under) > _FEWEST_DASHES and is_short(text) and not (at and lines[at - 1].strip()) else 0
+
+
+def with_tables(lines: list[str]) -> list[str]:
+    """Return lines with pasted tables, whose cells have tabs between them, in the form of Markdown."""
+    made, at = list(lines), 0
+    while at < len(lines):
+        cells = [one_line(cell) for cell in lines[at].split("\t")]
+        end = at + 1
+        if sum(map(bool, cells)) > 1:
+            while end < len(lines) and lines[end].strip() and lines[end].count("\t") == len(cells) - 1:
+                end += 1
+            if end > at + 1:
+                rows = ([one_line(cell).replace("|", "/") for cell in line.split("\t")] for line in lines[at:end])
+                made[at:end] = [f"| {' | '.join(row)} |" for row in rows]
+        at = end
+    return made
 
 
 def plain_heading(lines: Sequence[str], at: int, first: int) -> str | None:
@@ -282,6 +315,8 @@ def _question(path: tuple[str, ...], text: str, *, alone: bool) -> str:
     headings = ": ".join(path)
     if headings and alone:
         return _shortened(headings, MAX_PHRASING)
+    if heads := heads_of(text.split("\n", 3)):
+        text = ", ".join(filter(None, heads))
     plain = one_line(re.sub(r"^[\s>*+#|`~-]+|[*_`|]+", " ", text[: 4 * LONGEST]))
     first = _shortened(next(_sentences(plain), plain), _FIRST_SENTENCE) or one_line(text)[:_FIRST_SENTENCE]
     return f"{_shortened(headings, MAX_PHRASING - _FIRST_SENTENCE - 2)}: {first}" if headings else first

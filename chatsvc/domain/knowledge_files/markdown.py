@@ -11,7 +11,7 @@
     Monday to Friday from 9 to 6.
 
 A `# title` starts a section and belongs to no answer; `<!-- comments -->` are left out; `##` inside a code block is code. A backslash
-before what would be read as one of these (`\\## so`, `\\alt: so`) makes it text.
+before what would be read as one of these (`\\## so`, `\\alt: so`) makes it text. Text that is struck out (`~~so~~`) is left out.
 
 A file is taken for questions and answers where an `alt:` or `language:` line stands right below one of its `##` headings, or where
 each of these ends with a question mark. Any other is a document, whose sections and paragraphs become passages.
@@ -31,7 +31,7 @@ _FIELD = re.compile(r"\A\s*+(?:[-*+]\s++)?(alt|language|synonyms)\s*+:\s*+(.*)",
 _MOST_PLAIN = 20_000  # lines of a text in which headings of plain text are looked for
 _COMMENTS = re.compile(r"\A(?:\s*+<!--.*?-->)++")
 # What means something at the beginning of a line; behind a backslash it does not.
-_MEANS = r"<!--|`{3}|~{3}|(?:[-*+]\s+)?(?:alt|language|synonyms)\s*:"
+_MEANS = r"<!--|`{3}|~{3}|(?:[-*+]\s+)?(?:alt|language|synonyms)\s*:|(?:={3,}|-{4,})\s*$"
 _ESCAPED = re.compile(rf"^(\s*)\\(\\*(?:#|{_MEANS}))", re.IGNORECASE)
 _TO_ESCAPE = re.compile(rf"^(\s*)(##(?!#)|#(?!\S)|{_MEANS}|\\+(?:#|{_MEANS}))", re.IGNORECASE)
 _ESCAPED_END = re.compile(r"(?<!\S)\\(\\*#+)$")
@@ -39,16 +39,20 @@ _END_TO_ESCAPE = re.compile(r"(?<!\S)(\\*#+)$")
 
 
 _FRONT_MATTER = 100  # lines
-_KEY = re.compile(r"[\w-]{1,60}:|\s|#|$")
-_UNDERLINE = re.compile("={3,}")
-_STRUCK = re.compile(r"~~(?=\S)[^~]{1,2000}~~")
+_KEY = re.compile(r"[\w-]{1,60}\s?[:=]|\s|#|- |$")
+_STRUCK = re.compile(
+    r"(?<![\\~])~~(?![~\s])[^~]{1,2000}~~(?!~) ?|(?<!\\)<(del|strike|s)(?:\s[^<>]{0,200})?>(?:(?!</?\1\b).){0,2000}</\1\s*> ?",
+    re.IGNORECASE,
+)
+_STRIKES = r"\\*(?:~~|<(?=/?(?:del|strike|s)\b))"
+_STRIKE, _ESCAPED_STRIKE = re.compile(f"({_STRIKES})", re.IGNORECASE), re.compile(rf"\\({_STRIKES})", re.IGNORECASE)
 
 
 def parse_markdown(text: str, default_language: str, source: str) -> Parsed:
     """Read either form; raises KnowledgeFileError with all faults of the file."""
-    lines = lines_of(text)
+    lines = _written(lines_of(text))
     if not _asks(lines):
-        return _MarkdownParser(default_language, source).read(_written(lines))
+        return _MarkdownParser(default_language, source).read(documents.with_tables(lines))
     reader = _Questions(default_language, source)
     for number, line in enumerate(lines, start=1):
         reader.read(number, line)
@@ -56,29 +60,31 @@ def parse_markdown(text: str, default_language: str, source: str) -> Parsed:
 
 
 def _written(lines: list[str]) -> list[str]:
-    """Return a document's lines with underlined headings as marked ones, without struck-out text and front matter.
+    """Return lines with underlined headings as marked ones, and without front matter.
 
     Their number stays, for the messages about faults.
     """
-    ends = next((place for place, line in enumerate(lines[1:_FRONT_MATTER], start=1) if line.rstrip() == "---"), None)
-    if lines and lines[0].rstrip() == "---" and ends and all(_KEY.match(line) for line in lines[1:ends]):
-        lines = ["", *(line if line.startswith("language:") else "" for line in lines[1:ends]), "", *lines[ends + 1 :]]
-    written, fence = list[str](), ""
-    for line in lines:
-        bare = line.strip()
-        if bare.startswith(("```", "~~~")) and (not fence or bare.startswith(fence)):
-            fence = "" if fence else bare[:3]
-        elif (
-            not fence
-            and _UNDERLINE.fullmatch(bare)
-            and written
-            and written[-1].strip()
-            and not written[-1].startswith(("#", ">", "|", "-"))
-        ):
-            written[-1:] = [f"# {written[-1].strip()}", ""]
-            continue
-        written.append(line if fence else _STRUCK.sub("", line))
+    frame = lines[0].rstrip()
+    ends = next((place for place, line in enumerate(lines[1:_FRONT_MATTER], start=1) if line.rstrip() == frame), None)
+    if frame in {"---", "+++"} and ends and all(_KEY.match(line) for line in lines[1:ends]):
+        lines = ["", *(line if _FIELD.match(line) else "" for line in lines[1:ends]), "", *lines[ends + 1 :]]
+    written, fence, underlines = list[str](), "", False
+    for place, line in enumerate(lines):
+        level = 0
+        if fence:
+            fence = "" if _closes(line, fence) else fence
+        elif opened := _FENCE.match(line):
+            fence = opened[1]
+        elif not underlines:
+            level = documents.underlined(lines, place)
+        written.append("" if underlines else f"{'#' * level} {line.strip()}" if level else line)
+        underlines = level > 0
     return written
+
+
+def _unstruck(line: str) -> str:
+    """Return a line without what is struck out, which nobody means any more."""
+    return _ESCAPED_STRIKE.sub(r"\1", _STRUCK.sub("", line)) if "~~" in line or "<" in line else line
 
 
 def escaped(answer: str) -> str:
@@ -91,14 +97,14 @@ def escaped(answer: str) -> str:
         if end is not None:
             at = end
         else:
-            lines[at] = _TO_ESCAPE.sub(r"\1\\\2", lines[at])
+            lines[at] = _TO_ESCAPE.sub(r"\1\\\2", _STRIKE.sub(r"\\\1", lines[at]))
         at += 1
     return "\n".join(lines)
 
 
 def escaped_question(question: str) -> str:
     """Escape a question for a line that begins with ##."""
-    return _END_TO_ESCAPE.sub(r"\\\1", question)
+    return _END_TO_ESCAPE.sub(r"\\\1", _STRIKE.sub(r"\\\1", question))
 
 
 def _closes(line: str, marker: str) -> bool:
@@ -143,7 +149,7 @@ def _heading(text: str) -> str:
     bare = text.rstrip()
     if (opened := bare.rstrip("#")) != bare and not opened[-1:].strip():
         bare = opened
-    return _ESCAPED_END.sub(r"\1", one_line(bare))
+    return one_line(_unstruck(_ESCAPED_END.sub(r"\1", one_line(bare))))
 
 
 @dataclass(slots=True)
@@ -297,7 +303,7 @@ class _Questions:
             self._found.fault(number, "synonyms_in_entry")
         else:
             self._fence.see(number, line)
-            draft.add(_ESCAPED.sub(r"\1\2", line))
+            draft.add(_unstruck(_ESCAPED.sub(r"\1\2", line)))
 
     def _close(self) -> None:
         draft, self._draft, self._stray_told = self._draft, None, False
@@ -354,7 +360,7 @@ class _MarkdownParser:
         if heading:
             self._sections.heading(2 if bare else documents.QUESTION, heading)
         else:
-            self._sections.line(number, line)
+            self._sections.line(number, line if self._fence.open else _unstruck(line))
 
     def _head(self, number: int, name: str, value: str) -> bool:
         """Parse a language or synonyms line before the text; False for any other line."""

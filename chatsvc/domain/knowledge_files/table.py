@@ -1,16 +1,17 @@
 """CSV reader (RFC 4180): a header with `question` and `answer`, then one entry a row.
 
-Optional columns are `alt`, `language`, `synonyms` and `source`; `soru` and `yanıt` are headers too. Any other table is kept whole, with
-all of its columns, in sections named after the file.
+Optional columns are `alt`, `language`, `synonyms` and `source`; `soru` and `yanıt` are headers too, and two columns without a header whose
+first cell asks are questions and answers. Any other table is kept whole, with all of its columns, in sections named after the file.
 
 Several phrasings in one cell stand on lines of their own, or, where it is one line, have `|` between them; so have several groups of
 synonyms, whose words have commas between them. What separates the cells, comma or semicolon (as Excel writes where the comma is the
-decimal sign), the header tells. A row with nothing but synonyms is one too.
+decimal sign), the header tells, or a line `sep=;` above it. A row with nothing but synonyms is one too.
 """
 
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from itertools import chain
 
 from chatsvc.domain.knowledge_files.documents import LONGEST, is_head
 from chatsvc.domain.knowledge_files.parsed import MAX_SOURCE, Gathering, Parsed, one_line
@@ -18,10 +19,16 @@ from chatsvc.domain.spreadsheets import with_formulas
 
 COLUMNS = ("question", "alt", "answer", "language", "source", "synonyms")
 _NEEDED = ("question", "answer")
-_TURKISH = {"soru": "question", "yanıt": "answer", "yanit": "answer", "cevap": "answer", "dil": "language", "kaynak": "source"}
+_NAMES = {
+    **dict.fromkeys(("soru", "sorular", "questions", "q"), "question"),
+    **dict.fromkeys(("yanıt", "yanit", "cevap", "yanıtlar", "yanitlar", "cevaplar", "answers", "a"), "answer"),
+    "dil": "language",
+    "kaynak": "source",
+}
 _NOT_READ = frozenset({"id"})  # what an export may hold besides
 _MOST_NAMED = 5  # columns in a fault
-_SEPARATORS = ",;\t"
+_SEPARATORS = ";,\t"
+_TOLD = re.compile(r'"?sep=([,;\t|])"?\n', re.IGNORECASE)
 _QUOTED = re.compile(r'"((?:[^"]|"")*+)"')
 
 
@@ -29,8 +36,12 @@ def parse_csv(text: str, default_language: str, source: str) -> Parsed:
     """Read a table; raises KnowledgeFileError with all its faults."""
     found = Gathering(source, default_language=default_language)
     text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
-    rows = _rows(text, _separator(text), found)
+    # Excel's own line, which names the separator.
+    told = _TOLD.match(text)
+    rows = _rows(text[told.end() :] if told else text, told[1] if told else _separator(text), found, line=2 if told else 1)
     first = next(rows, (1, []))
+    if len(first[1]) == len(_NEEDED) and first[1][0].rstrip().endswith("?"):
+        rows, first = chain([first], rows), (first[0], list(_NEEDED))
     names = _names(first[1])
     if is_head(first[1]) and not set(names) & {*COLUMNS, *_NOT_READ}:
         return _take_table(found, [first, *rows], source)
@@ -99,8 +110,8 @@ def _several(cell: str) -> list[str]:
 
 
 def _names(cells: Iterable[str]) -> list[str]:
-    """Return the names of columns, Turkish ones in English."""
-    return [_TURKISH.get(name, name) for name in (one_line(cell).lower() for cell in cells)]
+    """Return the names of columns, Turkish ones and others that people write in English."""
+    return [_NAMES.get(name, name) for name in (one_line(cell).lower() for cell in cells)]
 
 
 def _header(first: tuple[int, list[str]], found: Gathering) -> list[str]:
@@ -126,10 +137,10 @@ def _separator(text: str) -> str:
     return max(_SEPARATORS, key=first.count)
 
 
-def _rows(text: str, separator: str, found: Gathering) -> Iterator[tuple[int, list[str]]]:
+def _rows(text: str, separator: str, found: Gathering, line: int) -> Iterator[tuple[int, list[str]]]:
     """Yield each row with its line; the standard library's reader accepts broken quotes."""
     bare = re.compile(f"[^\\n{re.escape(separator)}]*+")
-    at, line = 0, 1
+    at = 0
     while at < len(text):
         began, cells = line, list[str]()
         while True:

@@ -19,6 +19,11 @@ _LANGUAGE = re.compile(r"""(?:^|\s)lang\s*=\s*["']?([A-Za-z0-9-]+)""", re.IGNORE
 _RAW = frozenset({"script", "style", "title", "textarea", "iframe", "noscript", "template", "svg", "select"})  # what they hold is not read
 _LEFT_OUT = frozenset({"nav", "footer"})
 _STRUCK = frozenset({"del", "s", "strike"})
+_NEVER_STRUCK = frozenset({"html", "body", "br", "hr", "img", "input", "meta", "link", "wbr"})
+_ENDED_BY_THE_NEXT = frozenset({"p", "li", "tr", "td", "th", "dt", "dd"})
+_LINE_THROUGH = re.compile(r"""style\s*=\s*(?:"[^"]*line-through|'[^']*line-through)""", re.IGNORECASE)
+_QUOTED = re.compile(r""""[^"]*"|'[^']*'""")
+_HIDDEN = re.compile(r"(?:^|\s)hidden(?:\s*=\s*)?(?=\s|/|$)", re.IGNORECASE)
 _BLOCK_NAMES = """
     address article aside blockquote body caption dd details div dl fieldset figcaption figure form header hr html main ol p pre section
     table tbody tfoot thead ul
@@ -91,6 +96,14 @@ def _tokens(text: str) -> Iterator[_TagToken]:
         yield _TagToken(at, "", False, text[at:])
 
 
+def _is_struck(token: _TagToken) -> bool:
+    """Report whether an element is struck out, by its name or its style, or hidden for good. What has an id, a click may show."""
+    if token.tag in _STRUCK or not token.text or token.tag in _NEVER_STRUCK:
+        return token.tag in _STRUCK
+    bare = _QUOTED.sub("", token.text)
+    return _LINE_THROUGH.search(token.text) is not None or (_HIDDEN.search(bare) is not None and "id=" not in bare.lower())
+
+
 class _PageParser:
     def __init__(self, text: str, found: Gathering, sections: documents.Sections | None = None) -> None:
         self._text, self._found = text, found
@@ -98,7 +111,7 @@ class _PageParser:
         self._sections = sections or documents.Sections(found.unit)
         self._place, self._line = 0, 1  # the line of the place up to which lines have been counted
         self._skipped, self._depth = "", 0  # the element that is left out, and how deep in it we are
-        self._struck = False
+        self._struck = ""  # the element that strikes out or hides what it holds
         self._words: list[str] = []  # of the line or heading that is coming
         self._says = False  # whether these are more than blanks
         self._began = 1  # where it began
@@ -130,8 +143,8 @@ class _PageParser:
                 self._skip(token)
             elif self._struck:
                 self._strike(token)
-            elif token.tag in _STRUCK:
-                self._struck, self._depth = not token.closes, 0
+            elif not token.closes and _is_struck(token):
+                self._struck, self._depth = token.tag, 0
             elif token.tag in {"b", "strong"}:
                 self._bold = max(0, self._bold + (-1 if token.closes else 1))
             elif token.tag:
@@ -146,14 +159,18 @@ class _PageParser:
             self._skipped = self._skipped if self._depth else ""
 
     def _strike(self, token: _TagToken) -> None:
-        """Leave struck-out text out, which nobody means any more. The end of the element around it ends it too."""
-        if token.tag in _STRUCK and token.closes:
-            self._struck = False
-        elif token.tag in _BLOCKS or token.tag in _HEADINGS or token.tag in _CELLS or token.tag == "li":
+        """Leave struck-out and hidden text out, which nobody means. The end of the element around it ends it too."""
+        if token.tag in _STRUCK and self._struck in _STRUCK and token.closes:
+            self._struck = ""
+        elif token.tag == self._struck in _ENDED_BY_THE_NEXT and not token.closes and not self._depth:
+            self._struck = ""
+            self._element(token)
+        elif token.tag in {*_BLOCKS, *_HEADINGS, *_CELLS, "li", self._struck}:
             self._depth += -1 if token.closes else 1
             if self._depth < 0:
-                self._struck = False
-                self._element(token)
+                self._struck = ""
+                if token.tag not in _STRUCK:
+                    self._element(token)
 
     def _say(self, text: str) -> None:
         if self._pre and not self._heading:
