@@ -122,7 +122,7 @@ class Client:
     def _fault(self, error: Exception) -> ModelFault:
         """Translate an error of the library, or of the packages by which it signs."""
         if isinstance(error, anthropic.APIStatusError):
-            return faults.of_status(error.status_code, error.response.headers, error.response.text)
+            return faults.of_status(error.status_code, error.response.headers, error.body)
         if not isinstance(error, anthropic.APIConnectionError) and not self._provider.needs_key:
             return ModelFault("provider_auth", type(error).__name__)
         cause = error.__cause__ if isinstance(error, anthropic.APIConnectionError) else error

@@ -5,7 +5,6 @@ the visitor.
 """
 
 import email.utils
-import json
 import math
 import re
 import time
@@ -14,7 +13,7 @@ from collections.abc import Mapping
 from chatsvc.engines import EngineError
 
 MAX_ERROR_CHARS = 65_536
-"""Characters of an error's body that are examined."""
+"""Characters of each text of an error that are examined."""
 
 _BY_STATUS = {
     401: "provider_auth",
@@ -82,14 +81,12 @@ class ModelFault(EngineError):
         self.cause = cause
 
 
-def of_status(status: int, headers: Mapping[str, str], text: str) -> ModelFault:
-    """Classify an answer with a status other than 2xx; `text` is its body.
+def of_status(status: int, headers: Mapping[str, str], body: object) -> ModelFault:
+    """Classify an answer with a status other than 2xx; `body` is its JSON, or its text where it is none.
 
     Every 404 is `model_not_found`, as servers word it differently; the detail shows the operator whether the Messages API answered or
     something else at a wrong `base_url`. A redirect is `bad_response`: following it would send the key to another host.
     """
-    body = _json(text[:MAX_ERROR_CHARS])
-    kind = error_type(body)
     no_tools = says_no_tools(body)
     if status in _MAY_BE_TOO_LONG and says_too_long(body):
         reason = "context_exceeded"
@@ -99,38 +96,30 @@ def of_status(status: int, headers: Mapping[str, str], text: str) -> ModelFault:
         reason = "request_rejected"
     else:
         reason = "provider_error" if status >= 500 else "bad_response"
-    parts = [f"HTTP {status}", kind or "(not an error of the Messages API: is base_url right?)"]
+    parts = [f"HTTP {status}", error_type(body) or "(not an error of the Messages API: is base_url right?)"]
     if _REQUEST_ID.fullmatch(headers.get("request-id", "")):
         parts.append(headers["request-id"])
+    # Anthropic's own verdict takes precedence.
+    verdict = {"true": True, "false": False}.get(headers.get("x-should-retry", ""), status in (408, 409, 429) or status >= 500)
     return ModelFault(
         reason,
         " ".join(parts),
-        retryable=reason != "context_exceeded" and not no_tools and _is_retryable(status, headers),
-        retry_after_s=retry_after_s(headers),
+        retryable=verdict and reason != "context_exceeded" and not no_tools,
+        retry_after_s=_retry_after_s(headers),
         no_tools=no_tools,
         status=status,
     )
 
 
-def _is_retryable(status: int, headers: Mapping[str, str]) -> bool:
-    # Anthropic's own verdict takes precedence.
-    said = headers.get("x-should-retry")
-    if said in ("true", "false"):
-        return said == "true"
-    return status in (408, 409, 429) or status >= 500
-
-
-def retry_after_s(headers: Mapping[str, str]) -> float | None:
+def _retry_after_s(headers: Mapping[str, str]) -> float | None:
     """Read the seconds to wait from `retry-after-ms` or `retry-after` (seconds or a date). None without them."""
     raw = headers.get("retry-after", "")
     try:
         seconds = float(headers["retry-after-ms"]) / 1000 if "retry-after-ms" in headers else float(raw)
     except ValueError:
-        date = email.utils.parsedate_tz(raw)
-        if date is None:
-            return None
         try:
-            seconds = email.utils.mktime_tz(date) - time.time()
+            date = email.utils.parsedate_tz(raw)
+            seconds = email.utils.mktime_tz(date) - time.time() if date else math.nan
         except (ValueError, OverflowError):
             return None
     return None if math.isnan(seconds) else max(0.0, seconds)
@@ -146,30 +135,19 @@ def error_type(body: object) -> str:
 
 def says_too_long(body: object) -> bool:
     """Report whether a server's error means that the prompt exceeds the model's context."""
-    return any(_TOO_LONG.search(words.lower()) for words in _words(body))
+    return _TOO_LONG.search(_words(body)) is not None
 
 
 def says_no_tools(body: object) -> bool:
     """Report whether an error means that this server or its model takes no tools."""
-    return any(_NO_TOOLS.search(words.lower()) for words in _words(body))
+    return _NO_TOOLS.search(_words(body)) is not None
 
 
-def _words(body: object) -> list[str]:
-    """Return the error's own texts; other members may quote the request."""
-    if isinstance(body, str):
-        return [body]
-    if not isinstance(body, dict):
-        return []
-    error = body.get("error")
-    members = [error, body.get("message"), body.get("detail")]
-    if isinstance(error, dict):
-        members += [error.get("message"), error.get("type"), error.get("code")]
-    return [member[:MAX_ERROR_CHARS] for member in members if isinstance(member, str)]
-
-
-def _json(text: str) -> object:
-    """Parse JSON; return the text itself if it is none."""
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return text
+def _words(body: object) -> str:
+    """Return the error's own texts, a line each; other members may quote the request."""
+    members = [body]
+    if isinstance(body, dict):
+        error = body.get("error")
+        members = [error, body.get("message"), body.get("detail")]
+        members += [error.get(name) for name in ("message", "type", "code")] if isinstance(error, dict) else []
+    return "\n".join(member[:MAX_ERROR_CHARS].lower() for member in members if isinstance(member, str))
