@@ -78,7 +78,7 @@ async def test_every_page_is_accessible_fits_and_keeps_to_the_policy(
     visit = await visits(locale=language, color_scheme=scheme, viewport={"width": width, "height": 800})
     page = await visit.sign_in("administrator")
     problems = []
-    for path in ["/login", *await paths(site), "/inbox?week=2026-11-27"]:
+    for path in ["/login", *await paths(site), "/inbox?view=week&day=2026-11-27", "/inbox?view=day&day=2026-11-27&time=10:00"]:
         if path == "/login":
             stranger = await visits(locale=language, color_scheme=scheme, viewport={"width": width, "height": 800})
             tab = await stranger.open()

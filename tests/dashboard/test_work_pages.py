@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest_asyncio
 
@@ -389,17 +390,43 @@ async def test_appointments_stand_in_a_week_and_each_line_of_today_ends_in_the_a
     ids = site.mine.ids
     await site.do("appointment.set", appointment=ids["appointment"], status="pending")
     await site.do("request.set", request=ids["request"], status="new")
-    week = await editor.get("/inbox?week=2026-11-24")
+    week = await editor.get("/inbox?view=week&day=2026-11-24")
     assert ids["appointment"] in week.records()
-    assert "Friday 27 November 2026" in week.text
-    assert all(part in row(week, ids["appointment"]) for part in ("14:30", "To be confirmed", "Confirm"))
-    assert ids["appointment"] not in (await editor.get("/inbox?week")).records()
-    assert [(await editor.get(f"/inbox?week={wrong}")).status for wrong in ("soon", "0001-01-01", "9999-12-31")] == [404] * 3
-    assert (await reader.get("/inbox?week=2026-11-24")).forms("appointment.set") == []
+    assert "Friday 27 November" in week.text
+    assert all(part in row(week, ids["appointment"]) for part in ("14:30", "15:00", "To be confirmed"))
+    assert ids["appointment"] not in (await editor.get("/inbox?view=week")).records()
+    assert [(await editor.get(f"/inbox?view=week&day={wrong}")).status for wrong in ("soon", "0001-01-01", "9999-12-31")] == [404] * 3
+    assert (await reader.get("/inbox?view=day&day=2026-11-27")).forms("appointment.add") == []
     turkish = await site.client("editor", "tr")
-    assert "Cuma 27 Kasım 2026" in (await turkish.get("/inbox?week=2026-11-24")).text
+    assert "Cuma 27 Kasım" in (await turkish.get("/inbox?view=week&day=2026-11-24")).text
     page = await editor.submit("/", "appointment.set", where={"id": ids["appointment"]})
     assert (page.path, "Confirmed" in row(page, ids["appointment"])) == ("/?done=saved", True)
     page = await editor.submit("/", "request.set", where={"id": ids["request"]})
     assert ids["request"] not in page.records()
     assert (await site.do("inbox.list", bot=site.mine.bot, status="in_progress")).items[0].request.id == ids["request"]
+
+
+async def test_an_appointment_is_added_moved_and_assigned_in_the_calendar(site: Site, editor: Client, owner: Client) -> None:
+    day = "/inbox?view=day&day=2026-12-03"
+    typed: dict[str, Any] = {"date": "2026-12-03", "time": "10:00", "name": "Ada", "phone": "nobody", "email": "", "message": "Colour"}
+    refused = await editor.submit(day, "appointment.add", **typed)
+    assert (refused.status, bool(refused.alert), "Colour" in refused.body) == (422, True, True)
+    made = await editor.submit(day, "appointment.add", **{**typed, "phone": "0212 000 11 22"})
+    assert (made.path, made.text.count("Ada")) == (f"{day}&done=saved", 1)
+    again = await editor.submit(day, "appointment.add", **{**typed, "phone": "", "name": "Mert", "time": "10:15"})
+    assert again.text.count("Overlap") == 2
+    assert "More appointments than can be served at once: Thursday 10:00, Thursday 10:15" in again.text
+    found = (await site.do("appointment.list", bot=site.mine.bot)).items
+    record = "/inbox/" + next(one.request.id for one in found if one.request.visitor_name == "Ada")
+    change: dict[str, Any] = {"date": "2026-12-03", "time": "11:00", "assignee": "editor@example.com", "text": "Now at {when}."}
+    moved = await editor.submit(record, "appointment.set", **change)
+    assert moved.path == f"{record}?done=saved"
+    assert "Told on" in moved.text
+    assert "Now at 3 Aralık 2026 Perşembe, 11.00." in moved.text
+    columns = await editor.get(day)
+    assert "Overlap" not in columns.text
+    assert all(name in columns.text for name in ("Editor", "Nobody"))
+    assert (await editor.submit(record, "appointment.set", date="2020-01-01")).status == 422
+    assert (await editor.get("/inbox/nothing")).status == 404
+    shown = await owner.submit(day, "appointment.calendar")
+    assert "/calendar/" in shown.secrets()[0]

@@ -1,0 +1,160 @@
+"""Layout of appointments as a calendar: a column for each day or person, a row for each half or quarter of an hour."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, time, timedelta
+from typing import NamedTuple
+from zoneinfo import ZoneInfo
+
+from chatsvc.domain import opening_hours, profiles, times
+from chatsvc.domain.captures import BotAppointment
+from chatsvc.domain.models import Bot
+
+DAY_MINUTES = 24 * 60
+MINUTE_MS = 60_000
+_USUAL = (8 * 60, 19 * 60)
+"""What is shown of a day where nobody has said when the business is open."""
+
+
+class Block(NamedTuple):
+    """An appointment with its local beginning and end. `is_over`: more are at the same time than the bot takes."""
+
+    appointment: BotAppointment
+    begin: datetime
+    end: datetime
+    is_over: bool
+
+
+class CalendarCell(NamedTuple):
+    """A cell of the table: an appointment over several rows, or a free time, which may be outside the opening hours."""
+
+    begin: datetime
+    rows: int = 1
+    block: Block | None = None
+    is_open: bool = True
+
+
+@dataclass
+class Column:
+    """A day, or a person on a day. Appointments at the same time stand in lanes beside each other."""
+
+    day: date
+    person: str = ""
+    lanes: list[list[Block]] = field(default_factory=list)
+    open: list[tuple[int, int]] = field(default_factory=list)
+
+    def put(self, block: Block, step: int) -> None:
+        """Put a block into the first lane that is free."""
+        for lane in self.lanes:
+            if _rows(lane[-1], step)[1] <= _rows(block, step)[0]:
+                lane.append(block)
+                return
+        self.lanes.append([block])
+
+
+class Row(NamedTuple):
+    """A row of the table; `clock` is set where an hour begins."""
+
+    clock: str | None
+    cells: list[CalendarCell]
+
+
+class Grid(NamedTuple):
+    """A calendar as a table. `per_hour` is the number of rows that an hour has."""
+
+    columns: list[Column]
+    rows: list[Row]
+    per_hour: int
+
+    @property
+    def over(self) -> list[Block]:
+        """The appointments that are too many at their time."""
+        return [block for column in self.columns for lane in column.lanes for block in lane if block.is_over]
+
+
+def lay_out(
+    days: Sequence[date],
+    bots: Iterable[Bot],
+    found: Sequence[BotAppointment],
+    zone: ZoneInfo,
+    person_of: Callable[[BotAppointment], str] | None,
+) -> Grid:
+    """Lay appointments out; `person_of` names the columns of a single day, None for a column each day."""
+    known = {bot.id: bot for bot in bots}
+    blocks = [_block(one, known, found, zone) for one in found]
+    exact = any(bot.appointment_minutes % 30 for bot in known.values()) or any(block.begin.minute % 30 for block in blocks)
+    step = 15 if exact else 30
+    columns: dict[tuple[date, str], Column] = {}
+    persons = sorted({person_of(one) for one in found}, key=lambda name: (not name, name)) if person_of else []
+    for day in days:
+        hours = _open(day, known.values(), zone)
+        for person in persons or [""]:
+            columns[day, person] = Column(day, person, open=hours)
+    for block in sorted(blocks, key=lambda block: block.begin):
+        column = columns.get((block.begin.date(), person_of(block.appointment) if person_of else ""))
+        if column is not None:
+            column.put(block, step)
+    return Grid(list(columns.values()), _table(list(columns.values()), step, zone), 60 // step)
+
+
+def _block(one: BotAppointment, bots: dict[str, Bot], found: Sequence[BotAppointment], zone: ZoneInfo) -> Block:
+    bot = bots.get(one.bot_id)
+    length = (bot.appointment_minutes if bot else 30) * MINUTE_MS
+    at = one.appointment.at
+    beside = [other.appointment.at for other in found if other.bot_id == one.bot_id and abs(other.appointment.at - at) < length]
+    most = max(sum(start <= moment < start + length for start in beside) for moment in beside if moment >= at)
+    begin = datetime.fromtimestamp(at / 1000, UTC).astimezone(zone)
+    return Block(one, begin, begin + timedelta(milliseconds=length), most > (bot.appointments_at_once if bot else 1))
+
+
+def _rows(block: Block, step: int) -> tuple[int, int]:
+    """Return the first row of a block, counted from midnight, and the one behind it."""
+    begin = block.begin.hour * 60 + block.begin.minute
+    minutes = int((block.end - block.begin).total_seconds() / 60)
+    first = begin // step
+    return first, max(first + 1, min(-(-(begin + minutes) // step), DAY_MINUTES // step))
+
+
+def _open(day: date, bots: Iterable[Bot], zone: ZoneInfo) -> list[tuple[int, int]]:
+    """Return when any bot is open on a day, in minutes since midnight. The day is open if a bot has no hours."""
+    spans = []
+    for bot in bots:
+        try:
+            week = opening_hours.parse(bot.opening_hours) if bot.opening_hours else None
+        except ValueError:
+            week = None
+        if week is None:
+            return [(0, DAY_MINUTES)]
+        own, closed = times.zone(bot.timezone) or UTC, profiles.load(bot.profile)
+        midnight = datetime.combine(day, time(), zone)
+        for local in (day - timedelta(days=1), day, day + timedelta(days=1)):
+            for opens, closes in [] if closed.is_closed(local) else week.get(opening_hours.DAYS[local.weekday()], []):
+                begin = datetime.combine(local, time(), own) + timedelta(minutes=opens)
+                minute = int((begin - midnight).total_seconds() / 60)
+                spans.append((max(0, minute), min(DAY_MINUTES, minute + closes - opens)))
+    return sorted(span for span in spans if span[0] < span[1])
+
+
+def _table(columns: list[Column], step: int, zone: ZoneInfo) -> list[Row]:
+    placed = [_rows(block, step) for column in columns for lane in column.lanes for block in lane]
+    spans = [span for column in columns for span in column.open]
+    if all(span == (0, DAY_MINUTES) for span in spans):
+        spans = [_USUAL]
+    hour = 60 // step
+    first = min([opens // 60 * hour for opens, _ in spans] + [begin // hour * hour for begin, _ in placed])
+    last = max([-(-closes // 60) * hour for _, closes in spans] + [-(-end // hour) * hour for _, end in placed])
+    rows = [Row(f"{row // hour:02}:00" if row % hour == 0 else None, []) for row in range(first, last)]
+    for column in columns:
+        for lane in column.lanes or [[]]:
+            taken = {_rows(block, step)[0]: block for block in lane}
+            row = first
+            while row < last:
+                block, minute = taken.get(row), row * step
+                begin = datetime.combine(column.day, time(minute // 60, minute % 60), zone)
+                height = _rows(block, step)[1] - row if block else 1
+                is_open = any(opens <= minute < closes for opens, closes in column.open)
+                rows[row - first].cells.append(CalendarCell(begin, height, block, is_open))
+                row += height
+    return rows
