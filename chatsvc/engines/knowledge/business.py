@@ -139,13 +139,20 @@ def hours_answer(bot: Bot, say: Say, text: str, now: datetime) -> str | None:
     week = hours.week_of(bot.opening_hours)
     if not week:
         return None
-    read = values.read(text, now=now, language=say.language, country=bot.country, asked="date").date
-    day = holidays.named(text, say.language, now.date()) or (read and read.value)
+    day = holidays.named(text, say.language, now.date()) or _day_in(text, now, say, bot)
+    # A weekday by itself is today's where today is one, unlike in the wish for an appointment.
+    if day == now.date() + timedelta(days=7) and _day_in(text, now - timedelta(days=1), say, bot) == now.date():
+        return _of_day(bot, say, now.date(), now)
     if day and day != now.date():
         return _of_day(bot, say, day, now)
     if day:
         return _now(bot, say, now)
     return f"{say('hours.week', hours=hours.in_words(week, say.days))} {_now(bot, say, now)}"
+
+
+def _day_in(text: str, now: datetime, say: Say, bot: Bot) -> date | None:
+    read = values.read(text, now=now, language=say.language, country=bot.country, asked="date").date
+    return read.value if read else None
 
 
 def _of_day(bot: Bot, say: Say, day: date, now: datetime) -> str:
