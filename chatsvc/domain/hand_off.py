@@ -9,9 +9,18 @@ BOT, WAITING, OPERATOR = ("bot", "waiting", "operator")
 MINE, UNREAD = "mine", "unread"
 # Filters of the team's list: the last two are those of one operator.
 MISSED = "missed"
-STATUSES = (WAITING, OPERATOR, MINE, UNREAD, MISSED)
+# What the team has set aside: for a while, as done, and what has come back after a while.
+SNOOZED, RESOLVED, BACK = "snoozed", "resolved", "back"
+STATUSES = (WAITING, OPERATOR, MINE, UNREAD, MISSED, SNOOZED, RESOLVED)
 MINUTE_MS = 60_000
 MOST_MINUTES = 1440
+
+
+def set_aside(at: int | None, until: int | None, last_message_at: int) -> str | None:
+    """Return SNOOZED, RESOLVED or BACK for a conversation, None for an open one. A message reopens what was set aside before it."""
+    if (at or 0) >= last_message_at:
+        return SNOOZED if until else RESOLVED
+    return BACK if at is None and (until or 0) > last_message_at else None
 
 
 def is_open(bot: Bot, now: datetime) -> bool:

@@ -50,6 +50,12 @@ def words(text: str) -> set[str]:
     return found
 
 
+def first_of(text: str, beginnings: Iterable[str]) -> tuple[int, int] | None:
+    """Return where the first word of a text stands that begins with one of these (folded), None without one."""
+    wanted = tuple(beginnings)
+    return next((match.span() for match in _WORD.finditer(text) if match[0].translate(_FOLDING).startswith(wanted)), None)
+
+
 def values(*, user_id: str, emails: Iterable[str | None] = (), phones: Iterable[str | None] = ()) -> set[str]:
     """Return the words that stand for user_id, e-mail addresses and telephone numbers. Each stands for the whole."""
     return {

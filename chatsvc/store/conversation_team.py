@@ -1,23 +1,30 @@
-"""Queries for the team's own records of conversations: private notes, the assignee, and the last message each operator has seen."""
+"""Queries for the team's own records of conversations: notes, assignee, labels, what is set aside and seen."""
 
 import json
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from chatsvc.domain import hand_off
 from chatsvc.domain.models import Conversation, Note
 from chatsvc.store.conversations import COLUMNS, FIND
-from chatsvc.store.database import Connection, reads, writes
+from chatsvc.store.database import Connection, Database, change_any, reads, writes
 from chatsvc.store.owners import ACCOUNT_IN_SCOPE, Accounts, listed
 
 NOTES = ", ".join(f"n.{name}" for name in Note._fields)
 
 
 class TeamRecords(NamedTuple):
-    """The assignee's e-mail address, and the notes, oldest first."""
+    """The assignee's e-mail address, the notes, oldest first, and the labels.
+
+    aside: SNOOZED, RESOLVED or BACK, None for an open conversation. until: when a while ends or has ended.
+    """
 
     assignee: str | None
     notes: list[Note]
+    labels: Sequence[str] = ()
+    aside: str | None = None
+    until: int | None = None
 
 
 @writes
@@ -44,6 +51,63 @@ def assign(connection: Connection, accounts: Accounts, conversation_id: str, ope
 
 
 @writes
+def set_aside(connection: Connection, accounts: Accounts, conversation_id: str, at: int | None, until: int | None) -> Conversation | None:
+    """Set a conversation aside: until a time, without one as done, and without `at` not any more. `accounts` is None for all."""
+    row = connection.execute(
+        f"""
+        UPDATE conversations SET set_aside_at = CASE WHEN CAST(?3 AS BIGINT) IS NOT NULL THEN max(CAST(?3 AS BIGINT), last_message_at) END,
+            set_aside_until = CAST(?4 AS BIGINT)
+        WHERE id = ?2 AND {ACCOUNT_IN_SCOPE} RETURNING {COLUMNS}
+        """,
+        (listed(accounts), conversation_id, at, until),
+    ).fetchone()
+    return Conversation(*row) if row else None
+
+
+async def wake(db: Database, now: int) -> None:
+    """Open the conversations whose while has ended. Those that a message has opened before lose the mark."""
+    due = "set_aside_until <= ? AND (set_aside_at IS NOT NULL OR set_aside_until < last_message_at)"
+    change = f"""
+        UPDATE conversations INDEXED BY conversations_snoozed SET set_aside_at = NULL,
+            set_aside_until = CASE WHEN coalesce(set_aside_at, set_aside_until) >= last_message_at THEN set_aside_until END
+        WHERE {due}
+    """
+    await change_any(db, f"SELECT 1 FROM conversations INDEXED BY conversations_snoozed WHERE {due} LIMIT 1", (now,), change)
+
+
+@writes
+def put_labels(
+    connection: Connection, accounts: Accounts, conversation_id: str, change: Callable[[list[str]], list[str]]
+) -> Conversation | None:
+    """Give a conversation the labels that `change` makes of its present ones. `accounts` is None for all."""
+    find = f"SELECT labels FROM conversations WHERE id = ?2 AND {ACCOUNT_IN_SCOPE}"
+    row = connection.execute(find, (listed(accounts), conversation_id)).fetchone()
+    if row is None:
+        return None
+    labels = change(labels_of(row[0]))
+    changed = connection.execute(
+        f"UPDATE conversations SET labels = ? WHERE id = ? RETURNING {COLUMNS}",
+        (json.dumps(labels, ensure_ascii=False) if labels else None, conversation_id),
+    ).fetchone()
+    return Conversation(*changed)
+
+
+@reads
+def labels(connection: Connection, account_id: str) -> list[str]:
+    """List the labels of an account's newest labelled conversations."""
+    rows = connection.execute(
+        """
+        SELECT DISTINCT label.value FROM (
+            SELECT labels FROM conversations WHERE account_id = ? AND labels IS NOT NULL
+            ORDER BY last_message_at DESC, number DESC LIMIT 500
+        ) page CROSS JOIN json_each(page.labels) label
+        """,
+        (account_id,),
+    )
+    return sorted(label for (label,) in rows)
+
+
+@writes
 def see(connection: Connection, accounts: Accounts, conversation_id: str, operator_id: str, message: int) -> None:
     """Store that an operator has seen a conversation up to a message (its number)."""
     connection.execute(
@@ -66,11 +130,19 @@ def seen(connection: Connection, conversation: int, operator_id: str) -> int:
 
 def of_conversation(connection: Connection, conversation: int) -> TeamRecords:
     """Read assignee and notes of a conversation (its number) within a unit."""
-    row = connection.execute(
-        "SELECT o.email FROM conversations c JOIN operators o ON o.id = c.assignee WHERE c.number = ?", (conversation,)
+    assignee, labels, *aside = connection.execute(
+        """
+        SELECT o.email, c.labels, c.set_aside_at, c.set_aside_until, c.last_message_at
+        FROM conversations c LEFT JOIN operators o ON o.id = c.assignee WHERE c.number = ?
+        """,
+        (conversation,),
     ).fetchone()
     notes = connection.execute(f"SELECT {NOTES} FROM conversation_notes n WHERE n.conversation = ? ORDER BY n.number", (conversation,))
-    return TeamRecords(row[0] if row else None, [Note(*one) for one in notes])
+    return TeamRecords(assignee, [Note(*one) for one in notes], labels_of(labels), hand_off.set_aside(*aside), aside[1])
+
+
+def labels_of(text: str | None) -> list[str]:
+    return json.loads(text) if text else []
 
 
 @reads

@@ -7,6 +7,7 @@ import json
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from chatsvc.domain import hand_off
 from chatsvc.domain.captures import InboxItem
 from chatsvc.domain.models import Conversation, Message
 from chatsvc.domain.search_words import EMAIL, PHONE, USER
@@ -124,30 +125,56 @@ def _others(connection: Connection, conversation: int) -> list[Conversation]:
 
 MOST_UNREAD = 100  # counted of a conversation
 _PREVIEW = 160  # characters
+_SEARCHED_MESSAGES, _SEARCHED_LETTERS = 30, 1_000
 
 _ROWS = f"""
     SELECT c.number, (SELECT coalesce(o.name, o.email) FROM operators o WHERE o.id = c.assignee),
         (SELECT count(*) FROM ({UNREAD.format("?2")} LIMIT {MOST_UNREAD}) page),
         (SELECT json_array(m.role, substr(m.content, 1, {_PREVIEW})) FROM messages m WHERE m.conversation = c.number
-            ORDER BY m.number DESC LIMIT 1)
+            ORDER BY m.number DESC LIMIT 1),
+        c.labels, c.set_aside_at, c.set_aside_until, c.last_message_at
     FROM json_each(?1) page CROSS JOIN conversations c ON c.number = CAST(page.value AS BIGINT)
 """
 
 
 class RowDetails(NamedTuple):
-    """Details of a row. `role` and `words` are those of the last message, empty without one; `unread` is at most MOST_UNREAD."""
+    """Details of a row. `role` and `words` are those of the last message, empty without one; `unread` is at most MOST_UNREAD.
+
+    labels, aside, until: see TeamRecords.
+    """
 
     assignee: str | None
     unread: int
     role: str
     words: str
+    labels: Sequence[str]
+    aside: str | None
+    until: int | None
 
 
 @reads
 def details(connection: Connection, numbers: Sequence[int], operator_id: str) -> dict[int, RowDetails]:
     """Read the details of conversations (numbers) as an operator sees them."""
     rows = connection.execute(_ROWS, (json.dumps(list(numbers)), operator_id)).fetchall()
-    return {number: RowDetails(assignee, unread, *_said(last)) for number, assignee, unread, last in rows}
+    return {
+        number: RowDetails(assignee, unread, *_said(last), conversation_team.labels_of(labels), hand_off.set_aside(*aside), aside[1])
+        for number, assignee, unread, last, labels, *aside in rows
+    }
+
+
+@reads
+def recent_texts(connection: Connection, numbers: Sequence[int]) -> list[tuple[int, str]]:
+    """Read the newest messages of conversations (numbers), each with its conversation, newest first."""
+    rows = connection.execute(
+        f"""
+        SELECT m.number, m.conversation, substr(m.content, 1, {_SEARCHED_LETTERS}) FROM json_each(?1) page
+        CROSS JOIN messages m ON m.number IN (
+            SELECT n.number FROM messages n WHERE n.conversation = CAST(page.value AS BIGINT)
+            ORDER BY n.number DESC LIMIT {_SEARCHED_MESSAGES})
+        """,
+        (json.dumps(list(numbers)),),
+    )
+    return [(conversation, text) for _, conversation, text in sorted(rows, reverse=True)]
 
 
 def _said(last: object) -> tuple[str, str]:

@@ -131,13 +131,17 @@ def release(
 
 
 @writes
-def settle_missed(connection: Connection, accounts: Accounts, conversation_id: str) -> Conversation | None:
-    """Note that nobody needs to come to a conversation any more. None where there is none in the scope."""
+def settle(connection: Connection, accounts: Accounts, conversation_id: str, at: int, check: Check) -> Conversation | None:
+    """Set a conversation aside as done: nobody waits in it, and nobody has it. None where there is none in the scope."""
     found = _found(connection, accounts, conversation_id)
     if found is None:
         return None
-    connection.execute("UPDATE conversations SET missed_at = NULL WHERE number = ?", (found[1],))
-    return found[0]._replace(missed_at=None)
+    check(found[0])
+    connection.execute(
+        "UPDATE conversations SET set_aside_at = max(CAST(? AS BIGINT), last_message_at), set_aside_until = NULL WHERE number = ?",
+        (at, found[1]),
+    )
+    return _set(connection, found[1], BOT, None, None)
 
 
 class Overdue(NamedTuple):

@@ -60,7 +60,8 @@ _SOURCES = {
     "status": f"SELECT * FROM ({_BY_STATUS}) page UNION SELECT * FROM ({_BY_APPOINTMENT}) page",
 }
 _CHOSEN = f"""
-    (?5 IS NULL OR r.status = ?5 OR a.status = ?5) AND (?6 IS NULL OR coalesce(r.assignee, '') = ?6)
+    (?5 IS NULL OR a.status = ?5 OR (r.status = ?5 AND (?5 <> 'new' OR coalesce(a.status, 'pending') = 'pending')))
+    AND (?6 IS NULL OR coalesce(r.assignee, '') = ?6)
     AND (?8 = 'all' OR r.follows IS NULL AND (?8 IS NULL OR (a.number IS NOT NULL) = (?8 = 'appointment'))) AND {MATCHES}
 """
 

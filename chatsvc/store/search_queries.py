@@ -8,7 +8,7 @@ import json
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from chatsvc.domain.hand_off import MINE, MISSED, OPERATOR, WAITING
+from chatsvc.domain.hand_off import BACK, MINE, MISSED, OPERATOR, RESOLVED, SNOOZED, WAITING
 from chatsvc.domain.hand_off import UNREAD as UNREAD_BY_ME
 from chatsvc.domain.models import CHANNELS, Conversation
 from chatsvc.domain.search_words import Term
@@ -18,7 +18,7 @@ from chatsvc.store.owners import ACCOUNT_IN_SCOPE, ALL_ACCOUNTS, ONE_BOT, SOME_A
 from chatsvc.store.search_terms import MATCHES, Owners, candidates, patterns
 
 CHUNKS = (300, 700, 1_500)  # conversations that are compared with a search, step by step
-UNREAD_CHUNKS = (100, 400, 1_000)  # conversations among which unread ones are looked for, step by step
+WALKED = (100, 400, 1_000)  # newest conversations among which open, unread or labelled ones are looked for, step by step
 # FROM clause of the owners, and the owner's column, by Owners.kind.
 _WALKS = {"one": (ONE_BOT, "bot_id = b.id"), "some": (SOME_ACCOUNTS, "account_id = o.id"), "all": (ALL_ACCOUNTS, "account_id = o.id")}
 # SELECT of a visitor's messages in conversation `c` that an operator has not seen; `{}` is the operator's id.
@@ -27,12 +27,19 @@ UNREAD = """
         (SELECT v.message FROM conversation_views v WHERE v.operator_id = {} AND v.conversation = c.number), 0)
 """
 _UNREAD_BY_2, _UNREAD_BY_5 = UNREAD.format("?2"), UNREAD.format("?5")
+# Conditions on a conversation `c`: see domain.hand_off.set_aside. `{}` is the label, or NULL.
+_OPEN = "coalesce(c.set_aside_at, 0) < c.last_message_at"
+_BACK = "c.set_aside_at IS NULL AND coalesce(c.set_aside_until, 0) > c.last_message_at"
+_RESOLVED = f"c.set_aside_until IS NULL AND NOT ({_OPEN})"
+_ASIDE = {RESOLVED: _RESOLVED, SNOOZED: f"c.set_aside_until IS NOT NULL AND NOT ({_OPEN})"}
+_HAS_LABEL = "({0} IS NULL OR EXISTS (SELECT 1 FROM json_each(c.labels) label WHERE label.value = {0}))"
 
 
 class ConversationFilter(NamedTuple):
     """Filters of a list. `bot_id` is one that the caller has looked up in its scope, `status` is one of domain.hand_off.STATUSES.
 
-    operator_id: whose conversations are "mine" or "unread". without_waiting: leave out those that wait for a person.
+    operator_id: whose conversations are "mine" or "unread". open_only: leave out those that are set aside. without_first: leave out
+    those that wait for a person or are back from a while. oldest_first: not for a search.
     """
 
     bot_id: str | None = None
@@ -40,11 +47,14 @@ class ConversationFilter(NamedTuple):
     terms: Sequence[Term] = ()
     status: str | None = None
     operator_id: str = ""
-    without_waiting: bool = False
+    label: str | None = None
+    open_only: bool = False
+    without_first: bool = False
+    oldest_first: bool = False
 
 
 class FoundConversations(NamedTuple):
-    """Conversations with their numbers, newest first. `next` is the keyset position from which to search on, None at the end."""
+    """Conversations with their numbers, in order. `next` is the keyset position from which to search on, None at the end."""
 
     rows: list[tuple[Conversation, int]]
     next: tuple[int, int] | None
@@ -61,18 +71,20 @@ async def conversations(
     db: Database, accounts: Accounts, chosen: ConversationFilter, limit: int, after: tuple[int, int] | None = None
 ) -> FoundConversations:
     """Find conversations of these accounts (None for all) that have all terms. Those behind the keyset position `after`."""
-    search = _TermQuery(Owners(accounts, chosen.bot_id), chosen, limit, after or (LAST, LAST))
+    search = _TermQuery(Owners(accounts, chosen.bot_id), chosen, limit, after or ((-1, -1) if chosen.oldest_first else (LAST, LAST)))
     return await db.read(lambda connection: _find(connection, search))
 
 
 def _find(connection: Connection, search: _TermQuery) -> FoundConversations:
-    status = search.filter.status
-    if status in (WAITING, OPERATOR, MISSED) or (status == MINE and not search.filter.terms):
+    chosen = search.filter
+    if chosen.status in _FEW or (chosen.status == MINE and not chosen.terms):
         found, following = _of_the_team(connection, search)
-    elif search.filter.terms:
+    elif not chosen.terms and (chosen.status in (SNOOZED, BACK, RESOLVED) or (chosen.label and chosen.status is None)):
+        found, following = _of_accounts(connection, search)
+    elif chosen.terms:
         found, following = _with_terms(connection, search)
-    elif status == UNREAD_BY_ME:
-        found, following = _unread(connection, search)
+    elif chosen.status == UNREAD_BY_ME or chosen.open_only or chosen.without_first:
+        found, following = _walk(connection, search)
     else:
         found, following = _newest(connection, search)
     return FoundConversations(_records(connection, [number for _, number in found]), following)
@@ -120,55 +132,97 @@ def _matching(connection: Connection, search: _TermQuery, numbers: list[int]) ->
         WHERE {MATCHES} AND (?4 IS NULL OR c.channel = ?4) AND (?2 IS NULL OR c.bot_id = ?2) AND {ACCOUNT_IN_SCOPE}
             AND (?5 IS NULL OR EXISTS ({_UNREAD_BY_5}))
             AND (?6 IS NULL OR c.assignee = ?6 OR (c.handling = 'operator' AND c.operator_id = ?6))
+            AND {_HAS_LABEL.format("?8")} {f"AND {_ASIDE[chosen.status]}" if chosen.status in _ASIDE else ""}
         """,
-        (*search.owners.values, json.dumps(numbers), chosen.channel, reader, owner, patterns(chosen.terms)),
+        (*search.owners.values, json.dumps(numbers), chosen.channel, reader, owner, patterns(chosen.terms), chosen.label),
     ).fetchone()
     return sorted((tuple(row) for row in json.loads(text)), key=lambda row: -row[1])
 
 
 # SELECT of the conversations of an index that pass the filters; ?3 is the handling or the operator.
 _INDEXED = f"""
-    SELECT c.last_message_at, c.number FROM conversations c INDEXED BY {{}}
+    SELECT c.last_message_at, c.number FROM conversations c INDEXED BY {{index}}
     LEFT JOIN search_documents d ON d.conversation = c.number
-    WHERE {{}} AND {ACCOUNT_IN_SCOPE} AND (?2 IS NULL OR c.bot_id = ?2)
-        AND (c.last_message_at, c.number) < (?5, ?6) AND (?8 IS NULL OR c.channel = ?8) AND {MATCHES}
-    ORDER BY c.last_message_at DESC, c.number DESC LIMIT ?4
+    WHERE {{condition}} AND {ACCOUNT_IN_SCOPE} AND (?2 IS NULL OR c.bot_id = ?2) AND (?10 = 0 OR {_OPEN})
+        AND (c.last_message_at, c.number) {{beyond}} (?5, ?6) AND (?8 IS NULL OR c.channel = ?8) AND {_HAS_LABEL.format("?9")} AND {MATCHES}
+    ORDER BY c.last_message_at {{order}}, c.number {{order}} LIMIT ?4
 """
-_HANDED_OFF = _INDEXED.format("conversations_handed_off", "c.handling <> 'bot' AND c.handling = ?3")
-_MISSED = _INDEXED.format("conversations_missed", "c.missed_at IS NOT NULL AND ?3 IS NOT NULL")
-_TAKEN = _INDEXED.format("conversations_handed_off", "c.handling <> 'bot' AND c.handling = 'operator' AND c.operator_id = ?3")
-_ASSIGNED = _INDEXED.format("conversations_assigned", "c.assignee IS NOT NULL AND c.assignee = ?3")
-_MINE = f"""
-    SELECT last_message_at, number FROM (SELECT * FROM ({_ASSIGNED}) page UNION SELECT * FROM ({_TAKEN}) page) page
-    ORDER BY last_message_at DESC, number DESC LIMIT ?4
+_ASSIGNED = "conversations_assigned", "c.assignee IS NOT NULL AND c.assignee = ?3"
+_TAKEN = "conversations_handed_off", "c.handling <> 'bot' AND c.handling = 'operator' AND c.operator_id = ?3"
+_HANDED_OFF = "conversations_handed_off", "c.handling <> 'bot' AND c.handling = ?3"
+# Indexes and conditions by status; these are few, so a search is among them.
+_FEW = {
+    WAITING: (_HANDED_OFF,),
+    OPERATOR: (_HANDED_OFF,),
+    MISSED: (("conversations_missed", "c.missed_at IS NOT NULL AND ?3 IS NOT NULL"),),
+}
+# SELECT of the conversations of an index that begins with the account; ?3 is the label.
+_OF_ACCOUNTS = f"""
+    SELECT page.last_message_at, page.number FROM {{owners}} CROSS JOIN conversations page ON page.number IN (
+        SELECT c.number FROM conversations c INDEXED BY {{index}}
+        WHERE {{condition}} AND c.account_id = o.id AND (?2 IS NULL OR c.bot_id = ?2) AND (?7 IS NULL OR c.channel = ?7)
+            AND (c.last_message_at, c.number) {{beyond}} (?5, ?6) AND {_HAS_LABEL.format("?3")}
+        ORDER BY c.last_message_at {{order}}, c.number {{order}} LIMIT ?4)
+    ORDER BY page.last_message_at {{order}}, page.number {{order}} LIMIT ?4
 """
+_INDEXES = {
+    SNOOZED: ("conversations_snoozed", _ASIDE[SNOOZED]),
+    BACK: ("conversations_snoozed", f"c.set_aside_until IS NOT NULL AND {_BACK} AND c.handling <> 'waiting'"),
+    RESOLVED: ("conversations_set_aside", f"c.set_aside_at IS NOT NULL AND {_RESOLVED}"),
+    None: ("conversations_labelled", "c.labels IS NOT NULL"),
+}
+
+
+def _order(search: _TermQuery) -> dict[str, str]:
+    return {"beyond": ">", "order": "ASC"} if search.filter.oldest_first else {"beyond": "<", "order": "DESC"}
 
 
 def _of_the_team(connection: Connection, search: _TermQuery) -> tuple[list[_Position], _Position | None]:
-    """Read the conversations that wait for a person, have one, or are one operator's. A search is among the first two, which are few."""
+    """Read the conversations that wait for a person, have one, are missed, or are one operator's."""
+    chosen, order = search.filter, _order(search)
+    sources = (_ASSIGNED, _TAKEN) if chosen.status == MINE else _FEW[chosen.status or ""]
+    parts = [_INDEXED.format(index=index, condition=condition, **order) for index, condition in sources]
+    pages = " UNION ".join(f"SELECT * FROM ({part}) page" for part in parts)
+    statement = "SELECT last_message_at, number FROM ({}) page ORDER BY last_message_at {order}, number {order} LIMIT ?4".format(
+        pages, order=order["order"]
+    )
+    who = chosen.operator_id if chosen.status == MINE else chosen.status
+    values = (who, search.limit + 1, *search.after, patterns(chosen.terms), chosen.channel, chosen.label, int(chosen.open_only))
+    return _cut(connection.execute(statement if len(parts) > 1 else parts[0], (*search.owners.values, *values)).fetchall(), search.limit)
+
+
+def _of_accounts(connection: Connection, search: _TermQuery) -> tuple[list[_Position], _Position | None]:
+    """Read the conversations that are set aside, back from a while, or labelled."""
     chosen = search.filter
-    statement, who = (_MINE, chosen.operator_id) if chosen.status == MINE else (_HANDED_OFF, chosen.status)
-    if chosen.status == MISSED:
-        statement = _MISSED
-    rows = connection.execute(
-        statement, (*search.owners.values, who, search.limit + 1, *search.after, patterns(chosen.terms), chosen.channel)
-    ).fetchall()
-    return rows[: search.limit], rows[search.limit - 1] if len(rows) > search.limit else None
+    index, condition = _INDEXES[chosen.status]
+    owners = ALL_ACCOUNTS if search.owners.accounts is None else SOME_ACCOUNTS
+    statement = _OF_ACCOUNTS.format(owners=owners, index=index, condition=condition, **_order(search))
+    values = (chosen.label, search.limit + 1, *search.after, chosen.channel)
+    return _cut(connection.execute(statement, (*search.owners.values, *values)).fetchall(), search.limit)
 
 
-def _unread(connection: Connection, search: _TermQuery) -> tuple[list[_Position], _Position | None]:
-    """Walk the newest conversations and keep the unread ones. Ends when the page is full or enough were read."""
+def _cut(rows: list[_Position], limit: int) -> tuple[list[_Position], _Position | None]:
+    return rows[:limit], rows[limit - 1] if len(rows) > limit else None
+
+
+def _walk(connection: Connection, search: _TermQuery) -> tuple[list[_Position], _Position | None]:
+    """Walk the newest conversations and keep those that pass the filters. Ends when the page is full or enough were read."""
+    chosen = search.filter
+    conditions = [_HAS_LABEL.format("?3")]
+    conditions += [f"EXISTS ({_UNREAD_BY_2})"] if chosen.status == UNREAD_BY_ME else ["?2 IS NOT NULL"]
+    conditions += [_OPEN] if chosen.open_only else []
+    conditions += [f"c.handling <> 'waiting' AND NOT ({_BACK})"] if chosen.without_first else []
+    statement = f"""
+        SELECT c.number FROM json_each(?1) page CROSS JOIN conversations c ON c.number = CAST(page.value AS BIGINT)
+        WHERE {" AND ".join(conditions)}
+    """
     found, after = list[_Position](), search.after
-    for chunk in UNREAD_CHUNKS:
+    for chunk in WALKED:
         rows, following = _newest(connection, search._replace(limit=chunk, after=after))
-        statement = f"""
-            SELECT c.number FROM json_each(?1) page CROSS JOIN conversations c ON c.number = CAST(page.value AS BIGINT)
-            WHERE EXISTS ({_UNREAD_BY_2})
-        """
         numbers = json.dumps([number for _, number in rows])
-        unread = {number for (number,) in connection.execute(statement, (numbers, search.filter.operator_id))}
+        kept = {number for (number,) in connection.execute(statement, (numbers, chosen.operator_id, chosen.label))}
         for row in rows:
-            if row[1] not in unread:
+            if row[1] not in kept:
                 continue
             if len(found) == search.limit:
                 return found, found[-1]
@@ -180,18 +234,19 @@ def _unread(connection: Connection, search: _TermQuery) -> tuple[list[_Position]
 
 
 def _newest(connection: Connection, search: _TermQuery) -> tuple[list[_Position], _Position | None]:
-    """Read the newest conversations by their last messages."""
-    chosen = search.filter
+    """Read the newest conversations by their last messages, or the oldest."""
+    chosen, order = search.filter, _order(search)
+    direction = order["order"]
     channels = json.dumps(CHANNELS if chosen.channel is None else [chosen.channel])
     kind = search.owners.kind
-    answered = "AND n.handling <> 'waiting'" if chosen.without_waiting else ""
     rows = connection.execute(
         f"""
         SELECT c.last_message_at, c.number FROM {_WALKS[kind][0]} CROSS JOIN json_each(?6) channel
         CROSS JOIN conversations c ON c.number IN (
             SELECT n.number FROM conversations n WHERE n.{_WALKS[kind][1]} AND n.channel = channel.value
-                AND (n.last_message_at, n.number) < (?3, ?4) {answered} ORDER BY n.last_message_at DESC, n.number DESC LIMIT ?5)
-        ORDER BY c.last_message_at DESC, c.number DESC LIMIT ?5
+                AND (n.last_message_at, n.number) {order["beyond"]} (?3, ?4)
+                ORDER BY n.last_message_at {direction}, n.number {direction} LIMIT ?5)
+        ORDER BY c.last_message_at {direction}, c.number {direction} LIMIT ?5
         """,
         (*search.owners.values, *search.after, search.limit + 1, channels),
     ).fetchall()

@@ -12,7 +12,7 @@ from aiohttp import ClientSession
 from chatsvc.domain.captures import Captured
 from chatsvc.domain.refusals import Refused
 from chatsvc.engines import Evidence
-from chatsvc.services.conversations import conversation_team
+from chatsvc.services.conversations import conversation_team, handling
 from chatsvc.store import exchanges
 from tests.dashboard.client import Client, Shown
 from tests.dashboard.site import Site
@@ -196,3 +196,82 @@ async def test_an_operator_of_another_account_is_not_assigned(site: Site, web: s
     await site.do("operator.add", email="stranger-of@example.com", account=site.other.account, role="editor")
     with pytest.raises(Refused, match="operator_not_found"):
         await site.do("conversation.assign", conversation=web, email="stranger-of@example.com")
+
+
+async def test_a_conversation_is_resolved_snoozed_and_back(site: Site, editor: Client, reader: Client, web: str) -> None:
+    path = f"/conversations/{web}"
+    assert ((await reader.get(path)).forms("conversation.settle"), (await reader.post(f"{path}/settle", {})).status) == ([], 403)
+    listed = await editor.submit(path, "conversation.settle")
+    assert ("Resolved." in listed.text, web in listed.records()) == (True, False)
+    assert web in (await editor.get("/conversations?status=resolved")).records()
+    await editor.submit(path, "conversation.reopen")
+    assert web in (await editor.get("/conversations")).records()
+    for wrong in ("", "x", "2020-01-01T10:00", "2099-01-01T10:00"):
+        assert (await editor.submit(path, "conversation.snooze", time=wrong)).status == 422, wrong
+    for until, shown in (("hours", "18:14"), ("tomorrow", "21 November 2026 09:00"), ("monday", "23 November 2026 09:00")):
+        await editor.submit(path, "conversation.snooze", until=until, time="")
+        assert f"Snoozed until {shown}" in (await reader.get(path)).text or until == "hours", until
+    listed = await editor.submit(path, "conversation.snooze", time="2026-11-20T15:20")
+    assert ("Snoozed." in listed.text, web in listed.records()) == (True, False)
+    site.clock.now += 6 * 60_000
+    await handling.return_overdue(site.app.services)
+    back = await editor.get("/conversations")
+    assert ("Back from snooze" in back.text, back.records().count(web)) == (True, 1)
+    await write(site, "Hello?")
+    assert "Back from snooze" not in (await editor.get("/conversations")).text
+
+
+async def test_a_conversation_of_another_is_not_resolved(site: Site, editor: Client, owner: Client, web: str) -> None:
+    await owner.submit(f"/conversations/{web}", "conversation.take")
+    refused = await editor.submit(f"/conversations/{web}", "conversation.settle")
+    assert (refused.status, "Owner" in refused.alert) == (422, True)
+    await owner.submit(f"/conversations/{web}", "conversation.settle")
+    assert "handling this conversation" not in (await owner.get(f"/conversations/{web}")).text
+
+
+async def test_labels_are_added_removed_and_listed(editor: Client, reader: Client, web: str) -> None:
+    path = f"/conversations/{web}"
+    assert (await editor.submit(path, "conversation.label", add="x" * 41)).status == 422
+    await editor.submit(path, "conversation.label", add="VIP")
+    assert "VIP" in text_of(element(await reader.get("/conversations?label=VIP"), web))
+    for number in range(9):
+        await editor.submit(path, "conversation.label", add=f"label {number}")
+    assert (await editor.submit(path, "conversation.label", add="eleventh")).status == 422
+    await editor.post(f"{path}/label", {"remove": "VIP", "account": ""})
+    assert web not in (await reader.get("/conversations?label=VIP")).records()
+
+
+async def test_several_are_changed_at_once(site: Site, editor: Client, owner: Client, reader: Client) -> None:
+    for visitor in ("several-1", "several-2"):
+        await write(site, "A parcel of pinecones", visitor)
+    found = (await site.do("conversation.list", bot=site.mine.bot, q="pinecones")).items
+    chosen = [one.id for one in found]
+    assert len(chosen) == 2
+    assert (await reader.get("/conversations")).forms("conversation.settle") == []
+
+    async def do(act: str, **fields: str) -> Shown:
+        values = [("account", site.mine.account), ("act", act), *fields.items(), *(("conversation", one) for one in chosen)]
+        return await editor.post("/conversations", values)
+
+    assert (await do("label", label="parcel")).status == 200
+    assert (await do("assign", email=site.email("owner"))).status == 200
+    rows = await reader.get("/conversations?label=parcel&sort=oldest")
+    assert (sorted(rows.records()), "assigned to Owner" in rows.text) == (sorted(chosen), True)
+    await owner.submit(f"/conversations/{chosen[0]}", "conversation.take")
+    refused = await do("settle")
+    assert (refused.status, "Owner" in refused.alert) == (422, True)
+    assert (await reader.get("/conversations?status=resolved&label=parcel")).records() == [chosen[1]]
+
+
+async def test_a_search_shows_the_words_that_it_found(reader: Client) -> None:
+    page = await reader.get("/conversations?q=PINEcone")
+    assert [text_of(one) for one in page.tree.iter("mark")] == ["pinecones"] * 2
+    assert "reply to A parcel of pinecones" in page.text
+
+
+async def test_a_confirmed_appointment_is_no_new_request(site: Site, reader: Client) -> None:
+    appointment, request = site.mine.ids["appointment"], (await site.do("inbox.find", record=site.mine.ids["appointment"])).request.id
+    assert request in (await reader.get("/inbox?status=new")).body
+    await site.do("appointment.set", appointment=appointment, status="confirmed")
+    assert request not in (await reader.get("/inbox?status=new")).body
+    assert appointment in (await reader.get("/inbox?status=confirmed")).body

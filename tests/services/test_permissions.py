@@ -25,7 +25,7 @@ from chatsvc.services.knowledge.knowledge_pieces import Piece
 from chatsvc.services.team import operators
 from chatsvc.store import sites
 from tests import conftest
-from tests.fakes import ADMIN, ScriptedEngine
+from tests.fakes import ADMIN, START, ScriptedEngine
 
 # The least role for each operation.
 LEAST = {
@@ -35,12 +35,13 @@ LEAST = {
     " inbox.appointments inbox.assignees inbox.drafts today"
     " usage usage.quality usage.sends"
     " channel.list channel.snippet test.run test.show site.list site.state site.show"
-    " conversation.rows conversation.see saved_reply.list",
+    " conversation.rows conversation.see conversation.labels saved_reply.list",
     Role.EDITOR: "knowledge.add knowledge.remove knowledge.export knowledge.kept knowledge.past_questions knowledge.forget_unanswered"
     " knowledge.set knowledge.preview knowledge.undo unanswered.answer unanswered.add test.add test.remove"
     " knowledge.split knowledge.compare knowledge.import knowledge.remove_source"
     " site.add site.sync site.preview site.apply site.discard site.remove"
     " request.set request.decide appointment.set appointment.add conversation.settle"
+    " conversation.snooze conversation.reopen conversation.label"
     " conversation.take conversation.reply conversation.release conversation.type"
     " conversation.note conversation.assign saved_reply.set saved_reply.remove closed.add closed.remove",
     Role.OWNER: "account.list account.show bot.create bot.set bot.apply bot.sync bot.compare bot.activate bot.deactivate bot.delete"
@@ -144,6 +145,8 @@ def arguments(name: str, ids: dict[str, str]) -> dict[str, Any]:
         "conversation.see": {"message": 1},
         "inbox.appointments": {"first": 0, "end": 1},
         "conversation.note": {"text": "Call back."},
+        "conversation.snooze": {"until": START + 60_000},
+        "conversation.label": {"add": "vip"},
         "conversation.assign": {"email": ""},
         "saved_reply.set": {"name": "x", "text": "x"},
         "saved_reply.remove": {"name": "x"},

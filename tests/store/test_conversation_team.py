@@ -85,7 +85,7 @@ async def test_unread_conversations_are_found_behind_many_read_ones(db: Database
         await chat(db, user_id=f"v{number}", at=START + number)
     for conversation, _ in (await everything(db))[:4]:
         await see(db, conversation.user_id, "ada")
-    with patch.object(search_queries, "UNREAD_CHUNKS", (1, 2)):
+    with patch.object(search_queries, "WALKED", (1, 2)):
         first = await listed(db, status="unread", operator_id="ada")
         assert (first.rows, first.next is None) == ([], False)
         assert await visitors(db, status="unread", operator_id="ada") == ["v1", "v0"]
@@ -140,8 +140,60 @@ async def test_those_who_wait_are_left_out_of_the_rest(db: Database) -> None:
         await chat(db, user_id=f"v{number}", at=START + number)
     waits = "UPDATE conversations SET handling = 'waiting', handling_since = 5 WHERE user_id = 'v1'"
     await db.write(lambda connection: connection.execute(waits).rowcount)
-    assert await visitors(db, without_waiting=True) == ["v2", "v0"]
+    assert await visitors(db, without_first=True) == ["v2", "v0"]
     assert await visitors(db, status="waiting") == ["v1"]
+
+
+async def test_what_is_set_aside_comes_back_with_its_time_or_a_message(db: Database) -> None:
+    await furnish(db)
+    for number in range(4):
+        await chat(db, user_id=f"v{number}", at=START + number)
+    ids = {one.user_id: one.id for one, _ in await everything(db)}
+    for visitor, until in (("v0", None), ("v1", START + 100), ("v2", START + 200)):
+        assert await conversation_team.set_aside(db, ["account"], ids[visitor], START + 50, until)
+    assert await conversation_team.set_aside(db, ["other"], ids["v3"], START + 50, None) is None
+    is_open = {"open_only": True, "without_first": True}
+
+    async def lists() -> list[list[str]]:
+        return [await visitors(db, **is_open), *[await visitors(db, status=one) for one in ("resolved", "snoozed", "back")]]
+
+    assert await lists() == [["v3"], ["v0"], ["v2", "v1"], []]
+    await conversation_team.wake(db, START + 100)
+    await conversation_team.wake(db, START + 100)
+    assert await lists() == [["v3"], ["v0"], ["v2"], ["v1"]]
+    await chat(db, user_id="v0", at=START + 110)
+    await chat(db, user_id="v1", at=START + 111)
+    await chat(db, user_id="v2", at=START + 112)
+    await conversation_team.wake(db, START + 200)
+    assert await lists() == [["v2", "v1", "v0", "v3"], [], [], []]
+    assert await visitors(db, oldest_first=True, **is_open) == ["v3", "v0", "v1", "v2"]
+
+
+async def test_labels_are_filtered_with_a_status_and_words(db: Database) -> None:
+    await furnish(db)
+    for number in range(3):
+        await chat(db, user_id=f"v{number}", text="helmet", at=START + number)
+    ids = {one.user_id: one.id for one, _ in await everything(db)}
+    for visitor, labels in (("v0", ["b", "vip"]), ("v1", ["b"])):
+        assert await conversation_team.put_labels(db, ["account"], ids[visitor], lambda _, labels=labels: labels)  # type: ignore[misc]
+    assert await conversation_team.put_labels(db, ["other"], ids["v2"], lambda labels: labels) is None
+    assert await conversation_team.labels(db, "account") == ["b", "vip"]
+    await conversation_team.assign(db, ["account"], ids["v0"], "ada")
+    await conversation_team.set_aside(db, ["account"], ids["v1"], START + 50, None)
+    await search.index(db, lambda text: " ".join(text.contents).split())
+    terms = [Term("helmet")]
+    chosen: tuple[tuple[dict[str, object], list[str]], ...] = (
+        ({"label": "b"}, ["v1", "v0"]),
+        ({"label": "b", "terms": terms}, ["v1", "v0"]),
+        ({"label": "b", "terms": terms, "status": "resolved"}, ["v1"]),
+        ({"label": "b", "status": "unread", "operator_id": "ada"}, ["v1", "v0"]),
+        ({"label": "vip", "status": "mine", "operator_id": "ada"}, ["v0"]),
+        ({"label": "vip", "status": "resolved"}, []),
+    )
+    for wanted, expected in chosen:
+        assert await visitors(db, **wanted) == expected, wanted
+    await conversation_team.put_labels(db, ["account"], ids["v0"], lambda _: [])
+    assert await visitors(db, label="vip") == []
 
 
 async def test_notes_and_views_go_with_the_visitor_and_views_with_the_operator(db: Database) -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from chatsvc.store.database import SchemaTooNew, StoreUnavailable
 from chatsvc.store.sqlite import migrations
-from chatsvc.store.sqlite.migrations import APPLICATION_ID, BASE, CONVERSION, OLDEST, migrate
+from chatsvc.store.sqlite.migrations import APPLICATION_ID, BASE, CONVERSION, MIGRATIONS, OLDEST, migrate, newest
 from chatsvc.store.sqlite.writer import open_writer
 from tests.store.conftest import KEY, Open
 from tests.store.support import rows
@@ -22,11 +22,13 @@ from tests.store.support import rows
 pytestmark = pytest.mark.sqlite
 
 # Later steps as they might come; the last one changes what an earlier one made.
-STEPS = (
+LATER = (
     "CREATE TABLE second (a INTEGER) STRICT; INSERT INTO second VALUES (1)",
     "CREATE TABLE third (a INTEGER) STRICT; INSERT INTO third SELECT a + 1 FROM second",
     "ALTER TABLE second ADD COLUMN b TEXT; UPDATE second SET b = 'new'",
 )
+STEPS = (*MIGRATIONS, *LATER)
+NEWEST = newest()
 
 
 def version(path: Path) -> int:
@@ -43,7 +45,7 @@ def schema(path: Path) -> list[tuple[object, ...]]:
 
 async def test_a_fresh_database_has_all_steps_and_records_its_version(open_db: Open, path: Path) -> None:
     await (await open_db(path)).close()
-    assert version(path) == BASE
+    assert version(path) == NEWEST
     assert rows(path, "PRAGMA application_id") == [(APPLICATION_ID,)]
     assert rows(path, "PRAGMA integrity_check") == [("ok",)]
 
@@ -66,7 +68,7 @@ async def test_later_steps_are_added_to_what_is_there(open_db: Open, path: Path,
     await db.close()
     monkeypatch.setattr(migrations, "MIGRATIONS", STEPS)
     await (await open_db(path)).close()
-    assert version(path) == BASE + 3
+    assert version(path) == NEWEST + 3
     assert rows(path, "SELECT * FROM second") == [(1, "new")]
     assert rows(path, "SELECT * FROM third") == [(2,)]
     assert rows(path, "SELECT name FROM store_facts") == [("kept",)]
@@ -77,11 +79,10 @@ async def test_a_newer_schema_is_refused_and_left_as_it_is(open_db: Open, path: 
         newer.setattr(migrations, "MIGRATIONS", STEPS)
         await (await open_db(path)).close()
     before = schema(path)
-    newest, known = BASE + 3, BASE
-    with pytest.raises(SchemaTooNew, match=f"schema version {newest}, this program knows {known}: install the newer chatsvc again"):
+    with pytest.raises(SchemaTooNew, match=f"schema version {NEWEST + 3}, this program knows {NEWEST}: install the newer chatsvc again"):
         await open_db(path)
     assert schema(path) == before
-    assert version(path) == newest
+    assert version(path) == NEWEST + 3
 
 
 @pytest.mark.parametrize(
@@ -90,14 +91,14 @@ async def test_a_newer_schema_is_refused_and_left_as_it_is(open_db: Open, path: 
 )
 def test_a_step_that_fails_half_way_leaves_everything_as_it_was(path: Path, monkeypatch: pytest.MonkeyPatch, broken: str) -> None:
     open_writer(path, KEY).close()
-    monkeypatch.setattr(migrations, "MIGRATIONS", (STEPS[0], broken))
+    monkeypatch.setattr(migrations, "MIGRATIONS", (*MIGRATIONS, LATER[0], broken))
     with pytest.raises(sqlite3.OperationalError):
         open_writer(path, KEY)
-    assert version(path) == BASE
+    assert version(path) == NEWEST
     assert not {"half", "second"} & {name for name, _ in schema(path)}
     monkeypatch.setattr(migrations, "MIGRATIONS", STEPS)
     open_writer(path, KEY).close()
-    assert version(path) == BASE + 3
+    assert version(path) == NEWEST + 3
 
 
 KILLED = """
@@ -122,7 +123,7 @@ print(statements)
 
 def test_a_migration_killed_at_any_statement_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def run(path: Path, at: int) -> subprocess.CompletedProcess[str]:
-        return subprocess.run([sys.executable, "-c", KILLED, path, str(at), *STEPS], capture_output=True, text=True, check=False)
+        return subprocess.run([sys.executable, "-c", KILLED, path, str(at), *LATER], capture_output=True, text=True, check=False)
 
     whole = tmp_path / "whole.db"
     statements = int(run(whole, -1).stdout)
@@ -137,7 +138,7 @@ def test_a_migration_killed_at_any_statement_goes_on_where_it_was(tmp_path: Path
         with closing(sqlite3.connect(path, isolation_level=None)) as connection:
             migrate(connection)
         assert schema(path) == schema(whole)
-        assert version(path) == BASE + 3
+        assert version(path) == NEWEST + 3
         assert rows(path, "SELECT * FROM second") == [(1, "new")]
         assert rows(path, "PRAGMA integrity_check") == [("ok",)]
 
@@ -179,7 +180,7 @@ def test_every_table_is_strict(path: Path) -> None:
 def as_of(path: Path, version: int) -> None:
     """Take back what the conversion has added since a version."""
     with closing(sqlite3.connect(path)) as connection:
-        for step in reversed(CONVERSION[version - OLDEST :]):
+        for step in reversed((*CONVERSION, *MIGRATIONS)[version - OLDEST :]):
             for index in re.findall(r"CREATE (?:UNIQUE )?INDEX (\w+)", step):
                 connection.execute(f"DROP INDEX {index}")
             for index in re.findall(r"DROP INDEX (\w+)", step):
@@ -195,7 +196,7 @@ def test_a_store_from_before_the_first_release_gets_the_schema_of_a_new_one(path
     as_of(path, earlier)
     assert rows(path, "SELECT count(*) FROM pragma_table_info('sites') WHERE name = 'attempts'") == [(int(earlier >= 47),)]
     with closing(open_writer(path, KEY)) as connection:
-        assert migrations.schema_fault(connection, BASE) is None
+        assert migrations.schema_fault(connection, NEWEST) is None
     assert list(path.parent.glob(f"before-upgrade-from-{earlier}.backup"))
 
 

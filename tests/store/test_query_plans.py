@@ -134,9 +134,14 @@ QUESTIONS: dict[str, Callable[[Database], Awaitable[object]]] = {
     "the other conversations of a visitor of a platform": lambda db: platforms.linked(db, "bot", "visitor"),
     "a page of the conversations of an operator": lambda db: found_by(db, "mine"),
     "a page of unread conversations": lambda db: found_by(db, "unread"),
-    "a page of conversations without those that wait": lambda db: search_queries.conversations(
-        db, ["account"], ConversationFilter(without_waiting=True), 20, (START, 1)
+    "a page of open conversations": lambda db: search_queries.conversations(
+        db, ["account"], ConversationFilter(open_only=True, without_first=True), 20, (START, 1)
     ),
+    "a page of resolved conversations": lambda db: found_by(db, "resolved"),
+    "a page of snoozed conversations": lambda db: found_by(db, "snoozed"),
+    "a page of conversations with a label": lambda db: search_queries.conversations(db, ["account"], ConversationFilter(label="vip"), 20),
+    "the labels of an account": lambda db: conversation_team.labels(db, "account"),
+    "the words around a hit": lambda db: conversation_view.recent_texts(db, [1, 2]),
     "the rows of a list": lambda db: conversation_view.details(db, [1, 2], "operator"),
     "the notes of conversations": lambda db: conversation_team.notes_of(db, ["id"]),
     "the saved replies of an account": lambda db: saved_replies.all_of(db, "account"),
@@ -251,7 +256,7 @@ def walks(plan: list[str]) -> list[str]:
     scans = [
         step
         for step in plan
-        if re.match(r"SCAN (?!\(subquery-|(total|page|outcome|given|asked|s|w|channel)\b|(\d+ )?CONSTANT ROW|json_each )", step)
+        if re.match(r"SCAN (?!\(subquery-|(total|page|outcome|given|asked|s|w|channel|label)\b|(\d+ )?CONSTANT ROW|json_each )", step)
     ]
     return scans + [step for step in plan if re.search(r"\(\w+[<>]\?", step) and step not in BOUNDED]
 

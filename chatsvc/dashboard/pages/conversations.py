@@ -2,7 +2,8 @@
 
 import json
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
+from datetime import datetime, time, timedelta
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -12,10 +13,10 @@ from chatsvc import translations
 from chatsvc.dashboard import formats, records, responses
 from chatsvc.dashboard.fields import NO_FIELDS, Fields
 from chatsvc.dashboard.local_paths import with_query
-from chatsvc.dashboard.page import Page
+from chatsvc.dashboard.page import Page, is_about_form
 from chatsvc.dashboard.views import Action, View
 from chatsvc.domain import shapes
-from chatsvc.domain.hand_off import BOT, WAITING
+from chatsvc.domain.hand_off import BACK, BOT, WAITING
 from chatsvc.domain.models import CHANNELS, Entry, Note
 from chatsvc.domain.paging import ResultPage
 from chatsvc.domain.refusals import Refused
@@ -24,24 +25,31 @@ from chatsvc.services.conversations.conversation_view import ShownConversation, 
 from chatsvc.services.conversations.conversations import MOST_WAITING, ConversationRow
 from chatsvc.store.database import StoreUnavailable
 
-_FILTERS = ("q", "bot", "channel", "status", "after")
+_FILTERS = ("q", "bot", "channel", "status", "label", "after")
+_SNOOZES = ("hours", "tomorrow", "monday")
 log = logging.getLogger(__name__)
 
 _ERROR = "conversation.error_"
+_MOST_CHOSEN = 100  # conversations changed at once
 
 
 def _kept(page: Page) -> dict[str, str]:
     """Return the filters of the list that the page's address has."""
-    return {name: page.query[name] for name in (*_FILTERS, "captured") if page.query.get(name)}
+    return {name: page.query[name] for name in (*_FILTERS, "captured", "sort") if page.query.get(name)}
 
 
 async def _filters(page: Page) -> dict[str, Any]:
     chosen = {name: page.query.get(name) or None for name in _FILTERS}
     captured = bool(page.query.get("captured"))
     bots = await records.bots_of(page)
+    labels = await page.perform("conversation.labels", account=page.account_id)
     return {
         "chosen": chosen,
         "captured": captured,
+        "label_choices": [(one, one) for one in sorted({*labels, *filter(None, [chosen["label"]])})],
+        "sort": page.query.get("sort", ""),
+        "labels": labels,
+        "people": await records.people(page) if page.may("conversation.assign") else [],
         "kept": _kept(page),
         "is_filtered": captured or any(value for name, value in chosen.items() if name != "after"),
         "bots": bots,
@@ -53,15 +61,16 @@ async def _filters(page: Page) -> dict[str, Any]:
 
 def _chosen(page: Page) -> dict[str, Any]:
     chosen: dict[str, Any] = {name: page.query.get(name) or None for name in _FILTERS}
-    return {**chosen, "captured": bool(page.query.get("captured")), "limit": 40}
+    return {**chosen, "captured": bool(page.query.get("captured")), "oldest_first": page.query.get("sort") == "oldest", "limit": 40}
 
 
 def _rows(page: Page, found: ResultPage[ConversationRow]) -> dict[str, Any]:
     chosen = _chosen(page)
-    is_grouped = not (chosen["status"] or chosen["q"] or chosen["captured"])
+    is_grouped = not (chosen["status"] or chosen["q"] or chosen["captured"] or chosen["label"])
     waiting = [one for one in found.items if is_grouped and one.conversation.handling == WAITING]
-    others = [one for one in found.items if one not in waiting]
-    return {"waiting": waiting, "is_cut": len(waiting) == MOST_WAITING, "conversations": others, "next": found.next}
+    back = [one for one in found.items if is_grouped and one.details.aside == BACK and one not in waiting]
+    others = [one for one in found.items if one not in waiting and one not in back]
+    return {"waiting": waiting, "back": back, "is_cut": len(waiting) == MOST_WAITING, "conversations": others, "next": found.next}
 
 
 async def _beside(page: Page) -> dict[str, Any]:
@@ -78,6 +87,27 @@ async def _list(page: Page, _: Fields) -> dict[str, Any]:
 
 
 show_all = View("conversations.html", _list)
+
+
+async def change_many(page: Page) -> Response:
+    """Resolve, assign or label the chosen conversations. Those that are refused stay chosen, below the reason."""
+    fields = await page.form()
+    acts: dict[str, tuple[str, dict[str, str]]] = {
+        "assign": ("conversation.assign", {"email": fields.text("email")}),
+        "label": ("conversation.label", {"add": fields.text("label")}),
+    }
+    operation, values = acts.get(fields.text("act"), ("conversation.settle", {}))
+    refusal = None
+    for conversation in fields.all("conversation")[:_MOST_CHOSEN]:
+        try:
+            await page.perform(operation, conversation=conversation, **values)
+        except Refused as fault:
+            if not is_about_form(fault):
+                raise
+            refusal = fault
+    if refusal is not None:
+        return await show_all.refuse(page, refusal, fields)
+    return page.redirect(with_query("/conversations", {**_kept(page), "after": None}), done="saved" if fields.all("conversation") else None)
 
 
 async def show(page: Page) -> Response:
@@ -115,17 +145,18 @@ async def show_typing(page: Page) -> Response:
     return responses.respond(204, b"", responses.HTML)
 
 
-def _leads(part: str = "", done: str | None = None) -> Callable[[Page, Any], Awaitable[Response]]:
-
-    async def lead(page: Page, _: Any) -> Response:
-        return page.redirect(f"{_here(page)}{part}", done=done)
-
-    return lead
-
-
 def _here(page: Page) -> str:
     """Return the address of the conversation with the filters of the list. Without the search, which leads to a message."""
     return with_query(f"/conversations/{page.params['conversation']}", {**_kept(page), "q": None})
+
+
+def _writing(page: Page) -> str:
+    return f"{_here(page)}#write"
+
+
+def _list_of(page: Page) -> str:
+    """Return the address of the list with its filters, where the next conversation is chosen."""
+    return with_query("/conversations", _kept(page))
 
 
 async def find(page: Page) -> Response:
@@ -229,6 +260,8 @@ async def _values(page: Page, typed: Fields) -> dict[str, Any]:
         **values,
         **await _reply_values(page, found, typed if is_reply else NO_FIELDS),
         "note_text": typed.raw("text") if is_note else "",
+        "snoozes": [(name, _until(page, name, "")) for name in _SNOOZES],
+        "now": formats.moment(page.services.clock(), page.timezone).strftime("%Y-%m-%dT%H:%M"),
         "timeline": _timeline(page, found, zone),
         "contact": _contact(found),
         "is_writable": found.writable_until is None or page.services.clock() < found.writable_until,
@@ -243,9 +276,72 @@ async def _values(page: Page, typed: Fields) -> dict[str, Any]:
 
 # The channel may be removed while a reply is written: the conversation itself exists, so the text is kept.
 view = View("conversation.html", _values, kept=("channel_not_found",))
-take = Action("conversation.take", view, "yes:checked", then=_leads("#write"))
-reply = Action("conversation.reply", view, "text:raw yes:checked", then=_leads("#write"))
-note = Action("conversation.note", view, "text:raw", then=_leads())
-assign = Action("conversation.assign", view, "email", then=_leads(done="saved"))
-release = Action("conversation.release", view, "yes:checked", then=_leads(done="released"))
+
+
+async def _act(page: Page, operation: str, to: Callable[[Page], str], done: str | None = None, **values: Any) -> Response:
+    """Perform an operation on the conversation of the path, then lead there; a refusal is shown above what was typed."""
+    try:
+        await page.perform(operation, conversation=page.params["conversation"], **values)
+    except Refused as fault:
+        return await view.refuse(page, fault, await page.form())
+    return page.redirect(to(page), done=done)
+
+
+async def take(page: Page) -> Response:
+    return await _act(page, "conversation.take", _writing, yes=(await page.form()).checked("yes"))
+
+
+async def reply(page: Page) -> Response:
+    fields = await page.form()
+    return await _act(page, "conversation.reply", _writing, text=fields.raw("text"), yes=fields.checked("yes"))
+
+
+async def note(page: Page) -> Response:
+    return await _act(page, "conversation.note", _here, text=(await page.form()).raw("text"))
+
+
+async def assign(page: Page) -> Response:
+    return await _act(page, "conversation.assign", _here, "saved", email=(await page.form()).text("email"))
+
+
+async def release(page: Page) -> Response:
+    return await _act(page, "conversation.release", _here, "released", yes=(await page.form()).checked("yes"))
+
+
+async def settle(page: Page) -> Response:
+    return await _act(page, "conversation.settle", _list_of, "resolved")
+
+
+async def reopen(page: Page) -> Response:
+    return await _act(page, "conversation.reopen", _here, "reopened")
+
+
+async def snooze(page: Page) -> Response:
+    """Set the conversation aside for a while: until a time that is named or typed, in the operator's zone."""
+    fields = await page.form()
+    until = _until(page, fields.text("until"), fields.text("time"))
+    return await _act(page, "conversation.snooze", _list_of, "snoozed", until=until)
+
+
+def _until(page: Page, name: str, typed: str) -> int:
+    """Return the time that a form names, 0 for one that cannot be read."""
+    now = formats.moment(page.services.clock(), page.timezone)
+    if name == "hours":
+        wanted = now + timedelta(hours=3)
+    elif name in _SNOOZES:
+        days = 1 if name == "tomorrow" else 7 - now.weekday()
+        wanted = datetime.combine(now.date() + timedelta(days=days), time(9), now.tzinfo)
+    else:
+        try:
+            wanted = datetime.fromisoformat(typed).replace(tzinfo=now.tzinfo)
+        except ValueError:
+            return 0
+    return int(wanted.timestamp() * 1000)
+
+
+async def label(page: Page) -> Response:
+    fields = await page.form()
+    return await _act(page, "conversation.label", _here, add=fields.text("add"), remove=fields.text("remove"))
+
+
 erase = Action("conversation.erase", view, "user_id:raw bot", to="/conversations", done="removed", confirm=True)

@@ -79,8 +79,10 @@
     const active = document.activeElement;
     const focused = active !== part && part.contains(active) ? place(active) : null;
     const unfolded = [...part.querySelectorAll("details[open]")].map(place);
+    const chosen = [...part.querySelectorAll("input[type=checkbox][form]:checked")].map((box) => box.value);
     part.replaceChildren(...fresh.childNodes);
     for (const one of unfolded) find(one)?.setAttribute("open", "");
+    for (const box of part.querySelectorAll("input[type=checkbox][form]")) box.checked = chosen.includes(box.value);
     if (focused) find(focused)?.focus({ preventScroll: true });
     part.dispatchEvent(new Event("refreshed"));
   }

@@ -6,6 +6,7 @@ from typing import NamedTuple
 from chatsvc.domain import refusals
 from chatsvc.domain.actors import Caller
 from chatsvc.domain.models import Conversation, Note, SavedReply
+from chatsvc.domain.times import DAY_MS
 from chatsvc.services.accounts import accounts
 from chatsvc.services.services import Services
 from chatsvc.store import conversation_team as stored
@@ -13,6 +14,9 @@ from chatsvc.store import operators, owners
 from chatsvc.store import saved_replies as replies
 
 MOST_NOTE = 4000
+MOST_LABEL = 40
+MOST_LABELS = 10  # of a conversation
+MOST_DAYS = 366  # for which a conversation is set aside
 
 
 class AssignedConversation(NamedTuple):
@@ -43,9 +47,45 @@ async def assign(services: Services, caller: Caller, *, conversation: str, email
     if email.strip() and (operator is None or operator.scope.role(account_id) is None):
         raise refusals.operator_not_found(email=email)
     assigned = await stored.assign(services.db, caller.scope.accounts, conversation, operator.id if operator else None)
-    if assigned is None:
+    return AssignedConversation(_existing(assigned, conversation), operator.email if operator else None)
+
+
+async def snooze(services: Services, caller: Caller, *, conversation: str, until: int) -> Conversation:
+    """Set a conversation aside until a time (Unix milliseconds), unless a message comes before. Raises `snooze_out_of_range`."""
+    now = services.clock()
+    if not now < until <= now + MOST_DAYS * DAY_MS:
+        raise refusals.snooze_out_of_range(days=MOST_DAYS)
+    return _existing(await stored.set_aside(services.db, caller.scope.accounts, conversation, now, until), conversation)
+
+
+async def reopen(services: Services, caller: Caller, *, conversation: str) -> Conversation:
+    """Set a conversation aside no longer."""
+    return _existing(await stored.set_aside(services.db, caller.scope.accounts, conversation, None, None), conversation)
+
+
+async def label(services: Services, caller: Caller, *, conversation: str, add: str = "", remove: str = "") -> Conversation:
+    """Add a label to a conversation, or remove one. Raises Refused for an unfit label and for more than MOST_LABELS."""
+    added = accounts.plain_text(add, "label", MOST_LABEL) if add.strip() or not remove else ""
+
+    def change(labels: list[str]) -> list[str]:
+        changed = [one for one in labels if one not in (added, remove)] + ([added] if added else [])
+        if len(changed) > MOST_LABELS:
+            raise refusals.labels_exhausted(most=MOST_LABELS)
+        return sorted(changed)
+
+    return _existing(await stored.put_labels(services.db, caller.scope.accounts, conversation, change), conversation)
+
+
+async def list_labels(services: Services, caller: Caller, *, account: str | None = None) -> list[str]:
+    """List the labels that an account's conversations have."""
+    state = await accounts.resolve(services, caller, account)
+    return await stored.labels(services.db, state.account.id)
+
+
+def _existing(found: Conversation | None, conversation: str) -> Conversation:
+    if found is None:
         raise refusals.conversation_not_found(conversation=conversation)
-    return AssignedConversation(assigned, operator.email if operator else None)
+    return found
 
 
 async def see(services: Services, caller: Caller, *, conversation: str, message: int) -> None:

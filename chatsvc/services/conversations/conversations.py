@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from chatsvc.domain import errors, paging, refusals, search_words
 from chatsvc.domain.actors import Caller
 from chatsvc.domain.channels import PLATFORMS
-from chatsvc.domain.hand_off import MISSED, OPERATOR, STATUSES, WAITING
+from chatsvc.domain.hand_off import BACK, MISSED, OPERATOR, RESOLVED, SNOOZED, STATUSES, WAITING
 from chatsvc.domain.mails import MailState
 from chatsvc.domain.models import Conversation, Message, Note
 from chatsvc.domain.paging import Listing, Position, ResultPage
@@ -84,6 +84,7 @@ async def _filter(
     q: str | None = None,
     captured: bool = False,
     status: str | None = None,
+    label: str | None = None,
 ) -> ConversationFilter | None:
     """Return the filter of a list of conversations, None where it selects nothing. Raises Refused for an unknown status or bot.
 
@@ -100,7 +101,7 @@ async def _filter(
         return None
     if terms:
         await search.catch_up(services)
-    wanted = ConversationFilter(bot_id, channel, terms, status, caller.actor.id)
+    wanted = ConversationFilter(bot_id, channel, terms, status, caller.actor.id, label)
     user = search_words.user(q) if q else None
     if user is not None:
         of_user = wanted._replace(terms=[user, *marks])
@@ -180,19 +181,24 @@ async def _transcripts(services: Services, parts: list[transcripts.Part], behind
 
 
 MOST_WAITING = 20
+_AROUND = 40  # letters before a word that a search finds
 
 
 class ConversationRow(NamedTuple):
+    """A conversation of the team's list. `hit` is the part of a message that a search finds: the words before it, itself, and behind."""
+
     conversation: Conversation
     details: RowDetails
+    hit: tuple[str, str, str] | None = None
 
 
 async def list_rows(
-    services: Services, caller: Caller, *, limit: int = paging.DEFAULT, after: str | None = None, **filters: Any
+    services: Services, caller: Caller, *, limit: int = paging.DEFAULT, after: str | None = None, oldest_first: bool = False, **filters: Any
 ) -> ResultPage[ConversationRow]:
     """List conversations as `list_all` does, for the operator who asks, with the filters of `_filter`.
 
-    Without a status and words the first page begins with up to MOST_WAITING visitors who wait for a person, beside `limit` others, and
+    Conversations that are set aside are left out, unless a status, a label or words ask for them. Without these the first page begins
+    with up to MOST_WAITING visitors who wait for a person, and as many conversations that are back from a while, beside `limit` others;
     no page has them among the others.
     """
     limit, place = paging.clamped(limit), paging.parsed(after, paging.number, paging.number)
@@ -200,13 +206,32 @@ async def list_rows(
     if wanted is None:
         return ResultPage([], None)
     accounts, first = caller.scope.accounts, list[tuple[Conversation, int]]()
-    if wanted.status is None and not wanted.terms:
-        wanted = wanted._replace(without_waiting=True)
+    is_open = not wanted.terms and wanted.status not in (SNOOZED, RESOLVED) and not (wanted.label and wanted.status is None)
+    wanted = wanted._replace(open_only=is_open, oldest_first=oldest_first and not wanted.terms)
+    if is_open and wanted.status is None:
         if place is None:
-            waiting = wanted._replace(status=WAITING)
-            first = (await search_queries.conversations(services.db, accounts, waiting, MOST_WAITING)).rows
+            for status in (WAITING, BACK):
+                chosen = wanted._replace(status=status)
+                first += (await search_queries.conversations(services.db, accounts, chosen, MOST_WAITING)).rows
+        wanted = wanted._replace(without_first=True)
     found = await search_queries.conversations(services.db, accounts, wanted, limit, place)
     rows = [*first, *found.rows]
-    details = await conversation_view.details(services.db, [number for _, number in rows], caller.actor.id)
-    shown = [ConversationRow(one, details[number]) for one, number in rows if number in details]
+    numbers = [number for _, number in rows]
+    details = await conversation_view.details(services.db, numbers, caller.actor.id)
+    hits = await _hits(services, numbers, wanted.terms) if wanted.terms else {}
+    shown = [ConversationRow(one, details[number], hits.get(number)) for one, number in rows if number in details]
     return ResultPage(shown, paging.position(*found.next) if found.next else None)
+
+
+async def _hits(services: Services, numbers: Sequence[int], terms: Sequence[Term]) -> dict[int, tuple[str, str, str]]:
+    """Find the newest words of conversations (their numbers) that begin with a term, with some words around."""
+    texts = await conversation_view.recent_texts(services.db, numbers)
+    wanted = [term.word for term in terms]
+    hits: dict[int, tuple[str, str, str]] = {}
+    for number, text in texts:
+        span = search_words.first_of(text, wanted) if number not in hits else None
+        if span is not None:
+            begin, end = max(0, span[0] - _AROUND), span[1] + 2 * _AROUND
+            before = ("…" if begin else "") + text[begin : span[0]]
+            hits[number] = before, text[slice(*span)], text[span[1] : end] + ("…" if end < len(text) else "")
+    return hits

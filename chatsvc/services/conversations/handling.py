@@ -15,7 +15,7 @@ from chatsvc.services.messages import channel_messages, turns, visitor_addresses
 from chatsvc.services.messages.messages import FALLBACK
 from chatsvc.services.services import Services
 from chatsvc.services.team import operators
-from chatsvc.store import conversations, owners, platforms
+from chatsvc.store import conversation_team, conversations, owners, platforms
 from chatsvc.store import handling as stored
 from chatsvc.store import operators as stored_operators
 from chatsvc.store.channel_messages import NoticeSentence
@@ -99,8 +99,18 @@ async def release(services: Services, caller: Caller, *, conversation: str, yes:
 
 
 async def settle(services: Services, caller: Caller, *, conversation: str) -> Conversation:
-    """Take a conversation off the list of those to which nobody came."""
-    return _existing(await stored.settle_missed(services.db, caller.scope.accounts, conversation), conversation)
+    """Set a conversation aside as done: nobody is missed in it, and the bot has it again, which says nothing of it.
+
+    Raises `conversation_taken` for an operator where another one has it.
+    """
+    own = await _handler(services, caller, conversation, None)
+
+    def check(found: Conversation) -> None:
+        if found.handling == OPERATOR and own.id is not None and not _is_same(found, own):
+            raise refusals.conversation_taken(conversation=conversation, operator=found.operator_name or "?")
+
+    settled = await stored.settle(services.db, caller.scope.accounts, conversation, services.clock(), check)
+    return _changed(services, _existing(settled, conversation))
 
 
 async def show_typing(services: Services, caller: Caller, *, conversation: str) -> Conversation:
@@ -113,8 +123,10 @@ async def show_typing(services: Services, caller: Caller, *, conversation: str) 
 async def return_overdue(services: Services) -> int:
     """Return conversations to the bot whose visitors waited in vain or whose operators fell silent. Return how many.
 
-    Where nobody came the bot begins to take a request; after an operator's silence it gives one notice.
+    Where nobody came the bot begins to take a request; after an operator's silence it gives one notice. Conversations that were set
+    aside for a while are opened.
     """
+    await conversation_team.wake(services.db, services.clock())
     found = await stored.overdue(services.db, services.clock(), _BATCH)
     for account_id, conversation, said in found:
         account = await services.account_cache.account(account_id)

@@ -9,7 +9,7 @@ from chatsvc.store.database import SchemaTooNew, StoreUnavailable
 
 APPLICATION_ID = 0x63686174  # "chat"
 # Version of schema.sql. A released migration is never edited; each adds one to the version.
-BASE = 51
+BASE = 52
 MIGRATIONS: tuple[str, ...] = ()
 # Steps that lead from schema version OLDEST to BASE, for stores from before the first release.
 OLDEST = 44
@@ -59,6 +59,15 @@ CONVERSION: tuple[str, ...] = (
     DROP INDEX audit_refused;
     DROP INDEX audit_of_operator;
     CREATE INDEX audit_of_share ON audit_records (actor_id, operation, account_id, own, number);
+    """,
+    # 52: conversations that a team has set aside, for a while or as done, and their labels.
+    """
+    ALTER TABLE conversations ADD COLUMN set_aside_at INTEGER;
+    ALTER TABLE conversations ADD COLUMN set_aside_until INTEGER;
+    ALTER TABLE conversations ADD COLUMN labels TEXT;
+    CREATE INDEX conversations_set_aside ON conversations (account_id, last_message_at, number) WHERE set_aside_at IS NOT NULL;
+    CREATE INDEX conversations_snoozed ON conversations (account_id, last_message_at, number) WHERE set_aside_until IS NOT NULL;
+    CREATE INDEX conversations_labelled ON conversations (account_id, last_message_at, number) WHERE labels IS NOT NULL;
     """,
 )
 

@@ -104,6 +104,9 @@ CREATE TABLE conversations (
     assignee TEXT,
     waiting_since INTEGER,
     missed_at INTEGER,
+    set_aside_at INTEGER,
+    set_aside_until INTEGER,
+    labels TEXT,
     UNIQUE (bot_id, channel, user_id)
 ) STRICT;
 CREATE INDEX conversations_of_account ON conversations (account_id, channel, last_message_at, number);
@@ -111,6 +114,9 @@ CREATE INDEX conversations_of_bot ON conversations (bot_id, channel, last_messag
 CREATE INDEX conversations_handed_off ON conversations (handling, handling_since) WHERE handling <> 'bot';
 CREATE INDEX conversations_assigned ON conversations (assignee, last_message_at, number) WHERE assignee IS NOT NULL;
 CREATE INDEX conversations_missed ON conversations (account_id, last_message_at, number) WHERE missed_at IS NOT NULL;
+CREATE INDEX conversations_set_aside ON conversations (account_id, last_message_at, number) WHERE set_aside_at IS NOT NULL;
+CREATE INDEX conversations_snoozed ON conversations (account_id, last_message_at, number) WHERE set_aside_until IS NOT NULL;
+CREATE INDEX conversations_labelled ON conversations (account_id, last_message_at, number) WHERE labels IS NOT NULL;
 
 -- Counts of conversations; `begun` of them began on `day`, counted in days since 1970.
 CREATE TABLE conversation_counts (
