@@ -31,8 +31,10 @@ _UNREAD_BY_2, _UNREAD_BY_5 = UNREAD.format("?2"), UNREAD.format("?5")
 _OPEN = "coalesce(c.set_aside_at, 0) < c.last_message_at"
 _BACK = "c.set_aside_at IS NULL AND coalesce(c.set_aside_until, 0) > c.last_message_at"
 _RESOLVED = f"c.set_aside_until IS NULL AND NOT ({_OPEN})"
-_ASIDE = {RESOLVED: _RESOLVED, SNOOZED: f"c.set_aside_until IS NOT NULL AND NOT ({_OPEN})"}
+_ASIDE = {RESOLVED: _RESOLVED, SNOOZED: f"c.set_aside_until IS NOT NULL AND NOT ({_OPEN})", None: "true"}
 _HAS_LABEL = "({0} IS NULL OR EXISTS (SELECT 1 FROM json_each(c.labels) label WHERE label.value = {0}))"
+_HAS_LABEL_3, _HAS_LABEL_8 = _HAS_LABEL.format("?3"), _HAS_LABEL.format("?8")
+_ORDERS = {False: {"beyond": "<", "order": "DESC"}, True: {"beyond": ">", "order": "ASC"}}
 
 
 class ConversationFilter(NamedTuple):
@@ -132,7 +134,7 @@ def _matching(connection: Connection, search: _TermQuery, numbers: list[int]) ->
         WHERE {MATCHES} AND (?4 IS NULL OR c.channel = ?4) AND (?2 IS NULL OR c.bot_id = ?2) AND {ACCOUNT_IN_SCOPE}
             AND (?5 IS NULL OR EXISTS ({_UNREAD_BY_5}))
             AND (?6 IS NULL OR c.assignee = ?6 OR (c.handling = 'operator' AND c.operator_id = ?6))
-            AND {_HAS_LABEL.format("?8")} {f"AND {_ASIDE[chosen.status]}" if chosen.status in _ASIDE else ""}
+            AND {_HAS_LABEL_8} AND {_ASIDE[chosen.status if chosen.status in _ASIDE else None]}
         """,
         (*search.owners.values, json.dumps(numbers), chosen.channel, reader, owner, patterns(chosen.terms), chosen.label),
     ).fetchone()
@@ -147,58 +149,63 @@ _INDEXED = f"""
         AND (c.last_message_at, c.number) {{beyond}} (?5, ?6) AND (?8 IS NULL OR c.channel = ?8) AND {_HAS_LABEL.format("?9")} AND {MATCHES}
     ORDER BY c.last_message_at {{order}}, c.number {{order}} LIMIT ?4
 """
-_ASSIGNED = "conversations_assigned", "c.assignee IS NOT NULL AND c.assignee = ?3"
-_TAKEN = "conversations_handed_off", "c.handling <> 'bot' AND c.handling = 'operator' AND c.operator_id = ?3"
-_HANDED_OFF = "conversations_handed_off", "c.handling <> 'bot' AND c.handling = ?3"
-# Indexes and conditions by status; these are few, so a search is among them.
-_FEW = {
-    WAITING: (_HANDED_OFF,),
-    OPERATOR: (_HANDED_OFF,),
-    MISSED: (("conversations_missed", "c.missed_at IS NOT NULL AND ?3 IS NOT NULL"),),
+_HANDED_OFF = {"index": "conversations_handed_off", "condition": "c.handling <> 'bot' AND c.handling = ?3"}
+_MISSED = {"index": "conversations_missed", "condition": "c.missed_at IS NOT NULL AND ?3 IS NOT NULL"}
+_MINE = (
+    {"index": "conversations_assigned", "condition": "c.assignee IS NOT NULL AND c.assignee = ?3"},
+    {"index": "conversations_handed_off", "condition": "c.handling <> 'bot' AND c.handling = 'operator' AND c.operator_id = ?3"},
+)
+_FEW = (WAITING, OPERATOR, MISSED)  # a search is among them
+# Statements by status and by whether the oldest come first.
+_OF_THE_TEAM = {
+    (status, oldest): _INDEXED.format(**source, **order)
+    for status, source in ((WAITING, _HANDED_OFF), (OPERATOR, _HANDED_OFF), (MISSED, _MISSED))
+    for oldest, order in _ORDERS.items()
+} | {
+    (MINE, oldest): "SELECT last_message_at, number FROM ({pages}) page ORDER BY last_message_at {order}, number {order} LIMIT ?4".format(
+        pages=" UNION ".join(f"SELECT * FROM ({_INDEXED.format(**source, **order)}) page" for source in _MINE), **order
+    )
+    for oldest, order in _ORDERS.items()
 }
 # SELECT of the conversations of an index that begins with the account; ?3 is the label.
 _OF_ACCOUNTS = f"""
     SELECT page.last_message_at, page.number FROM {{owners}} CROSS JOIN conversations page ON page.number IN (
         SELECT c.number FROM conversations c INDEXED BY {{index}}
         WHERE {{condition}} AND c.account_id = o.id AND (?2 IS NULL OR c.bot_id = ?2) AND (?7 IS NULL OR c.channel = ?7)
-            AND (c.last_message_at, c.number) {{beyond}} (?5, ?6) AND {_HAS_LABEL.format("?3")}
+            AND (c.last_message_at, c.number) {{beyond}} (?5, ?6) AND {_HAS_LABEL_3}
         ORDER BY c.last_message_at {{order}}, c.number {{order}} LIMIT ?4)
     ORDER BY page.last_message_at {{order}}, page.number {{order}} LIMIT ?4
 """
 _INDEXES = {
-    SNOOZED: ("conversations_snoozed", _ASIDE[SNOOZED]),
-    BACK: ("conversations_snoozed", f"c.set_aside_until IS NOT NULL AND {_BACK} AND c.handling <> 'waiting'"),
-    RESOLVED: ("conversations_set_aside", f"c.set_aside_at IS NOT NULL AND {_RESOLVED}"),
-    None: ("conversations_labelled", "c.labels IS NOT NULL"),
+    SNOOZED: {"index": "conversations_snoozed", "condition": _ASIDE[SNOOZED]},
+    BACK: {"index": "conversations_snoozed", "condition": f"c.set_aside_until IS NOT NULL AND {_BACK} AND c.handling <> 'waiting'"},
+    RESOLVED: {"index": "conversations_set_aside", "condition": f"c.set_aside_at IS NOT NULL AND {_RESOLVED}"},
+    None: {"index": "conversations_labelled", "condition": "c.labels IS NOT NULL"},
 }
-
-
-def _order(search: _TermQuery) -> dict[str, str]:
-    return {"beyond": ">", "order": "ASC"} if search.filter.oldest_first else {"beyond": "<", "order": "DESC"}
+# Statements by status, by whether the oldest come first, and by whether they are of all accounts.
+_SET_ASIDE = {
+    (status, oldest, is_all): _OF_ACCOUNTS.format(owners=ALL_ACCOUNTS if is_all else SOME_ACCOUNTS, **source, **order)
+    for status, source in _INDEXES.items()
+    for oldest, order in _ORDERS.items()
+    for is_all in (False, True)
+}
 
 
 def _of_the_team(connection: Connection, search: _TermQuery) -> tuple[list[_Position], _Position | None]:
     """Read the conversations that wait for a person, have one, are missed, or are one operator's."""
-    chosen, order = search.filter, _order(search)
-    sources = (_ASSIGNED, _TAKEN) if chosen.status == MINE else _FEW[chosen.status or ""]
-    parts = [_INDEXED.format(index=index, condition=condition, **order) for index, condition in sources]
-    pages = " UNION ".join(f"SELECT * FROM ({part}) page" for part in parts)
-    statement = "SELECT last_message_at, number FROM ({}) page ORDER BY last_message_at {order}, number {order} LIMIT ?4".format(
-        pages, order=order["order"]
-    )
+    chosen = search.filter
     who = chosen.operator_id if chosen.status == MINE else chosen.status
     values = (who, search.limit + 1, *search.after, patterns(chosen.terms), chosen.channel, chosen.label, int(chosen.open_only))
-    return _cut(connection.execute(statement if len(parts) > 1 else parts[0], (*search.owners.values, *values)).fetchall(), search.limit)
+    key = (chosen.status or "", chosen.oldest_first)
+    return _cut(connection.execute(_OF_THE_TEAM[key], (*search.owners.values, *values)).fetchall(), search.limit)
 
 
 def _of_accounts(connection: Connection, search: _TermQuery) -> tuple[list[_Position], _Position | None]:
     """Read the conversations that are set aside, back from a while, or labelled."""
     chosen = search.filter
-    index, condition = _INDEXES[chosen.status]
-    owners = ALL_ACCOUNTS if search.owners.accounts is None else SOME_ACCOUNTS
-    statement = _OF_ACCOUNTS.format(owners=owners, index=index, condition=condition, **_order(search))
     values = (chosen.label, search.limit + 1, *search.after, chosen.channel)
-    return _cut(connection.execute(statement, (*search.owners.values, *values)).fetchall(), search.limit)
+    key = (chosen.status, chosen.oldest_first, search.owners.accounts is None)
+    return _cut(connection.execute(_SET_ASIDE[key], (*search.owners.values, *values)).fetchall(), search.limit)
 
 
 def _cut(rows: list[_Position], limit: int) -> tuple[list[_Position], _Position | None]:
@@ -208,13 +215,12 @@ def _cut(rows: list[_Position], limit: int) -> tuple[list[_Position], _Position 
 def _walk(connection: Connection, search: _TermQuery) -> tuple[list[_Position], _Position | None]:
     """Walk the newest conversations and keep those that pass the filters. Ends when the page is full or enough were read."""
     chosen = search.filter
-    conditions = [_HAS_LABEL.format("?3")]
-    conditions += [f"EXISTS ({_UNREAD_BY_2})"] if chosen.status == UNREAD_BY_ME else ["?2 IS NOT NULL"]
-    conditions += [_OPEN] if chosen.open_only else []
-    conditions += [f"c.handling <> 'waiting' AND NOT ({_BACK})"] if chosen.without_first else []
+    unread = f"EXISTS ({_UNREAD_BY_2})" if chosen.status == UNREAD_BY_ME else "?2 IS NOT NULL"
+    is_open = f"({_OPEN})" if chosen.open_only else "true"
+    is_other = f"c.handling <> 'waiting' AND NOT ({_BACK})" if chosen.without_first else "true"
     statement = f"""
         SELECT c.number FROM json_each(?1) page CROSS JOIN conversations c ON c.number = CAST(page.value AS BIGINT)
-        WHERE {" AND ".join(conditions)}
+        WHERE {_HAS_LABEL_3} AND {unread} AND {is_open} AND {is_other}
     """
     found, after = list[_Position](), search.after
     for chunk in WALKED:
@@ -235,8 +241,8 @@ def _walk(connection: Connection, search: _TermQuery) -> tuple[list[_Position], 
 
 def _newest(connection: Connection, search: _TermQuery) -> tuple[list[_Position], _Position | None]:
     """Read the newest conversations by their last messages, or the oldest."""
-    chosen, order = search.filter, _order(search)
-    direction = order["order"]
+    chosen = search.filter
+    beyond, direction = (">", "ASC") if chosen.oldest_first else ("<", "DESC")
     channels = json.dumps(CHANNELS if chosen.channel is None else [chosen.channel])
     kind = search.owners.kind
     rows = connection.execute(
@@ -244,7 +250,7 @@ def _newest(connection: Connection, search: _TermQuery) -> tuple[list[_Position]
         SELECT c.last_message_at, c.number FROM {_WALKS[kind][0]} CROSS JOIN json_each(?6) channel
         CROSS JOIN conversations c ON c.number IN (
             SELECT n.number FROM conversations n WHERE n.{_WALKS[kind][1]} AND n.channel = channel.value
-                AND (n.last_message_at, n.number) {order["beyond"]} (?3, ?4)
+                AND (n.last_message_at, n.number) {beyond} (?3, ?4)
                 ORDER BY n.last_message_at {direction}, n.number {direction} LIMIT ?5)
         ORDER BY c.last_message_at {direction}, c.number {direction} LIMIT ?5
         """,

@@ -42,14 +42,14 @@ async def _filters(page: Page) -> dict[str, Any]:
     chosen = {name: page.query.get(name) or None for name in _FILTERS}
     captured = bool(page.query.get("captured"))
     bots = await records.bots_of(page)
-    labels = await page.perform("conversation.labels", account=page.account_id)
+    labels = await page.perform("conversation.labels", account=page.account_id) if page.account_id else []
     return {
         "chosen": chosen,
         "captured": captured,
         "label_choices": [(one, one) for one in sorted({*labels, *filter(None, [chosen["label"]])})],
         "sort": page.query.get("sort", ""),
         "labels": labels,
-        "people": await records.people(page) if page.may("conversation.assign") else [],
+        "people": await records.people(page) if page.account_id and page.may("conversation.assign") else [],
         "kept": _kept(page),
         "is_filtered": captured or any(value for name, value in chosen.items() if name != "after"),
         "bots": bots,
@@ -97,6 +97,8 @@ async def change_many(page: Page) -> Response:
         "label": ("conversation.label", {"add": fields.text("label")}),
     }
     operation, values = acts.get(fields.text("act"), ("conversation.settle", {}))
+    if not page.may(operation):
+        return page.fail(403)
     refusal = None
     for conversation in fields.all("conversation")[:_MOST_CHOSEN]:
         try:
