@@ -103,7 +103,7 @@ async def settle(services: Services, caller: Caller, *, conversation: str) -> Co
 
     Raises `conversation_taken` for an operator where another one has it.
     """
-    own = await _handler(services, caller, conversation, None)
+    own = await handler_of(services, caller, conversation, None)
 
     def check(found: Conversation) -> None:
         if found.handling == OPERATOR and own.id is not None and not _is_same(found, own):
