@@ -1,7 +1,8 @@
 """Checks that figures, phone numbers, addresses and links in a reply are known. From the knowledge, the settings or the visitor.
 
 Allowed without a source: small counts, today and days near it, emergency numbers, and amounts of money that follow from known prices
-and the counts that the visitor or the reply names. Words beside figures are those of `languages/*/figures.txt`.
+and the counts that the visitor or the reply names. Words beside figures are those of `languages/*/figures.txt`;
+months and numbers those by which dates are read.
 """
 
 import re
@@ -41,6 +42,7 @@ NEAR_TEXT = 40
 """Characters before and after a number in which its unit is looked for."""
 
 _WORDS = LanguageWords("figures.txt")
+_SYMBOLS = LanguageWords("symbols.txt")
 
 
 def _pattern(words: Iterable[str]) -> str:
@@ -70,10 +72,10 @@ _CLOCK = re.compile(r"(?<![\d.:])([01]?\d|2[0-4])[:.]([0-5]\d)(?![\d:]|[.,]\d)")
 _ISO = re.compile(r"\b(20\d\d)-(\d\d)-(\d\d)\b")
 _DAY_FIRST = re.compile(r"(?<![\d.:/-])([0-3]?\d)([./-])([01]?\d)\2((?:20)?\d\d)(?!\d)")
 _SHORT_DAY = re.compile(r"(?<![\d.,:/-])([0-3]?\d)[./]([01]?\d)(?!\d|[.,/-]\d)")
-_MONTH_OF = {word.removesuffix("*"): int(month) for month, words in _WORDS.group("month ").items() for word in words}
-_MONTH = "|".join(
-    rf"(?:{re.escape(word)})" for word in sorted({one for words in _WORDS.group("month ").values() for one in words}, key=len, reverse=True)
-).replace(r"\*", r"\w{0,12}")
+_MONTH_OF = {
+    word: int(name[1:].partition("'")[0]) for name, words in _SYMBOLS.group("").items() if re.match(r"M\d", name) for word in words
+}
+_MONTH = "|".join(sorted(_MONTH_OF, key=len, reverse=True))
 _NAMED_DAY = re.compile(
     rf"\b([0-3]?\d)(?:st|nd|rd|th)?(?:\s+of)?\s+({_MONTH})\b(?:,?\s+(20\d\d))?|\b({_MONTH})\s+([0-3]?\d)(?:st|nd|rd|th)?\b(?:,?\s+(20\d\d))?"
 )
@@ -93,7 +95,13 @@ _MINUTES = re.compile(rf"\s{{0,9}}+(?:{_pattern(_WORDS.items('minutes'))})")
 _HOUR_BEFORE = re.compile(rf"\b(?:{_pattern(_WORDS.items('hour_before'))})\s{{0,9}}$")
 _HALF_DAY = re.compile("|".join(rf"\s{{0,9}}+{re.escape(word)}" for word in _WORDS.items("hour_after")) + r"|’[dty]")
 _IDIOMS = re.compile(r"\b(?:24/7|7/24|7x24|24x7)\b|(?:%\s?100|\b100\s?%)")
-_NUMBER_OF = {word.removesuffix("*"): int(number) for number, words in _WORDS.group("number ").items() for word in words}
+_NUMBER_OF = {
+    word.removesuffix("*"): int(number)
+    for group in (LanguageWords("numbers.txt").group(""), _WORDS.group("number "))
+    for number, words in group.items()
+    if number.isdecimal()
+    for word in words
+}
 _WORD = re.compile(r"\b(?:" + "|".join(sorted(map(re.escape, _NUMBER_OF), key=len, reverse=True)) + ")")
 
 Clock = tuple[int, int]
@@ -404,8 +412,4 @@ def _days(text: str) -> Iterator[tuple[str, tuple[int, int, int | None]]]:
         yield match[0], (int(match[3]), int(match[1]), year if year > 99 else 2000 + year)
     for match in _NAMED_DAY.finditer(text):
         name, number, year_text = (match[2], match[1], match[3]) if match[1] else (match[4], match[5], match[6])
-        yield match[0], (_month_of(name), int(number), int(year_text) if year_text else None)
-
-
-def _month_of(name: str) -> int:
-    return next(_MONTH_OF[name[:length]] for length in range(len(name), 0, -1) if name[:length] in _MONTH_OF)
+        yield match[0], (_MONTH_OF[name], int(number), int(year_text) if year_text else None)
