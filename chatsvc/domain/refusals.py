@@ -86,8 +86,6 @@ account_needed = _code("account_needed", "count")
 several = _code("several", "faults")
 # Values. `field` is the name of an argument, or of the record and the argument, such as "bot.name".
 text_empty = _code("text_empty", "field")
-trial_subscription_inactive = _code("trial_subscription_inactive", "status")
-trials_too_many = _code("trials_too_many", "most", "seconds")
 trial_account_inactive = _code("trial_account_inactive", "status")
 trials_too_many = _code("trials_too_many", "most", "retry_after")
 text_too_long = _code("text_too_long", "field", "most", "length")
