@@ -18,7 +18,7 @@ import time
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
-from itertools import cycle, repeat
+from itertools import repeat
 from pathlib import Path
 from typing import Any, Self
 
@@ -247,11 +247,6 @@ def quantile_ms(seconds: Iterable[float], share: float) -> float:
 def the_same(*raw: bytes) -> Requests:
     """Every connection sends one of these requests, over and over."""
     return lambda connection: repeat(raw[connection % len(raw)])
-
-
-def in_turn(*raw: bytes) -> Requests:
-    """Every connection sends all of these requests in turn, each beginning with another one."""
-    return lambda connection: cycle(raw[connection % len(raw) :] + raw[: connection % len(raw)])
 
 
 async def interleave(loads: Sequence[Load], rounds: int, seconds: float) -> None:

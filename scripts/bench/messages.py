@@ -1,32 +1,23 @@
-"""How fast messages are answered and durably written: POST /messages with an engine that answers at once, 64 callers in flight.
+"""How fast the interface answers on one core, 64 callers in flight, with an engine that answers at once.
 
-At least 5 times (later 6) one commit of aiosqlite a request behind the same gates; no slower than that for a single caller; later 0.5
-of the same handler writing nothing, and 15 times one commit a request where an fsync takes 2 ms. A visitor sends four messages, then the
-next one comes. For the slow fsync a few lines of C are compiled; that part is left out where there is no compiler.
+GET /chatbots: at least 0.6 of a stock aiohttp handler that answers the same bytes. POST /messages, durably written: at least 0.45 of the
+same writing nothing. A visitor sends four messages, then the next one comes.
 """
 
 from __future__ import annotations
 
 import json
-import os
-import shutil
-import subprocess
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from urllib.request import Request, urlopen
 
-from harness import CONNECTIONS, Load, Report, Requests, ServerProcess, interleave, main, ratio, request
+from harness import Load, Report, Requests, ServerProcess, interleave, main, ratio, request, the_same
 from instance import Instance, instances
 
 SERVERS = str(Path(__file__).parent / "servers.py")
 ROUNDS, SECONDS = 9, 1.0
 MESSAGES_A_VISITOR = 4
-SLOW_FSYNC = """
-#include <time.h>
-static int wait_2_ms(void) { struct timespec t = {0, 2000000}; return nanosleep(&t, 0); }
-int fsync(int fd) { (void) fd; return wait_2_ms(); }
-int fdatasync(int fd) { (void) fd; return wait_2_ms(); }
-"""
 _runs = iter(range(1000))
 
 
@@ -45,51 +36,39 @@ def visitors(instance: Instance) -> Requests:
     return requests
 
 
-def start(stack: ExitStack, kind: str, instance: Instance, env: dict[str, str] | None = None) -> ServerProcess:
+def start(stack: ExitStack, kind: str, instance: Instance) -> ServerProcess:
     """One of servers.py."""
-    return stack.enter_context(ServerProcess(SERVERS, kind, str(instance.config), env=env))
+    return stack.enter_context(ServerProcess(SERVERS, kind, str(instance.config)))
 
 
-def slow_fsync(folder: Path) -> dict[str, str] | None:
-    """An environment in which an fsync takes 2 ms; None where it cannot be made."""
-    compiler = shutil.which("cc") or shutil.which("gcc")
-    if compiler is None or os.uname().sysname != "Linux":
-        return None
-    source, library = folder / "slow_fsync.c", folder / "slow_fsync.so"
-    source.write_text(SLOW_FSYNC, "ascii")
-    done = subprocess.run([compiler, "-shared", "-fPIC", "-O2", "-o", str(library), str(source)], check=False)  # noqa: S603  # its own source
-    return {"LD_PRELOAD": str(library)} if done.returncode == 0 else None
+def gets(instance: Instance, path: str) -> list[bytes]:
+    """Return one GET with each of the keys."""
+    return [request("GET", f"/api/v2{path}", key) for key in instance.keys]
+
+
+def answer_of(server: ServerProcess, instance: Instance) -> bytes:
+    """Return the body of GET /chatbots."""
+    headers = {"Authorization": f"Bearer {instance.keys[0]}"}
+    with urlopen(Request(f"http://127.0.0.1:{server.port}/api/v2/chatbots", headers=headers)) as answer:
+        return bytes(answer.read())
 
 
 async def bench() -> Report:
     """See the module's docstring."""
     report = Report()
-    with instances(5) as made:
-        with ExitStack() as stack:
-            servers = [start(stack, kind, one) for kind, one in zip(("product", "one-commit", "nothing"), made, strict=False)]
-
-            def load(name: str, which: int, connections: int = CONNECTIONS) -> Load:
-                return Load(name, servers[which], visitors(made[which]), connections)
-
-            product, single, nothing = load("POST /messages", 0), load("one commit a request", 1), load("writing nothing", 2)
-            await interleave([product, single, nothing], ROUNDS, SECONDS)
-            alone, single_alone = load("POST /messages, one caller", 0, 1), load("one commit a request, one caller", 1, 1)
-            await interleave([alone, single_alone], ROUNDS, SECONDS)
-        report.bars.append(ratio("POST /messages / one commit a request", product, single, 5, 6))
-        report.bars.append(ratio("POST /messages / one commit a request, one caller", alone, single_alone, 1, 1))
-        report.bars.append(ratio("POST /messages / the same writing nothing", product, nothing, None, 0.5))
-        report.loads += [product, single, nothing, alone, single_alone]
-
-        env = slow_fsync(made[3].config.parent)
-        if env is None:
-            report.notes.append("Left out: an fsync of 2 ms needs Linux and a C compiler (cc).")
-            return report
-        with ExitStack() as stack:
-            slow = Load("POST /messages, fsync 2 ms", start(stack, "product", made[3], env), visitors(made[3]))
-            slow_single = Load("one commit a request, fsync 2 ms", start(stack, "one-commit", made[4], env), visitors(made[4]))
-            await interleave([slow, slow_single], ROUNDS, SECONDS)
-        report.bars.append(ratio("POST /messages / one commit a request, fsync 2 ms", slow, slow_single, None, 15))
-        report.loads += [slow, slow_single]
+    with instances(2) as made, ExitStack() as stack:
+        product, nothing = (start(stack, kind, one) for kind, one in zip(("product", "nothing"), made, strict=True))
+        body = made[0].config.parent / "body.json"
+        body.write_bytes(answer_of(product, made[0]))
+        stock = stack.enter_context(ServerProcess(SERVERS, "stock", str(body)))
+        requests = the_same(*gets(made[0], "/chatbots"))
+        reads = [Load(name, server, requests) for name, server in (("GET /chatbots", product), ("stock", stock))]
+        await interleave(reads, ROUNDS, SECONDS)
+        writes = [Load("POST /messages", product, visitors(made[0])), Load("writing nothing", nothing, visitors(made[1]))]
+        await interleave(writes, ROUNDS, SECONDS)
+    report.bars.append(ratio("GET /chatbots / stock aiohttp", reads[0], reads[1], 0.6))
+    report.bars.append(ratio("POST /messages / the same writing nothing", writes[0], writes[1], 0.45))
+    report.loads += [*reads, *writes]
     return report
 
 

@@ -20,8 +20,7 @@ from pathlib import Path
 
 from harness import CONNECTIONS, CORES, LOAD_CORE, Bar, Load, Report, ServerProcess, Wrong, interleave, main, ratio, the_same
 from instance import Instance, instances
-from messages import start, visitors
-from reads import gets
+from messages import gets, start, visitors
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 from tests.postgres import PASSWORD, USER, Postgres
