@@ -130,11 +130,11 @@ def _text(content: list[object]) -> str:
     return "".join(texts)
 
 
-def reply(said: ModelAnswer) -> str:
+def reply(message: ModelAnswer) -> str:
     """Return the text of an answer. Raises EngineError where it has none, none that can be stored, or the sentinel alone."""
-    if not said.text:
-        raise EngineError(_WITHOUT_TEXT.get(said.stop, "bad_response"), "no text")
-    text = said.text
+    if not message.text:
+        raise EngineError(_WITHOUT_TEXT.get(message.stop, "bad_response"), "no text")
+    text = message.text
     if _BARE in text:
         text = text.replace(NO_ANSWER, "").strip()
         if text.strip(_WRAPPING) in ("", _BARE):
@@ -236,32 +236,32 @@ def _of_final_channel(text: str) -> str:
     parts, end = [(match.start(), match.end(), match["name"].lower()) for match in _CHANNEL.finditer(text)], 0
     if not parts:
         return text
-    said = [text[: parts[0][0]]]
+    visible = [text[: parts[0][0]]]
     for (_, begin, name), following in zip(parts, [*(start for start, _, _ in parts[1:]), len(text)], strict=True):
         content = text[begin:following]
         ending = _CHANNEL_END.search(content)
         if name == "final":
-            said.append(content)
+            visible.append(content)
         elif ending is not None:
-            said.append(content[ending.end() :])
+            visible.append(content[ending.end() :])
         end = following
-    return "".join((*said, text[end:]))
+    return "".join((*visible, text[end:]))
 
 
 def _outside_thoughts(text: str) -> str:
-    said, begin, depth = list[str](), 0, 0
+    parts, begin, depth = list[str](), 0, 0
     for match in _THOUGHT_MARK.finditer(text):
         closes = bool(match["close_bracket"] or match["close"] or match["bar_close"])
         if closes:
             if depth == 0:
-                said.clear()  # everything before was a thought whose opening mark the template has
+                parts.clear()  # everything before was a thought whose opening mark the template has
             depth = 0
         else:
             if depth == 0:
-                said.append(text[begin : match.start()])
+                parts.append(text[begin : match.start()])
             depth = 1
         begin = match.end()
-    return "".join(said) if depth else "".join((*said, text[begin:]))
+    return "".join(parts) if depth else "".join((*parts, text[begin:]))
 
 
 def _own_turn(text: str) -> str:

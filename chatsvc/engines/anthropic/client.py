@@ -60,8 +60,8 @@ class _Transport(httpx2.AsyncBaseTransport):
             request.method, str(request.url), headers=headers, data=request.content or None, allow_redirects=False
         ) as response:
             await read(response, body, MAX_ANSWER_BYTES + 1)
-        kept = {name: response.headers[name] for name in _HEADERS_READ if name in response.headers}
-        return httpx2.Response(response.status, headers=kept, content=bytes(body))
+        headers_read = {name: response.headers[name] for name in _HEADERS_READ if name in response.headers}
+        return httpx2.Response(response.status, headers=headers_read, content=bytes(body))
 
     async def aclose(self) -> None:
         await self._session.close()

@@ -186,10 +186,10 @@ class _Rounds:
         for _ in range(MAX_ROUNDS):
             try:
                 async with nullcontext() if self._notes.captured is None else asyncio.timeout_at(self._ends_at - SPARE_S):
-                    said = answer.parse(await self._ask(body), hosted=self._hosted)
-                self._spent = self._spent.plus(said.usage)
-                if not said.calls or not self._offered:
-                    text = answer.reply(said)
+                    message = answer.parse(await self._ask(body), hosted=self._hosted)
+                self._spent = self._spent.plus(message.usage)
+                if not message.calls or not self._offered:
+                    text = answer.reply(message)
                     work = partial(review.complaint, text, self._notes.hits, self._notes.captured)
                     complaint = await self._share.run(work, self._turn, review.characters_read(self._turn, text))
                     if complaint is None:
@@ -200,10 +200,10 @@ class _Rounds:
                 if self._notes.captured is None:
                     raise
                 break
-            results = await self._share.run(partial(self._notes.results, said), self._turn)
-            if self._notes.captured is None and all(call.name == tools.NO_ANSWER for call in said.calls):
+            results = await self._share.run(partial(self._notes.results, message), self._turn)
+            if self._notes.captured is None and all(call.name == tools.NO_ANSWER for call in message.calls):
                 raise EngineError("no_answer", "by its tool")
-            body = _continued(body, said.blocks, results)
+            body = _continued(body, message.blocks, results)
         if self._notes.captured is None:
             raise EngineError("tool_loop", f"still calling tools after {MAX_ROUNDS} rounds")
         return self._reply(notes.confirmation(self._turn, self._notes.captured))
@@ -220,7 +220,7 @@ class _Rounds:
 
 
 def _continued(
-    body: MessageCreateParamsNonStreaming, said: Sequence[ContentBlockParam], following: Sequence[ContentBlockParam]
+    body: MessageCreateParamsNonStreaming, message: Sequence[ContentBlockParam], following: Sequence[ContentBlockParam]
 ) -> MessageCreateParamsNonStreaming:
     """Append one exchange to a request. Nothing before it changes, as caches and signatures of thinking require."""
-    return {**body, "messages": [*body["messages"], {"role": "assistant", "content": said}, {"role": "user", "content": following}]}
+    return {**body, "messages": [*body["messages"], {"role": "assistant", "content": message}, {"role": "user", "content": following}]}

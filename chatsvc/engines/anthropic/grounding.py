@@ -125,7 +125,7 @@ class Known:
     @cached_property
     def phones(self) -> frozenset[str]:
         """Every run of digit groups that may be a phone number, and its ends: the number as it is written elsewhere."""
-        found = set[str]()
+        numbers = set[str]()
         for match in _RUN.finditer(self.text):
             groups = re.findall(r"\d+", match[0])
             for first in range(len(groups)):
@@ -135,8 +135,8 @@ class Known:
                     if len(digits) > _PHONE_DIGITS[-1]:
                         break
                     if len(digits) in _PHONE_DIGITS:
-                        found |= {_tail(digits), digits[-8:], digits[-7:]}
-        return frozenset(found)
+                        numbers |= {_tail(digits), digits[-8:], digits[-7:]}
+        return frozenset(numbers)
 
     @cached_property
     def links(self) -> frozenset[str]:

@@ -73,10 +73,10 @@ class Notes:
         try:
             if is_cut_off:  # truncated arguments may look complete
                 raise WrongArguments("The call was cut off. Call again with less text, or answer the visitor.")
-            told, failed = self._call(call), False
+            text, failed = self._call(call), False
         except WrongArguments as fault:
-            told, failed = f"Nothing was {'found' if call.name == tools.SEARCH else 'noted'}. {fault}", True
-        result: ToolResultBlockParam = {"type": "tool_result", "tool_use_id": call.id, "content": told}
+            text, failed = f"Nothing was {'found' if call.name == tools.SEARCH else 'noted'}. {fault}", True
+        result: ToolResultBlockParam = {"type": "tool_result", "tool_use_id": call.id, "content": text}
         return {**result, "is_error": True} if failed else result
 
     def _call(self, call: ToolCall) -> str:
@@ -96,9 +96,9 @@ class Notes:
         self._searches += 1
         if self._searches > MAX_SEARCHES:
             raise WrongArguments("That was searched too often. Answer the visitor now.")
-        found = self._turn.knowledge.search(tools.query(call.input), spoken=language.detected(self._turn))
+        result = self._turn.knowledge.search(tools.query(call.input), spoken=language.detected(self._turn))
         above = {hit.entry.id for hit in self.hits}
-        hits = [hit for hit in found.hits if hit.score >= FLOOR * found.hits[0].score] if found.decision != "abstain" else []
+        hits = [hit for hit in result.hits if hit.score >= FLOOR * result.hits[0].score] if result.decision != "abstain" else []
         new, used = list[Hit](), 0
         for hit in hits:
             if hit.entry.id not in above and used < SEARCHED_CHARS:
@@ -113,10 +113,10 @@ class Notes:
     def _note(self, tool: str, wanted: NoteCall) -> str:
         if any(noted.change for noted in self._notes.values()):
             raise WrongArguments("A change was noted from this message; that is enough. Answer now.")
-        found = self._quoted(wanted)
+        matches = self._quoted(wanted)
         claimed = Captured(
             wanted.kind,
-            "\n".join(found.kept),
+            "\n".join(matches.kept),
             wanted.visitor_name,
             wanted.visitor_email,
             wanted.visitor_phone,
@@ -124,17 +124,17 @@ class Notes:
             self._clock_of(wanted) if wanted.kind == "appointment" else None,
             urgent=wanted.urgent,
         )
-        kept = checked(claimed, self._turn.spoken, self._now, self._turn.bot.country)
-        self._demand(wanted, claimed, kept)
+        record = checked(claimed, self._turn.spoken, self._now, self._turn.bot.country)
+        self._demand(wanted, claimed, record)
         again = tool in self._notes
-        self._notes[tool] = kept
+        self._notes[tool] = record
         self.captured = _joined(list(self._notes.values()))
         parts = ["Noted in place of what this message noted before." if again else "Noted."]
-        parts.append(f"The team reads: {prompt.described(kept)}")
-        parts.append("Nothing is booked until they confirm it." if kept.date else "They will see it.")
+        parts.append(f"The team reads: {prompt.described(record)}")
+        parts.append("Nothing is booked until they confirm it." if record.date else "They will see it.")
         if claimed.date and claimed.time and not facts.is_open(self._turn.bot, datetime.combine(claimed.date, claimed.time)):
             parts.append("The business is closed then: tell the visitor that it may not be possible.")
-        return " ".join((*parts, *self._left_out(wanted, kept, found)))
+        return " ".join((*parts, *self._left_out(wanted, record, matches)))
 
     def _clock_of(self, wanted: NoteCall) -> time | None:
         """Return the time of an appointment. Where a day alone is booked, it is the hour of opening."""
@@ -147,9 +147,9 @@ class Notes:
 
     def _quoted(self, wanted: NoteCall) -> quotes.Quotes:
         """Look the quotes up; where none is the visitor's, take all that they have said and no record has."""
-        found = quotes.check(wanted.quotes, self._turn.spoken)
+        matches = quotes.check(wanted.quotes, self._turn.spoken)
         noted = [record.message for record in self._turn.captured]
-        return found if found.kept else quotes.Quotes(quotes.without(self._turn.spoken, noted), found.dropped)
+        return matches if matches.kept else quotes.Quotes(quotes.without(self._turn.spoken, noted), matches.dropped)
 
     def _change(self, wanted: NoteCall) -> str:
         """Note what the visitor wants changed of a record of this conversation."""
@@ -163,42 +163,42 @@ class Notes:
             raise WrongArguments(f"There is no such record that can be changed; the noted ones are: {ids or 'none'}.")
         if wanted.kind == "move" and record.kind != "appointment":
             raise WrongArguments("Only an appointment is moved. Amend a request.")
-        found = self._quoted(wanted)
+        matches = self._quoted(wanted)
         day, clock = (record.date, record.time) if wanted.kind == "withdraw" else (wanted.date, wanted.time)
         corrects = wanted.kind == "amend" or record.kind != "appointment"
         contact = wanted.visitor_name, wanted.visitor_email, wanted.visitor_phone
         change = Change(record, cancels=wanted.kind == "cancel", corrects=corrects)
-        claimed = Captured("appointment", "\n".join(found.kept), *contact, date=day, time=clock, change=change)
+        claimed = Captured("appointment", "\n".join(matches.kept), *contact, date=day, time=clock, change=change)
         outside = wanted.kind == "move" and (day or clock) and self._demand_moment(day or record.date, clock or record.time)
-        self.captured = self._notes[tools.CHANGE_RECORD] = kept = checked(claimed, self._turn.spoken, self._now, self._turn.bot.country)
-        parts = [f"Passed on. The team reads: {change_message(kept, change, self._turn.bot.language)}"]
+        self.captured = self._notes[tools.CHANGE_RECORD] = changed = checked(claimed, self._turn.spoken, self._now, self._turn.bot.country)
+        parts = [f"Passed on. The team reads: {change_message(changed, change, self._turn.bot.language)}"]
         is_waiting = record.status == "confirmed" and wanted.kind != "withdraw"
         parts.append(_WAITING if is_waiting else _STANDS[wanted.kind])
         if outside:
             parts.append("The business is closed then: tell the visitor that it may not be possible.")
-        return " ".join((*parts, *self._left_out(wanted, kept, found)))
+        return " ".join((*parts, *self._left_out(wanted, changed, matches)))
 
-    def _left_out(self, wanted: NoteCall, kept: Captured, found: quotes.Quotes) -> list[str]:
+    def _left_out(self, wanted: NoteCall, record: Captured, matches: quotes.Quotes) -> list[str]:
         """Say what was not kept, and why, so that the model can ask for it or does not claim it."""
         own = (("name", "visitor_name"), ("e-mail", "visitor_email"), ("phone", "visitor_phone"))
-        dropped = [label for label, name in own if getattr(wanted, name) and not getattr(kept, name)]
+        dropped = [label for label, name in own if getattr(wanted, name) and not getattr(record, name)]
         left = [f"Left out, since the visitor did not type it: {', '.join(dropped)}."] if dropped else []
-        if found.dropped and wanted.quotes:
-            quoted = ", ".join(f"“{quote[:80]}”" for quote in found.dropped[:3])
+        if matches.dropped and wanted.quotes:
+            quoted = ", ".join(f"“{quote[:80]}”" for quote in matches.dropped[:3])
             left.append(f"Left out, since it is no quote of the visitor's: {quoted}.")
         ends = [label for label, value in (("end date", wanted.end_date), ("end time", wanted.end_time), ("item", wanted.item)) if value]
         if ends:
             left.append(f"Without a field of its own, only in the quotes: {', '.join(ends)}.")
         return left
 
-    def _demand(self, wanted: NoteCall, claimed: Captured, kept: Captured) -> None:
+    def _demand(self, wanted: NoteCall, claimed: Captured, record: Captured) -> None:
         """Refuse a request without contact data, and an appointment at an impossible time."""
         if wanted.kind == "appointment":
             self._demand_moment(claimed.date, claimed.time)
         missing = []
-        if wanted.kind == "appointment" and kept.visitor_name is None:
+        if wanted.kind == "appointment" and record.visitor_name is None:
             missing.append("a name")
-        if not (kept.visitor_email or kept.visitor_phone or self._turn.channel in REACHING):
+        if not (record.visitor_email or record.visitor_phone or self._turn.channel in REACHING):
             missing.append("an e-mail address or a phone number")
         if missing:
             raise WrongArguments(f"The visitor's own messages hold no such thing as {' and '.join(missing)} that was passed. Ask for it.")

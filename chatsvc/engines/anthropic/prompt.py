@@ -190,7 +190,7 @@ def messages(history: Sequence[HistoryMessage], message: str, budget: int) -> li
 
     The message that crosses the budget still goes along: a short "and on Sundays?" means nothing without it.
     """
-    kept = [("user", clean(without_tokens(message)))]
+    newest_first = [("user", clean(without_tokens(message)))]
     used = 0
     for past in reversed(history):
         if used >= budget:
@@ -198,10 +198,10 @@ def messages(history: Sequence[HistoryMessage], message: str, budget: int) -> li
         cut = without_thoughts if past.role == "assistant" else without_tokens
         content = clean(cut(past.content)).strip()
         if content and past.role in ("user", "assistant"):
-            kept.append((past.role, content))
+            newest_first.append((past.role, content))
             used += len(content)
     turns: list[tuple[str, str]] = []
-    for role, content in reversed(kept):
+    for role, content in reversed(newest_first):
         if turns and turns[-1][0] == role:
             # A question that never got its answer is followed by the next one.
             turns[-1] = (role, f"{turns[-1][1]}\n\n{content}")
@@ -245,15 +245,15 @@ def passages(turn: Turn, budget: int) -> list[Hit]:
     before = next((past.content for past in reversed(turn.history) if past.role == "user"), None)
     if before is not None:
         hits += turn.knowledge.search(before, turn.language, PASSAGES // 2, spoken=spoken).hits
-    found: dict[str, Hit] = {}
+    chosen: dict[str, Hit] = {}
     used = 0
     for hit in hits:
         size = len(hit.entry.question) + len(hit.entry.answer)
         # The best one always: an answer longer than the budget is better than none.
-        if hit.entry.id not in found and (not found or used + size <= budget):
-            found[hit.entry.id] = hit
+        if hit.entry.id not in chosen and (not chosen or used + size <= budget):
+            chosen[hit.entry.id] = hit
             used += size
-    return list(found.values())
+    return list(chosen.values())
 
 
 def _moment(turn: Turn) -> str:
@@ -282,18 +282,18 @@ def record_line(record: CapturedRecord) -> str:
     return f"\n- {record.kind} {record.id}, status {record.status}: {described(record)}"
 
 
-def described(kept: Captured | CapturedRecord) -> str:
+def described(record: Captured | CapturedRecord) -> str:
     """Describe a record in words for the model: moment, contact and the visitor's words."""
-    when = f"appointment on {facts.DAYS[kept.date.weekday()]} {kept.date} at {kept.time:%H:%M}" if kept.date and kept.time else ""
+    when = f"appointment on {facts.DAYS[record.date.weekday()]} {record.date} at {record.time:%H:%M}" if record.date and record.time else ""
     contact = [
         f"{label} {value}"
-        for label, value in (("name", kept.visitor_name), ("e-mail", kept.visitor_email), ("phone", kept.visitor_phone))
+        for label, value in (("name", record.visitor_name), ("e-mail", record.visitor_email), ("phone", record.visitor_phone))
         if value
     ]
-    words = " / ".join(f"“{line}”" for line in kept.message.splitlines() if line.strip())
-    change = kept.change if isinstance(kept, CapturedRecord) else None
+    words = " / ".join(f"“{line}”" for line in record.message.splitlines() if line.strip())
+    change = record.change if isinstance(record, CapturedRecord) else None
     waiting = f"waiting for the team: {change.kind} {change.date or ''} {change.time or ''}".rstrip() if change else ""
-    return "; ".join(filter(None, (when or f"request ({kept.request_type})", *contact, f"words: {words}", waiting))) + "."
+    return "; ".join(filter(None, (when or f"request ({record.request_type})", *contact, f"words: {words}", waiting))) + "."
 
 
 def preamble(offered: tuple[str, ...]) -> str:

@@ -65,7 +65,7 @@ def _message(text: str) -> _SpokenMessage:
     spans = [match.span() for match in _WORD.finditer(text)]
     words = [fold(text[start:end]) for start, end in spans]
     offsets = [0, *accumulate(len(word) + 1 for word in words)]
-    return _SpokenMessage(text, f" {' '.join(words)} ", {offset: at for at, offset in enumerate(offsets[:-1])}, spans)
+    return _SpokenMessage(text, f" {' '.join(words)} ", {offset: index for index, offset in enumerate(offsets[:-1])}, spans)
 
 
 def _folded_words(text: str) -> list[str]:
@@ -104,14 +104,16 @@ def _pieces(quote: str, messages: Sequence[_SpokenMessage]) -> list[_QuotedPart]
 
 def _runs(words: Sequence[str], messages: Sequence[_SpokenMessage]) -> list[_QuotedPart]:
     """Return the longest runs of words that stand in a message, from the left."""
-    runs, at = list[_QuotedPart](), 0
-    while at + _FEWEST_WORDS <= len(words):
-        run, length = _find(words[at : at + _FEWEST_WORDS], messages), _FEWEST_WORDS
-        while run is not None and at + length < len(words) and (longer := _find(words[at : at + length + 1], messages)) is not None:
+    runs, index = list[_QuotedPart](), 0
+    while index + _FEWEST_WORDS <= len(words):
+        run, length = _find(words[index : index + _FEWEST_WORDS], messages), _FEWEST_WORDS
+        while (
+            run is not None and index + length < len(words) and (longer := _find(words[index : index + length + 1], messages)) is not None
+        ):
             run, length = longer, length + 1
         if run is not None:
             runs.append(run)
-        at += length if run is not None else 1
+        index += length if run is not None else 1
     return runs
 
 

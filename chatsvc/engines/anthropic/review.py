@@ -181,12 +181,12 @@ def untrue_claim(text: str, known: Iterable[str], records: Iterable[CapturedReco
     records, known = list(records), list(known)
     for match in _SENTENCE.finditer(text):
         sentence = comparable(match[0]).strip()
-        done, told = _DONE.search(sentence), _NOTED.search(sentence)
-        if not (done or told) or _NOT_A_CLAIM.search(sentence) or any(sentence.rstrip(".! ") in text for text in known):
+        done, noting = _DONE.search(sentence), _NOTED.search(sentence)
+        if not (done or noting) or _NOT_A_CLAIM.search(sentence) or any(sentence.rstrip(".! ") in text for text in known):
             continue
         if done and not _is_settled(done[0], records):
             return match[0].strip()
-        if told and not (noted or records):
+        if noting and not (noted or records):
             return match[0].strip()
     return None
 
@@ -200,10 +200,12 @@ def more_than_noted(text: str, spoken: Iterable[str], noted: Iterable[str]) -> l
     claims = [sentence for sentence in claims if _CALLED_NOTED.search(sentence) and not _NOT_A_CLAIM.search(sentence)]
     if not claims:
         return []
-    said, held = set(_words("\n".join(spoken))), set(_words("\n".join(noted)))
-    # A word counts as held by its beginning: endings differ, in Turkish above all.
-    stems = {word[:_STEM] for word in held}
-    words = [word for sentence in claims for word in _words(sentence) if word in said and word not in held and word[:_STEM] not in stems]
+    visitors, recorded = set(_words("\n".join(spoken))), set(_words("\n".join(noted)))
+    # A word counts as recorded by its beginning: endings differ, in Turkish above all.
+    stems = {word[:_STEM] for word in recorded}
+    words = [
+        word for sentence in claims for word in _words(sentence) if word in visitors and word not in recorded and word[:_STEM] not in stems
+    ]
     return list(dict.fromkeys(word for word in words if word not in _COMMON))[:MOST_WORDS]
 
 
