@@ -137,6 +137,26 @@ def test_a_wrong_value_of_any_setting_is_refused_with_its_line(number: int, tmp_
         config.load(file, {})
 
 
+SOURCES = [
+    file
+    for pattern in ("*.md", "*.toml", "chatsvc/**/*", "tests/**/*", "scripts/**/*", "packaging/**/*")
+    for file in sorted(ROOT.glob(pattern))
+    if file.is_file() and file.suffix in {"", ".py", ".md", ".toml", ".html", ".js", ".css", ".sql", ".txt", ".yaml", ".spec", ".service"}
+]
+
+
+def test_sources_name_only_documents_and_sections_that_exist() -> None:
+    outside, sections = [], {}
+    for page in ("interface", "webhooks"):
+        sections[page] = set(re.findall(r"^#{2,3} ([\d.]+?)\.? ", PAGES[page], re.MULTILINE))
+    for file in SOURCES:
+        text = file.read_text("utf-8")
+        outside += [f"{file}: {name}" for name in re.findall(r"\b(?:SPEC|DECISIONS|DESIGN|FACTS(?:-PEOPLE)?)[.]md\b", text)]
+        for page, section in re.findall(r"help/(interface|webhooks)\.md (\d+(?:\.\d+)?)", text):
+            assert section in sections[page], f"{file} cites {page}.md {section}"
+    assert outside == []
+
+
 def test_the_two_commands_of_readme_exist() -> None:
     named = re.findall(r"^scripts/\w+", PAGES[README].split("## Try it")[1], re.MULTILINE)
     assert named == ["scripts/quickstart", "scripts/test"]

@@ -36,7 +36,7 @@ def own_addresses(listeners: Iterable[tuple[str, int]], public_url: str) -> Own:
     host = (url.hostname or "").removesuffix(".")
     hosts = {host}
     with contextlib.suppress(ValueError):
-        # An address is told from a receiver beside it by the port (DECISIONS.md, "receivers inside the house").
+        # The port distinguishes the service from a receiver on the same address.
         bound.add((ip_address(host), url.port or (443 if url.scheme == "https" else 80)))
         hosts = set()
     return Own(frozenset(hosts), MachineAddresses(), frozenset(bound))

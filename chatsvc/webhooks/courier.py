@@ -1,4 +1,4 @@
-"""Webhook courier: builds an event's request byte for byte (SPEC.md 6.2), signs and posts it; checks addresses that are to be set."""
+"""Webhook courier: builds the requests of events (help/webhooks.md 2), signs and posts them; checks addresses that are to be set."""
 
 import logging
 from collections.abc import Mapping
@@ -34,7 +34,7 @@ def row(bot_id: str) -> str:
 
 
 class Courier:
-    """Delivers signed events. `secret` decrypts the signing keys, `guard` has the rules for targets (SPEC.md 6.4)."""
+    """Delivers signed events. `secret` decrypts the signing keys, `guard` has the rules for targets (help/webhooks.md 7)."""
 
     def __init__(self, sender: Sender, guard: Guard, secret: MasterKey, egress: Egress) -> None:
         self._sender = sender
@@ -119,7 +119,7 @@ USER_AGENT = "Service-Webhooks/1.0"
 
 
 def build_request(event: str, delivery_id: str, created_at: int, bot_id: str, data: Mapping[str, object]) -> bytes:
-    """The body: UTF-8 JSON without spaces, in SPEC.md's order. Made once; these bytes are signed, sent and recorded.
+    """Build the body once: UTF-8 JSON without spaces, fields in the order of help/webhooks.md 2. It is signed, sent and recorded.
 
     `created_at`: when the event happened, in milliseconds since the epoch. `data`: the record, its fields in their order.
     """
@@ -129,7 +129,7 @@ def build_request(event: str, delivery_id: str, created_at: int, bot_id: str, da
 
 
 def build_headers(event: str, delivery_id: str, signature: str) -> dict[str, str]:
-    """Build the headers of SPEC.md 6.2; `signature` is from domain.signing.sign()."""
+    """Build the headers of help/webhooks.md 2; `signature` is from domain.signing.sign()."""
     return {
         "Content-Type": "application/json",
         "User-Agent": USER_AGENT,
