@@ -45,6 +45,7 @@ def _set(connection: Connection, number: int, handling: str, at: int | None, han
     row = connection.execute(
         f"""
         UPDATE conversations SET handling = ?1, handling_since = ?2, operator_id = ?3, operator_name = ?4, missed_at = NULL,
+            assignee = CASE WHEN ?1 = '{OPERATOR}' THEN coalesce(?3, assignee) ELSE assignee END,
             updated_at = max(updated_at, ?6), waiting_since = CASE ?1 WHEN '{OPERATOR}' THEN waiting_since END
         WHERE number = ?5 RETURNING {COLUMNS}
         """,

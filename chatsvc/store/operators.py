@@ -77,6 +77,9 @@ def find_in(connection: Connection, operator_id: str) -> Operator | None:
     return operator_of(row) if row else None
 
 
+find_by_id = reads(find_in)
+
+
 @reads
 def find(connection: Connection, email: str) -> Operator | None:
     """Find an operator by e-mail address."""

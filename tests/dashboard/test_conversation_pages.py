@@ -275,3 +275,23 @@ async def test_a_confirmed_appointment_is_no_new_request(site: Site, reader: Cli
     await site.do("appointment.set", appointment=appointment, status="confirmed")
     assert request not in (await reader.get("/inbox?status=new")).body
     assert appointment in (await reader.get("/inbox?status=confirmed")).body
+
+
+async def test_operators_see_who_else_reads_and_writes(site: Site, editor: Client, owner: Client, web: str) -> None:
+    path = f"/conversations/{web}"
+    await owner.get(path)
+    assert "Owner is looking at this conversation too" in part(await editor.get(path), "handling")
+    await owner.post(f"{path}/typing", {})
+    shown = await editor.get(path)
+    assert ("Owner is writing a reply" in part(shown, "handling"), "Editor is" in part(shown, "handling")) == (True, False)
+
+
+async def test_who_takes_over_has_it_assigned_and_only_those_who_may_act_are_offered(site: Site, editor: Client, web: str) -> None:
+    path = f"/conversations/{web}"
+    shown = await editor.submit(path, "conversation.take")
+    (form,) = shown.forms("conversation.assign")
+    assert [one.get("value") for one in form.iter("option") if one.get("selected") is not None] == [site.email("editor")]
+    offered = [one.get("value") for one in form.iter("option")]
+    assert (site.email("owner") in offered, site.email("reader") in offered) == (True, False)
+    refused = await editor.submit(path, "conversation.assign", email=site.email("reader"))
+    assert (refused.status, refused.alert != "") == (422, True)

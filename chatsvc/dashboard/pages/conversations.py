@@ -268,7 +268,7 @@ async def _values(page: Page, typed: Fields) -> dict[str, Any]:
         "contact": _contact(found),
         "is_writable": found.writable_until is None or page.services.clock() < found.writable_until,
         "explained": _explained(),
-        "steady": found.typing or found.conversation.handling != BOT,
+        "steady": found.typing or found.colleagues or found.conversation.handling != BOT,
         "found": found,
         "conversation": found.conversation,
         "bot": bot,

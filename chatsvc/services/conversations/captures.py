@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from chatsvc.domain import captures, paging, refusals, search_words, times
-from chatsvc.domain.actors import Caller
+from chatsvc.domain.actors import Caller, Role
 from chatsvc.domain.captures import (
     APPOINTMENT_STATUSES,
     KINDS,
@@ -187,10 +187,11 @@ async def _operator_id(services: Services, assignee: str | None) -> str | None:
 
 
 async def assignees(services: Services, caller: Caller, *, account: str | None = None) -> list[Assignee]:
-    """List the operators who may be put in charge of an account's requests."""
+    """List the operators who may be put in charge of an account's requests and conversations: those who may work on them."""
     state = await accounts.resolve(services, caller, account)
     found = await operators.page(services.db, [state.account.id], MOST_ASSIGNEES)
-    return [Assignee(operator.email, operator.name) for operator in found]
+    able = [one for one in found if (one.scope.role(state.account.id) or Role.READER) >= Role.EDITOR]
+    return [Assignee(operator.email, operator.name) for operator in able]
 
 
 async def appointments(services: Services, caller: Caller, *, first: int, end: int, account: str | None = None) -> list[BotAppointment]:

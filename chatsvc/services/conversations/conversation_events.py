@@ -1,4 +1,4 @@
-"""News of conversations, told to other processes too: wakes waiting callers, and remembers for seconds who types."""
+"""News of conversations, told to other processes too: wakes waiting callers, and remembers for a while who reads and types."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -9,9 +9,10 @@ from chatsvc.domain.models import ConversationKey
 from chatsvc.store.database import ProcessNotices
 
 TYPING_S = 6.0
+READING_S = 70.0  # a page that is open reads again within a minute
 RENEW_S = 1.0  # a mark is not renewed more often
 VISITOR, OPERATOR = "visitor", "operator"
-NEWS, TYPING, TYPED = "news", "typing", "typed"
+NEWS, TYPING, TYPED, READING = "news", "typing", "typed", "reading"
 
 
 class Waiter:
@@ -37,6 +38,7 @@ class ConversationEvents:
         self._notices = notices
         self._waiters: dict[ConversationKey, set[asyncio.Future[None]]] = {}
         self._typing: dict[tuple[ConversationKey, str], float] = {}
+        self._readers: dict[tuple[ConversationKey, str], float] = {}
         self._tidied = 0.0
         self.closed = False
         self.observers: list[Callable[[ConversationKey], None]] = []
@@ -56,6 +58,8 @@ class ConversationEvents:
             self._wake(tuple(values[0]))
         elif kind == TYPING:
             self._mark(tuple(values[0]), values[1])
+        elif kind == READING:
+            self._note_reader(tuple(values[0]), values[1])
         elif kind == TYPED:
             self._typing.pop((tuple(values[0]), values[1]), None)
 
@@ -122,6 +126,26 @@ class ConversationEvents:
         """Remove a typing mark: the message has come."""
         self._typing.pop((conversation, who), None)
         self._tell(TYPED, conversation, who)
+
+    def read(self, conversation: ConversationKey, operator: str) -> None:
+        """Note that an operator (its id) has the conversation open, for READING_S seconds."""
+        if self._note_reader(conversation, operator):
+            self._tell(READING, conversation, operator)
+
+    def _note_reader(self, conversation: ConversationKey, operator: str) -> bool:
+        """Note a reader here; False where that was done a moment ago."""
+        now = asyncio.get_running_loop().time()
+        until = self._readers.pop((conversation, operator), 0.0)
+        while self._readers and (oldest := next(iter(self._readers.items())))[1] <= now:
+            del self._readers[oldest[0]]
+        is_new = until <= now + READING_S - RENEW_S
+        self._readers[conversation, operator] = now + READING_S if is_new else until
+        return is_new
+
+    def readers(self, conversation: ConversationKey) -> list[str]:
+        """Return the operators who have the conversation open."""
+        now = asyncio.get_running_loop().time()
+        return [operator for (there, operator), until in self._readers.items() if there == conversation and until > now]
 
     def is_typing(self, conversation: ConversationKey, who: str) -> bool:
         return self._typing.get((conversation, who), 0.0) > asyncio.get_running_loop().time()

@@ -4,7 +4,7 @@ import re
 from typing import NamedTuple
 
 from chatsvc.domain import refusals
-from chatsvc.domain.actors import Caller
+from chatsvc.domain.actors import Caller, Role
 from chatsvc.domain.models import Conversation, Note, SavedReply
 from chatsvc.domain.times import DAY_MS
 from chatsvc.services.accounts import accounts
@@ -44,8 +44,11 @@ async def assign(services: Services, caller: Caller, *, conversation: str, email
     if account_id is None:
         raise refusals.conversation_not_found(conversation=conversation)
     operator = await operators.find(services.db, email.strip().lower()) if email.strip() else None
-    if email.strip() and (operator is None or operator.scope.role(account_id) is None):
+    role = operator.scope.role(account_id) if operator else None
+    if email.strip() and role is None:
         raise refusals.operator_not_found(email=email)
+    if role is not None and role < Role.EDITOR:
+        raise refusals.operator_without_role(email=email, role="editor")
     assigned = await stored.assign(services.db, caller.scope.accounts, conversation, operator.id if operator else None)
     return AssignedConversation(_existing(assigned, conversation), operator.email if operator else None)
 

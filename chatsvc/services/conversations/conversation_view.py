@@ -18,7 +18,7 @@ from chatsvc.services.messages import visitor_addresses
 from chatsvc.services.messages.visitor_addresses import MailAddress
 from chatsvc.services.services import Services
 from chatsvc.store import conversation_view as stored
-from chatsvc.store import knowledge, mails, platforms
+from chatsvc.store import knowledge, mails, operators, platforms
 from chatsvc.store.conversation_team import TeamRecords
 from chatsvc.store.conversation_view import Window
 
@@ -46,11 +46,19 @@ class ShownMessage(NamedTuple):
     origins: tuple[Origin, ...]
 
 
+class Colleague(NamedTuple):
+    """Another operator who has the conversation open; `writes` tells whether he or she is typing."""
+
+    name: str
+    writes: bool
+
+
 class ShownConversation(NamedTuple):
     """A conversation with some messages, oldest first; see store.conversation_view.ConversationView.
 
     typing: whether the visitor is typing. writable_until: when its platform stops to take messages, None where it always takes them.
     language: the one that the visitor writes, None where none shows. seen: number of the last message that the operator has seen.
+    colleagues: other operators who have it open.
     address: the visitor's on a platform. mail_to: the address for an answer by mail where the visitor has gone, None without one.
     """
 
@@ -67,6 +75,7 @@ class ShownConversation(NamedTuple):
     writable_until: int | None
     address: PlatformAddress | None
     mail_to: MailAddress | None
+    colleagues: Sequence[Colleague]
 
 
 async def find(services: Services, caller: Caller, *, conversation: str, q: str) -> str | None:
@@ -101,7 +110,19 @@ async def show(
     address = await platforms.address(services.db, (bot_id, channel, user_id)) if channel in PLATFORMS else None
     mail_to = await visitor_addresses.to_mail(services, caller, conversation)
     spoken = language.spoken("", [HistoryMessage(message.role, message.content) for message in view.messages])
-    return ShownConversation(view.conversation, shown, *view[2:], spoken, typing, until, address, mail_to)
+    return ShownConversation(
+        view.conversation, shown, *view[2:], spoken, typing, until, address, mail_to, await _colleagues(services, caller, view.conversation)
+    )
+
+
+async def _colleagues(services: Services, caller: Caller, conversation: Conversation) -> list[Colleague]:
+    """Note that the operator has the conversation open, and return the others who have."""
+    key, events = handling.key_of(conversation), services.events
+    if caller.session is not None:
+        events.read(key, caller.actor.id)
+    others = [operator for operator in events.readers(key) if operator != caller.actor.id]
+    shown = [(await operators.find_by_id(services.db, operator), events.is_typing(key, operator)) for operator in others]
+    return [Colleague(operator.name or operator.email, writes) for operator, writes in shown if operator is not None]
 
 
 def last_question(messages: Sequence[Message], country: str, language: str) -> str:

@@ -117,6 +117,7 @@ async def show_typing(services: Services, caller: Caller, *, conversation: str) 
     """Show the visitor for a few seconds that the operator is typing; return the conversation."""
     found = await _conversation(services, caller, conversation)
     services.events.type(key_of(found), "operator")
+    services.events.type(key_of(found), caller.actor.id)
     return found
 
 
