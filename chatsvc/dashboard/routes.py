@@ -124,6 +124,7 @@ ROUTES: tuple[Route, ...] = (
     Route("GET", "/inbox/{request}", inbox.show_one, READER),
     Route("POST", "/inbox/{request}", inbox.change_one, EDITOR),
     Route("GET", "/waiting", today.show_waiting, READER),
+    Route("POST", "/settle", today.settle, EDITOR),
     Route("GET", "/conversations", conversations.show_all, READER),
     Route("POST", "/conversations", conversations.change_many, EDITOR),
     Route("GET", "/conversations/{conversation}", conversations.show, READER),

@@ -70,7 +70,8 @@ def write(
         kinds = ("requests", "appointments") if appointment else ("requests",)
         day_counts.add(connection, [DayCount(bot_id, kind, r.created_at) for kind in kinds])
     if sends_mail:
-        mail_notices.note_capture(connection, bot_id, conversation, r.created_at, has_appointment=appointment is not None)
+        has = appointment is not None
+        mail_notices.note_capture(connection, bot_id, conversation, r.created_at, has_appointment=has, is_urgent=r.urgent)
     webhook = webhooks.find_in(connection, bot_id) if tell else None
     if webhook is None:
         return

@@ -23,7 +23,8 @@ MAX_OF_CONVERSATION = 50
 class InboxFilter(NamedTuple):
     """Filters of the inbox. assignee: an operator's id, "" for requests without one, None for all.
 
-    kind: "request", "appointment", None for both, or "all" for changes that follow a request as well.
+    kind: "request", "appointment", None for both, or "all" for changes that follow a request as well. urgent_first: whether the first page
+    begins with the urgent ones that nobody has dealt with.
     """
 
     bot_id: str | None = None
@@ -31,6 +32,7 @@ class InboxFilter(NamedTuple):
     kind: str | None = None
     assignee: str | None = None
     terms: Sequence[Term] = ()
+    urgent_first: bool = False
 
 
 class FoundItems(NamedTuple):
@@ -73,7 +75,22 @@ def page(connection: Connection, accounts: Accounts, chosen: InboxFilter, limit:
     likely = candidates(connection, search.owners, chosen.terms)
     rare = likely if likely is not None and len(likely) <= FEW else None
     numbers, following = _of_candidates(connection, search, rare) if rare is not None else _along(connection, search)
-    return FoundItems(_items(connection, numbers), following)
+    urgent = _urgent(connection, search) if chosen.urgent_first and after is None and not chosen.terms else []
+    return FoundItems(_items(connection, [*urgent, *(number for number in numbers if number not in urgent)]), following)
+
+
+def _urgent(connection: Connection, search: _InboxQuery) -> list[int]:
+    """Read the numbers of urgent requests that match and that nobody has dealt with, newest first."""
+    chosen = search.filter
+    rows = connection.execute(
+        f"""
+        SELECT r.number FROM {BOTS[search.owners.kind]} CROSS JOIN requests r ON r.bot_id = b.id AND r.urgent = 1
+        LEFT JOIN appointments a ON a.request = r.number LEFT JOIN search_documents d ON d.conversation = r.conversation
+        WHERE r.number < ?3 AND r.status IN ('new', 'in_progress') AND {_CHOSEN} ORDER BY r.number DESC LIMIT ?4
+        """,
+        (*search.owners.values, search.after, search.limit, chosen.status, chosen.assignee, patterns(chosen.terms), chosen.kind),
+    ).fetchall()
+    return [number for (number,) in rows]
 
 
 def _of_candidates(connection: Connection, search: _InboxQuery, conversations: list[int]) -> tuple[list[int], int | None]:
@@ -138,9 +155,9 @@ _DELIVERIES = """
     WHERE e.bot_id = r.bot_id AND e.created_at = r.created_at AND e.record_id IN (r.id, a.id))
 """
 _ITEMS = f"""
-    SELECT {APPOINTMENT}, {REQUEST}, r.bot_id, c.id, c.channel, {_DELIVERIES}, c.user_id FROM requests r
+    SELECT r.number, {APPOINTMENT}, {REQUEST}, r.bot_id, c.id, c.channel, {_DELIVERIES}, c.user_id FROM requests r
     CROSS JOIN conversations c ON c.number = r.conversation LEFT JOIN appointments a ON a.request = r.number
-    WHERE r.number IN (SELECT CAST(value AS BIGINT) FROM json_each(?)) ORDER BY r.number DESC
+    WHERE r.number IN (SELECT CAST(value AS BIGINT) FROM json_each(?))
 """
 
 
@@ -150,7 +167,9 @@ _CHANGES = f"""
 
 
 def _items(connection: Connection, numbers: list[int]) -> list[InboxItem]:
-    items = [_item(row) for row in connection.execute(_ITEMS, (json.dumps(numbers),)).fetchall()]
+    """Read these requests, in this order, with the changes that follow them."""
+    rows = {number: _item(row) for number, *row in connection.execute(_ITEMS, (json.dumps(numbers),)).fetchall()}
+    items = [rows[number] for number in numbers if number in rows]
     changes = [Request(*row) for row in connection.execute(_CHANGES, (json.dumps([item.request.id for item in items]),)).fetchall()]
     return [item._replace(changes=tuple(one for one in changes if one.follows == item.request.id)) for item in items]
 

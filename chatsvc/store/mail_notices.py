@@ -14,6 +14,7 @@ from chatsvc.domain.mails import (
     PERIODS_MS,
     REQUEST,
     STOPPED,
+    URGENT,
     address_digest,
 )
 from chatsvc.domain.times import DAY_MS
@@ -21,7 +22,8 @@ from chatsvc.store.database import Connection, reads, writes
 
 # Whether the operator `o` wants notices of a kind and may see what they are about: deliveries of webhooks are for owners.
 WANTS = """
-    EXISTS (SELECT 1 FROM json_each(o.notices) n WHERE n.value = {kind}) AND (o.admin = 1 OR EXISTS (SELECT 1 FROM operator_roles r
+    EXISTS (SELECT 1 FROM json_each(o.notices) n WHERE n.value = {kind} OR {kind} = 'urgent' AND n.value IN ('request', 'appointment'))
+    AND (o.admin = 1 OR EXISTS (SELECT 1 FROM operator_roles r
         WHERE r.operator_id = o.id AND r.account_id = {account} AND ({kind} <> 'webhook' OR r.role = 'owner')))
 """
 _NOTE = f"""
@@ -47,8 +49,16 @@ def note(connection: Connection, kind: str, bot_id: str, conversation: int | Non
         connection.execute(_NOTE, (row[0], kind, bot_id, conversation, causes, now, PERIODS_MS[kind], unless))
 
 
-def note_capture(connection: Connection, bot_id: str, conversation: int, now: int, *, has_appointment: bool) -> None:
-    """Queue notices of a new request. Who wants those of appointments gets one of its appointment instead."""
+def note_capture(
+    connection: Connection, bot_id: str, conversation: int, now: int, *, has_appointment: bool, is_urgent: bool = False
+) -> None:
+    """Queue notices of a new request. Who wants those of appointments gets one of its appointment instead.
+
+    Of an urgent one everybody gets a notice who wants either, at once.
+    """
+    if is_urgent:
+        note(connection, URGENT, bot_id, conversation, now)
+        return
     if has_appointment:
         note(connection, APPOINTMENT, bot_id, conversation, now)
     note(connection, REQUEST, bot_id, conversation, now, unless=APPOINTMENT if has_appointment else "")

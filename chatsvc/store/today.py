@@ -41,9 +41,22 @@ class RefusedSite(NamedTuple):
     at: int
 
 
+class MissedVisitor(NamedTuple):
+    """A visitor who waited for a person in vain, with what is known to reach them. `missed_at` is when nobody had come."""
+
+    conversation_id: str
+    bot_id: str
+    channel: str
+    name: str | None
+    email: str | None
+    phone: str | None
+    missed_at: int
+
+
 class TodayRecords(NamedTuple):
     """Records that wait; each list is cut at the limit."""
 
+    missed: list[MissedVisitor]
     appointments: list[BotAppointment]
     failed: list[FailedDelivery]
     refused: list[RefusedSite]
@@ -70,6 +83,12 @@ _REFUSED = """
     SELECT n.bot_id, n.refused_site, n.refused_at FROM bots b CROSS JOIN channels n ON n.bot_id = b.id
     WHERE b.account_id = ?1 AND n.refused_at >= ?2 ORDER BY n.refused_at DESC LIMIT ?3
 """
+_MISSED = """
+    SELECT c.id, c.bot_id, c.channel, c.visitor_name, c.visitor_email, (SELECT r.visitor_phone FROM requests r
+        WHERE r.conversation = c.number AND r.visitor_phone IS NOT NULL ORDER BY r.created_at DESC LIMIT 1), c.missed_at
+    FROM conversations c INDEXED BY conversations_missed WHERE c.account_id = ?1 AND c.missed_at IS NOT NULL
+    ORDER BY c.last_message_at DESC, c.number DESC LIMIT ?2
+"""
 _STEPS = """
     SELECT
         EXISTS (SELECT 1 FROM bots b CROSS JOIN knowledge_entries k ON k.bot_id = b.id WHERE b.account_id = ?1),
@@ -83,8 +102,9 @@ _STEPS = """
 
 @reads
 def read(connection: Connection, account_id: str, now: int, since: int, limit: int) -> TodayRecords:
-    """Read an account's next appointments, failed deliveries since `since`, and first steps."""
+    """Read an account's missed visitors, next appointments, failed deliveries since `since`, and first steps."""
     return TodayRecords(
+        [MissedVisitor(*row) for row in connection.execute(_MISSED, (account_id, limit))],
         _appointments(connection, account_id, now, _FOREVER, limit),
         [FailedDelivery(*row) for row in connection.execute(_FAILED, (account_id, since, limit))],
         [RefusedSite(*row) for row in connection.execute(_REFUSED, (account_id, since, limit))],

@@ -430,3 +430,15 @@ async def test_an_appointment_is_added_moved_and_assigned_in_the_calendar(site: 
     assert (await editor.get("/inbox/nothing")).status == 404
     shown = await owner.submit(day, "appointment.calendar")
     assert "/calendar/" in shown.secrets()[0]
+
+
+async def test_who_waited_in_vain_is_on_today_until_it_is_settled(site: Site, editor: Client, reader: Client) -> None:
+    (held,) = (await site.do("conversation.list", bot=site.mine.bot, q="visitor-1")).items
+    await execute(site.app, "UPDATE conversations SET missed_at = :1 WHERE id = :2", site.clock.now, held.id)
+    page = await editor.get("/")
+    assert all(part in row(page, held.id) for part in ("since ", "Settled"))
+    assert held.id in (await editor.get("/conversations?status=missed")).records()
+    assert (await reader.get("/")).forms("conversation.settle") == []
+    page = await editor.submit("/", "conversation.settle", where={"id": held.id})
+    assert (page.path, held.id in page.records()) == ("/?done=saved", False)
+    assert held.id not in (await editor.get("/conversations?status=missed")).records()

@@ -182,3 +182,22 @@ async def test_a_mail_goes_where_the_conversation_takes_no_message(
     assert len(mailbox.messages) == 1
     shown = await perform(services, ADMIN, "conversation.show", {"conversation": item.conversation_id})
     assert (shown.messages[-1].delivery, shown.messages[-1].error) == ("failed", "channel_window_closed")
+
+
+async def test_an_urgent_request_is_mailed_at_once_to_all_who_want_requests(
+    caller: Caller, engine: ScriptedEngine, post: Post, mailbox: Mailbox
+) -> None:
+    await add_operator(caller, "requests@example.com", "request")
+    await add_operator(caller, "appointments@example.com", "appointment", language="tr")
+    await add_operator(caller, "waiting@example.com", "waiting")
+    await capture(caller, engine, "contact", "v0")
+    await post.pass_time(2)
+    for number in (1, 2):
+        engine.script = lambda _: Reply("Noted.", captured=Captured("support", "it is bleeding", urgent=True))
+        assert (await caller.send("it is bleeding", f"u{number}")).status == 200
+        await post.pass_time(2)
+    urgent = [(str(one["To"]), str(one["Subject"])) for one in mailbox.messages if "request:" not in str(one["Subject"]).lower()[:12]]
+    assert sorted(urgent) == [
+        *[("appointments@example.com", "ACİL talep: Desk")] * 2,
+        *[("requests@example.com", "URGENT request: Desk")] * 2,
+    ]

@@ -150,3 +150,27 @@ async def test_wrong_changes_are_refused(caller: conftest.Caller, five: list[Inb
             await set_request(caller, request, **changes)
     with pytest.raises(Refused, match="request_not_found"):
         await set_request(caller, "x", note="y", assignee="chief@example.com")
+
+
+async def test_urgent_requests_come_first_until_somebody_has_dealt_with_them(
+    caller: conftest.Caller, engine: ScriptedEngine, five: list[InboxItem]
+) -> None:
+    engine.script = partial(noted, Captured("support", "my cat is bleeding", urgent=True))
+    await caller.send("my cat is bleeding", "v9")
+    engine.script = partial(noted, Captured("contact", "call me"))
+    await caller.send("call me", "v10")
+    services = caller.app.services
+
+    async def shown(**filters: object) -> list[str]:
+        page = await perform(services, ADMIN, "inbox.list", {"urgent_first": True, "limit": 3, **filters})
+        return [item.request.message for item in page.items]
+
+    assert (await shown())[:2] == ["my cat is bleeding", "call me"]
+    assert len(set(await shown())) == len(await shown()) == 3
+    assert (await listed(caller))[0].request.message == "call me"
+    today = await perform(services, ADMIN, "today", {"account": caller.account})
+    assert today.requests[0].request.message == "my cat is bleeding"
+    assert "my cat is bleeding" not in await shown(kind="appointment")
+    urgent = next(item.request.id for item in await listed(caller) if item.request.urgent)
+    await set_request(caller, urgent, status="done")
+    assert (await shown())[0] == "call me"

@@ -120,6 +120,7 @@ QUESTIONS: dict[str, Callable[[Database], Awaitable[object]]] = {
     "a page of the audit log of an account": lambda db: audit.page(db, ["account"], 0, 20),
     "a page of the audit log": lambda db: audit.page(db, None, 0, 20, 100),
     "a page of the inbox of an account": lambda db: inbox.page(db, ["account"], InboxFilter(), 20, 100),
+    "a page of the inbox, urgent ones first": lambda db: inbox.page(db, ["account"], InboxFilter(urgent_first=True), 20),
     "a page of the appointments of a bot": lambda db: inbox.page(db, ["account"], InboxFilter("bot", kind="appointment"), 20),
     "a page of the inbox by status": lambda db: inbox.page(db, ["account"], InboxFilter(status="done"), 20, 100),
     "a page of the inbox by assignee": lambda db: inbox.page(db, None, InboxFilter("bot", assignee="id"), 20, 100),

@@ -76,7 +76,7 @@ _calendar = View("inbox_calendar.html", _calendar_values)
 
 async def _values(page: Page, typed: Fields) -> dict[str, Any]:
     chosen: dict[str, Any] = {name: page.query.get(name) or None for name in _FILTERS}
-    found = await page.listed("inbox.list", **chosen, limit=20, after=page.query.get("after"))
+    found = await page.listed("inbox.list", **chosen, urgent_first=True, limit=20, after=page.query.get("after"))
     return {
         "items": found.items,
         "next": found.next,

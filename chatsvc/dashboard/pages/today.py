@@ -56,3 +56,9 @@ def _linked(page: Page, steps: Sequence[Step], bot: str | None) -> list[StepLink
 async def show_waiting(page: Page) -> Response:
     """Show the visitors who wait. The script reads this page again and again for the list on "Today" and in the inbox."""
     return page.render("waiting.html", waiting=await records.waiting(page), bots=await records.bots_of(page))
+
+
+async def settle(page: Page) -> Response:
+    """Take a visitor to whom nobody came off the list."""
+    await page.perform("conversation.settle", conversation=(await page.form()).text("id"))
+    return page.redirect("/", done="saved")

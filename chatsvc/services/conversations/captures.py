@@ -140,6 +140,7 @@ async def list_inbox(
     q: str | None = None,
     limit: int = paging.DEFAULT,
     after: str | None = None,
+    urgent_first: bool = False,
 ) -> ResultPage[InboxItem]:
     """List requests with their appointments, newest first, of one bot or of the caller's scope.
 
@@ -156,7 +157,7 @@ async def list_inbox(
         return ResultPage([], None)
     if terms:
         await search.catch_up(services)
-    wanted = InboxFilter(chosen, status, kind, charged, terms)
+    wanted = InboxFilter(chosen, status, kind, charged, terms, urgent_first)
     found = await inbox.page(services.db, caller.scope.accounts, wanted, limit, *(place or ()))
     return ResultPage(found.items, None if found.next is None else paging.position(found.next))
 

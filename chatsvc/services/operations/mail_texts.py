@@ -8,7 +8,7 @@ from email.utils import formatdate
 
 from chatsvc.config.model import Smtp
 from chatsvc.domain import rich_text
-from chatsvc.domain.mails import APPOINTMENT, REQUEST, TEST, WAITING, WEBHOOK
+from chatsvc.domain.mails import APPOINTMENT, REQUEST, TEST, URGENT, WAITING, WEBHOOK
 from chatsvc.domain.operators import LANGUAGES
 from chatsvc.services.conversations.calendar import Invitation
 from chatsvc.store.mails import OutgoingMail
@@ -64,6 +64,7 @@ _PATHS: dict[str, Callable[[OutgoingMail], str]] = {
     WAITING: _records,
     REQUEST: _records,
     APPOINTMENT: _records,
+    URGENT: _records,
     WEBHOOK: lambda mail: f"/webhooks?account={mail.account_id}&status=failed",
 }
 

@@ -14,7 +14,7 @@ from chatsvc.services.services import Services
 from chatsvc.store import inbox
 from chatsvc.store import today as stored
 from chatsvc.store.inbox import InboxFilter
-from chatsvc.store.today import FailedDelivery, RefusedSite
+from chatsvc.store.today import FailedDelivery, MissedVisitor, RefusedSite
 from chatsvc.store.unanswered import most_frequent
 
 SHOWN = 5
@@ -55,6 +55,7 @@ class Today(NamedTuple):
     NEW_DAYS.
     """
 
+    missed: list[MissedVisitor]
     requests: list[InboxItem]
     appointments: list[BotAppointment]
     questions: list[OpenQuestion]
@@ -70,14 +71,15 @@ async def show(services: Services, caller: Caller, *, account: str | None = None
     """Show what waits in an account; raises Refused."""
     state = await accounts.resolve(services, caller, account)
     account_id, now = state.account.id, services.clock()
-    new = await inbox.page(services.db, [account_id], InboxFilter(status="new"), SHOWN)
+    new = await inbox.page(services.db, [account_id], InboxFilter(status="new", urgent_first=True), SHOWN)
     since = now - FAILED_DAYS * times.DAY_MS
     records = await stored.read(services.db, account_id, now, since, MOST_READ)
     questions = await unanswered.open_of_account(services, state, await most_frequent(services.db, account_id, MOST_READ), SHOWN + 1)
     lengths = {"appointments": len(records.appointments), "questions": len(questions), "failed": len(records.failed)}
     more = {name for name, length in lengths.items() if length > SHOWN} | ({"requests"} if new.next is not None else set())
     return Today(
-        new.items,
+        records.missed[:SHOWN],
+        new.items[:SHOWN],
         records.appointments[:SHOWN],
         questions[:SHOWN],
         records.failed[:SHOWN],

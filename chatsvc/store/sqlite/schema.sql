@@ -232,6 +232,7 @@ CREATE INDEX requests_of_bot ON requests (bot_id, number);
 CREATE INDEX requests_of_conversation ON requests (conversation, created_at);
 CREATE INDEX requests_by_status ON requests (bot_id, status, number);
 CREATE INDEX requests_of_assignee ON requests (bot_id, assignee, number) WHERE assignee IS NOT NULL;
+CREATE INDEX requests_urgent ON requests (bot_id, number) WHERE urgent = 1;
 CREATE INDEX requests_following ON requests (follows) WHERE follows IS NOT NULL;
 
 -- Appointments, each with its request.
