@@ -32,7 +32,7 @@ class Server:
         self.answers, self.hang_up = list(answers), hang_up
         self.requests: list[int] = []
         self.writers: list[asyncio.StreamWriter] = []
-        self.ended = 0
+        self.ended = asyncio.Semaphore(0)
 
     async def __aenter__(self) -> Self:
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
@@ -61,7 +61,13 @@ class Server:
             if self.hang_up:
                 writer.close()
                 return
-        self.ended += 1
+        self.ended.release()
+
+    async def connections_end(self, count: int) -> None:
+        """Wait until so many further connections are closed by the client."""
+        async with asyncio.timeout(10):
+            for _ in range(count):
+                await self.ended.acquire()
 
 
 Make = Callable[[str], Client]
@@ -126,8 +132,7 @@ async def test_a_kept_connection_is_let_go_before_the_server_does(make: Make, mo
         client = make(server.url)
         await asyncio.gather(*(client.send(BODY) for _ in range(3)))
         assert len(server.requests) == 3
-        await asyncio.sleep(0.4)
-        assert server.ended == 3
+        await server.connections_end(3)
         assert await client.send(BODY) == b"{}"
 
 
@@ -152,13 +157,11 @@ async def test_who_gives_up_takes_the_connection_along_and_closing_ends_every_ot
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(0.1):
                 await client.send(BODY)
-        await asyncio.sleep(0.05)
-        assert server.ended == 1
+        await server.connections_end(1)
         server.answers = [OK]
         await client.send(BODY)
         await client.close()
-        await asyncio.sleep(0.05)
-        assert server.ended == 2
+        await server.connections_end(1)
 
 
 async def test_a_call_under_way_fails_as_unreachable_when_the_client_is_closed(make: Make) -> None:
