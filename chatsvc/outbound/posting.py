@@ -32,12 +32,15 @@ class PlatformPoster:
         self._egress, self._purpose, self._url, self._most_bytes = egress, purpose, url, most_bytes
         self._headers = {"Accept": "application/json", "Content-Type": "application/json", "User-Agent": USER_AGENT, **(headers or {})}
         self._session: ClientSession | None = None
+        self._is_closed = False
 
     async def post(self, path: str, parameters: Mapping[str, object], timeout_s: float) -> PlatformAnswer:
         """Post parameters to a path below the server's address; return the answer within `timeout_s` of the connection.
 
         Raises NotConnected where nothing was written, and SendingUncertain where no answer came.
         """
+        if self._is_closed:
+            raise NotConnected("closed")
         timeout = ClientTimeout(total=CONNECT_TIMEOUT_S + timeout_s, connect=CONNECT_TIMEOUT_S, sock_read=timeout_s)
         body, answer = json.dumps(parameters).encode(), bytearray()
         try:
@@ -61,9 +64,10 @@ class PlatformPoster:
         return PlatformAnswer(response.status, shapes.parsed(bytes(answer)))
 
     async def close(self) -> None:
+        """End the calls in flight; later ones raise NotConnected."""
+        self._is_closed = True
         if self._session is not None:
-            session, self._session = self._session, None
-            await session.close()
+            await self._session.close()
 
 
 def retry_after_s(told: object) -> float:
