@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import asyncio
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -197,7 +198,7 @@ async def test_an_unexpected_fault_after_a_delivery_repeats_nothing_and_ends_not
         return Outcome(sending.attempt_id, success=True, status_code=200, error=None, duration_ms=1)
 
     monkeypatch.setattr(sender, "_deliver", deliver)
-    monkeypatch.setattr(sender._slots, "note", Planted(sender._slots.note))
+    monkeypatch.setattr(sender, "outcomes", type("Outcomes", (Counter,), {"__setitem__": Planted(dict.__setitem__)})())
     captures(engine)
     await caller.send(SAID, "v")
     await caller.send(SAID, "w")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import random
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -123,7 +124,7 @@ async def test_without_webhook_or_plan_no_event_is_written(caller: Caller, engin
 
 def has_answered(caller: Caller) -> None:
     """As if the bot's receiver had answered once: it may have all of its slots from the beginning."""
-    caller.app.services.dispatcher._slots.note(caller.bot, answered=True)
+    caller.app.services.dispatcher._answers[caller.bot] = True
 
 
 async def all_slots_taken(caller: Caller, engine: ScriptedEngine, receiver: Receiver, waiting: int) -> asyncio.Event:
@@ -341,7 +342,51 @@ async def test_an_event_that_comes_while_a_person_sends_others_again_gets_its_la
     gate.set()
     assert await resending == [True]
     await sender.close()
-    assert sender._slots._taken == 0
+
+
+async def test_a_bot_has_the_slots_that_its_receiver_earns_and_silent_ones_share_their_own(
+    caller: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dispatching, "SLOTS", 3)
+    monkeypatch.setattr(dispatching, "FURTHER_SLOTS", 5)
+    monkeypatch.setattr(dispatching, "SILENT_SLOTS", 2)
+    *silent, living = await more_bots(caller, 4)
+    in_flight, told, gate = Counter[str](), Counter[str](), asyncio.Event()
+
+    async def deliver(sending: Sending) -> Outcome:
+        in_flight[sending.bot_id] += 1
+        await gate.wait()
+        in_flight[sending.bot_id] -= 1
+        told[sending.bot_id] += 1
+        return Outcome(sending.attempt_id, True, 200, None, 1)
+
+    async def are_in_flight(count: int, of: int) -> bool:
+        return (in_flight[living], in_flight.total()) == (count, of)
+
+    async def are_told(count: int) -> bool:
+        return told.total() == count
+
+    sender = Dispatcher(caller.app.services.db, deliver, made_of, frozenset({"enterprise"}), lambda: 0)
+    sender._answers = dict.fromkeys(silent, False)
+    await events(caller, *silent * 3)
+    await sender.start()
+    await eventually(lambda: are_in_flight(0, of=2))
+    await events(caller, *[living] * 40)
+    sender.wake(living)
+    await eventually(lambda: are_in_flight(1, of=3))
+    await asyncio.sleep(0.05)
+    assert await are_in_flight(1, of=3), "untried, it has one slot"
+    sender._answers[living] = True
+    sender.wake(living)
+    await eventually(lambda: are_in_flight(6, of=8))
+    gate.set()
+    await eventually(lambda: are_told(49))
+    await sender.close()
+    for slots, count in ((sender._slots, 3), (sender._further_slots, 5), (sender._silent_slots, 2)):
+        for _ in range(count):
+            assert not slots.locked(), "every slot is free again"
+            await slots.acquire()
+        assert slots.locked()
 
 
 async def test_where_nothing_is_heard_the_lane_rests_but_the_outcome_is_recorded_at_once(
