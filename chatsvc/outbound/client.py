@@ -22,10 +22,10 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 from yarl import URL
 
 from chatsvc import __version__
-from chatsvc.domain.addresses import Networks, Own, TargetRefused, check_address
+from chatsvc.domain.addresses import UNKNOWN, Networks, Own, TargetRefused, check_address
 from chatsvc.domain.targets import Target, check_url
 from chatsvc.outbound.egress import Egress
-from chatsvc.outbound.resolver import LOOKUP_S, LookupFailed, Resolve, SystemResolver, lookup
+from chatsvc.outbound.resolver import LookupFailed, Resolve, SystemResolver, addresses_of, lookup
 
 CONNECT_TIMEOUT_S = 10.0
 """Limit for a connection with its name lookup and TLS handshake, in seconds."""
@@ -60,6 +60,16 @@ class Guard:
         """Check a URL without a name lookup; raises TargetRefused."""
         return check_url(url, self.own, self.allowed, plain=self.plain)
 
+    async def check(self, url: str, egress: Egress) -> Target:
+        """Check a URL that is to be set. Its name is looked up unless `egress: none` forbids it. Raises TargetRefused."""
+        target = self.target(url)
+        if egress.allowed:
+            try:
+                await lookup(target, self.own, self.allowed, self.resolve)
+            except LookupFailed as fault:
+                raise TargetRefused(str(fault), UNKNOWN) from None
+        return target
+
     async def addresses(self, host: str, port: int) -> list[str]:
         """Look up a name and check each of its addresses; raises TargetRefused and LookupFailed."""
         target = check_url(f"{'http' if port == 80 else 'https'}://{host}:{port}/", self.own, self.allowed, plain=True)
@@ -76,14 +86,7 @@ class _Resolver(AbstractResolver):
     async def resolve(self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC) -> list[ResolveResult]:
         del family  # of every kind
         self._egress.check(self._purpose)
-        if self._guard is not None:
-            addresses = await self._guard.addresses(host, port)
-        else:
-            try:
-                async with asyncio.timeout(LOOKUP_S):
-                    addresses = list(dict.fromkeys(await self._system(host)))
-            except TimeoutError:
-                raise LookupFailed(f"the name {host} could not be looked up in {LOOKUP_S:g} s") from None
+        addresses = await (self._guard.addresses(host, port) if self._guard is not None else addresses_of(host, self._system))
         return [ResolveResult(hostname=host, host=each, port=port, family=0, proto=0, flags=0) for each in addresses]
 
     async def close(self) -> None:

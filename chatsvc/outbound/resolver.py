@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from ipaddress import ip_address
 
 from chatsvc.domain.addresses import UNKNOWN, IPAddress, Networks, Own, TargetRefused, check_answers
-from chatsvc.domain.targets import Target, check_url
+from chatsvc.domain.targets import Target
 
 LOOKUP_S = 5.0
 MAX_LOOKUPS = 64
@@ -75,36 +75,26 @@ def _getaddrinfo(host: str, answer: asyncio.Future[list[str]]) -> None:
         answer.get_loop().call_soon_threadsafe(finish)
 
 
-async def lookup(target: Target, own: Own, allowed: Networks, resolve: Resolve, *, timeout_s: float = LOOKUP_S) -> tuple[IPAddress, ...]:
-    """Look up the target's host and check each of its addresses.
+async def addresses_of(host: str, resolve: Resolve) -> list[str]:
+    """Look up the addresses of a name, each once. Raises LookupFailed if there is no answer within LOOKUP_S seconds or an empty one."""
+    try:
+        async with asyncio.timeout(LOOKUP_S):
+            answers = await resolve(host)
+    except TimeoutError:
+        raise LookupFailed(f"the name {host} could not be looked up in {LOOKUP_S:g} s") from None
+    except OSError:
+        answers = []
+    if not answers:
+        raise LookupFailed(f"the name {host} does not resolve to an address")
+    return list(dict.fromkeys(map(str, answers)))
 
-    Raises LookupFailed where there is no answer within `timeout_s` seconds or an empty one, TargetRefused where an address is refused.
-    """
+
+async def lookup(target: Target, own: Own, allowed: Networks, resolve: Resolve) -> tuple[IPAddress, ...]:
+    """Look up the target's host and check each of its addresses; raises LookupFailed, and TargetRefused if an address is refused."""
     if target.address is not None:
         return (target.address,)
     try:
-        async with asyncio.timeout(timeout_s):
-            answers = await resolve(target.host)
-    except TimeoutError:
-        raise LookupFailed(f"the name {target.host} could not be looked up in {timeout_s:g} s") from None
-    except OSError:
-        raise LookupFailed(f"the name {target.host} does not resolve to an address") from None
-    try:
-        addresses = [ip_address(answer) for answer in answers]
+        addresses = [ip_address(answer) for answer in await addresses_of(target.host, resolve)]
     except ValueError:
         raise TargetRefused(f"the name {target.host} has an address that is none", UNKNOWN) from None
-    if not addresses:
-        raise LookupFailed(f"the name {target.host} does not resolve to an address")
     return check_answers(target.host, addresses, target.port, own, allowed, inside_only=target.inside_only)
-
-
-async def check_target(
-    url: str, own: Own, allowed: Networks, resolve: Resolve, *, timeout_s: float = LOOKUP_S, plain: bool = False
-) -> Target:
-    """Check the URL of a webhook or website and every address of its host, for when it is set. Raises TargetRefused."""
-    target = check_url(url, own, allowed, plain=plain)
-    try:
-        await lookup(target, own, allowed, resolve, timeout_s=timeout_s)
-    except LookupFailed as fault:
-        raise TargetRefused(str(fault), UNKNOWN) from None
-    return target

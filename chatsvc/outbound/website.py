@@ -11,7 +11,6 @@ from aiohttp import ClientResponse, ClientSession
 from chatsvc.domain import websites
 from chatsvc.outbound.client import FAULTS, USER_AGENT, Guard, open_session, read, reason_of, request
 from chatsvc.outbound.egress import Egress, EgressRefused
-from chatsvc.outbound.resolver import check_target
 
 MOST_BYTES = 2 * 1024 * 1024  # of a page, unpacked
 TIMEOUT_S = 10.0  # of a page with its redirects
@@ -49,11 +48,8 @@ class WebsiteClient:
         self._guard, self._egress, self._tls = guard, egress, tls
 
     async def check(self, url: str) -> str:
-        """Check the address of a site and return it in one spelling; raises TargetRefused. With `egress: none` no name is looked up."""
-        guard = self._guard
-        if self._egress.allowed:
-            await check_target(url, guard.own, guard.allowed, guard.resolve, plain=guard.plain)
-        return guard.target(url).url
+        """Check the address of a site and return it in one spelling; raises TargetRefused."""
+        return (await self._guard.check(url, self._egress)).url
 
     async def fetch(self, url: str, etag: str | None = None, modified: str | None = None, *, may_move: bool = False) -> FetchedPage:
         """Fetch a page, or learn by its status (304) that it has not changed. Raises FetchFailed.

@@ -15,7 +15,6 @@ from chatsvc.domain.webhooks import sign
 from chatsvc.outbound.client import Guard
 from chatsvc.outbound.egress import Egress, EgressRefused
 from chatsvc.outbound.own_addresses import own_addresses
-from chatsvc.outbound.resolver import check_target
 from chatsvc.outbound.tls import client_context
 from chatsvc.store.deliveries import Outcome, Sending, UnusableKey
 from chatsvc.store.master_key import MasterKey
@@ -45,12 +44,8 @@ class Courier:
         self._keys: dict[tuple[str, bytes], str] = {}
 
     async def check(self, url: str) -> None:
-        """Check the address of a webhook; raises TargetRefused. With `egress: none` its name is not looked up."""
-        guard = self._guard
-        if self._egress.allowed:
-            await check_target(url, guard.own, guard.allowed, guard.resolve)
-        else:
-            guard.target(url)
+        """Check the address of a webhook; raises TargetRefused."""
+        await self._guard.check(url, self._egress)
 
     def sign(self, event: Event, delivery_id: str, webhook: Webhook) -> tuple[bytes, str]:
         """Build the bytes of a delivery and their signature; raises UnusableKey."""

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import aiohttp
 import pytest
 
-from chatsvc.outbound import client
+from chatsvc.outbound import resolver
 from chatsvc.outbound.client import cause_of, exchange, open_session
 from chatsvc.outbound.egress import Egress, EgressRefused
 from chatsvc.outbound.posting import NotConnected, PlatformPoster, SendingUncertain
@@ -27,7 +27,7 @@ def dead_name_server(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         return known(host, *others, **options) if host == "localhost" else release.wait(10) and []  # type: ignore[arg-type]
 
     monkeypatch.setattr(socket, "getaddrinfo", look_up)
-    monkeypatch.setattr(client, "LOOKUP_S", 0.3)
+    monkeypatch.setattr(resolver, "LOOKUP_S", 0.3)
     yield
     release.set()
 

@@ -23,7 +23,7 @@ from chatsvc.domain.targets import MAX_CHARS, Target, check_url
 from chatsvc.outbound.client import Guard
 from chatsvc.outbound.egress import Egress
 from chatsvc.outbound.own_addresses import MachineAddresses, own_addresses
-from chatsvc.outbound.resolver import Resolve, SystemResolver, check_target, lookup
+from chatsvc.outbound.resolver import Resolve, SystemResolver, lookup
 from chatsvc.webhooks.sender import PostResult, Sender
 from tests.webhooks.target_cases import (
     ACCEPTED_ADDRESSES,
@@ -66,6 +66,15 @@ class Names:
         return [] if answer in ("", "EMPTY") else answer.split(",")
 
 
+@pytest.fixture(autouse=True)
+def short_lookups(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("chatsvc.outbound.resolver.LOOKUP_S", 0.2)
+
+
+async def check_target(url: str, own: Own, allowed: Networks, names: Resolve) -> Target:
+    return await Guard(own, allowed, names).check(url, Egress())
+
+
 async def send(target: Target, names: Resolve, allowed: Networks = ()) -> tuple[PostResult, list[str]]:
     """One delivery, and the addresses that it came to dial; each gives no connection."""
     dialled: list[str] = []
@@ -86,7 +95,7 @@ async def send(target: Target, names: Resolve, allowed: Networks = ()) -> tuple[
 async def test_a_bad_target_is_refused_when_it_is_set(url: str, answers: str) -> None:
     names = Names(answers.rpartition("|")[2])
     with pytest.raises(TargetRefused) as caught:
-        await check_target(url, OWN, (), names, timeout_s=0.05)
+        await check_target(url, OWN, (), names)
     assert "\n" not in str(caught.value)
     assert len(str(caught.value)) < 400
 
@@ -410,7 +419,7 @@ async def test_a_name_server_that_never_answers_costs_its_time_out_and_one_threa
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: release.wait(10) and [])
     resolver = SystemResolver()
     target = check_url("https://dead.example.net/", OWN, ())
-    results = await asyncio.gather(*(lookup(target, OWN, (), resolver, timeout_s=0.05) for _ in range(20)), return_exceptions=True)
+    results = await asyncio.gather(*(lookup(target, OWN, (), resolver) for _ in range(20)), return_exceptions=True)
     assert {type(result).__name__ for result in results} == {"LookupFailed"}
     assert threading.active_count() <= started + 1
     release.set()
