@@ -39,7 +39,8 @@ async def people(page: Page) -> list[tuple[str, str]]:
 
 async def change(page: Page, fields: Fields) -> None:
     """Change the request or appointment that a form names; raises Refused."""
-    given = {name: fields.text(name) for name in KEPT if name in fields}
+    # An empty note adds none; the command line removes them.
+    given = {name: fields.text(name) for name in KEPT if name in fields and (name != "note" or fields.text(name))}
     if fields.text("kind") != "appointment":
         await page.perform("request.set", request=fields.text("id"), **given)
         return

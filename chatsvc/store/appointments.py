@@ -85,7 +85,7 @@ def set_appointment(
         _settle(connection, old, status or old.status or "", now)
         remember(connection, old.number, {"at": now, "by": by, "kind": kind, "before": old.state()})
     if change.note is not None or change.assignee is not None:
-        change_request(connection, request_id, accounts, change._replace(status=None), now)
+        change_request(connection, request_id, accounts, change._replace(status=None), now, by)
     decision = "refused" if kind == "refuse" else status if status == "canceled" else "moved" if move else status
     if announcement and decision in ("confirmed", "moved", "canceled", "refused"):
         _announce(connection, number, conversation, old.number, announcement, decision, now, by)

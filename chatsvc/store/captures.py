@@ -24,7 +24,8 @@ REQUEST = """
 VISITOR = "visitor"
 """Whose change it is in a history; else the name of a person of the team."""
 MOST_CHANGES = 100
-"""Entries that a history keeps."""
+"""Entries that a history keeps, beside notes."""
+NOTE = "note"
 APPOINTMENT = "a.id, a.status, a.appointment_date, a.appointment_time, a.appointment_at, a.created_at"
 
 
@@ -129,8 +130,8 @@ class RecordState:
     @property
     def was_canceled_by_visitor(self) -> bool:
         """Whether the last change is the visitor's own cancellation, which they may take back."""
-        changes = json.loads(self.history or "{}").get("changes") or [{}]
-        return (changes[-1].get("by"), changes[-1].get("kind")) == (VISITOR, "cancel")
+        changes = [entry for entry in json.loads(self.history or "{}").get("changes", []) if entry["kind"] != NOTE]
+        return bool(changes) and (changes[-1]["by"], changes[-1]["kind"]) == (VISITOR, "cancel")
 
     def state(self) -> Json:
         """Return what a change may alter, as the history keeps it."""
@@ -203,7 +204,9 @@ def apply_change(connection: Connection, root: RecordState, change: Json, now: i
 def remember(connection: Connection, number: int, *entries: Json) -> None:
     """Add entries to the history of a request within a unit."""
     (history,) = connection.execute("SELECT history FROM requests WHERE number = ?", (number,)).fetchone()
-    changes = [*json.loads(history or '{"changes": []}')["changes"], *entries][-MOST_CHANGES:]
+    changes = [*json.loads(history or '{"changes": []}')["changes"], *entries]
+    if len(changes) > MOST_CHANGES:
+        changes = [entry for entry in changes[:-MOST_CHANGES] if entry["kind"] == NOTE] + changes[-MOST_CHANGES:]
     connection.execute("UPDATE requests SET history = ? WHERE number = ?", (json.dumps({"changes": changes}, ensure_ascii=False), number))
 
 
@@ -228,19 +231,40 @@ class CaptureChange(NamedTuple):
 
 
 _SET_REQUEST = f"""
-    UPDATE requests SET status = coalesce(?2, status), note = CASE WHEN ?3 IS NULL THEN note ELSE nullif(?3, '') END,
+    UPDATE requests SET status = coalesce(?2, status),
+        note = CASE WHEN ?3 IS NULL THEN note WHEN ?3 = '' THEN NULL ELSE coalesce(note || '\n\n', '') || ?3 END,
         assignee = CASE WHEN ?4 IS NULL THEN assignee ELSE nullif(?4, '') END, updated_at = ?5
     WHERE id = ?6 AND {BOT_IN_SCOPE} RETURNING number
 """
 _ONE_REQUEST = f"SELECT {REQUEST} FROM requests r WHERE r.number = ?"
 
 
-def change_request(connection: Connection, request_id: str, accounts: Accounts, change: CaptureChange, now: int) -> int | None:
-    """Change a request of these accounts within a unit. Return its number, None where there is none."""
+def change_request(
+    connection: Connection, request_id: str, accounts: Accounts, change: CaptureChange, now: int, by: str = ""
+) -> int | None:
+    """Change a request of these accounts within a unit. Return its number, None where there is none.
+
+    A note is added to those before it, with its author `by` and its time in the history.
+    """
+    former = connection.execute("SELECT note, history, updated_at FROM requests WHERE id = ?", (request_id,)).fetchone()
     row = connection.execute(_SET_REQUEST, (listed(accounts), *change, now, request_id)).fetchone()
     if row is not None and change.status not in (None, "new"):
         settle_missed(connection, row[0])
+    if row is not None and change.note is not None:
+        _note(connection, row[0], change.note, now, by, *former)
     return row[0] if row else None
+
+
+def _note(connection: Connection, number: int, text: str, now: int, by: str, old: str | None, history: str | None, old_at: int) -> None:
+    """Keep a note in the history. An empty one removes all."""
+    entries = json.loads(history or '{"changes": []}')["changes"]
+    if not text:
+        kept = json.dumps({"changes": [entry for entry in entries if entry["kind"] != NOTE]}, ensure_ascii=False)
+        connection.execute("UPDATE requests SET history = ? WHERE number = ?", (kept, number))
+        return
+    # A note of an earlier version has no author.
+    unsigned = [{"at": old_at, "by": "", "kind": NOTE, "text": old}] if old and all(entry["kind"] != NOTE for entry in entries) else []
+    remember(connection, number, *unsigned, {"at": now, "by": by, "kind": NOTE, "text": text})
 
 
 def settle_missed(connection: Connection, number: int) -> None:
@@ -250,7 +274,9 @@ def settle_missed(connection: Connection, number: int) -> None:
 
 
 @writes
-def set_request(connection: Connection, request_id: str, accounts: Accounts, change: CaptureChange, now: int) -> Request | None:
+def set_request(
+    connection: Connection, request_id: str, accounts: Accounts, change: CaptureChange, now: int, by: str = ""
+) -> Request | None:
     """Change a request of these accounts (None for all); None where there is none."""
-    number = change_request(connection, request_id, accounts, change, now)
+    number = change_request(connection, request_id, accounts, change, now, by)
     return Request(*connection.execute(_ONE_REQUEST, (number,)).fetchone()) if number is not None else None

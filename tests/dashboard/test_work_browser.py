@@ -53,8 +53,8 @@ async def test_the_list_goes_on_at_the_record_that_was_saved(site: Site, tab: Pa
     appointment = site.mine.ids["appointment"]
     at = await records.evaluate_all("(rows, id) => rows.findIndex((row) => row.querySelector(`[data-id='${id}']`))", appointment)
     await records.nth(at).locator("summary").first.click()
-    await records.nth(at).locator("form[data-action='appointment.set'] textarea").first.fill("call first")
-    await records.nth(at).locator("form[data-action='appointment.set'] button").first.click()
+    await records.nth(at).locator("textarea[name='note']").fill("call first")
+    await records.nth(at).locator("form[data-action='appointment.set']:has([name='note']) button[type='submit']").click()
     await tab.wait_for_url(f"**#{appointment}")
     # The link opens the record.
     assert await records.nth(at).locator("details").first.evaluate("(record) => record.open")

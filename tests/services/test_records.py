@@ -303,3 +303,25 @@ async def test_an_owner_rewords_what_is_told(desk: Desk) -> None:
 async def test_an_appointment_of_the_team_is_checked(desk: Desk, given: dict[str, str]) -> None:
     with pytest.raises(Refused, match=r"phone_invalid|appointment_time_refused"):
         await desk.act("appointment.add", **{"bot": desk.caller.bot, "date": "2026-12-05", "time": "11:00", "name": "Ada", **given})
+
+
+async def test_two_notes_are_two_notes_with_their_authors(desk: Desk) -> None:
+    item = await desk.item()
+    await execute(desk.caller.app, "UPDATE requests SET note = 'an old one'")
+    await desk.act("request.set", request=item.request.id, note="likes tea")
+    item = await desk.act("appointment.set", appointment=item.appointment.id, note="and the window seat")
+    assert item.request.note == "an old one\n\nlikes tea\n\nand the window seat"
+    notes = [(one["by"], one["text"]) for one in json.loads(item.request.history)["changes"] if one["kind"] == "note"]
+    assert notes == [("", "an old one"), (ADMIN.actor.name, "likes tea"), (ADMIN.actor.name, "and the window seat")]
+    await desk.act("request.set", request=item.request.id, note="")
+    item = await desk.item()
+    assert (item.request.note, json.loads(item.request.history)["changes"]) == (None, [])
+
+
+async def test_notes_outlive_a_long_history(desk: Desk) -> None:
+    appointment = (await desk.item()).appointment.id
+    await desk.act("appointment.set", appointment=appointment, note="likes tea")
+    for number in range(101):
+        await desk.act("appointment.set", appointment=appointment, status=("confirmed", "pending")[number % 2], tell="off")
+    changes = json.loads((await desk.item()).request.history)["changes"]
+    assert (len(changes), changes[0]["text"]) == (101, "likes tea")

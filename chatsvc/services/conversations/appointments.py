@@ -77,7 +77,9 @@ async def set_request(services: Services, caller: Caller, *, request: str, **cha
             status = "confirmed"
         if status != "pending" or not (item.appointment.status == "pending" or item.request.open_change):
             await set_appointment(services, caller, appointment=item.appointment.id, status=status)
-    changed = await stored_captures.set_request(services.db, request, caller.scope.accounts, change, services.clock())
+    changed = await stored_captures.set_request(
+        services.db, request, caller.scope.accounts, change, services.clock(), caller.actor.name or ""
+    )
     if changed is None:
         raise refusals.request_not_found(request=request)
     return changed
