@@ -348,6 +348,14 @@ async def test_a_paused_widget_says_that_it_is_away(frame: Frame, caller: Caller
     assert (await frame.send("again"))[0] == 404
 
 
+async def test_answers_alone_are_offered_for_rating(frame: Frame, caller: Caller) -> None:
+    settings = {"model": "offline", "language": "en", "email": "desk@example.com"}
+    await perform(caller.app.services, ADMIN, "bot.set", {"bot": caller.bot, **settings})
+    for text, is_answer in (("What is your e-mail address?", True), ("Please call me back", False), ("never mind", False)):
+        _, answer = await frame.send(text)
+        assert ("answer" in answer["messages"][-1]) is is_answer, text
+
+
 async def test_a_thumb_is_kept_and_taken_back(frame: Frame, caller: Caller) -> None:
     assert await frame.rate("x", "up") == 401
     _, answer = await frame.send("hello")

@@ -725,7 +725,7 @@ class Dialogue:
         if told is None and not (self.values().phone or self.values().email):
             told = business.answer_clause(self.turn.bot, self.say, text, self.now, self.turn.knowledge)
         if told:
-            self.state.last_answer = ""
+            self.state.last_answer, self.evidence = "", Evidence((), "answer", 1.0)
         return told
 
     def _beside(self, asked: Sequence[Act]) -> str | None:
