@@ -66,7 +66,7 @@ async def test_a_pasted_text_is_shown_in_pieces_and_the_kept_ones_are_saved(site
     assert pieces(page) == [
         ("new", "OPENING HOURS"),
         ("new", "Delivery"),
-        ("new", "Returns"),
+        ("new", "1. Returns"),
         ("new", "TOURING"),
         ("new", "REPAIR"),
     ]
@@ -74,7 +74,7 @@ async def test_a_pasted_text_is_shown_in_pieces_and_the_kept_ones_are_saved(site
     saved = await send(editor, page, left_out=4)
     assert saved.path == f"{base}/knowledge?done=files_added"
     stored = await entries_of(site, "shop.md")
-    assert list(stored) == ["OPENING HOURS", "Delivery", "Returns", "TOURING"]
+    assert list(stored) == ["OPENING HOURS", "Delivery", "1. Returns", "TOURING"]
     assert stored["TOURING"][1] == "A course for beginners, with Ayşe."
 
 
@@ -85,14 +85,14 @@ async def test_a_new_version_shows_its_differences_and_keeps_ids_and_wanted_entr
     assert "New: 1, changed: 1, the same: 2, no longer there: 1." in page.text
     assert "for five euros" in page.text
     assert "for six euros" in page.text
-    await send(editor, page, keep_entry=[before["Returns"][0]])
+    await send(editor, page, keep_entry=[before["1. Returns"][0]])
     after = await entries_of(site, "shop.md")
     assert after.keys() == before.keys() | {"REPAIR"}
     assert {question: after[question][0] for question in before} == {question: found[0] for question, found in before.items()}
     assert after["Delivery"][1].endswith("six euros.")
     page = await editor.submit(f"{base}/knowledge?source=shop.md", "knowledge.split", text=NEWER)
     await send(editor, page)
-    assert (await entries_of(site, "shop.md")).keys() == before.keys() - {"Returns"} | {"REPAIR"}
+    assert (await entries_of(site, "shop.md")).keys() == before.keys() - {"1. Returns"} | {"REPAIR"}
 
 
 async def test_pieces_are_joined_and_edited_before_they_are_saved(site: Site, base: str, editor: Client) -> None:

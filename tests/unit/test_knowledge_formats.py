@@ -224,7 +224,7 @@ def test_short_lines_above_a_paragraph_of_plain_text_are_headings() -> None:
         "Do you plane boards?\nYes\n\nAddress:\n5 Mill Road\nBristol\n"
     )
     assert [(one.question, one.answer) for one in parse_text(text, "en", "a.txt").entries] == [
-        ("Delivery", "Orders take six weeks."),
+        ("1. Delivery", "Orders take six weeks."),
         ("Warranty", "All furniture has five years of it, the oil has not"),
         ("Do you plane boards?", "Yes"),
         ("Address", "5 Mill Road\nBristol"),

@@ -241,7 +241,7 @@ def with_tables(lines: list[str]) -> list[str]:
 
 
 def plain_heading(lines: Sequence[str], at: int, first: int) -> str | None:
-    """Return the heading that a line of plain text is, without its number and marks; None for any other line.
+    """Return the heading that a line of plain text is, without its marks; None for any other line.
 
     The lines are stripped, and `first` is the place of the first one that is not empty.
     """
@@ -249,7 +249,7 @@ def plain_heading(lines: Sequence[str], at: int, first: int) -> str | None:
         return None
     framed = _FRAMED.fullmatch(lines[at])
     bare = framed[2] if framed else _BOLD.sub(r"\2", lines[at])
-    return _NUMBERING.sub("", bare, count=1).rstrip(" :") or bare
+    return bare.rstrip(" :") or bare
 
 
 def _is_marked_heading(lines: Sequence[str], at: int) -> bool:
