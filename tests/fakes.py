@@ -36,6 +36,7 @@ class ScriptedEngine:
         self.turns: list[Turn] = []
         self.delay_s = 0.0
         self.gate: asyncio.Event | None = None
+        self.completion: Callable[[str], str] = lambda _: "[]"
         self.script: Callable[[Turn], Reply] = lambda turn: Reply(f"echo: {turn.message}", Usage(10, 2))
 
     async def start(self) -> None:
@@ -52,6 +53,10 @@ class ScriptedEngine:
         except TimeoutError:
             raise EngineError("timeout") from None
         return self.script(turn)
+
+    async def complete(self, model: str, system: str, text: str, max_tokens: int) -> tuple[str, Usage]:  # noqa: ARG002
+        """Write what a test says to a text."""
+        return self.completion(text), Usage(100, 20)
 
     async def close(self) -> None:
         """See Engine.close."""

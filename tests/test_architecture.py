@@ -516,7 +516,6 @@ BY_THE_DASHBOARD_ALONE = {name for name, operation in OPERATIONS.items() if oper
     "knowledge.import",
     "knowledge.lint",
     "knowledge.preview",
-    "knowledge.preview_show",
     "knowledge.remove_source",
     "knowledge.set",
     "knowledge.show",

@@ -1,6 +1,7 @@
-"""`chatsvc knowledge`: add, list, remove, history, undo, search, test, lint, unanswered, site, export."""
+"""`chatsvc knowledge`: add, list, remove, history, undo, search, test, phrase, lint, unanswered, site, export."""
 
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,11 @@ from chatsvc.cli.knowledge_tests import test
 from chatsvc.cli.operations import command, group, operation, option, options
 from chatsvc.cli.output import call, call_all, counted, echo, show
 from chatsvc.domain import terminal
+from chatsvc.domain.errors import CommandError
 from chatsvc.domain.models import Bot
 from chatsvc.domain.terminal import one_line
+
+_POLL_S = 1.0
 
 knowledge = group("knowledge")
 
@@ -136,6 +140,31 @@ def search(ctx: click.Context, bot: str, text: str | None, file: Path | None, as
             echo(one_line(f"  {entry['score']:.2f}  {entry['question']}  [{entry['id']}]"))
             if entry["why"]:
                 echo(f"        {one_line('; '.join(entry['why']))}")
+
+
+@command(knowledge, "phrase", "bot", *options(tier=str, apply="DRAFT"))
+def phrase(ctx: click.Context, bot: str, tier: str | None, apply: str | None, as_json: bool) -> None:
+    if apply is not None:
+        show(call(ctx, "knowledge.phrase_apply", bot=bot, preview=apply), as_json)
+        return
+    with progress.shown("asking the model") as told:
+        draft = call(ctx, "knowledge.phrase", bot=bot, tier=tier)
+        while draft["state"] == "running":
+            told(draft["step"], draft["done"], draft["of"])
+            time.sleep(_POLL_S)
+            draft = call(ctx, "knowledge.preview_show", bot=bot, preview=draft["id"])
+    if draft["state"] != "done":
+        raise CommandError("the draft could not be made; the log says why")
+    if as_json:
+        show(draft, True)
+        return
+    for entry in draft["phrasings"]:
+        echo(one_line(entry["question"]))
+        for text in entry["alt"]:
+            echo(one_line(f"  {text}"))
+    for change in draft["changes"]:
+        echo(one_line(f"{change['kind']:<8}  {change['question']}: {change['before'] or '-'} -> {change['after'] or '-'}"))
+    echo(f"nothing is changed yet: chatsvc knowledge phrase {bot} --apply {draft['id']}", err=True)
 
 
 @command(knowledge, "lint", "bot", option("--all", "everything", is_flag=True))

@@ -92,6 +92,7 @@ ROUTES: tuple[Route, ...] = (
     Route("GET", "/bots/{bot}/knowledge/previews/{preview}", knowledge_changes.show, READER),
     Route("POST", "/bots/{bot}/knowledge/previews/{preview}", knowledge_changes.save, READER),
     Route("POST", "/bots/{bot}/knowledge/check", knowledge_changes.check, READER),
+    Route("POST", "/bots/{bot}/knowledge/phrase", knowledge_changes.phrase, READER),
     Route("GET", "/bots/{bot}/knowledge/new", knowledge_entry.show_new, EDITOR),
     Route("POST", "/bots/{bot}/knowledge/new", knowledge_entry.submit, READER),
     Route("POST", "/bots/{bot}/knowledge/new/preview", knowledge_entry.submit, READER),

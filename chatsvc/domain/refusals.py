@@ -86,6 +86,8 @@ account_needed = _code("account_needed", "count")
 several = _code("several", "faults")
 # Values. `field` is the name of an argument, or of the record and the argument, such as "bot.name".
 text_empty = _code("text_empty", "field")
+tier_unknown = _code("tier_unknown", "tier", "tiers")
+model_missing = _code("model_missing")
 trial_account_inactive = _code("trial_account_inactive", "status")
 trials_too_many = _code("trials_too_many", "most", "retry_after")
 text_too_long = _code("text_too_long", "field", "most", "length")

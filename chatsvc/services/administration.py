@@ -117,6 +117,8 @@ OPERATIONS: Mapping[str, Operation] = {
     "site.remove": Operation("knowledge.sites.remove", CHANGE, EDITOR, ("site",)),
     "knowledge.preview": Operation("knowledge.previews.begin", EXPORT, EDITOR, ("bot", "entry")),
     "knowledge.preview_show": Operation("knowledge.previews.show", LOOK, READER, ("bot",)),
+    "knowledge.phrase": Operation("knowledge.phrasing.begin", EXPORT, EDITOR, ("bot",)),
+    "knowledge.phrase_apply": Operation("knowledge.phrasing.apply", CHANGE, EDITOR, ("bot",)),
     "knowledge.lint": Operation("knowledge.previews.lint", LOOK, READER, ("bot",)),
     "knowledge.history": Operation("knowledge.knowledge.history", LOOK, READER, ("bot",)),
     "knowledge.show_change": Operation("knowledge.knowledge.show_change", LOOK, READER, ("bot", "change")),

@@ -175,6 +175,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Site, Be
             "knowledge search": [bot, "opening hours" + NAME],
             "knowledge test": [bot],
             "knowledge lint": [bot],
+            "knowledge phrase": [bot],
             "knowledge unanswered": [bot],
             "knowledge export": [bot],
             "webhook set": [bot, "--pull", "--event", "request.created"],

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+
+import pytest
 import pytest_asyncio
 from aiohttp import FormData
 
@@ -10,7 +13,7 @@ from chatsvc.services.accounts import bots
 from chatsvc.services.knowledge import unanswered
 from tests.dashboard.client import Client
 from tests.dashboard.site import Site
-from tests.fakes import ADMIN
+from tests.fakes import ADMIN, ScriptedEngine
 
 UNKNOWN = "00000000-0000-4000-8000-000000000000"
 
@@ -63,7 +66,7 @@ async def test_an_entry_is_written_previewed_changed_and_removed(site: Site, bas
         "language": "en",
     }
     preview = await editor.settled(await editor.post(f"{base}/knowledge/new/preview", fields))
-    assert "Answers that change: 1. Questions that gain an answer: 0. Questions that lose theirs: 1." in preview.text
+    assert "Answers that change: 2. Questions that gain an answer: 0. Questions that lose theirs: 0." in preview.text
     assert "Only for children." in preview.text
     assert "Yes, at the desk." in (await editor.get(f"{preview.path}?kind=changed")).text
     page = await editor.submit(preview.path, "knowledge.set")
@@ -267,3 +270,19 @@ async def test_the_pages_are_turkish_for_operators_who_want_it(site: Site, base:
     assert "2026-12-31 gibi bir gün" in page.alert
     page = await owner.submit(base, "bot.set", hours_mon="asla", hours_fri="9-")
     assert "pazartesi, cuma için saatleri" in page.alert
+
+
+async def test_phrasings_of_a_model_are_previewed_and_added(site: Site, base: str, editor: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = ScriptedEngine()
+    monkeypatch.setitem(site.app.services.engines, "anthropic", engine)
+    engine.completion = lambda text: json.dumps([["two wheels for a day"]] * text.count("["))
+    draft = await editor.settled(await editor.submit(f"{base}/knowledge", "knowledge.phrase"))
+    assert "If you add what a model has written:" in draft.text
+    assert "two wheels for a day" in draft.text
+    page = await editor.submit(draft.path, "knowledge.phrase_apply")
+    assert "Added." in page.text
+    entries = await site.do("knowledge.list", bot=site.mine.bot)
+    assert all("two wheels for a day" in entry.alt for entry in entries)
+    engine.completion = lambda _: "nothing"
+    draft = await editor.settled(await editor.submit(f"{base}/knowledge", "knowledge.phrase"))
+    assert "The model wrote no new ways to ask." in draft.text

@@ -146,6 +146,23 @@ def test_it_fulfils_the_contract_of_an_engine(engine: AnthropicEngine) -> None:
     assert as_engine is engine
 
 
+async def test_a_text_is_completed_outside_of_a_conversation(server: ModelServer, engine: AnthropicEngine) -> None:
+    server.always = says('[["car park"]]', usage={"input_tokens": 7, "output_tokens": 3})
+    assert await engine.complete("claude-haiku-5-5", "Write lists.", "1. Parking?", 100) == ('[["car park"]]', Usage(7, 3))
+    assert server.body["system"] == "Write lists."
+    assert server.body["messages"] == [{"role": "user", "content": "1. Parking?"}]
+
+
+async def test_a_text_is_not_completed_without_a_key_or_in_time(engine: AnthropicEngine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine, "_fault", "no key")
+    with pytest.raises(EngineError, match="not_configured"):
+        await engine.complete("claude-haiku-5-5", "", "", 1)
+    monkeypatch.setattr(engine, "_fault", None)
+    monkeypatch.setattr("chatsvc.engines.anthropic.engine._LONGEST_COMPLETION_S", 0.0)
+    with pytest.raises(EngineError, match="timeout"):
+        await engine.complete("claude-haiku-5-5", "", "", 1)
+
+
 async def test_only_text_blocks_count_and_the_first_may_be_thinking(server: ModelServer, engine: AnthropicEngine) -> None:
     blocks = [
         {"type": "thinking", "thinking": "secret", "signature": "x"},

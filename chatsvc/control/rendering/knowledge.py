@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from chatsvc.services.accounts.bot_sync import SyncResult
     from chatsvc.services.knowledge.knowledge import Addition, QuestionResult, WholeKnowledge
     from chatsvc.services.knowledge.knowledge_preview import KnowledgeContent
+    from chatsvc.services.knowledge.phrasing import Phrased
+    from chatsvc.services.knowledge.previews import Computation
     from chatsvc.services.knowledge.sites import ShownSite
     from chatsvc.services.knowledge.unanswered import Cleared, UnansweredGroup
 
@@ -61,6 +63,22 @@ def question_result(result: QuestionResult) -> Json:
             for hit in finding.hits
         ],
     }
+
+
+@renders("knowledge.phrase", "knowledge.preview_show")
+def draft(result: Computation) -> Json:
+    """Write the phrasings of a draft, and what it would change."""
+    return {
+        **fields(result, "id", "state", "step", "done", "of"),
+        "phrasings": [{"entry": one.id, "question": one.question, "alt": list(one.alt)} for one in result.draft.phrased],
+        "counts": dict(result.counts),
+        "changes": [one._asdict() for one in result.changes],
+    }
+
+
+@renders("knowledge.phrase_apply")
+def phrased(result: Phrased) -> Json:
+    return result._asdict()
 
 
 @renders("test.run")

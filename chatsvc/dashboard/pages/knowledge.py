@@ -54,6 +54,7 @@ async def _values(page: Page, typed: Fields) -> dict[str, Any]:
         "name": typed.text("name"),
         "text": typed.raw("text"),
         "faults": [],
+        "has_model": any(tier.engine != "knowledge" for tier in page.services.config.models.values()),
         "is_removable": source is not None and bool(source) and not source.startswith(("https://", "http://")),
     }
 

@@ -61,10 +61,14 @@ async def save(page: Page) -> Response:
     bot_id, fields = page.params["bot"], await page.form()
     found = await page.perform("knowledge.preview_show", bot=bot_id, preview=fields.text("preview"))
     try:
-        await page.perform("knowledge.add", bot=bot_id, files=found.draft.files)
+        if found.draft.phrased:
+            await page.perform("knowledge.phrase_apply", bot=bot_id, preview=found.id)
+        else:
+            await page.perform("knowledge.add", bot=bot_id, files=found.draft.files)
     except Refused as fault:
         return await view.refuse(page, fault, fields)
     return page.redirect(f"/bots/{bot_id}/knowledge", done="files_added")
 
 
+phrase = Action("knowledge.phrase", to="/bots/{bot}/knowledge/previews/{made.id}")
 check = Action("knowledge.lint", to="/bots/{bot}/knowledge/previews/{made.id}")

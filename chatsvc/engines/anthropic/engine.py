@@ -34,6 +34,7 @@ WITHOUT_TOOLS_S = 600.0
 MAX_ROUNDS = 6
 """Calls of the model for one message: searches, a request, an appointment, one mistake, a correction, and the reply."""
 
+_LONGEST_COMPLETION_S = 120.0
 SPARE_S = 0.5
 """Seconds of the deadline that are left for writing a capture when waiting for the model's words about it ends."""
 
@@ -84,6 +85,25 @@ class AnthropicEngine:
                 return await self._reply(await self._ready_client(), turn, ends_at)
         except TimeoutError:
             raise EngineError("timeout", f"no reply within {limit:.3g} s") from None
+
+    async def complete(self, model: str, system: str, text: str, max_tokens: int) -> tuple[str, Usage]:
+        """Return what a model writes to a text, outside of any conversation; raises EngineError."""
+        if self._fault is not None:
+            raise EngineError("not_configured", self._fault)
+        client = await self._ready_client()
+        body: MessageCreateParamsNonStreaming = {
+            "model": model,
+            "max_tokens": max_tokens,
+            "system": system,
+            "messages": [{"role": "user", "content": text}],
+        }
+        limit = _LONGEST_COMPLETION_S
+        try:
+            async with asyncio.timeout(limit):
+                said = answer.parse(await self._ask(client, asyncio.get_running_loop().time() + limit, body), hosted=self._hosted)
+        except TimeoutError:
+            raise EngineError("timeout", f"no reply within {limit:.3g} s") from None
+        return said.text, said.usage
 
     async def close(self) -> None:
         """Close connections; calls in flight fail as unreachable. May be called twice."""

@@ -10,7 +10,7 @@ import asyncio
 import logging
 import uuid
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -37,14 +37,18 @@ _LONGEST_S = 900.0  # of a computation: a large knowledge with many phrasings ta
 _PATIENCE_S = 3.0  # that the caller waits for a short computation
 
 
+Work = Mapping[str, Any] | Callable[[], Awaitable[Mapping[str, Any]]]
+
+
 @dataclass
 class PreviewDraft:
-    """Change that a preview is about. An entry to write, an entry to remove, the draft of a website, or files as they were read."""
+    """Change that a preview is about. An entry to write, one to remove, a website's draft, files as they were read, or new phrasings."""
 
     entry: Entry | None = None
     removed: Entry | None = None
     site: Site | None = None
     files: Sequence[dict[str, Any]] = ()
+    phrased: Sequence[Entry] = ()
 
 
 @dataclass
@@ -73,6 +77,13 @@ class Computation:
     def report(self, step: str, done: int, of: int) -> None:
         self.step, self.done, self.of = step, done, of
 
+    def take_changes(self, items: list[dict[str, Any]]) -> None:
+        """Take the outcome of a comparison."""
+        self.broken = [BotTestOutcome(**item) for item in items if "passed" in item]
+        changes = [AnswerChange(**item) for item in items if "passed" not in item]
+        self.counts = Counter(change.kind for change in changes)
+        self.changes = changes[:MOST_SHOWN]
+
 
 class Computations:
     """The computations of a process, the oldest evicted first."""
@@ -85,8 +96,8 @@ class Computations:
         found = self._kept.get(computation_id)
         return found if found and found.bot_id == bot_id else None
 
-    async def run(self, computation: Computation, work: Mapping[str, Any], take: Callable[[list[dict[str, Any]]], None]) -> Computation:
-        """Start a computation, whose items `take` gets at its end; wait a moment for it."""
+    async def run(self, computation: Computation, work: Work, take: Callable[[list[dict[str, Any]]], None]) -> Computation:
+        """Start a computation, whose items `take` gets at its end; wait a moment for it. `work` may be a function that prepares it."""
         self._kept[computation.id] = computation
         while len(self._kept) > MOST_KEPT:
             evicted = self._kept.pop(next(iter(self._kept)))
@@ -96,10 +107,10 @@ class Computations:
         await background.wait(computation.finished, _PATIENCE_S)
         return computation
 
-    async def _run(self, computation: Computation, work: Mapping[str, Any], take: Callable[[list[dict[str, Any]]], None]) -> None:
+    async def _run(self, computation: Computation, work: Work, take: Callable[[list[dict[str, Any]]], None]) -> None:
         try:
             async with self._slots.slot(), asyncio.timeout(_LONGEST_S):
-                take(await knowledge_work.run(work, computation.report))
+                take(await knowledge_work.run(await work() if callable(work) else work, computation.report))
             computation.state = "done"
         except (knowledge_work.WorkFailed, TimeoutError) as fault:
             reason = str(fault) or "it took too long"
@@ -142,24 +153,18 @@ async def compare(
 ) -> Computation:
     """Begin to compare two versions of a bot's knowledge by its past questions and, with `phrasings`, those of all entries."""
     past = await knowledge_preview.past_questions(services, caller, bot=bot.id)
-    versions = await services.offload(lambda: [knowledge_work.plain(*before), knowledge_work.plain(*after)])
-    work = {
-        "kind": "preview",
-        "bot": _asker(bot),
-        "versions": versions,
-        "questions": past,
-        "now_ms": services.clock(),
-        "phrasings": phrasings,
-    }
+    work = await comparison(services, bot, past, before, after, phrasings=phrasings)
     made = Computation(str(uuid.uuid4()), bot.id, "preview", draft, questions=len(past))
+    return await services.part(Computations).run(made, work, made.take_changes)
 
-    def take(items: list[dict[str, Any]]) -> None:
-        made.broken = [BotTestOutcome(**item) for item in items if "passed" in item]
-        changes = [AnswerChange(**item) for item in items if "passed" not in item]
-        made.counts = Counter(change.kind for change in changes)
-        made.changes = changes[:MOST_SHOWN]
 
-    return await services.part(Computations).run(made, work, take)
+async def comparison(
+    services: Services, bot: Bot, past: Sequence[Any], before: Version, after: Version, *, phrasings: bool = True
+) -> Mapping[str, Any]:
+    """Return the work of comparing two versions of a bot's knowledge."""
+    versions = await services.offload(lambda: [knowledge_work.plain(*before), knowledge_work.plain(*after)])
+    asked = {"questions": past, "now_ms": services.clock(), "phrasings": phrasings}
+    return {"kind": "preview", "bot": _asker(bot), "versions": versions, **asked}
 
 
 async def _with_files(services: Services, bot: Bot, files: Sequence[dict[str, Any]]) -> Version:

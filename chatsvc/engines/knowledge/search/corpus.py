@@ -41,10 +41,10 @@ def features_of(word: str, concepts: Iterable[str]) -> list[tuple[str, float]]:
 
 
 def phrasings_of(entry: Entry) -> tuple[str, ...]:
-    """Return the texts that are indexed: question and phrasings. Without phrasings, the sentences of the answer too."""
-    if entry.alt:
+    """Return the texts that are indexed: question and phrasings. Of a section and without phrasings, the sentences of the answer too."""
+    if entry.alt and not facts.heading_of(entry):
         return entry.question, *entry.alt
-    return entry.question, *islice((part for part in facts.sentences(entry.answer) if len(part) > _SENTENCE), _SENTENCES)
+    return entry.question, *entry.alt, *islice((part for part in facts.sentences(entry.answer) if len(part) > _SENTENCE), _SENTENCES)
 
 
 class Compounds:

@@ -130,7 +130,7 @@ class _Reader:
         self.parts: list[ReadFact] = []
         answer = _DOTS.sub(": ", _MARKS.sub("", entry.answer))
         blocks = list(_blocks(answer))
-        is_asked = bool(entry.alt) or "?" in entry.question
+        is_asked = "?" in entry.question or bool(entry.alt and not self.heading)
         if is_asked and len(answer) <= _WHOLE and not any(_is_row(block[0]) for block in blocks):
             name = self.heading or short(entry.question)
             self.parts.append(ReadFact(Fact(entry, name, entry.answer, name), answer, "", kinds_of(answer)))

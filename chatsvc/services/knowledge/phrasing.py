@@ -1,0 +1,150 @@
+"""Phrasings by a model: ways in which visitors would ask for each entry, as a draft with the preview of what it changes."""
+
+import json
+import logging
+import re
+import uuid
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, Protocol, cast
+
+from chatsvc.domain import refusals
+from chatsvc.domain.actors import Caller
+from chatsvc.domain.knowledge_files.parsed import MAX_PHRASING
+from chatsvc.domain.models import MAY_SEND, Bot, Entry, Usage
+from chatsvc.domain.pricing import Tier, cost_micro_usd
+from chatsvc.engines import EngineError
+from chatsvc.services.accounts import bots
+from chatsvc.services.accounts.account_cache import AccountState
+from chatsvc.services.knowledge import knowledge, knowledge_preview, previews
+from chatsvc.services.knowledge.previews import Computation, Computations, PreviewDraft
+from chatsvc.services.services import Services
+from chatsvc.store import knowledge as stored
+from chatsvc.store import today
+
+log = logging.getLogger(__name__)
+
+MOST_PHRASINGS = 10  # of an entry
+MOST_ENTRIES = 300  # of a bot that are asked for at a time
+_BATCH = 8  # entries in one question to the model
+_MOST_ANSWER = 1_500  # characters of an answer that the model sees
+_MAX_TOKENS = 4_000
+_KNOWLEDGE = "knowledge"
+_LIST = re.compile(r"\[.*\]", re.DOTALL)
+_SYSTEM = (
+    "You help the owner of a small business whose chatbot finds answers by their phrasings. For each numbered entry write up to "
+    f"{MOST_PHRASINGS} short ways in which ordinary visitors would ask for what it says: in the language of the entry, as people type in "
+    "a chat, some with slang, with other words than the entry, or with a word or two alone. Ask only for what the entry answers. For an "
+    "entry with several facts, ask for several of them. No greetings, no names, no numbers of telephones. Answer with a JSON list of lists "
+    "of strings alone, one list for each entry, in their order."
+)
+
+
+class PhrasingModel(Protocol):
+    """A model's engine, which completes a text."""
+
+    async def complete(self, model: str, system: str, text: str, max_tokens: int) -> tuple[str, Usage]: ...
+
+
+class Phrased(NamedTuple):
+    """The number of entries that got phrasings, and of the phrasings."""
+
+    bot: str
+    entries: int
+    phrasings: int
+
+
+async def begin(services: Services, caller: Caller, *, bot: str, tier: str | None = None) -> Computation:
+    """Let a model write phrasings for a bot's entries, in the background; the draft and its preview are shown by `knowledge.preview_show`.
+
+    Without `tier` the bot's own tier writes them if it has a model, else the first one that has. Raises `tier_unknown` and
+    `model_missing`, and `trial_account_inactive` where the account may not send messages.
+    """
+    state, chatbot = await bots.resolve(services, caller, bot)
+    chosen = _tier(services, chatbot, tier)
+    if state.account.subscription_status not in MAY_SEND:
+        raise refusals.trial_account_inactive(status=state.account.subscription_status)
+    past = await knowledge_preview.past_questions(services, caller, bot=chatbot.id)
+    before = await stored.whole(services.db, chatbot.id)
+    made = Computation(str(uuid.uuid4()), chatbot.id, "preview", PreviewDraft(), questions=len(past))
+
+    async def work() -> Mapping[str, Any]:
+        made.draft.phrased = await _written(services, state, chatbot, chosen, before.entries[:MOST_ENTRIES], made)
+        changed = {one.id: one for one in made.draft.phrased}
+        after = before._replace(entries=[changed.get(one.id, one) for one in before.entries])
+        return await previews.comparison(services, chatbot, past, before, after)
+
+    return await services.part(Computations).run(made, work, made.take_changes)
+
+
+async def apply(services: Services, caller: Caller, *, bot: str, preview: str) -> Phrased:
+    """Add the phrasings of a draft to the entries that still exist; raises `preview_not_found`."""
+    _, chatbot = await bots.resolve(services, caller, bot)
+    found = await previews.show(services, caller, bot=bot, preview=preview)
+    done = Phrased(chatbot.id, 0, 0)
+    known = {one.id: one for one in await stored.entries(services.db, chatbot.id)}
+    for entry in found.draft.phrased:
+        if entry.id in known:
+            changed = await knowledge.add_phrasings(services, caller, chatbot, entry.id, entry.alt)
+            done = Phrased(chatbot.id, done.entries + 1, done.phrasings + len(changed.alt) - len(known[entry.id].alt))
+    return done
+
+
+def _tier(services: Services, bot: Bot, name: str | None) -> Tier:
+    tiers = services.config.models
+    if name is not None and name not in tiers:
+        raise refusals.tier_unknown(tier=name, tiers=sorted(tiers))
+    chosen = [tiers[name]] if name is not None else [*(one for one in (tiers.get(bot.model),) if one), *tiers.values()]
+    usable = next((one for one in chosen if one.engine != _KNOWLEDGE and one.engine in services.engines), None)
+    if usable is None:
+        raise refusals.model_missing()
+    return usable
+
+
+async def _written(
+    services: Services, state: AccountState, bot: Bot, tier: Tier, entries: Sequence[Entry], made: Computation
+) -> list[Entry]:
+    """Ask the model for the phrasings of all entries, and count what it costs. A batch that fails is left out."""
+    engine, phrased = cast("PhrasingModel", services.engines[tier.engine]), list[Entry]()
+    for start in range(0, len(entries), _BATCH):
+        made.report("asking the model", start, len(entries))
+        batch = entries[start : start + _BATCH]
+        try:
+            text, usage = await engine.complete(tier.model, _SYSTEM, _question(batch), _MAX_TOKENS)
+        except EngineError as fault:
+            log.warning("bot %s: a model wrote no phrasings: %s", bot.id, fault)
+            continue
+        cost = cost_micro_usd(tier, usage)
+        services.tallies.spent(tier.name, state.account.plan or "none", usage, cost)
+        await today.count_trial(services.db, bot.id, services.clock(), usage.total, cost)
+        phrased += [new for entry, written in zip(batch, _lists(text), strict=False) if (new := _with(entry, written)).alt != entry.alt]
+    return phrased
+
+
+def _question(entries: Sequence[Entry]) -> str:
+    return "\n\n".join(
+        f"{number}. [{entry.language}] {' / '.join((entry.question, *entry.alt[:MOST_PHRASINGS]))}\n{entry.answer[:_MOST_ANSWER]}"
+        for number, entry in enumerate(entries, start=1)
+    )
+
+
+def _lists(text: str) -> list[list[str]]:
+    """Read a model's lists of phrasings; none where it wrote something else."""
+    match = _LIST.search(text)
+    try:
+        found = json.loads(match[0]) if match else []
+    except ValueError:
+        return []
+    return [[one for one in written if isinstance(one, str)] if isinstance(written, list) else [] for written in found]
+
+
+def _with(entry: Entry, written: Sequence[str]) -> Entry:
+    """Return an entry with the new phrasings that it may have."""
+    from chatsvc.language.folding import words
+
+    known, new = {tuple(words(one)) for one in (entry.question, *entry.alt)}, list[str]()
+    for text in (" ".join(one.split()) for one in written):
+        said = tuple(words(text))
+        if said and said not in known and len(text) <= MAX_PHRASING and text.isprintable() and len(new) < MOST_PHRASINGS:
+            known.add(said)
+            new.append(text)
+    return entry._replace(alt=(*entry.alt, *new))
