@@ -38,7 +38,7 @@ LEAST = {
     " conversation.rows conversation.see conversation.labels saved_reply.list",
     Role.EDITOR: "knowledge.add knowledge.remove knowledge.export knowledge.kept knowledge.past_questions knowledge.forget_unanswered"
     " knowledge.set knowledge.preview knowledge.undo unanswered.answer unanswered.add test.add test.remove"
-    " knowledge.split knowledge.compare knowledge.import knowledge.remove_source"
+    " knowledge.split knowledge.compare knowledge.import knowledge.remove_source knowledge.phrase knowledge.phrase_apply"
     " site.add site.sync site.preview site.apply site.discard site.remove"
     " request.set request.decide appointment.set appointment.add conversation.settle"
     " conversation.snooze conversation.reopen conversation.label"
@@ -127,6 +127,7 @@ def arguments(name: str, ids: dict[str, str]) -> dict[str, Any]:
         "knowledge.search": {"questions": ["open?"]},
         "knowledge.set": {"question": "A?", "answer": "B."},
         "knowledge.preview_show": {"preview": UNKNOWN},
+        "knowledge.phrase_apply": {"preview": UNKNOWN},
         "unanswered.answer": {"question": 1},
         "unanswered.add": {"question": 1},
         "knowledge.kept": {"files": ["a.md"], "sources": ["a.md"]},

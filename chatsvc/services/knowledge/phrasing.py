@@ -54,7 +54,7 @@ class Phrased(NamedTuple):
 
 
 async def begin(services: Services, caller: Caller, *, bot: str, tier: str | None = None) -> Computation:
-    """Let a model write phrasings for a bot's entries, in the background; the draft and its preview are shown by `knowledge.preview_show`.
+    """Let a model write phrasings for a bot's entries, in the background. `knowledge.preview_show` shows the draft and its preview.
 
     Without `tier` the bot's own tier writes them if it has a model, else the first one that has. Raises `tier_unknown` and
     `model_missing`, and `trial_account_inactive` where the account may not send messages.
