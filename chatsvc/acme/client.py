@@ -93,8 +93,8 @@ class AcmeClient:
         account: dict[str, Any] = {"termsOfServiceAgreed": True} | ({"contact": [f"mailto:{email}"]} if email else {})
         self._account = (await self._post(self._places["newAccount"], account)).headers["Location"]
         wanted = {"identifiers": [{"type": "dns", "value": domain} for domain in domains]}
-        made = await self._post(self._places["newOrder"], wanted)
-        order_url, order = made.headers["Location"], _object(made)
+        answer = await self._post(self._places["newOrder"], wanted)
+        order_url, order = answer.headers["Location"], _object(answer)
         await self._authorize(order["authorizations"], proving)
         await self._poll(order_url, {"ready", "valid"})
         await self._post(order["finalize"], {"csr": b64(request)})
@@ -108,7 +108,7 @@ class AcmeClient:
             if authorization["status"] == "valid":
                 continue  # proved recently
             domain = authorization["identifier"]["value"]
-            offered = [one for one in authorization["challenges"] if one["type"] == self._challenge]
+            offered = [challenge for challenge in authorization["challenges"] if challenge["type"] == self._challenge]
             if not offered:
                 raise AcmeError(f"the authority does not offer {self._challenge} for {domain}")
             token = offered[0]["token"]
@@ -126,11 +126,11 @@ class AcmeClient:
         pause = POLL_S
         while True:
             answer = await self._post(url, None)
-            found = _object(answer)
-            if found["status"] in done:
-                return found
-            if found["status"] not in {"pending", "processing", "ready"}:
-                raise AcmeError(_why(found))
+            resource = _object(answer)
+            if resource["status"] in done:
+                return resource
+            if resource["status"] not in {"pending", "processing", "ready"}:
+                raise AcmeError(_why(resource))
             await asyncio.sleep(min(max(pause, _retry_after_s(answer)), MAX_POLL_S))
             pause *= 1.5
 
@@ -162,12 +162,12 @@ class AcmeClient:
         return answer
 
 
-def _why(found: dict[str, Any]) -> str:
+def _why(resource: dict[str, Any]) -> str:
     """Word the reason why an order or authorization failed."""
-    faults = [found.get("error"), *(one.get("error") for one in found.get("challenges", ()))]
-    told = "; ".join(_told(fault) for fault in faults if isinstance(fault, dict))
-    name = found.get("identifier", {}).get("value")
-    return f"{name or 'the order'} is {_line(str(found['status']))}" + (f": {told}" if told else "")
+    faults = [resource.get("error"), *(entry.get("error") for entry in resource.get("challenges", ()))]
+    reasons = "; ".join(_told(fault) for fault in faults if isinstance(fault, dict))
+    name = resource.get("identifier", {}).get("value")
+    return f"{name or 'the order'} is {_line(str(resource['status']))}" + (f": {reasons}" if reasons else "")
 
 
 def _told(problem: dict[str, Any]) -> str:

@@ -148,8 +148,8 @@ def _proof_pem(proof: Proof) -> bytes:
     return b"".join(certificates.self_signed([proof.domain], days=1, proof=sha256(proof.authorization.encode()).digest()))
 
 
-def _day(at: float) -> str:
-    return time.strftime("%Y-%m-%d %H:%M", time.gmtime(at))
+def _day(moment: float) -> str:
+    return time.strftime("%Y-%m-%d %H:%M", time.gmtime(moment))
 
 
 def _write(file: Path, content: bytes) -> None:

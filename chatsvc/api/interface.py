@@ -51,11 +51,11 @@ class Interface:
 
     def application(self) -> web.Application:
         """Return the application that is mounted at API_ROOT."""
-        made = web.Application(middlewares=[word_faults(self.refuse), self._refuse_problems, self._admit])
+        app = web.Application(middlewares=[word_faults(self.refuse), self._refuse_problems, self._admit])
         for method, path, operation in operations.ROUTES:
             # An id may be anything: what is no id of the account is not found.
-            made.router.add_route(method, VERSION + path.replace("{id}", "{id:[^/]+}"), partial(self._perform, operation))
-        return made
+            app.router.add_route(method, VERSION + path.replace("{id}", "{id:[^/]+}"), partial(self._perform, operation))
+        return app
 
     @web.middleware
     async def _refuse_problems(self, request: web.Request, handler: Handler) -> web.StreamResponse:

@@ -77,7 +77,7 @@ def _put(ctx: click.Context, file: object, account: str, batch: list[tuple[int, 
         if len(batch) == 1:
             raise CommandError(f"{file}, line {batch[0][0]}: {sentence(fault)}") from None
         # Nothing of the batch was written. One record at a time shows which one it is.
-        return [webhook for one in batch for webhook in _put(ctx, file, account, [one])]
+        return [webhook for webhook_row in batch for webhook in _put(ctx, file, account, [webhook_row])]
     return imported
 
 

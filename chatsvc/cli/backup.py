@@ -44,9 +44,9 @@ def _key_in(file: Path) -> str:
 def create(ctx: click.Context, file: OutputFile, with_master_key: bool, as_json: bool) -> None:
     load_config(ctx)
     with written(file) as stream, progress.shown("making the backup"):
-        made = call(ctx, "backup.create", stream, with_master_key=with_master_key)
-        made["bytes"] = stream.tell()
-    show({"file": str(file), **made}, as_json)
+        backup_row = call(ctx, "backup.create", stream, with_master_key=with_master_key)
+        backup_row["bytes"] = stream.tell()
+    show({"file": str(file), **backup_row}, as_json)
 
 
 @command(backup, "verify", FILE, *MASTER_KEY_FILE)
@@ -58,12 +58,12 @@ def verify(file: Path, master_key_file: Path | None, as_json: bool) -> None:
     with progress.shown("verifying"), open_input(file) as stream:
         opened = Path(f"/proc/self/fd/{stream.fileno()}")  # the file that was opened, whatever has its name now
         try:
-            found = {**installation_json.backup_verified(backups.verify(opened, key)), "file": str(file)}
+            report = {**installation_json.backup_verified(backups.verify(opened, key)), "file": str(file)}
         except refusals.Refused as refusal:
             raise CommandError(str(refusal.facts["fault"]).replace(str(opened), str(file))) from None
-    show(found, as_json)
-    if not found["valid"]:
-        raise CommandError(f"{file} cannot be restored: {'; '.join(map(str, found['faults']))}")  # type: ignore[call-overload]  # a list
+    show(report, as_json)
+    if not report["valid"]:
+        raise CommandError(f"{file} cannot be restored: {'; '.join(map(str, report['faults']))}")  # type: ignore[call-overload]  # a list
 
 
 @command(backup, "restore", FILE, *MASTER_KEY_FILE)

@@ -65,8 +65,8 @@ def apply(ctx: click.Context, bot: str, file: Path, dry_run: bool, test: bool, a
     if dry_run and test:
         raise click.UsageError("--dry-run goes not with --test")
     if dry_run:
-        found = call(ctx, "bot.compare", bot=bot, file=file.name, text=read_text(file))
-        echo(to_json(found) if as_json else "\n".join(map(one_line, found["lines"])) or "nothing would change")
+        plan = call(ctx, "bot.compare", bot=bot, file=file.name, text=read_text(file))
+        echo(to_json(plan) if as_json else "\n".join(map(one_line, plan["lines"])) or "nothing would change")
         return
     show(call(ctx, "bot.apply", bot=bot, file=file.name, text=read_text(file), test=test or None), as_json)
 
@@ -96,8 +96,8 @@ def sync(ctx: click.Context, folder: Path, account: str | None, check: bool, pru
         show(plan, True)
     else:
         # A row for each detail: cells of tables are cut.
-        show([{**step, "details": one} for step in plan for one in _details(step["details"])], False, ("bot", "change", "details"))
-    faults = [f"the test {one['ask']!r} of {one['bot']} fails: {one['why']}" for one in failed]
+        show([{**step, "details": test} for step in plan for test in _details(step["details"])], False, ("bot", "change", "details"))
+    faults = [f"the test {test['ask']!r} of {test['bot']} fails: {test['why']}" for test in failed]
     if check and any(step["change"] != "none" for step in plan):
         faults.insert(0, "something would change")
     if faults:
@@ -105,5 +105,7 @@ def sync(ctx: click.Context, folder: Path, account: str | None, check: bool, pru
 
 
 def _details(details: dict[str, Any]) -> list[str | None]:
-    files = [f"{one['source']}: {counted(one['entries'], 'entry', 'entries')}, {one['replaced']} before" for one in details["files"]]
+    files = [
+        f"{source['source']}: {counted(source['entries'], 'entry', 'entries')}, {source['replaced']} before" for source in details["files"]
+    ]
     return [*details["settings"], *files] or [None]

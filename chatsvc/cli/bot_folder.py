@@ -38,18 +38,18 @@ class _LinkFound(Exception):
 def read_folder(folder: Path) -> list[FolderBot]:
     """Read every `*.yaml` with a `name`. Raises CommandError, and Refused with the faults of all files."""
     faults: list[dict[str, Any]] = []
-    found = []
+    bots = []
     for path in _bot_files(folder, ""):
         bot = read_bot(folder, path, faults)
-        if "name" in bot.columns or any(one["file"] == path for one in faults):
-            found.append(bot)
+        if "name" in bot.columns or any(fault["file"] == path for fault in faults):
+            bots.append(bot)
     if faults:
         raise refusals.bot_file_invalid(file="", faults=faults)
-    if not found:
+    if not bots:
         raise CommandError(f"there is no *.yaml with a name in {folder}")
-    if sum(len(data) for bot in found for _, data in bot.knowledge or ()) > AT_ONCE:
+    if sum(len(data) for bot in bots for _, data in bot.knowledge or ()) > AT_ONCE:
         raise CommandError(f"the knowledge of this folder has more than {AT_ONCE // 1024 // 1024} MB")
-    return found
+    return bots
 
 
 def read_bot(folder: Path, path: str, faults: list[dict[str, Any]]) -> FolderBot:
@@ -58,7 +58,7 @@ def read_bot(folder: Path, path: str, faults: list[dict[str, Any]]) -> FolderBot
     text = decoded(path, _content(folder, path))
     columns = reader.read_text(text, Profile())
     knowledge = None if reader.knowledge is None else _knowledge(folder, path, reader)
-    faults += [{**one._asdict(), "file": path} for one in reader.in_order()]
+    faults += [{**fault._asdict(), "file": path} for fault in reader.in_order()]
     return FolderBot(path, text, columns, knowledge)
 
 
@@ -75,34 +75,34 @@ def _bot_files(folder: Path, below: str) -> Iterator[str]:
 
 
 def _entries(folder: Path, below: str) -> list[os.DirEntry[str]]:
-    with os.scandir(folder / below) as found:
-        return sorted((entry for entry in found if not entry.name.startswith(".")), key=lambda entry: entry.name)
+    with os.scandir(folder / below) as entries:
+        return sorted((entry for entry in entries if not entry.name.startswith(".")), key=lambda entry: entry.name)
 
 
 def _knowledge(folder: Path, path: str, reader: BotFileReader) -> list[tuple[str, bytes]]:
     """Read the files that fit the patterns, each once. What is wrong with a pattern becomes a fault of the bot's file."""
-    found: dict[str, None] = {}
+    paths: dict[str, None] = {}
     for pattern in reader.knowledge or ():
-        at = pattern.line, pattern.column
+        position = pattern.line, pattern.column
         wanted = posixpath.normpath(posixpath.join(posixpath.dirname(path), pattern.text))
         if wanted.startswith(("/", "../")) or wanted == "..":
-            reader.faults.append(BotFileFault(*at, "pattern_outside", {"pattern": pattern.text}))
+            reader.faults.append(BotFileFault(*position, "pattern_outside", {"pattern": pattern.text}))
             continue
         try:
             files = list(_fitting(folder, "", wanted.split("/"), set()))
         except _LinkFound as fault:
-            reader.faults.append(BotFileFault(*at, "pattern_link", {"path": str(fault)}))
+            reader.faults.append(BotFileFault(*position, "pattern_link", {"path": str(fault)}))
             continue
         if not files:
-            reader.faults.append(BotFileFault(*at, "pattern_without_file", {"pattern": pattern.text}))
-        found |= dict.fromkeys(files)
-    if len(found) > _MOST_FILES:
+            reader.faults.append(BotFileFault(*position, "pattern_without_file", {"pattern": pattern.text}))
+        paths |= dict.fromkeys(files)
+    if len(paths) > _MOST_FILES:
         raise CommandError(f"{path} names more than {_MOST_FILES:,} files of knowledge")
-    names = [posixpath.basename(one) for one in found]
+    names = [posixpath.basename(file) for file in paths]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise refusals.files_same_name(names=twice)
-    return [] if reader.faults else [(posixpath.basename(one), _content(folder, one)) for one in found]
+    return [] if reader.faults else [(posixpath.basename(file), _content(folder, file)) for file in paths]
 
 
 def _fitting(folder: Path, below: str, parts: Sequence[str], seen: set[tuple[str, int]]) -> Iterator[str]:

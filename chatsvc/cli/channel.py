@@ -78,4 +78,4 @@ operation(channel, "channel.list", "bot", columns="channel state fault verified_
 operation(channel, "channel.pause", "bot", "channel CHANNEL")
 operation(channel, "channel.resume", "bot", "channel CHANNEL")
 operation(channel, "channel.remove", "bot", "channel CHANNEL", confirm="this deletes the channel with its tokens")
-operation(channel, "channel.snippet", "bot", prints=lambda made: echo(one_line(made["snippet"])))
+operation(channel, "channel.snippet", "bot", prints=lambda snippet: echo(one_line(snippet["snippet"])))

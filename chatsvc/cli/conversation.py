@@ -16,14 +16,14 @@ from chatsvc.domain.spreadsheets import BYTE_ORDER_MARK, row
 from chatsvc.domain.terminal import indented, one_line
 
 
-def _print(found: dict[str, Any]) -> None:
-    messages, notes = found.pop("messages"), found.pop("notes")
-    show(found, False)
+def _print(thread: dict[str, Any]) -> None:
+    messages, notes = thread.pop("messages"), thread.pop("notes")
+    show(thread, False)
     for message in messages:
         author = f" ({one_line(message['author'])})" if message["author"] else ""
-        told = "".join(f"  {one_line(message[name])}" for name in ("delivery", "error", "feedback") if message[name])
-        told += f"  mail: {one_line(' '.join(filter(None, (message['mail'], message['mail_error']))))}" if message["mail"] else ""
-        echo(f"\n{one_line(message['created_at'])}  {one_line(message['role'])}{author}{told}\n{indented(message['content'], '  ')}")
+        outcome = "".join(f"  {one_line(message[name])}" for name in ("delivery", "error", "feedback") if message[name])
+        outcome += f"  mail: {one_line(' '.join(filter(None, (message['mail'], message['mail_error']))))}" if message["mail"] else ""
+        echo(f"\n{one_line(message['created_at'])}  {one_line(message['role'])}{author}{outcome}\n{indented(message['content'], '  ')}")
         if message["evidence"]:
             echo(f"  ({one_line(_origin(message['evidence']))})")
     for note in notes:
@@ -115,16 +115,16 @@ def write(form: str, pages: Iterable[list[Part]]) -> Iterator[str]:
 def _json(pages: Iterable[list[Part]], *, as_array: bool) -> Iterator[str]:
     """Serialise each conversation as GET /conversations/{id} has it (help/interface.md 5.4), with all its messages."""
     before = "[\n" if as_array else ""
-    told = False
+    has_messages = False
     for page in pages:
         for part in page:
             if part["begins"]:
                 head = {**part["conversation"], "message_count": part["message_count"]}
                 yield f'{before}{_dumps(head)[:-1]}, "messages": ['
-                told = False
+                has_messages = False
             if part["messages"]:
-                yield (", " if told else "") + ", ".join(map(_dumps, part["messages"]))
-                told = True
+                yield (", " if has_messages else "") + ", ".join(map(_dumps, part["messages"]))
+                has_messages = True
             if part["ends"]:
                 yield '], "messages_truncated": false}' + ("" if as_array else "\n")
                 before = ",\n" if as_array else ""
@@ -141,9 +141,13 @@ def _csv(pages: Iterable[list[Part]]) -> Iterator[str]:
     for page in pages:
         for part in page:
             for message in part["messages"]:
-                one = part["conversation"]
-                values = (one["id"], *(one[name] for name in COLUMNS[1:7]), *(message[n] for n in ("id", "role", "content", "created_at")))
-                values += (one.get("visitor_phone"),)
+                conversation = part["conversation"]
+                values = (
+                    conversation["id"],
+                    *(conversation[name] for name in COLUMNS[1:7]),
+                    *(message[n] for n in ("id", "role", "content", "created_at")),
+                )
+                values += (conversation.get("visitor_phone"),)
                 yield row(*(value and _escaped(value) for value in values))
 
 

@@ -84,8 +84,8 @@ async def _run(folder: Path, defaults: Config, once: bool, say: Say) -> None:
         if not once:
             async with _caller(app, key) as send:
                 await make_past(app, clock, account, bot, send)
-        made = await perform(app, "webhook.set", bot=bot, url=hook, events=["request.created"])
-        receiver.key = made.signing_key or ""
+        webhook = await perform(app, "webhook.set", bot=bot, url=hook, events=["request.created"])
+        receiver.key = webhook.signing_key or ""
         await _talk(app, bot, key, say)
         await _await_webhook(deliveries, say)
         _go_on(app, bot, key, None if once else await add_operator(app), say)
@@ -239,9 +239,9 @@ async def make_past(app: App, clock: DemoClock, account: str, bot: str, send: Se
     await perform(app, "webhook.set", bot=second, url=NOWHERE, events=["request.created"])
     for message in TOUR_REQUEST:
         await send(second, "cem", message)
-    for one in (bot, second):
-        await perform(app, "channel.set", bot=one, channel="web", sites=[ANY_LINK])
-        await perform(app, "bot.set", bot=one, hand_off=True, hand_off_wait=WAIT_MINUTES)
+    for past_bot in (bot, second):
+        await perform(app, "channel.set", bot=past_bot, channel="web", sites=[ANY_LINK])
+        await perform(app, "bot.set", bot=past_bot, hand_off=True, hand_off_wait=WAIT_MINUTES)
     await _let_wait(app, second)
 
 
@@ -267,8 +267,8 @@ async def _let_wait(app: App, bot: str) -> None:
 
 async def add_operator(app: App) -> str:
     """Add an administrator; returns the set-up link."""
-    made = await perform(app, "operator.add", email=EMAIL, admin=True, name="Demo")
-    return made.link or ""
+    operator = await perform(app, "operator.add", email=EMAIL, admin=True, name="Demo")
+    return operator.link or ""
 
 
 async def perform(app: App, operation: str, **arguments: object) -> Any:

@@ -41,8 +41,8 @@ def worded(finding: Finding) -> Words:
     free = finding.facts.get("free")
     if isinstance(free, int):
         facts |= {"gib": free / (1 << 30), "mib": free >> 20}
-    found = template(COMMAND_LINE, f"doctor.found_{finding.code}").format(**facts)
-    return Words(found, template(COMMAND_LINE, f"doctor.remedy_{finding.code}").format(**facts) if finding.state != "ok" else None)
+    fault = template(COMMAND_LINE, f"doctor.found_{finding.code}").format(**facts)
+    return Words(fault, template(COMMAND_LINE, f"doctor.remedy_{finding.code}").format(**facts) if finding.state != "ok" else None)
 
 
 def _shown(name: str, value: object) -> object:
@@ -65,8 +65,8 @@ def doctor(ctx: click.Context, as_json: bool) -> None:
     for finding in examine(partial(load_config, ctx), _service, stores.examine_server, channel_secrets.token_of, PLATFORMS):
         findings.append(finding)
         if not as_json:
-            found, remedy = worded(finding)
-            echo(f"{MARKS[finding.state]:<6}{one_line(finding.name)}: {one_line(found)}")
+            fault, remedy = worded(finding)
+            echo(f"{MARKS[finding.state]:<6}{one_line(finding.name)}: {one_line(fault)}")
             if remedy:
                 echo(f"      -> {one_line(remedy)}")
     faults = sum(finding.state == FAULT for finding in findings)
@@ -110,8 +110,8 @@ def healthcheck(ctx: click.Context, timeout_s: float, as_json: bool) -> None:
     state = _ask(server, timeout_s)
     show({"status": state}, as_json)
     if state != "ready":
-        place = server.socket or f"{server.host or '*'}:{server.port}"
-        raise CommandError(f"the service on {place} is not ready: {state}")
+        address = server.socket or f"{server.host or '*'}:{server.port}"
+        raise CommandError(f"the service on {address} is not ready: {state}")
 
 
 class _SocketConnection(http.client.HTTPConnection):

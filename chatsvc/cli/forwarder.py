@@ -28,7 +28,7 @@ async def post_all(url: str, fetch: Fetch, tls: ssl.SSLContext, *, follow: bool,
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    after, told = 0, list[dict[str, Any]]()
+    after, outcomes = 0, list[dict[str, Any]]()
     # The operator names this receiver: neither `egress: none` nor the guard applies.
     async with open_session(Egress(), "webhook", tls) as session:
         while not stop.is_set():
@@ -39,19 +39,19 @@ async def post_all(url: str, fetch: Fetch, tls: ssl.SSLContext, *, follow: bool,
                     "success": outcome is None,
                     "error": outcome,
                 }
-                told.append(line)
+                outcomes.append(line)
                 if not as_json:
                     echo(one_line(f"{event['event']}  {event['record_id']}  {outcome or 'taken'}"))
                 elif follow:
                     echo(to_json(line))
                 if outcome is not None:
-                    _sum_up(told, follow=follow, as_json=as_json)
+                    _sum_up(outcomes, follow=follow, as_json=as_json)
                     raise CommandError(f"stopped at {event['event']} {event['record_id']}: {outcome}")
                 after = event["number"]
             if events:
                 continue
             if not follow:
-                _sum_up(told, follow=follow, as_json=as_json)
+                _sum_up(outcomes, follow=follow, as_json=as_json)
                 return
             with suppress(TimeoutError):
                 await asyncio.wait_for(stop.wait(), POLL_S)
@@ -67,9 +67,9 @@ async def _post(session: ClientSession, url: str, event: dict[str, Any]) -> str 
     return None if 200 <= answer.status < 300 else f"http_status ({answer.status})"
 
 
-def _sum_up(told: list[dict[str, Any]], *, follow: bool, as_json: bool) -> None:
+def _sum_up(outcomes: list[dict[str, Any]], *, follow: bool, as_json: bool) -> None:
     """Print the summary: one JSON list without `follow`, or a line where nothing was sent."""
     if as_json and not follow:
-        echo(to_json(told))
-    elif not told and not as_json:
+        echo(to_json(outcomes))
+    elif not outcomes and not as_json:
         echo("nothing to send", err=True)

@@ -61,8 +61,8 @@ def manual(topic: str | None, as_json: bool) -> None:
         if as_json:
             show(listed, True)
             return
-        for one in listed:
-            echo(f"{one['topic']:<15}{one['about']}")
+        for row in listed:
+            echo(f"{row['topic']:<15}{row['about']}")
         echo("\nShow one with: chatsvc help TOPIC", err=True)
     elif as_json:
         show({"topic": topic, "text": topics()[topic]}, True)
@@ -92,28 +92,28 @@ _START = re.compile(r"#{1,6} |```|\||- |[0-9]{1,9}\. |$")
 def formatted(markdown: str, width: int) -> Iterator[str]:
     """Yield the lines to show on a terminal of `width` columns."""
     lines = markdown.splitlines()
-    at = 0
-    while at < len(lines):
-        begin, line = at, lines[at]
-        at += 1
+    index = 0
+    while index < len(lines):
+        begin, line = index, lines[index]
+        index += 1
         if line.startswith("```"):
-            at = lines.index("```", at) + 1
-            yield from (f"    {code}".rstrip() for code in lines[begin + 1 : at - 1])
+            index = lines.index("```", index) + 1
+            yield from (f"    {code}".rstrip() for code in lines[begin + 1 : index - 1])
         elif line.startswith("#"):
             yield click.style(line.lstrip("# "), bold=True, underline=line.startswith("# "))
         elif line.startswith("|"):
-            while at < len(lines) and lines[at].startswith("|"):
-                at += 1
-            yield from _table([_cells(row) for row in lines[begin:at]], width)
+            while index < len(lines) and lines[index].startswith("|"):
+                index += 1
+            yield from _table([_cells(row) for row in lines[begin:index]], width)
         else:
-            while line and at < len(lines) and not _START.match(lines[at]):
-                at += 1
-            yield from _paragraph(" ".join(part.strip() for part in lines[begin:at]), width)
+            while line and index < len(lines) and not _START.match(lines[index]):
+                index += 1
+            yield from _paragraph(" ".join(part.strip() for part in lines[begin:index]), width)
 
 
 def _plain(text: str) -> str:
     """Replace links: those to other topics by the command that shows them."""
-    return _LINK.sub(lambda found: f"{found[1]} (chatsvc help {found[2]})" if found[2] else found[1], text)
+    return _LINK.sub(lambda match: f"{match[1]} (chatsvc help {match[2]})" if match[2] else match[1], text)
 
 
 def _cells(row: str) -> list[str]:
@@ -128,8 +128,8 @@ def _paragraph(text: str, width: int) -> Iterator[str]:
 
 
 def _styled(text: str) -> str:
-    text = _CODE.sub(lambda found: click.style(found[1], fg="cyan"), text)
-    return _BOLD.sub(lambda found: click.style(found[1], bold=True), text)
+    text = _CODE.sub(lambda match: click.style(match[1], fg="cyan"), text)
+    return _BOLD.sub(lambda match: click.style(match[1], bold=True), text)
 
 
 def _table(rows: list[list[str]], width: int) -> Iterator[str]:

@@ -44,22 +44,22 @@ def init(ctx: click.Context, directory: Path | None, operator: str | None, as_js
     if is_root() and (owner := owner_of(config.read(file).data_dir())) > 0:
         run_as(owner)
     loaded = load_config(ctx)
-    made = call(ctx, "init", operator=operator)
+    created = call(ctx, "init", operator=operator)
     master_key = None if loaded.master_key else str(loaded.data_dir / "master.key")
-    result = {"config": str(file), "data_dir": str(loaded.data_dir), "master_key": master_key, **made}
+    result = {"config": str(file), "data_dir": str(loaded.data_dir), "master_key": master_key, **created}
     if as_json:
         show(result, True)
         return
     echo(f"configuration  {one_line(file)}\ndata folder    {one_line(loaded.data_dir)}")
     echo(f"master key     {one_line(master_key or 'given by the configuration')}")
-    if made["operator"] is not None:
-        _show_operator(made["operator"])
-    if made["key"] is None:
+    if created["operator"] is not None:
+        _show_operator(created["operator"])
+    if created["key"] is None:
         echo("There are accounts already; no account was added.")
         return
-    echo(f"account        {made['account']['id']}  {one_line(made['account']['name'])}")
-    echo(f"bot            {made['bot']['id']}  {one_line(made['bot']['name'])}")
-    echo(f"API key        {made['key']['key']}")
+    echo(f"account        {created['account']['id']}  {one_line(created['account']['name'])}")
+    echo(f"bot            {created['bot']['id']}  {one_line(created['bot']['name'])}")
+    echo(f"API key        {created['key']['key']}")
     echo(f"\nKeep the key now: it is not shown again. Start with: chatsvc -c {one_line(file)} serve", err=True)
 
 

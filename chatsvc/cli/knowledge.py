@@ -24,8 +24,8 @@ _POLL_S = 1.0
 knowledge = group("knowledge")
 
 
-for one in (test, site):
-    knowledge.add_command(one)
+for subcommand in (test, site):
+    knowledge.add_command(subcommand)
 
 
 @command(knowledge, "add", "bot", click.argument("files", nargs=-1, required=True, type=InputPath()), *options(dry_run=bool))
@@ -44,30 +44,30 @@ def _preview(ctx: click.Context, bot: str, files: list[dict[str, Any]], as_json:
     from chatsvc.services.knowledge.knowledge import beside, from_file
     from chatsvc.services.knowledge.knowledge_preview import KnowledgeContent, PastQuestion
 
-    with progress.shown("reading") as told:
+    with progress.shown("reading") as report:
         shown = call(ctx, "bot.show", bot=bot)
         added = [from_file(file) for file in files]
         names, sources = [file.name for file in added], list(dict.fromkeys(source for file in added for source in file.sources))
         before = KnowledgeContent(*read_knowledge(ctx, bot)[1:])
         rest = parsed_knowledge(call(ctx, "knowledge.kept", bot=bot, files=names, sources=sources))
         after = beside(KnowledgeContent(*rest), added)
-        questions = [PastQuestion(**one) for one in call(ctx, "knowledge.past_questions", bot=bot)]
-        found = knowledge_preview.changes(_bot_of(shown), before, after, questions, told)
+        questions = [PastQuestion(**row) for row in call(ctx, "knowledge.past_questions", bot=bot)]
+        changes = knowledge_preview.changes(_bot_of(shown), before, after, questions, report)
     if as_json:
-        show([one._asdict() for one in found], True)
+        show([row._asdict() for row in changes], True)
         return
-    for one in found:
-        echo(one_line(f"{one.kind:<8} {one.times:>5}  {one.question}  ({one.origin})"))
-        echo(one_line(f"                {one.before or '-'}  ->  {one.after or '-'}"))
-    kinds = ", ".join(f"{sum(one.kind == kind for one in found)} {kind}" for kind in knowledge_preview.KINDS)
+    for row in changes:
+        echo(one_line(f"{row.kind:<8} {row.times:>5}  {row.question}  ({row.origin})"))
+        echo(one_line(f"                {row.before or '-'}  ->  {row.after or '-'}"))
+    kinds = ", ".join(f"{sum(row.kind == kind for row in changes)} {kind}" for kind in knowledge_preview.KINDS)
     echo(f"{counted(len(questions), 'past question', 'past questions')}: {kinds}; nothing was stored", err=True)
 
 
 def _bot_of(shown: dict[str, Any]) -> Bot:
     """Return a bot with the settings on which answers depend."""
     names = ("id", "name", "language", "timezone", "country", "ask_back", "phone", "address", "opening_hours")
-    kept = {name: shown[name] for name in names}
-    return Bot(**kept, account_id="", description=None, model="", active=True, messages_used=0, created_at=0, updated_at=0)
+    settings = {name: shown[name] for name in names}
+    return Bot(**settings, account_id="", description=None, model="", active=True, messages_used=0, created_at=0, updated_at=0)
 
 
 operation(knowledge, "knowledge.list", "bot", columns="id language question alt source")
@@ -79,8 +79,8 @@ def history(ctx: click.Context, bot: str, change: str | None, limit: int, as_jso
     if change is not None:
         show(call(ctx, "knowledge.show_change", bot=bot, change=change), as_json)
         return
-    found = call_all(ctx, "knowledge.history", most=limit, bot=bot)
-    rows = found if as_json else [{**one, "by": one["actor"]["name"] or one["actor"]["id"]} for one in found]
+    changes = call_all(ctx, "knowledge.history", most=limit, bot=bot)
+    rows = changes if as_json else [{**change, "by": change["actor"]["name"] or change["actor"]["id"]} for change in changes]
     show(rows, as_json, ("id", "at", "by", "kind", "title", "undone"))
 
 
@@ -129,11 +129,11 @@ def search(ctx: click.Context, bot: str, text: str | None, file: Path | None, as
         raise click.UsageError("give a TEXT or --file, one of them")
     questions = [text] if text is not None else [line.strip() for line in read_text(file).splitlines() if line.strip()]  # type: ignore[arg-type]
     with progress.shown("searching"):
-        found = call(ctx, "knowledge.search", bot=bot, questions=questions)
+        findings = call(ctx, "knowledge.search", bot=bot, questions=questions)
     if as_json:
-        show(found if file else found[0], True)
+        show(findings if file else findings[0], True)
         return
-    for finding in found:
+    for finding in findings:
         echo(one_line(finding["question"]))
         echo(one_line(f"  {finding['decision']} ({finding['confidence']:.2f}, {finding['language']})"))
         for entry in finding["entries"]:
@@ -173,21 +173,21 @@ def lint(ctx: click.Context, bot: str, everything: bool, as_json: bool) -> None:
     from chatsvc.domain import business_facts
     from chatsvc.services.knowledge import knowledge_lint
 
-    with progress.shown("reading") as told:
+    with progress.shown("reading") as report:
         language, entries, synonyms = read_knowledge(ctx, bot)
-        found = list(business_facts.findings(_bot_of(call(ctx, "bot.show", bot=bot)), entries))
-        found += knowledge_lint.findings(entries, language, [group.words for group in synonyms], everything=everything, progress=told)
+        findings = list(business_facts.findings(_bot_of(call(ctx, "bot.show", bot=bot)), entries))
+        findings += knowledge_lint.findings(entries, language, [group.words for group in synonyms], everything=everything, progress=report)
     searched, phrasings = knowledge_lint.searched(entries)
     if searched < phrasings and not everything:
         echo(f"{searched:,} of {phrasings:,} phrasings were searched for; --all searches for every one", err=True)
     if as_json:
-        rows = [{"kind": one.kind, "entry": one.entry, "other": one.other, "text": one.text} for one in found]
+        rows = [{"kind": finding.kind, "entry": finding.entry, "other": finding.other, "text": finding.text} for finding in findings]
         show([{name: value for name, value in row.items() if value is not None} for row in rows], True)
         return
-    for one in found:
-        where = f"  [{one.entry}{f', {one.other}' if one.other else ''}]" if one.entry else ""
-        echo(one_line(f"{one.kind:<21}  {one.text}{where}"))
-    echo(f"{counted(len(entries), 'entry', 'entries')}, {counted(len(found), 'finding', 'findings')}", err=True)
+    for finding in findings:
+        where = f"  [{finding.entry}{f', {finding.other}' if finding.other else ''}]" if finding.entry else ""
+        echo(one_line(f"{finding.kind:<21}  {finding.text}{where}"))
+    echo(f"{counted(len(entries), 'entry', 'entries')}, {counted(len(findings), 'finding', 'findings')}", err=True)
 
 
 @command(
@@ -199,7 +199,6 @@ def lint(ctx: click.Context, bot: str, everything: bool, as_json: bool) -> None:
     *options(markdown=bool, clear=bool),
 )
 def unanswered(ctx: click.Context, bot: str, limit: int, with_answered: bool, markdown: bool, clear: bool, as_json: bool) -> None:
-    # Before the call, for after it root has become the data folder's owner, who may not be allowed to read the program.
     from chatsvc.domain.knowledge_files.writing import question
 
     if markdown and (clear or as_json):
@@ -208,14 +207,14 @@ def unanswered(ctx: click.Context, bot: str, limit: int, with_answered: bool, ma
         show(call(ctx, "knowledge.forget_unanswered", bot=bot), as_json)
         return
     with progress.shown("grouping"):
-        found = call(ctx, "knowledge.unanswered", bot=bot, limit=limit, answered=None if with_answered else False)
+        groups = call(ctx, "knowledge.unanswered", bot=bot, limit=limit, answered=None if with_answered else False)
     if markdown:
-        for group in found:
+        for group in groups:
             echo(question(group["question"], group["asked"][1:], group["language"]) + "\n")
-    elif as_json or not found:
-        show(found, as_json)
+    elif as_json or not groups:
+        show(groups, as_json)
     else:
-        for group in found:
+        for group in groups:
             _describe(group)
 
 

@@ -44,7 +44,6 @@ def read_files(ctx: click.Context, bot: str, paths: tuple[Path, ...]) -> list[di
     if sum(path.stat().st_size for path in paths) > AT_ONCE:
         raise CommandError(f"these files have more than {AT_ONCE // 1024 // 1024} MB together; add them one after the other")
     files = [(path.name, _bytes_of(path)) for path in paths]
-    # Started before the call: after it root is the data folder's owner, who may not be allowed to execute the program.
     with FileReader() as reader:
         language = call(ctx, "bot.show", bot=bot)["language"]
         return reader.read(files, language)
@@ -56,22 +55,22 @@ def parse_knowledge(wanted: Sequence[tuple[list[tuple[str, bytes]] | None, str]]
 
     parsed: list[list[dict[str, Any]] | None] = [None if files is None else [] for files, _ in wanted]
     for language in dict.fromkeys(language for files, language in wanted if files):
-        chosen = [(place, file) for place, (files, its) in enumerate(wanted) if its == language for file in files or ()]
+        chosen = [(index, file) for index, (files, its) in enumerate(wanted) if its == language for file in files or ()]
         with FileReader() as reader:
             read = reader.read([file for _, file in chosen], language)
-        for (place, _), one in zip(chosen, read, strict=True):
-            target = parsed[place]
+        for (index, _), parsed_file in zip(chosen, read, strict=True):
+            target = parsed[index]
             if target is not None:
-                target.append(one)
+                target.append(parsed_file)
     return parsed
 
 
 def read_knowledge(ctx: click.Context, bot: str) -> tuple[str, list[Entry], list[Synonyms]]:
-    told = call(ctx, "knowledge.export", bot=bot)
-    return (told["language"], *parsed_knowledge(told))
+    exported = call(ctx, "knowledge.export", bot=bot)
+    return (exported["language"], *parsed_knowledge(exported))
 
 
-def parsed_knowledge(told: dict[str, Any]) -> tuple[list[Entry], list[Synonyms]]:
+def parsed_knowledge(exported: dict[str, Any]) -> tuple[list[Entry], list[Synonyms]]:
     """Return the entries and synonyms of an operation's JSON."""
-    entries = [Entry(**{**entry, "alt": tuple(entry["alt"])}) for entry in told["entries"]]
-    return entries, [Synonyms(tuple(group["words"]), group["source"]) for group in told["synonyms"]]
+    entries = [Entry(**{**entry, "alt": tuple(entry["alt"])}) for entry in exported["entries"]]
+    return entries, [Synonyms(tuple(group["words"]), group["source"]) for group in exported["synonyms"]]

@@ -20,12 +20,12 @@ def _given(given: dict[str, Any]) -> dict[str, Any]:
     return {**given, "include": list(given["include"]), "exclude": list(given["exclude"]), "review": given["review"] == "on"}
 
 
-def _print(found: dict[str, Any]) -> None:
-    difference, pages, edited = found.pop("difference"), found.pop("pages"), found.pop("edited")
-    show(found, False)
+def _print(website: dict[str, Any]) -> None:
+    difference, pages, edited = website.pop("difference"), website.pop("pages"), website.pop("edited")
+    show(website, False)
     for kind, entries in {**(difference or {}), "edited": edited}.items():
-        for one in entries:
-            echo(one_line(f"{kind:<8} {one['question']} ({one['source']})"))
+        for entry in entries:
+            echo(one_line(f"{kind:<8} {entry['question']} ({entry['source']})"))
     show(pages, False, PAGES)
 
 
@@ -47,15 +47,15 @@ operation(site, "site.show", "site ID", prints=_print)
 
 @command(site, "sync", "site ID")
 def sync(ctx: click.Context, site: str, as_json: bool) -> None:
-    with progress.shown("reading") as told:
-        found = call(ctx, "site.sync", site=site)
-        while found["state"] == "reading":
-            told("reading", found["progress"]["done"], found["progress"]["of"])
+    with progress.shown("reading") as report:
+        website = call(ctx, "site.sync", site=site)
+        while website["state"] == "reading":
+            report("reading", website["progress"]["done"], website["progress"]["of"])
             time.sleep(_EVERY_S)
-            found = call(ctx, "site.state", site=site)
-    show(found, as_json)
-    if found["state"] == "failed":
-        raise CommandError(f"the website could not be read: {found['reason']}")
+            website = call(ctx, "site.state", site=site)
+    show(website, as_json)
+    if website["state"] == "failed":
+        raise CommandError(f"the website could not be read: {website['reason']}")
 
 
 operation(site, "site.apply", "site ID")

@@ -20,13 +20,13 @@ def test(ctx: click.Context, bot: str | None, file: str | None, junit: OutputFil
     if (bot is None) == (file is None):
         raise click.UsageError("give a BOT or --file, one of them")
     with progress.shown("testing"):
-        found = call(ctx, "test.run", bot=bot) if file is None else _of_file(file)
+        outcomes = call(ctx, "test.run", bot=bot) if file is None else _of_file(file)
     if junit:
         with written(junit) as output:
-            output.write(_junit(found).encode())
-    show([{**one, "why": one["why"] or None} for one in found] if not as_json else found, as_json, COLUMNS)
-    if failed := sum(not one["passed"] for one in found):
-        raise CommandError(f"{failed} of {counted(len(found), 'test', 'tests')} failed")
+            output.write(_junit(outcomes).encode())
+    show([{**outcome, "why": outcome["why"] or None} for outcome in outcomes] if not as_json else outcomes, as_json, COLUMNS)
+    if failed := sum(not outcome["passed"] for outcome in outcomes):
+        raise CommandError(f"{failed} of {counted(len(outcomes), 'test', 'tests')} failed")
 
 
 def _of_file(file: str) -> list[dict[str, Any]]:
@@ -51,23 +51,23 @@ def _of_file(file: str) -> list[dict[str, Any]]:
     nobody = Bot("", "", path.stem, None, "", active=True, messages_used=0, created_at=0, updated_at=0)
     bot = nobody._replace(**read.columns)
     (parsed,) = parse_knowledge([(read.knowledge, bot.language)])
-    files = [from_file(one) for one in parsed or ()]
+    files = [from_file(item) for item in parsed or ()]
     index = bot_test_runs.index_of(
-        bot, [entry for one in files for entry in one.entries], [group for one in files for group in one.synonyms]
+        bot, [entry for item in files for entry in item.entries], [group for item in files for group in item.synonyms]
     )
-    return [test_outcome(one) for one in bot_test_runs.outcomes(bot, index, bot_test_runs.tests_of(bot), times.now_ms())]
+    return [test_outcome(item) for item in bot_test_runs.outcomes(bot, index, bot_test_runs.tests_of(bot), times.now_ms())]
 
 
-def _junit(found: list[dict[str, Any]]) -> str:
-    failed = sum(not one["passed"] for one in found)
-    lines = ['<?xml version="1.0" encoding="UTF-8"?>', f'<testsuite name="chatsvc" tests="{len(found)}" failures="{failed}">']
-    for one in found:
-        head = f'  <testcase classname="chatsvc" name="{_xml(one["ask"])}"'
-        fault = f'><failure message="{_xml(one["why"])}">{_xml(one["reply"])}</failure></testcase>'
-        lines.append(head + ("/>" if one["passed"] else fault))
+def _junit(outcomes: list[dict[str, Any]]) -> str:
+    failed = sum(not outcome["passed"] for outcome in outcomes)
+    lines = ['<?xml version="1.0" encoding="UTF-8"?>', f'<testsuite name="chatsvc" tests="{len(outcomes)}" failures="{failed}">']
+    for outcome in outcomes:
+        head = f'  <testcase classname="chatsvc" name="{_xml(outcome["ask"])}"'
+        fault = f'><failure message="{_xml(outcome["why"])}">{_xml(outcome["reply"])}</failure></testcase>'
+        lines.append(head + ("/>" if outcome["passed"] else fault))
     return "\n".join([*lines, "</testsuite>", ""])
 
 
 def _xml(text: str) -> str:
     """Escape a text; characters that XML cannot hold are left out."""
-    return escape("".join(one for one in text if one in "\t\n\r" or (one >= " " and one not in "\ufffe\uffff")))
+    return escape("".join(letter for letter in text if letter in "\t\n\r" or (letter >= " " and letter not in "\ufffe\uffff")))

@@ -123,9 +123,9 @@ _ARGUMENTS: dict[str, Any] = {"account": ACCOUNT, "bot": BOT, "channel": SET_CHA
 
 
 def group(name: str, key: str = "") -> CatalogueGroup:
-    made = CatalogueGroup(name)
-    made.key = key or name.replace("-", "_")
-    return made
+    new_group = CatalogueGroup(name)
+    new_group.key = key or name.replace("-", "_")
+    return new_group
 
 
 def option(*names: str, **attributes: Any) -> Decorator:
@@ -170,14 +170,14 @@ def command(parent: click.Group | None, name: str, *parameters: Decorator | str,
         shared = [option("--json", "as_json", is_flag=True)] if json else []
         for parameter in reversed([*parameters, *shared]):
             callback = (_argument(parameter) if isinstance(parameter, str) else parameter)(callback)
-        made = click.command(name, cls=CatalogueCommand)(callback)
-        made.key = key or (f"{parent.key}_{name}" if isinstance(parent, CatalogueGroup) else name).replace("-", "_")
-        for one in made.params:
-            if isinstance(one, CatalogueOption):
-                one.key = made.key
+        new_command = click.command(name, cls=CatalogueCommand)(callback)
+        new_command.key = key or (f"{parent.key}_{name}" if isinstance(parent, CatalogueGroup) else name).replace("-", "_")
+        for declared in new_command.params:
+            if isinstance(declared, CatalogueOption):
+                declared.key = new_command.key
         if parent is not None:
-            parent.add_command(made)
-        return made
+            parent.add_command(new_command)
+        return new_command
 
     return make
 
@@ -191,7 +191,7 @@ def operation(
     confirm: str = "",
     arguments: Callable[[dict[str, Any]], dict[str, Any]] | None = None,
     shown: Callable[[Any], Any] | None = None,
-    told: Callable[[Any], str | None] | None = None,
+    hint: Callable[[Any], str | None] | None = None,
     prints: Callable[[Any], None] | None = None,
     ends: Callable[[Any], None] | None = None,
 ) -> CatalogueCommand:
@@ -199,7 +199,7 @@ def operation(
 
     columns: those of a list's table. pages: the operation lists page by page, at most --limit items where the command has that option.
     confirm: the reason for which it needs --yes. arguments: makes the operation's arguments from the options. shown: makes from the result
-    what is shown where JSON is not asked for. told: a sentence on standard error beside the result. prints: writes the result where it is
+    what is shown where JSON is not asked for. hint: a sentence on standard error beside the result. prints: writes the result where it is
     neither table nor fields. ends: raises CommandError where the command has failed though the operation was done.
     """
 
@@ -212,13 +212,13 @@ def operation(
             prints(result)
         else:
             show(shown(result) if shown and not as_json else result, as_json, columns.split())
-        if told and not as_json and (sentence := told(result)):
+        if hint and not as_json and (sentence := hint(result)):
             echo(sentence, err=True)
         if ends:
             ends(result)
 
     confirmed = options(yes=bool) if confirm else ()
     called, within = (parent, None) if isinstance(parent, str) else (name.rpartition(".")[2], parent)
-    made: CatalogueCommand = command(within, called, *parameters, *confirmed, key=name.replace(".", "_"))(run)
-    made.operation = name
-    return made
+    new_command: CatalogueCommand = command(within, called, *parameters, *confirmed, key=name.replace(".", "_"))(run)
+    new_command.operation = name
+    return new_command

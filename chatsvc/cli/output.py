@@ -69,7 +69,7 @@ def _text(value: Any) -> str:
     if isinstance(value, list):
         return "; ".join(map(_text, value))
     if isinstance(value, dict):
-        return ", ".join(f"{terminal.one_line(name)}: {_text(one)}" for name, one in value.items())
+        return ", ".join(f"{terminal.one_line(name)}: {_text(inner)}" for name, inner in value.items())
     if isinstance(value, float):
         return f"{value:.6f}"
     # A line break in a visitor's words must not fake another field.
@@ -91,9 +91,9 @@ def fields(value: dict[str, Any], indent: str = "") -> None:
             echo(f"{indent}{label:<{width}}  {_text(inner)}")
 
 
-def counted(number: int, one: str, more: str) -> str:
+def counted(number: int, singular: str, plural: str) -> str:
     """Format a number with its noun: 1 entry, 2 entries."""
-    return f"{number:,} {one if number == 1 else more}"
+    return f"{number:,} {singular if number == 1 else plural}"
 
 
 def table(rows: Sequence[dict[str, Any]], columns: Sequence[str], indent: str = "") -> None:

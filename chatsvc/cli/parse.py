@@ -36,13 +36,13 @@ def parse(text: str | None, file: Path | None, now: str | None, timezone: str, c
         show(_read(text or "", clock, country.upper(), language), as_json)
         return
     lines = [line.strip() for line in read_text(file).splitlines() if line.strip()]
-    found = [_read(line, clock, country.upper(), language) for line in lines]
+    readings = [_read(line, clock, country.upper(), language) for line in lines]
     if as_json:
-        show(found, True)
+        show(readings, True)
         return
-    for line, one in zip(lines, found, strict=True):
+    for line, reading in zip(lines, readings, strict=True):
         echo(one_line(line))
-        fields(one, "  ")
+        fields(reading, "  ")
 
 
 def _clock(now: str | None, timezone: str) -> datetime:
@@ -66,12 +66,12 @@ def _clock(now: str | None, timezone: str) -> datetime:
 def _read(text: str, now: datetime, country: str, language: str | None) -> Json:
     from chatsvc.language import values
 
-    found = values.read(text, now=now, language=language, country=country)
+    reading = values.read(text, now=now, language=language, country=country)
     return {
-        "language": found.language,
-        "date": found.date.value.isoformat() if found.date else None,
-        "time": f"{found.time.value:%H:%M}" if found.time else None,
-        "email": found.email.value if found.email else None,
-        "phone": found.phone.value if found.phone else None,
-        "name": found.name.value if found.name else None,
+        "language": reading.language,
+        "date": reading.date.value.isoformat() if reading.date else None,
+        "time": f"{reading.time.value:%H:%M}" if reading.time else None,
+        "email": reading.email.value if reading.email else None,
+        "phone": reading.phone.value if reading.phone else None,
+        "name": reading.name.value if reading.name else None,
     }

@@ -27,7 +27,7 @@ def _no_bots(facts: Mapping[str, Any]) -> str:
 
 
 def _faults(facts: Mapping[str, Any]) -> str:
-    return "\n".join(_line(one, facts.get("file", "")) for one in facts["faults"])
+    return "\n".join(_line(fault, facts.get("file", "")) for fault in facts["faults"])
 
 
 def _line(fault: Mapping[str, Any], file: str) -> str:
@@ -39,10 +39,10 @@ def _line(fault: Mapping[str, Any], file: str) -> str:
     if "field" in fault:
         return f"{fault['field']}: {bot_file_faults.sentence(code, facts)}"
     if "column" in fault:
-        place = f":{fault['line']}:{fault['column']}" if fault["line"] else ""
-        return f"{fault.get('file', file)}{place}: {bot_file_faults.sentence(code, facts)}"
-    said = FileFault(fault["line"], code, facts).text
-    return f"{one_line(fault['file'])}, {fault['unit']} {fault['line']}: {said}" if "unit" in fault else said
+        position = f":{fault['line']}:{fault['column']}" if fault["line"] else ""
+        return f"{fault.get('file', file)}{position}: {bot_file_faults.sentence(code, facts)}"
+    text = FileFault(fault["line"], code, facts).text
+    return f"{one_line(fault['file'])}, {fault['unit']} {fault['line']}: {text}" if "unit" in fault else text
 
 
 def _opening_hours(facts: Mapping[str, Any]) -> str:
@@ -52,12 +52,12 @@ def _opening_hours(facts: Mapping[str, Any]) -> str:
 
 
 # Refusals whose sentence is more than a template of their facts.
-MADE: dict[str, Callable[[Mapping[str, Any]], str]] = {
-    "several": lambda facts: "; ".join(sentence(Refused(one["code"], **one["facts"])) for one in facts["faults"]),
+SENTENCES: dict[str, Callable[[Mapping[str, Any]], str]] = {
+    "several": lambda facts: "; ".join(sentence(Refused(item["code"], **item["facts"])) for item in facts["faults"]),
     "opening_hours_invalid": _opening_hours,
     "bot_file_invalid": _faults,
     "bot_settings_invalid": _faults,
-    "bot_tests_failed": lambda facts: "\n".join(["tests fail:", *(f"{one['ask']}: {one['why']}" for one in facts["outcomes"])]),
+    "bot_tests_failed": lambda facts: "\n".join(["tests fail:", *(f"{item['ask']}: {item['why']}" for item in facts["outcomes"])]),
     "bots_exhausted": _no_bots,
     "files_invalid": _faults,
     "entry_invalid": _faults,
@@ -66,9 +66,9 @@ MADE: dict[str, Callable[[Mapping[str, Any]], str]] = {
 
 def sentence(refusal: Refused) -> str:
     """Word a refusal. One of a newer service, whose code is not known here, is named by its code."""
-    made, key = MADE.get(refusal.code), f"refusals.{refusal.code}"
-    if made is not None:
-        return made(refusal.facts)
+    write, key = SENTENCES.get(refusal.code), f"refusals.{refusal.code}"
+    if write is not None:
+        return write(refusal.facts)
     if not translations.has(key):
         return f"the service refuses: {refusal}"
     facts = {name: _shown(name, value) for name, value in refusal.facts.items()}

@@ -33,10 +33,10 @@ operation(
     *options(pull=bool),
     option("--event", "events", type=EVENT, multiple=True, required=True),
     arguments=_given,
-    told=lambda made: KEEP_IT if "signing_key" in made else None,
+    hint=lambda result: KEEP_IT if "signing_key" in result else None,
 )
 operation(webhook, "webhook.show", "bot")
-operation(webhook, "webhook.rotate", "bot", told=lambda _: KEEP_IT)
+operation(webhook, "webhook.rotate", "bot", hint=lambda _: KEEP_IT)
 operation(webhook, "webhook.remove", "bot")
 
 

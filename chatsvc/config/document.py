@@ -84,8 +84,8 @@ def read_text(path: Path) -> str:
         raise ConfigError([ConfigFault(file, *_place(before), "not UTF-8: save the file with this encoding")]) from None
     # The pattern takes as long to compile as the rest of a small file to read, and hardly any file needs it.
     if not text.translate(_LINES).isprintable() and (odd := re.search(_UNPRINTABLE, text)):
-        place = _place(text[: odd.start()])
-        raise ConfigError([ConfigFault(file, *place, f"the character U+{ord(odd.group()):04X} has no place in a configuration")])
+        position = _place(text[: odd.start()])
+        raise ConfigError([ConfigFault(file, *position, f"the character U+{ord(odd.group()):04X} has no place in a configuration")])
     return text
 
 

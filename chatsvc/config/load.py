@@ -86,11 +86,11 @@ def build(document: ConfigDocument) -> Config:
 def _config(path: Path | None, source: Source, node: Node | None) -> Config:
     root = Section(source, node, "", *_ROOT)
 
-    place, told = root.section("store", *store.KEYS), root.section("notices", *notices.KEYS)
+    store_section, notices_section = root.section("store", *store.KEYS), root.section("notices", *notices.KEYS)
     channels = root.section("channels", *PLATFORMS)
-    smtp, team = told.section("smtp", *notices.SMTP_KEYS), told.section(notices.TEAM, *keys_of(TeamNotices))
+    smtp, team = notices_section.section("smtp", *notices.SMTP_KEYS), notices_section.section(notices.TEAM, *keys_of(TeamNotices))
     anthropic = root.section("engines", "anthropic").section("anthropic", *keys_of(Anthropic))
-    secrets = ((root, "master_key"), (place, "password"), (anthropic, "api_key"), (smtp, "password"), (team, "token"))
+    secrets = ((root, "master_key"), (store_section, "password"), (anthropic, "api_key"), (smtp, "password"), (team, "token"))
     return Config(
         path=path,
         server=server.read(root.section("server", *server.KEYS)),
@@ -105,7 +105,7 @@ def _config(path: Path | None, source: Source, node: Node | None) -> Config:
         },
         notices=notices.read(smtp, team),
         egress=root.text("egress", values.one_of("all", "none"), "all"),
-        store=store.read(place),
+        store=store.read(store_section),
         path_holds_secrets=any(section.writes_out(key) for section, key in secrets),
         **{name: settings(kind, root.section(name, *keys_of(kind))) for name, kind in SECTIONS.items()},
     )

@@ -44,9 +44,9 @@ def _smtp(section: Section) -> Smtp | None:
         return None
     if not section.gives("from"):
         section.refuse("expected from beside it: the sender's address, such as Support <support@example.com>", "host")
-    for one, others in (("username", ("password", "password_file")), ("password", ("username",)), ("password_file", ("username",))):
-        if section.gives(one) and not any(section.gives(other) for other in others):
-            section.refuse(f"expected {' or '.join(others)} beside it", one)
+    for key, others in (("username", ("password", "password_file")), ("password", ("username",)), ("password_file", ("username",))):
+        if section.gives(key) and not any(section.gives(other) for other in others):
+            section.refuse(f"expected {' or '.join(others)} beside it", key)
     if host is None or sender is None:
         return None
     return Smtp(host, port or SMTP_PORTS[security], username, password, *sender, security, ca_file)

@@ -46,10 +46,10 @@ class Source(NamedTuple):
                 return match[0][1:]
             if not match[0].endswith("}") or not _VARIABLE_NAME.fullmatch(match[2]):
                 raise ValueError("expected the name of an environment variable in ${NAME} (where ${ is meant as such: $${)")
-            if not (found := self.environ.get(match[2])):
+            if not (content := self.environ.get(match[2])):
                 raise Unset(f"the environment variable {match[2]} is not set")
             names.append(match[2])
-            return found
+            return content
 
         return _VARIABLE.sub(value, text), names
 
@@ -105,15 +105,15 @@ class Section:
         table = self.section(key)
         if isinstance(table.place, Map) and not table.place.items:
             self.refuse("expected at least one", key)
-        for given, (at, value) in table.entries.items():
+        for given, (key_position, value) in table.entries.items():
             try:
                 path = table._path(name(given))
             except ValueError as fault:
-                self.source.refuse(at, table.path, str(fault))
+                self.source.refuse(key_position, table.path, str(fault))
                 continue
             if isinstance(value, Map):
                 section = Section(self.source, value, path, *known)
-                section.place = at
+                section.place = key_position
                 yield given, section
             elif not isinstance(value, Broken):
                 self.source.refuse(value, path, f"expected settings ({', '.join(known)})")
@@ -152,7 +152,7 @@ class Section:
             if not isinstance(node, Broken):
                 self.source.refuse(node, self._path(key), "expected a list, such as [] or [10.0.0.0/8]")
             return ()
-        values = [self._read(f"{self._path(key)}[{place}]", item, read) for place, item in enumerate(node.items)]
+        values = [self._read(f"{self._path(key)}[{index}]", item, read) for index, item in enumerate(node.items)]
         return tuple(value for value in values if value is not None)
 
     def _one(self, key: str, read: Callable[[str], T], default: T, *, quotes: bool) -> T:
@@ -218,12 +218,12 @@ _MAX_SECRET = 1 << 16
 
 
 def keys_of(kind: Any) -> list[str]:
-    declared = [(one.metadata["key"] or one.name, one.metadata["how"]) for one in fields(kind)]
+    declared = [(field.metadata["key"] or field.name, field.metadata["how"]) for field in fields(kind)]
     return [key for name, how in declared for key in ((name, f"{name}_file") if how == "secret" else (name,))]
 
 
 def settings(kind: type[T], section: Section) -> T:
-    return kind(**{one.name: _setting(section, one) for one in fields(kind)})  # type: ignore[arg-type]  # a dataclass
+    return kind(**{field.name: _setting(section, field) for field in fields(kind)})  # type: ignore[arg-type]  # a dataclass
 
 
 def _setting(section: Section, declared: Field[Any]) -> Any:

@@ -57,9 +57,9 @@ def _check_socket(section: Section, length: int, *, encrypted: bool) -> None:
 
 def _tls(section: Section) -> Tls | None:
     cert, key = section.file("cert_file"), section.file("key_file")
-    for one, other in (("cert_file", "key_file"), ("key_file", "cert_file")):
-        if section.gives(one) and not section.gives(other):
-            section.refuse(f"expected {other} beside it: TLS needs both files, or neither", one)
+    for name, other in (("cert_file", "key_file"), ("key_file", "cert_file")):
+        if section.gives(name) and not section.gives(other):
+            section.refuse(f"expected {other} beside it: TLS needs both files, or neither", name)
     return Tls(cert, key) if cert and key else None
 
 

@@ -50,7 +50,7 @@ def _fields(settings: Any, *names: str) -> dict[str, Any]:
 def _value(value: Any) -> Any:
     """Write a value as JSON has it; a secret as its mask."""
     if isinstance(value, tuple):
-        return [_value(one) for one in value]
+        return [_value(item) for item in value]
     if isinstance(value, Secret):
         return MASK
     return value if isinstance(value, str | int | float | None) else str(value)

@@ -77,30 +77,30 @@ def _address(text: str) -> _Address:
 
 def _places(places: str) -> tuple[str, str]:
     """Return hosts and ports, each with commas between them."""
-    found = []
-    for place in places.split(","):
-        match = _HOST.fullmatch(place)
+    hosts = []
+    for address in places.split(","):
+        match = _HOST.fullmatch(address)
         if match is None or not 1 <= int(match[3] or _PORT) <= 65535:
             raise ValueError('expected HOST or HOST:PORT, such as db.example.com:5432 or "[::1]:5432", several with commas between them')
-        found.append((values.host(match[1] or match[2]), match[3] or _PORT))
-    return ",".join(host for host, _ in found), ",".join(port for _, port in found)
+        hosts.append((values.host(match[1] or match[2]), match[3] or _PORT))
+    return ",".join(host for host, _ in hosts), ",".join(port for _, port in hosts)
 
 
 def _parameters(query: str | None) -> dict[str, str]:
     from urllib.parse import unquote
 
-    found: dict[str, str] = {}
+    parameters: dict[str, str] = {}
     for pair in query.split("&") if query else ():
         name, _, value = pair.partition("=")
-        if name not in _PARAMETERS or name in found or not value:
+        if name not in _PARAMETERS or name in parameters or not value:
             raise ValueError(f"expected of the parameters {', '.join(_PARAMETERS)}, each once and with a value")
-        found[name] = unquote(value)
-    if found.get("sslmode", _MODES[0]) not in _MODES:
+        parameters[name] = unquote(value)
+    if parameters.get("sslmode", _MODES[0]) not in _MODES:
         raise ValueError(f"expected sslmode to be {', '.join(_MODES[:-1])} or {_MODES[-1]}")
-    if found.get("target_session_attrs", _TARGETS[0]) not in _TARGETS:
+    if parameters.get("target_session_attrs", _TARGETS[0]) not in _TARGETS:
         raise ValueError(f"expected target_session_attrs to be {' or '.join(_TARGETS)}")
-    if not found.get("host", "/").startswith("/"):
+    if not parameters.get("host", "/").startswith("/"):
         raise ValueError("expected the folder of a Unix socket in host=, such as /run/postgresql")
-    if ("sslcert" in found) != ("sslkey" in found):
+    if ("sslcert" in parameters) != ("sslkey" in parameters):
         raise ValueError("expected sslcert and sslkey together, or neither")
-    return found
+    return parameters

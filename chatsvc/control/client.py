@@ -68,7 +68,7 @@ def call(document: ConfigDocument, operation: str, arguments: dict[str, Any], ta
 
         # Imported where no service runs: with one, a command needs nothing of the store.
         from chatsvc.config import build
-        from chatsvc.control.alone import FolderInUse, run
+        from chatsvc.control.local_operations import FolderInUse, run
 
         try:
             return run(build(document), operation, arguments, target)

@@ -13,8 +13,8 @@ from typing import IO, Any, cast
 
 from aiohttp import web
 
-from chatsvc.control.alone import detached_file
 from chatsvc.control.client import REFUSED, SOCKET
+from chatsvc.control.local_operations import detached_file
 from chatsvc.control.rendering import RENDERERS
 from chatsvc.domain import refusals
 from chatsvc.domain.actors import Caller

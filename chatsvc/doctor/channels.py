@@ -25,7 +25,7 @@ def tokens(
     # Imported here: most installations have no such channel, and an HTTP client takes long to import.
     from chatsvc.outbound import platforms as outbound
 
-    opened = [(one, token_of(MasterKey(key), one.id, one.secrets)) for one in examined.platform_channels]
+    opened = [(channel, token_of(MasterKey(key), channel.id, channel.secrets)) for channel in examined.platform_channels]
     # Without a token: the check of the master key tells why, or the channel waits for its secrets.
     slots = asyncio.Semaphore(AT_ONCE)
 
@@ -39,8 +39,8 @@ def tokens(
             return report.channel_unreachable(channel=channel.channel, reason=fault) if fault else None
 
     async def ask_all() -> list[Finding | None]:
-        return await asyncio.gather(*(ask(one, token) for one, token in opened if token is not None))
+        return await asyncio.gather(*(ask(channel, token) for channel, token in opened if token is not None))
 
     # Several bots may tell of the same outage.
-    found = [one for one in asyncio.run(ask_all()) if one is not None]
-    yield from (one for place, one in enumerate(found) if one not in found[:place])
+    findings = [finding for finding in asyncio.run(ask_all()) if finding is not None]
+    yield from (finding for index, finding in enumerate(findings) if finding not in findings[:index])

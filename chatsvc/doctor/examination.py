@@ -92,5 +92,5 @@ def _of_installation(
     noted = list(files.channels(examined, platforms, now))
     yield from noted
     if may_connect:
-        yield from (one for one in channels.tokens(config, examined, token_of, platforms, egress) if one not in noted)
+        yield from (finding for finding in channels.tokens(config, examined, token_of, platforms, egress) if finding not in noted)
     yield from files.backups(config, now)

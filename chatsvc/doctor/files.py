@@ -103,15 +103,15 @@ def _disk(path: Path) -> Iterator[Finding]:
 def temporary() -> Iterator[Finding]:
     """Check the folder for temporary files. Backups are verified there, and the single binary unpacks itself there."""
     try:
-        place = tempfile.gettempdir()
+        folder = tempfile.gettempdir()
     except OSError as none:
         yield report.temporary_missing(reason=none.strerror)
         return
-    free = shutil.disk_usage(place).free
+    free = shutil.disk_usage(folder).free
     if free < LITTLE_BYTES:
-        yield report.temporary_tight(folder=place, free=free)
+        yield report.temporary_tight(folder=folder, free=free)
     else:
-        yield report.temporary_good(folder=place)
+        yield report.temporary_good(folder=folder)
 
 
 def store(config: Config, limit_s: float | None = None) -> tuple[list[Finding], Examined | None]:
@@ -124,19 +124,19 @@ def store(config: Config, limit_s: float | None = None) -> tuple[list[Finding], 
         return [report.database_closed(file=file)], None
     tiers = frozenset(name for name, tier in config.models.items() if tier.engine == "knowledge")
     try:
-        found = examine(path, tiers, limit_s)
+        contents = examine(path, tiers, limit_s)
     except StoreUnavailable as outage:
         return [report.database_unreadable(file=file, reason=str(outage))], None
     except SchemaTooNew as newer:
         return [report.database_newer(file=file, reason=str(newer))], None
-    if found.problems:
-        return [report.database_damaged(file=file, problems=found.problems)], found
-    findings = [report.database_good(file=file, schema=found.schema_version)]
-    if not found.checked and limit_s:
+    if contents.problems:
+        return [report.database_damaged(file=file, problems=contents.problems)], contents
+    findings = [report.database_good(file=file, schema=contents.schema_version)]
+    if not contents.checked and limit_s:
         findings = [report.database_unchecked(file=file, seconds=round(limit_s))]
     # One process writes and checkpoints on one connection, so the fault of older versions is not met.
     findings.append((report.sqlite_good if sqlite_is_fixed() else report.sqlite_old)(version=sqlite_version()))
-    return [*findings, *bots(found)], found
+    return [*findings, *bots(contents)], contents
 
 
 def bots(examined: Examined) -> Iterator[Finding]:
@@ -212,24 +212,23 @@ def clock(now: int, examined: Examined | None) -> Iterator[Finding]:
 def backups(config: Config, now: int) -> Iterator[Finding]:
     """Check the scheduled backups, where there are any."""
     settings = config.backup
-    place = settings.folder
-    while not place.exists():
-        place = place.parent
-    writable = is_writable(place)
+    existing = settings.folder
+    while not existing.exists():
+        existing = existing.parent
     if settings.every_s is None:
         yield report.backups_unscheduled()
         return
     folder = str(settings.folder)
-    kept = sorted(settings.folder.glob("chatsvc-*.backup")) if settings.folder.exists() else []
-    if not writable:
+    files = sorted(settings.folder.glob("chatsvc-*.backup")) if settings.folder.exists() else []
+    if not is_writable(existing):
         user = owner_of(config.data_dir) if config.data_dir.exists() else "its owner"
-        yield report.backups_read_only(folder=folder, place=str(place), user=user)
-    elif not kept:
+        yield report.backups_read_only(folder=folder, place=str(existing), user=user)
+    elif not files:
         yield report.backups_none(folder=folder)
-    elif now / 1000 - kept[-1].stat().st_mtime > 2 * settings.every_s + 3600:
-        yield report.backups_late(last=kept[-1].name)
+    elif now / 1000 - files[-1].stat().st_mtime > 2 * settings.every_s + 3600:
+        yield report.backups_late(last=files[-1].name)
     else:
-        yield report.backups_good(count=len(kept), folder=folder, last=kept[-1].name)
+        yield report.backups_good(count=len(files), folder=folder, last=files[-1].name)
 
 
 PACKAGED = "chatsvc"  # the user of the Debian package

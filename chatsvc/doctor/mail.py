@@ -41,7 +41,7 @@ def server(config: Config, egress: Egress | None = None) -> Iterator[Finding]:
 
 
 def _finding(where: str, code: str, answer: str) -> Finding:
-    made = {
+    makers = {
         "no_password": report.mail_without_password,
         "auth_failed": report.mail_refuses_login,
         "auth_missing": report.mail_without_login,
@@ -51,4 +51,4 @@ def _finding(where: str, code: str, answer: str) -> Finding:
         "greeting": report.mail_troubled,
     }.get(code, report.mail_unreachable)
     facts = {"where": where, "answer": answer, "reason": code}
-    return made(**{name: facts[name] for name in made.facts})
+    return makers(**{name: facts[name] for name in makers.facts})

@@ -88,20 +88,20 @@ def certificates(config: Config) -> Iterator[Finding]:
     try:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(tls.cert_file, tls.key_file, password="")
-        found = validity(Path(tls.cert_file).read_bytes())
+        period = validity(Path(tls.cert_file).read_bytes())
     except (OSError, ValueError, IndexError) as problem:
         why = problem.strerror if isinstance(problem, OSError) and problem.strerror else type(problem).__name__
         yield report.certificate_unusable(file=file, key_file=str(tls.key_file), reason=why)
         return
     now, host = time.time(), urlsplit(config.server.public_url).hostname or ""
-    day = time.strftime("%Y-%m-%d", time.gmtime(found.end))
-    if now > found.end:
+    day = time.strftime("%Y-%m-%d", time.gmtime(period.end))
+    if now > period.end:
         yield report.certificate_expired(file=file, day=day)
-    elif now < found.begin:
+    elif now < period.begin:
         yield report.certificate_early(file=file)
-    elif not _covers(found.names, host):
+    elif not _covers(period.names, host):
         yield report.certificate_for_others(file=file, host=host)
-    elif found.end - now < SOON_S:
+    elif period.end - now < SOON_S:
         yield report.certificate_ending(file=file, day=day)
     else:
         yield report.certificate_good(file=file, day=day)

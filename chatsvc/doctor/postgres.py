@@ -27,17 +27,17 @@ def store(config: Config, examine: ExamineServer) -> tuple[list[Finding], Examin
     tiers = frozenset(name for name, tier in config.models.items() if tier.engine == "knowledge")
     before = now_ms()
     try:
-        state, found = examine(config, tiers)
+        state, contents = examine(config, tiers)
     except StoreUnavailable as outage:
         return [report.postgres_unusable(reason=str(outage))], None
     except SchemaTooNew as newer:
         return [report.postgres_newer(reason=str(newer))], None
     findings = [*server(state, before, now_ms())]
-    if found is None:
+    if contents is None:
         return [*findings, report.postgres_empty()], None
-    if all(one.state != report.FAULT for one in findings):
-        findings.insert(0, report.postgres_good(version=state.version, schema=found.schema_version))
-    return [*findings, *files.bots(found)], found
+    if all(finding.state != report.FAULT for finding in findings):
+        findings.insert(0, report.postgres_good(version=state.version, schema=contents.schema_version))
+    return [*findings, *files.bots(contents)], contents
 
 
 def server(state: ServerState, before: int, after: int) -> Iterator[Finding]:

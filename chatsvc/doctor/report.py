@@ -34,8 +34,8 @@ CODES: dict[str, FindingCode] = {}
 
 
 def _code(code: str, name: str, state: str, *facts: str) -> FindingCode:
-    CODES[code] = made = FindingCode(code, name, state, facts)
-    return made
+    CODES[code] = finding_code = FindingCode(code, name, state, facts)
+    return finding_code
 
 
 configuration_invalid = _code("configuration_invalid", "configuration", FAULT, "fault")

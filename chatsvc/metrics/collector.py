@@ -180,6 +180,6 @@ def _sum(histograms: Iterable[Histogram]) -> Histogram:
     first, *others = histograms
     total = Histogram(first.bounds)
     for histogram in (first, *others):
-        total.counts = [one + other for one, other in zip(total.counts, histogram.counts, strict=True)]
+        total.counts = [count + more for count, more in zip(total.counts, histogram.counts, strict=True)]
         total.total += histogram.total
     return total

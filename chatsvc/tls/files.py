@@ -56,7 +56,7 @@ class CertificateFiles:
     @staticmethod
     def _stat(file: Path) -> tuple[int, ...] | None:
         try:
-            found = file.stat()
+            status = file.stat()
         except OSError:
             return None
-        return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
+        return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns

@@ -36,17 +36,17 @@ class ClientAddresses:
         if not self._trusted and not self._by_socket:
             return peer
         x_forwarded_for, forwarded = (request.headers.getall(name, ()) for name in ("X-Forwarded-For", "Forwarded"))
-        found = behind(peer, x_forwarded_for, forwarded, self._trusted, by_socket=self._by_socket)
-        return str(found) if found else peer
+        client = behind(peer, x_forwarded_for, forwarded, self._trusted, by_socket=self._by_socket)
+        return str(client) if client else peer
 
 
 @lru_cache(maxsize=4096)
 def share_of(address: str) -> str:
     """Return the key under which an address is counted. The address itself, or the /64 network of an IPv6 address."""
-    found = _parse(address.partition("%")[0])
-    if isinstance(found, IPv6Address):
-        return str(ip_network((found, _IPV6_SHARE), strict=False))
-    return str(found or address)
+    parsed = _parse(address.partition("%")[0])
+    if isinstance(parsed, IPv6Address):
+        return str(ip_network((parsed, _IPV6_SHARE), strict=False))
+    return str(parsed or address)
 
 
 def behind(
@@ -59,24 +59,24 @@ def behind(
     """
     if not by_socket and not _is_trusted(_parse(peer), trusted):
         return None
-    told = [_rightmost(lines, trusted, read) for lines, read in ((x_forwarded_for, _parse), (forwarded, _parse_element)) if lines]
-    return told[0] if len(set(told)) == 1 else None
+    answers = [_rightmost(lines, trusted, read) for lines, read in ((x_forwarded_for, _parse), (forwarded, _parse_element)) if lines]
+    return answers[0] if len(set(answers)) == 1 else None
 
 
 def _rightmost(lines: Sequence[str], trusted: Networks, read: Callable[[str], Address | None]) -> Address | None:
-    found = None
+    client = None
     for hop in reversed(",".join(lines).split(",")):
-        one = read(hop)
-        if one is None:
-            return found
-        found = one
-        if not _is_trusted(one, trusted):
+        hop_address = read(hop)
+        if hop_address is None:
+            return client
+        client = hop_address
+        if not _is_trusted(hop_address, trusted):
             break
-    return found
+    return client
 
 
-def _is_trusted(one: Address | None, trusted: Networks) -> bool:
-    return one is not None and any(one in network for network in trusted)
+def _is_trusted(address: Address | None, trusted: Networks) -> bool:
+    return address is not None and any(address in network for network in trusted)
 
 
 def _parse_element(text: str) -> Address | None:
@@ -93,8 +93,8 @@ def _parse(text: str) -> Address | None:
     text = text.strip()
     with_port = _PORT.fullmatch(text)
     try:
-        found = ip_address((with_port[1] or with_port[2]) if with_port else text)
+        address = ip_address((with_port[1] or with_port[2]) if with_port else text)
     except ValueError:
         return None
-    mapped = found.ipv4_mapped if isinstance(found, IPv6Address) else None
-    return mapped or found
+    mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
+    return mapped or address

@@ -28,9 +28,9 @@ def application(public_url: str, tokens: Mapping[str, str]) -> web.Application:
     async def redirect_all(request: web.Request, handler: Handler) -> web.StreamResponse:
         return await (redirect if request.match_info.http_exception else handler)(request)
 
-    made = web.Application(middlewares=[word_faults(lambda fault, _: refuse(fault, "")), redirect_all])
-    made.router.add_get(CHALLENGES + "{token}", challenge, allow_head=False)
-    return made
+    app = web.Application(middlewares=[word_faults(lambda fault, _: refuse(fault, "")), redirect_all])
+    app.router.add_get(CHALLENGES + "{token}", challenge, allow_head=False)
+    return app
 
 
 def refuse(fault: HttpFault, request_id: str) -> web.Response:

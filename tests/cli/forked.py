@@ -26,7 +26,7 @@ _SIZE = 4  # bytes that tell how long a request is, and which process runs it
 LOADED = (
     "anthropic",
     "chatsvc.platforms.telegram.pollers",
-    "chatsvc.control.alone",
+    "chatsvc.control.local_operations",
     "chatsvc.app",
     "uvloop",
     "chatsvc.dashboard",

@@ -7,20 +7,20 @@ import string
 import pytest
 
 from chatsvc import translations
-from chatsvc.cli.refusals import MADE, sentence
+from chatsvc.cli.refusals import SENTENCES, sentence
 from chatsvc.domain import refusals
 from chatsvc.domain.refusals import CODES, Refused
 
 
 def test_every_code_has_its_sentence_and_no_other_has() -> None:
     written = {code for code, entry in translations.section("refusals").items() if "cli" in entry}
-    assert written | MADE.keys() == CODES.keys()
-    assert not written & MADE.keys()
+    assert written | SENTENCES.keys() == CODES.keys()
+    assert not written & SENTENCES.keys()
 
 
 @pytest.mark.parametrize("code", sorted(CODES))
 def test_a_sentence_uses_facts_that_its_code_has(code: str) -> None:
-    if code not in MADE:
+    if code not in SENTENCES:
         template = translations.template("cli", f"refusals.{code}")
         assert {name for _, name, _, _ in string.Formatter().parse(template) if name} <= set(CODES[code].facts)
 

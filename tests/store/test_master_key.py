@@ -17,7 +17,7 @@ import pytest
 
 from chatsvc import config
 from chatsvc.config import Config, Secret
-from chatsvc.control.alone import run
+from chatsvc.control.local_operations import run
 from chatsvc.domain.refusals import Refused
 from chatsvc.store import facts, sealed
 from chatsvc.store.database import OtherMasterKey, StoreUnavailable
@@ -273,7 +273,7 @@ import json, os, shutil, signal, sys, threading
 from dataclasses import replace
 from pathlib import Path
 from chatsvc import config
-from chatsvc.control.alone import run
+from chatsvc.control.local_operations import run
 from chatsvc.services.administration import find
 from chatsvc.webhooks import sealing
 import chatsvc.store, chatsvc.services.operations.master_key

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -49,25 +50,35 @@ class Receiver:
     """A receiver that runs as a program of its own."""
 
     def __init__(self, language: str, folder: Path) -> None:
-        with socket.create_server(("127.0.0.1", 0)) as probe:
-            self.port = probe.getsockname()[1]
-        program, *arguments = [word.format(port=self.port) for word in COMMANDS[language]]
-        found = shutil.which(program)
-        if found is None:
+        program, *arguments = COMMANDS[language]
+        path = shutil.which(program)
+        if path is None:
             pytest.skip(f"{program} is not on this machine")
-        (blocks,) = [re.findall(rf"^```{language}\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)]
-        (folder / arguments[-1]).write_text(blocks[0], "utf-8")
+        (text, *_) = re.findall(rf"^```{language}\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
+        (folder / arguments[-1]).write_text(text, "utf-8")
         self.inbox = folder / "inbox"
-        env = {**os.environ, "WEBHOOK_SIGNING_KEY": KEY, "PORT": str(self.port)}
-        self.process = subprocess.Popen([found, *arguments], cwd=folder, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        deadline = time.monotonic() + 30
-        while time.monotonic() < deadline:
-            try:
-                socket.create_connection(("127.0.0.1", self.port), 1).close()
+        for _ in range(5):  # another program may take the port before the receiver opens it
+            with socket.create_server(("127.0.0.1", 0)) as probe:
+                self.port = probe.getsockname()[1]
+            env = {**os.environ, "WEBHOOK_SIGNING_KEY": KEY, "PORT": str(self.port)}
+            words = [path, *(word.format(port=self.port) for word in arguments)]
+            self.process = subprocess.Popen(words, cwd=folder, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            if self._listens():
                 return
-            except OSError:
-                time.sleep(0.02)
         raise AssertionError("the receiver did not start")
+
+    def _listens(self) -> bool:
+        """Wait until the receiver's own process answers; return False if it has ended instead."""
+        deadline = time.monotonic() + 30
+        while self.process.poll() is None and time.monotonic() < deadline:
+            # An answer to an unsigned request, for a connection alone may be to a program that took the port.
+            with contextlib.suppress(OSError):
+                if self.send(b"", []) == 401:
+                    return True
+            time.sleep(0.02)
+        self.process.kill()
+        self.process.wait(20)
+        return False
 
     def send(self, body: bytes, headers: list[bytes], *, length: int | None = None, method: bytes = b"POST") -> int | None:
         """Send a request and return the status; None if the receiver hung up without one."""

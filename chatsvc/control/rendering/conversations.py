@@ -34,7 +34,7 @@ def _around(item: InboxItem) -> Json:
         "urgent": bool(r.urgent),
         "follows": r.follows,
         "open_change": r.open_change,
-        "history": [{**one, "at": times.with_millis(one["at"])} for one in json.loads(r.history or '{"changes": []}')["changes"]],
+        "history": [{**change, "at": times.with_millis(change["at"])} for change in json.loads(r.history or '{"changes": []}')["changes"]],
     }
 
 
@@ -85,7 +85,7 @@ def thread(result: TeamThread) -> Json:
     detail = shapes.conversation_detail(result.conversation, result.messages)
     detail |= _handling(result.conversation)
     messages = [shapes.message_for_operator(message, result.mails.get(message.number)) for message in result.messages]
-    team = {"assignee": result.team.assignee, "notes": [shapes.note(one) for one in result.team.notes]}
+    team = {"assignee": result.team.assignee, "notes": [shapes.note(note) for note in result.team.notes]}
     return {**detail, "visitor_phone": result.phone, "messages": messages, **team}
 
 
@@ -115,7 +115,7 @@ def _exported(conversation: Conversation, page: TranscriptPage) -> Json:
     """Write a conversation as the interface has it. With a number known from a platform, and the team's notes."""
     phone, notes = page.phones.get(conversation.id), page.notes.get(conversation.id)
     more: Json = {} if phone is None else {"visitor_phone": phone}
-    return shapes.conversation(conversation) | more | ({"notes": [shapes.note(one) for one in notes]} if notes else {})
+    return shapes.conversation(conversation) | more | ({"notes": [shapes.note(note) for note in notes]} if notes else {})
 
 
 @renders("conversation.erase")

@@ -37,7 +37,7 @@ def attempt(result: Attempt) -> Json:
 
 @renders("webhook.resend_failed")
 def resent(result: ResentPage) -> Json:
-    return {"attempts": [attempt(one) for one in result.attempts], "left": result.left, "next": result.next}
+    return {"attempts": [attempt(attempted) for attempted in result.attempts], "left": result.left, "next": result.next}
 
 
 @renders("usage.quality")
@@ -45,8 +45,8 @@ def quality(result: QualityReport) -> Json:
     return {
         "by_day": [{"date": times.day(day), **dict(zip(SHOWN, result.of_day(day), strict=False))} for day in result.days],
         "first_response_s": {"median": result.responses.median, "p90": result.responses.p90},
-        "most_used": [{"bot": one.bot_id, "id": one.entry_id, "question": one.question, "times": one.times} for one in result.entries],
-        "most_missed": [{"bot": one.bot_id, "question": one.question, "times": one.times} for one in result.missed],
+        "most_used": [{"bot": row.bot_id, "id": row.entry_id, "question": row.question, "times": row.times} for row in result.entries],
+        "most_missed": [{"bot": row.bot_id, "question": row.question, "times": row.times} for row in result.missed],
     }
 
 
@@ -59,9 +59,9 @@ def sends(result: SendUsage) -> Json:
 @renders("mail.list", "mail.test")
 def mail(result: Mail) -> Json:
     instants = ("created_at", "due_at", "settled_at")
-    found = result._asdict()
-    shown = {name: times.with_millis(found[name]) if found[name] is not None else None for name in instants}
-    return {"id": found.pop("number"), "account": found.pop("account_id"), **found, **shown}
+    fields = result._asdict()
+    shown = {name: times.with_millis(fields[name]) if fields[name] is not None else None for name in instants}
+    return {"id": fields.pop("number"), "account": fields.pop("account_id"), **fields, **shown}
 
 
 @renders("channel.list", "channel.pause", "channel.resume", removes="channel.remove")
@@ -71,8 +71,8 @@ def channel(result: Channel) -> Json:
     held = None if result.state == "needs_secret" else MASK
     logo = result.text("logo")
     shown = {"logo": logo.removeprefix("data:").partition(";")[0]} if logo else {}
-    made = {"channel": result.channel, "state": result.state, **result.settings, **shown, **dict.fromkeys(secrets, held)}
-    return {**made, **_platform_state(result), **fields(result, "created_at", "updated_at")}
+    columns = {"channel": result.channel, "state": result.state, **result.settings, **shown, **dict.fromkeys(secrets, held)}
+    return {**columns, **_platform_state(result), **fields(result, "created_at", "updated_at")}
 
 
 def _platform_state(result: Channel) -> Json:

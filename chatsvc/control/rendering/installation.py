@@ -101,7 +101,7 @@ def node(result: ServiceNode) -> Json:
 
 @renders("account.import_put", whole=True)
 def imported(result: list[ImportedWebhook]) -> Json:
-    return {"webhooks": [one._asdict() for one in result]}
+    return {"webhooks": [webhook._asdict() for webhook in result]}
 
 
 @renders("account.import_end")
@@ -114,14 +114,14 @@ def rotation(result: Rotation) -> Json:
     return {**fields(result, "rotated_at", "resealed", "unusable"), "master_key": str(result.file) if result.file else None}
 
 
-def _backup(made: Backup) -> Json:
+def _backup(backup: Backup) -> Json:
     return {
         # null for what could not be read.
-        "made_at": times.with_millis(made.made_at) if made.made_at else None,
-        "chatsvc_version": made.chatsvc_version or None,
-        "schema_version": made.schema_version or None,
-        "master_key": made.master_key is not None,
-        "counts": made.counts,
+        "made_at": times.with_millis(backup.made_at) if backup.made_at else None,
+        "chatsvc_version": backup.chatsvc_version or None,
+        "schema_version": backup.schema_version or None,
+        "master_key": backup.master_key is not None,
+        "counts": backup.counts,
     }
 
 
@@ -131,10 +131,10 @@ def backup_draft(result: BackupDraft) -> Json:
 
 
 def backup_verified(result: VerifiedBackup) -> Json:
-    made = result.backup
-    notes = [] if made.authenticated else [NOT_AUTHENTICATED]
-    authenticated = {"authenticated": made.authenticated, "faults": made.faults, "notes": notes}
-    return {"valid": not made.faults, "file": str(result.file), **_backup(made), **authenticated}
+    backup = result.backup
+    notes = [] if backup.authenticated else [NOT_AUTHENTICATED]
+    authenticated = {"authenticated": backup.authenticated, "faults": backup.faults, "notes": notes}
+    return {"valid": not backup.faults, "file": str(result.file), **_backup(backup), **authenticated}
 
 
 def backup_restored(result: RestoredBackup) -> Json:
@@ -143,7 +143,7 @@ def backup_restored(result: RestoredBackup) -> Json:
 
 
 def store_copied(result: list[TableDigest]) -> list[Json]:
-    return [one._asdict() for one in result]
+    return [table._asdict() for table in result]
 
 
 @renders("audit")

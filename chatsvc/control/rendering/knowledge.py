@@ -36,7 +36,7 @@ def addition(result: Addition) -> Json:
 
 @renders("knowledge.kept")
 def knowledge(result: KnowledgeContent | WholeKnowledge) -> Json:
-    return {"entries": [entry(one) for one in result.entries], "synonyms": [group._asdict() for group in result.synonyms]}
+    return {"entries": [entry(item) for item in result.entries], "synonyms": [group._asdict() for group in result.synonyms]}
 
 
 @renders("knowledge.export")
@@ -116,31 +116,31 @@ def site(result: Site) -> Json:
 def shown_site(result: ShownSite) -> Json:
     """Write a website with its pages, its draft and the entries that a person has edited."""
     difference = result.difference and {
-        "added": [{"source": one.page, "question": one.question, "answer": one.answer} for one in result.difference.added],
-        "changed": [_both(entry, one) for entry, one in result.difference.changed],
-        "removed": [_both(one, None) for one in result.difference.removed],
-        "kept": [_both(entry, one) for entry, one in result.difference.kept],
+        "added": [{"source": item.page, "question": item.question, "answer": item.answer} for item in result.difference.added],
+        "changed": [_both(entry, item) for entry, item in result.difference.changed],
+        "removed": [_both(item, None) for item in result.difference.removed],
+        "kept": [_both(entry, item) for entry, item in result.difference.kept],
     }
-    pages = [{"url": one.url, "state": one.state, "reason": one.reason, "entries": one.entries} for one in result.pages]
-    edited = [_both(entry, one) for entry, one in result.edited]
+    pages = [{"url": item.url, "state": item.state, "reason": item.reason, "entries": item.entries} for item in result.pages]
+    edited = [_both(entry, item) for entry, item in result.edited]
     return {**site(result.site), "pages": pages, "difference": difference, "edited": edited, "unanswered": list(result.unanswered)}
 
 
-def _both(entry: Entry, one: SiteEntry | None) -> Json:
-    texts = {"question": one.question, "answer": one.answer} if one else None
+def _both(entry: Entry, read: SiteEntry | None) -> Json:
+    texts = {"question": read.question, "answer": read.answer} if read else None
     return {"id": entry.id, "source": entry.source, "question": entry.question, "answer": entry.answer, "site": texts}
 
 
 @renders("knowledge.history")
 def knowledge_change(result: KnowledgeChange) -> Json:
     origin = result.origin
-    made = {"id": origin.id, "at": times.with_millis(origin.at), "actor": origin.actor._asdict(), "via": origin.via}
-    return {**made, **fields(result, "kind", "title", "before", "after", "undone", "undoes")}
+    origin_fields = {"id": origin.id, "at": times.with_millis(origin.at), "actor": origin.actor._asdict(), "via": origin.via}
+    return {**origin_fields, **fields(result, "kind", "title", "before", "after", "undone", "undoes")}
 
 
 @renders("knowledge.show_change", "knowledge.undo")
 def change_content(result: ChangeContent) -> Json:
-    entries = {"entries_before": [entry(one) for one in result.before], "entries_after": [entry(one) for one in result.after]}
+    entries = {"entries_before": [entry(item) for item in result.before], "entries_after": [entry(item) for item in result.after]}
     return {**knowledge_change(result.change), **entries}
 
 

@@ -28,8 +28,8 @@ def renders(*operations: str, removes: str = "", whole: bool = False) -> Callabl
 def _of_each(write: Renderer) -> Renderer:
     def render(result: Any) -> Any:
         if isinstance(result, ResultPage):
-            return {"items": [write(one) for one in result.items], "next": result.next}
-        return [write(one) for one in result] if isinstance(result, list) else write(result)
+            return {"items": [write(item) for item in result.items], "next": result.next}
+        return [write(item) for item in result] if isinstance(result, list) else write(result)
 
     return render
 

@@ -14,7 +14,7 @@ from chatsvc.domain.terminal import one_line
 key = group("key")
 
 operation(
-    key, "key.create", *options(account=ACCOUNT, name="LABEL", expires="TIME"), told=lambda _: "Keep the key now: it is not shown again."
+    key, "key.create", *options(account=ACCOUNT, name="LABEL", expires="TIME"), hint=lambda _: "Keep the key now: it is not shown again."
 )
 operation(key, "key.list", *options(account=ACCOUNT), columns="id name prefix status created_at expires_at last_used_at", pages=True)
 operation(key, "key.revoke", "key KEY_ID")
@@ -32,8 +32,8 @@ STATE = Word("state", *STATES)
 
 def _end(sent: dict[str, Any]) -> None:
     if sent["state"] != SENT:
-        told = f": {sent['status_code']} {sent['answer']}" if sent["status_code"] else ""
-        raise CommandError(f"the mail was not sent: {sent['error']}{told}")
+        answer = f": {sent['status_code']} {sent['answer']}" if sent["status_code"] else ""
+        raise CommandError(f"the mail was not sent: {sent['error']}{answer}")
 
 
 mail = group("mail")
@@ -116,20 +116,22 @@ LANGUAGE = Word("L", "tr", "en")
 NOTICE = Word("N", "waiting", "request", "appointment", "webhook", "none")
 
 
-def _keep(made: dict[str, Any]) -> str | None:
-    return "Keep the link now: it is not shown again." if made["link"] is not None else None
+def _keep(operator: dict[str, Any]) -> str | None:
+    return "Keep the link now: it is not shown again." if operator["link"] is not None else None
 
 
 operator = group("operator")
 
-operation(operator, "operator.add", "email", *options(admin=bool, account=ACCOUNT, role=ROLE, name="NAME", language=LANGUAGE), told=_keep)
+operation(operator, "operator.add", "email", *options(admin=bool, account=ACCOUNT, role=ROLE, name="NAME", language=LANGUAGE), hint=_keep)
 operation(
     operator,
     "operator.list",
     *options(account=ACCOUNT),
     columns="email name admin roles set_up second_factor created_at",
     pages=True,
-    shown=lambda found: [{**one, "roles": " ".join(f"{held['account']} {held['role']}" for held in one["roles"])} for one in found],
+    shown=lambda operators: [
+        {**operator, "roles": " ".join(f"{held['account']} {held['role']}" for held in operator["roles"])} for operator in operators
+    ],
 )
 operation(
     operator,
@@ -139,7 +141,7 @@ operation(
     option("--admin/--no-admin", default=None),
     arguments=lambda given: {**given, "notices": list(given["notices"]) or None},
 )
-operation(operator, "operator.link", "email", told=_keep)
+operation(operator, "operator.link", "email", hint=_keep)
 operation(operator, "operator.sessions", "email", columns="id browser address created_at last_seen_at")
 operation(operator, "operator.remove", "email")
 
@@ -164,25 +166,25 @@ def usage(ctx: click.Context, account: str | None, days: int, quality: bool, bot
     if bot is not None and not quality:
         raise click.UsageError("--bot needs --quality")
     if quality:
-        found = call(ctx, "usage.quality", account=account, bot=bot, days=days)
+        figures = call(ctx, "usage.quality", account=account, bot=bot, days=days)
     else:
-        found = call(ctx, "usage", account=account, days=days)
+        figures = call(ctx, "usage", account=account, days=days)
         if sent := call(ctx, "usage.sends", account=account):
-            found["whatsapp"] = sent
-    show(found, as_json)
+            figures["whatsapp"] = sent
+    show(figures, as_json)
 
 
 @command(None, "licenses", *options(full=bool))
 def licenses(full: bool, as_json: bool) -> None:
     from chatsvc.services.operations.licenses import installed
 
-    found = [{**one._asdict(), "license": one.license or "see its text"} for one in installed()]
+    packages = [{**package._asdict(), "license": package.license or "see its text"} for package in installed()]
     if as_json:
-        show(found, True)
+        show(packages, True)
         return
     if not full:
-        show(found, False, ("name", "version", "license"))
+        show(packages, False, ("name", "version", "license"))
         return
-    for one in found:
-        text = str(one["text"]).replace("\f", "").expandtabs()
-        echo(f"{'=' * 80}\n{one['name']} {one['version'] or ''}  ({one['license']})\n{'=' * 80}\n{text}\n")
+    for package in packages:
+        text = str(package["text"]).replace("\f", "").expandtabs()
+        echo(f"{'=' * 80}\n{package['name']} {package['version'] or ''}  ({package['license']})\n{'=' * 80}\n{text}\n")
