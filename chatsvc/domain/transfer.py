@@ -213,9 +213,11 @@ def _texts(value: Any) -> bool:
 
 
 def _exchange(value: Any) -> bool:
-    if not isinstance(value, list) or len(value) != len(Exchange._fields) or not _texts(value[:-1]):
+    if not isinstance(value, dict) or value.keys() != set(Exchange._fields):
         return False
-    bot_id, user_id, channel, message, reply, created_at = value
+    bot_id, user_id, channel, message, reply, created_at = (value[name] for name in Exchange._fields)
+    if not _texts([bot_id, user_id, channel, message, reply]):
+        return False
     return (
         _UUID.fullmatch(bot_id) is not None
         and 0 < len(user_id) <= 128

@@ -110,11 +110,11 @@ _EVENTS = (
 )
 # Events that wait, are in flight or were sent again lately stay.
 _IN_USE = "t.state = 0 OR EXISTS (SELECT 1 FROM webhook_attempts a WHERE a.event_number = t.number AND (a.success IS NULL OR a.at >= ?1))"
-# The first two fields of the exchange are the bot and the visitor. The search in the text spares most rows the parsing.
-_EXCHANGES = "instr(exchange, ?3) > 0 AND json_extract(exchange, '$[0]') = ?1 AND json_extract(exchange, '$[1]') = ?2"
+# The search in the text spares most rows the parsing.
+_EXCHANGES = "instr(exchange, ?3) > 0 AND json_extract(exchange, '$.chatbot_id') = ?1 AND json_extract(exchange, '$.user_id') = ?2"
 
 _OF_BOT = "t.account_id = (SELECT account_id FROM bots WHERE id = ?1) AND t.bot_id = ?1"
-_ANSWERS_OF_BOT = "t.account_id = (SELECT account_id FROM bots WHERE id = ?1) AND json_extract(t.exchange, '$[0]') = ?1"
+_ANSWERS_OF_BOT = "t.account_id = (SELECT account_id FROM bots WHERE id = ?1) AND json_extract(t.exchange, '$.chatbot_id') = ?1"
 _ANY_CHANNEL = f"t.channel IN ({', '.join(repr(channel) for channel in CHANNELS)})"
 _ANY_COUNT = f"t.name IN ({', '.join(repr(name) for name in COUNTED)})"
 _CONVERSATION = Reference("conversation", "conversations", {"conversation_id": "id"})

@@ -142,7 +142,9 @@ def _insert(kind: str) -> str:
         conditions = ["true"]
     if kind == "answer":
         # An idempotency record names its bot in the exchange only.
-        conditions.append("EXISTS (SELECT 1 FROM bots b WHERE b.id = json_extract(:exchange, '$[0]') AND b.account_id = :account_id)")
+        conditions.append(
+            "EXISTS (SELECT 1 FROM bots b WHERE b.id = json_extract(:exchange, '$.chatbot_id') AND b.account_id = :account_id)"
+        )
     if reference:
         values[reference.column] = "p.number"
         conditions += [f"p.{column} = :{field}" for field, column in reference.fields.items()]

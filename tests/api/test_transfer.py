@@ -18,6 +18,7 @@ from chatsvc.control.rendering import installation as installation_json
 from chatsvc.control.rendering import knowledge as knowledge_json
 from chatsvc.domain import profiles, websites
 from chatsvc.domain.knowledge_changes import ChangeOrigin
+from chatsvc.domain.models import Exchange
 from chatsvc.domain.refusals import Refused
 from chatsvc.domain.websites import Site, SiteEntry
 from chatsvc.services.accounts import accounts, bots, keys, transfer, webhooks
@@ -237,6 +238,8 @@ def _changed(records: list[Any], kind: str, **changes: object) -> list[Any]:
     return [*records[:at], [kind, {**records[at][1], **changes}], *records[at + 1 :]]
 
 
+FOREIGN = Exchange("00000000-0000-4000-8000-000000000000", "v", "api", "hello", "hi", 1_700_000_000_000)
+
 WRONG: list[tuple[str, dict[str, object]]] = [
     ("account", {"plan": "gold"}),
     ("account", {"subscription_status": "fine"}),
@@ -311,8 +314,8 @@ WRONG: list[tuple[str, dict[str, object]]] = [
     ("usage", {"bot_id": "00000000-0000-4000-8000-000000000000"}),
     ("answer", {"fingerprint": "AA=="}),
     ("answer", {"key": "two words"}),
-    ("answer", {"exchange": '["00000000-0000-4000-8000-000000000000", "v", "api", "hello", "hi", 1700000000000]'}),
-    ("answer", {"exchange": "[1, 2, 3, 4, 5, 6]"}),
+    ("answer", {"exchange": json.dumps(FOREIGN._asdict())}),
+    ("answer", {"exchange": json.dumps({**FOREIGN._asdict(), "message": 1})}),
     ("unanswered", {"times": 0}),
     ("unanswered", {"first_asked_at": START + 3_600_000}),
     ("asker", {"folded": "a question that nobody asked"}),

@@ -35,7 +35,7 @@ async def say(db: Database, user_id: str, text: str, *, bot: str = "bot", captur
     appointment = Appointment(str(uuid.uuid4()), request, "pending", "2026-11-21", "10:30", at, at)
     exchange = Exchange(bot, user_id, "api", text, f"reply to {text}", at)
     new = new_exchange(bot, user_id=user_id, text=text, at=at)._replace(
-        idempotency=Idempotency(uuid.uuid4().hex, b"digest", json.dumps(exchange)),
+        idempotency=Idempotency(uuid.uuid4().hex, b"digest", json.dumps(exchange._asdict())),
         dialogue=f"note of {text}",
         captured=NewCapture(request, appointment, tell=True) if captured else None,
     )
@@ -96,7 +96,7 @@ async def test_with_a_bot_named_what_the_others_have_stays(db: Database, path: P
         await say(db, "v", f"to {bot}", bot=bot)
     assert await erase(db, "v", "other") == Erased(conversations=1, messages=2)
     assert rows(path, "SELECT bot_id FROM conversations") == [("bot",)]
-    assert [json.loads(str(row[0]))[0] for row in rows(path, "SELECT exchange FROM idempotency_keys")] == ["bot"]
+    assert [json.loads(str(row[0]))["chatbot_id"] for row in rows(path, "SELECT exchange FROM idempotency_keys")] == ["bot"]
 
 
 async def test_answers_that_were_given_later_are_kept(db: Database, path: Path) -> None:
@@ -104,7 +104,7 @@ async def test_answers_that_were_given_later_are_kept(db: Database, path: Path) 
     await say(db, "v", "before", at=START)
     await say(db, "v", "after", at=START + 2)
     await erasure.forget_answers(db, "v", "bot", START + 1)
-    assert [json.loads(str(row[0]))[3] for row in rows(path, "SELECT exchange FROM idempotency_keys")] == ["after"]
+    assert [json.loads(str(row[0]))["message"] for row in rows(path, "SELECT exchange FROM idempotency_keys")] == ["after"]
 
 
 async def test_a_pending_event_of_an_erased_request_is_not_sent_and_one_under_way_leaves_nothing(db: Database, path: Path) -> None:

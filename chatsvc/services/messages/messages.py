@@ -66,7 +66,7 @@ async def _answer_once(request: MessageRequest, idempotency: IdempotencyKey) -> 
         elif before.fingerprint != idempotency.fingerprint:
             raise errors.invalid_json(errors.because("other_fields"))
         else:
-            return Exchange(*json.loads(before.exchange))
+            return Exchange(**json.loads(before.exchange))
 
 
 async def _wait_for(elsewhere: OpenElsewhere, idempotency: IdempotencyKey, deadline: float) -> None:

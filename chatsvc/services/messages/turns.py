@@ -243,7 +243,7 @@ def _new_exchange(
         month=accepted.reservation.month,
         tokens=reply.usage.total,
         cost_micro_usd=cost,
-        idempotency=exchanges.Idempotency(key.key, key.fingerprint, json.dumps(exchange)) if key else None,
+        idempotency=exchanges.Idempotency(key.key, key.fingerprint, json.dumps(exchange._asdict())) if key else None,
         dialogue=reply.dialogue,
         captured=captured,
         evidence=reply.evidence.to_json() if reply.evidence else None,

@@ -9,7 +9,7 @@ from chatsvc.store.database import SchemaTooNew, StoreUnavailable
 
 APPLICATION_ID = 0x63686174  # "chat"
 # Version of schema.sql. A released migration is never edited; each adds one to the version.
-BASE = 53
+BASE = 54
 MIGRATIONS: tuple[str, ...] = ()
 # Steps that lead from schema version OLDEST to BASE, for stores from before the first release.
 OLDEST = 44
@@ -72,6 +72,10 @@ CONVERSION: tuple[str, ...] = (
     # 53: urgent requests come first.
     """
     CREATE INDEX requests_urgent ON requests (bot_id, number) WHERE urgent = 1;
+    """,
+    # 54: answers by Idempotency-Key are objects; those of the last day are given up.
+    """
+    DELETE FROM idempotency_keys;
     """,
 )
 
