@@ -1,7 +1,8 @@
 """Protocols and exceptions of the store: database, connection, cursor, and units of work.
 
-A unit reads one snapshot or writes in one transaction; `Together` is one that may run with others of its kind. A unit may run twice: where its
-transaction is lost it is run again, so it changes nothing but the database. store/sqlite/ and store/postgres/ implement the protocols.
+A unit reads one snapshot or writes in one transaction; `Together` is one that may run with others of its kind. A unit may run twice:
+where its transaction is lost it is run again, so it changes nothing but the database. store/sqlite/ and store/postgres/ implement the
+protocols.
 """
 
 import asyncio
