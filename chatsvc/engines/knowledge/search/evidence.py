@@ -65,6 +65,8 @@ class QuestionTerm(NamedTuple):
     concepts: frozenset[str]
     kind: str  # of amount that it asks for
     names: bool  # a thing
+    keys: tuple[str, ...]  # its stem and beginning, as a vocabulary has them
+    meanings: tuple[str, ...]  # its concepts, likewise
 
 
 class PreparedPart(NamedTuple):
@@ -141,20 +143,20 @@ def vocabulary(texts: Iterable[str], lexicon: Lexicon) -> Vocabulary:
     for text in texts:
         said = words(text)
         for word in said:
-            held.update(_of_word(word))
+            held.update(keys_of_word(word))
             held.update("c" + concept for concept in lexicon.of_word(word))
         held.update("c" + match.concept for match in lexicon.expressions(said))
     return frozenset(held)
 
 
 @lru_cache(maxsize=8_192)
-def _of_word(word: str) -> tuple[str, ...]:
+def keys_of_word(word: str) -> tuple[str, ...]:
     return ("s" + stem(word), "b" + word[:_BEGINNING]) if len(word) >= _BEGINNING else ("s" + stem(word),)
 
 
 def keys_of(said: Iterable[str]) -> frozenset[str]:
     """Return the stems and beginnings of words."""
-    return frozenset(key for word in said for key in _of_word(word))
+    return frozenset(key for word in said for key in keys_of_word(word))
 
 
 def features(said: Sequence[str], lexicon: Lexicon) -> list[str]:
@@ -190,15 +192,15 @@ def prepare(entry: Entry, lexicon: Lexicon) -> PreparedEntry:
 
 def strength(term: QuestionTerm, held: Vocabulary) -> float:
     """Return from 0 to 1 how well a vocabulary explains a word."""
-    own = _of_word(term.word)
+    own = term.keys
     if own[0] in held:
         return _SAME
-    shared = [concept for concept in term.concepts if "c" + concept in held]
+    shared = [meaning for meaning in term.meanings if meaning in held]
     if not shared:
         return _LIKE if len(own) > 1 and own[1] in held else 0.0
-    if any(concept.startswith(OWN) for concept in shared):  # the owner says that they mean the same
+    if any(meaning.startswith(OWN, 1) for meaning in shared):  # the owner says that they mean the same
         return _SAME
-    return _MEANT if len(shared) > 1 or len(term.concepts) == 1 else _GROUP
+    return _MEANT if len(shared) > 1 or len(term.meanings) == 1 else _GROUP
 
 
 def explained(terms: Sequence[QuestionTerm], held: Vocabulary, kinds: frozenset[str] = frozenset()) -> float:
@@ -219,7 +221,7 @@ def of_entry(question: Question, prepared: PreparedEntry, ranked: tuple[float, f
     unsaid = 1 - explained(naming, prepared.whole) if naming else 0.0
     titled, asks = explained(question.terms, prepared.title), topics.cosine(question.near, prepared.asks)
     asked, found = question.kinds, []
-    given = keys_of(term.word for term in question.terms)
+    given = frozenset(key for term in question.terms for key in term.keys)
     for part in prepared.parts:
         kinds = part.part.kinds
         proper = not asked.isdisjoint(kinds)
@@ -232,7 +234,7 @@ def of_entry(question: Question, prepared: PreparedEntry, ranked: tuple[float, f
                 explained(question.terms, part.own, kinds),
                 topics.cosine(question.near, part.near),
                 len(question.letters & part.letters) / (len(question.letters) or 1),
-                sum(not given.isdisjoint(_of_word(word)) for word in part.name) / (len(part.name) or 1),
+                sum(not given.isdisjoint(keys_of_word(word)) for word in part.name) / (len(part.name) or 1),
                 float(proper),
                 float(bool(asked) and not proper),
                 explained(question.subject, part.whole) if question.subject else 0.0,

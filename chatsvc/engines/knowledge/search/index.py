@@ -100,11 +100,11 @@ class KnowledgeIndex:
                 self.entries[one.number],
                 round(sure * math.exp(one.score - judged[0].score), 4),
                 self._why(question, one) if explain else (),
-                self.told(question, one),
+                self.told(question, one) if explain or one is judged[0] else None,
             )
             for one in judged[:limit]
         )
-        likely = self._facts(question, judged)
+        likely = self._facts(question, judged) if sure < ANSWER else ()  # nobody has to choose where the first is sure
         unsaid = judged[0].evidence[judged[0].best][evidence.EVIDENCE.index("unsaid")]
         is_sure = sure >= ANSWER or (sure >= _ALONE and len(likely) == 1 and not unsaid)  # a choice of one would only be a detour
         return SearchResult(wanted, "answer" if is_sure else "ask" if sure >= ASK else "abstain", sure, hits, likely)
@@ -183,7 +183,8 @@ class KnowledgeIndex:
                 weight = max(gains.values(), default=corpus.unknown) * factor
                 meant = min(meant * factor, weight) or weight
                 kind = evidence.kind_of(every)
-                terms.append(QuestionTerm(word, weight, meant, every, kind, names=not light and not kind))
+                keys, meanings = evidence.keys_of_word(word), tuple("c" + concept for concept in every)
+                terms.append(QuestionTerm(word, weight, meant, every, kind, not light and not kind, keys, meanings))
                 alien += not light and bool(every) and not any(number for number in gains)
         for concept in expressed:
             if (number := corpus.numbers.get("c" + concept)) is not None:
