@@ -28,7 +28,7 @@ _MOST_TOLD = 1_200  # characters of a section told whole
 _NAME_WORDS = 6  # of a message that is a name and no more
 _FEW_WORDS = 3  # words of a message that may lean on the last subject alone
 _PLAINLY = 0.6  # probability of a question beside a wish that has no question mark
-_MOST_ASKED, _MOST_ASIDES = 3, 2  # questions of a message that are answered; in a row beside a form until it waits
+_MOST_ASKED, _MOST_ASIDES = 2, 2  # questions of a message that are answered; in a row beside a form until it waits
 _BESIDE = 0.5  # confidence of an answer beside a form
 _AGAIN = 0.4  # confidence of what was offered before, and is asked for again in other words
 _NEAR = 0.2  # confidence below which a message has nothing to do with the knowledge
@@ -711,6 +711,8 @@ class Dialogue:
         told: dict[str, str] = {}
         asked = [act for act in known if act.name == "ask"]
         about = {act.text: answer for act in asked if (answer := self._business(act.text))}
+        if not about and len(asked) < 2:
+            return None
         for act in asked[:_MOST_ASKED]:
             if act.text in about:
                 told[act.text] = about[act.text]

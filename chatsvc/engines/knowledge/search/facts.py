@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from chatsvc.domain.models import Entry
@@ -97,15 +98,16 @@ def parts_of(entry: Entry) -> tuple[ReadFact, ...]:
     return tuple(_Reader(entry).parts[:MOST])
 
 
+@lru_cache(maxsize=512)
 def whole(entry: Entry) -> Fact:
     """Return the whole section as a fact: what is told if a visitor chooses it."""
-    name, lines = heading_of(entry), list[str]()
-    for part in parts_of(entry):
+    name, lines, parts = heading_of(entry), list[str](), parts_of(entry)
+    for part in parts:
         if not part.cells:
             lines.append(part.own)
         elif part.own != part.name:  # a row; the columns say the same
             lines.append(f"- {part.name}: {listed(part.cells)}")
-    text = "\n".join(lines) if any(part.cells for part in parts_of(entry)) else entry.answer
+    text = "\n".join(lines) if any(part.cells for part in parts) else entry.answer
     return Fact(entry, name or short(entry.question), f"{name}\n\n{text}" if name else text, name or entry.question)
 
 
