@@ -724,7 +724,7 @@ class Dialogue:
     def _business(self, text: str) -> str | None:
         """Answer a question about the business itself from the bot's settings, else from what the knowledge says of it."""
         told = business.answer(self.turn.bot, self.say, text, self.now, self.turn.knowledge)
-        if told is None and not (self.values().phone or self.values().email):
+        if told is None and len(self.questions()) < 2 and not (self.values().phone or self.values().email):
             told = business.answer_clause(self.turn.bot, self.say, text, self.now, self.turn.knowledge)
         if told:
             self.state.last_answer, self.evidence = "", Evidence((), "answer", 1.0)
@@ -859,6 +859,11 @@ class Dialogue:
             self.evidence = Evidence(self.evidence.entries, "abstain", self.evidence.confidence)
         if added := self._added_unknown():
             return added
+        read = self.values()
+        if self.turn.may_capture and (read.phone or read.email):
+            self._remember(read)
+            self.is_unknown = False
+            return self.begin("contact", "open.volunteered")
         shown = guess(text)
         if shown is not None and shown not in catalogue.languages() and shown not in self.turn.knowledge.languages:
             return self._foreign()
@@ -866,7 +871,6 @@ class Dialogue:
             return f"{self.say('unknown')} {self.say('unknown.person')}"
         if not self.turn.may_capture or self.turn.bot.ask_back is False:
             return self.say("unknown")
-        read = self.values()
         if read.date and read.time:
             draft = self._draft("appointment")
             RequestForm(draft, self.turn.bot, self.say, self.now).take(self.text, None, read)
