@@ -532,6 +532,8 @@ BY_THE_DASHBOARD_ALONE = {name for name, operation in OPERATIONS.items() if oper
     "backup.read",
     "doctor.run",
     "conversation.find",
+    "visitor.list",
+    "visitor.set",
     "conversation.label",
     "conversation.labels",
     "conversation.reopen",

@@ -19,6 +19,7 @@ MENU = (
     MenuEntry("/", "navigation.today", Access.READER, "work"),
     MenuEntry("/inbox", "navigation.inbox", Access.READER, "work"),
     MenuEntry("/conversations", "navigation.conversations", Access.READER, "work"),
+    MenuEntry("/people", "people.title", Access.READER, "work"),
     MenuEntry("/bots", "navigation.bots", Access.READER, "work"),
     MenuEntry("/usage", "navigation.usage", Access.READER, "work"),
     MenuEntry("/webhooks", "navigation.webhooks", Access.OWNER, "account"),

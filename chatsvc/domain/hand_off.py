@@ -11,6 +11,7 @@ MINE, UNREAD = "mine", "unread"
 MISSED = "missed"
 # What the team has set aside: for a while, as done, and what has come back after a while.
 SNOOZED, RESOLVED, BACK = "snoozed", "resolved", "back"
+KNOWN = "known"  # visitors whose name or contact data are known
 STATUSES = (WAITING, OPERATOR, MINE, UNREAD, MISSED, SNOOZED, RESOLVED)
 MINUTE_MS = 60_000
 MOST_MINUTES = 1440

@@ -41,7 +41,8 @@ _FIELDS = {
     "whatsapp_sends": "bot_id month sent:number",
     "day_count": "bot_id name day:time item times:number",
     "conversation": "bot_id id channel user_id visitor_name? visitor_email? last_message_at:time created_at:time updated_at:time"
-    " dialogue:object? source_page_host missed_at:time? set_aside_at:time? set_aside_until:time? labels:texts?",
+    " dialogue:object? source_page_host missed_at:time? set_aside_at:time? set_aside_until:time? labels:texts? visitor_phone?"
+    " visitor_note?",
     "message": "conversation_id id role content created_at:time evidence:object? author? delivery? error? feedback?",
     "note": "conversation_id id author text created_at:time",
     "saved_reply": "name text created_at:time updated_at:time",

@@ -176,6 +176,8 @@ OPERATIONS: Mapping[str, Operation] = {
     "conversation.take": Operation("conversations.handling.take", CHANGE, EDITOR, ("conversation",)),
     "conversation.reply": Operation("conversations.handling.reply", CHANGE, EDITOR, ("conversation",)),
     "conversation.settle": Operation("conversations.handling.settle", CHANGE, EDITOR, ("conversation",)),
+    "visitor.list": Operation("conversations.people.list_all", LOOK, READER, ("bot",)),
+    "visitor.set": Operation("conversations.people.put", CHANGE, EDITOR, ("conversation",)),
     "conversation.snooze": Operation("conversations.conversation_team.snooze", CHANGE, EDITOR, ("conversation",)),
     "conversation.reopen": Operation("conversations.conversation_team.reopen", CHANGE, EDITOR, ("conversation",)),
     "conversation.label": Operation("conversations.conversation_team.label", CHANGE, EDITOR, ("conversation",)),

@@ -54,8 +54,12 @@ def write(
         (r.id, bot_id, conversation, *astuple(r)[1:9], r.created_at, int(r.urgent), r.follows, r.change, r.history),
     ).fetchone()
     connection.execute(
-        "UPDATE conversations SET visitor_name = coalesce(?, visitor_name), visitor_email = coalesce(?, visitor_email) WHERE number = ?",
-        (r.visitor_name, r.visitor_email, conversation),
+        """
+        UPDATE conversations SET visitor_name = coalesce(?, visitor_name), visitor_email = coalesce(?, visitor_email),
+            visitor_phone = coalesce(?, visitor_phone)
+        WHERE number = ?
+        """,
+        (r.visitor_name, r.visitor_email, r.visitor_phone, conversation),
     )
     if appointment:
         a = appointment

@@ -57,7 +57,8 @@ class _Queued(NamedTuple):
 _QUEUED = f"""
     SELECT json_group_array(json_array(page.conversation, b.number,
         EXISTS (SELECT 1 FROM accounts a WHERE a.id = c.account_id AND coalesce(a.deleted_at, {IMPORTING}) = {IMPORTING}),
-        c.user_id, c.visitor_name, c.visitor_email, d.words, coalesce(d.message, 0), coalesce(d.request, 0),
+        c.user_id, coalesce(c.visitor_name, '') || ' ' || coalesce(c.visitor_phone, ''), c.visitor_email,
+        d.words, coalesce(d.message, 0), coalesce(d.request, 0),
         json((SELECT json_group_array(json_array(page.number, page.content)) FROM (
             SELECT number, content FROM messages WHERE conversation = c.number AND number > coalesce(d.message, 0)
             ORDER BY number LIMIT ?2) page)),

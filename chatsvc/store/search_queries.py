@@ -8,7 +8,7 @@ import json
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from chatsvc.domain.hand_off import BACK, MINE, MISSED, OPERATOR, RESOLVED, SNOOZED, WAITING
+from chatsvc.domain.hand_off import BACK, KNOWN, MINE, MISSED, OPERATOR, RESOLVED, SNOOZED, WAITING
 from chatsvc.domain.hand_off import UNREAD as UNREAD_BY_ME
 from chatsvc.domain.models import CHANNELS, Conversation
 from chatsvc.domain.search_words import Term
@@ -31,7 +31,8 @@ _UNREAD_BY_2, _UNREAD_BY_5 = UNREAD.format("?2"), UNREAD.format("?5")
 _OPEN = "coalesce(c.set_aside_at, 0) < c.last_message_at"
 _BACK = "c.set_aside_at IS NULL AND coalesce(c.set_aside_until, 0) > c.last_message_at"
 _RESOLVED = f"c.set_aside_until IS NULL AND NOT ({_OPEN})"
-_ASIDE = {RESOLVED: _RESOLVED, SNOOZED: f"c.set_aside_until IS NOT NULL AND NOT ({_OPEN})", None: "true"}
+_IS_KNOWN = "(c.visitor_name IS NOT NULL OR c.visitor_email IS NOT NULL OR c.visitor_phone IS NOT NULL)"
+_ASIDE = {KNOWN: _IS_KNOWN, RESOLVED: _RESOLVED, SNOOZED: f"c.set_aside_until IS NOT NULL AND NOT ({_OPEN})", None: "true"}
 _HAS_LABEL = "({0} IS NULL OR EXISTS (SELECT 1 FROM json_each(c.labels) label WHERE label.value = {0}))"
 _HAS_LABEL_3, _HAS_LABEL_8 = _HAS_LABEL.format("?3"), _HAS_LABEL.format("?8")
 _ORDERS = {False: {"beyond": "<", "order": "DESC"}, True: {"beyond": ">", "order": "ASC"}}
@@ -81,7 +82,7 @@ def _find(connection: Connection, search: _TermQuery) -> FoundConversations:
     chosen = search.filter
     if chosen.status in _FEW or (chosen.status == MINE and not chosen.terms):
         found, following = _of_the_team(connection, search)
-    elif not chosen.terms and (chosen.status in (SNOOZED, BACK, RESOLVED) or (chosen.label and chosen.status is None)):
+    elif not chosen.terms and (chosen.status in (SNOOZED, BACK, RESOLVED, KNOWN) or (chosen.label and chosen.status is None)):
         found, following = _of_accounts(connection, search)
     elif chosen.terms:
         found, following = _with_terms(connection, search)
@@ -180,6 +181,7 @@ _INDEXES = {
     SNOOZED: {"index": "conversations_snoozed", "condition": _ASIDE[SNOOZED]},
     BACK: {"index": "conversations_snoozed", "condition": f"c.set_aside_until IS NOT NULL AND {_BACK} AND c.handling <> 'waiting'"},
     RESOLVED: {"index": "conversations_set_aside", "condition": f"c.set_aside_at IS NOT NULL AND {_RESOLVED}"},
+    KNOWN: {"index": "conversations_known", "condition": _IS_KNOWN},
     None: {"index": "conversations_labelled", "condition": "c.labels IS NOT NULL"},
 }
 # Statements by status, by whether the oldest come first, and by whether they are of all accounts.

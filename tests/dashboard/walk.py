@@ -34,6 +34,7 @@ PAGES: Mapping[str, Access] = {
     "/inbox": Access.READER,
     "/waiting": Access.READER,
     "/conversations": Access.READER,
+    "/people": Access.READER,
     "/replies": Access.READER,
     "/bots": Access.READER,
     "/bots/{bot}/channels": Access.OWNER,

@@ -35,13 +35,13 @@ LEAST = {
     " inbox.appointments inbox.assignees inbox.drafts today"
     " usage usage.quality usage.sends"
     " channel.list channel.snippet test.run test.show site.list site.state site.show"
-    " conversation.rows conversation.see conversation.labels saved_reply.list",
+    " conversation.rows conversation.see conversation.labels visitor.list saved_reply.list",
     Role.EDITOR: "knowledge.add knowledge.remove knowledge.export knowledge.kept knowledge.past_questions knowledge.forget_unanswered"
     " knowledge.set knowledge.preview knowledge.undo unanswered.answer unanswered.add test.add test.remove"
     " knowledge.split knowledge.compare knowledge.import knowledge.remove_source knowledge.phrase knowledge.phrase_apply"
     " site.add site.sync site.preview site.apply site.discard site.remove"
     " request.set request.decide appointment.set appointment.add conversation.settle"
-    " conversation.snooze conversation.reopen conversation.label"
+    " visitor.set conversation.snooze conversation.reopen conversation.label"
     " conversation.take conversation.reply conversation.release conversation.type"
     " conversation.note conversation.assign saved_reply.set saved_reply.remove closed.add closed.remove",
     Role.OWNER: "account.list account.show bot.create bot.set bot.apply bot.sync bot.compare bot.activate bot.deactivate bot.delete"

@@ -217,7 +217,7 @@ def _contact(found: ShownConversation) -> dict[str, list[str]]:
     given = {
         "names": [one.visitor_name, *(request.visitor_name for request in requests)],
         "emails": [one.visitor_email, *(request.visitor_email for request in requests)],
-        "phones": [*phones, *(request.visitor_phone for request in requests)],
+        "phones": [*phones, found.person.phone, *(request.visitor_phone for request in requests)],
     }
     return {kind: list(dict.fromkeys(value for value in values if value)) for kind, values in given.items()}
 

@@ -202,7 +202,7 @@ async def add(
         message=accounts.long_text(message or "", "message", MAX_MESSAGE, optional=True) or "",
         visitor_name=accounts.long_text(name, "name", contacts.MAX_NAME),
         visitor_email=normalised_email(email) if email else None,
-        visitor_phone=_phone(phone, found.country) if phone else None,
+        visitor_phone=phone_of(phone, found.country) if phone else None,
         source_page_host="",
         created_at=now,
     )
@@ -214,7 +214,7 @@ async def add(
     return await find(services, caller, record=record_id)
 
 
-def _phone(value: str, country: str) -> str:
+def phone_of(value: str, country: str) -> str:
     """Return a telephone number in E.164; raises `phone_invalid`."""
     number = contacts.own_phone(value, [value], country)
     if number is None:

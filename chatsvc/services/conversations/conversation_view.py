@@ -21,6 +21,7 @@ from chatsvc.store import conversation_view as stored
 from chatsvc.store import knowledge, mails, operators, platforms
 from chatsvc.store.conversation_team import TeamRecords
 from chatsvc.store.conversation_view import Window
+from chatsvc.store.people import Person
 
 MESSAGES = 100  # of a page
 _LOOKED_AT = 30  # messages before an operator's
@@ -70,6 +71,7 @@ class ShownConversation(NamedTuple):
     others: list[Conversation]
     team: TeamRecords
     seen: int
+    person: Person
     language: str | None
     typing: bool
     writable_until: int | None

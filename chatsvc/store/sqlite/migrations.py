@@ -9,7 +9,7 @@ from chatsvc.store.database import SchemaTooNew, StoreUnavailable
 
 APPLICATION_ID = 0x63686174  # "chat"
 # Version of schema.sql. A released migration is never edited; each adds one to the version.
-BASE = 54
+BASE = 55
 MIGRATIONS: tuple[str, ...] = ()
 # Steps that lead from schema version OLDEST to BASE, for stores from before the first release.
 OLDEST = 44
@@ -76,6 +76,15 @@ CONVERSION: tuple[str, ...] = (
     # 54: answers by Idempotency-Key are objects; those of the last day are given up.
     """
     DELETE FROM idempotency_keys;
+    """,
+    # 55: what a team notes of visitors, and those who are known.
+    """
+    ALTER TABLE conversations ADD COLUMN visitor_phone TEXT;
+    ALTER TABLE conversations ADD COLUMN visitor_note TEXT;
+    UPDATE conversations SET visitor_phone = (SELECT r.visitor_phone FROM requests r
+        WHERE r.conversation = conversations.number AND r.visitor_phone IS NOT NULL ORDER BY r.number DESC LIMIT 1);
+    CREATE INDEX conversations_known ON conversations (account_id, last_message_at, number)
+        WHERE visitor_name IS NOT NULL OR visitor_email IS NOT NULL OR visitor_phone IS NOT NULL;
     """,
 )
 

@@ -107,6 +107,8 @@ CREATE TABLE conversations (
     set_aside_at INTEGER,
     set_aside_until INTEGER,
     labels TEXT,
+    visitor_phone TEXT,
+    visitor_note TEXT,
     UNIQUE (bot_id, channel, user_id)
 ) STRICT;
 CREATE INDEX conversations_of_account ON conversations (account_id, channel, last_message_at, number);
@@ -117,6 +119,8 @@ CREATE INDEX conversations_missed ON conversations (account_id, last_message_at,
 CREATE INDEX conversations_set_aside ON conversations (account_id, last_message_at, number) WHERE set_aside_at IS NOT NULL;
 CREATE INDEX conversations_snoozed ON conversations (account_id, last_message_at, number) WHERE set_aside_until IS NOT NULL;
 CREATE INDEX conversations_labelled ON conversations (account_id, last_message_at, number) WHERE labels IS NOT NULL;
+CREATE INDEX conversations_known ON conversations (account_id, last_message_at, number)
+    WHERE visitor_name IS NOT NULL OR visitor_email IS NOT NULL OR visitor_phone IS NOT NULL;
 
 -- Counts of conversations; `begun` of them began on `day`, counted in days since 1970.
 CREATE TABLE conversation_counts (
