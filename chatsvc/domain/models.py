@@ -245,3 +245,14 @@ class ServiceNode(NamedTuple):
     since: int
     listen: str
     version: str
+
+
+class Person(NamedTuple):
+    """A visitor: contact data that were given or that the team has noted, and what was asked for."""
+
+    name: str | None
+    email: str | None
+    phone: str | None
+    note: str | None
+    requests: int
+    appointments: int

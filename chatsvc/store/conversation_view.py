@@ -9,14 +9,13 @@ from typing import NamedTuple
 
 from chatsvc.domain import hand_off
 from chatsvc.domain.captures import InboxItem
-from chatsvc.domain.models import Conversation, Message
+from chatsvc.domain.models import Conversation, Message, Person
 from chatsvc.domain.search_words import EMAIL, PHONE, USER
 from chatsvc.store import conversation_team, inbox, people
 from chatsvc.store.conversation_team import TeamRecords
 from chatsvc.store.conversations import FIND, MESSAGE_COLUMNS, OF_A_PAGE
 from chatsvc.store.database import LAST, Connection, reads
 from chatsvc.store.owners import SOME_BOTS, Accounts, listed
-from chatsvc.store.people import Person
 from chatsvc.store.search_queries import UNREAD
 
 MOST_OTHERS = 10

@@ -2,23 +2,11 @@
 
 import json
 from collections.abc import Sequence
-from typing import NamedTuple
 
+from chatsvc.domain.models import Person
 from chatsvc.store import search
 from chatsvc.store.database import Connection, reads, writes
 from chatsvc.store.owners import ACCOUNT_IN_SCOPE, Accounts, listed
-
-
-class Person(NamedTuple):
-    """A visitor: contact data that were given or that the team has noted, and what was asked for."""
-
-    name: str | None
-    email: str | None
-    phone: str | None
-    note: str | None
-    requests: int
-    appointments: int
-
 
 _PEOPLE = """
     SELECT c.number, c.visitor_name, c.visitor_email, c.visitor_phone, c.visitor_note,

@@ -9,7 +9,7 @@ from chatsvc.domain.actors import Caller
 from chatsvc.domain.captures import InboxItem
 from chatsvc.domain.channels import PLATFORMS
 from chatsvc.domain.mails import MailState
-from chatsvc.domain.models import Conversation, Entry, HistoryMessage, Message
+from chatsvc.domain.models import Conversation, Entry, HistoryMessage, Message, Person
 from chatsvc.domain.platform_addresses import PlatformAddress
 from chatsvc.services.conversations import handling, search
 from chatsvc.services.conversations.conversation_events import VISITOR
@@ -21,7 +21,6 @@ from chatsvc.store import conversation_view as stored
 from chatsvc.store import knowledge, mails, operators, platforms
 from chatsvc.store.conversation_team import TeamRecords
 from chatsvc.store.conversation_view import Window
-from chatsvc.store.people import Person
 
 MESSAGES = 100  # of a page
 _LOOKED_AT = 30  # messages before an operator's

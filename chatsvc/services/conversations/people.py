@@ -5,7 +5,7 @@ from typing import NamedTuple
 from chatsvc.domain import contacts, paging, refusals
 from chatsvc.domain.actors import Caller
 from chatsvc.domain.hand_off import KNOWN
-from chatsvc.domain.models import Conversation
+from chatsvc.domain.models import Conversation, Person
 from chatsvc.domain.operators import normalised_email
 from chatsvc.domain.paging import ResultPage
 from chatsvc.domain.refusals import Faults
@@ -14,17 +14,16 @@ from chatsvc.services.conversations import appointments, search
 from chatsvc.services.services import Services
 from chatsvc.store import conversations, search_queries
 from chatsvc.store import people as stored
-from chatsvc.store.people import Person
 from chatsvc.store.search_queries import ConversationFilter
 
 MOST_NOTE = 2000
 
 
 class KnownVisitor(NamedTuple):
-    """A visitor with the conversation that has the data."""
+    """A visitor with the conversations of those who have the same e-mail address or telephone number, the newest first."""
 
-    conversation: Conversation
     person: Person
+    conversations: list[Conversation]
 
 
 async def list_all(
@@ -36,7 +35,10 @@ async def list_all(
     limit: int = paging.DEFAULT,
     after: str | None = None,
 ) -> ResultPage[KnownVisitor]:
-    """List visitors whose name or contact data are known, those last seen first. q: words as in the list of conversations."""
+    """List visitors whose name or contact data are known, those last seen first. q: words as in the list of conversations.
+
+    The same person on one page is one; a page has `limit` conversations at most.
+    """
     limit, place = paging.clamped(limit), paging.parsed(after, paging.number, paging.number)
     bot_id = (await bots.resolve(services, caller, bot))[1].id if bot is not None else None
     terms = search.terms_of(q) if q else []
@@ -47,8 +49,33 @@ async def list_all(
     wanted = ConversationFilter(bot_id, None, terms, KNOWN)
     found = await search_queries.conversations(services.db, caller.scope.accounts, wanted, limit, place)
     people = await stored.read(services.db, [number for _, number in found.rows])
-    shown = [KnownVisitor(one, people[number]) for one, number in found.rows if number in people]
+    shown = _merged([KnownVisitor(people[number], [one]) for one, number in found.rows if number in people])
     return ResultPage(shown, paging.position(*found.next) if found.next else None)
+
+
+def _merged(found: list[KnownVisitor]) -> list[KnownVisitor]:
+    """Put those with the same e-mail address or telephone number together. What is known of the newest one counts first."""
+    merged: list[KnownVisitor] = []
+    for new in found:
+        index = next((index for index, one in enumerate(merged) if _is_same(one.person, new.person)), None)
+        if index is None:
+            merged.append(new)
+            continue
+        known, more = merged[index].person, new.person
+        person = Person(
+            known.name or more.name,
+            known.email or more.email,
+            known.phone or more.phone,
+            known.note or more.note,
+            known.requests + more.requests,
+            known.appointments + more.appointments,
+        )
+        merged[index] = KnownVisitor(person, [*merged[index].conversations, *new.conversations])
+    return merged
+
+
+def _is_same(one: Person, other: Person) -> bool:
+    return bool((one.email and one.email == other.email) or (one.phone and one.phone == other.phone))
 
 
 async def put(
