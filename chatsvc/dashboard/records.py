@@ -2,8 +2,10 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from datetime import date
 from typing import Any
 
+from chatsvc.dashboard import formats
 from chatsvc.dashboard.fields import NO_FIELDS, Fields
 from chatsvc.dashboard.page import Page
 from chatsvc.domain import refusals
@@ -72,6 +74,7 @@ async def values(page: Page, typed: Fields = NO_FIELDS, items: Sequence[InboxIte
         "appointment_statuses": [(one, page.text(f"records.status_{one}")) for one in APPOINTMENT_STATUSES],
         "tones": TONES,
         "history": history,
+        "local_day": lambda day: formats.day(date.fromisoformat(day), page.language),
         "drafts": await page.perform("inbox.drafts", items=items) if may_edit and items else {},
         "typed": {name: typed.text(name) for name in ("id", *KEPT)} if "id" in typed else {},
     }

@@ -9,7 +9,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from chatsvc.domain import contacts
 from chatsvc.domain.times import in_words
@@ -21,10 +21,14 @@ PENDING = ("new", "in_progress", "pending")
 """Statuses of records on which nobody has decided yet."""
 MAX_MESSAGE = 4000
 MAX_NOTE = 4000
+MAX_ITEM = 200
 MOST_A_DAY = 5
 FURTHEST_DAYS = 730
 
 
+# In classes with fields of those names.
+Day: TypeAlias = date
+Clock: TypeAlias = time
 CHANGES = ("move", "cancel", "amend", "withdraw")
 
 
@@ -53,6 +57,9 @@ class CapturedRecord(NamedTuple):
     urgent: bool = False
     change: OpenChange | None = None
     request_id: str = ""
+    item: str | None = None
+    end_date: Day | None = None
+    end_time: Clock | None = None
 
     @property
     def is_pending(self) -> bool:
@@ -89,6 +96,7 @@ class Captured:
     `details` are fields that the owner's form asks for, each a name and the visitor's words.
     `offered` are the owner's choices that the engine's own code has matched with what the visitor typed ("kaya" for "Dt. Elif Kaya"):
     a detail may be one of them as it was offered. What comes from a model never fills it.
+    `item` is what is booked, in the visitor's words, `end_date` and `end_time` are when a stay or a rental ends.
     With `change` it is a request to change that appointment, and `date` and `time` are when the visitor wants it instead.
     """
 
@@ -103,6 +111,9 @@ class Captured:
     details: tuple[tuple[str, str], ...] = ()
     offered: tuple[str, ...] = ()
     urgent: bool = False
+    end_date: Day | None = None
+    end_time: Clock | None = None
+    item: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +139,9 @@ class Request:
     follows: str | None = None
     change: str | None = None
     history: str | None = None
+    item: str | None = None
+    end_date: str | None = None
+    end_time: str | None = None
 
     @property
     def open_change(self) -> dict[str, str | None] | None:
@@ -182,15 +196,24 @@ def checked(captured: Captured, spoken: Sequence[str], now: datetime, country: s
         visitor_phone=contacts.own_phone(phone, spoken, country) if phone else None,
     )
     told = _flat("\n".join(spoken))
-    kept = replace(kept, details=tuple((name, value) for name, value in kept.details if _flat(value) in told or value in kept.offered))
+    kept = replace(
+        kept,
+        details=tuple((name, value) for name, value in kept.details if _flat(value) in told or value in kept.offered),
+        item=kept.item.strip()[:MAX_ITEM] if kept.item and _flat(kept.item) and _flat(kept.item) in told else None,
+    )
     if kept.change:
         kept = _changing(kept, kept.change)
     if kept.date is None or kept.time is None:
-        return replace(kept, date=None, time=None)
-    clock = kept.time.replace(second=0, microsecond=0, tzinfo=None)
-    if not now < datetime.combine(kept.date, clock) <= now + timedelta(days=FURTHEST_DAYS):
-        return replace(kept, date=None, time=None)
-    return replace(kept, time=clock)
+        return replace(kept, date=None, time=None, end_date=None, end_time=None)
+    clock, furthest = kept.time.replace(second=0, microsecond=0, tzinfo=None), now + timedelta(days=FURTHEST_DAYS)
+    begin = datetime.combine(kept.date, clock)
+    if not now < begin <= furthest:
+        return replace(kept, date=None, time=None, end_date=None, end_time=None)
+    # A day alone ends at its end.
+    end_clock = kept.end_time.replace(second=0, microsecond=0, tzinfo=None) if kept.end_time else None
+    if (kept.end_date or end_clock) and not begin < datetime.combine(kept.end_date or kept.date, end_clock or time.max) <= furthest:
+        return replace(kept, time=clock, end_date=None, end_time=None)
+    return replace(kept, time=clock, end_time=end_clock)
 
 
 def _changing(captured: Captured, change: Change) -> Captured:
@@ -249,6 +272,8 @@ def change_of(captured: Captured, change: Change) -> dict[str, str | None]:
         "kind": change.kind(captured.date, captured.time),
         "date": captured.date.isoformat() if captured.date else None,
         "time": f"{captured.time:%H:%M}" if captured.time else None,
+        "end_date": captured.end_date.isoformat() if captured.end_date else None,
+        "end_time": f"{captured.end_time:%H:%M}" if captured.end_time else None,
         "visitor_name": captured.visitor_name,
         "visitor_email": captured.visitor_email,
         "visitor_phone": captured.visitor_phone,
@@ -292,6 +317,9 @@ def as_captured(request: Request, appointment: Appointment | None) -> CapturedRe
         urgent=bool(request.urgent),
         request_id=request.id,
         change=open_change(request.change) if request.follows is None else None,
+        item=request.item,
+        end_date=date.fromisoformat(request.end_date) if request.end_date else None,
+        end_time=time.fromisoformat(request.end_time) if request.end_time else None,
     )
 
 

@@ -49,7 +49,7 @@ _FIELDS = {
     "whatsapp_address": "bot_id conversation_id kind value is_current:flag created_at:time",
     "mail_stop": "digest:bytes created_at:time",
     "request": "bot_id conversation_id id request_type status message visitor_name? visitor_email? visitor_phone? source_page_host"
-    " note? created_at:time updated_at:time urgent:flag follows? change:object? history:object?",
+    " note? created_at:time updated_at:time urgent:flag follows? change:object? history:object? item? end_date? end_time?",
     "appointment": "bot_id request_id id status appointment_date appointment_time appointment_at:time created_at:time updated_at:time",
     "event": "bot_id event record_id data:object created_at:time state:number",
     "attempt": "bot_id event record_id told_at:time id delivery_id url? body:bytes at:time success:flag? status_code:number? error?"

@@ -3,6 +3,7 @@
 import json
 import uuid
 from collections.abc import Callable
+from datetime import date
 from typing import NamedTuple
 
 from chatsvc.domain.captures import Appointment, Request
@@ -82,6 +83,10 @@ def set_appointment(
             """,
             (status, day, clock, moment, now, number),
         )
+        if move and old.date and old.end_date:
+            later = date.fromisoformat(move.date) - date.fromisoformat(old.date)
+            values = (date.fromisoformat(old.end_date) + later).isoformat(), old.number
+            connection.execute("UPDATE requests SET end_date = ? WHERE number = ?", values)
         _settle(connection, old, status or old.status or "", now)
         remember(connection, old.number, {"at": now, "by": by, "kind": kind, "before": old.state()})
     if change.note is not None or change.assignee is not None:

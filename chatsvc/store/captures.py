@@ -19,7 +19,8 @@ from chatsvc.store.webhooks import Event
 
 REQUEST = """
     r.id, r.request_type, r.status, r.message, r.visitor_name, r.visitor_email, r.visitor_phone, r.source_page_host, r.created_at,
-    r.note, (SELECT email FROM operators WHERE id = r.assignee), r.urgent, r.follows, r.change, r.history
+    r.note, (SELECT email FROM operators WHERE id = r.assignee), r.urgent, r.follows, r.change, r.history,
+    r.item, r.end_date, r.end_time
 """
 VISITOR = "visitor"
 """Whose change it is in a history; else the name of a person of the team."""
@@ -48,10 +49,10 @@ def write(
     (number,) = connection.execute(
         """
         INSERT INTO requests (id, bot_id, conversation, request_type, status, message, visitor_name, visitor_email, visitor_phone,
-            source_page_host, created_at, updated_at, urgent, follows, change, history)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING number
+            source_page_host, created_at, updated_at, urgent, follows, change, history, item, end_date, end_time)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING number
         """,
-        (r.id, bot_id, conversation, *astuple(r)[1:9], r.created_at, int(r.urgent), r.follows, r.change, r.history),
+        (r.id, bot_id, conversation, *astuple(r)[1:9], r.created_at, int(r.urgent), *astuple(r)[12:]),
     ).fetchone()
     connection.execute(
         """
@@ -96,14 +97,14 @@ def _snapshot(data: Json) -> str:
 
 def appointments_of(rows: Iterable[tuple[Any, ...]]) -> list[Appointment]:
     return [
-        Appointment(id=row[0], request=Request(*row[6:21]), status=row[1], date=row[2], time=row[3], at=row[4], created_at=row[5])
+        Appointment(id=row[0], request=Request(*row[6:24]), status=row[1], date=row[2], time=row[3], at=row[4], created_at=row[5])
         for row in rows
     ]
 
 
 _STATE = """
     SELECT r.number, r.status, r.history, r.change, r.message, a.number, a.status, a.appointment_date, a.appointment_time, a.appointment_at,
-        r.visitor_name, r.visitor_email, r.visitor_phone
+        r.visitor_name, r.visitor_email, r.visitor_phone, r.end_date, r.end_time
     FROM requests r LEFT JOIN appointments a ON a.request = r.number WHERE r.id = ?
 """
 
@@ -125,6 +126,8 @@ class RecordState:
     visitor_name: str | None
     visitor_email: str | None
     visitor_phone: str | None
+    end_date: str | None
+    end_time: str | None
 
     @property
     def is_open(self) -> bool:
@@ -143,6 +146,9 @@ class RecordState:
             "status": self.status or self.request_status,
             "date": self.date,
             "time": self.time,
+            "at": self.moment,
+            "end_date": self.end_date,
+            "end_time": self.end_time,
             "visitor_name": self.visitor_name,
             "visitor_email": self.visitor_email,
             "visitor_phone": self.visitor_phone,
@@ -191,15 +197,19 @@ def apply_change(connection: Connection, root: RecordState, change: Json, now: i
         )
     status = "dismissed" if kind == "cancel" else "new" if kind == "withdraw" else None
     words = str(change.get("words") or "") if kind == "amend" else ""
+    # An appointment that is moved ends when the visitor says, or nobody knows when.
+    ends = (change.get("end_date"), change.get("end_time")) if kind in ("move", "withdraw") else (root.end_date, root.end_time)
     connection.execute(
         """
         UPDATE requests SET status = coalesce(?, status), visitor_name = coalesce(?, visitor_name),
-            visitor_email = coalesce(?, visitor_email), visitor_phone = coalesce(?, visitor_phone), message = ?, updated_at = ?
+            visitor_email = coalesce(?, visitor_email), visitor_phone = coalesce(?, visitor_phone), message = ?, updated_at = ?,
+            end_date = ?, end_time = ?
         WHERE number = ?
         """,
         (
             *(status, *(change.get(name) for name in ("visitor_name", "visitor_email", "visitor_phone"))),
-            *((f"{root.message}\n{words}" if words and words not in root.message else root.message)[:MAX_MESSAGE], now, root.number),
+            *((f"{root.message}\n{words}" if words and words not in root.message else root.message)[:MAX_MESSAGE], now),
+            *(*ends, root.number),
         ),
     )
     remember(connection, root.number, {"at": now, "by": by, "kind": kind, "before": before})

@@ -325,3 +325,21 @@ async def test_notes_outlive_a_long_history(desk: Desk) -> None:
         await desk.act("appointment.set", appointment=appointment, status=("confirmed", "pending")[number % 2], tell="off")
     changes = json.loads((await desk.item()).request.history)["changes"]
     assert (len(changes), changes[0]["text"]) == (101, "likes tea")
+
+
+async def test_a_stay_has_an_end_and_what_is_booked_which_move_with_it(caller: Caller, engine: ScriptedEngine) -> None:
+    desk = Desk(caller, engine)
+    words = "Selin, 0532 123 45 67: the sea room from 1 to 4 December"
+    wish = Captured("appointment", words, "Selin", date=date(2026, 12, 1), time=time(14), end_date=date(2026, 12, 4), item="the sea room")
+    await desk.say(words, wish)
+    item = await desk.item()
+    assert (item.request.item, item.request.end_date, item.request.end_time) == ("the sea room", "2026-12-04", None)
+    seen = await desk.seen()
+    assert (seen.item, seen.end_date) == ("the sea room", date(2026, 12, 4))
+    await desk.act("appointment.set", appointment=item.appointment.id, date="2026-12-08", tell="off")
+    assert (await desk.item()).request.end_date == "2026-12-11"
+    await desk.change("rather 10 to 12", date=date(2026, 12, 10), time=time(14), end_date=date(2026, 12, 12))
+    assert (await desk.item()).request.end_date == "2026-12-12"
+    await desk.change("no, as before", date=date(2026, 12, 10), time=time(14))
+    back = await desk.item()
+    assert (back.request.end_date, back.appointment.date, back.appointment.at) == ("2026-12-11", "2026-12-08", 1796727600000)

@@ -123,6 +123,9 @@ class Notes:
             wanted.date,
             self._clock_of(wanted) if wanted.kind == "appointment" else None,
             urgent=wanted.urgent,
+            end_date=wanted.end_date,
+            end_time=wanted.end_time,
+            item=wanted.item,
         )
         record = checked(claimed, self._turn.spoken, self._now, self._turn.bot.country)
         self._demand(wanted, claimed, record)
@@ -169,6 +172,8 @@ class Notes:
         contact = wanted.visitor_name, wanted.visitor_email, wanted.visitor_phone
         change = Change(record, cancels=wanted.kind == "cancel", corrects=corrects)
         claimed = Captured("appointment", "\n".join(matches.kept), *contact, date=day, time=clock, change=change)
+        if wanted.kind == "move":
+            claimed = replace(claimed, end_date=wanted.end_date, end_time=wanted.end_time)
         outside = wanted.kind == "move" and (day or clock) and self._demand_moment(day or record.date, clock or record.time)
         self.captured = self._notes[tools.CHANGE_RECORD] = changed = checked(claimed, self._turn.spoken, self._now, self._turn.bot.country)
         parts = [f"Passed on. The team reads: {change_message(changed, change, self._turn.bot.language)}"]
@@ -186,9 +191,9 @@ class Notes:
         if matches.dropped and wanted.quotes:
             quoted = ", ".join(f"“{quote[:80]}”" for quote in matches.dropped[:3])
             left.append(f"Left out, since it is no quote of the visitor's: {quoted}.")
-        ends = [label for label, value in (("end date", wanted.end_date), ("end time", wanted.end_time), ("item", wanted.item)) if value]
-        if ends:
-            left.append(f"Without a field of its own, only in the quotes: {', '.join(ends)}.")
+        more = [name.replace("_", " ") for name in ("end_date", "end_time", "item") if getattr(wanted, name) and not getattr(record, name)]
+        if more:
+            left.append(f"Without a field of its own, only in the quotes: {', '.join(more)}.")
         return left
 
     def _demand(self, wanted: NoteCall, claimed: Captured, record: Captured) -> None:

@@ -285,6 +285,10 @@ def record_line(record: CapturedRecord) -> str:
 def described(record: Captured | CapturedRecord) -> str:
     """Describe a record in words for the model: moment, contact and the visitor's words."""
     when = f"appointment on {facts.DAYS[record.date.weekday()]} {record.date} at {record.time:%H:%M}" if record.date and record.time else ""
+    if when and (record.end_date or record.end_time):
+        when += f" until {' '.join(filter(None, (str(record.end_date or ''), f'{record.end_time:%H:%M}' if record.end_time else '')))}"
+    if record.item:
+        when = f"{when}, {record.item}".lstrip(", ")
     contact = [
         f"{label} {value}"
         for label, value in (("name", record.visitor_name), ("e-mail", record.visitor_email), ("phone", record.visitor_phone))

@@ -207,6 +207,7 @@ class RequestForm:
     def record(self) -> Captured:
         """Return the record that the draft proposes."""
         given = self.draft.values
+        nights = given.get("nights", "")[:5]
         owned = [field for field in self.fields if field.own and field.key in given]
         return Captured(
             request_type=self.draft.kind,
@@ -221,6 +222,7 @@ class RequestForm:
                 *((self.say("field.nights"), given[key]) for key in ("nights",) if key in given),
             ),
             urgent=any(map(business.is_urgent, self.draft.quotes)),
+            end_date=date.fromisoformat(given["date"]) + timedelta(int(nights)) if "date" in given and nights.isdecimal() else None,
             offered=tuple(given[field.key] for field in owned if field.kind == "choice"),
         )
 

@@ -70,6 +70,9 @@ def records(
         source_page_host=page_host,
         created_at=accepted_at,
         urgent=kept.urgent,
+        item=kept.item,
+        end_date=kept.end_date.isoformat() if kept.end_date else None,
+        end_time=f"{kept.end_time:%H:%M}" if kept.end_time else None,
         **_following(bot, kept),
     )
     if kept.change or kept.date is None or kept.time is None:

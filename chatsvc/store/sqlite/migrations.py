@@ -9,7 +9,7 @@ from chatsvc.store.database import SchemaTooNew, StoreUnavailable
 
 APPLICATION_ID = 0x63686174  # "chat"
 # Version of schema.sql. A released migration is never edited; each adds one to the version.
-BASE = 55
+BASE = 56
 MIGRATIONS: tuple[str, ...] = ()
 # Steps that lead from schema version OLDEST to BASE, for stores from before the first release.
 OLDEST = 44
@@ -85,6 +85,12 @@ CONVERSION: tuple[str, ...] = (
         WHERE r.conversation = conversations.number AND r.visitor_phone IS NOT NULL ORDER BY r.number DESC LIMIT 1);
     CREATE INDEX conversations_known ON conversations (account_id, last_message_at, number)
         WHERE visitor_name IS NOT NULL OR visitor_email IS NOT NULL OR visitor_phone IS NOT NULL;
+    """,
+    # 56: what is booked, and until when.
+    """
+    ALTER TABLE requests ADD COLUMN item TEXT;
+    ALTER TABLE requests ADD COLUMN end_date TEXT;
+    ALTER TABLE requests ADD COLUMN end_time TEXT;
     """,
 )
 

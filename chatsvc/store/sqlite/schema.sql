@@ -230,7 +230,10 @@ CREATE TABLE requests (
     urgent INTEGER NOT NULL DEFAULT 0,
     follows TEXT,
     change TEXT,
-    history TEXT
+    history TEXT,
+    item TEXT,
+    end_date TEXT,
+    end_time TEXT
 ) STRICT;
 CREATE INDEX requests_of_bot ON requests (bot_id, number);
 CREATE INDEX requests_of_conversation ON requests (conversation, created_at);
