@@ -229,7 +229,8 @@ class Dialogue:
 
     def _earlier(self, *, whole: bool = False) -> None:
         """Keep what the message tells, or the whole of it, for a wish that may follow."""
-        told = self.text if whole else " ".join(act.text for act in self.acts if act.name in ("tell", "book", "give"))
+        asks = {act.text for act in self.acts if "?" in act.text or (act.name == "ask" and act.probability >= _PLAINLY)}
+        told = self.text if whole else " ".join(act.text for act in self.acts if act.text not in asks and act.name not in SMALL_TALK)
         if told:
             self.state.earlier = [*self.state.earlier, told[:500]][-_MOST_EARLIER:]
 
@@ -352,7 +353,9 @@ class Dialogue:
         gives = bool(
             (read.phone or read.email or read.name or self.bare_name()) and ("?" not in self.text or self.does("give", "call", "yes"))
         )
-        books = draft.kind == "appointment" and bool(read.date or read.time) and not self.questions()
+        is_when = bool(read.date or read.time) and not self.questions()
+        is_part = "?" not in self.text and len(words(self.text)) <= _FEW_WORDS and any(word in forms.PARTS for word in words(self.text))
+        books = draft.kind == "appointment" and (is_when or is_part)
         wishes = wish in _KINDS and (gives or (wish != "complain" and not (wish == "book" and self._plain_questions())))
         if wishes or self.does("yes") or gives or books:
             if wish in ("book", "call", "person") and draft.kind not in ("support", "quote"):
@@ -871,17 +874,15 @@ class Dialogue:
             return f"{self.say('unknown')} {self.say('unknown.person')}"
         if not self.turn.may_capture or self.turn.bot.ask_back is False:
             return self.say("unknown")
-        if read.date and read.time:
+        if read.date and (read.time or not self._plain_questions()):
             draft = self._draft("appointment")
             RequestForm(draft, self.turn.bot, self.say, self.now).take(self.text, None, read)
             return self._offer(draft, "offer.appointment")
         if not self.questions():
-            return self._offer(RequestDraft("contact", dict(self.state.contact)), "offer.contact")
+            return self._offer(self._draft("contact"), "offer.contact")
         times_unknown = self.state.lines.count("unknown")
         self.state.lines = [*self.state.lines, "unknown"][-6:]
-        offer = self._offer(
-            RequestDraft("contact", dict(self.state.contact)), ("offer", "offer.situation", "offer.contact")[min(times_unknown, 2)]
-        )
+        offer = self._offer(self._draft("contact"), ("offer", "offer.situation", "offer.contact")[min(times_unknown, 2)])
         return offer if times_unknown else f"{self.say('unknown')} {offer}"
 
     def _added_unknown(self) -> str | None:
