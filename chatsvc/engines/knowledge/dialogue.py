@@ -610,9 +610,9 @@ class Dialogue:
             return self.say("change.cancel?", appointment=self._named(record))
         return self._moved(record)
 
-    def _change(self, record: CapturedRecord, *, cancels: bool = False, corrects: bool = False, **values: Any) -> None:
+    def _change(self, record: CapturedRecord, words: str = "", *, cancels: bool = False, corrects: bool = False, **values: Any) -> None:
         """Propose a change of what is noted."""
-        self.captured = Captured("appointment", self.text, change=Change(record, cancels, corrects), **values)
+        self.captured = Captured("appointment", words or self.text, change=Change(record, cancels, corrects), **values)
 
     def _added(self, record: CapturedRecord) -> str:
         """Add the visitor's words to what is noted."""
@@ -667,7 +667,9 @@ class Dialogue:
                 return None
             return self._moved(record) if read.date or read.time or not self.only("ask", "tell") else None
         if self.does("yes", "cancel") and not self.does("no", "keep"):
-            self._change(record, cancels=True)
+            # The wish was said before the question; a bare "yes" tells the team nothing.
+            wish = self.turn.spoken[-2:] if not self.does("cancel") else [self.text]
+            self._change(record, wish[0], cancels=True)
             self.state.settle()
             key = "change.canceled" if record.is_pending else "change.done.cancel"
             return self.say(key, appointment=self._named(record))
