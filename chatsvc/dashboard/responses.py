@@ -10,8 +10,8 @@ from chatsvc.dashboard.templating import environment
 
 HTML = "text/html; charset=utf-8"
 POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self';"
-    " frame-ancestors 'none'; base-uri 'none'"
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; manifest-src 'self';"
+    " form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 )
 HEADERS = (
     ("Content-Security-Policy", POLICY),

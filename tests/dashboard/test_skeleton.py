@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from playwright.async_api import Browser
 
@@ -71,6 +73,9 @@ async def test_every_page_has_the_headers_and_static_files_are_kept(anyone: Clie
     kept = await owner.get(style)
     assert (kept.status, kept.headers["Cache-Control"]) == (200, "public, max-age=31536000, immutable")
     assert kept.headers["Content-Type"].startswith("text/css")
+    address = next(one.get("href", "") for one in page.tree.iter("link") if one.get("rel") == "manifest")
+    manifest = json.loads((await anyone.get(address)).body)
+    assert (manifest["start_url"], [one["sizes"] for one in manifest["icons"]]) == ("/", ["any", "192x192", "512x512"])
 
 
 @pytest.mark.parametrize(

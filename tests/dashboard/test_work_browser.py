@@ -100,11 +100,18 @@ async def test_an_open_conversation_refreshes_after_faults_and_while_a_link_has_
     assert await tab.evaluate("document.activeElement.getAttribute('href')") == focused
 
 
-# Counts the tones instead of playing them.
+# Counts the tones instead of playing them, and keeps the notices.
 TONES = """
 window.tones = 0;
 const part = () => ({ connect: (next) => next, frequency: {}, gain: { setValueAtTime() {}, exponentialRampToValueAtTime() {} },
                       start() { window.tones += 1; }, stop() {} });
+window.notices = [];
+window.Notification = class extends EventTarget {
+  static permission = "default";
+  static async requestPermission() { Notification.permission = "granted"; }
+  constructor(title) { super(); window.notices.push(title); }
+};
+Object.defineProperty(document, "hidden", { get: () => window.isAway ?? false });
 window.AudioContext = class { currentTime = 0; destination = {}; resume() {} createOscillator = part; createGain = part; };
 """
 
@@ -130,9 +137,13 @@ async def test_a_new_waiting_visitor_is_in_the_title_and_heard(site: Site, tab: 
     await tab.locator("[data-sound] button").click()
     await tab.goto(f"{site.app.url}/")
     await tab.locator("h1").click()
+    await tab.locator("[data-notices] button").click()
+    assert await tab.locator("[data-notices]").is_hidden()
+    await tab.evaluate("window.isAway = true")
     await wait_for_a_person(ids[1])
     await tab.locator(f"#waiting [data-id='{ids[1]}']").wait_for(timeout=15_000)
     assert ((await tab.title()).startswith("(2) Today"), await tab.evaluate("window.tones")) == (True, 0)
+    assert await tab.evaluate("window.notices") == ["Visitor waits-2"]
 
 
 async def test_the_visitor_sees_that_a_reply_is_being_typed(site: Site, tab: Page) -> None:

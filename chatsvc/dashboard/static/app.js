@@ -131,10 +131,29 @@
       tone.start(now);
       tone.stop(now + 0.4);
     };
+    // A notice of the browser while the page is out of sight, once it is permitted. Phones take none from a page.
+    const notice = (id) => {
+      if (window.Notification?.permission !== "granted") return;
+      const link = waiting.querySelector(`[data-id="${CSS.escape(id)}"] a`);
+      try {
+        const shown = new Notification(link.textContent, { body: waiting.querySelector("h2").textContent, tag: id });
+        shown.addEventListener("click", () => { window.focus(); location.assign(link.href); });
+      } catch { /* the sound and the title tell as well */ }
+    };
+    const ask = document.querySelector("[data-notices]");
+    if (ask && window.Notification?.permission === "default") {
+      ask.hidden = false;
+      ask.querySelector("button").addEventListener("click", async () => {
+        await Notification.requestPermission();
+        ask.hidden = true;
+      });
+    }
     waiting.addEventListener("refreshed", () => {
       const present = ids(), count = present.length + (waiting.querySelector("[data-cut]") ? "+" : "");
       document.title = (present.length ? `(${count}) ` : "") + document.title.replace(/^\(\d+\+?\) /, "");
-      if (present.some((id) => !known.includes(id))) beep();
+      const fresh = present.filter((id) => !known.includes(id));
+      if (fresh.length) beep();
+      if (document.hidden) fresh.forEach(notice);
       known = present;
     });
     if (sound && window.AudioContext) {
