@@ -309,7 +309,7 @@ def test_what_cannot_be_knowledge_is_refused_and_nothing_of_it_is_added(site: Si
     assert "Traceback" not in done.err
     assert site.json("knowledge", "list", bot) == []
     binary = faq.with_name("binary.md")
-    binary.write_bytes(b"## Question\n\n\xff\xfe")
+    binary.write_bytes(b"## Question\n\n\xff\x00\xfe")
     assert "binary.md, line 3: the file is not UTF-8" in site.refused("knowledge", "add", bot, binary)
     twin = faq.parent / "other" / faq.name
     twin.parent.mkdir()

@@ -329,6 +329,11 @@ def test_what_windows_writes_is_read(codec: str) -> None:
     assert decode_any("a.csv", text.encode(codec)) == text
 
 
+def test_a_byte_of_zero_alone_does_not_make_a_file_utf_16() -> None:
+    with pytest.raises(KnowledgeFileError, match="the file is not UTF-8"):
+        decode_any("a.md", b"## Question\n\n\0\xff\xfe\n")
+
+
 @pytest.mark.parametrize(
     "data", ["Часы работы: с девяти".encode("cp1251"), b"\x81\x8d caf\xe9", b"<meta charset=koi8-r>\xe1", b"a\0\0\0\xff", b"PK\x03\x04\xff"]
 )

@@ -40,7 +40,8 @@ def decode_any(name: str, data: bytes) -> str:
             raise
         marked = next((codec for mark, codec in _MARKS.items() if data.startswith(mark)), "")
         zeros = data[1:_SAMPLE:2].count(0), data[0:_SAMPLE:2].count(0)
-        codec = marked or ("utf-16-le" if zeros[0] > 2 * zeros[1] else "utf-16-be" if zeros[1] > 2 * zeros[0] else "cp1254")
+        most = len(data[:_SAMPLE]) // 4  # in UTF-16 without a mark, most letters have a byte of zero
+        codec = marked or ("utf-16-le" if zeros[0] > most else "utf-16-be" if zeros[1] > most else "cp1254")
         letters = [byte for byte in data[:_SAMPLE] if byte >= 0x80 or chr(byte).isalpha()]
         # Of Turkish every tenth letter is no ASCII; of what is written in another alphabet nearly all are.
         if codec == "cp1254" and (b"\0" in data or sum(byte >= 0x80 for byte in letters) * 2 > len(letters)):
