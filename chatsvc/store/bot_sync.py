@@ -54,10 +54,10 @@ async def run(
     """Change the bots, all or none; with `check` return only what would change. Raises BotsExhausted."""
 
     def unit(connection: Connection) -> list[BotChange]:
-        new = [one.bot for one in wanted if one.is_new]
+        new = [bot_wanted.bot for bot_wanted in wanted if bot_wanted.is_new]
         if new and bots.count(connection, new[0].account_id) + len(new) > most:
             raise BotsExhausted
-        return [_sync(connection, one, origins, prune=prune, check=check) for one in wanted]
+        return [_sync(connection, bot_wanted, origins, prune=prune, check=check) for bot_wanted in wanted]
 
     return await (db.read(unit) if check else db.write(unit))
 
@@ -65,8 +65,8 @@ async def run(
 def _sync(connection: Connection, wanted: SyncedBot, origins: Callable[[], ChangeOrigin], *, prune: bool, check: bool) -> BotChange:
     bot, counts = wanted.bot, knowledge.file_counts(connection, wanted.bot.id)
     files = knowledge.differing(connection, bot.id, wanted.files or ())
-    kept = {file.name for file in wanted.files or ()}
-    gone = [name for name in counts if name not in kept] if prune and wanted.files is not None else []
+    names = {file.name for file in wanted.files or ()}
+    gone = [name for name in counts if name not in names] if prune and wanted.files is not None else []
     changed = [FileChange(file.name, len(file.entries), counts.get(file.name, 0)) for file in files]
     removed = [FileChange(name, 0, counts[name]) for name in gone]
     if check:

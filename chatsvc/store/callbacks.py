@@ -68,26 +68,26 @@ def receive(connection: Connection, callback: ReceivedCallback, now: int) -> Sto
         "UPDATE channels SET seen_at = ?1 WHERE id = ?2 AND coalesce(seen_at, 0) NOT BETWEEN ?1 - ?3 AND ?1",
         (now, callback.channel_id, _SEEN_MS),
     )
-    received = ((one.message.digest, _receive(connection, one, now)) for one in callback.messages)
+    received = ((item.message.digest, _receive(connection, item, now)) for item in callback.messages)
     messages = {digest: message for digest, message in received if message is not None}
     users = {message.user_id for message in messages.values()}
     for move in callback.moves:
         _move(connection, callback.bot_id, move, now)
-    users |= {user for one, sent in callback.echoes if (user := _echo(connection, one, sent, now)) is not None}
-    users |= {user for one in callback.statuses if (user := _status(connection, callback, one)) is not None}
+    users |= {user for item, sent in callback.echoes if (user := _echo(connection, item, sent, now)) is not None}
+    users |= {user for item in callback.statuses if (user := _status(connection, callback, item)) is not None}
     return StoredCallback(messages, users)
 
 
-def _receive(connection: Connection, one: AddressedMessage, now: int) -> StoredMessage | None:
+def _receive(connection: Connection, addressed_message: AddressedMessage, now: int) -> StoredMessage | None:
     """Store a visitor's message; None for one that came before."""
-    if _is_known(connection, one.message.digest):
+    if _is_known(connection, addressed_message.message.digest):
         return None
-    user_id = _user(connection, one.message.bot_id, one.addresses)
-    stored = store_one(connection, one.message._replace(user_id=user_id or uuid.uuid4().hex))
+    user_id = _user(connection, addressed_message.message.bot_id, addressed_message.addresses)
+    stored = store_one(connection, addressed_message.message._replace(user_id=user_id or uuid.uuid4().hex))
     if not isinstance(stored, StoredMessage):
         return None
     (conversation,) = connection.execute("SELECT conversation FROM messages WHERE number = ?", (stored.number,)).fetchone()
-    _lead(connection, stored.bot_id, conversation, one.addresses, now)
+    _lead(connection, stored.bot_id, conversation, addressed_message.addresses, now)
     return stored
 
 
@@ -97,9 +97,9 @@ def _is_known(connection: Connection, digest: bytes) -> bool:
 
 def _conversations(connection: Connection, bot_id: str, addresses: Sequence[PlatformAddress]) -> list[tuple[int, str]]:
     """List number and user of the conversations that addresses lead to, the older one first."""
-    found = set()
+    numbers = set()
     for address in addresses:
-        found |= set(
+        numbers |= set(
             connection.execute(
                 """
                 SELECT c.created_at, c.number, c.user_id FROM whatsapp_addresses a JOIN conversations c ON c.number = a.conversation
@@ -108,12 +108,12 @@ def _conversations(connection: Connection, bot_id: str, addresses: Sequence[Plat
                 (bot_id, *address),
             )
         )
-    return [(number, user_id) for _, number, user_id in sorted(found)]
+    return [(number, user_id) for _, number, user_id in sorted(numbers)]
 
 
 def _user(connection: Connection, bot_id: str, addresses: Sequence[PlatformAddress]) -> str | None:
-    found = _conversations(connection, bot_id, addresses)
-    return found[0][1] if found else None
+    numbers = _conversations(connection, bot_id, addresses)
+    return numbers[0][1] if numbers else None
 
 
 def _lead(connection: Connection, bot_id: str, conversation: int, addresses: Sequence[PlatformAddress], now: int) -> None:
@@ -138,10 +138,10 @@ def _lead(connection: Connection, bot_id: str, conversation: int, addresses: Seq
 
 def _move(connection: Connection, bot_id: str, move: AddressMove, now: int) -> None:
     """Let a new number lead to the conversation of the old one. The old one may be given to somebody else."""
-    found = _conversations(connection, bot_id, (*move.before, *move.after))
-    if not found:
+    numbers = _conversations(connection, bot_id, (*move.before, *move.after))
+    if not numbers:
         return
-    conversation = found[0][0]
+    conversation = numbers[0][0]
     replaced = {kind for kind, _ in move.after}
     for kind, value in move.before:
         if kind in replaced and (kind, value) not in move.after:
@@ -152,17 +152,17 @@ def _move(connection: Connection, bot_id: str, move: AddressMove, now: int) -> N
     _lead(connection, bot_id, conversation, move.after, now)
 
 
-def _echo(connection: Connection, one: AddressedMessage, sent: bytes, now: int) -> str | None:
+def _echo(connection: Connection, addressed_message: AddressedMessage, sent: bytes, now: int) -> str | None:
     """Store the owner's own message, which takes the conversation over. Returns its user, None where it is known."""
-    m = one.message
+    m = addressed_message.message
     if _is_known(connection, m.digest) or connection.execute("SELECT 1 FROM messages WHERE platform_id = ?", (sent,)).fetchone():
         return None
     if not connection.execute("SELECT 1 FROM accounts WHERE id = ? AND deleted_at IS NULL", (m.account_id,)).fetchone():
         return None
     connection.execute("INSERT INTO incoming_keys (digest, bot_id, created_at) VALUES (?, ?, ?)", (m.digest, m.bot_id, m.at))
-    user_id = _user(connection, m.bot_id, one.addresses) or uuid.uuid4().hex
+    user_id = _user(connection, m.bot_id, addressed_message.addresses) or uuid.uuid4().hex
     conversation = addressed(connection, m._replace(user_id=user_id), str(uuid.uuid4())).number
-    _lead(connection, m.bot_id, conversation, one.addresses, now)
+    _lead(connection, m.bot_id, conversation, addressed_message.addresses, now)
     connection.execute(
         """
         INSERT INTO messages (conversation, id, role, content, created_at, author, delivery, incoming, kind)
@@ -175,7 +175,7 @@ def _echo(connection: Connection, one: AddressedMessage, sent: bytes, now: int) 
     return user_id
 
 
-def _take(connection: Connection, conversation: int, at: int, now: int) -> None:
+def _take(connection: Connection, conversation: int, taken_at: int, now: int) -> None:
     """Give a conversation to the owner's phone, unless the echo is too old. An operator who has it keeps it."""
     (bot_id, before) = connection.execute("SELECT bot_id, handling FROM conversations WHERE number = ?", (conversation,)).fetchone()
     taken = connection.execute(
@@ -185,13 +185,13 @@ def _take(connection: Connection, conversation: int, at: int, now: int) -> None:
             operator_name = CASE handling WHEN 'operator' THEN operator_name ELSE ?3 END, updated_at = max(updated_at, ?2)
         WHERE number = ?1 AND ?2 > ?4 - (SELECT b.hand_off_return FROM bots b WHERE b.id = bot_id) * ?5
         """,
-        (conversation, at, PHONE_OPERATOR, now, _MINUTE_MS),
+        (conversation, taken_at, PHONE_OPERATOR, now, _MINUTE_MS),
     ).rowcount
     if taken:
         connection.execute("UPDATE messages SET pending = NULL WHERE conversation = ? AND pending = 1", (conversation,))
         if before == BOT:
-            day_counts.add(connection, [DayCount(bot_id, "handed_over", at)])
-        day_counts.note_response(connection, conversation, at)
+            day_counts.add(connection, [DayCount(bot_id, "handed_over", taken_at)])
+        day_counts.note_response(connection, conversation, taken_at)
 
 
 def _status(connection: Connection, callback: ReceivedCallback, status: NewStatus) -> str | None:

@@ -28,31 +28,31 @@ class DayCount(NamedTuple):
 def add(connection: Connection, counted: Iterable[DayCount]) -> None:
     """Add to the counts, within the unit that writes what is counted."""
     summed: Counter[tuple[str, str, int, str]] = Counter()
-    for one in counted:
-        summed[one.bot_id, one.name, one.at - one.at % DAY_MS, one.item] += one.times
+    for count in counted:
+        summed[count.bot_id, count.name, count.at - count.at % DAY_MS, count.item] += count.times
     connection.at_once(
         "INSERT INTO day_counts (bot_id, name, day, item, times) VALUES ",
         "(?, ?, ?, ?, ?)",
-        list(chain(*((*place, times) for place, times in summed.items() if times))),
+        list(chain(*((*key, times) for key, times in summed.items() if times))),
         " ON CONFLICT (bot_id, name, day, item) DO UPDATE SET times = day_counts.times + excluded.times",
     )
 
 
-def take_back(connection: Connection, one: DayCount) -> None:
+def take_back(connection: Connection, count: DayCount) -> None:
     """Take back what was counted, unless the count of its day has been deleted."""
     connection.execute(
         "UPDATE day_counts SET times = times - ? WHERE bot_id = ? AND name = ? AND day = ? AND item = ? AND times > 0",
-        (one.times, one.bot_id, one.name, one.at - one.at % DAY_MS, one.item),
+        (count.times, count.bot_id, count.name, count.at - count.at % DAY_MS, count.item),
     )
 
 
-def note_response(connection: Connection, conversation: int, at: int) -> None:
+def note_response(connection: Connection, conversation: int, answered_at: int) -> None:
     """Count the time of a person's first words to a visitor who waits, if one does."""
     row = connection.execute(
         "SELECT bot_id, waiting_since FROM conversations WHERE number = ? AND waiting_since IS NOT NULL", (conversation,)
     ).fetchone()
     if row is not None:
-        add(connection, [DayCount(row[0], RESPONSE_S, at, str(max(0, at - row[1]) // 1000))])
+        add(connection, [DayCount(row[0], RESPONSE_S, answered_at, str(max(0, answered_at - row[1]) // 1000))])
         connection.execute("UPDATE conversations SET waiting_since = NULL WHERE number = ?", (conversation,))
 
 
@@ -102,7 +102,7 @@ def of_period(connection: Connection, account_id: str, bot_id: str | None, first
     for bot, name, times in connection.execute(_BY_BOT, before):
         bots.setdefault(bot, {})[name] = times
     return PeriodCounts(
-        {place: Quality(**counts) for place, counts in rows.items()},
+        {key: Quality(**counts) for key, counts in rows.items()},
         {bot: Quality(**counts) for bot, counts in bots.items()},
         seconds(now),
         seconds(before),

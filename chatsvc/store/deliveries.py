@@ -80,12 +80,12 @@ def _record(
 
     None for one that cannot be sent and is recorded as failed.
     """
-    webhook, found = standing
+    webhook, cause = standing
     url = webhook.url if webhook else None
     values: list[object] = []
-    made: list[tuple[str, Sending | None]] = []
+    sendings: list[tuple[str, Sending | None]] = []
     for event in events:
-        attempt, delivery_id, refusal = str(uuid.uuid4()), str(uuid.uuid4()), found or ("webhook_removed" if url is None else None)
+        attempt, delivery_id, refusal = str(uuid.uuid4()), str(uuid.uuid4()), cause or ("webhook_removed" if url is None else None)
         body, signature = b"", ""
         if webhook and url and not refusal:
             try:
@@ -93,12 +93,12 @@ def _record(
             except UnusableKey:
                 refusal = "unusable_key"
         sending = Sending(attempt, event.bot_id, delivery_id, url, event.event, body, signature) if url and not refusal else None
-        made.append((attempt, sending))
+        sendings.append((attempt, sending))
         values += attempt, event.number, event.bot_id, delivery_id, url, body, now
         values += (*((0, refusal, 0) if refusal else (None,) * 3), signature or None, node)
     begin = f"INSERT INTO webhook_attempts ({NEW_ATTEMPT}) VALUES "
     connection.at_once(begin, "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", values)
-    return made
+    return sendings
 
 
 def _settle(connection: Connection, outcomes: Iterable[Outcome]) -> None:
@@ -136,9 +136,9 @@ async def advance(
         pulled = standing.webhook is not None and standing.webhook.url is None and standing.refusal is None
         state = KEPT if pulled else ATTEMPTED
         connection.at_once(f"UPDATE webhook_events SET state = {state} WHERE number IN (", "?", [row[0] for row in rows], ")")
-        made = [] if pulled else _record(connection, [Event(*row) for row in rows], now, standing, sign, db.node)
-        sendings = [sending for _, sending in made if sending]
-        note(connection, len(made) - len(sendings))
+        recorded = [] if pulled else _record(connection, [Event(*row) for row in rows], now, standing, sign, db.node)
+        sendings = [sending for _, sending in recorded if sending]
+        note(connection, len(recorded) - len(sendings))
         return len(rows), sendings
 
     return await db.write(unit)

@@ -32,7 +32,7 @@ class Erased(NamedTuple):
 
     def plus(self, other: Erased) -> Erased:
         """Return the sum of both."""
-        return Erased(*(one + more for one, more in zip(self, other, strict=True)))
+        return Erased(*(count + added for count, added in zip(self, other, strict=True)))
 
 
 class OwnedConversation(NamedTuple):
@@ -108,9 +108,9 @@ async def forget_answers(db: Database, user_id: str, bot_id: str, until: int) ->
             (bot_id, user_id, json.dumps(user_id), until),
         ).fetchall()
 
-    kept = await db.read(find)
-    while kept:
-        batch, kept = kept[:BATCH], kept[BATCH:]
+    numbers = await db.read(find)
+    while numbers:
+        batch, numbers = numbers[:BATCH], numbers[BATCH:]
         await db.write(partial(_delete_answers, batch=batch))
 
 

@@ -86,10 +86,10 @@ def _conversations(connection: Connection, exchanges: list[NewExchange]) -> list
     merged: dict[tuple[str, str, str], list[Any]] = {}
     for x in exchanges:
         messages = 2 if x.stored is None else 1
-        place = x.bot_id, x.channel, x.user_id
-        row = merged.get(place)
+        key = x.bot_id, x.channel, x.user_id
+        row = merged.get(key)
         if row is None:
-            merged[place] = [x.account_id, *place, x.replied_at, x.accepted_at, x.replied_at, x.dialogue, messages]
+            merged[key] = [x.account_id, *key, x.replied_at, x.accepted_at, x.replied_at, x.dialogue, messages]
         else:
             row[4:] = max(row[4], x.replied_at), row[5], max(row[6], x.replied_at), x.dialogue, row[8] + messages
     ids = [str(uuid.uuid4()) for _ in merged]
@@ -218,8 +218,8 @@ def _increase(connection: Connection, exchanges: list[NewExchange]) -> Iterable[
 
 def _counts(connection: Connection, exchanges: list[NewExchange], accounts: dict[str, _Balance], increased: Iterable[Any]) -> list[Counts]:
     """Write the credits; return the counts after each exchange."""
-    used = Counter({tuple(place): count for *place, count in increased})
-    used.subtract(place for x in exchanges for place in ((x.bot_id,), (x.account_id, x.month)))
+    used = Counter({tuple(key): count for *key, count in increased})
+    used.subtract(key for x in exchanges for key in ((x.bot_id,), (x.account_id, x.month)))
     spent: dict[str, int] = {}
     counts = []
     for x in exchanges:
@@ -248,8 +248,8 @@ def _write(connection: Connection, exchanges: list[NewExchange]) -> list[Counts 
     """
     balances = connection.at_once(begin, "?", list({x.bot_id for x in exchanges}), ")")
     open_turn = open_turns.delete(connection, [x.turn for x in exchanges if x.turn is not None])
-    found = list(balances)
-    bots, accounts = {bot_id for bot_id, *_ in found}, {account_id: (limit, credits) for _, account_id, limit, credits in found}
+    keys = list(balances)
+    bots, accounts = {bot_id for bot_id, *_ in keys}, {account_id: (limit, credits) for _, account_id, limit, credits in keys}
     lost = [x.turn is not None and x.turn not in open_turn for x in exchanges]
     rest = [x for x, is_lost in zip(exchanges, lost, strict=True) if not is_lost]
     done = iter(_write_all(connection, [x for x in rest if x.bot_id in bots], open_turn, accounts))
@@ -262,19 +262,19 @@ def _write_all(
 ) -> list[Counts | None]:
     settled = _settled(connection, exchanges)
     wanted = [x.stored is None or x.stored in settled for x in exchanges]
-    kept = [x for x, is_wanted in zip(exchanges, wanted, strict=True) if is_wanted]
-    _usage(connection, kept)
-    day_counts.add(connection, chain(*map(_counted, kept)))
-    increased = _increase(connection, kept)
-    numbers = _conversations(connection, kept)
+    written = [x for x, is_wanted in zip(exchanges, wanted, strict=True) if is_wanted]
+    _usage(connection, written)
+    day_counts.add(connection, chain(*map(_counted, written)))
+    increased = _increase(connection, written)
+    numbers = _conversations(connection, written)
     search.queue(connection, numbers)
-    _messages(connection, kept, numbers)
-    for x, number in zip(kept, numbers, strict=True):
+    _messages(connection, written, numbers)
+    for x, number in zip(written, numbers, strict=True):
         if x.captured:
             c = x.captured
             captures.write(connection, x.bot_id, number, c.request, c.appointment, tell=c.tell, sends_mail=c.sends_mail)
-    _keys(connection, kept)
-    counts = iter(_counts(connection, kept, accounts, increased))
+    _keys(connection, written)
+    counts = iter(_counts(connection, written, accounts, increased))
     return [_told(next(counts), awaited, x.turn) if is_wanted else None for x, is_wanted in zip(exchanges, wanted, strict=True)]
 
 

@@ -31,16 +31,16 @@ def _found(connection: Connection, accounts: Accounts, conversation_id: str) -> 
     return (Conversation(*row[:-1]), row[-1]) if row else None
 
 
-def _take(connection: Connection, found: tuple[Conversation, int], at: int, handler: Handler) -> Conversation:
+def _take(connection: Connection, conversation_row: tuple[Conversation, int], taken_at: int, handler: Handler) -> Conversation:
     """Give a conversation to a person. Turns that wait for the bot's reply are settled: a late one is dropped."""
-    conversation, number = found
+    conversation, number = conversation_row
     connection.execute("UPDATE messages SET pending = NULL WHERE conversation = ? AND pending = 1", (number,))
     if conversation.handling == BOT:
-        day_counts.add(connection, [DayCount(conversation.chatbot_id, "handed_over", at)])
-    return _set(connection, number, OPERATOR, at, handler)
+        day_counts.add(connection, [DayCount(conversation.chatbot_id, "handed_over", taken_at)])
+    return _set(connection, number, OPERATOR, taken_at, handler)
 
 
-def _set(connection: Connection, number: int, handling: str, at: int | None, handler: Handler | None) -> Conversation:
+def _set(connection: Connection, number: int, handling: str, taken_at: int | None, handler: Handler | None) -> Conversation:
     who = handler or Handler(None, "")
     row = connection.execute(
         f"""
@@ -49,19 +49,21 @@ def _set(connection: Connection, number: int, handling: str, at: int | None, han
             updated_at = max(updated_at, ?6), waiting_since = CASE ?1 WHEN '{OPERATOR}' THEN waiting_since END
         WHERE number = ?5 RETURNING {COLUMNS}
         """,
-        (handling, at, who.id, who.name or None, number, at or 0),
+        (handling, taken_at, who.id, who.name or None, number, taken_at or 0),
     ).fetchone()
     return Conversation(*row)
 
 
 @writes
-def take(connection: Connection, accounts: Accounts, conversation_id: str, handler: Handler, at: int, check: Check) -> Conversation | None:
+def take(
+    connection: Connection, accounts: Accounts, conversation_id: str, handler: Handler, taken_at: int, check: Check
+) -> Conversation | None:
     """Give a conversation to a person; None where there is none in the scope."""
-    found = _found(connection, accounts, conversation_id)
-    if found is None:
+    conversation_row = _found(connection, accounts, conversation_id)
+    if conversation_row is None:
         return None
-    check(found[0])
-    return _take(connection, found, at, handler)
+    check(conversation_row[0])
+    return _take(connection, conversation_row, taken_at, handler)
 
 
 class AlreadyWritten(Exception):
@@ -93,22 +95,22 @@ def reply(
     than the interface, where nothing is delivered. `key` is the digest that recognises the message; raises AlreadyWritten.
     `mail_to` is the address to which it goes by mail where the visitor does not read it.
     """
-    found = _found(connection, accounts, conversation_id)
-    if found is None:
+    conversation_row = _found(connection, accounts, conversation_id)
+    if conversation_row is None:
         return None
     if key is not None:
         if connection.execute("SELECT 1 FROM incoming_keys WHERE digest = ?", (key,)).fetchone():
             raise AlreadyWritten
-        values = key, found[0].chatbot_id, sentence.at
+        values = key, conversation_row[0].chatbot_id, sentence.at
         connection.execute("INSERT INTO incoming_keys (digest, bot_id, created_at) VALUES (?, ?, ?)", values)
-    who = handler(found[0])
-    delivery = None if found[0].channel == "api" else sentence.delivery
-    number = say(connection, found[1], sentence._replace(delivery=delivery), OPERATOR, who.name)
-    day_counts.note_response(connection, found[1], sentence.at)
+    who = handler(conversation_row[0])
+    delivery = None if conversation_row[0].channel == "api" else sentence.delivery
+    number = say(connection, conversation_row[1], sentence._replace(delivery=delivery), OPERATOR, who.name)
+    day_counts.note_response(connection, conversation_row[1], sentence.at)
     if mail_to is not None:
-        mail_notices.note_answer(connection, found[0].chatbot_id, found[1], mail_to, sentence.at)
+        mail_notices.note_answer(connection, conversation_row[0].chatbot_id, conversation_row[1], mail_to, sentence.at)
     message = connection.execute(f"SELECT {MESSAGE_COLUMNS} FROM messages WHERE number = ?", (number,)).fetchone()
-    return OperatorMessage(_take(connection, found, sentence.at, who) if takes else found[0], Message(*message))
+    return OperatorMessage(_take(connection, conversation_row, sentence.at, who) if takes else conversation_row[0], Message(*message))
 
 
 @writes
@@ -122,27 +124,27 @@ def release(
 
     `notice` is called with the conversation as it is, and may refuse; None is no sentence, and on the interface it is not said.
     """
-    found = _found(connection, accounts, conversation_id)
-    if found is None or found[0].handling == BOT:
-        return found[0] if found else None
-    sentence = notice(found[0])
-    if found[0].channel != "api" and sentence is not None:
-        say(connection, found[1], sentence)
-    return _set(connection, found[1], BOT, None, None)
+    conversation_row = _found(connection, accounts, conversation_id)
+    if conversation_row is None or conversation_row[0].handling == BOT:
+        return conversation_row[0] if conversation_row else None
+    sentence = notice(conversation_row[0])
+    if conversation_row[0].channel != "api" and sentence is not None:
+        say(connection, conversation_row[1], sentence)
+    return _set(connection, conversation_row[1], BOT, None, None)
 
 
 @writes
-def settle(connection: Connection, accounts: Accounts, conversation_id: str, at: int, check: Check) -> Conversation | None:
+def settle(connection: Connection, accounts: Accounts, conversation_id: str, settled_at: int, check: Check) -> Conversation | None:
     """Set a conversation aside as done: nobody waits in it, and nobody has it. None where there is none in the scope."""
-    found = _found(connection, accounts, conversation_id)
-    if found is None:
+    conversation_row = _found(connection, accounts, conversation_id)
+    if conversation_row is None:
         return None
-    check(found[0])
+    check(conversation_row[0])
     connection.execute(
         "UPDATE conversations SET set_aside_at = max(CAST(? AS BIGINT), last_message_at), set_aside_until = NULL WHERE number = ?",
-        (at, found[1]),
+        (settled_at, conversation_row[1]),
     )
-    return _set(connection, found[1], BOT, None, None)
+    return _set(connection, conversation_row[1], BOT, None, None)
 
 
 class Overdue(NamedTuple):

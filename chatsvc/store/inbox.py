@@ -113,20 +113,20 @@ def _of_candidates(connection: Connection, search: _InboxQuery, conversations: l
 
 def _along(connection: Connection, search: _InboxQuery) -> tuple[list[int], int | None]:
     """Walk the newest requests and keep those that match. Ends when the page is full or enough were read."""
-    found: list[int] = []
+    numbers: list[int] = []
     after = search.after
     for chunk in CHUNKS:
         rows = _walk(connection, search, after, chunk)
         for number, matches in rows:
             if not matches:
                 continue
-            if len(found) == search.limit:
-                return found, found[-1]
-            found.append(number)
+            if len(numbers) == search.limit:
+                return numbers, numbers[-1]
+            numbers.append(number)
         if len(rows) < chunk:
-            return found, None
+            return numbers, None
         after = rows[-1][0]
-    return found, after
+    return numbers, after
 
 
 def _walk(connection: Connection, search: _InboxQuery, after: int, limit: int) -> list[tuple[int, int]]:
@@ -171,14 +171,14 @@ def _items(connection: Connection, numbers: list[int]) -> list[InboxItem]:
     rows = {number: _item(row) for number, *row in connection.execute(_ITEMS, (json.dumps(numbers),)).fetchall()}
     items = [rows[number] for number in numbers if number in rows]
     changes = [Request(*row) for row in connection.execute(_CHANGES, (json.dumps([item.request.id for item in items]),)).fetchall()]
-    return [item._replace(changes=tuple(one for one in changes if one.follows == item.request.id)) for item in items]
+    return [item._replace(changes=tuple(change for change in changes if change.follows == item.request.id)) for item in items]
 
 
 def _item(row: Sequence[Any]) -> InboxItem:
     *record, bot_id, conversation_id, channel, deliveries, user_id = row
     appointment = appointments_of([tuple(record)])[0] if record[0] is not None else None
-    told = tuple(_delivery(*values) for values in json.loads(deliveries))
-    return InboxItem(Request(*record[6:]), appointment, bot_id, conversation_id, channel, told, user_id)
+    sent = tuple(_delivery(*values) for values in json.loads(deliveries))
+    return InboxItem(Request(*record[6:]), appointment, bot_id, conversation_id, channel, sent, user_id)
 
 
 def _delivery(event: str, state: int, attempted: int, success: int | None, status_code: int | None, error: str | None) -> Delivery:

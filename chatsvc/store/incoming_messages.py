@@ -68,27 +68,31 @@ def store_one(connection: Connection, m: NewMessage) -> _Result:
         "DELETE FROM incoming_keys WHERE digest IN (SELECT digest FROM incoming_keys WHERE bot_id = ? AND created_at <= ? LIMIT ?)",
         (m.bot_id, m.at - KEYS_MS, _CLEANED),
     )
-    kept = "INSERT INTO incoming_keys (digest, bot_id, created_at) VALUES (?, ?, ?) ON CONFLICT (digest) DO NOTHING"
-    if not connection.execute(kept, (m.digest, m.bot_id, m.at)).rowcount:
+    key_insert = "INSERT INTO incoming_keys (digest, bot_id, created_at) VALUES (?, ?, ?) ON CONFLICT (digest) DO NOTHING"
+    if not connection.execute(key_insert, (m.digest, m.bot_id, m.at)).rowcount:
         row = connection.execute(f"{STORED} WHERE m.incoming = ?", (m.digest,)).fetchone()
         return StoredMessage(*row) if row else None
     if _begins_one_too_many(connection, m):
         connection.execute("DELETE FROM incoming_keys WHERE digest = ?", (m.digest,))
         return TooManyConversations()
     new_id = str(uuid.uuid4())
-    found = addressed(connection, m, new_id)
-    search.queue(connection, [found.number])
+    conversation_row = addressed(connection, m, new_id)
+    search.queue(connection, [conversation_row.number])
     (number,) = connection.execute(
         """
         INSERT INTO messages (conversation, id, role, content, created_at, incoming, kind, pending) VALUES (?, ?, 'user', ?, ?, ?, ?, 1)
         RETURNING number
         """,
-        (found.number, str(uuid.uuid4()), m.text, m.at, m.digest, m.kind),
+        (conversation_row.number, str(uuid.uuid4()), m.text, m.at, m.digest, m.kind),
     ).fetchone()
-    (first,) = connection.execute("SELECT min(number) FROM messages WHERE pending = 1 AND conversation = ?", (found.number,)).fetchone()
-    place = number, found.id, m.bot_id, m.channel, m.user_id
-    begins, handling = found.id == new_id, found.handling if first == number else None
-    return StoredMessage(*place, m.text, m.at, m.source_page_host or found.page_host, m.kind, is_new=True, begins=begins, handling=handling)
+    (first,) = connection.execute(
+        "SELECT min(number) FROM messages WHERE pending = 1 AND conversation = ?", (conversation_row.number,)
+    ).fetchone()
+    parameters = number, conversation_row.id, m.bot_id, m.channel, m.user_id
+    begins, handling = conversation_row.id == new_id, conversation_row.handling if first == number else None
+    return StoredMessage(
+        *parameters, m.text, m.at, m.source_page_host or conversation_row.page_host, m.kind, is_new=True, begins=begins, handling=handling
+    )
 
 
 def _begins_one_too_many(connection: Connection, m: NewMessage) -> bool:
@@ -130,8 +134,8 @@ def addressed(connection: Connection, m: NewMessage, new_id: str) -> AddressedCo
         """,
         (new_id, m.account_id, m.bot_id, m.channel, m.user_id, m.at, m.source_page_host),
     ).fetchone()
-    found = AddressedConversation(*row)
-    if found.id == new_id:
+    conversation_row = AddressedConversation(*row)
+    if conversation_row.id == new_id:
         connection.execute(
             """
             INSERT INTO conversation_counts (account_id, bot_id, channel, day, conversations, begun) VALUES (?, ?, ?, ?, 1, 1)
@@ -142,4 +146,4 @@ def addressed(connection: Connection, m: NewMessage, new_id: str) -> AddressedCo
             """,
             (m.account_id, m.bot_id, m.channel, m.at // DAY_MS),
         )
-    return found
+    return conversation_row

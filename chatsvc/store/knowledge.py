@@ -70,8 +70,8 @@ def find(connection: Connection, bot_id: str, entry_id: str) -> Entry | None:
 
 async def large(db: Database, least: int) -> list[str]:
     """List the bots with at least so many entries, those with the most first."""
-    found = "SELECT bot_id FROM knowledge_entries GROUP BY bot_id HAVING COUNT(*) >= ? ORDER BY COUNT(*) DESC, bot_id"
-    return await db.read(lambda connection: [bot_id for (bot_id,) in connection.execute(found, (least,))])
+    statement = "SELECT bot_id FROM knowledge_entries GROUP BY bot_id HAVING COUNT(*) >= ? ORDER BY COUNT(*) DESC, bot_id"
+    return await db.read(lambda connection: [bot_id for (bot_id,) in connection.execute(statement, (least,))])
 
 
 @quick
@@ -119,19 +119,21 @@ def replace_within(connection: Connection, bot_id: str, files: Sequence[FromFile
 replace = writes(replace_within)
 
 
-def _rows(files: Sequence[FromFile], at: int) -> Rows:
+def _rows(files: Sequence[FromFile], added_at: int) -> Rows:
     return Rows(
-        [StoredEntry(0, e._replace(source=e.source or file.name), file.name, at) for file in files for e in file.entries],
+        [StoredEntry(0, e._replace(source=e.source or file.name), file.name, added_at) for file in files for e in file.entries],
         [StoredSynonyms(group.words, group.source, file.name) for file in files for group in file.synonyms],
     )
 
 
 def differing(connection: Connection, bot_id: str, files: Sequence[FromFile]) -> list[FromFile]:
     """Return the files that `replace` would change, within a unit. Those that share a source with them are among them."""
-    found = [file for file in files if _content(_rows([file], 0)) != _content(_rows_by_name(connection, bot_id, file.name))]
-    while more := [one for one in files if one not in found and any(set(one.sources) & set(file.sources) for file in found)]:
-        found += more
-    return [file for file in files if file in found]
+    changed = [file for file in files if _content(_rows([file], 0)) != _content(_rows_by_name(connection, bot_id, file.name))]
+    while more := [
+        candidate for candidate in files if candidate not in changed and any(set(candidate.sources) & set(file.sources) for file in changed)
+    ]:
+        changed += more
+    return [file for file in files if file in changed]
 
 
 def _content(rows: Rows) -> tuple[list[Entry], list[StoredSynonyms]]:
@@ -154,8 +156,8 @@ def file_counts(connection: Connection, bot_id: str) -> dict[str, int]:
 
 def remove_files(connection: Connection, bot_id: str, names: Sequence[str], origin: ChangeOrigin) -> None:
     """Delete the entries and synonyms of files within a unit, and record the change."""
-    found = [_rows_by_name(connection, bot_id, name) for name in names]
-    before = Rows([row for rows in found for row in rows.entries], [row for rows in found for row in rows.synonyms])
+    rows_by_file = [_rows_by_name(connection, bot_id, name) for name in names]
+    before = Rows([row for rows in rows_by_file for row in rows.entries], [row for rows in rows_by_file for row in rows.synonyms])
     changes.delete(connection, bot_id, before)
     changes.record(connection, bot_id, origin, "remove", before, Rows(), files=names)
 

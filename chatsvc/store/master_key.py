@@ -115,27 +115,27 @@ def open_master_key(folder: Folder, given: bytes | None = None) -> MasterKey:
 
 def _found(folder: Folder, file: Path) -> list[bytes]:
     draft = file.with_name(NEXT)
-    found = []
+    keys = []
     if file.exists():
         _close_to_others(file)
         key = _read(file)
         if key is None:
             raise StoreUnavailable(f"{file} does not hold a master key (64 hexadecimal digits)")
-        found.append(key)
+        keys.append(key)
     # Nothing was sealed with an incomplete draft.
     if draft.exists() and (key := _read(draft)):
-        found.append(key)
-    if not found:
+        keys.append(key)
+    if not keys:
         if folder.database.exists():
             raise StoreUnavailable(
                 f"{folder.database} is there but its master key {file} is not: put the key back, or give it in $CHATSVC_MASTER_KEY"
             )
-        found.append(os.urandom(32))
+        keys.append(os.urandom(32))
         # Complete and on the disk before anything is sealed with it.
-        _write(draft, found[0])
+        _write(draft, keys[0])
         draft.replace(file)
         sync_names(folder.path)
-    return found
+    return keys
 
 
 def _read(file: Path) -> bytes | None:

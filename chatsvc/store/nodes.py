@@ -38,9 +38,9 @@ def note(connection: Connection, node: ServiceNode) -> None:
 def remove_dead(connection: Connection) -> list[str]:
     """Remove and return within a unit the processes not seen for too long."""
     rows = connection.execute("DELETE FROM nodes WHERE seen_at < clock_ms() - ? RETURNING id", (DEAD_AFTER_MS,)).fetchall()
-    dead = [one for (one,) in rows]
-    for one in dead:
-        _free(connection, one)
+    dead = [node_id for (node_id,) in rows]
+    for node_id in dead:
+        _free(connection, node_id)
     return dead
 
 

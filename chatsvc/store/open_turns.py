@@ -131,7 +131,7 @@ def _insert(connection: Connection, turns: list[NewTurn]) -> list[OpenedTurn]:
         # PostgreSQL does not see the turns of the same statement.
         opened.append(OpenedTurn(number, bool(is_first) and turn.place not in taken))
         taken |= {turn.place} if turn.place is not None else set()
-    waited_for: list[Any] = list({turn.place for turn, one in zip(turns, opened, strict=True) if not one.is_first})
+    waited_for: list[Any] = list({turn.place for turn, opened_turn in zip(turns, opened, strict=True) if not opened_turn.is_first})
     connection.at_once("UPDATE open_turns SET awaited = 1 WHERE awaited = 0 AND place IN (", "?", waited_for, ")")
     return opened
 
@@ -163,11 +163,11 @@ def _allowances(connection: Connection, account_ids: list[str]) -> dict[str, All
         account_ids,
         ")",
     )
-    found = {}
+    allowances = {}
     for account_id, limit, credits, used, months in rows:
-        found[account_id] = Allowance(limit, credits, json.loads(used))
-        found[account_id].reserved = Counter(json.loads(months))
-    return found
+        allowances[account_id] = Allowance(limit, credits, json.loads(used))
+        allowances[account_id].reserved = Counter(json.loads(months))
+    return allowances
 
 
 @reads
@@ -208,16 +208,16 @@ async def end(db: Database, turn: TurnEnd) -> bool:
 
 
 def _end(connection: Connection, ends: list[TurnEnd]) -> list[bool]:
-    connection.execute("DELETE FROM open_turns WHERE ended_at <= ?", (max(one.at for one in ends) - OUTCOME_MS,))
-    awaited = delete(connection, [one.number for one in ends if one.outcome is None])
-    for one in ends:
-        if one.outcome is not None:
+    connection.execute("DELETE FROM open_turns WHERE ended_at <= ?", (max(end.at for end in ends) - OUTCOME_MS,))
+    awaited = delete(connection, [end.number for end in ends if end.outcome is None])
+    for end in ends:
+        if end.outcome is not None:
             row = connection.execute(
                 "UPDATE open_turns SET month = NULL, place = NULL, outcome = ?, ended_at = ? WHERE number = ? RETURNING awaited",
-                (one.outcome, one.at, one.number),
+                (end.outcome, end.at, end.number),
             ).fetchone()
-            awaited[one.number] = bool(row and row[0])
-    return [awaited.get(one.number, False) for one in ends]
+            awaited[end.number] = bool(row and row[0])
+    return [awaited.get(end.number, False) for end in ends]
 
 
 def delete(connection: Connection, numbers: list[int]) -> dict[int, bool]:

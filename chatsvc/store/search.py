@@ -100,21 +100,21 @@ def backlog(connection: Connection) -> int:
 @writes
 def index(connection: Connection, words_of: WordsOf) -> int:
     """Index one batch of queued conversations, the newest first; return how many were read."""
-    (found,) = connection.execute(_QUEUED, (BATCH, MESSAGES)).fetchone()
+    (queued_json,) = connection.execute(_QUEUED, (BATCH, MESSAGES)).fetchone()
     rows: list[tuple[int, str, int]] = []
     documents: list[list[Any]] = []
     done: list[int] = []
-    queued = [_Queued(*row) for row in json.loads(found)]
-    for one in queued:
-        if one.live and one.bot is not None:
-            before = json.loads(one.words) if one.words else []
-            new = _new_words(one, set(before), words_of)
-            rows += ((one.bot, word, one.conversation) for word in new)
-            last_message = max((number for number, _ in one.messages), default=one.message)
-            last_request = max((number for number, *_ in one.requests), default=one.request)
-            documents.append([one.conversation, _document(before + new), last_message, last_request])
-        if len(one.messages) < MESSAGES:
-            done.append(one.conversation)
+    queued = [_Queued(*row) for row in json.loads(queued_json)]
+    for item in queued:
+        if item.live and item.bot is not None:
+            before = json.loads(item.words) if item.words else []
+            new = _new_words(item, set(before), words_of)
+            rows += ((item.bot, word, item.conversation) for word in new)
+            last_message = max((number for number, _ in item.messages), default=item.message)
+            last_request = max((number for number, *_ in item.requests), default=item.request)
+            documents.append([item.conversation, _document(before + new), last_message, last_request])
+        if len(item.messages) < MESSAGES:
+            done.append(item.conversation)
     # In the order of the table, so that neighbours are written together.
     begin = "INSERT INTO search_words (bot, word, conversation) VALUES "
     connection.at_once(begin, "(?, ?, ?)", list(chain(*sorted(rows))), " ON CONFLICT DO NOTHING")
@@ -125,14 +125,14 @@ def index(connection: Connection, words_of: WordsOf) -> int:
     return len(queued)
 
 
-def _new_words(one: _Queued, before: set[str], words_of: WordsOf) -> list[str]:
+def _new_words(item: _Queued, before: set[str], words_of: WordsOf) -> list[str]:
     text = QueuedText(
-        one.user_id,
-        one.visitor_name,
-        one.visitor_email,
-        [content for _, content in one.messages],
-        [(message, name, email, phone) for _, message, name, email, phone in one.requests],
-        one.addresses,
+        item.user_id,
+        item.visitor_name,
+        item.visitor_email,
+        [content for _, content in item.messages],
+        [(message, name, email, phone) for _, message, name, email, phone in item.requests],
+        item.addresses,
     )
     return sorted(set(words_of(text)) - before)[: MAX_WORDS - len(before)]
 

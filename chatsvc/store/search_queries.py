@@ -81,16 +81,16 @@ async def conversations(
 def _find(connection: Connection, search: _TermQuery) -> FoundConversations:
     chosen = search.filter
     if chosen.status in _FEW or (chosen.status == MINE and not chosen.terms):
-        found, following = _of_the_team(connection, search)
+        positions, following = _of_the_team(connection, search)
     elif not chosen.terms and (chosen.status in (SNOOZED, BACK, RESOLVED, KNOWN) or (chosen.label and chosen.status is None)):
-        found, following = _of_accounts(connection, search)
+        positions, following = _of_accounts(connection, search)
     elif chosen.terms:
-        found, following = _with_terms(connection, search)
+        positions, following = _with_terms(connection, search)
     elif chosen.status == UNREAD_BY_ME or chosen.open_only or chosen.without_first:
-        found, following = _walk(connection, search)
+        positions, following = _walk(connection, search)
     else:
-        found, following = _newest(connection, search)
-    return FoundConversations(_records(connection, [number for _, number in found]), following)
+        positions, following = _newest(connection, search)
+    return FoundConversations(_records(connection, [number for _, number in positions]), following)
 
 
 _Position = tuple[int, int]
@@ -99,18 +99,20 @@ _Position = tuple[int, int]
 def _with_terms(connection: Connection, search: _TermQuery) -> tuple[list[_Position], _Position | None]:
     """Compare candidates until the page is full or enough were read. Where each term is frequent, these are the newest conversations."""
     likely = candidates(connection, search.owners, search.filter.terms)
-    behind, found = search.after[1], list[_Position]()
+    behind, positions = search.after[1], list[_Position]()
     for chunk in CHUNKS:
-        numbers = _numbers(connection, behind, chunk) if likely is None else [one for one in likely if one < behind][:chunk]
-        for at, number in _matching(connection, search, numbers):
-            if len(found) == search.limit:
-                return found, (0, found[-1][1])
-            found.append((at, number))
+        numbers = (
+            _numbers(connection, behind, chunk) if likely is None else [candidate for candidate in likely if candidate < behind][:chunk]
+        )
+        for last_at, number in _matching(connection, search, numbers):
+            if len(positions) == search.limit:
+                return positions, (0, positions[-1][1])
+            positions.append((last_at, number))
         if len(numbers) < chunk:
             # On a single page they stand by their last messages.
-            return (sorted(found, reverse=True) if search.after == (LAST, LAST) else found), None
+            return (sorted(positions, reverse=True) if search.after == (LAST, LAST) else positions), None
         behind = numbers[-1]
-    return found, (0, behind)
+    return positions, (0, behind)
 
 
 def _numbers(connection: Connection, behind: int, limit: int) -> list[int]:
@@ -224,21 +226,21 @@ def _walk(connection: Connection, search: _TermQuery) -> tuple[list[_Position], 
         SELECT c.number FROM json_each(?1) page CROSS JOIN conversations c ON c.number = CAST(page.value AS BIGINT)
         WHERE {_HAS_LABEL_3} AND {unread} AND {is_open} AND {is_other}
     """
-    found, after = list[_Position](), search.after
+    positions, after = list[_Position](), search.after
     for chunk in WALKED:
         rows, following = _newest(connection, search._replace(limit=chunk, after=after))
         numbers = json.dumps([number for _, number in rows])
-        kept = {number for (number,) in connection.execute(statement, (numbers, chosen.operator_id, chosen.label))}
+        wanted_numbers = {number for (number,) in connection.execute(statement, (numbers, chosen.operator_id, chosen.label))}
         for row in rows:
-            if row[1] not in kept:
+            if row[1] not in wanted_numbers:
                 continue
-            if len(found) == search.limit:
-                return found, found[-1]
-            found.append(row)
+            if len(positions) == search.limit:
+                return positions, positions[-1]
+            positions.append(row)
         if following is None:
-            return found, None
+            return positions, None
         after = rows[-1]
-    return found, after
+    return positions, after
 
 
 def _newest(connection: Connection, search: _TermQuery) -> tuple[list[_Position], _Position | None]:

@@ -55,8 +55,8 @@ def _pattern(term: Term) -> str:
 
 def candidates(connection: Connection, owners: Owners, terms: Sequence[Term]) -> list[int] | None:
     """Return the numbers of the conversations that have all rare terms, highest first. None where no term is rare."""
-    counted = sorted((_count(connection, owners, term), place) for place, term in enumerate(terms))
-    rare = [terms[place] for count, place in counted if count <= RARE][:MOST_READ]
+    counted = sorted((_count(connection, owners, term), index) for index, term in enumerate(terms))
+    rare = [terms[index] for count, index in counted if count <= RARE][:MOST_READ]
     if not rare:
         return None
     return sorted(set.intersection(*(_entries(connection, owners, term) for term in rare)), reverse=True)

@@ -117,10 +117,10 @@ def use_link(
     Returns None where the link was used or has expired.
     """
     now = session.created_at
-    found = link_in(connection, link, now)
-    if found is None or found[0].id != session.operator_id:
+    link_row = link_in(connection, link, now)
+    if link_row is None or link_row[0].id != session.operator_id:
         return None
-    operator, _ = found
+    operator, _ = link_row
     connection.execute(
         "UPDATE operators SET password = ?, name = ?, totp = NULL, totp_offered = NULL, totp_used = 0, updated_at = ? WHERE id = ?",
         (password, name, now, operator.id),
@@ -192,11 +192,11 @@ def _insert(connection: Connection, session: OperatorSession, digest: bytes) -> 
 
 
 def _session(row: Sequence[Any]) -> OperatorSession:
-    made = OperatorSession(*row)
-    return made._replace(verified=bool(made.verified))
+    session_row = OperatorSession(*row)
+    return session_row._replace(verified=bool(session_row.verified))
 
 
-def _signed_in(connection: Connection, found: Cursor) -> SignedIn | None:
-    row = found.fetchone()
+def _signed_in(connection: Connection, rows: Cursor) -> SignedIn | None:
+    row = rows.fetchone()
     operator = find_in(connection, row[1]) if row else None
     return SignedIn(_session(row), operator) if operator else None

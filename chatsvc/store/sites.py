@@ -41,11 +41,11 @@ def create(connection: Connection, site: Site) -> bool:
     (others,) = connection.execute("SELECT count(*) FROM sites WHERE bot_id = ?", (site.bot_id,)).fetchone()
     if others >= MOST_SITES:
         return False
-    made = connection.execute(
+    inserted = connection.execute(
         f"INSERT INTO sites ({_SITE}) VALUES ({', '.join('?' * 15)}) ON CONFLICT (bot_id, url) DO NOTHING",
         (*site[:3], json.dumps(site.include), json.dumps(site.exclude), *site[5:7], int(site.review), *site[8:14], "{}"),
     )
-    return bool(made.rowcount)
+    return bool(inserted.rowcount)
 
 
 async def of_bot(db: Database, bot_id: str) -> list[Site]:
@@ -67,13 +67,13 @@ def move(connection: Connection, site: Site, url: str) -> bool:
     return other is None and bool(connection.execute("UPDATE sites SET url = ? WHERE id = ?", (url, site.id)).rowcount)
 
 
-async def begin(db: Database, site_id: str, at: int) -> None:
+async def begin(db: Database, site_id: str, begun_at: int) -> None:
     """Begin a reading, unless one is under way. A draft that waits is dropped: the reading makes a new one."""
     sql = """
         UPDATE sites SET state = 'reading', reason = NULL, started_at = ?2, done = 0, pages = 0, draft = NULL, due_at = NULL, attempts = 0
         WHERE id = ?1 AND state <> 'reading'
     """
-    await db.write(lambda connection: connection.execute(sql, (site_id, at)).rowcount)
+    await db.write(lambda connection: connection.execute(sql, (site_id, begun_at)).rowcount)
 
 
 async def wanted(db: Database, now: int) -> list[tuple[str, str]]:
@@ -100,9 +100,9 @@ def contents(connection: Connection, site_id: str, urls: Sequence[str]) -> list[
     return sorted((url, bytes(packed)) for url, packed in connection.execute(sql, (site_id, json.dumps(list(urls)))))
 
 
-async def save_pages(db: Database, site: Site, found: Sequence[SitePage], done: int, of: int) -> None:
+async def save_pages(db: Database, site: Site, site_pages: Sequence[SitePage], done: int, of: int) -> None:
     """Write pages that were read, and the progress."""
-    rows = [(site.id, site.bot_id, *page[:8], page.content, int(page.has_content)) for page in found]
+    rows = [(site.id, site.bot_id, *page[:8], page.content, int(page.has_content)) for page in site_pages]
 
     def unit(connection: Connection) -> None:
         connection.execute("UPDATE sites SET done = ?2, pages = ?3 WHERE id = ?1", (site.id, done, of))
@@ -133,7 +133,9 @@ def forget_attempts(connection: Connection, site_ids: Sequence[str]) -> None:
     connection.executemany("UPDATE sites SET attempts = 0 WHERE id = ?", [(site_id,) for site_id in site_ids])
 
 
-async def finish(db: Database, site: Site, outcome: SiteOutcome, at: int, due_at: int | None, counts: Mapping[str, int] | None) -> None:
+async def finish(
+    db: Database, site: Site, outcome: SiteOutcome, finished_at: int, due_at: int | None, counts: Mapping[str, int] | None
+) -> None:
     """End a reading. `counts` are the entries of the pages that the site has now, None where nothing is known of them."""
 
     def unit(connection: Connection) -> None:
@@ -149,7 +151,7 @@ async def finish(db: Database, site: Site, outcome: SiteOutcome, at: int, due_at
                 json.dumps(dict(outcome.changes)),
                 outcome.draft,
                 due_at,
-                None if outcome.reason else at,
+                None if outcome.reason else finished_at,
             ),
         )
         if counts is not None:
@@ -165,7 +167,7 @@ async def finish(db: Database, site: Site, outcome: SiteOutcome, at: int, due_at
 def draft(connection: Connection, site_id: str) -> list[SiteEntry] | None:
     """Read the draft that waits for a person."""
     row = connection.execute("SELECT draft FROM sites WHERE id = ?", (site_id,)).fetchone()
-    return [SiteEntry(*one) for one in websites.unpack(row[0])] if row and row[0] else None
+    return [SiteEntry(*values) for values in websites.unpack(row[0])] if row and row[0] else None
 
 
 def _applied(connection: Connection, site_id: str) -> list[SiteEntry]:

@@ -55,20 +55,20 @@ def walk(
 
     Returns the position behind it as well, None at the end.
     """
-    place, room = after or TranscriptPosition(bot_id or ""), PAGE
+    position, room = after or TranscriptPosition(bot_id or ""), PAGE
     parts: list[Part] = []
     while room > 0:
-        begins = place.told >= place.until
-        row = _next(connection, accounts, place, one_bot=bot_id is not None) if begins else _same(connection, accounts, place)
+        begins = position.told >= position.until
+        row = _next(connection, accounts, position, one_bot=bot_id is not None) if begins else _same(connection, accounts, position)
         if begins and row is None:
             return parts, None
         if begins and row is not None:
             last = connection.execute("SELECT coalesce(max(number), 0) FROM messages WHERE conversation = ?", row[-1:]).fetchone()[0]
-            place = TranscriptPosition(row[1], row[2], row[3], 0, last)
-        messages, told, room = _messages(connection, row[-1], place, room) if row else ([], place.until, room)
-        place = place._replace(told=told)
-        parts.append(Part(Conversation(*row[:-1]) if row else None, messages, begins, told >= place.until))
-    return parts, place
+            position = TranscriptPosition(row[1], row[2], row[3], 0, last)
+        messages, told, room = _messages(connection, row[-1], position, room) if row else ([], position.until, room)
+        position = position._replace(told=told)
+        parts.append(Part(Conversation(*row[:-1]) if row else None, messages, begins, told >= position.until))
+    return parts, position
 
 
 @reads
@@ -84,35 +84,35 @@ def questions(connection: Connection, bot_id: str, limit: int) -> list[tuple[str
     return list(Counter(content for (content,) in rows).items())
 
 
-def _next(connection: Connection, accounts: Accounts, place: TranscriptPosition, *, one_bot: bool) -> tuple[Any, ...] | None:
+def _next(connection: Connection, accounts: Accounts, position: TranscriptPosition, *, one_bot: bool) -> tuple[Any, ...] | None:
     behind = _OF_A_BOT if one_bot else _OF_ALL
     row: tuple[Any, ...] | None = connection.execute(
         f"SELECT {COLUMNS}, number FROM conversations WHERE {behind} AND {_OWNED} ORDER BY bot_id, channel, user_id LIMIT 1",
-        (listed(accounts), *place[:3]),
+        (listed(accounts), *position[:3]),
     ).fetchone()
     return row
 
 
-def _same(connection: Connection, accounts: Accounts, place: TranscriptPosition) -> tuple[Any, ...] | None:
+def _same(connection: Connection, accounts: Accounts, position: TranscriptPosition) -> tuple[Any, ...] | None:
     row: tuple[Any, ...] | None = connection.execute(
         f"SELECT {COLUMNS}, number FROM conversations WHERE bot_id = ?2 AND channel = ?3 AND user_id = ?4 AND {_OWNED}",
-        (listed(accounts), *place[:3]),
+        (listed(accounts), *position[:3]),
     ).fetchone()
     return row
 
 
-def _messages(connection: Connection, conversation: int, place: TranscriptPosition, room: int) -> tuple[list[Message], int, int]:
+def _messages(connection: Connection, conversation: int, position: TranscriptPosition, room: int) -> tuple[list[Message], int, int]:
     """Messages as far as there is room. The number of the last one told, and the room that is left."""
     rows = connection.execute(
         "SELECT number, id, role, content, created_at FROM messages WHERE conversation = ? AND number > ? AND number <= ? ORDER BY number",
-        (conversation, *place[3:]),
+        (conversation, *position[3:]),
     )
-    found: list[Message] = []
+    messages: list[Message] = []
     room -= _EACH
     for number, *message in rows:
-        found.append(Message(*message))
+        messages.append(Message(*message))
         room -= len(message[2]) + _EACH
         if room <= 0:
             rows.close()
-            return found, number, room
-    return found, place.until, room
+            return messages, number, room
+    return messages, position.until, room

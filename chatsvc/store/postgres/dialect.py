@@ -42,15 +42,15 @@ class Translated(NamedTuple):
     def arrange(self, values: Sequence[Any] | Mapping[str, Any]) -> list[Any]:
         """Put the values in the order of the parameters."""
         if isinstance(values, Mapping):
-            return [values[str(place)] for place in self.places]
-        return [values[int(place)] for place in self.places]
+            return [values[str(parameter)] for parameter in self.places]
+        return [values[int(parameter)] for parameter in self.places]
 
 
 def translate(statement: str, values: Sequence[Any] | Mapping[str, Any]) -> tuple[str, list[Any]]:
     """Translate a statement; return its text, and the values in the order of its parameters."""
     translated = _translate(statement)
     if translated.compared:
-        nulls = frozenset(place for place in translated.compared if values[place] is None)  # type: ignore[index]
+        nulls = frozenset(index for index in translated.compared if values[index] is None)  # type: ignore[index]
         if nulls:
             translated = _translate(statement, nulls)
     return translated.text, translated.arrange(values)
@@ -58,31 +58,31 @@ def translate(statement: str, values: Sequence[Any] | Mapping[str, Any]) -> tupl
 
 @lru_cache(maxsize=2048)
 def _translate(statement: str, nulls: frozenset[int | str] = frozenset()) -> Translated:
-    for found, instead in _WORDS:
-        statement = found.sub(instead, statement)
+    for word, instead in _WORDS:
+        statement = word.sub(instead, statement)
     for name, (instead, empty) in _AGGREGATES.items():
         statement = _aggregate(statement, name, instead, empty)
     places: list[int | str] = []
     compared: set[int | str] = set()
     next_one = 0
 
-    def number(found: re.Match[str]) -> str:
+    def number(match: re.Match[str]) -> str:
         nonlocal next_one
-        if found[0].startswith("'"):
-            return found[0]
-        if found["name"]:
-            place: int | str = found["name"]
-        elif found["place"]:
-            place = int(found["place"]) - 1
+        if match[0].startswith("'"):
+            return match[0]
+        if match["name"]:
+            key: int | str = match["name"]
+        elif match["place"]:
+            key = int(match["place"]) - 1
         else:
-            place, next_one = next_one, next_one + 1
-        if place in nulls:
-            return f"{found['equal'] or ''}NULL"
-        if found["equal"] or found.string.startswith(" IS", found.end()):
-            compared.add(place)
-        if place not in places:
-            places.append(place)
-        return f"{'= ' if found['equal'] else ''}${places.index(place) + 1}"
+            key, next_one = next_one, next_one + 1
+        if key in nulls:
+            return f"{match['equal'] or ''}NULL"
+        if match["equal"] or match.string.startswith(" IS", match.end()):
+            compared.add(key)
+        if key not in places:
+            places.append(key)
+        return f"{'= ' if match['equal'] else ''}${places.index(key) + 1}"
 
     return Translated(_PARAMETER.sub(number, statement), tuple(places), frozenset(compared))
 

@@ -9,9 +9,9 @@ from chatsvc.store.postgres.migrations import check_schema
 _DURABLE = ("fsync", "full_page_writes", "synchronous_commit")
 
 
-def examine(place: PostgresTarget, tiers: frozenset[str]) -> tuple[ServerState, Examined | None]:
+def examine(target: PostgresTarget, tiers: frozenset[str]) -> tuple[ServerState, Examined | None]:
     """Examine the server and the database, None for one without tables. Raises StoreUnavailable and SchemaTooNew."""
-    connection = connect(place, writes=False, name="chatsvc doctor")
+    connection = connect(target, writes=False, name="chatsvc doctor")
     try:
         version, clock, may_create, used, most = connection.execute(
             """
@@ -21,11 +21,11 @@ def examine(place: PostgresTarget, tiers: frozenset[str]) -> tuple[ServerState, 
             """
         ).fetchone()
         settings = {name: str(connection.execute("SELECT current_setting(?)", (name,)).fetchone()[0]) for name in _DURABLE}
-        encrypted = None if is_local(place) else connection.driver.pgconn.ssl_in_use
+        encrypted = None if is_local(target) else connection.driver.pgconn.ssl_in_use
         state = ServerState(str(version), clock, settings, bool(may_create), (used, most), encrypted)
-        schema = check_schema(connection, place)
+        schema = check_schema(connection, target)
         return state, read(connection, schema, tiers) if schema else None
     except psycopg.Error as fault:
-        raise outage(fault, place) from None
+        raise outage(fault, target) from None
     finally:
         connection.close()

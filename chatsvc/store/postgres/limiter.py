@@ -85,30 +85,30 @@ class SharedLimiter:
                 except Exception as fault:  # noqa: BLE001  # reported to all callers
                     # Those who wait would wait for the same outage again.
                     batch, self._waiting = [*batch, *self._waiting], []
-                    for one in batch:
-                        if not one.answer.done():
-                            one.answer.set_exception(fault)
+                    for asked in batch:
+                        if not asked.answer.done():
+                            asked.answer.set_exception(fault)
         finally:
             self._calling = None
 
     async def _answer(self, batch: list[_RateQuery]) -> None:
-        places = [(one.key_id, self._minute_of(one.now_ms)) for one in batch]
+        places = [(asked.key_id, self._minute_of(asked.now_ms)) for asked in batch]
         takes: dict[_Place, int] = {}
         accounts: dict[_Place, str] = {}
-        for one, place in zip(batch, places, strict=True):
-            takes[place] = takes.get(place, 0) + one.takes
-            accounts[place] = one.account_id or accounts.get(place, "")
+        for asked, key_minute in zip(batch, places, strict=True):
+            takes[key_minute] = takes.get(key_minute, 0) + asked.takes
+            accounts[key_minute] = asked.account_id or accounts.get(key_minute, "")
         minute = max(minute for _, minute in places)
         used = await self._aside.run(partial(_count, takes=takes, accounts=accounts, forget=minute - 1 if minute != self._minute else None))
         self._minute = minute
         self._compare(used.clock_ms)
-        counts = {place: used.rows[place].taken - taken for place, taken in takes.items()}
-        for one, place in zip(batch, places, strict=True):
-            taken = one.takes > 0 and counts[place] < self.limit
-            counts[place] += one.takes
-            if not one.answer.done():  # else its caller has gone
-                remaining = max(0, self.limit - counts[place])
-                one.answer.set_result(Slot(taken, self.limit, remaining, (place[1] + 1) * WINDOW_S, used.rows[place].version))
+        counts = {key_minute: used.rows[key_minute].taken - taken for key_minute, taken in takes.items()}
+        for asked, key_minute in zip(batch, places, strict=True):
+            taken = asked.takes > 0 and counts[key_minute] < self.limit
+            counts[key_minute] += asked.takes
+            if not asked.answer.done():  # else its caller has gone
+                remaining = max(0, self.limit - counts[key_minute])
+                asked.answer.set_result(Slot(taken, self.limit, remaining, (key_minute[1] + 1) * WINDOW_S, used.rows[key_minute].version))
 
     def _minute_of(self, now_ms: int) -> int:
         """Return the minute of a request. A clock set back by less than a minute counts on in the later one, as Limiter does."""
@@ -137,5 +137,5 @@ def _count(connection: PostgresConnection, takes: dict[_Place, int], accounts: d
         connection.execute("DELETE FROM chatsvc_requests WHERE minute < ?", (forget,))
     columns: list[list[Any]] = [[key for key, _ in takes], [minute for _, minute in takes], list(takes.values()), list(accounts.values())]
     rows = connection.execute(_COUNT, [array(column) for column in columns]).fetchall()
-    found = {(key, minute): _MinuteCount(taken, AccountVersion(*version)) for key, minute, taken, *version, _ in rows}
-    return _Used(found, rows[0][-1])
+    minutes = {(key, minute): _MinuteCount(taken, AccountVersion(*version)) for key, minute, taken, *version, _ in rows}
+    return _Used(minutes, rows[0][-1])

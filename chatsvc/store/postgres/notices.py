@@ -29,8 +29,8 @@ Hear = Callable[[list[Any]], None]
 class PostgresNotices:
     """A ProcessNotices. It listens from `listen` on, with a connection of its own; a command only sends."""
 
-    def __init__(self, place: PostgresTarget, aside: AsideConnection, node: str) -> None:
-        self._place, self._aside, self._node = place, aside, node
+    def __init__(self, target: PostgresTarget, aside: AsideConnection, node: str) -> None:
+        self._place, self._aside, self._node = target, aside, node
         self._queued: deque[str] = deque(maxlen=MOST_QUEUED)
         self._sending: asyncio.Task[None] | None = None
         self._listening: asyncio.Task[None] | None = None
@@ -105,20 +105,20 @@ def _notify(connection: PostgresConnection, texts: list[str]) -> None:
     connection.execute("SELECT pg_notify(?1, text) FROM unnest(?2::text[]) AS text", (_CHANNEL, texts))
 
 
-def _listen_to(place: PostgresTarget) -> PostgresConnection:
-    connection = connect(place, writes=True, name="chatsvc notices")
+def _listen_to(target: PostgresTarget) -> PostgresConnection:
+    connection = connect(target, writes=True, name="chatsvc notices")
     connection.driver.execute(f"LISTEN {_CHANNEL}")
     return connection
 
 
-def _received(connection: PostgresConnection, place: PostgresTarget) -> list[str]:
+def _received(connection: PostgresConnection, target: PostgresTarget) -> list[str]:
     """Read what has arrived, without waiting. Raises StoreUnavailable."""
     driver = connection.driver.pgconn
     try:
         driver.consume_input()
     except psycopg.Error as fault:
-        raise outage(fault, place) from None
-    found = []
+        raise outage(fault, target) from None
+    payloads = []
     while (notice := driver.notifies()) is not None:
-        found.append(notice.extra.decode())
-    return found
+        payloads.append(notice.extra.decode())
+    return payloads

@@ -87,16 +87,16 @@ def create(write: Write, target: Path, key: MasterKey, *, made_at: int, version:
     try:
         draft.unlink(missing_ok=True)
         os.close(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
-        made = Backup(made_at, version, authenticated=True)
+        backup = Backup(made_at, version, authenticated=True)
         with closing(sqlite3.connect(draft, isolation_level=None, factory=SqliteConnection)) as copy:
             write(copy)
             copy.execute("PRAGMA journal_mode=DELETE")
-            made.schema_version, made.counts = schema_version(copy), _counts(copy)
-            made.check = find_check(copy) or key.check
+            backup.schema_version, backup.counts = schema_version(copy), _counts(copy)
+            backup.check = find_check(copy) or key.check
         # The key of this snapshot, also while the master key is being rotated.
-        key = key.of(made.check)
-        made.master_key = key.in_force if with_master_key else None
-        backup_trailer.append(draft, _about(made, key), key(_TAG))
+        key = key.of(backup.check)
+        backup.master_key = key.in_force if with_master_key else None
+        backup_trailer.append(draft, _about(backup, key), key(_TAG))
         # A link does not replace a file that has come in the meantime.
         os.link(draft, target)
         sync_names(target.parent)
@@ -106,13 +106,13 @@ def create(write: Write, target: Path, key: MasterKey, *, made_at: int, version:
         raise StoreUnavailable(f"the backup {target} cannot be written: {_why(fault)}") from fault
     finally:
         draft.unlink(missing_ok=True)
-    return made
+    return backup
 
 
-def _about(made: Backup, key: MasterKey) -> dict[str, Any]:
-    about = {"made_at": made.made_at, "chatsvc_version": made.chatsvc_version, "schema_version": made.schema_version}
-    secret = {"master_key": made.master_key.hex()} if made.master_key else {}
-    return {**about, "counts": made.counts, "key": key(_KEY_ID)[:8].hex(), **secret}
+def _about(backup: Backup, key: MasterKey) -> dict[str, Any]:
+    about = {"made_at": backup.made_at, "chatsvc_version": backup.chatsvc_version, "schema_version": backup.schema_version}
+    secret = {"master_key": backup.master_key.hex()} if backup.master_key else {}
+    return {**about, "counts": backup.counts, "key": key(_KEY_ID)[:8].hex(), **secret}
 
 
 def examine(file: Path, scratch: Path, keys: list[bytes], *, contained: bool = True) -> Backup:
@@ -122,65 +122,65 @@ def examine(file: Path, scratch: Path, keys: list[bytes], *, contained: bool = T
         from elsewhere proves that nobody else has made the file.
     Raises StoreUnavailable where `file` cannot be read or `scratch` cannot be written.
     """
-    found = Backup()
+    backup = Backup()
     try:
         _copy(file, scratch)
         trailer = backup_trailer.read(scratch)
         if trailer is None:
-            found.faults.append(
+            backup.faults.append(
                 "it does not end in the trailer of a backup: it is no backup, was cut off, or an earlier chatsvc made it, which did not"
                 " authenticate backups (restore it with that version)"
             )
-            return found
-        _authenticate(scratch, trailer, keys, found, contained=contained)
-        if not found.faults:
+            return backup
+        _authenticate(scratch, trailer, keys, backup, contained=contained)
+        if not backup.faults:
             os.truncate(scratch, trailer.size)
             with closing(sqlite3.connect(scratch, isolation_level=None, factory=SqliteConnection)) as copy:
-                _check(copy, found)
+                _check(copy, backup)
     except OSError as fault:
         raise StoreUnavailable(f"{file} cannot be examined: {_why(fault)}") from fault
     except (sqlite3.Error, KeyError, TypeError, ValueError, OverflowError) as fault:
         why = fault if isinstance(fault, sqlite3.Error) else "its description cannot be read"
-        found.faults.append(f"it is no backup, or a damaged one: {why}")
-    return found
+        backup.faults.append(f"it is no backup, or a damaged one: {why}")
+    return backup
 
 
-def _authenticate(file: Path, trailer: Trailer, keys: list[bytes], found: Backup, *, contained: bool) -> None:
+def _authenticate(file: Path, trailer: Trailer, keys: list[bytes], backup: Backup, *, contained: bool) -> None:
     about = trailer.about
     carried = bytes.fromhex(about["master_key"]) if "master_key" in about else None
     known = [MasterKey(key) for key in (*keys, carried if contained else None) if key is not None]
-    key = next((one for one in known if one(_KEY_ID)[:8].hex() == about["key"]), None)
-    is_intact, found.authenticated = backup_trailer.is_whole(file, trailer, key(_TAG) if key else None)
-    if not is_intact or (key is not None and not found.authenticated):
-        found.faults.append("it has been changed since it was made")
+    key = next((derive for derive in known if derive(_KEY_ID)[:8].hex() == about["key"]), None)
+    is_intact, backup.authenticated = backup_trailer.is_whole(file, trailer, key(_TAG) if key else None)
+    if not is_intact or (key is not None and not backup.authenticated):
+        backup.faults.append("it has been changed since it was made")
         return
     made_at = int(about["made_at"])
     times.with_millis(made_at)  # raises where it is no time: the trailer of a forged file may hold any number
-    found.made_at, found.chatsvc_version, found.counts = made_at, str(about["chatsvc_version"]), dict(about["counts"])
-    found.schema_version, found.master_key = int(about["schema_version"]), carried
+    backup.made_at, backup.chatsvc_version, backup.counts = made_at, str(about["chatsvc_version"]), dict(about["counts"])
+    backup.schema_version, backup.master_key = int(about["schema_version"]), carried
 
 
-def _check(copy: SqliteConnection, found: Backup) -> None:
+def _check(copy: SqliteConnection, backup: Backup) -> None:
     # No function that a changed schema names is called.
     copy.execute("PRAGMA trusted_schema=OFF")
     if is_newer(copy):
-        found.faults.append("a newer chatsvc made it: install that one to restore it")
+        backup.faults.append("a newer chatsvc made it: install that one to restore it")
         return
-    if found.schema_version < BASE:
-        found.faults.append("a test version of chatsvc made it: restore it with that version, and start this one on the result")
+    if backup.schema_version < BASE:
+        backup.faults.append("a test version of chatsvc made it: restore it with that version, and start this one on the result")
         return
-    fault = schema_fault(copy, found.schema_version)
+    fault = schema_fault(copy, backup.schema_version)
     if fault is not None:
-        found.faults.append(f"its schema is not the one of chatsvc: {fault}")
+        backup.faults.append(f"its schema is not the one of chatsvc: {fault}")
         return
     problems = [row[0] for row in copy.execute("PRAGMA integrity_check(10)") if row[0] != "ok"]
     problems += [f"a row of {row[0]} refers to nothing" for row in copy.execute("PRAGMA foreign_key_check").fetchmany(10)]
-    found.faults += [f"damaged: {problem}" for problem in problems]
-    if not problems and _counts(copy) != found.counts:
-        found.faults.append("it does not hold as many rows as when it was made")
-    if not found.faults:
+    backup.faults += [f"damaged: {problem}" for problem in problems]
+    if not problems and _counts(copy) != backup.counts:
+        backup.faults.append("it does not hold as many rows as when it was made")
+    if not backup.faults:
         migrate(copy)
-        found.check = find_check(copy) or b""
+        backup.check = find_check(copy) or b""
 
 
 def settle(scratch: Path, now: int) -> None:
