@@ -172,7 +172,7 @@ def _followed(connection: Connection, conversation: int, request: Request) -> Re
         return replace(request, status="done", change=json.dumps({**change, "state": "applied"}, ensure_ascii=False))
     waiting = None if change["kind"] == "withdraw" else json.dumps(change, ensure_ascii=False)
     connection.execute(
-        "UPDATE requests SET change = ?, status = CASE WHEN ? THEN 'new' ELSE status END, updated_at = ? WHERE number = ?",
+        "UPDATE requests SET change = ?, status = CASE WHEN ? = 1 THEN 'new' ELSE status END, updated_at = ? WHERE number = ?",
         (waiting, int(waiting is not None), request.created_at, root.number),
     )
     return replace(request, change=json.dumps({**change, "state": "waiting" if waiting else "withdrawn"}, ensure_ascii=False))

@@ -121,6 +121,7 @@ async def test_changes_are_not_counted_against_the_five_a_day(desk: Desk) -> Non
     assert desk.engine.turns[-1].may_capture
 
 
+@pytest.mark.postgres
 @pytest.mark.parametrize(
     ("accepts", "day", "told"),
     [(True, "2026-11-28", "The new time is Sat 28 November"), (False, "2026-11-21", "It stays on Sat 21 November")],
