@@ -24,7 +24,9 @@ _OF_COLUMNS = ", ".join(f"r.{name}" for name in _COLUMNS.split(", "))
 _OF_SOME = """
     json_each(?1) s CROSS JOIN audit_records r ON r.number IN (
         SELECT n.number FROM audit_records n
-        WHERE n.account_id = s.value AND n.own = 0 AND n.number < ?3 AND n.at >= ?2 ORDER BY n.number DESC LIMIT ?4)
+        WHERE n.account_id = s.value AND n.own = 0 AND n.number < ?3 AND n.at >= ?2
+            AND (?5 IS NULL OR n.actor_id = ?5) AND (?6 IS NULL OR n.operation = ?6)
+        ORDER BY n.number DESC LIMIT ?4)
 """
 _SHARE = "actor_id = ?1 AND operation = ?2 AND account_id IS ?3 AND own = ?4"
 _DELETE_BEYOND = f"""
@@ -127,15 +129,22 @@ def _exported_before(connection: Connection, entry: AuditRecord) -> int | None:
 
 
 @reads
-def page(connection: Connection, accounts: Accounts, since: int, limit: int, after: int = LAST) -> list[AuditRecord]:
+def page(
+    connection: Connection, accounts: Accounts, since: int, limit: int, after: int = LAST, actor: str | None = None, act: str | None = None
+) -> list[AuditRecord]:
     """Read audit records since an instant (milliseconds), newest first.
 
-    accounts: None for all. after: number of the last record of the page before.
+    accounts: None for all. after: number of the last record of the page before. actor: only those of this actor's id. act: only those of
+    this operation.
     """
     found = "audit_records r" if accounts is None else _OF_SOME
     rows = connection.execute(
-        f"SELECT {_OF_COLUMNS}, r.number, r.times FROM {found} WHERE r.number < ?3 AND r.at >= ?2 ORDER BY r.number DESC LIMIT ?4",
-        (listed(accounts), since, after, limit),
+        f"""
+        SELECT {_OF_COLUMNS}, r.number, r.times FROM {found}
+        WHERE r.number < ?3 AND r.at >= ?2 AND (?5 IS NULL OR r.actor_id = ?5) AND (?6 IS NULL OR r.operation = ?6)
+        ORDER BY r.number DESC LIMIT ?4
+        """,
+        (listed(accounts), since, after, limit, actor, act),
     )
     return [_record(row) for row in rows]
 

@@ -159,6 +159,11 @@ async def test_the_audit_log_is_that_of_the_account_and_goes_on(site: Site, owne
     assert site.other.account not in page.body + older.body
     assert "Strangers Ltd" in (await administrator.get("/audit")).body
     assert "Nothing is recorded" in (await owner.get("/audit?since=2030-01-01")).text
+    acts = await owner.get("/audit?act=operator.add")
+    assert ({"".join(one.itertext()) for one in acts.tree.iter("td") if one.get("data-label") == "What"}) == {"Add an operator"}
+    me = (await site.do("operator.list", account=site.mine.account)).items
+    (person,) = [one.id for one in me if one.email == site.email("reader")]
+    assert (await owner.get(f"/audit?actor={person}&act=operator.add")).records() == []
     wrong = await owner.get("/audit?since=yesterday")
     assert (wrong.status, "is not a time" in wrong.alert) == (422, True)
 

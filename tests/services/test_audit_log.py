@@ -44,6 +44,7 @@ def test_operations_without_a_record_only_look() -> None:
         "find",
         "history",
         "kept",
+        "labels",
         "lint",
         "list",
         "preview_show",

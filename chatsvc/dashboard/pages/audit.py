@@ -6,33 +6,43 @@ from chatsvc import translations
 from chatsvc.dashboard import records
 from chatsvc.dashboard.page import Page
 from chatsvc.domain.actors import AuditRecord
+from chatsvc.domain.folding import fold
+from chatsvc.services.administration import OPERATIONS
 
 
 async def show(page: Page) -> Response:
     """List records, newest first: an administrator's of the whole installation, an owner's of the account."""
     since = page.query.get("since") or None
     account = None if page.operator.admin else page.account_id
-    after = page.query.get("after")
-    listed = await page.listed("audit", everywhere=True, account=account, since=since, limit=50, after=after)
+    after, actor, act = page.query.get("after"), page.query.get("actor") or None, page.query.get("act") or None
+    listed = await page.listed("audit", everywhere=True, account=account, since=since, actor=actor, act=act, limit=50, after=after)
     names = {account.id: account.name for account in page.accounts}
-    known = names | await _names(page)
+    people = await _people(page)
+    known = names | people | ({one.id: one.name for one in (await records.bots_of(page)).values()} if page.account_id else {})
+    acts = [
+        (name, page.text(f"acts.{name.replace('.', '_')}")) for name in OPERATIONS if translations.has(f"acts.{name.replace('.', '_')}")
+    ]
     return page.render(
         "audit.html",
         records=listed.items,
         next=listed.next,
         since=since,
+        actor=actor,
+        act=act,
+        people=sorted(people.items(), key=lambda one: one[1]),
+        acts=sorted(acts, key=lambda one: fold(one[1])),
         names=names,
         act_of=lambda name: _named(page, f"acts.{name.replace('.', '_')}", name),
         concerned=lambda record: [(_named(page, f"audit.kind_{kind}", kind), known.get(one), one) for kind, one in _ids(record)],
     )
 
 
-async def _names(page: Page) -> dict[str, str]:
-    """Return the names of the operators and of the page's bots by id."""
+async def _people(page: Page) -> dict[str, str]:
+    """Return the e-mail addresses of the operators by id."""
     if page.account_id is None:
         return {}
     team = await page.perform("operator.list", account=None if page.operator.admin else page.account_id)
-    return {bot.id: bot.name for bot in (await records.bots_of(page)).values()} | {one.id: one.email for one in team.items}
+    return {one.id: one.email for one in team.items}
 
 
 def _ids(record: AuditRecord) -> list[tuple[str, str]]:

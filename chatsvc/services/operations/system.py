@@ -16,7 +16,7 @@ from chatsvc.services.accounts.accounts import instant_of
 from chatsvc.services.services import Services
 from chatsvc.store import audit as stored
 from chatsvc.store import facts, webhooks
-from chatsvc.store.database import StoreUnavailable
+from chatsvc.store.database import LAST, StoreUnavailable
 from chatsvc.store.webhooks import Outstanding
 
 MESSAGES = "POST /messages"
@@ -117,12 +117,18 @@ async def list_acts(
     *,
     account: str | None = None,
     since: str | None = None,
+    actor: str | None = None,
+    act: str | None = None,
     limit: int = paging.DEFAULT,
     after: str | None = None,
 ) -> ResultPage[AuditRecord]:
-    """List records of one account, or of the caller's scope, newest first. An `outcome` of None is one under way or cut off."""
+    """List records of one account, or of the caller's scope, newest first. An `outcome` of None is one under way or cut off.
+
+    actor: only the acts of the one with this id. act: only those of this operation.
+    """
     chosen = caller.scope.accounts if account is None else [(await accounts.resolve(services, caller, account)).account.id]
     start = instant_of(since) if since is not None else 0
     limit, place = paging.clamped(limit), paging.parsed(after, paging.number)
-    found = await stored.page(services.db, chosen, start, limit + 1, *(place or ()))
+    behind = place[0] if place else LAST
+    found = await stored.page(services.db, chosen, start, limit + 1, behind, actor, act)
     return paging.page_of(found, limit, lambda record: paging.position(record.number))
