@@ -6,9 +6,9 @@ import sys
 
 def main() -> None:
     """Run the command line."""
-    # A command lives for milliseconds: looking for garbage, while it loads and once more at the end, would be a fifth of them.
-    # What runs longer switches the collector on again.
-    gc.disable()
+    # A command lives for milliseconds: looking for garbage, while it loads and once more at the end, would be a fifth of them. What runs
+    # longer, such as an import, reaches the threshold.
+    gc.set_threshold(200_000, 10, 10)
     try:
         if sys.argv[1:] == ["read-files"]:
             from chatsvc.file_reader.child import main as run

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import json
 import logging
 import os
@@ -44,7 +43,6 @@ def demo(once: bool, as_json: bool) -> None:
         echo(to_json(event) if as_json else text)
 
     log.set_up("text")
-    gc.enable()
     with tempfile.TemporaryDirectory(prefix="chatsvc-demo-") as folder:
         uvloop.run(_run(Path(folder), config.load(None), once, say))
 

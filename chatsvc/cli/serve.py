@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import logging
 from typing import TYPE_CHECKING
 
@@ -35,5 +34,4 @@ def serve(ctx: click.Context, as_json: bool) -> None:
             echo(f"chatsvc listens on {started.url}\nbase_url: {base_url}", err=True)
 
     logs_json = log.set_up(config.log.format, config.log.level, access=config.log.access)
-    gc.enable()
     uvloop.run(app.serve(config, ready))

@@ -112,11 +112,8 @@ def listen(port: int, signing_key_file: Path, cert_file: Path | None, key_file: 
         raise click.UsageError("--cert-file and --key-file go together")
 
     import asyncio
-    import gc
 
     from chatsvc.cli.listener import receive
-
-    gc.enable()
 
     key = _signing_key(signing_key_file)
     asyncio.run(receive(port, key, (cert_file, key_file) if cert_file and key_file else None, as_json=as_json))
@@ -125,12 +122,10 @@ def listen(port: int, signing_key_file: Path, cert_file: Path | None, key_file: 
 @command(webhook, "forward", "bot", "url", *options(since="TIME", follow=bool))
 def forward(ctx: click.Context, /, bot: str, url: str, since: str | None, follow: bool, as_json: bool) -> None:
     import asyncio
-    import gc
 
     from chatsvc.cli.forwarder import post_all
     from chatsvc.outbound.tls import client_context
 
-    gc.enable()
     if urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).hostname:
         raise click.UsageError("the address begins with http:// or https:// and names a host")
 

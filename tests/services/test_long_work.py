@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import random
 import threading
 from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 from aiohttp.test_utils import make_mocked_request
 from aiohttp.web import Response
 
+from chatsvc import __main__ as entry
 from chatsvc import background
 from chatsvc.background import WorkPool
 from chatsvc.dashboard import front_end
@@ -20,6 +24,7 @@ from chatsvc.domain.refusals import Refused
 from chatsvc.services.accounts.bot_file_reader import BotFileReader
 from chatsvc.services.administration import perform
 from chatsvc.services.knowledge import knowledge, unanswered
+from chatsvc.services.operations import backups
 from chatsvc.services.services import Services
 from chatsvc.store import audit
 from tests import conftest
@@ -166,3 +171,38 @@ async def test_a_bots_file_is_read_in_a_thread(caller: conftest.Caller, monkeypa
             await perform(caller.app.services, ADMIN, operation, {"bot": caller.bot, "file": "b.yaml", "text": "colour: red\n" * 1000})
     assert len(threads) == 2
     assert threading.get_ident() not in threads
+
+
+@pytest.mark.sqlite
+async def test_the_folder_of_backups_is_read_and_thinned_out_in_a_thread(
+    caller: conftest.Caller, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    services, threads, unlink = caller.app.services, [], Path.unlink
+    settings = replace(services.config.backup, every_s=60, keep=1, folder=tmp_path / "backups")
+    monkeypatch.setattr(services, "config", replace(services.config, backup=settings))
+
+    def watched(path: Path, missing_ok: bool = False) -> None:
+        threads.append(threading.get_ident())
+        unlink(path, missing_ok=missing_ok)
+
+    settings.folder.mkdir()
+    (settings.folder / "chatsvc-20200101T000000Z.backup").touch()
+    monkeypatch.setattr(Path, "unlink", watched)
+    name = await backups.keep(services)
+    assert [file.name for file in settings.folder.iterdir()] == [name]
+    assert threads
+    assert threading.get_ident() not in threads
+    assert await backups.keep(services) is None
+
+
+def test_a_command_that_works_for_long_collects_its_garbage(monkeypatch: pytest.MonkeyPatch) -> None:
+    before, collects = gc.get_threshold(), []
+    monkeypatch.setattr("chatsvc.cli.main.main", lambda: collects.append(gc.isenabled()))
+    monkeypatch.setattr("sys.argv", ["chatsvc"])
+    monkeypatch.setattr(gc, "freeze", lambda: None)
+    try:
+        entry.main()
+    finally:
+        gc.enable()
+        gc.set_threshold(*before)
+    assert collects == [True]

@@ -8,7 +8,6 @@ of]`, `["item", {...}]` for each result, and `["end"]`. Work that ends without i
 
 import asyncio
 import base64
-import gc
 import json
 import os
 import resource
@@ -91,7 +90,6 @@ def plain(entries: Any, synonyms: Any) -> dict[str, Any]:
 
 def main() -> None:
     """Do the work of one request: the child's entry point."""
-    gc.enable()
     os.nice(_NICER)
     work = json.loads(sys.stdin.buffer.readline())
     if work["kind"] == "site":

@@ -121,18 +121,21 @@ async def keep(services: Services) -> str | None:
     settings, now = services.config.backup, services.clock()
     if settings.every_s is None:
         return None
-    folder = settings.folder
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    kept = sorted(folder.glob(NAME.format("*")))
-    due = NAME.format(_stamp(now - int(settings.every_s * 1000)))
-    if kept and kept[-1].name > due:
-        return None
+    folder, due = settings.folder, NAME.format(_stamp(now - int(settings.every_s * 1000)))
     target = folder / NAME.format(_stamp(now))
     source = services.db.backup_source()
-    await services.offload(lambda: backup.create(source, target, services.secret, made_at=now, version=__version__))
-    for old in [*kept, target][: -settings.keep]:
-        old.unlink(missing_ok=True)
-    return target.name
+
+    def write() -> str | None:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        kept = sorted(folder.glob(NAME.format("*")))
+        if kept and kept[-1].name > due:
+            return None
+        backup.create(source, target, services.secret, made_at=now, version=__version__)
+        for old in [*kept, target][: -settings.keep]:
+            old.unlink(missing_ok=True)
+        return target.name
+
+    return await services.offload(write)
 
 
 def _stamp(now: int) -> str:
