@@ -54,6 +54,8 @@ def write(
         """,
         (r.id, bot_id, conversation, *astuple(r)[1:9], r.created_at, int(r.urgent), *astuple(r)[12:]),
     ).fetchone()
+    if r.urgent and r.follows is not None:
+        connection.execute("UPDATE requests SET urgent = 1 WHERE id = ?", (r.follows,))
     connection.execute(
         """
         UPDATE conversations SET visitor_name = coalesce(?, visitor_name), visitor_email = coalesce(?, visitor_email),

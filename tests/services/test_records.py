@@ -208,6 +208,12 @@ async def test_the_team_adds_an_appointment_and_finds_it_in_a_calendar(desk: Des
     assert await calendar.feed(services, "x") is None
 
 
+async def test_urgent_words_make_what_they_add_to_urgent(desk: Desk) -> None:
+    assert not (await desk.item()).request.urgent
+    await desk.change("it is urgent, my scalp is bleeding", corrects=True, urgent=True)
+    assert (await desk.item()).request.urgent
+
+
 async def test_an_urgent_record_says_so(desk: Desk) -> None:
     await desk.say("my cat is bleeding", Captured("contact", "my cat is bleeding", urgent=True))
     newest = (await desk.act("request.list", bot=desk.caller.bot)).items[0]

@@ -612,7 +612,8 @@ class Dialogue:
 
     def _change(self, record: CapturedRecord, words: str = "", *, cancels: bool = False, corrects: bool = False, **values: Any) -> None:
         """Propose a change of what is noted."""
-        self.captured = Captured("appointment", words or self.text, change=Change(record, cancels, corrects), **values)
+        change, urgent = Change(record, cancels, corrects), business.is_urgent(self.text)
+        self.captured = Captured("appointment", words or self.text, change=change, urgent=urgent, **values)
 
     def _added(self, record: CapturedRecord) -> str:
         """Add the visitor's words to what is noted."""
@@ -641,7 +642,8 @@ class Dialogue:
         given, remarks = form.take(self.text, None, read)
         if record.time and "date" in given and "time" not in given and not read.time:
             draft.values["time"] = f"{record.time:%H:%M}"
-        if not given & {"date", "time"} or (day and draft.values.get("date") == day.isoformat() and "time" not in given):
+        is_refused = (read.date and "date" not in given) or (read.time and "time" not in given)
+        if is_refused or not given & {"date", "time"} or (day and draft.values.get("date") == day.isoformat() and "time" not in given):
             self.state.pending, self.state.record = "move", record.id
             asked = self.say("change.other") if remarks else self.say("change.when", appointment=self._named(record))
             return " ".join([*remarks, asked])
@@ -659,6 +661,9 @@ class Dialogue:
         if record is None:
             return None
         if self.state.pending == "move":
+            if self.does("cancel") and not self.does("move", "keep"):
+                self.state.pending, self.choices = "cancel", self.say.yes_no
+                return self.say("change.cancel?", appointment=self._named(record))
             if self.only("no", "stop", "thank", "bye", "keep", "skip"):
                 self.state.settle()
                 return self.say("change.dropped")

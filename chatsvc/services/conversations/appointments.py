@@ -200,7 +200,7 @@ async def add(
         request_type="appointment",
         status="done",
         message=accounts.long_text(message or "", "message", MAX_MESSAGE, optional=True) or "",
-        visitor_name=accounts.long_text(name, "name", contacts.MAX_NAME),
+        visitor_name=accounts.long_text(name or "", "name", contacts.MAX_NAME),
         visitor_email=normalised_email(email) if email else None,
         visitor_phone=phone_of(phone, found.country) if phone else None,
         source_page_host="",
