@@ -14,6 +14,7 @@ from chatsvc.config import Config
 from chatsvc.doctor import report
 from chatsvc.doctor.report import Finding
 from chatsvc.outbound.egress import Egress
+from chatsvc.outbound.resolver import LookupFailed
 
 if TYPE_CHECKING:
     from chatsvc.engines.anthropic.faults import ModelFault
@@ -80,8 +81,8 @@ async def _examine(provider: Provider, egress: Egress, models: list[str], *, wit
 def _judged(fault: ModelFault, where: str, url: str) -> Finding | None:
     """Return what is wrong with a server that answered so; None where it takes the request for its own."""
     cause, status = fault.cause, fault.status
-    if isinstance(cause, socket.gaierror):
-        return report.model_name_unknown(host=urlsplit(url).hostname, reason=cause.strerror)
+    if isinstance(cause, socket.gaierror | LookupFailed):
+        return report.model_name_unknown(host=urlsplit(url).hostname, reason=cause.strerror or str(cause))
     if isinstance(cause, ssl.SSLCertVerificationError):
         return report.model_untrusted(where=where, reason=cause.verify_message)
     if status is None:

@@ -256,3 +256,4 @@ class Person(NamedTuple):
     note: str | None
     requests: int
     appointments: int
+    account_id: str

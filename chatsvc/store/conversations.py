@@ -7,7 +7,6 @@ from operator import itemgetter
 from typing import NamedTuple
 
 from chatsvc.domain.captures import CapturedRecord
-from chatsvc.domain.channels import PLATFORMS
 from chatsvc.domain.models import CHANNELS, Conversation, HistoryMessage, Message
 from chatsvc.domain.paging import Position
 from chatsvc.store import captures
@@ -94,13 +93,11 @@ class Thread(NamedTuple):
     messages: list[Message]
 
 
-def _messages(connection: Connection, number: int, limit: int, channel: str) -> list[Message]:
+def _messages(connection: Connection, number: int, limit: int) -> list[Message]:
     rows = connection.execute(
         f"SELECT {MESSAGE_COLUMNS} FROM messages WHERE conversation = ? ORDER BY number DESC LIMIT ?", (number, limit)
     ).fetchall()
-    messages = [Message(*row) for row in reversed(rows)]
-    # Platforms deliver messages with their own times, in any order.
-    return sorted(messages, key=lambda message: message.created_at) if channel in PLATFORMS else messages
+    return [Message(*row) for row in reversed(rows)]
 
 
 FIND = f"SELECT {COLUMNS}, number FROM conversations WHERE id = ?2 AND {ACCOUNT_IN_SCOPE}"
@@ -110,10 +107,7 @@ FIND = f"SELECT {COLUMNS}, number FROM conversations WHERE id = ?2 AND {ACCOUNT_
 def find(connection: Connection, accounts: Accounts, conversation_id: str, message_limit: int) -> Thread | None:
     """Read a conversation of these accounts (None for all) with its newest messages."""
     row = connection.execute(FIND, (listed(accounts), conversation_id)).fetchone()
-    if row is None:
-        return None
-    conversation = Conversation(*row[:-1])
-    return Thread(conversation, _messages(connection, row[-1], message_limit, conversation.channel))
+    return Thread(Conversation(*row[:-1]), _messages(connection, row[-1], message_limit)) if row else None
 
 
 class ConversationHistory(NamedTuple):

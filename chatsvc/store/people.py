@@ -12,7 +12,7 @@ _PEOPLE = """
     SELECT c.number, c.visitor_name, c.visitor_email, c.visitor_phone, c.visitor_note,
         (SELECT count(*) FROM requests r WHERE r.conversation = c.number AND r.follows IS NULL),
         (SELECT count(*) FROM requests r CROSS JOIN appointments a ON a.request = r.number
-            WHERE r.conversation = c.number AND r.follows IS NULL)
+            WHERE r.conversation = c.number AND r.follows IS NULL), c.account_id
     FROM json_each(?) page CROSS JOIN conversations c ON c.number = CAST(page.value AS BIGINT)
 """
 

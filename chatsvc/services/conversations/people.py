@@ -69,12 +69,16 @@ def _merged(found: list[KnownVisitor]) -> list[KnownVisitor]:
             known.note or more.note,
             known.requests + more.requests,
             known.appointments + more.appointments,
+            known.account_id,
         )
         merged[index] = KnownVisitor(person, [*merged[index].conversations, *new.conversations])
     return merged
 
 
 def _is_same(one: Person, other: Person) -> bool:
+    """Return whether two visitors of one account have the same e-mail address or telephone number."""
+    if one.account_id != other.account_id:
+        return False
     return bool((one.email and one.email == other.email) or (one.phone and one.phone == other.phone))
 
 
