@@ -43,7 +43,7 @@ _MOST_READ, _LONGEST_READ = 400, 4_000  # entries, and characters of each, in wh
 _PHONE = re.compile(r"(?<![\w+,.])\+?\(?\d[\d ()/-]{5,24}\d(?!\w)")
 _DIGITS = range(7, 16)
 _CLAUSE = re.compile(r"[,;.!?]\s|\n")
-_MAIL = re.compile(r"\S{1,64}@\S{1,64}\.\w")
+_MAIL = re.compile(r"[^\s@]@[^\s@]{1,64}\.\w")
 _CLOCKS = re.compile(r"\d{1,2}(?:[:.]\d\d)?\s?(?:am|pm)?\s?(?:[-–]|to|ile|until)\s?\d{1,2}(?:[:.]\d\d)?")
 
 

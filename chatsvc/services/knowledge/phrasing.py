@@ -2,7 +2,6 @@
 
 import json
 import logging
-import re
 import uuid
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, cast
@@ -29,7 +28,6 @@ _BATCH = 8  # entries in one question to the model
 _MOST_ANSWER = 1_500  # characters of an answer that the model sees
 _MAX_TOKENS = 4_000
 _KNOWLEDGE = "knowledge"
-_LIST = re.compile(r"\[.*\]", re.DOTALL)
 _SYSTEM = (
     "You help the owner of a small business whose chatbot finds answers by their phrasings. For each numbered entry write up to "
     f"{MOST_PHRASINGS} short ways in which ordinary visitors would ask for what it says: in the language of the entry, as people type in "
@@ -129,10 +127,10 @@ def _question(entries: Sequence[Entry]) -> str:
 
 def _lists(text: str) -> list[list[str]]:
     """Read a model's lists of phrasings; none where it wrote something else."""
-    match = _LIST.search(text)
+    begin, end = text.find("["), text.rfind("]")
     try:
-        found = json.loads(match[0]) if match else []
-    except ValueError:
+        found = json.loads(text[begin : end + 1]) if 0 <= begin < end else []
+    except (ValueError, RecursionError):
         return []
     return [[one for one in written if isinstance(one, str)] if isinstance(written, list) else [] for written in found]
 
