@@ -874,6 +874,9 @@ class Dialogue:
             self._remember(read)
             self.is_unknown = False
             return self.begin("contact", "open.volunteered")
+        if self.turn.may_capture and business.is_urgent(text) and not self.questions():
+            self.is_unknown = False
+            return self.begin("contact", "open.other")
         shown = guess(text)
         if shown is not None and shown not in catalogue.languages() and shown not in self.turn.knowledge.languages:
             return self._foreign()
