@@ -57,14 +57,14 @@ def call(document: ConfigDocument, operation: str, arguments: dict[str, Any], ta
     Of the configuration it reads what it needs to find a running service, and all where none runs. Raises Refused, ConfigError,
     StoreUnavailable and Lost.
     """
-    _check_text(arguments)
+    body = _encoded(arguments)
     deadline = time.monotonic() + WAIT_S
     # Over a store of several processes a command works beside them, whether or not the one on this machine answers.
     asks = not document.names_store()
     while True:
         service = connect(document.data_dir()) if asks else None
         if service is not None:
-            return ask(service, operation, arguments, target)
+            return _sent(service, operation, body, target)
 
         # Imported where no service runs: with one, a command needs nothing of the store.
         from chatsvc.config import build
@@ -79,9 +79,9 @@ def call(document: ConfigDocument, operation: str, arguments: dict[str, Any], ta
             time.sleep(0.02)
 
 
-def _check_text(arguments: dict[str, Any]) -> None:
+def _encoded(arguments: dict[str, Any]) -> bytes:
     try:
-        json.dumps(arguments, ensure_ascii=False).encode()
+        return json.dumps(arguments, ensure_ascii=False).encode()
     except UnicodeEncodeError:
         # Python keeps the bytes of such an argument as lone surrogates, which nothing here can store or show.
         raise refusals.argument_not_unicode() from None
@@ -98,10 +98,13 @@ def connect(folder: Path, timeout_s: float | None = None) -> Service | None:
     return service
 
 
-def ask(service: Service, operation: str, arguments: dict[str, Any], target: IO[bytes] | None = None) -> Any:
+def ask(service: Service, operation: str, arguments: dict[str, Any]) -> Any:
     """Send one operation to the running service, return its result and close the connection. Raises Refused and Lost."""
+    return _sent(service, operation, _encoded(arguments))
+
+
+def _sent(service: Service, operation: str, body: bytes, target: IO[bytes] | None = None) -> Any:
     try:
-        body = json.dumps(arguments, ensure_ascii=False).encode()
         service.request("POST", f"/operations/{operation}", body, {"Content-Type": "application/json"})
         with service.getresponse() as answer:
             result = json.loads(answer.readline())
