@@ -64,12 +64,6 @@ def own_name(name: str, spoken: Iterable[str]) -> str | None:
     return _name_in(name, spoken) or _in_two_parts(name, spoken) or _respelled(name, spoken)
 
 
-def surname_in(text: str) -> str | None:
-    """Return the surname that a text announces."""
-    match = _SURNAME.search(_shaped(text)[:_LONGEST_READ])
-    return match[1] if match else None
-
-
 def _in_two_parts(name: str, spoken: list[str]) -> str | None:
     """Return first name and surname that were told apart: "Serkan", then "my surname is Tuna"."""
     words = name.split()
