@@ -63,24 +63,8 @@ class WordFile:
         """The items of all names that begin with `prefix`, by the rest of the name."""
         return {name.removeprefix(prefix): self.items(name) for name, _ in self.entries if name.startswith(prefix)}
 
-    def pattern(self, name: str) -> re.Pattern[str]:
-        """Compile the value as one regular expression, its lines joined without a blank."""
-        return self.compile(self._values[name])
-
-    def patterns(self, name: str) -> list[re.Pattern[str]]:
-        """Compile each line of the value as a regular expression."""
-        return list(map(self.compile, self._values[name].split("\n")))
-
-    def any_of(self, name: str) -> re.Pattern[str]:
-        """Compile the lines of the value as the alternatives of one regular expression."""
-        return self.compile("|".join(f"(?:{line})" for line in self._values[name].split("\n")))
-
-    def compile(self, pattern: str) -> re.Pattern[str]:
-        """Compile a regular expression in which `${name}` stands for the value of that name."""
-        return compiled(self.expanded(pattern))
-
     def expanded(self, pattern: str) -> str:
-        """Return a pattern with the values of the names in it."""
+        """Return a pattern in which `${name}` is replaced by the value of that name."""
         return _PIECE.sub(lambda match: self.expanded(self._values[match[1]]), pattern.replace("\n", ""))
 
 

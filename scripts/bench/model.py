@@ -1,6 +1,6 @@
 """Conversations with a model that answers by a script: prints what is sent, what the tools return, what is noted and what is shown.
 
-For a reader who changes the prompt or the tools. The conversations stand in tests/engines/model_talks.py; a word in the arguments
+For a reader who changes the prompt or the tools. The conversations stand in tests/engines/model_talks.yaml; a word in the arguments
 chooses those whose names have it.
 """
 

@@ -1,6 +1,7 @@
 """Conversations with a model that answers by a script, to see what is sent and what is noted.
 
-The tests hold each conversation to what it must note; `scripts/bench/model.py` prints all of it for a reader.
+The conversations stand in model_talks.yaml. The tests hold each to what it must note; `scripts/bench/model.py` prints all of it for a
+reader.
 """
 
 from __future__ import annotations
@@ -8,7 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, NamedTuple
+
+import yaml
 
 from chatsvc.domain.captures import Captured, CapturedRecord, Change, as_captured
 from chatsvc.domain.models import Bot, HistoryMessage
@@ -25,7 +29,7 @@ class Said(NamedTuple):
     """One message of a visitor and what the model does about it: tool calls, or a text."""
 
     message: str
-    model: tuple[str | tuple[str, dict[str, object]], ...]
+    model: list[str | dict[str, dict[str, object]]]
 
 
 @dataclass(frozen=True)
@@ -34,9 +38,9 @@ class Talk:
 
     name: str
     bot: Bot
-    turns: tuple[Said, ...]
-    noted: tuple[str, ...] = ()
-    never: tuple[str, ...] = ()
+    turns: list[Said]
+    noted: Sequence[str] = ()
+    never: Sequence[str] = ()
 
 
 class Outcome(NamedTuple):
@@ -58,7 +62,7 @@ async def replay(talk: Talk) -> list[Outcome]:
         engine = AnthropicEngine(Provider.of(server.url, ""), timeout_s=10.0, max_retries=0)
         for said in talk.turns:
             server.seen.clear()
-            server.script.extend(says(step) if isinstance(step, str) else calls(step) for step in said.model)
+            server.script.extend(says(step) if isinstance(step, str) else calls(*step.items()) for step in said.model)
             turn = Turn(talk.bot, "api", said.message, tuple(history), None, KNOWLEDGE, "m", 10.0, NOW_MS, None, True, tuple(records))
             try:
                 reply = await engine.reply(turn)
@@ -125,194 +129,19 @@ SHOP = Bot(
     address="1 Foss Street, York",
 )
 SALON = SHOP._replace(name="Oto Kaya", country="TR", language="tr", timezone="Europe/Istanbul", phone="0232 444 10 10")
-
-
-def _request(quotes: list[str], **fields: object) -> tuple[str, dict[str, object]]:
-    return "note_request", {"request_type": "contact", "quotes": quotes, **fields}
-
-
-def _appointment(day: str, clock: str, quotes: list[str], **fields: object) -> tuple[str, dict[str, object]]:
-    return "note_appointment", {"date": day, "time": clock, "quotes": quotes, **fields}
-
-
-def _change(kind: str, quotes: list[str], **fields: object) -> tuple[str, dict[str, object]]:
-    return "change_record", {"record_id": "record-1", "kind": kind, "quotes": quotes, **fields}
-
-
-CARGO = Said(
-    "Hi, my cargo ebike brakes squeal like mad, can I bring it in tuesday 9.30? Siobhan Kelly 07700 900118",
-    (
-        _appointment(
-            "2026-12-01",
-            "09:30",
-            ["my cargo ebike brakes squeal like mad", "bring it in tuesday 9.30"],
-            visitor_name="Siobhan Kelly",
-            visitor_phone="07700 900118",
-        ),
-        "Your wish to bring the cargo ebike in on Tuesday 1 December at 9:30 is noted, Siobhan. The shop has yet to confirm it.",
-    ),
-)
-TALKS = (
+TALKS = [
     Talk(
-        "change of mind",
-        SHOP,
-        (
-            CARGO,
-            Said(
-                "sorry change of plan, can u move it to friday 4 dec 9.30?",
-                (
-                    _change("move", ["move it to friday 4 dec 9.30"], date="2026-12-04", time="09:30"),
-                    "I have passed on that you would like Friday 4 December at 9:30 instead. Tuesday stays until the shop changes it.",
-                ),
-            ),
-        ),
-        noted=("cargo ebike brakes squeal", "move it to friday 4 dec 9.30", "to Fri 4 December 2026, 09:30", "date(2026, 12, 4)"),
-    ),
-    Talk(
-        "cancellation, taken back",
-        SHOP,
-        (
-            CARGO,
-            Said("cancel it please", (_change("cancel", ["cancel it please"]), "Your wish to cancel is passed on.")),
-            Said("no wait, keep it", (_change("withdraw", ["no wait, keep it"]), "I have passed on that it stays as it is.")),
-        ),
-        noted=("cancel it please", "no wait, keep it", "Takes the last change back", "status='pending'"),
-    ),
-    Talk(
-        "complaint and call-back",
-        SHOP,
-        (
-            Said("Picked my bike up thursday and the gears STILL slip. I want my money back", ("I am sorry. How can they reach you?",)),
-            Said(
-                "get the manager to ring me tomorow between 10 and 11. Gareth Pugh 07700 900256",
-                (
-                    _request(["gears still slip", "i want my money back"], visitor_name="Gareth Pugh", visitor_phone="07700 900256"),
-                    "Noted, Gareth: your wish that the manager rings between 10 and 11.",
-                    _request(
-                        ["gears still slip", "i want my money back", "get the manager to ring me tomorow between 10 and 11"],
-                        visitor_name="Gareth Pugh",
-                        visitor_phone="07700 900256",
-                    ),
-                    "Your complaint is noted, and that the manager should ring you between 10 and 11. The team will see it.",
-                ),
-            ),
-            Said(
-                "actually make it between 2 n 3",
-                (_change("amend", ["make it between 2 n 3"]), "I have passed on that it should be between 2 and 3."),
-            ),
-        ),
-        noted=("gears STILL slip", "I want my money back", "ring me tomorow between 10 and 11", "make it between 2 n 3"),
-    ),
-    Talk(
-        "emergency",
-        SHOP,
-        (
-            Said(
-                "my dog ate rat poison he is shaking!!", ("Call the on-call vet at once: 01632 960999, or the practice at 01632 960417.",)
-            ),
-            Said(
-                "nobody picks up, call me 07700 900300 Ann",
-                (
-                    _request(
-                        ["my dog ate rat poison he is shaking", "nobody picks up, call me"],
-                        visitor_name="Ann",
-                        visitor_phone="07700 900300",
-                        urgent=True,
-                    ),
-                    "I have noted it for the team. Please go to the nearest open vet now, or ring 01632 960999 again.",
-                ),
-            ),
-        ),
-        noted=("rat poison he is shaking", "nobody picks up, call me"),
-    ),
-    Talk(
-        "a price that is nowhere",
-        SHOP,
-        (
-            Said(
-                "how much is a silver service?",
-                ("The silver service is 80 pounds.", "I do not know of a silver service; bronze is 45 pounds."),
-            ),
-        ),
-        never=("80 pounds",),
-    ),
-    Talk(
-        "a call-back promised by nobody's number",
-        SHOP,
-        (Said("what is the number of the workshop?", ("Ring 01904 555 777.", "You reach the shop at 01632 960417.")),),
-        never=("555 777",),
-    ),
-    Talk(
-        "called booked",
-        SHOP,
-        (
-            CARGO._replace(
-                model=(CARGO.model[0], "Your appointment is booked for Tuesday.", "It is noted; the shop has yet to confirm it.")
-            ),
-        ),
-        noted=("cargo ebike brakes squeal",),
-        never=("is booked",),
-    ),
-    Talk(
-        "somebody who wants a person",
-        SALON,
-        (
-            Said("bi insanla görüşmek istiyorum", ("Elbette. Sizi aramaları için adınızı ve numaranızı yazar mısınız?",)),
-            Said(
-                "Nermin Aksoy 0505 233 14 68 bugün mutlaka arasınlar",
-                (
-                    _request(
-                        ["bi insanla görüşmek istiyorum", "bugün mutlaka arasınlar"],
-                        visitor_name="Nermin Aksoy",
-                        visitor_phone="0505 233 14 68",
-                    ),
-                    "Bugün mutlaka aranmak istediğiniz not edildi; ekip görecek.",
-                ),
-            ),
-        ),
-        noted=("bi insanla görüşmek istiyorum", "bugün mutlaka arasınlar", "+905052331468"),
-    ),
-    Talk(
-        "a new number",
-        SALON,
-        (
-            Said(
-                "corolla 12 aralık 10:00 olsun, Murat Kılıç 0533 712 45 80",
-                (
-                    _appointment(
-                        "2026-12-12",
-                        "10:00",
-                        ["corolla 12 aralık 10:00 olsun"],
-                        visitor_name="Murat Kılıç",
-                        visitor_phone="0533 712 45 80",
-                        end_date="2026-12-16",
-                    ),
-                    "12 Aralık 10:00 için Corolla isteğiniz not edildi, işletme onaylayınca kesinleşir.",
-                ),
-            ),
-            Said(
-                "numaram değişti 0544 712 45 80 yazın",
-                (
-                    _change("amend", ["numaram değişti 0544 712 45 80 yazın"], visitor_phone="0544 712 45 80"),
-                    "Yeni numaranız ekibe iletildi.",
-                ),
-            ),
-        ),
-        noted=("corolla 12 aralık 10:00 olsun", "+905447124580"),
-    ),
-    Talk(
-        "beside the business",
-        SALON,
-        (Said("bana şiir yaz", (("no_answer", {}),)), Said("tamam boşver", ("Tabii, arabayla ilgili bir sorunuz olursa buradayım.",))),
-        never=("şiir",),
-    ),
-)
+        talk["name"],
+        SHOP if talk["language"] == "en" else SALON,
+        [Said(turn["says"], turn["model"]) for turn in talk["turns"]],
+        talk.get("noted", ()),
+        talk.get("never", ()),
+    )
+    for talk in yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
+]
 
 
 def with_thoughts(talk: Talk) -> Talk:
     """Return a conversation whose model leaves its thoughts and template marks in its texts."""
-    marked = [
-        said._replace(model=tuple(f"<think>hm</think>{step}<|im_end|>" if isinstance(step, str) else step for step in said.model))
-        for said in talk.turns
-    ]
-    return replace(talk, turns=tuple(marked))
+    marked = [[f"<think>hm</think>{step}<|im_end|>" if isinstance(step, str) else step for step in said.model] for said in talk.turns]
+    return replace(talk, turns=[said._replace(model=model) for said, model in zip(talk.turns, marked, strict=True)])

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from chatsvc.domain import profiles
 from chatsvc.domain.captures import Captured, CapturedRecord
 from chatsvc.domain.models import Bot, Entry, HistoryMessage
 from chatsvc.domain.profiles import Profile
@@ -123,6 +122,3 @@ class Desk:
             captured.visitor_phone,
         )
         self.turn = replace(self.turn, captured=[*self.turn.captured, record])
-
-
-PROFILE = profiles.Profile
