@@ -26,7 +26,7 @@ def seal(key: bytes, plaintext: str, row: str) -> bytes:
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
     nonce = secrets.token_bytes(_NONCE_BYTES)
-    return _VERSION + nonce + AESGCM(_checked(key)).encrypt(nonce, plaintext.encode(), _bound(row))
+    return _VERSION + nonce + AESGCM(key).encrypt(nonce, plaintext.encode(), _bound(row))
 
 
 def unseal(key: bytes, sealed: bytes, row: str) -> str:
@@ -38,7 +38,7 @@ def unseal(key: bytes, sealed: bytes, row: str) -> str:
     if sealed[:1] != _VERSION or len(rest) < _TAG_BYTES:
         raise Unsealable(f"the secret of {row} is not in a form that this version can read")
     try:
-        return AESGCM(_checked(key)).decrypt(nonce, rest, _bound(row)).decode()
+        return AESGCM(key).decrypt(nonce, rest, _bound(row)).decode()
     except (InvalidTag, UnicodeDecodeError):
         raise Unsealable(f"the secret of {row} cannot be opened: it was sealed with another master key, or it has been changed") from None
 
@@ -52,12 +52,6 @@ def unseal_with_any(keys: Iterable[bytes], sealed: bytes, row: str) -> str:
         except Unsealable as raised:
             fault = raised
     raise fault
-
-
-def _checked(key: bytes) -> bytes:
-    if len(key) != 32:
-        raise ValueError("a sealing key has 32 bytes")
-    return key
 
 
 def _bound(row: str) -> bytes:

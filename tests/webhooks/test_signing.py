@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 import subprocess
 import sys
@@ -47,18 +46,14 @@ def test_openssl_verifies_a_signature() -> None:
 
 @pytest.mark.parametrize(
     "signature",
-    ["", "sha256=", "sha256", "757107", "sha256=" + "0" * 64, "SHA256=" + "0" * 64, "sha256=ı", "sha256=\udc80", "sha256=" + "0" * 9999],
+    [
+        *["", "sha256=", "sha256", "757107", "sha256=" + "0" * 64, "sha256=ı", "sha256=\udc80", "sha256=" + "0" * 9999],
+        *[sign(SECRET, b"body").upper(), sign(SECRET, b"body "), sign(SECRET[:-1] + "B", b"body"), sign(SECRET[6:], b"body")],
+    ],
 )
 def test_a_wrong_signature_is_refused_whatever_its_form(signature: str) -> None:
+    assert verify(SECRET, b"body", sign(SECRET, b"body"))
     assert not verify(SECRET, b"body", signature)
-
-
-def test_another_key_another_body_and_upper_case_do_not_verify() -> None:
-    good = sign(SECRET, b"body")
-    assert not verify(SECRET[:-1] + "B", b"body", good)
-    assert not verify(SECRET.removeprefix("whsec_"), b"body", good)
-    assert not verify(SECRET, b"body ", good)
-    assert not verify(SECRET, b"body", good.upper())
 
 
 def test_signing_keys_have_their_form_and_never_come_twice() -> None:
@@ -67,19 +62,12 @@ def test_signing_keys_have_their_form_and_never_come_twice() -> None:
     assert all(re.fullmatch(r"whsec_[A-Za-z0-9_-]{43}", key) for key in keys)
 
 
-def test_the_body_is_json_without_spaces_in_the_order_of_the_specification() -> None:
+def test_the_body_is_json_without_spaces_and_the_headers_are_those_of_the_specification() -> None:
     body = build_request("request.created", "d-1", 1_795_176_868_123, "b-1", {"id": "r-1", "note": "Çay ☕ \n", "x": None, "is_test": True})
-    assert (
-        body
-        == (
-            '{"event":"request.created","delivery_id":"d-1","created_at":"2026-11-20T12:14:28.123Z","bot_id":"b-1",'
-            '"data":{"id":"r-1","note":"Çay ☕ \\n","x":null,"is_test":true}}'
-        ).encode()
+    assert body.decode() == (
+        '{"event":"request.created","delivery_id":"d-1","created_at":"2026-11-20T12:14:28.123Z","bot_id":"b-1",'
+        '"data":{"id":"r-1","note":"Çay ☕ \\n","x":null,"is_test":true}}'
     )
-    assert list(json.loads(body)) == ["event", "delivery_id", "created_at", "bot_id", "data"]
-
-
-def test_the_headers_are_those_of_the_specification() -> None:
     assert build_headers("webhook.test", "d-1", sign(SECRET, b"{}")) == {
         "Content-Type": "application/json",
         "User-Agent": "Service-Webhooks/1.0",
@@ -89,18 +77,11 @@ def test_the_headers_are_those_of_the_specification() -> None:
     }
 
 
-def test_what_is_sealed_opens_with_the_same_key_in_the_same_row() -> None:
+def test_another_key_row_or_any_changed_byte_is_told_without_the_secret() -> None:
     sealed = seal(KEY, SECRET, "webhooks/b-1")
     assert unseal(KEY, sealed, "webhooks/b-1") == SECRET
     assert SECRET.encode() not in sealed
-
-
-def test_the_same_secret_is_never_sealed_twice_alike() -> None:
-    assert len({seal(KEY, SECRET, "webhooks/b-1") for _ in range(100)}) == 100
-
-
-def test_another_key_row_or_any_changed_byte_is_told_without_the_secret() -> None:
-    sealed = seal(KEY, SECRET, "webhooks/b-1")
+    assert seal(KEY, SECRET, "webhooks/b-1") != sealed
     wrong = [(bytes(32), sealed, "webhooks/b-1"), (KEY, sealed, "webhooks/b-2"), (KEY, b"", "webhooks/b-1"), (KEY, b"\x01", "webhooks/b-1")]
     wrong += [(KEY, sealed[:-1], "webhooks/b-1"), (KEY, sealed + b"\0", "webhooks/b-1"), (KEY, b"\x02" + sealed[1:], "webhooks/b-1")]
     wrong += [(KEY, sealed[:i] + bytes([sealed[i] ^ 1]) + sealed[i + 1 :], "webhooks/b-1") for i in range(len(sealed))]
@@ -109,11 +90,6 @@ def test_another_key_row_or_any_changed_byte_is_told_without_the_secret() -> Non
             unseal(key, stored, row)
         assert row in str(caught.value)
         assert SECRET not in str(caught.value)
-
-
-def test_a_sealing_key_of_another_length_is_a_fault_of_our_own() -> None:
-    with pytest.raises(ValueError, match="32 bytes"):
-        seal(b"short", SECRET, "webhooks/b-1")
 
 
 def test_sealing_loads_its_cipher_only_when_it_is_used() -> None:

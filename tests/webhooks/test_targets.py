@@ -11,6 +11,7 @@ import ssl
 import threading
 from collections.abc import Sequence
 from ipaddress import ip_address, ip_network
+from pathlib import Path
 from unittest.mock import patch
 
 import pytest
@@ -19,23 +20,12 @@ from hypothesis import strategies as st
 from yarl import URL
 
 from chatsvc.domain.addresses import Networks, Own, TargetRefused, check_address
-from chatsvc.domain.targets import MAX_CHARS, Target, check_url
+from chatsvc.domain.targets import MAX_CHARS, check_url
 from chatsvc.outbound.client import Guard
 from chatsvc.outbound.egress import Egress
 from chatsvc.outbound.own_addresses import MachineAddresses, own_addresses
-from chatsvc.outbound.resolver import Resolve, SystemResolver, lookup
-from chatsvc.webhooks.sender import PostResult, Sender
-from tests.webhooks.target_cases import (
-    ACCEPTED_ADDRESSES,
-    BAD,
-    GOOD,
-    MORE_BAD,
-    MORE_GOOD,
-    NEVER_RANGES,
-    REFUSED_ADDRESSES,
-    REFUSED_RANGES,
-    SPECIAL_RANGES,
-)
+from chatsvc.outbound.resolver import SystemResolver, lookup
+from chatsvc.webhooks.sender import Sender
 
 OWN = Own(
     hosts=frozenset({"chat.example.org"}),
@@ -44,8 +34,29 @@ OWN = Own(
 )
 TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # trusts nobody: no connection comes to be
 LOOPBACK: Networks = (ip_network("127.0.0.0/8"),)
-NOBODYS = [(first, last) for first, last, _ in NEVER_RANGES]
 HOUSE: Networks = (ip_network("10.0.0.0/8"), ip_network("fd00::/8"))
+EVERYWHERE: Networks = (ip_network("0.0.0.0/0"), ip_network("::/0"))
+ROWS = [line.split("\t") for line in Path(__file__).with_name("targets.tsv").read_text("utf-8").splitlines() if line[0] != "#"]
+
+
+def rows(kind: str) -> list[list[str]]:
+    return [row for name, *row in ROWS if name == kind]
+
+
+def cases(kind: str) -> list[tuple[str, str]]:
+    """Return addresses of a kind, unescaped, each with what its name resolves to or with a text about it."""
+    return [(url.encode("latin-1").decode("unicode_escape"), "" if text == "-" else text) for url, text in rows(kind)]
+
+
+BAD = [
+    *cases("bad"),
+    ("https://example" + "a" * 1000 + ".com/hook", "93.184.215.14"),
+    ("https://example.com/" + "a" * 2030, "93.184.215.14"),
+    ("https://" + "a." * 126 + "com/hook", "93.184.215.14"),
+]
+GOOD = cases("good")
+NEVER = [(first, last) for first, last, _ in rows("never")]
+REFUSED = [*NEVER, *((first, last) for first, last, _ in rows("special")), ("::", "1fff:ffff:ffff:ffff:ffff:ffff:ffff:ffff")]
 
 
 class Names:
@@ -71,111 +82,92 @@ def short_lookups(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("chatsvc.outbound.resolver.LOOKUP_S", 0.2)
 
 
-async def check_target(url: str, own: Own, allowed: Networks, names: Resolve) -> Target:
-    return await Guard(own, allowed, names).check(url, Egress())
-
-
-async def send(target: Target, names: Resolve, allowed: Networks = ()) -> tuple[PostResult, list[str]]:
-    """One delivery, and the addresses that it came to dial; each gives no connection."""
-    dialled: list[str] = []
+async def dialled(url: str, names: Names, allowed: Networks = ()) -> tuple[str | None, list[str]]:
+    """Make one delivery; return its error, and the addresses that it came to dial. Each gives no connection."""
+    addresses: list[str] = []
 
     async def refuse(_: socket.socket, address: tuple[str, int]) -> None:
-        dialled.append(address[0])
+        addresses.append(address[0])
         raise ConnectionRefusedError
 
     sender = Sender(Guard(OWN, allowed, names), Egress(), timeout_s=0.2, tls=TLS)
     try:
         with patch.object(asyncio.get_running_loop(), "sock_connect", refuse):
-            return await sender.post(target, b"{}", {}), dialled
+            return (await sender.post(check_url(url, OWN, allowed), b"{}", {})).error, addresses
     finally:
         await sender.close()
 
 
-@pytest.mark.parametrize(("url", "answers"), BAD + MORE_BAD)
-async def test_a_bad_target_is_refused_when_it_is_set(url: str, answers: str) -> None:
-    names = Names(answers.rpartition("|")[2])
+async def refused_when_set(url: str, names: Names, allowed: Networks = ()) -> bool:
+    """Return False if the address passes without a look-up, and only its name is bad. Fails if it can be set."""
     with pytest.raises(TargetRefused) as caught:
-        await check_target(url, OWN, (), names)
+        await Guard(OWN, allowed, names).check(url, Egress())
     assert "\n" not in str(caught.value)
     assert len(str(caught.value)) < 400
+    return not accepted(url, allowed)
 
 
-@pytest.mark.parametrize(("url", "answers"), BAD + MORE_BAD)
-async def test_a_bad_target_is_never_dialled(url: str, answers: str) -> None:
-    try:
-        target = check_url(url, OWN, ())
-    except TargetRefused:
+@pytest.mark.parametrize(("url", "answers"), BAD)
+async def test_a_bad_target_is_refused_when_it_is_set_and_never_dialled(url: str, answers: str) -> None:
+    before, _, later = answers.rpartition("|")
+    names = Names(later or "93.184.215.14")
+    if await refused_when_set(url, names):
+        assert names.asked == []
         return
-    outcome, dialled = await send(target, Names(answers.rpartition("|")[2]))
-    assert outcome.error in ("refused_address", "dns_failed", "timeout")
-    assert dialled == []
-
-
-@pytest.mark.parametrize(("url", "answers"), [case for case in BAD + MORE_BAD if not case[1]])
-async def test_no_name_is_looked_up_for_a_target_that_is_bad_as_it_stands(url: str, answers: str) -> None:
-    names = Names("93.184.215.14")
-    with pytest.raises(TargetRefused):
-        await check_target(url, OWN, (), names)
-    assert names.asked == []
-
-
-@pytest.mark.parametrize(("url", "answers"), [case for case in BAD + MORE_BAD if "|" in case[1]])
-async def test_what_turns_bad_after_it_was_set_is_not_dialled(url: str, answers: str) -> None:
     names = Names(answers)
-    target = await check_target(url, OWN, (), names)
-    assert (await send(target, names))[1] == []
-    assert len(names.asked) == 2
+    if before:  # it turns bad after it was set
+        await Guard(OWN, (), names).check(url, Egress())
+    error, addresses = await dialled(url, names)
+    assert error in ("refused_address", "dns_failed", "timeout")
+    assert addresses == []
 
 
-@pytest.mark.parametrize(("url", "answers"), GOOD + MORE_GOOD)
+@pytest.mark.parametrize(("url", "answers"), GOOD)
 async def test_a_good_target_is_accepted_and_dialled_where_it_was_checked(url: str, answers: str) -> None:
     names = Names(answers)
-    target = await check_target(url, OWN, (), names)
-    outcome, dialled = await send(target, names)
-    assert outcome.error == "connect_failed"
-    expected = [str(target.address)] if target.address else answers.rpartition("|")[2].split(",")
-    assert set(dialled) == set(expected)
+    target = await Guard(OWN, (), names).check(url, Egress())
+    error, addresses = await dialled(url, names)
+    assert error == "connect_failed"
+    assert set(addresses) == set([str(target.address)] if target.address else answers.rpartition("|")[2].split(","))
     assert len(names.asked) == (0 if target.address else 2)
+    assert target.url.isascii()
+    assert check_url(target.url, OWN, ()) == target
 
 
-def test_a_target_reads_the_same_to_the_http_client_and_to_itself() -> None:
-    for url, _ in GOOD + MORE_GOOD:
-        target = check_url(url, OWN, ())
-        dialled = URL(target.url, encoded=True)
-        assert (dialled.raw_host, dialled.port, dialled.raw_path_qs) == (target.host, target.port, target.path), url
-        assert target.url.isascii(), url
-        assert check_url(target.url, OWN, ()) == target, url
+@pytest.mark.parametrize(("url", "answers"), cases("inside good"))
+async def test_with_their_network_allowed_receivers_inside_the_house_are_accepted(url: str, answers: str) -> None:
+    names = Names(answers)
+    await Guard(OWN, LOOPBACK, names).check(url, Egress())
+    assert (await dialled(url, names, LOOPBACK))[0] == "connect_failed"
 
 
-@pytest.mark.parametrize(
-    ("url", "expected"),
-    [
-        ("https://example.com/hook?", "https://example.com/hook"),
-        ("HTTPS://Example.COM.:443?x", "https://example.com/?x"),
-        ("https://çiçekçi.com.tr/şube?g=ğ", "https://xn--iekiiib2c.com.tr/%C5%9Fube?g=%C4%9F"),
-        ("https://[2606:4700:0:0:0:0:0:AB]:8443/Hook", "https://[2606:4700::ab]:8443/Hook"),
-        ('https://example.com/a"b<c>{d}|^`', "https://example.com/a%22b%3Cc%3E%7Bd%7D%7C%5E%60"),
-        ("https://example.com/%7Ea/%zz/../b", "https://example.com/%7Ea/%zz/../b"),
-    ],
-)
-def test_a_target_has_one_spelling(url: str, expected: str) -> None:
-    assert check_url(url, OWN, ()).url == expected.replace("xn--iekiiib2c", "çiçekçi".encode("idna").decode())
+@pytest.mark.parametrize(("url", "answers"), cases("inside bad"))
+async def test_with_a_network_allowed_everything_else_stays_refused(url: str, answers: str) -> None:
+    if not await refused_when_set(url, Names(answers), LOOPBACK):
+        assert (await dialled(url, Names(answers), LOOPBACK))[1] == []
+
+
+def test_a_target_has_one_spelling() -> None:
+    for url, spelling in cases("spelling"):
+        assert check_url(url, OWN, ()).url == spelling.replace("xn--iekiiib2c", "çiçekçi".encode("idna").decode())
+
+
+def same_to_the_http_client(url: str, allowed: Networks = ()) -> bool:
+    target = check_url(url, OWN, allowed)
+    read = URL(target.url, encoded=True)
+    return (read.user, read.password, read.raw_host, read.port, read.raw_path_qs) == (None, None, target.host, target.port, target.path)
+
+
+def test_a_good_target_reads_the_same_to_the_http_client() -> None:
+    assert [url for url, _ in GOOD if not same_to_the_http_client(url)] == []
 
 
 @given(st.text(st.sampled_from("a0.xX:/@[]%#?\\- 1２。ıßـ\u00ad\u200d_ç8"), max_size=30))
 def test_whatever_is_accepted_reads_the_same_to_the_http_client(rest: str) -> None:
-    try:
-        target = check_url("https://" + rest, OWN, LOOPBACK)
-    except TargetRefused:
-        return
-    dialled = URL(target.url, encoded=True)
-    assert (dialled.raw_host, dialled.port, dialled.raw_path_qs) == (target.host, target.port, target.path)
-    assert dialled.user is None
-    assert dialled.password is None
+    assert not accepted("https://" + rest, LOOPBACK) or same_to_the_http_client("https://" + rest, LOOPBACK)
 
 
 def refused(address: str, allowed: Networks = (), port: int = 443) -> bool:
-    """Whether the address is refused."""
     try:
         check_address(ip_address(address), port, OWN, allowed)
     except TargetRefused:
@@ -183,41 +175,28 @@ def refused(address: str, allowed: Networks = (), port: int = 443) -> bool:
     return False
 
 
-def ends_where_it_should(first: str, last: str, ranges: list[tuple[str, str]], allowed: Networks = ()) -> None:
-    """All addresses from `first` to `last` are refused. The neighbours only if another range covers them."""
-    lowest, highest = ip_address(first), ip_address(last)
-    middle = type(lowest)((int(lowest) + int(highest)) // 2)
-    assert all(refused(str(address), allowed) for address in (lowest, middle, highest))
-    others = [(ip_address(a), ip_address(b)) for a, b in ranges]
-    for edge in (int(lowest) - 1, int(highest) + 1):
-        if 0 <= edge < 2**lowest.max_prefixlen:
-            inside = any(a.version == lowest.version and int(a) <= edge <= int(b) for a, b in others)
-            assert refused(str(type(lowest)(edge)), allowed) == inside, type(lowest)(edge)
-
-
-def test_the_edges_of_every_special_range_are_refused_and_their_neighbours_are_not() -> None:
-    for first, last in REFUSED_RANGES:
-        ends_where_it_should(first, last, REFUSED_RANGES)
-
-
-def test_no_allowed_network_is_wide_enough_for_what_can_be_nobodys_receiver() -> None:
-    for first, last in NOBODYS:
-        ends_where_it_should(first, last, NOBODYS, (ip_network("0.0.0.0/0"), ip_network("::/0")))
+@pytest.mark.parametrize(("ranges", "allowed"), [(REFUSED, ()), (NEVER, EVERYWHERE)], ids=["special", "never"])
+def test_the_edges_of_every_range_are_refused_and_their_neighbours_are_not(ranges: list[tuple[str, str]], allowed: Networks) -> None:
+    limits = [(ip_address(first), ip_address(last)) for first, last in ranges]
+    for lowest, highest in limits:
+        kind = type(lowest)
+        assert all(refused(str(address), allowed) for address in (lowest, kind((int(lowest) + int(highest)) // 2), highest))
+        for edge in (int(lowest) - 1, int(highest) + 1):
+            if 0 <= edge < 2**lowest.max_prefixlen:
+                inside = any(first.version == lowest.version and int(first) <= edge <= int(last) for first, last in limits)
+                assert refused(str(kind(edge)), allowed) == inside, kind(edge)
 
 
 def test_the_refusal_of_a_special_address_says_what_it_is() -> None:
-    for first, last, what in [*NEVER_RANGES, *SPECIAL_RANGES]:
-        for address in (first, last):
+    for *edges, what in [*rows("never"), *rows("special")]:
+        for address in edges:
             with pytest.raises(TargetRefused, match=f": {re.escape(what)}$"):
                 check_address(ip_address(address), 443, OWN, ())
 
 
-def test_a_special_address_is_refused() -> None:
-    assert [address for address in REFUSED_ADDRESSES if not refused(address)] == []
-
-
-def test_an_ordinary_public_address_is_accepted() -> None:
-    assert [address for address in ACCEPTED_ADDRESSES if refused(address)] == []
+def test_special_addresses_are_refused_and_ordinary_ones_accepted() -> None:
+    assert [address for (address,) in rows("refused") if not refused(address)] == []
+    assert [address for (address,) in rows("accepted") if refused(address)] == []
 
 
 @given(st.ip_addresses())
@@ -228,142 +207,41 @@ def test_nothing_is_accepted_that_python_knows_to_be_special(address: object) ->
 
 
 @pytest.mark.parametrize(
-    ("url", "answers"),
+    ("kind", "allowed", "why"),
     [
-        ("https://127.0.0.1:40001/hook", ""),
-        ("https://127.0.0.2:8081/hook", ""),
-        ("https://crm.example.net/hook", "127.0.0.1"),
-        ("https://crm.example.net:9000/hook", "127.0.0.1,127.0.0.5"),
-        ("https://receiver:9000/hook", "127.0.0.1"),
-        ("https://crm.lan/hook", "127.0.0.1"),
-        ("https://crm.internal/hook", "127.0.0.9"),
-        ("https://example.com/hook", "93.184.215.14"),
+        *[("local name", allowed, "this machine itself") for allowed in ((), LOOPBACK)],
+        *[("metadata name", allowed, "metadata service") for allowed in ((), LOOPBACK)],
+        ("inner name", (), "not a name of the public internet"),
     ],
 )
-async def test_with_their_network_allowed_receivers_inside_the_house_are_accepted(url: str, answers: str) -> None:
-    names = Names(answers)
-    target = await check_target(url, OWN, LOOPBACK, names)
-    assert (await send(target, names, LOOPBACK))[0].error == "connect_failed"
-
-
-@pytest.mark.parametrize(
-    ("url", "answers"),
-    [
-        ("https://127.0.0.1:8080/hook", ""),
-        ("https://127.0.0.1:8081/hook", ""),
-        ("https://127.0.0.7:8080/hook", ""),
-        ("https://127.0.0.1:80/hook", ""),
-        ("https://crm.example.net:8080/hook", "127.0.0.1"),
-        ("https://crm.example.net/hook", "127.0.0.1,93.184.215.14"),
-        ("https://crm.example.net/hook", "127.0.0.1,10.0.0.1"),
-        ("https://crm.example.net/hook", "10.0.0.1"),
-        ("https://crm.example.net/hook", "::ffff:127.0.0.1"),
-        ("https://receiver/hook", "93.184.215.14"),
-        ("https://receiver/hook", "127.0.0.1,93.184.215.14"),
-        ("https://receiver/hook", "NXDOMAIN"),
-        ("https://crm.lan/hook", "10.0.0.1"),
-        ("https://localhost:9000/hook", "127.0.0.1"),
-        ("https://a.localhost:9000/hook", "127.0.0.1"),
-        ("https://metadata.google.internal/hook", "127.0.0.1"),
-        ("https://instance-data/hook", "127.0.0.1"),
-        ("https://chat.example.org/hook", "127.0.0.1"),
-        ("https://[::1]:9000/hook", ""),
-        ("https://[::ffff:127.0.0.1]:9000/hook", ""),
-        ("https://127.1:9000/hook", ""),
-        ("https://10.0.0.1/hook", ""),
-        ("https://93.184.215.20:9000/hook", ""),
-    ],
-)
-async def test_with_a_network_allowed_everything_else_stays_refused(url: str, answers: str) -> None:
-    names = Names(answers)
-    with pytest.raises(TargetRefused):
-        await check_target(url, OWN, LOOPBACK, names)
-    try:
-        target = check_url(url, OWN, LOOPBACK)
-    except TargetRefused:
-        return
-    assert (await send(target, names, LOOPBACK))[1] == []
-
-
-LOCAL_NAMES = [
-    "localhost",
-    "localhost6",
-    "loopback",
-    "broadcasthost",
-    "ip6-localhost",
-    "ip6-loopback",
-    "ip6-localnet",
-    "a.localhost",
-    "a.localdomain",
-    "a.localdomain6",
-    "a.localhost6",
-]
-METADATA_NAMES = [
-    "metadata",
-    "metadata.google.internal",
-    "metadata.goog",
-    "metadata.azure.internal",
-    "metadata.azure.com",
-    "instance-data",
-    "instance-data.ec2.internal",
-    "metadata.tencentyun.com",
-    "metadata.platformequinix.com",
-    "metadata.packet.net",
-]
-INNER_NAMES = [
-    "crm",
-    "crm.local",
-    "crm.lan",
-    "crm.internal",
-    "crm.home.arpa",
-    "crm.onion",
-    "crm.intranet",
-    "crm.private",
-    "crm.corp",
-    "crm.home",
-    "crm.svc",
-]
-
-
-@pytest.mark.parametrize("name", LOCAL_NAMES + METADATA_NAMES)
-def test_the_names_of_the_machine_and_of_metadata_are_refused_with_and_without_allowed_networks(name: str) -> None:
-    for allowed in ((), LOOPBACK):
-        with pytest.raises(TargetRefused, match="this machine itself" if name in LOCAL_NAMES else "metadata service"):
+def test_names_of_the_machine_of_metadata_and_of_the_house_are_refused(kind: str, allowed: Networks, why: str) -> None:
+    for (name,) in rows(kind):
+        with pytest.raises(TargetRefused, match=why):
             check_url(f"https://{name}/hook", OWN, allowed)
 
 
-@pytest.mark.parametrize("name", INNER_NAMES)
-def test_a_name_that_can_only_be_an_inner_one_must_lead_inside(name: str) -> None:
-    with pytest.raises(TargetRefused, match="not a name of the public internet"):
-        check_url(f"https://{name}/hook", OWN, ())
-    assert check_url(f"https://{name}/hook", OWN, LOOPBACK).inside_only
+def test_a_name_that_can_only_be_an_inner_one_must_lead_inside() -> None:
+    assert all(check_url(f"https://{name}/hook", OWN, LOOPBACK).inside_only for (name,) in rows("inner name"))
+    assert not any(check_url(f"https://{host}/hook", OWN, LOOPBACK).inside_only for host in ("crm.example.net", "93.184.215.14"))
 
 
-def test_a_public_name_may_lead_anywhere_that_is_allowed() -> None:
-    assert not check_url("https://crm.example.net/hook", OWN, LOOPBACK).inside_only
-    assert not check_url("https://93.184.215.14/hook", OWN, LOOPBACK).inside_only
-
-
-def accepted(url: str) -> bool:
-    """Whether a webhook may have this address."""
+def accepted(url: str, allowed: Networks = ()) -> bool:
+    """Return whether an address is accepted without a look at what its name resolves to."""
     try:
-        check_url(url, OWN, ())
+        check_url(url, OWN, allowed)
     except TargetRefused:
         return False
     return True
 
 
-def test_an_address_has_a_greatest_length() -> None:
-    path = "a" * (2048 - len("https://example.com/"))
-    assert accepted(f"https://example.com/{path}")
-    assert not accepted(f"https://example.com/{path}a")
-
-
-def test_a_name_and_its_labels_have_the_greatest_length_of_dns() -> None:
+def test_an_address_its_name_and_its_labels_have_a_greatest_length() -> None:
+    path = "a" * (MAX_CHARS - len("https://example.com/"))
     labels = ".".join(["a" * 63] * 3)
+    assert MAX_CHARS == 2048
+    assert accepted(f"https://example.com/{path}")
     assert accepted(f"https://{labels}.{'b' * 57}.com/")
-    assert not accepted(f"https://{labels}.{'b' * 58}.com/")
-    assert not accepted(f"https://{'a' * 64}.com/")
+    for url in (f"https://example.com/{path}a", f"https://{labels}.{'b' * 58}.com/", f"https://{'a' * 64}.com/"):
+        assert not accepted(url)
 
 
 @pytest.mark.parametrize(
@@ -374,9 +252,11 @@ def test_the_ports_are_443_and_1024_to_65535(port: int, good: bool) -> None:
 
 
 def test_a_listener_on_every_interface_is_refused_at_every_address_of_the_machine() -> None:
-    assert refused("10.9.8.7", HOUSE, 8080)
-    assert not refused("10.9.8.7", HOUSE, 8443)
-    assert not refused("10.9.8.8", HOUSE, 8080)
+    assert [refused(*target) for target in (("10.9.8.7", HOUSE, 8080), ("10.9.8.7", HOUSE, 8443), ("10.9.8.8", HOUSE, 8080))] == [
+        True,
+        False,
+        False,
+    ]
 
 
 def test_the_machine_knows_its_own_addresses_and_no_others() -> None:
@@ -414,7 +294,7 @@ async def test_the_system_is_asked_for_a_name_once_while_it_is_thinking(monkeypa
     assert asked == ["a.example.net", "nx.example.net", "a.example.net"]
 
 
-async def test_a_name_server_that_never_answers_costs_its_time_out_and_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_name_server_that_never_answers_costs_its_time_out_and_64_threads_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
     release, started = threading.Event(), threading.active_count()
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: release.wait(10) and [])
     resolver = SystemResolver()
@@ -422,8 +302,12 @@ async def test_a_name_server_that_never_answers_costs_its_time_out_and_one_threa
     results = await asyncio.gather(*(lookup(target, OWN, (), resolver) for _ in range(20)), return_exceptions=True)
     assert {type(result).__name__ for result in results} == {"LookupFailed"}
     assert threading.active_count() <= started + 1
+    waiting = [asyncio.create_task(resolver(f"{number}.example.net")) for number in range(63)]
+    await asyncio.sleep(0.01)
+    with pytest.raises(OSError, match="too many"):
+        await resolver("one.more.example.net")
     release.set()
-    await asyncio.sleep(0.05)
+    assert await asyncio.gather(*waiting) == [[]] * 63
 
 
 async def test_a_look_up_for_which_there_is_no_thread_fails_and_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -439,50 +323,12 @@ async def test_a_look_up_for_which_there_is_no_thread_fails_and_is_tried_again(m
     assert "127.0.0.1" in await resolver("localhost")
 
 
-async def test_more_names_than_can_be_looked_up_at_once_fail_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    release = threading.Event()
-    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: release.wait(10) and [])
-    resolver = SystemResolver()
-    waiting = [asyncio.create_task(resolver(f"{number}.example.net")) for number in range(64)]
-    await asyncio.sleep(0.01)
-    with pytest.raises(OSError, match="too many"):
-        await resolver("one.more.example.net")
-    release.set()
-    assert await asyncio.gather(*waiting) == [[]] * 64
-
-
 @pytest.mark.parametrize(
     ("url", "why"),
     [
-        ("", "is empty"),
-        ("https://example.com/" + "a" * MAX_CHARS, "is longer than"),
-        ("https://example.com/a b", "holds a space"),
-        ("https://example.com\\@example.org/", "a backslash"),
-        ("https://example.com/\x7f", "an invisible character"),
-        ("http://example.com/", "must begin with https://"),
-        ("https://example.com/#there", "must not hold a “#”"),
-        ("https://me@example.com/", "a user name or a password"),
-        ("https://example.com:/", "must be a port number"),
-        ("https://example.com:0443/", "must be a port number"),
-        ("https://[2001:db8::1]8443/", "must be a port number"),
-        ("https://example.com:80/", "port 80 is not allowed"),
-        ("https://example.com:1023/", "port 1023 is not allowed"),
-        ("https://example.com:65536/", "port 65536 is not allowed"),
-        ("https://[2001:db8::1", "must be an IPv6 address"),
-        ("https://[fe80::1%25eth0]/", "without a zone"),
-        ("https://127.1/", "four decimal numbers"),
-        ("https://127.0.0.1./", "four decimal numbers"),
-        ("https://1.2.3.256/", "four decimal numbers"),
-        ("https://exa%6dple.com/", "must not be percent-encoded"),
-        ("https://exa_mple-.com/", "is not a valid name"),
-        ("https://" + ".".join(["a" * 60] * 5) + "/", "is not a valid name"),
-        ("https://xn--a.com/", "stands for no name"),
-        ("https://xn--99.com/", "stands for no name"),
-        ("https://xn--example-.com/", "stands for no name"),
-        ("https://xn--c-3db.com/", "stands for no name"),  # a ç in two parts
-        ("https://xn---nga.com/", "stands for no name"),  # a second spelling of ş
-        ("https://ｅxample.com/", "read in more than one way"),
-        ("https://☕.com/", "read in more than one way"),
+        *cases("fault"),
+        (f"https://example.com/{'a' * MAX_CHARS}", "is longer than"),
+        (f"https://{'a' * 60}{('.' + 'a' * 60) * 4}/", "is not a valid name"),
     ],
 )
 def test_a_refusal_says_what_is_wrong_with_the_address(url: str, why: str) -> None:
@@ -496,10 +342,12 @@ def test_a_label_that_is_read_in_two_ways_is_taken_in_its_xn_form_only(label: st
     assert accepted(f"https://xn--{label.encode('punycode').decode()}.com/")
 
 
-@pytest.mark.parametrize("path", ["/%41:@!$&'()*+,;=?~-._", "/a/b?c=d&e=f/g?h"])
-def test_what_may_stand_in_a_path_goes_out_as_it_is(path: str) -> None:
-    assert check_url(f"https://example.com{path}", OWN, ()).path == path
-
-
-def test_what_may_not_stand_in_a_path_goes_out_encoded() -> None:
-    assert check_url('https://example.com/é"<>^`{|}[]', OWN, ()).path == "/%C3%A9%22%3C%3E%5E%60%7B%7C%7D%5B%5D"
+@pytest.mark.parametrize(
+    ("path", "sent"),
+    [
+        *[(path, path) for path in ("/%41:@!$&'()*+,;=?~-._", "/a/b?c=d&e=f/g?h")],
+        ('/é"<>^`{|}[]', "/%C3%A9%22%3C%3E%5E%60%7B%7C%7D%5B%5D"),
+    ],
+)
+def test_what_may_not_stand_in_a_path_goes_out_encoded(path: str, sent: str) -> None:
+    assert check_url(f"https://example.com{path}", OWN, ()).path == sent
