@@ -72,7 +72,7 @@ def import_(ctx: click.Context, file: Path, as_json: bool) -> None:
 def _put(ctx: click.Context, file: object, account: str, batch: list[tuple[int, Any]]) -> list[Any]:
     """Import records, each with the number of its line. Raises CommandError with the line that is refused."""
     try:
-        imported: list[Any] = call(ctx, "account.import_put", account=account, records=[record for _, record in batch])["webhooks"]
+        imported: list[Any] = call(ctx, "account.import_put", account=account, records=[record for _, record in batch])
     except Refused as fault:
         if len(batch) == 1:
             raise CommandError(f"{file}, line {batch[0][0]}: {sentence(fault)}") from None

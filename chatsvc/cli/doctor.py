@@ -89,10 +89,10 @@ def _service(config: Config) -> Iterator[Finding]:
     try:
         egress = client.ask(service, "egress.show", {})
     except client.Lost:
-        yield report.service_silent(seconds=ANSWER_S)
+        yield report.fault("service", "service_silent", seconds=ANSWER_S)
         return
     except Refused as refusal:
-        yield report.service_unwilling(reason=str(refusal))
+        yield report.warning("service", "service_unwilling", reason=str(refusal))
         return
     connections = egress["opened" if egress["allowed"] else "refused"]
     yield from network.running(config, may_connect=egress["allowed"], connections=connections, store_fault=egress["store_fault"])

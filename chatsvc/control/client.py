@@ -1,17 +1,18 @@
 """Client of the control socket, with a fallback to this process where no service runs.
 
 It needs no event loop, so a command starts in milliseconds. An operation is POST /operations/NAME with its arguments as JSON. The answer
-is the result as JSON in one line, and after it the bytes of the file that the operation made; a refusal has status 422. The client opens no
-path that the service names.
+is the result as JSON in one line, and after it the bytes of the file that the operation made; a refusal has status 422, or 400 where the
+request itself is faulty. The client opens no path that the service names.
 """
 
 from __future__ import annotations
 
-import http.client
 import json
 import os
 import socket
 import time
+from contextlib import closing
+from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -24,31 +25,12 @@ if TYPE_CHECKING:
 
 SOCKET = "control.sock"
 WAIT_S = 15.0
-REFUSED = 422
+FAULTY, REFUSED = 400, 422
 _PIECE = 1 << 20
 
 
 class Lost(Exception):
     """Raised when the service ends before it answers; the command may have taken effect."""
-
-
-class Service(http.client.HTTPConnection):
-    """A connection to the service on a data folder."""
-
-    def __init__(self, folder: Path, timeout_s: float | None = None) -> None:
-        super().__init__("localhost", timeout=timeout_s)
-        self._folder = folder
-
-    def connect(self) -> None:
-        """Connect; raises OSError."""
-        self.sock = socket.socket(socket.AF_UNIX)
-        self.sock.settimeout(self.timeout)
-        # By the folder's descriptor: the path of a Unix socket has 107 bytes at most.
-        folder = os.open(self._folder, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            self.sock.connect(f"/proc/self/fd/{folder}/{SOCKET}")
-        finally:
-            os.close(folder)
 
 
 def call(document: ConfigDocument, operation: str, arguments: dict[str, Any], target: IO[bytes] | None = None) -> Any:
@@ -57,19 +39,18 @@ def call(document: ConfigDocument, operation: str, arguments: dict[str, Any], ta
     Of the configuration it reads what it needs to find a running service, and all where none runs. Raises Refused, ConfigError,
     StoreUnavailable and Lost.
     """
-    body = _encoded(arguments)
     deadline = time.monotonic() + WAIT_S
-    # Over a store of several processes a command works beside them, whether or not the one on this machine answers.
-    asks = not document.names_store()
     while True:
-        service = connect(document.data_dir()) if asks else None
+        # Over a store of several processes a command works beside them, whether or not the one on this machine answers.
+        service = None if document.names_store() else connect(document.data_dir())
         if service is not None:
-            return _sent(service, operation, body, target)
+            return ask(service, operation, arguments, target)
 
         # Imported where no service runs: with one, a command needs nothing of the store.
         from chatsvc.config import build
         from chatsvc.control.local_operations import FolderInUse, run
 
+        _encoded(arguments)
         try:
             return run(build(document), operation, arguments, target)
         except FolderInUse:
@@ -87,43 +68,41 @@ def _encoded(arguments: dict[str, Any]) -> bytes:
         raise refusals.argument_not_unicode() from None
 
 
-def connect(folder: Path, timeout_s: float | None = None) -> Service | None:
+def connect(folder: Path, timeout_s: float | None = None) -> HTTPConnection | None:
     """Connect to the service that runs on this folder; None where none answers."""
-    service = Service(folder, timeout_s)
+    service = HTTPConnection("localhost", timeout=timeout_s)
+    service.sock = socket.socket(socket.AF_UNIX)
+    service.sock.settimeout(timeout_s)
     try:
-        service.connect()
+        # By the folder's descriptor: the path of a Unix socket has 107 bytes at most.
+        descriptor = os.open(folder, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            service.sock.connect(f"/proc/self/fd/{descriptor}/{SOCKET}")
+        finally:
+            os.close(descriptor)
     except OSError:
         service.close()
         return None
     return service
 
 
-def ask(service: Service, operation: str, arguments: dict[str, Any]) -> Any:
+def ask(service: HTTPConnection, operation: str, arguments: dict[str, Any], target: IO[bytes] | None = None) -> Any:
     """Send one operation to the running service, return its result and close the connection. Raises Refused and Lost."""
-    return _sent(service, operation, _encoded(arguments))
-
-
-def _sent(service: Service, operation: str, body: bytes, target: IO[bytes] | None = None) -> Any:
-    try:
-        service.request("POST", f"/operations/{operation}", body, {"Content-Type": "application/json"})
-        with service.getresponse() as answer:
-            result = json.loads(answer.readline())
-            if answer.status != REFUSED and target is not None:
-                _copy(answer, target)
-    except (OSError, ValueError, http.client.HTTPException) as fault:
-        raise Lost(f"the service went away before it answered: {fault}") from fault
-    finally:
-        service.close()
-    if answer.status == REFUSED:
-        raise Refused(result["code"], **result["facts"])
-    return result
-
-
-def _copy(answer: http.client.HTTPResponse, target: IO[bytes]) -> None:
-    while piece := answer.read(_PIECE):
+    with closing(service):
+        body = _encoded(arguments)
         try:
-            target.write(piece)
-        except OSError as fault:
-            raise CommandError(f"the file cannot be written: {fault.strerror or fault}") from None
-    if answer.length:
-        raise Lost("the service went away before the file was whole")
+            service.request("POST", f"/operations/{operation}", body, {"Content-Type": "application/json"})
+            with service.getresponse() as answer:
+                result = json.loads(answer.readline())
+                if answer.status not in (FAULTY, REFUSED):
+                    while target is not None and (piece := answer.read(_PIECE)):
+                        try:
+                            target.write(piece)
+                        except OSError as fault:
+                            raise CommandError(f"the file cannot be written: {fault.strerror or fault}") from None
+                    if target is not None and answer.length:
+                        raise Lost("the service went away before the file was whole")
+                    return result
+        except (OSError, ValueError, HTTPException) as fault:
+            raise Lost(f"the service went away before it answered: {fault}") from fault
+        raise Refused(result["code"], **result["facts"])

@@ -2,11 +2,11 @@
 
 import asyncio
 import os
-from pathlib import Path
+import shutil
 from typing import IO, Any
 
 from chatsvc.config import Config
-from chatsvc.control.rendering import RENDERERS
+from chatsvc.control.rendering import rendered
 from chatsvc.domain.times import now_ms
 from chatsvc.local_user import caller_of
 from chatsvc.platforms import PLATFORMS
@@ -18,9 +18,7 @@ from chatsvc.store import facts, webhooks
 from chatsvc.store.folder import Folder, FolderInUse
 from chatsvc.store.master_key import MasterKey
 
-__all__ = ["FolderInUse", "detached_file", "run"]
-
-_PIECE = 1 << 20
+__all__ = ["FolderInUse", "run"]
 
 
 def run(config: Config, operation: str, arguments: dict[str, Any], target: IO[bytes] | None = None) -> Any:
@@ -29,24 +27,12 @@ def run(config: Config, operation: str, arguments: dict[str, Any], target: IO[by
     folder.prepare()
     with store.alone(folder):
         secret = stores.master_key_of(config, folder)
-        rendered = RENDERERS[operation](asyncio.run(_perform(store, config, folder, secret, operation, arguments)))
-        file = detached_file(rendered)
+        result, file = rendered(operation, asyncio.run(_perform(store, config, folder, secret, operation, arguments)))
         if file is not None:
             with file:
-                while target is not None and (piece := file.read(_PIECE)):
-                    target.write(piece)
-        return rendered
-
-
-def detached_file(result: Any) -> IO[bytes] | None:
-    """Open and remove the file named by `draft` in a result, and remove the key. No path leaves the process."""
-    if not isinstance(result, dict) or "draft" not in result:
-        return None
-    draft = Path(result.pop("draft"))
-    try:
-        return draft.open("rb")
-    finally:
-        draft.unlink(missing_ok=True)
+                if target is not None:
+                    shutil.copyfileobj(file, target)
+        return result
 
 
 async def _perform(store: StoreChoice, config: Config, folder: Folder, secret: MasterKey, operation: str, arguments: dict[str, Any]) -> Any:

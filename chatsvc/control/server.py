@@ -13,9 +13,8 @@ from typing import IO, Any, cast
 
 from aiohttp import web
 
-from chatsvc.control.client import REFUSED, SOCKET
-from chatsvc.control.local_operations import detached_file
-from chatsvc.control.rendering import RENDERERS
+from chatsvc.control.client import FAULTY, REFUSED, SOCKET
+from chatsvc.control.rendering import RENDERERS, rendered
 from chatsvc.domain import refusals
 from chatsvc.domain.actors import Caller
 from chatsvc.domain.refusals import Refused
@@ -41,7 +40,8 @@ class ControlServer:
         application = web.Application(client_max_size=MOST)
         application.router.add_post("/operations/{operation}", self._answer)
         self._receiving: set[asyncio.Task[Any]] = set()
-        self._runner = web.AppRunner(application, access_log=None, shutdown_timeout=OPERATION_GRACE_S)
+        # Commands compress nothing, so a packed body is not unpacked.
+        self._runner = web.AppRunner(application, access_log=None, shutdown_timeout=OPERATION_GRACE_S, auto_decompress=False)
 
     async def start(self) -> None:
         """Begin to listen. A stale socket is replaced: this process holds the folder's lock."""
@@ -70,21 +70,49 @@ class ControlServer:
     async def _answer(self, request: web.Request) -> web.StreamResponse:
         task = cast("asyncio.Task[Any]", asyncio.current_task())
         self._receiving.add(task)
-        try:
-            raw = await request.read()
-        finally:
-            self._receiving.discard(task)
         operation = request.match_info["operation"]
         try:
-            result = await answer(self._services, caller_of(_uid(request)), operation, raw)
+            arguments = await _arguments(request)
+        except Refused as refusal:
+            return web.json_response({"code": refusal.code, "facts": refusal.facts}, status=FAULTY)
+        finally:
+            self._receiving.discard(task)
+        try:
+            result, file = await self._perform(caller_of(_uid(request)), operation, arguments)
         except Refused as refusal:
             return web.json_response({"code": refusal.code, "facts": refusal.facts}, status=REFUSED)
-        file = detached_file(result)
         line = json.dumps(result, ensure_ascii=False).encode() + b"\n"
         if file is None:
             return web.Response(body=line, content_type="application/json")
         with file:
             return await _send(request, line, file)
+
+    async def _perform(self, caller: Caller, operation: str, arguments: dict[str, Any]) -> tuple[Any, IO[bytes] | None]:
+        """Perform an operation and return its result for JSON, and the file that it made. Whatever goes wrong is a Refused."""
+        try:
+            if operation not in RENDERERS:
+                # Operations on an operator's own session are the dashboard's.
+                raise refusals.operation_unknown(operation=operation)
+            return rendered(operation, await perform(self._services, caller, operation, arguments))
+        except Refused:
+            raise
+        except StoreUnavailable as fault:
+            log.error("the store cannot answer: %s", fault)
+            raise refusals.store_unavailable(fault=str(fault)) from None
+        except Exception:
+            log.exception("unexpected fault in an administrative operation")
+            raise refusals.unexpected_fault() from None
+
+
+async def _arguments(request: web.Request) -> dict[str, Any]:
+    """Read the arguments of an operation. Raises Refused for a body that is not a JSON object."""
+    try:
+        arguments = json.loads(await request.read())
+    except (ValueError, RecursionError):
+        raise refusals.request_unreadable() from None
+    if not isinstance(arguments, dict):
+        raise refusals.request_unreadable()
+    return arguments
 
 
 async def _send(request: web.Request, line: bytes, file: IO[bytes]) -> web.StreamResponse:
@@ -108,21 +136,3 @@ def _uid(request: web.Request) -> int:
     with socket.socket(fileno=os.dup(request.transport.get_extra_info("socket").fileno())) as peer:
         uid: int = credentials.unpack(peer.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, credentials.size))[1]
     return uid
-
-
-async def answer(services: Services, caller: Caller, operation: str, raw: bytes) -> Any:
-    """Perform the operation of a request and return its result for JSON. Whatever goes wrong is a Refused."""
-    try:
-        if operation not in RENDERERS:
-            # Operations on an operator's own session are the dashboard's.
-            raise refusals.operation_unknown(operation=operation)
-        result = await perform(services, caller, operation, json.loads(raw))
-        return RENDERERS[operation](result)
-    except Refused:
-        raise
-    except StoreUnavailable as fault:
-        log.error("the store cannot answer: %s", fault)
-        raise refusals.store_unavailable(fault=str(fault)) from None
-    except Exception:
-        log.exception("unexpected fault in an administrative operation")
-        raise refusals.unexpected_fault() from None

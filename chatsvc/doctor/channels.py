@@ -35,8 +35,8 @@ def tokens(
             try:
                 fault = await outbound.check(egress, channel.channel, config.channels[channel.channel], question)
             except outbound.PlatformRefused:
-                return report.channel_token_refused(bot=channel.bot, channel=channel.channel)
-            return report.channel_unreachable(channel=channel.channel, reason=fault) if fault else None
+                return report.fault("channels", "channel_token_refused", bot=channel.bot, channel=channel.channel)
+            return report.fault("channels", "channel_unreachable", channel=channel.channel, reason=fault) if fault else None
 
     async def ask_all() -> list[Finding | None]:
         return await asyncio.gather(*(ask(channel, token) for channel, token in opened if token is not None))

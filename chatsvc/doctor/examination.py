@@ -5,10 +5,10 @@ from pkgutil import resolve_name
 from typing import NamedTuple
 
 from chatsvc.config import Config, ConfigError
-from chatsvc.doctor import channels, files, mail, model, network, postgres
+from chatsvc.doctor import channels, files, mail, model, network, postgres, report
 from chatsvc.doctor.channels import TokenOf
 from chatsvc.doctor.postgres import ExamineServer
-from chatsvc.doctor.report import Finding, configuration_invalid, configuration_unreadable, configuration_untrusted, folder_closed
+from chatsvc.doctor.report import Finding
 from chatsvc.domain.errors import CommandError
 from chatsvc.domain.platforms import Platform
 from chatsvc.domain.times import now_ms
@@ -51,18 +51,18 @@ def examine(
         config = load()
     except ConfigError as faulty:
         for line in str(faulty).splitlines():
-            yield configuration_invalid(fault=line)
+            yield report.fault("configuration", "configuration_invalid", fault=line)
         return
     except OSError as unreadable:
-        yield configuration_unreadable(file=str(unreadable.filename), reason=unreadable.strerror)
+        yield report.fault("configuration", "configuration_unreadable", file=str(unreadable.filename), reason=unreadable.strerror)
         return
     except CommandError as refusal:
-        yield configuration_untrusted(fault=str(refusal))
+        yield report.fault("configuration", "configuration_untrusted", fault=str(refusal))
         return
     try:
         yield from _of_installation(config, service, server, token_of, platforms, extent)
     except PermissionError as closed:
-        yield folder_closed(file=str(closed.filename or config.data_dir), folder=str(config.data_dir))
+        yield report.fault("data folder", "folder_closed", file=str(closed.filename or config.data_dir), folder=str(config.data_dir))
 
 
 def _of_installation(

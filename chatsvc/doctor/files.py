@@ -32,7 +32,7 @@ AHEAD_MS = 5 * 60_000
 def configuration(config: Config) -> Iterator[Finding]:
     """Check who may read and write the configuration file."""
     if config.path is None:
-        yield report.configuration_absent()
+        yield report.warning("configuration", "configuration_absent")
         return
     file = str(config.path)
     try:
@@ -40,29 +40,29 @@ def configuration(config: Config) -> Iterator[Finding]:
     except PermissionError:
         mode = 0
     if mode & stat.S_IWOTH:
-        yield report.configuration_writable(file=file)
+        yield report.fault("configuration", "configuration_writable", file=file)
     elif mode & stat.S_IROTH and config.path_holds_secrets:
-        yield report.configuration_exposed(file=file)
+        yield report.warning("configuration", "configuration_exposed", file=file)
     else:
-        yield report.configuration_good(file=file)
+        yield report.ok("configuration", "configuration_good", file=file)
 
 
 def zones(versions: ZoneVersions) -> Iterator[Finding]:
     """Check the age of the system's time zones. Older ones than this program's are not used here, but other programs use them."""
     system = versions.system
     if system is not None and system < versions.shipped:
-        yield report.zones_old(system=system or "?", shipped=versions.shipped)
+        yield report.ok("time zones", "zones_old", system=system or "?", shipped=versions.shipped)
     else:
-        yield report.zones_good(version=system or versions.shipped)
+        yield report.ok("time zones", "zones_good", version=system or versions.shipped)
 
 
 def folder(config: Config) -> Iterator[Finding]:
     """Check the data folder: its rights, its owner, and the free space of its disk."""
     path = config.data_dir
     if not path.exists():
-        yield report.folder_missing(folder=str(path))
+        yield report.fault("data folder", "folder_missing", folder=str(path))
     elif not path.is_dir():
-        yield report.folder_is_file(folder=str(path))
+        yield report.fault("data folder", "folder_is_file", folder=str(path))
     else:
         yield from _rights(path)
         yield from _disk(path)
@@ -73,31 +73,31 @@ def _rights(path: Path) -> Iterator[Finding]:
     uid, name = status.st_uid, str(path)
     writable = is_writable(path)
     if status.st_mode & 0o077:
-        yield report.folder_exposed(folder=name, mode=f"{stat.S_IMODE(status.st_mode):04o}")
+        yield report.fault("data folder", "folder_exposed", folder=name, mode=f"{stat.S_IMODE(status.st_mode):04o}")
     strangers = sorted(str(file.relative_to(path)) for file in path.rglob("*") if file.lstat().st_uid != uid)
     if strangers:
-        yield report.folder_mixed(folder=name, files=strangers[:5])
+        yield report.fault("data folder", "folder_mixed", folder=name, files=strangers[:5])
     if os.geteuid() not in (0, uid):
-        yield report.folder_foreign(folder=name)
+        yield report.fault("data folder", "folder_foreign", folder=name)
     elif uid == 0 and is_packaged():
-        yield report.folder_of_root(folder=name, user=PACKAGED)
+        yield report.warning("data folder", "folder_of_root", folder=name, user=PACKAGED)
     elif not writable:
-        yield report.folder_read_only(folder=name)
+        yield report.fault("data folder", "folder_read_only", folder=name)
     elif not status.st_mode & 0o077 and not strangers:
-        yield report.folder_good(folder=name)
+        yield report.ok("data folder", "folder_good", folder=name)
 
 
 def _disk(path: Path) -> Iterator[Finding]:
     free = shutil.disk_usage(path).free
     inodes = os.statvfs(path)
     if free < LITTLE_BYTES:
-        yield report.disk_full(folder=str(path), free=free)
+        yield report.fault("disk", "disk_full", folder=str(path), free=free)
     elif inodes.f_files and inodes.f_favail < 100:
-        yield report.disk_without_inodes(folder=str(path))
+        yield report.fault("disk", "disk_without_inodes", folder=str(path))
     elif free < TIGHT_BYTES:
-        yield report.disk_tight(folder=str(path), free=free)
+        yield report.warning("disk", "disk_tight", folder=str(path), free=free)
     else:
-        yield report.disk_good(free=free)
+        yield report.ok("disk", "disk_good", free=free)
 
 
 def temporary() -> Iterator[Finding]:
@@ -105,13 +105,13 @@ def temporary() -> Iterator[Finding]:
     try:
         folder = tempfile.gettempdir()
     except OSError as none:
-        yield report.temporary_missing(reason=none.strerror)
+        yield report.fault("temporary files", "temporary_missing", reason=none.strerror)
         return
     free = shutil.disk_usage(folder).free
     if free < LITTLE_BYTES:
-        yield report.temporary_tight(folder=folder, free=free)
+        yield report.warning("temporary files", "temporary_tight", folder=folder, free=free)
     else:
-        yield report.temporary_good(folder=folder)
+        yield report.ok("temporary files", "temporary_good", folder=folder)
 
 
 def store(config: Config, limit_s: float | None = None) -> tuple[list[Finding], Examined | None]:
@@ -119,36 +119,36 @@ def store(config: Config, limit_s: float | None = None) -> tuple[list[Finding], 
     path = Folder(config.data_dir).database
     file = str(path)
     if not path.exists():
-        return [report.database_absent(file=file)], None
+        return [report.warning("database", "database_absent", file=file)], None
     if not os.access(path, os.R_OK | os.W_OK):
-        return [report.database_closed(file=file)], None
+        return [report.fault("database", "database_closed", file=file)], None
     tiers = frozenset(name for name, tier in config.models.items() if tier.engine == "knowledge")
     try:
         contents = examine(path, tiers, limit_s)
     except StoreUnavailable as outage:
-        return [report.database_unreadable(file=file, reason=str(outage))], None
+        return [report.fault("database", "database_unreadable", file=file, reason=str(outage))], None
     except SchemaTooNew as newer:
-        return [report.database_newer(file=file, reason=str(newer))], None
+        return [report.fault("database", "database_newer", file=file, reason=str(newer))], None
     if contents.problems:
-        return [report.database_damaged(file=file, problems=contents.problems)], contents
-    findings = [report.database_good(file=file, schema=contents.schema_version)]
+        return [report.fault("database", "database_damaged", file=file, problems=contents.problems)], contents
+    findings = [report.ok("database", "database_good", file=file, schema=contents.schema_version)]
     if not contents.checked and limit_s:
-        findings = [report.database_unchecked(file=file, seconds=round(limit_s))]
+        findings = [report.warning("database", "database_unchecked", file=file, seconds=round(limit_s))]
     # One process writes and checkpoints on one connection, so the fault of older versions is not met.
-    findings.append((report.sqlite_good if sqlite_is_fixed() else report.sqlite_old)(version=sqlite_version()))
+    findings.append(report.ok("SQLite", "sqlite_good" if sqlite_is_fixed() else "sqlite_old", version=sqlite_version()))
     return [*findings, *bots(contents)], contents
 
 
 def bots(examined: Examined) -> Iterator[Finding]:
     """Name the bots that cannot answer, and texts of sentences that no bot says any more."""
     for name in examined.mute:
-        yield report.knowledge_empty(bot=name)
+        yield report.warning("knowledge", "knowledge_empty", bot=name)
     for name, keys in examined.texts:
         if gone := [key for key in keys if key in catalogue.GONE]:
-            yield report.texts_gone(bot=name, texts=gone)
+            yield report.warning("texts", "texts_gone", bot=name, texts=gone)
 
 
-_CHANNEL_FAULTS = {TOKEN_REFUSED: report.channel_token_refused, TOKEN_ELSEWHERE: report.channel_token_elsewhere}
+_CHANNEL_FAULTS = {TOKEN_REFUSED: "channel_token_refused", TOKEN_ELSEWHERE: "channel_token_elsewhere"}
 
 
 SILENT_MS = 7 * DAY_MS
@@ -158,14 +158,14 @@ def channels(examined: Examined | None, platforms: Mapping[str, Platform], now: 
     """Name the faults that messaging platforms have told, and callbacks that are not called."""
     for bot, channel, fault in examined.faulty_channels if examined else ():
         if fault in _CHANNEL_FAULTS:
-            yield _CHANNEL_FAULTS[fault](bot=bot, channel=channel)
+            yield report.fault("channels", _CHANNEL_FAULTS[fault], bot=bot, channel=channel)
     for bot, channel, verified_at, heard_at in examined.heard_channels if examined else ():
         if platforms[channel].callback_path is None:
             continue
         if verified_at is None:
-            yield report.channel_unverified(bot=bot, channel=channel)
+            yield report.warning("channels", "channel_unverified", bot=bot, channel=channel)
         elif now - heard_at >= SILENT_MS:
-            yield report.channel_silent(bot=bot, channel=channel, days=(now - heard_at) // DAY_MS)
+            yield report.warning("channels", "channel_silent", bot=bot, channel=channel, days=(now - heard_at) // DAY_MS)
 
 
 def master_key_of(config: Config) -> bytes | None:
@@ -186,27 +186,27 @@ def master_key(config: Config, examined: Examined | None) -> Iterator[Finding]:
     if config.given_master_key is None:
         if not path.exists():
             if examined is not None:
-                yield report.master_key_missing(file=file)
+                yield report.fault("master key", "master_key_missing", file=file)
             return
         if path.stat().st_mode & 0o077:
-            yield report.master_key_exposed(file=file)
+            yield report.fault("master key", "master_key_exposed", file=file)
     if key is None:
-        yield report.master_key_invalid(file=file)
+        yield report.fault("master key", "master_key_invalid", file=file)
     elif examined is not None and examined.check is not None and MasterKey(key).check != examined.check:
-        yield report.master_key_other()
+        yield report.fault("master key", "master_key_other")
     elif config.given_master_key is not None:
-        yield report.master_key_configured()
+        yield report.ok("master key", "master_key_configured")
     elif not path.stat().st_mode & 0o077:
-        yield report.master_key_good(file=file)
+        yield report.ok("master key", "master_key_good", file=file)
 
 
 def clock(now: int, examined: Examined | None) -> Iterator[Finding]:
     if now < EARLIEST_MS:
-        yield report.clock_early(time=with_millis(now))
+        yield report.fault("clock", "clock_early", time=with_millis(now))
     elif examined is not None and examined.newest > now + AHEAD_MS:
-        yield report.clock_behind(time=with_millis(now), newest=with_millis(examined.newest))
+        yield report.fault("clock", "clock_behind", time=with_millis(now), newest=with_millis(examined.newest))
     else:
-        yield report.clock_good(time=with_millis(now))
+        yield report.ok("clock", "clock_good", time=with_millis(now))
 
 
 def backups(config: Config, now: int) -> Iterator[Finding]:
@@ -216,19 +216,19 @@ def backups(config: Config, now: int) -> Iterator[Finding]:
     while not existing.exists():
         existing = existing.parent
     if settings.every_s is None:
-        yield report.backups_unscheduled()
+        yield report.warning("backups", "backups_unscheduled")
         return
     folder = str(settings.folder)
     files = sorted(settings.folder.glob("chatsvc-*.backup")) if settings.folder.exists() else []
     if not is_writable(existing):
         user = owner_of(config.data_dir) if config.data_dir.exists() else "its owner"
-        yield report.backups_read_only(folder=folder, place=str(existing), user=user)
+        yield report.fault("backups", "backups_read_only", folder=folder, place=str(existing), user=user)
     elif not files:
-        yield report.backups_none(folder=folder)
+        yield report.warning("backups", "backups_none", folder=folder)
     elif now / 1000 - files[-1].stat().st_mtime > 2 * settings.every_s + 3600:
-        yield report.backups_late(last=files[-1].name)
+        yield report.fault("backups", "backups_late", last=files[-1].name)
     else:
-        yield report.backups_good(count=len(files), folder=folder, last=files[-1].name)
+        yield report.ok("backups", "backups_good", count=len(files), folder=folder, last=files[-1].name)
 
 
 PACKAGED = "chatsvc"  # the user of the Debian package

@@ -32,23 +32,23 @@ def server(config: Config, egress: Egress | None = None) -> Iterator[Finding]:
     try:
         asyncio.run(connect())
     except MailFault as fault:
-        yield _finding(where, fault.code, f" ({fault.status_code} {fault.answer})" if fault.status_code else "")
+        code = _FINDINGS.get(fault.code, "mail_unreachable")
+        answer = f" ({fault.status_code} {fault.answer})" if fault.status_code else ""
+        yield report.fault("mail", code, where=where, answer=answer, reason=fault.code)
         return
     if smtp.security == "none" and smtp.host not in _LOOPBACK:
-        yield report.mail_unencrypted(where=where)
+        yield report.warning("mail", "mail_unencrypted", where=where)
     else:
-        yield report.mail_good(where=where)
+        yield report.ok("mail", "mail_good", where=where)
 
 
-def _finding(where: str, code: str, answer: str) -> Finding:
-    makers = {
-        "no_password": report.mail_without_password,
-        "auth_failed": report.mail_refuses_login,
-        "auth_missing": report.mail_without_login,
-        "starttls_missing": report.mail_without_starttls,
-        "tls_failed": report.mail_untrusted,
-        "dns_failed": report.mail_unknown,
-        "greeting": report.mail_troubled,
-    }.get(code, report.mail_unreachable)
-    facts = {"where": where, "answer": answer, "reason": code}
-    return makers(**{name: facts[name] for name in makers.facts})
+# The codes of findings by those of the mail server's faults.
+_FINDINGS = {
+    "no_password": "mail_without_password",
+    "auth_failed": "mail_refuses_login",
+    "auth_missing": "mail_without_login",
+    "starttls_missing": "mail_without_starttls",
+    "tls_failed": "mail_untrusted",
+    "dns_failed": "mail_unknown",
+    "greeting": "mail_troubled",
+}

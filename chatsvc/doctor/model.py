@@ -40,11 +40,11 @@ def server(config: Config, egress: Egress, *, with_models: bool = True) -> Itera
     key = settings.api_key.reveal() if settings.api_key else None
     provider = Provider.of(settings.base_url, key, settings.platform, settings.region, settings.project)
     if provider.needs_key and key is None:
-        yield report.model_without_key()
+        yield report.warning("model server", "model_without_key")
     elif provider.missing:
-        yield report.model_lacks_packages(platform=provider.platform)
+        yield report.fault("model server", "model_lacks_packages", platform=provider.platform)
     elif provider.fault:
-        yield report.model_address_invalid(reason=provider.fault)
+        yield report.fault("model server", "model_address_invalid", reason=provider.fault)
     else:
         yield asyncio.run(_examine(provider, egress, sorted(models), with_models=with_models))
 
@@ -61,7 +61,7 @@ async def _examine(provider: Provider, egress: Egress, models: list[str], *, wit
             async with asyncio.timeout(WAIT_S):
                 await client.probe(models[0])
         except TimeoutError:
-            return report.model_unreachable(where=where, reason="timed out")
+            return report.fault("model server", "model_unreachable", where=where, reason="timed out")
         except ModelFault as fault:
             judged = _judged(fault, where, url)
             if judged is not None:
@@ -74,22 +74,22 @@ async def _examine(provider: Provider, egress: Egress, models: list[str], *, wit
         await client.close()
     missing = [model for model in models if model not in offered]
     if offered and missing:
-        return report.model_lacks(url=url, models=missing, offered=offered[:10])
-    return report.model_complete(url=url) if offered else report.model_good(url=url)
+        return report.warning("model server", "model_lacks", url=url, models=missing, offered=offered[:10])
+    return report.ok("model server", "model_complete", url=url) if offered else report.ok("model server", "model_good", url=url)
 
 
 def _judged(fault: ModelFault, where: str, url: str) -> Finding | None:
     """Return what is wrong with a server that answered so; None where it takes the request for its own."""
     cause, status = fault.cause, fault.status
     if isinstance(cause, socket.gaierror | LookupFailed):
-        return report.model_name_unknown(host=urlsplit(url).hostname, reason=cause.strerror or str(cause))
+        return report.fault("model server", "model_name_unknown", host=urlsplit(url).hostname, reason=cause.strerror or str(cause))
     if isinstance(cause, ssl.SSLCertVerificationError):
-        return report.model_untrusted(where=where, reason=cause.verify_message)
+        return report.fault("model server", "model_untrusted", where=where, reason=cause.verify_message)
     if status is None:
         why = (cause.strerror if isinstance(cause, OSError) else None) or fault.detail
-        return report.model_unreachable(where=where, reason=why)
+        return report.fault("model server", "model_unreachable", where=where, reason=why)
     if status in REFUSED_KEY:
-        return report.model_refuses_key(url=url, status=status)
+        return report.fault("model server", "model_refuses_key", url=url, status=status)
     if status in NO_SUCH_PATH:
-        return report.model_without_interface(url=url, status=status)
-    return report.model_troubled(url=url, status=status) if status >= 500 else None
+        return report.fault("model server", "model_without_interface", url=url, status=status)
+    return report.warning("model server", "model_troubled", url=url, status=status) if status >= 500 else None

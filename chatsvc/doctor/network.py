@@ -20,24 +20,24 @@ from chatsvc.tls.certificates import validity
 
 SOON_S = 14 * 86400
 _LISTENING = {
-    errno.EADDRINUSE: report.listener_taken,
-    errno.EADDRNOTAVAIL: report.listener_foreign,
-    errno.EACCES: report.listener_forbidden,
+    errno.EADDRINUSE: "listener_taken",
+    errno.EADDRNOTAVAIL: "listener_foreign",
+    errno.EACCES: "listener_forbidden",
 }
 
 
 def running(config: Config, *, may_connect: bool, connections: Mapping[str, int], store_fault: str | None) -> Iterator[Finding]:
     """Report that the service runs, its store's fault, and its outbound connections."""
-    yield report.service_running(where=_where(config))
+    yield report.ok("service", "service_running", where=_where(config))
     if store_fault:
-        yield report.store_fault(fault=store_fault)
-    yield (report.egress_opened if may_connect else report.egress_refused)(counts=dict(connections))
+        yield report.fault("store", "store_fault", fault=store_fault)
+    yield report.ok("egress", "egress_opened" if may_connect else "egress_refused", counts=dict(connections))
 
 
 def stopped(config: Config) -> Iterator[Finding]:
     """Report that the service does not run, and whether it could listen on its address."""
     server, where = config.server, _where(config)
-    yield report.service_stopped()
+    yield report.warning("service", "service_stopped")
     if server.socket:
         yield from _socket(server.socket)
         return
@@ -45,10 +45,10 @@ def stopped(config: Config) -> Iterator[Finding]:
         return
     try:
         with socket.create_server((server.host, server.port), family=socket.AF_INET6 if ":" in server.host else socket.AF_INET):
-            yield report.listener_free(where=where)
+            yield report.ok("listener", "listener_free", where=where)
     except OSError as problem:
-        unusable = _LISTENING.get(problem.errno or 0, report.listener_unusable)
-        yield unusable(where=where, reason=problem.strerror or str(problem))
+        code = _LISTENING.get(problem.errno or 0, "listener_unusable")
+        yield report.fault("listener", code, where=where, reason=problem.strerror or str(problem))
 
 
 def _where(config: Config) -> str:
@@ -59,11 +59,11 @@ def _where(config: Config) -> str:
 def _socket(path: Path) -> Iterator[Finding]:
     writable = files.is_writable(path.parent)
     if not path.parent.is_dir():
-        yield report.listener_folder_missing(file=str(path), folder=str(path.parent))
+        yield report.fault("listener", "listener_folder_missing", file=str(path), folder=str(path.parent))
     elif not writable:
-        yield report.listener_folder_closed(file=str(path), folder=str(path.parent))
+        yield report.fault("listener", "listener_folder_closed", file=str(path), folder=str(path.parent))
     else:
-        yield report.listener_possible(file=str(path))
+        yield report.ok("listener", "listener_possible", file=str(path))
 
 
 def public_url(config: Config) -> Iterator[Finding]:
@@ -74,9 +74,9 @@ def public_url(config: Config) -> Iterator[Finding]:
         return
     port = url.port or (443 if url.scheme == "https" else 80)
     if port != server.port:
-        yield report.public_url_port(url=server.public_url, port=server.port)
+        yield report.warning("public_url", "public_url_port", url=server.public_url, port=server.port)
     elif (url.scheme == "https") is not server.speaks_https:
-        yield report.public_url_scheme(url=server.public_url, scheme="https" if server.speaks_https else "http")
+        yield report.warning("public_url", "public_url_scheme", url=server.public_url, scheme="https" if server.speaks_https else "http")
 
 
 def certificates(config: Config) -> Iterator[Finding]:
@@ -91,20 +91,20 @@ def certificates(config: Config) -> Iterator[Finding]:
         period = validity(Path(tls.cert_file).read_bytes())
     except (OSError, ValueError, IndexError) as problem:
         why = problem.strerror if isinstance(problem, OSError) and problem.strerror else type(problem).__name__
-        yield report.certificate_unusable(file=file, key_file=str(tls.key_file), reason=why)
+        yield report.fault("certificate", "certificate_unusable", file=file, key_file=str(tls.key_file), reason=why)
         return
     now, host = time.time(), urlsplit(config.server.public_url).hostname or ""
     day = time.strftime("%Y-%m-%d", time.gmtime(period.end))
     if now > period.end:
-        yield report.certificate_expired(file=file, day=day)
+        yield report.fault("certificate", "certificate_expired", file=file, day=day)
     elif now < period.begin:
-        yield report.certificate_early(file=file)
+        yield report.fault("certificate", "certificate_early", file=file)
     elif not _covers(period.names, host):
-        yield report.certificate_for_others(file=file, host=host)
+        yield report.fault("certificate", "certificate_for_others", file=file, host=host)
     elif period.end - now < SOON_S:
-        yield report.certificate_ending(file=file, day=day)
+        yield report.warning("certificate", "certificate_ending", file=file, day=day)
     else:
-        yield report.certificate_good(file=file, day=day)
+        yield report.ok("certificate", "certificate_good", file=file, day=day)
 
 
 def _covers(names: frozenset[str], host: str) -> bool:
@@ -117,7 +117,9 @@ def webhooks(config: Config, examined: Examined | None, *, resolve: bool = True)
         try:
             client_context(ca_file)
         except OSError as problem:
-            yield report.authorities_unusable(section=section, file=str(ca_file), reason=problem.strerror or str(problem))
+            yield report.fault(
+                "webhooks", "authorities_unusable", section=section, file=str(ca_file), reason=problem.strerror or str(problem)
+            )
     listeners = [] if config.server.socket else [(config.server.host, config.server.port)]
     ours = own_addresses(listeners, config.server.public_url)
     for bot, url in examined.webhooks if examined else ():
@@ -126,8 +128,8 @@ def webhooks(config: Config, examined: Examined | None, *, resolve: bool = True)
             if target.address is None and resolve:
                 socket.getaddrinfo(target.host, target.port, type=socket.SOCK_STREAM)
         except TargetRefused as refusal:
-            yield report.webhook_refused(bot=bot, reason=str(refusal))
+            yield report.fault("webhooks", "webhook_refused", bot=bot, reason=str(refusal))
         except OSError as problem:
-            yield report.webhook_unresolved(bot=bot, reason=problem.strerror or str(problem))
+            yield report.fault("webhooks", "webhook_unresolved", bot=bot, reason=problem.strerror or str(problem))
         else:
-            yield report.webhook_good(bot=bot, host=target.host)
+            yield report.ok("webhooks", "webhook_good", bot=bot, host=target.host)

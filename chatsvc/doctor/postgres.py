@@ -29,14 +29,14 @@ def store(config: Config, examine: ExamineServer) -> tuple[list[Finding], Examin
     try:
         state, contents = examine(config, tiers)
     except StoreUnavailable as outage:
-        return [report.postgres_unusable(reason=str(outage))], None
+        return [report.fault("database", "postgres_unusable", reason=str(outage))], None
     except SchemaTooNew as newer:
-        return [report.postgres_newer(reason=str(newer))], None
+        return [report.fault("database", "postgres_newer", reason=str(newer))], None
     findings = [*server(state, before, now_ms())]
     if contents is None:
-        return [*findings, report.postgres_empty()], None
+        return [*findings, report.warning("database", "postgres_empty")], None
     if all(finding.state != report.FAULT for finding in findings):
-        findings.insert(0, report.postgres_good(version=state.version, schema=contents.schema_version))
+        findings.insert(0, report.ok("database", "postgres_good", version=state.version, schema=contents.schema_version))
     return [*findings, *files.bots(contents)], contents
 
 
@@ -44,14 +44,14 @@ def server(state: ServerState, before: int, after: int) -> Iterator[Finding]:
     """Check the state of a server. It was asked for between the times `before` and `after`."""
     for name, value in state.settings.items():
         if value not in _SAFE[name]:
-            yield report.postgres_loses(setting=name, value=value)
+            yield report.fault("database", "postgres_loses", setting=name, value=value)
     if not state.may_create:
-        yield report.postgres_rights()
+        yield report.fault("database", "postgres_rights")
     apart = max(before - state.clock_ms, state.clock_ms - after)
     if apart > APART_MS:
-        yield report.postgres_clock(seconds=round(apart / 1000))
+        yield report.warning("database", "postgres_clock", seconds=round(apart / 1000))
     used, most = state.connections
     if most - used < CONNECTIONS:
-        yield report.postgres_connections(used=used, most=most)
+        yield report.warning("database", "postgres_connections", used=used, most=most)
     if state.is_encrypted is False:
-        yield report.postgres_unencrypted()
+        yield report.warning("database", "postgres_unencrypted")

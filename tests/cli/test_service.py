@@ -272,20 +272,23 @@ def test_whoever_only_looks_whether_the_service_runs_is_no_fault(fresh: Site) ->
 def test_nonsense_on_the_control_socket_is_refused_and_the_service_goes_on(fresh: Site) -> None:
     account = fresh.account()
     with fresh.serve() as serving:
-        for operation, raw, code in (
-            ("account.list", b"nonsense", "unexpected_fault"),
-            ("account.list", b"[]", "unexpected_fault"),
-            ("account.list", b"", "unexpected_fault"),
-            ("account.list", b'{"nonsense": 1}', "unexpected_fault"),
-            ("account.destroy", b"{}", "operation_unknown"),
-            ("bot.set", b'{"bot": "x", "active = 0, name": 1}', "bot_not_found"),
+        for operation, raw, packing, status, code in (
+            ("account.list", b"nonsense", "", client.FAULTY, "request_unreadable"),
+            ("account.list", b"[]", "", client.FAULTY, "request_unreadable"),
+            ("account.list", b"[" * 100_000, "", client.FAULTY, "request_unreadable"),
+            ("account.list", b"", "", client.FAULTY, "request_unreadable"),
+            ("account.list", b"hello", "gzip", client.FAULTY, "request_unreadable"),
+            ("account.list", b'{"nonsense": 1}', "", client.REFUSED, "unexpected_fault"),
+            ("account.destroy", b"{}", "", client.REFUSED, "operation_unknown"),
+            ("bot.set", b'{"bot": "x", "active = 0, name": 1}', "", client.REFUSED, "bot_not_found"),
         ):
             service = client.connect(fresh.data)
             assert service is not None
-            service.request("POST", f"/operations/{operation}", raw)
+            service.request("POST", f"/operations/{operation}", raw, {"Content-Encoding": packing} if packing else {})
             answer = service.getresponse()
-            assert (answer.status, json.loads(answer.read())["code"]) == (client.REFUSED, code)
+            assert (answer.status, json.loads(answer.read())["code"]) == (status, code)
             service.close()
+        assert fresh.log.read_text().count('"level": "error"') == 1
         with control(fresh) as foreign:
             foreign.sendall(b"\xff" * 8 + b"\r\n\r\n")
             assert b" 400 " in foreign.recv(100)

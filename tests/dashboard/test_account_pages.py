@@ -12,13 +12,14 @@ import pytest
 from chatsvc import translations
 from chatsvc.dashboard import catalogue, charts
 from chatsvc.dashboard.wording import finding as worded
-from chatsvc.doctor.report import CODES as FINDINGS
+from chatsvc.doctor import report
 from chatsvc.domain.operators import LANGUAGES
 from chatsvc.domain.times import start_of_day
 from chatsvc.services.operations import backups
 from chatsvc.store import exchanges
 from tests.dashboard.client import Client
 from tests.dashboard.site import Business, Site
+from tests.findings import findings
 from tests.store.inspection import execute, insert
 from tests.store.support import new_exchange
 
@@ -350,19 +351,14 @@ async def test_the_system_page_examines_and_backs_up(site: Site, administrator: 
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_each_finding_is_worded(language: str) -> None:
-    for code in FINDINGS.values():
-        words = worded(language, code(**dict.fromkeys(code.facts, 7)))
+    for finding in findings().values():
+        words = worded(language, finding)
         assert words.found
-        assert (words.remedy is None) == (code.state == "ok")
-    lists = worded(language, FINDINGS["database_damaged"](file="x", problems=["a", "b"]))
+        assert (words.remedy is None) == (finding.state == "ok")
+    lists = worded(language, report.fault("database", "database_damaged", file="x", problems=["a", "b"]))
     assert "a, b" in lists.found
-    assert "8080" in worded(language, FINDINGS["public_url_port"](url="x", port=8080)).found
-    assert "model 3" in worded(language, FINDINGS["egress_opened"](counts={"model": 3})).found
-
-
-def test_there_is_no_wording_without_its_finding() -> None:
-    written = {key.partition("_")[2] for key in translations.texts() if key.startswith(("doctor.found_", "doctor.remedy_"))}
-    assert written == FINDINGS.keys()
+    assert "8080" in worded(language, report.warning("public_url", "public_url_port", url="x", port=8080)).found
+    assert "model 3" in worded(language, report.ok("egress", "egress_opened", counts={"model": 3})).found
 
 
 async def test_each_rule_for_targets_is_worded(site: Site, owner: Client) -> None:

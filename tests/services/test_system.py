@@ -17,7 +17,7 @@ from chatsvc.app import App
 from chatsvc.cli.doctor import worded
 from chatsvc.config import load
 from chatsvc.doctor import examination, report
-from chatsvc.doctor.report import CODES, OK, Finding
+from chatsvc.doctor.report import OK, Finding
 from chatsvc.domain.refusals import Refused
 from chatsvc.domain.tallies import Histogram
 from chatsvc.services.administration import perform
@@ -25,6 +25,7 @@ from chatsvc.services.operations import backups, doctor
 from chatsvc.services.operations.doctor import ExaminationCache
 from tests.conftest import Caller
 from tests.fakes import ADMIN, FakeClock
+from tests.findings import findings
 from tests.webhooks.support import eventually
 
 
@@ -36,20 +37,20 @@ def codes(found: doctor.Examination) -> set[str]:
     return {finding.code for finding in found.findings}
 
 
-@pytest.mark.parametrize("code", CODES)
+FINDINGS = findings()
+
+
+@pytest.mark.parametrize("code", FINDINGS)
 def test_each_finding_has_a_sentence_and_all_but_good_ones_a_remedy(code: str) -> None:
-    declared = CODES[code]
-    found, remedy = worded(declared(**dict.fromkeys(declared.facts, 7)))
+    found, remedy = worded(FINDINGS[code])
     assert found
-    assert bool(remedy) == (declared.state != OK)
-    with pytest.raises(TypeError, match="carries"):
-        declared(**dict.fromkeys([*declared.facts, "odd"], 7))
+    assert bool(remedy) == (FINDINGS[code].state != OK)
 
 
 def test_there_is_no_sentence_without_its_finding() -> None:
     written = [key.partition("_") for key in translations.section("doctor")]
-    assert {code for kind, _, code in written if kind == "found"} == CODES.keys()
-    assert {code for kind, _, code in written if kind == "remedy" and code} == {code for code, one in CODES.items() if one.state != OK}
+    assert {code for kind, _, code in written if kind == "found"} == FINDINGS.keys()
+    assert {code for kind, _, code in written if kind == "remedy" and code} == {code for code, one in FINDINGS.items() if one.state != OK}
 
 
 @pytest.mark.sqlite
@@ -74,7 +75,7 @@ async def test_the_latest_examination_is_cached_and_renewed_once_it_is_old(app: 
     assert first == await done(app, "doctor.show")
     (app.config.data_dir / "master.key").chmod(0o644)
     # A fault that a partial examination cannot find stays until the next whole one.
-    damaged = report.database_damaged(file="x", problems=["y"])
+    damaged = report.fault("database", "database_damaged", file="x", problems=["y"])
     app.services.part(ExaminationCache).latest = first._replace(findings=[*first.findings, damaged])
     clock.advance(301)
 
@@ -89,7 +90,7 @@ async def test_an_examination_that_hangs_ends_in_time_with_what_it_found(app: Ap
     blocked = threading.Event()
 
     def hangs(*_: object) -> Iterator[Finding]:
-        yield report.configuration_absent()
+        yield report.warning("configuration", "configuration_absent")
         blocked.wait(5)
 
     monkeypatch.setattr(doctor, "LIMIT_S", 0.05)

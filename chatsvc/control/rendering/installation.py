@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from chatsvc.domain.actors import AuditRecord
     from chatsvc.domain.models import AccountUsage, ApiKey, Bot, FirstRecords, ListedKey, NewKey, ServiceNode
     from chatsvc.domain.operators import NewOperator, Operator, OperatorSession
-    from chatsvc.services.accounts.transfer import ImportedWebhook
     from chatsvc.services.operations.backups import BackupDraft, RestoredBackup, VerifiedBackup
     from chatsvc.services.operations.master_key import Rotation
     from chatsvc.services.operations.system import EgressReport
@@ -97,11 +96,6 @@ def deleted(result: Any) -> Json:
 @renders("node.list")
 def node(result: ServiceNode) -> Json:
     return {**result._asdict(), "since": times.without_fraction(result.since)}
-
-
-@renders("account.import_put", whole=True)
-def imported(result: list[ImportedWebhook]) -> Json:
-    return {"webhooks": [webhook._asdict() for webhook in result]}
 
 
 @renders("account.import_end")

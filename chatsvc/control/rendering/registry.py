@@ -1,7 +1,8 @@
 """Registry of renderers: the operations whose results commands get, each with the function that writes a result as JSON."""
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from pathlib import Path
+from typing import IO, Any, TypeVar
 
 from chatsvc.domain import shapes
 from chatsvc.domain.paging import ResultPage
@@ -12,12 +13,11 @@ R = TypeVar("R", bound=Renderer)
 RENDERERS: dict[str, Renderer] = {}
 
 
-def renders(*operations: str, removes: str = "", whole: bool = False) -> Callable[[R], R]:
-    """Register a writer of results, of lists for each record unless it writes the `whole`. removes: the operation whose record is gone."""
+def renders(*operations: str, removes: str = "") -> Callable[[R], R]:
+    """Register a writer of results, which gets each record of a list. removes: the operation whose record is gone."""
 
     def register(write: R) -> R:
-        for operation in operations:
-            RENDERERS[operation] = write if whole else _of_each(write)
+        RENDERERS.update(dict.fromkeys(operations, write))
         if removes:
             RENDERERS[removes] = lambda result: {**write(result), "removed": True}
         return write
@@ -25,17 +25,25 @@ def renders(*operations: str, removes: str = "", whole: bool = False) -> Callabl
     return register
 
 
-def _of_each(write: Renderer) -> Renderer:
-    def render(result: Any) -> Any:
-        if isinstance(result, ResultPage):
-            return {"items": [write(item) for item in result.items], "next": result.next}
-        return [write(item) for item in result] if isinstance(result, list) else write(result)
-
-    return render
+def rendered(operation: str, result: Any) -> tuple[Any, IO[bytes] | None]:
+    """Return the result for JSON, and the file that the operation made: open, and removed from its folder."""
+    write = RENDERERS[operation]
+    if isinstance(result, ResultPage):
+        return {"items": [write(item) for item in result.items], "next": result.next}, None
+    if isinstance(result, list):
+        return [write(item) for item in result], None
+    shape = write(result)
+    if not isinstance(shape, dict) or "draft" not in shape:
+        return shape, None
+    draft = Path(shape.pop("draft"))
+    try:
+        return shape, draft.open("rb")
+    finally:
+        draft.unlink(missing_ok=True)
 
 
 @renders("account.export", "account.import_begin", "bot.compare", "channel.snippet", "knowledge.past_questions")
-@renders("webhook.events", "saved_reply.list", "saved_reply.set", removes="saved_reply.remove")
+@renders("account.import_put", "webhook.events", "saved_reply.list", "saved_reply.set", removes="saved_reply.remove")
 def plain(result: Any) -> Json:
     """Write all fields as they are."""
     fields: Json = result._asdict()

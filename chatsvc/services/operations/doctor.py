@@ -92,7 +92,7 @@ async def _examine(services: Services, extent: Extent) -> Examination:
         await asyncio.wait_for(services.offload(collect), LIMIT_S)
     except TimeoutError:
         # The thread may still add to its list.
-        return Examination(at, [*findings, report.examination_unfinished(seconds=LIMIT_S)])
+        return Examination(at, [*findings, report.warning("examination", "examination_unfinished", seconds=LIMIT_S)])
     return Examination(at, findings)
 
 
