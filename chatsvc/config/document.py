@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from chatsvc.local_user import open_own
 
 if TYPE_CHECKING:
-    from yaml import Event, MarkedYAMLError
+    from yaml import MarkedYAMLError
 
 
 MAX_BYTES = 1 << 20
@@ -102,13 +102,71 @@ def parse(text: str, file: str, faults: list[ConfigFault]) -> Node | None:
     """Parse the one document in `text`; None where it is empty. Raises ConfigError for invalid YAML."""
     import yaml
 
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
-        return _Builder(iter(yaml.parse(text, Loader=loader)), file, faults).document()
+        root = _Builder(text, file, faults).document()
     except yaml.MarkedYAMLError as fault:
         raise ConfigError([*faults, _syntax_fault(fault, text, file)]) from None
     except yaml.YAMLError:
         raise ConfigError([*faults, ConfigFault(file, 0, 0, "is not valid YAML")]) from None
+    return None if isinstance(root, Scalar) and root.null else root
+
+
+class _Builder:
+    """Builds the tree of nodes from the parser's events."""
+
+    def __init__(self, text: str, file: str, faults: list[ConfigFault]) -> None:
+        import yaml
+
+        self._yaml = yaml
+        self._events = yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+        self._file = file
+        self._faults = faults
+
+    def document(self) -> Node | None:
+        root: Node | None = None
+        for event in self._events:
+            if isinstance(event, self._yaml.DocumentStartEvent):
+                if root is not None:
+                    self._refuse(event, "a second document begins here: expected one")
+                    break
+                root = self._node(next(self._events), 0)
+        return root
+
+    def _node(self, event: Any, depth: int) -> Node:
+        y, line, column = self._yaml, event.start_mark.line + 1, event.start_mark.column + 1
+        if depth > MAX_DEPTH:
+            raise ConfigError([*self._faults, ConfigFault(self._file, line, column, "nested too deeply for a configuration")])
+        if isinstance(event, y.AliasEvent):
+            self._refuse(event, "aliases (*name) are not taken here: write the value out")
+            return Broken(line, column)
+        node: Node
+        if isinstance(event, y.ScalarEvent):
+            node = Scalar(line, column, event.value, plain=not event.style)  # None or "", the C parser's way
+        elif isinstance(event, y.SequenceStartEvent):
+            node = List(line, column, [])
+            while not isinstance(item := next(self._events), y.SequenceEndEvent):
+                node.items.append(self._node(item, depth + 1))
+        else:
+            node = Map(line, column, [])
+            while not isinstance(item := next(self._events), y.MappingEndEvent):
+                self._add(node, self._node(item, depth + 1), self._node(next(self._events), depth + 1))
+        if event.anchor is not None:
+            self._refuse(event, "anchors (&name) are not taken here: write the value where it is needed")
+        if event.tag is not None:
+            self._refuse(event, "tags (!name) are not taken here")
+            return Broken(line, column)
+        return node
+
+    def _add(self, node: Map, key: Node, value: Node) -> None:
+        if isinstance(value, Scalar) and value.plain and not value.text:
+            value = Scalar(key.line, key.column)  # of an absent value parsers have no common idea where it is
+        if isinstance(key, Scalar):
+            node.items.append((key, value))
+        elif not isinstance(key, Broken):
+            self._faults.append(ConfigFault(self._file, key.line, key.column, "expected the name of a setting"))
+
+    def _refuse(self, event: Any, message: str) -> None:
+        self._faults.append(ConfigFault(self._file, event.start_mark.line + 1, event.start_mark.column + 1, message))
 
 
 def _syntax_fault(fault: MarkedYAMLError, text: str, file: str) -> ConfigFault:
@@ -123,73 +181,6 @@ def _syntax_fault(fault: MarkedYAMLError, text: str, file: str) -> ConfigFault:
     if mark.line < len(lines) and lines[mark.line][mark.column : mark.column + 1] == "\t":
         message += " (a tab: indent with spaces)"
     return ConfigFault(file, mark.line + 1, mark.column + 1, message)
-
-
-class _Builder:
-    """Builds the tree of nodes from the parser's events."""
-
-    def __init__(self, events: Iterator[Event], file: str, faults: list[ConfigFault]) -> None:
-        import yaml
-
-        self._yaml = yaml
-        self._events = events
-        self._file = file
-        self._faults = faults
-
-    def document(self) -> Node | None:
-        y = self._yaml
-        root: Node | None = None
-        for seen, event in enumerate(event for event in self._events if isinstance(event, y.DocumentStartEvent)):
-            if seen:
-                self._refuse(event, "a second document begins here: expected one")
-                break
-            root = self._node(next(self._events), 0)
-        return None if isinstance(root, Scalar) and root.null else root
-
-    def _node(self, event: Event, depth: int) -> Node:
-        y = self._yaml
-        line, column = _begin(event)
-        if depth > MAX_DEPTH:
-            raise ConfigError([*self._faults, ConfigFault(self._file, line, column, "nested too deeply for a configuration")])
-        node: Node
-        if isinstance(event, y.AliasEvent):
-            self._refuse(event, "aliases (*name) are not taken here: write the value out")
-            return Broken(line, column)
-        if isinstance(event, y.ScalarEvent):
-            node = Scalar(line, column, event.value, plain=not event.style)  # None or "", the C parser's way
-        elif isinstance(event, y.SequenceStartEvent):
-            node = List(line, column, [self._node(item, depth + 1) for item in self._until(y.SequenceEndEvent)])
-        else:
-            node = Map(line, column, list(self._pairs(depth)))
-        if event.anchor is not None:  # type: ignore[attr-defined]  # what is no alias and begins a value is a NodeEvent
-            self._refuse(event, "anchors (&name) are not taken here: write the value where it is needed")
-        if event.tag is not None:  # type: ignore[attr-defined]  # the same
-            self._refuse(event, "tags (!name) are not taken here")
-            return Broken(line, column)
-        return node
-
-    def _until(self, end: type[Event]) -> Iterator[Event]:
-        while not isinstance(event := next(self._events), end):
-            yield event
-
-    def _pairs(self, depth: int) -> Iterator[tuple[Scalar, Node]]:
-        for event in self._until(self._yaml.MappingEndEvent):
-            key = self._node(event, depth + 1)
-            value = self._node(next(self._events), depth + 1)
-            if isinstance(value, Scalar) and value.plain and not value.text:
-                value = Scalar(key.line, key.column)  # of an absent value parsers have no common idea where it is
-            if isinstance(key, Scalar):
-                yield key, value
-            elif not isinstance(key, Broken):
-                self._faults.append(ConfigFault(self._file, key.line, key.column, "expected the name of a setting"))
-
-    def _refuse(self, event: Event, message: str) -> None:
-        self._faults.append(ConfigFault(self._file, *_begin(event), message))
-
-
-def _begin(event: Event) -> tuple[int, int]:
-    mark = event.start_mark
-    return (mark.line + 1, mark.column + 1) if mark else (0, 0)
 
 
 class ConfigFault(NamedTuple):

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from chatsvc.config import notices, server, store, values
 from chatsvc.config.document import ConfigError, ConfigFault, Node, parse, read_text, why
 from chatsvc.config.model import PLATFORM_SETTINGS, SECTIONS, Anthropic, Config, TeamNotices
-from chatsvc.config.section import Section, Source, keys_of, secret, settings
+from chatsvc.config.section import Section, Source, keys_of, settings
 from chatsvc.domain.channels import PLATFORMS
 from chatsvc.domain.plans import Plan
 from chatsvc.domain.pricing import Tier
@@ -95,7 +95,7 @@ def _config(path: Path | None, source: Source, node: Node | None) -> Config:
         path=path,
         server=server.read(root.section("server", *server.KEYS)),
         data_dir=root.folder("data_dir", DATA_DIR),
-        master_key=secret(root, "master_key", values.master_key, "${CHATSVC_MASTER_KEY}"),
+        master_key=root.secret("master_key", values.master_key, "${CHATSVC_MASTER_KEY}"),
         anthropic=_anthropic(anthropic),
         models=_models(root),
         plans=_plans(root),

@@ -2,7 +2,7 @@
 
 from chatsvc.config import values
 from chatsvc.config.model import Notices, Smtp, TeamNotices
-from chatsvc.config.section import Section, secret, settings
+from chatsvc.config.section import Section, settings
 
 TEAM = "telegram"  # the platform of the team's group
 KEYS = ("smtp", TEAM)
@@ -33,7 +33,7 @@ def _smtp(section: Section) -> Smtp | None:
     security = section.text("security", values.one_of(TLS, STARTTLS, NONE), STARTTLS)
     port = section.plain("port", values.whole(1, 65535), 0) if section.gives("port") else 0
     username = section.optional("username", values.login)
-    password = secret(section, "password", values.login)
+    password = section.secret("password", values.login)
     sender = section.optional("from", values.mailbox)
     ca_file = section.file("ca_file")
     if not section.gives("host"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import Field, fields
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -18,6 +18,7 @@ T = TypeVar("T")
 _VARIABLE = re.compile(r"(\$)?\$\{([^{}]*)\}?")
 _VARIABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _NAME = re.compile(r"[A-Za-z0-9._-]{1,64}")
+_NOTHING = Scalar(0, 0)
 _SHOWABLE = re.compile(r"[A-Za-z_-]{1,40}")  # a mistyped key has no digits, an API key in the wrong place has
 
 
@@ -62,18 +63,16 @@ class Section:
         self.path = path
         self.place: Node = node or Scalar(0, 0)
         self.entries: dict[str, tuple[Scalar, Node]] = {}
-        if isinstance(node, Map):
-            self._fill(node, known)
-        elif node is not None and not isinstance(node, Broken) and not (isinstance(node, Scalar) and node.null):
-            source.refuse(node, path, f"expected settings ({', '.join(known)})" if known else "expected names, each with its settings")
-
-    def _fill(self, node: Map, known: tuple[str, ...]) -> None:
+        if not isinstance(node, Map):
+            if node is not None and not isinstance(node, Broken) and not (isinstance(node, Scalar) and node.null):
+                source.refuse(node, path, f"expected settings ({', '.join(known)})" if known else "expected names, each with its settings")
+            return
         for key, value in node.items:
             if known and key.text not in known:
-                self.source.refuse(key, self.path, _unknown(key.text, known))
+                source.refuse(key, path, _unknown(key.text, known))
             elif key.text in self.entries:
                 first = self.entries[key.text][0]
-                self.source.refuse(key, self._path(key.text), f"given twice, first at {first.line}:{first.column}")
+                source.refuse(key, self._path(key.text), f"given twice, first at {first.line}:{first.column}")
             else:
                 self.entries[key.text] = (key, value)
 
@@ -82,14 +81,12 @@ class Section:
         return f"{self.path}.{shown}" if self.path else shown
 
     def gives(self, key: str) -> bool:
-        if key not in self.entries:
-            return False
-        node = self.entries[key][1]
+        node = self.entries[key][1] if key in self.entries else _NOTHING
         return not (isinstance(node, Scalar) and node.null)
 
     def writes_out(self, key: str) -> bool:
         """Return whether the value stands in the file itself, not in an environment variable."""
-        node = self.entries[key][1] if key in self.entries else None
+        node = self.entries[key][1] if key in self.entries else _NOTHING
         return isinstance(node, Scalar) and not node.null and bool(node.text) and not _VARIABLE.search(node.text)
 
     def refuse(self, message: str, key: str | None = None) -> None:
@@ -118,19 +115,59 @@ class Section:
             elif not isinstance(value, Broken):
                 self.source.refuse(value, path, f"expected settings ({', '.join(known)})")
 
-    def text(self, key: str, read: Callable[[str], T], default: T) -> T:
+    def text(self, key: str, read: Callable[[str], T], default: T, *, quotes: bool = True) -> T:
         """A setting that is a text, whether it stands in quotes or not."""
-        return self._one(key, read, default, quotes=True)
+        if key not in self.entries:
+            return default
+        value = self._read(self._path(key), self.entries[key][1], read, quotes=quotes)
+        return default if value is None else value
 
     def plain(self, key: str, read: Callable[[str], T], default: T) -> T:
         """A number, true or false: in quotes it is none, but "${NAME}" may become one."""
-        return self._one(key, read, default, quotes=False)
+        return self.text(key, read, default, quotes=False)
 
     def optional(self, key: str, read: Callable[[str], T]) -> T | None:
         """A text that may be null."""
         return self._read(self._path(key), self.entries[key][1], read) if self.gives(key) else None
 
-    def secret(self, key: str, read: Callable[[str], T], default: str) -> T | None:
+    def texts(self, key: str, read: Callable[[str], T]) -> tuple[T, ...]:
+        """A list of texts; an empty one where there is none."""
+        node = self.entries[key][1] if self.gives(key) else List(0, 0, [])
+        if not isinstance(node, List):
+            if not isinstance(node, Broken):
+                self.source.refuse(node, self._path(key), "expected a list, such as [] or [10.0.0.0/8]")
+            return ()
+        values = [self._read(f"{self._path(key)}[{index}]", item, read) for index, item in enumerate(node.items)]
+        return tuple(value for value in values if value is not None)
+
+    def file(self, key: str) -> Path | None:
+        """A path, relative to the file's folder; None where it is null."""
+        path = self.optional(key, _path_text)
+        return None if path is None else self.source.folder / path
+
+    def folder(self, key: str, default: str) -> Path:
+        return self.source.folder / self.text(key, _path_text, default)
+
+    def secret(self, key: str, read: Callable[[str], str], default: str = "") -> Secret | None:
+        """Return the secret under `key`, or in the file under `key`_file. None if there is none."""
+        key_file = f"{key}_file"
+        if not self.gives(key_file):
+            text = self._secret_text(key, read, default)
+            return Secret(text) if text else None
+        if self.gives(key):
+            self.refuse(f"expected either {key} or {key_file}, not both", key_file)
+        path = self.file(key_file)
+        try:
+            return None if path is None else Secret(_secret_in(path, read))
+        except OSError as fault:
+            self.refuse(f"the file cannot be read: {why(fault)}", key_file)
+        except CommandError as fault:
+            self.refuse(str(fault), key_file)
+        except ValueError as fault:
+            self.refuse(f"in the file: {fault}", key_file)
+        return None
+
+    def _secret_text(self, key: str, read: Callable[[str], T], default: str) -> T | None:
         """Read a text that may be absent: null, empty, or an unset environment variable."""
         node = self.entries[key][1] if key in self.entries else Scalar(self.place.line, self.place.column, default, plain=False)
         if isinstance(node, Scalar):
@@ -142,24 +179,6 @@ class Section:
             except ValueError:
                 pass  # a malformed ${: _read tells
         return self._read(self._path(key), node, read)
-
-    def texts(self, key: str, read: Callable[[str], T]) -> tuple[T, ...]:
-        """A list of texts; an empty one where there is none."""
-        if not self.gives(key):
-            return ()
-        node = self.entries[key][1]
-        if not isinstance(node, List):
-            if not isinstance(node, Broken):
-                self.source.refuse(node, self._path(key), "expected a list, such as [] or [10.0.0.0/8]")
-            return ()
-        values = [self._read(f"{self._path(key)}[{index}]", item, read) for index, item in enumerate(node.items)]
-        return tuple(value for value in values if value is not None)
-
-    def _one(self, key: str, read: Callable[[str], T], default: T, *, quotes: bool) -> T:
-        if key not in self.entries:
-            return default
-        value = self._read(self._path(key), self.entries[key][1], read, quotes=quotes)
-        return default if value is None else value
 
     def _read(self, path: str, node: Node, read: Callable[[str], T], *, quotes: bool = True) -> T | None:
         """Return the value of a node; None after a fault."""
@@ -179,14 +198,6 @@ class Section:
             origin = f" (it comes from the environment: {', '.join(names)})" if names else ""
             self.source.refuse(node, path, f"{fault}{origin}")
         return None
-
-    def file(self, key: str) -> Path | None:
-        """A path, relative to the file's folder; None where it is null."""
-        path = self.optional(key, _path_text)
-        return None if path is None else self.source.folder / path
-
-    def folder(self, key: str, default: str) -> Path:
-        return self.source.folder / self.text(key, _path_text, default)
 
 
 def _expectation(read: Callable[[str], object]) -> str:
@@ -223,45 +234,23 @@ def keys_of(kind: Any) -> list[str]:
 
 
 def settings(kind: type[T], section: Section) -> T:
-    return kind(**{field.name: _setting(section, field) for field in fields(kind)})  # type: ignore[arg-type]  # a dataclass
-
-
-def _setting(section: Section, declared: Field[Any]) -> Any:
-    about = declared.metadata
-    key, read = about["key"] or declared.name, about["read"]
-    match about["how"]:
-        case "file":
-            return section.file(key)
-        case "folder":
-            return section.folder(key, str(declared.default))
-        case "secret":
-            return secret(section, key, read, about["otherwise"])
-        case "optional" | "texts" as how:
-            return getattr(section, how)(key, read)
-        case how:
-            return getattr(section, how)(key, read, declared.default)
-
-
-def secret(section: Section, key: str, read: Callable[[str], str], default: str = "") -> Secret | None:
-    """Return the secret under `key`, or in the file under `key`_file. None if there is none."""
-    key_file = f"{key}_file"
-    if not section.gives(key_file):
-        text = section.secret(key, read, default)
-        return Secret(text) if text else None
-    if section.gives(key):
-        section.refuse(f"expected either {key} or {key_file}, not both", key_file)
-    path = section.file(key_file)
-    if path is None:
-        return None
-    try:
-        return Secret(_secret_in(path, read))
-    except OSError as fault:
-        section.refuse(f"the file cannot be read: {why(fault)}", key_file)
-    except CommandError as fault:
-        section.refuse(str(fault), key_file)
-    except ValueError as fault:
-        section.refuse(f"in the file: {fault}", key_file)
-    return None
+    """Read the settings that a dataclass declares."""
+    values: dict[str, Any] = {}
+    for declared in fields(kind):  # type: ignore[arg-type]  # a dataclass
+        about = declared.metadata
+        key, read = about["key"] or declared.name, about["read"]
+        match about["how"]:
+            case "file":
+                values[declared.name] = section.file(key)
+            case "folder":
+                values[declared.name] = section.folder(key, str(declared.default))
+            case "secret":
+                values[declared.name] = section.secret(key, read, about["otherwise"])
+            case "optional" | "texts" as how:
+                values[declared.name] = getattr(section, how)(key, read)
+            case how:
+                values[declared.name] = getattr(section, how)(key, read, declared.default)
+    return kind(**values)
 
 
 def _secret_in(path: Path, read: Callable[[str], str]) -> str:

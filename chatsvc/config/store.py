@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from chatsvc.config import values
 from chatsvc.config.model import DEFAULT_CONNECTIONS, PostgresSettings, Secret
-from chatsvc.config.section import Section, secret
+from chatsvc.config.section import Section
 
 KEYS = ("url", "password", "password_file", "connections")
 # A process writes with one connection, counts requests with another, hears notices with a third, and reads with at least two.
@@ -42,7 +42,7 @@ class _Address(NamedTuple):
 
 def read(section: Section) -> PostgresSettings | None:
     address = section.optional("url", _address)
-    password = secret(section, "password", values.login)
+    password = section.secret("password", values.login)
     connections = section.plain("connections", values.whole(LEAST_CONNECTIONS, 1000), DEFAULT_CONNECTIONS)
     if not section.gives("url"):
         for key in ("password", "password_file"):
