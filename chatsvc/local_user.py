@@ -102,9 +102,18 @@ def check_owner(path: Path, descriptor: int) -> None:
 
 def run_as(uid: int) -> None:
     """Run this same command anew as another user, in place of this process. Raises CommandError."""
+    import subprocess
+
     program = [sys.executable] if getattr(sys, "frozen", False) else [sys.executable, "-m", "chatsvc"]
-    words = command_of(uid, *program, *sys.argv[1:])
+    words = command_of(uid, *program)
     try:
-        os.execvp(words[0], words)  # noqa: S606  # as typed, without a shell
+        trial = subprocess.run([*words, "--version"], capture_output=True, text=True, check=False)  # noqa: S603  # the program itself
+        if trial.returncode == 0:
+            os.execvp(words[0], [*words, *sys.argv[1:]])  # noqa: S606  # as typed, without a shell
     except OSError as fault:
         raise CommandError(f"{words[0]} cannot be run: {fault.strerror}") from None
+    reason = trial.stderr.strip().rpartition("\n")[2] or f"exit status {trial.returncode}"
+    raise CommandError(
+        f"the user {user_name(uid)} cannot run this chatsvc ({reason}): install it where that user may read it and every folder above it, "
+        "such as with python3 -m venv /opt/chatsvc"
+    )

@@ -16,7 +16,7 @@ TODAY = {
     "message without a model": (76, 437),
     "message with a model": (58, 257),
     "form of the dashboard": (46, 198),
-    "key create": (34, 122),
+    "key create": (33, 116),
 }
 AIR = 1.1
 

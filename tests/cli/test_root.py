@@ -7,6 +7,7 @@ import os
 import pwd
 import shutil
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -209,6 +210,15 @@ def test_init_makes_nothing_at_the_end_of_a_dangling_link(place: Place, monkeypa
     place.link(place.theirs / "config.yaml", place.private / "new.yaml")
     refused(run_anew("init", place.theirs, cwd=place.folder))
     place.intact()
+
+
+def test_a_user_who_cannot_run_this_python_is_named_with_the_remedy(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    private = tmp_path / "private"
+    private.mkdir(mode=0o700)
+    (private / "python").symlink_to(sys.executable)
+    monkeypatch.setattr(sys, "executable", str(private / "python"))
+    with pytest.raises(CommandError, match=r"the user nobody cannot run this chatsvc \(.*ermission denied\): install it where"):
+        local_user.run_as(NOBODY)
 
 
 def test_where_the_program_that_changes_users_is_missing_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
