@@ -104,7 +104,7 @@ class Section:
             self.refuse("expected at least one", key)
         for given, (key_position, value) in table.entries.items():
             try:
-                path = table._path(name(given))
+                path = table._path(name(given))  # noqa: SLF001  # of the same class
             except ValueError as fault:
                 self.source.refuse(key_position, table.path, str(fault))
                 continue

@@ -71,7 +71,7 @@ class MasterKey:
 
     def settle(self, check: bytes) -> None:
         """Put the key with the store's check value in force and rename its file. Raises StoreUnavailable and OSError."""
-        (key,) = self.of(check)._known
+        (key,) = self.of(check)._known  # noqa: SLF001  # of the same class
         # One assignment: the writer's thread may read the keys at any time.
         self._known = (key, *(known for known in self._known if known != key))
         if self.file is None:

@@ -50,7 +50,7 @@ class ServerTls:
             context.set_alpn_protocols([ACME_TLS])
         # The authority and a client name the same host: only the offered protocol tells them apart, and before the certificate is
         # selected only this hook knows it. It costs each handshake a little, so it is set while challenges are pending.
-        self.context._msg_callback = self._watch_client_hello if proofs else None  # type: ignore[attr-defined]  # not in typeshed
+        self.context._msg_callback = self._watch_client_hello if proofs else None  # type: ignore[attr-defined]  # noqa: SLF001
 
     def _watch_client_hello(self, _: object, direction: str, _version: object, _content: object, message: int, data: bytes) -> None:
         if direction == "read" and message == _CLIENT_HELLO:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
-from aiohttp import http_parser, web
+from aiohttp import web
 
 from chatsvc import background
 from chatsvc.config import Acme, Limits
@@ -74,7 +74,6 @@ class Listeners:
             raise
 
     async def _begin(self) -> None:
-        _check_parser()
         settings, tokens = self._settings, dict[str, str]()
         server_tls, keep = self._open_tls(tokens)
         always = {"Strict-Transport-Security": f"max-age={settings.hsts_s}"} if server_tls and settings.hsts_s else {}
@@ -152,11 +151,6 @@ class Listeners:
     async def finish(self) -> None:
         """Close the connections once the requests in flight are answered, idle ones first."""
         await asyncio.gather(*(server.finish(self._grace_s) for server in self._servers))
-
-
-def _check_parser() -> None:
-    if http_parser.HttpRequestParser is http_parser.HttpRequestParserPy:
-        raise CommandError("aiohttp runs without its C parser, which is the stricter one: reinstall aiohttp from a wheel")
 
 
 def _reason(fault: OSError) -> str:
