@@ -14,7 +14,7 @@ from aiohttp import ClientSession
 
 from chatsvc.app import App
 from chatsvc.domain import errors
-from chatsvc.domain.errors import PROBLEMS, Problem
+from chatsvc.domain.errors import PROBLEMS
 from chatsvc.domain.limiter import Slot
 from chatsvc.domain.paging import MAX_DEPTH, Position
 from chatsvc.engines import EMPTY_REASONS, UNAVAILABLE_REASONS, Reply, Turn
@@ -24,33 +24,24 @@ from tests.api.support import assert_headers, envelope, fetch, names, out_of_rea
 from tests.conftest import MODELS, Answer, Caller, MakeCaller
 from tests.fakes import ADMIN, START, FakeClock, ScriptedEngine, failing
 
-TABLE = """
-| missing_api_key | 401 | no Authorization header; response has `WWW-Authenticate` |
-| invalid_api_key | 401 | key unrecognized, malformed or revoked |
-| account_not_found | 401 | key valid, account gone |
-| plan_required | 403 | account has no active plan; `required_plan` returned |
-| plan_upgrade_required | 403 | plan does not include the REST interface; `required_plan` returned |
-| rate_limit_exceeded | 429 | per-minute limit exceeded; `Retry-After` header gives seconds to wait |
-| unknown_endpoint | 404 | no such path; list of supported endpoints returned |
-| method_not_allowed | 405 | path exists, method wrong; `Allow` header |
-| invalid_json | 400 | body is not valid JSON |
-| missing_chatbot_id | 400 | `chatbot_id` not sent |
-| missing_message | 400 | `message` not sent or empty |
-| message_too_long | 400 | message over 4000 characters |
-| invalid_cursor | 400 | cursor unreadable; send back only a received `next_cursor` |
-| cursor_out_of_range | 400 | paging beyond a depth of 10,000 records; use a narrower filter |
-| chatbot_not_found | 404 | no bot with that id in the account (also for another account's bot) |
-| conversation_not_found | 404 | no conversation with that id in the account (also for another account's) |
-| chatbot_inactive | 409 | bot is inactive and accepts no messages |
-| message_quota_exceeded | 402 | monthly allowance used up or subscription not active |
-| assistant_unavailable | 502 | no reply could be produced; retry allowed |
-| assistant_empty_reply | 502 | model returned an empty reply; message not counted as sent |
-| auth_backend_unavailable | 503 | key could not be verified; rejected on the safe side; retry |
-| rate_limit_unavailable | 503 | rate counter is down; requests are refused because they cannot be counted; retry |
-| service_unavailable | 503 | service temporarily cannot respond |
-| internal_error | 500 | unexpected error |
-"""
-STATUS = {code: int(status) for code, status in re.findall(r"^\| (\w+) \| (\d{3}) \|", TABLE, re.MULTILINE)}
+# The table of the manual's section 6; test_docs.py holds its words.
+STATUS = {
+    code: status
+    for status, codes in {
+        401: "missing_api_key invalid_api_key account_not_found",
+        403: "plan_required plan_upgrade_required",
+        429: "rate_limit_exceeded",
+        404: "unknown_endpoint chatbot_not_found conversation_not_found",
+        405: "method_not_allowed",
+        400: "invalid_json missing_chatbot_id missing_message message_too_long invalid_cursor cursor_out_of_range",
+        409: "chatbot_inactive",
+        402: "message_quota_exceeded",
+        502: "assistant_unavailable assistant_empty_reply",
+        503: "auth_backend_unavailable rate_limit_unavailable service_unavailable",
+        500: "internal_error",
+    }.items()
+    for code in codes.split()
+}
 
 EXTRA = {
     "message_too_long": {"max_chars"},
@@ -72,23 +63,6 @@ ENDPOINTS = [
     "GET /conversations",
     "GET /conversations/{id}",
     "GET /analytics",
-]
-UNAVAILABLE = [
-    "timeout",
-    "unreachable",
-    "rate_limited",
-    "overloaded",
-    "provider_error",
-    "provider_auth",
-    "model_not_found",
-    "request_rejected",
-    "bad_response",
-    "refused",
-    "no_answer",
-    "tool_loop",
-    "context_exceeded",
-    "busy",
-    "not_configured",
 ]
 
 
@@ -120,33 +94,47 @@ def provoked(answer: Answer, *, slots: int = 1, headers: dict[str, str] | None =
     return Provoked(answer, slots, extra, headers or {})
 
 
+PROVOCATIONS: dict[str, Callable[[Stage], Awaitable[Provoked]]] = {}
+
+
+def provokes(function: Callable[[Stage], Awaitable[Provoked]]) -> None:
+    """Note a function under its name, which is the code that it provokes."""
+    PROVOCATIONS[function.__name__] = function
+
+
 BEARER = {"WWW-Authenticate": "Bearer"}
 
 
+@provokes
 async def missing_api_key(stage: Stage) -> Provoked:
     return provoked(await fetch(stage.session, "GET", f"{stage.caller.base_url}/chatbots"), slots=0, headers=BEARER)
 
 
+@provokes
 async def invalid_api_key(stage: Stage) -> Provoked:
     answer = await stage.caller.get("/chatbots", headers={"Authorization": "Bearer csk_none"})
     return provoked(answer, slots=0, headers=BEARER)
 
 
+@provokes
 async def account_not_found(stage: Stage) -> Provoked:
     await accounts.delete(stage.app.services, ADMIN, account=stage.caller.account)
     return provoked(await stage.caller.get("/chatbots"), slots=0, headers=BEARER)
 
 
+@provokes
 async def plan_required(stage: Stage) -> Provoked:
     await accounts.change(stage.app.services, ADMIN, account=stage.caller.account, plan="none")
     return provoked(await stage.caller.get("/chatbots"), slots=0, required_plan="enterprise", feature="rest_api", plan=None)
 
 
+@provokes
 async def plan_upgrade_required(stage: Stage) -> Provoked:
     await accounts.change(stage.app.services, ADMIN, account=stage.caller.account, plan="business")
     return provoked(await stage.caller.get("/chatbots"), slots=0, required_plan="enterprise", feature="rest_api", plan="business")
 
 
+@provokes
 async def rate_limit_exceeded(stage: Stage) -> Provoked:
     stage.app._limiter.limit = stage.limit = 1
     assert (await stage.caller.get("/chatbots")).status == 200
@@ -154,69 +142,84 @@ async def rate_limit_exceeded(stage: Stage) -> Provoked:
     return provoked(await stage.caller.get("/chatbots"), limit=1, window_seconds=60, headers={"Retry-After": str(retry_after)})
 
 
+@provokes
 async def unknown_endpoint(stage: Stage) -> Provoked:
     answer = await stage.caller.request("PATCH", "/webhooks?page=2")
     return provoked(answer, method="PATCH", path="/api/v2/webhooks", supported_endpoints=ENDPOINTS)
 
 
+@provokes
 async def method_not_allowed(stage: Stage) -> Provoked:
     return provoked(await stage.caller.request("DELETE", "/messages"), allow=["POST"], headers={"Allow": "POST"})
 
 
+@provokes
 async def invalid_json(stage: Stage) -> Provoked:
     return provoked(await stage.caller.request("POST", "/messages", data=b"{"))
 
 
+@provokes
 async def missing_chatbot_id(stage: Stage) -> Provoked:
     return provoked(await stage.caller.request("POST", "/messages", json={"message": "hello"}))
 
 
+@provokes
 async def missing_message(stage: Stage) -> Provoked:
     return provoked(await stage.caller.request("POST", "/messages", json={"chatbot_id": stage.caller.bot}))
 
 
+@provokes
 async def message_too_long(stage: Stage) -> Provoked:
     return provoked(await stage.caller.send("x" * 4001), max_chars=4000)
 
 
+@provokes
 async def invalid_cursor(stage: Stage) -> Provoked:
     return provoked(await stage.caller.get("/conversations?cursor=abc"))
 
 
+@provokes
 async def cursor_out_of_range(stage: Stage) -> Provoked:
     cursor = stage.app.services.cursors.write(Position(0, 0, MAX_DEPTH), ("chatbots", stage.caller.account))
     return provoked(await stage.caller.get(f"/chatbots?cursor={cursor}"), max_offset=10_000)
 
 
+@provokes
 async def chatbot_not_found(stage: Stage) -> Provoked:
     stranger = await stage.make_caller()
     return provoked(await stage.caller.get(f"/chatbots/{stranger.bot}"))
 
 
+@provokes
 async def conversation_not_found(stage: Stage) -> Provoked:
     return provoked(await stage.caller.get(f"/conversations/{stage.caller.bot}"))
 
 
+@provokes
 async def chatbot_inactive(stage: Stage) -> Provoked:
     await bots.deactivate(stage.app.services, ADMIN, bot=stage.caller.bot)
     return provoked(await stage.caller.send(), chatbot_id=stage.caller.bot)
 
 
+@provokes
 async def message_quota_exceeded(stage: Stage) -> Provoked:
     await accounts.change(stage.app.services, ADMIN, account=stage.caller.account, messages_limit=0)
     return provoked(await stage.caller.send(), reason="allowance_exhausted")
 
 
+@provokes
 async def assistant_unavailable(stage: Stage) -> Provoked:
     stage.engine.script = failing("overloaded")
     return provoked(await stage.caller.send(), reason="overloaded")
 
 
+@provokes
 async def assistant_empty_reply(stage: Stage) -> Provoked:
     stage.engine.script = lambda _: Reply(" \n")
     return provoked(await stage.caller.send(), reason="empty")
 
 
+@provokes
 async def auth_backend_unavailable(stage: Stage) -> Provoked:
     async with out_of_reach(stage.app, "api_keys"):
         return provoked(await stage.caller.get("/chatbots"), slots=0)
@@ -226,16 +229,19 @@ def _down(*_: object) -> Slot:
     raise OSError("the counter is down")
 
 
+@provokes
 async def rate_limit_unavailable(stage: Stage) -> Provoked:
     stage.monkeypatch.setattr(stage.app._limiter, "take", _down)
     return provoked(await stage.caller.get("/chatbots"), slots=0)
 
 
+@provokes
 async def service_unavailable(stage: Stage) -> Provoked:
     async with out_of_reach(stage.app, "conversations"):
         return provoked(await stage.caller.get("/conversations"))
 
 
+@provokes
 async def internal_error(stage: Stage) -> Provoked:
     stage.engine.script = _buggy
     return provoked(await stage.caller.send("a message nobody should see"))
@@ -243,37 +249,6 @@ async def internal_error(stage: Stage) -> Provoked:
 
 def _buggy(turn: Turn) -> Reply:
     raise ZeroDivisionError(f"a bug met {turn.message}")
-
-
-PROVOCATIONS: dict[str, Callable[[Stage], Awaitable[Provoked]]] = {
-    provoke.__name__: provoke
-    for provoke in (
-        missing_api_key,
-        invalid_api_key,
-        account_not_found,
-        plan_required,
-        plan_upgrade_required,
-        rate_limit_exceeded,
-        unknown_endpoint,
-        method_not_allowed,
-        invalid_json,
-        missing_chatbot_id,
-        missing_message,
-        message_too_long,
-        invalid_cursor,
-        cursor_out_of_range,
-        chatbot_not_found,
-        conversation_not_found,
-        chatbot_inactive,
-        message_quota_exceeded,
-        assistant_unavailable,
-        assistant_empty_reply,
-        auth_backend_unavailable,
-        rate_limit_unavailable,
-        service_unavailable,
-        internal_error,
-    )
-}
 
 
 @pytest.fixture
@@ -291,14 +266,11 @@ def test_the_table_of_the_code_is_the_table_of_the_specification() -> None:
     assert PROVOCATIONS.keys() == STATUS.keys()
 
 
-@pytest.mark.parametrize("problem", PROBLEMS.values(), ids=PROBLEMS)
-def test_an_error_is_described_in_turkish_and_in_english(problem: Problem) -> None:
-    assert re.search(r"[çğıöşüÇĞİÖŞÜ]|\byok\.$", problem.text("tr"))
-    assert not re.search("[çğıöşüÇĞİÖŞÜ]", problem.text("en"))
-    assert all(re.fullmatch("(?s)[A-ZÇĞİÖŞÜ“].*[.]", text) for text in (problem.text("tr"), problem.text("en")))
-
-
-def test_no_two_errors_say_the_same() -> None:
+def test_each_error_is_described_in_turkish_and_in_english_and_no_two_say_the_same() -> None:
+    for problem in PROBLEMS.values():
+        assert re.search(r"[çğıöşüÇĞİÖŞÜ]|\byok\.$", problem.text("tr"))
+        assert not re.search("[çğıöşüÇĞİÖŞÜ]", problem.text("en"))
+        assert all(re.fullmatch("(?s)[A-ZÇĞİÖŞÜ“].*[.]", text) for text in (problem.text("tr"), problem.text("en")))
     assert len({problem.text("tr") for problem in PROBLEMS.values()}) == len({problem.text("en") for problem in PROBLEMS.values()}) == 24
 
 
@@ -314,37 +286,21 @@ async def test_an_error_has_its_status_its_fields_and_its_headers_and_nothing_el
     assert_headers(answer, limit=stage.limit, remaining=stage.limit - case.slots, also=case.headers)
 
 
-@pytest.mark.parametrize("reason", UNAVAILABLE)
-async def test_a_model_that_fails_gives_502_with_its_reason(reason: str, caller: Caller, engine: ScriptedEngine) -> None:
-    engine.script = failing(reason)
-    answer = await caller.send()
-    assert answer.status == 502
-    assert answer.json == envelope("assistant_unavailable", reason=reason)
-
-
-@pytest.mark.parametrize("reason", ["empty", "truncated"])
-async def test_a_model_that_says_nothing_gives_502_of_its_own(reason: str, caller: Caller, engine: ScriptedEngine) -> None:
-    engine.script = failing(reason)
-    answer = await caller.send()
-    assert answer.status == 502
-    assert answer.json == envelope("assistant_empty_reply", reason=reason)
-
-
-def test_the_reasons_are_those_of_the_decisions() -> None:
-    assert set(UNAVAILABLE) == UNAVAILABLE_REASONS
-    assert {"empty", "truncated"} == EMPTY_REASONS
-
-
-@pytest.mark.parametrize("text", ["", " ", "\n\t ", "\u2003"])
-async def test_a_reply_of_white_space_is_an_empty_reply(text: str, caller: Caller, engine: ScriptedEngine) -> None:
-    engine.script = lambda _: Reply(text)
-    assert (await caller.send()).json == envelope("assistant_empty_reply", reason="empty")
-
-
-@pytest.mark.parametrize("text", ["NUL \0", "half a pair \ud83d"])
-async def test_a_reply_that_cannot_be_written_is_a_bad_response(text: str, caller: Caller, engine: ScriptedEngine) -> None:
-    engine.script = lambda _: Reply(text)
-    assert (await caller.send()).json == envelope("assistant_unavailable", reason="bad_response")
+async def test_a_model_that_fails_gives_502_with_its_reason(caller: Caller, engine: ScriptedEngine) -> None:
+    for code, reasons in (("assistant_unavailable", UNAVAILABLE_REASONS), ("assistant_empty_reply", EMPTY_REASONS)):
+        for reason in reasons:
+            engine.script = failing(reason)
+            answer = await caller.send()
+            assert (answer.status, answer.json) == (502, envelope(code, reason=reason))
+    for text, code, reason in (
+        ("", "assistant_empty_reply", "empty"),
+        ("\n\t ", "assistant_empty_reply", "empty"),
+        ("\u2003", "assistant_empty_reply", "empty"),
+        ("NUL \0", "assistant_unavailable", "bad_response"),
+        ("half a pair \ud83d", "assistant_unavailable", "bad_response"),
+    ):
+        engine.script = lambda _, text=text: Reply(text)  # type: ignore[misc]  # bound at once
+        assert (await caller.send()).json == envelope(code, reason=reason)
 
 
 async def test_a_model_that_takes_too_long_is_a_timeout(app: App, caller: Caller, engine: ScriptedEngine) -> None:
@@ -365,23 +321,14 @@ async def test_a_bot_without_an_answer_is_an_error_and_no_text_that_looks_like_o
     assert answer.json == envelope("assistant_unavailable", reason="no_answer")
 
 
-@pytest.mark.parametrize("status", ["past_due", "canceled", "paused"])
-async def test_a_subscription_that_is_not_active_may_not_send(status: str, app: App, caller: Caller) -> None:
-    await accounts.change(app.services, ADMIN, account=caller.account, status=status)
-    answer = await caller.send()
-    assert answer.status == 402
-    assert answer.json == envelope("message_quota_exceeded", reason="subscription_inactive")
-
-
-async def test_the_subscription_is_named_before_the_allowance(make_caller: MakeCaller) -> None:
-    caller = await make_caller(messages_limit=0, status="paused")
-    assert (await caller.send()).json["reason"] == "subscription_inactive"
-
-
-@pytest.mark.parametrize("status", ["active", "trialing"])
-async def test_an_active_or_trial_subscription_may_send(status: str, app: App, caller: Caller) -> None:
-    await accounts.change(app.services, ADMIN, account=caller.account, status=status)
-    assert (await caller.send()).status == 200
+async def test_a_subscription_that_is_not_active_may_not_send(app: App, make_caller: MakeCaller) -> None:
+    caller = await make_caller(messages_limit=0)
+    for status, reason in (
+        *((status, "subscription_inactive") for status in ("past_due", "canceled", "paused")),
+        *((status, "allowance_exhausted") for status in ("active", "trialing")),
+    ):
+        await accounts.change(app.services, ADMIN, account=caller.account, status=status)
+        assert (await caller.send()).json == envelope("message_quota_exceeded", reason=reason)
 
 
 async def test_a_limiter_that_is_down_altogether_is_told_as_such(app: App, caller: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -398,13 +345,6 @@ async def test_a_store_that_fails_while_the_account_is_looked_up_cannot_verify_t
     app.services.account_cache._accounts.clear()
     async with out_of_reach(app, "accounts"):
         assert (await caller.get("/chatbots")).json == envelope("auth_backend_unavailable")
-    assert (await caller.get("/chatbots")).status == 200
-
-
-async def test_nothing_is_kept_of_a_failed_look_up(app: App, make_caller: MakeCaller) -> None:
-    caller = await make_caller()
-    async with out_of_reach(app, "api_keys"):
-        assert [(await caller.get(path)).json for path in ("/chatbots", "/nowhere")] == [envelope("auth_backend_unavailable")] * 2
     assert (await caller.get("/chatbots")).status == 200
 
 
@@ -462,19 +402,6 @@ async def test_a_bug_is_logged_whole_with_the_request_id_and_answered_bare(
     assert isinstance(record.exc_info[1], ZeroDivisionError)
     assert "_buggy" in caplog.text
     assert "Traceback" in caplog.text
-
-
-async def test_a_bug_charges_nothing_and_the_service_goes_on(make_caller: MakeCaller, engine: ScriptedEngine) -> None:
-    caller = await make_caller(messages_limit=1)
-    script, engine.script = engine.script, _buggy
-    assert [(await caller.send(user_id="v")).status for _ in range(3)] == [500] * 3
-    engine.script = script
-    assert [(await caller.send(user_id="v")).status for _ in range(2)] == [200, 402]
-
-
-async def test_each_response_has_a_request_id_of_its_own(caller: Caller) -> None:
-    ids = [(await caller.get(path)).headers["X-Request-Id"] for path in ("/chatbots", "/nowhere", "/conversations/x", "/chatbots") * 5]
-    assert len(set(ids)) == 20
 
 
 async def test_outside_of_the_interface_is_nothing_and_no_slot_is_counted(app: App, caller: Caller, session: ClientSession) -> None:
