@@ -12,61 +12,61 @@ import os
 import resource
 import signal
 import sys
-from collections.abc import Callable, Sequence
 from contextlib import suppress
-from importlib import import_module
 from typing import IO, TYPE_CHECKING, Any
 
-from chatsvc.domain import knowledge_files
-from chatsvc.domain.knowledge_files import decoding
-from chatsvc.domain.knowledge_files.parsed import KnowledgeFileError, Parsed
+from chatsvc.domain.knowledge_files import READERS, decoding, kind_of
+from chatsvc.domain.knowledge_files.parsed import FileFault, KnowledgeFileError, Parsed
 
 if TYPE_CHECKING:
     from chatsvc.file_reader.site import SiteFiles
 
+_LIBRARIES = (".html", ".htm", ".pdf", ".docx")  # kinds of files that a library reads
 MEGABYTE = 1024 * 1024
 SECONDS_PER_MEGABYTE = 6.0  # of processor time, thrice what a fast machine needs at most; smaller files have as much
 _PACKED = 5  # times as much text is in a file that is compressed
 _MEMORY, _MEMORY_PER_BYTE = 384 * MEGABYTE, 24  # of address space
 
 
-def _text(name: str, data: bytes, language: str) -> Parsed:
-    reader = knowledge_files.reader_of(knowledge_files.kind_of(name, data), knowledge_files.READERS)
-    return reader(decoding.decode_any(name, data), language, name)
+def parse(name: str, data: bytes, language: str, kind: str | None = None) -> Parsed:
+    """Read a file of any kind, by default the one that its content and name tell; raises KnowledgeFileError."""
+    kind = kind_of(name, data) if kind is None else kind
+    if (library := _library(kind)) is not None:
+        return library.read(name, data, language)  # type: ignore[no-any-return]
+    if kind in READERS:
+        return READERS[kind](decoding.decode_any(name, data), language, name)
+    known = [*READERS, *_LIBRARIES]
+    fault = FileFault(1, "ending_unknown", {"ending": kind, "known": known}) if kind else FileFault(1, "ending_missing", {"known": known})
+    raise KnowledgeFileError(name, [fault])
 
 
-def _pdf(name: str, data: bytes, language: str) -> Parsed:
-    from chatsvc.file_reader import pdf
+def _library(kind: str) -> Any:
+    """Import the module that reads this kind of file by a library; None for the other kinds."""
+    if kind == ".pdf":
+        from chatsvc.file_reader import pdf
 
-    return pdf.read(name, data, language)
+        return pdf
+    if kind == ".docx":
+        from chatsvc.file_reader import word
 
+        return word
+    if kind in _LIBRARIES:
+        from chatsvc.file_reader import html
 
-def _word(name: str, data: bytes, language: str) -> Parsed:
-    from chatsvc.file_reader import word
-
-    return word.read(name, data, language)
-
-
-READERS: dict[str, Callable[[str, bytes, str], Parsed]] = {**dict.fromkeys(knowledge_files.READERS, _text), ".pdf": _pdf, ".docx": _word}
-_LIBRARIES = {".pdf": "chatsvc.file_reader.pdf", ".docx": "chatsvc.file_reader.word"}  # modules that import one
-
-
-def _load(kinds: Sequence[str]) -> None:
-    """Import the libraries that these files need, before the limits are set."""
-    for ending in set(kinds) & _LIBRARIES.keys():
-        import_module(_LIBRARIES[ending]).warm_up()
+        return html
+    return None
 
 
 def seconds(kind: str, size: int) -> float:
-    """Return the processor time that reading a file of `size` bytes may take. `kind` is its ending, as `knowledge_files.kind_of` tells."""
-    packed = kind in _LIBRARIES
-    return SECONDS_PER_MEGABYTE * max(1.0, size / MEGABYTE) * (_PACKED if packed else 1)
+    """Return the processor time that reading a file of `size` bytes may take. `kind` is its ending, as `kind_of` tells."""
+    return SECONDS_PER_MEGABYTE * max(1.0, size / MEGABYTE) * (_PACKED if kind in {".pdf", ".docx"} else 1)
 
 
 def main() -> None:
     """Read all files of one request."""
     request = json.loads(sys.stdin.buffer.readline())
-    _load([file["kind"] for file in request["files"]])
+    for library in filter(None, map(_library, {file["kind"] for file in request["files"]})):
+        library.warm_up()
     codecs_needed: tuple[str, ...] = ("utf-8-sig", "utf-16", "utf-16-be", "utf-16-le", "cp1254", "latin-1", "cp437", "ascii")
     if request.get("site"):
         from chatsvc.file_reader import site, website
@@ -102,7 +102,7 @@ def _read(file: dict[str, Any], data: bytes, language: str, site_files: "SiteFil
     try:
         if site_files is not None:
             return site_files.read(file["kind"], data, name, file["charset"])
-        parsed = knowledge_files.reader_of(file["kind"] or name, READERS)(name, data, language)
+        parsed = parse(name, data, language, file["kind"])
     except KnowledgeFileError as fault:
         return {"unit": fault.unit, "faults": [(one.line, one.code, one.facts) for one in fault.faults]}
     except MemoryError:

@@ -6,6 +6,7 @@ looks at is taken away.
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
@@ -25,6 +26,7 @@ _CHROME = """
     [class*=screen-reader i], [class*=related i], [class*=recommend i], [class*=comments i], [id=comments], [class~=meta],
     [class*=entry-meta i], [class*=post-meta i], [class*=testimonial i], [id=SITE_HEADER], [id=SITE_FOOTER], [id=header], [id=footer]
 """
+_HIDDEN = "nav, footer, [hidden]:not([id])"  # in a file; what has an id, a click may show
 _CALLS = "a[class*=btn i], a[class*=button i]"  # links to act on, as buttons are
 _OPENERS = ("aria-controls", "data-target", "data-bs-target", "href")
 _JOINT = "\u2063"  # stands before a colon that joins the text before it, blanks left out
@@ -39,36 +41,45 @@ _BESIDE = 20  # empty elements beside an inline one that are passed over
 _ROWS, _COLUMNS, _CELL = 2_000, 40, 300  # of a table, and characters of a cell of one that holds data
 
 
+def rewrite(tree: LexborHTMLParser) -> None:
+    """Rewrite what is left of a page: its tables, bold lines and prices."""
+    _unfold_tables(tree)
+    _make_headings(tree)
+    _part_prices(tree)
+
+
+def leave_out(tree: LexborHTMLParser) -> None:
+    """Take away what is no content of a file."""
+    for node in tree.css(f"{_NEVER}, {_HIDDEN}"):
+        node.decompose()
+
+
 def leave_out_chrome(tree: LexborHTMLParser) -> None:
     """Take away what is no content. An element with most of the page's text, or its heading, is content whatever its name says."""
-    for one in tree.css(_NEVER):
-        one.decompose()
-    opened = {value.lstrip("#") for name in _OPENERS for one in tree.css(f"[{name}]") for value in (one.attributes.get(name) or "").split()}
+    for node in tree.css(_NEVER):
+        node.decompose()
+    opened = {value.lstrip("#") for name in _OPENERS for node in tree.css(f"[{name}]") for value in (node.attributes[name] or "").split()}
     most = len(tree.body.text()) // 2 if tree.body else 0
-    for one in tree.css(_CHROME):
-        attributes = one.attributes
+    for node in tree.css(_CHROME):
+        attributes = node.attributes
         is_panel = attributes.get("role") == "tabpanel" or attributes.get("id") in opened
         if is_panel and ("hidden" in attributes or "aria-hidden" in attributes):
             continue  # a tab or an answer that a click shows
-        if one.tag not in _CONTENT and not one.css_first("main, article, h1") and len(one.text()) <= most:
-            one.decompose()
-    for one in tree.css(f"button, {_CALLS}"):
-        if not _is_in_heading(one) and (one.tag == "button" or len(one_line(one.text())) <= _CALL):
-            one.decompose()
+        if node.tag not in _CONTENT and not node.css_first("main, article, h1") and len(node.text()) <= most:
+            node.decompose()
+    for node in tree.css(f"button, {_CALLS}"):
+        is_in_heading = any(above.tag in _HEADINGS for above in islice(_above(node), 4))
+        if not is_in_heading and (node.tag == "button" or len(one_line(node.text())) <= _CALL):
+            node.decompose()
 
 
-def _is_in_heading(node: LexborNode) -> bool:
-    above: LexborNode | None = node.parent
-    for _ in range(4):
-        if above is None:
-            return False
-        if above.tag in _HEADINGS:
-            return True
-        above = above.parent
-    return False
+def _above(node: LexborNode) -> Iterator[LexborNode]:
+    while (parent := node.parent) is not None:
+        yield parent
+        node = parent
 
 
-def part_prices(tree: LexborHTMLParser) -> None:
+def _part_prices(tree: LexborHTMLParser) -> None:
     """Part inline elements that follow each other, as their styles do: "Soup" and "£4" are no word "Soup£4"."""
     prose: dict[int, bool] = {}  # parents, each of which is looked at once
     for one in tree.css("span, a, small, b, strong"):
@@ -106,7 +117,7 @@ def _is_last(node: LexborNode) -> bool:
     return after is None or after.tag not in {*_INLINE, "-text"}
 
 
-def make_headings(tree: LexborHTMLParser) -> None:
+def _make_headings(tree: LexborHTMLParser) -> None:
     """Put headings in the place of bold lines, and above paragraphs that begin in bold. Pages written by hand have no other."""
     for bold in tree.css("b, strong, u, font[size]"):
         _make_heading(tree, bold)
@@ -167,7 +178,7 @@ class _Cell(NamedTuple):
     below: bool = False  # whether the element began in a row above
 
 
-def unfold_tables(tree: LexborHTMLParser) -> None:
+def _unfold_tables(tree: LexborHTMLParser) -> None:
     """Give each row of a table of data all of its cells. Rows of heads become one, and rows of one cell alone headings."""
     for table in tree.css("table"):
         grid = _grid(table) if len(table.css("table")) == 1 else []

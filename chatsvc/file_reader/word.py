@@ -13,19 +13,15 @@ from xml.dom.expatbuilder import ExpatBuilder
 import mammoth
 
 from chatsvc.domain.knowledge_files.parsed import FileFault, KnowledgeFileError, Parsed
-from chatsvc.domain.knowledge_files.webpage import parse_html
+from chatsvc.file_reader.html import read_text
 
 MOST_UNPACKED = 64 * 1024 * 1024  # bytes of all parts
 _MOST_PARTS = 5_000
 _RATIO = 200  # unpacked to packed, of the whole file; text reaches 20
 _SMALL = 1024 * 1024  # bytes; the ratio of less does not matter
-_BLOCK = re.compile(r"(?=<(?:p|h[1-6]|li|tr|table|ul|ol)\b)")
-_PARAGRAPH = re.compile(r"<(?:p|h[1-6])\b")
-_CELL = re.compile(r"<t([dh])\b.*?</t\1>", re.DOTALL)
 _RUN = re.compile(rb"<w:r(?:\s[^>]*)?>(?:(?!<w:r[\s>]).)*?</w:r>", re.DOTALL)
 _UNSEEN = rb"<w:(?:vanish|strike|dstrike)(?:\s*/>|\s+w:val=\"(?:1|true|on)\"\s*/>|></w:)"  # hidden or struck out
 _STYLE = re.compile(rb'<w:style\s[^>]*w:styleId="([^"<]{1,200})"[^>]*>(?:(?!</w:style>).)*?' + _UNSEEN, re.DOTALL)
-_PARAGRAPH_TAG = re.compile(r"</?p>")
 _SAMPLE = """<w:document xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"><w:body><w:tbl><w:tr><w:tc>
 <w:p><w:r><w:t>a</w:t></w:r></w:p></w:tc></w:tr></w:tbl></w:body></w:document>"""
 _STYLES = "p[style-name='Title'] => h1:fresh\np[style-name='Subtitle'] => h2:fresh"
@@ -55,18 +51,7 @@ def read(name: str, data: bytes, language: str) -> Parsed:
         raise _error(name, "declares_entities") from None
     except Exception as fault:  # noqa: BLE001  # a broken file makes the library fail in many ways
         raise _error(name, "word_unreadable", fault=type(fault).__name__) from None
-    # A paragraph a line: so the number of a line is that of a paragraph.
-    return parse_html(_numbered(html), language, name, "paragraph")
-
-
-def _numbered(html: str) -> str:
-    lines = [""]
-    for block in _BLOCK.split(html):
-        if _PARAGRAPH.match(block) and lines[-1]:
-            lines.append("")
-        lines[-1] += block.replace("\n", " ")
-    # A paragraph inside of a cell is no paragraph of the page; its line break stays, for the count.
-    return _CELL.sub(lambda cell: _PARAGRAPH_TAG.sub(" ", cell[0]), "\n".join(lines))
+    return read_text(name, html, language)
 
 
 def _without_hidden(data: bytes) -> io.BytesIO:

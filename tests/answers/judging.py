@@ -8,10 +8,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import astuple, dataclass
 from pathlib import Path
 
-from chatsvc.domain.knowledge_files import parse_file
 from chatsvc.domain.models import Entry
 from chatsvc.engines.knowledge.search.index import KnowledgeIndex
 from chatsvc.language.folding import fold
+from tests.knowledge_files import parse_file
 
 BUSINESSES = Path(__file__).parent / "businesses"
 # What the vocabulary was made with, and what the confidence was weighed with besides; the others are only ever measured.

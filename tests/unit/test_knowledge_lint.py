@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from chatsvc import samples
-from chatsvc.domain.knowledge_files import parse_file
 from chatsvc.domain.knowledge_findings import KINDS
 from chatsvc.domain.models import Entry
 from chatsvc.services.knowledge import knowledge_lint
 from chatsvc.services.knowledge.knowledge_lint import findings
+from tests.knowledge_files import parse_file
 
 MANY = ("how may I pay", "which cards do you take", "can I pay cash", "payment methods", "is paypal possible")
 

@@ -6,11 +6,11 @@ import re
 
 import pytest
 
-from chatsvc.domain.knowledge_files import read
 from chatsvc.domain.knowledge_files.parsed import KnowledgeFileError
 from chatsvc.domain.knowledge_files.prices import price_of
 from chatsvc.domain.models import Entry
 from chatsvc.engines.knowledge.search.index import KnowledgeIndex
+from tests.knowledge_files import read
 
 
 def found(name: str, text: str, language: str = "en") -> dict[str, tuple[tuple[str, ...], str]]:

@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chatsvc.domain import spreadsheets
-from chatsvc.domain.knowledge_files import read
 from chatsvc.domain.knowledge_files.writing import write
 from chatsvc.domain.models import Entry
 from chatsvc.domain.spreadsheets import row, with_formulas, without_formulas
+from tests.knowledge_files import read
 
 TEXTS = st.text(alphabet="a;,='+\t\r\n\"| -@＝", max_size=30)
 

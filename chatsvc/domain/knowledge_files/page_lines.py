@@ -16,29 +16,6 @@ _TITLE = re.compile(r"(?<!\s)\s++(?:[-–—|:·•»]|::)\s++")
 _BLANK = ("line", "")
 
 
-class RecordedSections(Sections):
-    """Records headings and lines as plain data, for `replay`."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.calls: list[tuple[str, Any]] = []
-
-    def heading(self, level: int, text: str) -> None:
-        self.calls.append(("heading", [level, text]))
-
-    def asked(self, *, closes: bool) -> None:
-        self.calls.append(("asked", closes))
-
-    def question(self, text: str) -> None:
-        self.calls.append(("question", text))
-
-    def labelled(self, number: int, text: str) -> bool:  # noqa: ARG002  # `replay` looks at it
-        return False
-
-    def line(self, number: int, text: str, *, joined: bool = False) -> None:  # noqa: ARG002  # a page has no code to keep
-        self.calls.append(("line", text))
-
-
 def replay(calls: Sequence[Sequence[Any]], sections: Sections, left_out: Container[str], title: str) -> None:
     """Pass on the headings and lines of a page, without some lines.
 

@@ -8,13 +8,14 @@ synonyms, whose words have commas between them. What separates the cells, comma 
 decimal sign), the header tells, or a line `sep=;` above it. A row with nothing but synonyms is one too.
 """
 
+import csv
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import chain
 
 from chatsvc.domain.knowledge_files.documents import LONGEST, is_head
-from chatsvc.domain.knowledge_files.parsed import MAX_SOURCE, Gathering, Parsed, one_line
+from chatsvc.domain.knowledge_files.parsed import MAX_SOURCE, Gathering, Parsed, lines_of, one_line
 from chatsvc.domain.spreadsheets import with_formulas
 
 COLUMNS = ("question", "alt", "answer", "language", "source", "synonyms")
@@ -28,17 +29,17 @@ _NAMES = {
 _NOT_READ = frozenset({"id"})  # what an export may hold besides
 _MOST_NAMED = 5  # columns in a fault
 _SEPARATORS = ";,\t"
-_TOLD = re.compile(r'"?sep=([,;\t|])"?\n', re.IGNORECASE)
-_QUOTED = re.compile(r'"((?:[^"]|"")*+)"')
+_NAMED = re.compile(r'"?sep=([,;\t|])"?\n', re.IGNORECASE)
+_QUOTED = re.compile(r'"[^"]*+"')
 
 
 def parse_csv(text: str, default_language: str, source: str) -> Parsed:
     """Read a table; raises KnowledgeFileError with all its faults."""
     found = Gathering(source, default_language=default_language)
-    text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+    text = "\n".join(lines_of(text))
     # Excel's own line, which names the separator.
-    told = _TOLD.match(text)
-    rows = _rows(text[told.end() :] if told else text, told[1] if told else _separator(text), found, line=2 if told else 1)
+    named = _NAMED.match(text)
+    rows = _rows(text[named.end() if named else 0 :].split("\n"), named[1] if named else _separator(text), found, 2 if named else 1)
     first = next(rows, (1, []))
     if len(first[1]) == len(_NEEDED) and first[1][0].rstrip().endswith("?"):
         rows, first = chain([first], rows), (first[0], list(_NEEDED))
@@ -137,30 +138,18 @@ def _separator(text: str) -> str:
     return max(_SEPARATORS, key=first.count)
 
 
-def _rows(text: str, separator: str, found: Gathering, line: int) -> Iterator[tuple[int, list[str]]]:
-    """Yield each row with its line; the standard library's reader accepts broken quotes."""
-    bare = re.compile(f"[^\\n{re.escape(separator)}]*+")
-    at = 0
-    while at < len(text):
-        began, cells = line, list[str]()
-        while True:
-            quoted = _QUOTED.match(text, at)
-            if quoted is None and text.startswith('"', at):
-                found.fault(line, "quote_open")
+def _rows(lines: list[str], separator: str, gathering: Gathering, first: int) -> Iterator[tuple[int, list[str]]]:
+    """Yield each row with its line; `first` is that of the first one."""
+    rows = csv.reader((f"{line}\n" for line in lines), delimiter=separator, strict=True)
+    while True:
+        line = first + rows.line_num
+        try:
+            yield line, next(rows)
+        except StopIteration:
+            return
+        except csv.Error as fault:
+            if "expected after" in str(fault):
+                gathering.fault(line, "behind_quote")
+            else:  # the text has ended, or the cell is longer than any may be
+                gathering.fault(line, "quote_open")
                 return
-            if quoted:
-                cells.append(quoted[1].replace('""', '"'))
-                line += quoted[1].count("\n")
-                at = quoted.end()
-                if rest := bare.match(text, at)[0].strip():  # type: ignore[index]  # it matches nothing at least
-                    found.fault(line, "behind_quote", rest=rest[:20])
-                at = bare.match(text, at).end()  # type: ignore[union-attr]  # the same
-            else:
-                cell = bare.match(text, at)[0]  # type: ignore[index]  # the same
-                cells.append(cell)
-                at += len(cell)
-            if not text.startswith(separator, at):
-                break
-            at += 1
-        yield began, cells
-        at, line = at + 1, line + 1
