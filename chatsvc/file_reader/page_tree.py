@@ -34,6 +34,7 @@ JOINED = re.compile(rf"(?<!\s)\s*+{_JOINT}")
 _CONTENT = frozenset({"html", "body", "main", "article"})
 _HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6", "summary", "dt"})
 _INLINE = frozenset({"a", "abbr", "b", "em", "font", "i", "mark", "small", "span", "strong", "sub", "sup", "u"})
+_BOLD = frozenset({"b", "strong", "u"})
 _HEADING, _LEAD, _CALL = 120, 60, 40  # characters of a bold line that is a heading, of one that begins a paragraph, and of a link to act on
 _LEADS = 3  # paragraphs below each other that begin in bold, each of a subject of its own
 _LARGE = 5  # size of a font of a page's own heading
@@ -119,8 +120,10 @@ def _is_last(node: LexborNode) -> bool:
 
 def _make_headings(tree: LexborHTMLParser) -> None:
     """Put headings in the place of bold lines, and above paragraphs that begin in bold. Pages written by hand have no other."""
-    for bold in tree.css("b, strong, u, font[size]"):
-        _make_heading(tree, bold)
+    # Of elements in each other the outermost alone: it takes the others with it.
+    bold_nodes = [node for node in tree.css("b, strong, u, font[size]") if node.parent is None or node.parent.tag not in _BOLD]
+    for node in bold_nodes:
+        _make_heading(tree, node)
     leads: dict[int, list[tuple[LexborNode, str]]] = {}
     for paragraph in tree.css("p"):
         first = paragraph.first_child
