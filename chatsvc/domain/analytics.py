@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from itertools import accumulate
 from typing import NamedTuple, TypeVar
@@ -80,7 +81,8 @@ ENTRY, RESPONSE_S = "entry", "response_s"
 class Quality(NamedTuple):
     """Counts: messages with a reply, questions without an answer, conversations given to people, captures, thumbs, tokens, cost.
 
-    Tokens and cost are those of visitors' messages; those of the team's trials of a bot stand apart.
+    `missed` are conversations given to people to which nobody came in time. Tokens and cost are those of visitors' messages; those of the
+    team's trials of a bot stand apart.
     """
 
     answered: int = 0
@@ -94,9 +96,11 @@ class Quality(NamedTuple):
     cost_micro_usd: int = 0
     trial_tokens: int = 0
     trial_cost_micro_usd: int = 0
+    missed: int = 0
 
 
-# All that is counted of a day. ENTRY counts the entries of replies, and RESPONSE_S the times of first responses in seconds.
+# All that is counted of a day. ENTRY counts the entries of replies, and RESPONSE_S first responses: the item is their time in seconds,
+# and behind a space the id of the operator who wrote.
 COUNTED = (*Quality._fields, ENTRY, RESPONSE_S)
 
 
@@ -108,18 +112,24 @@ class ResponseTimes(NamedTuple):
     p90: int | None
 
 
-def response_times(seconds: Mapping[int, int]) -> ResponseTimes:
-    """Return median and 90th percentile of times in seconds, which come with their counts."""
+def response_times(responses: Mapping[str, int], operator_id: str | None = None) -> ResponseTimes:
+    """Return median and 90th percentile of first responses (items of RESPONSE_S with their counts), of all or of one operator."""
+    seconds = Counter[int]()
+    for item, times in responses.items():
+        text, _, responder = item.partition(" ")
+        # An imported item may be anything.
+        if operator_id in (None, responder) and text.isdecimal() and len(text) < 10:
+            seconds[int(text)] += times
     count = sum(seconds.values())
     if not count:
         return ResponseTimes(0, None, None)
-    times = sorted(seconds)
-    covered = list(accumulate(seconds[time] for time in times))
+    ordered = sorted(seconds)
+    covered = list(accumulate(seconds[time] for time in ordered))
 
-    def at(rank: int) -> int:
-        return times[bisect_left(covered, rank)]
+    def of_rank(rank: int) -> int:
+        return ordered[bisect_left(covered, rank)]
 
-    return ResponseTimes(count, (at((count + 1) // 2) + at(count // 2 + 1)) // 2, at(-(-count * 9 // 10)))
+    return ResponseTimes(count, (of_rank((count + 1) // 2) + of_rank(count // 2 + 1)) // 2, of_rank(-(-count * 9 // 10)))
 
 
 class UsedEntry(NamedTuple):

@@ -5,7 +5,7 @@ import binascii
 import hashlib
 import hmac
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -57,6 +57,15 @@ def page_of(rows: Sequence[T], limit: int, place: Callable[[T], str]) -> ResultP
     """Cut a page from `rows`, which were read with one row more than `limit`."""
     items = list(rows[:limit])
     return ResultPage(items, place(items[-1]) if len(rows) > limit else None)
+
+
+async def following(first: ResultPage[T], read: Callable[[str], Awaitable[ResultPage[T]]]) -> AsyncIterator[list[T]]:
+    """Iterate over the items of a page and of those after it; `read` reads the page behind a position."""
+    page = first
+    yield page.items
+    while page.next is not None:
+        page = await read(page.next)
+        yield page.items
 
 
 DEFAULT_LIMIT = 20

@@ -93,6 +93,11 @@ def local(instant: int, zone_name: str) -> datetime:
     return datetime.fromtimestamp(instant / 1000, zone(zone_name) or UTC).replace(tzinfo=None)
 
 
+def local_day(instant: int, zone_name: str) -> int:
+    """Return the day of an instant in a time zone, as 00:00:00.000 UTC of the same date."""
+    return (local(instant, zone_name).toordinal() - _EPOCH.toordinal()) * DAY_MS
+
+
 MONTHS = {
     "en": ["January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December"],
     "tr": ["Ocak", "Şubat", "Mart", "Nisan", "Mayıs", "Haziran", "Temmuz", "Ağustos", "Eylül", "Ekim", "Kasım", "Aralık"],

@@ -1,6 +1,6 @@
-"""Counts of each bot and UTC day: added in the transaction of what is counted, and summed up for a period. And sums of usage records.
+"""Counts of each bot and day of its time zone: added in the transaction of what is counted, and summed up for a period.
 
-These take a time that depends on the cap of records and not on the history (help/interface.md 5.6).
+And sums of usage records, which take a time that depends on the cap of records and not on the history (help/interface.md 5.6).
 """
 
 from collections import Counter
@@ -9,7 +9,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from chatsvc.domain.analytics import ENTRY, RESPONSE_S, Quality, UsageRow, UsageTotals, UsedEntry
-from chatsvc.domain.times import DAY_MS
+from chatsvc.domain.times import DAY_MS, local_day
 from chatsvc.store.database import Connection, reads
 
 MOST_ENTRIES, ENTRY_DAYS = 10, 30
@@ -27,42 +27,52 @@ class DayCount(NamedTuple):
 
 def add(connection: Connection, counted: Iterable[DayCount]) -> None:
     """Add to the counts, within the unit that writes what is counted."""
+    counts = [count for count in counted if count.times]
+    zones = _zones(connection, {count.bot_id for count in counts})
     summed: Counter[tuple[str, str, int, str]] = Counter()
-    for count in counted:
-        summed[count.bot_id, count.name, count.at - count.at % DAY_MS, count.item] += count.times
+    for count in counts:
+        if count.bot_id in zones:  # the bot may have been deleted in the meantime
+            summed[count.bot_id, count.name, local_day(count.at, zones[count.bot_id]), count.item] += count.times
     connection.at_once(
         "INSERT INTO day_counts (bot_id, name, day, item, times) VALUES ",
         "(?, ?, ?, ?, ?)",
-        list(chain(*((*key, times) for key, times in summed.items() if times))),
+        list(chain(*((*key, times) for key, times in summed.items()))),
         " ON CONFLICT (bot_id, name, day, item) DO UPDATE SET times = day_counts.times + excluded.times",
     )
 
 
+def _zones(connection: Connection, bot_ids: set[str]) -> dict[str, str]:
+    """Return the time zones of the bots that there are."""
+    return dict(connection.at_once("SELECT id, timezone FROM bots WHERE id IN (", "?", sorted(bot_ids), ")"))
+
+
 def take_back(connection: Connection, count: DayCount) -> None:
     """Take back what was counted, unless the count of its day has been deleted."""
-    connection.execute(
-        "UPDATE day_counts SET times = times - ? WHERE bot_id = ? AND name = ? AND day = ? AND item = ? AND times > 0",
-        (count.times, count.bot_id, count.name, count.at - count.at % DAY_MS, count.item),
-    )
+    for bot_id, zone in _zones(connection, {count.bot_id}).items():
+        connection.execute(
+            "UPDATE day_counts SET times = times - ? WHERE bot_id = ? AND name = ? AND day = ? AND item = ? AND times > 0",
+            (count.times, bot_id, count.name, local_day(count.at, zone), count.item),
+        )
 
 
-def note_response(connection: Connection, conversation: int, answered_at: int) -> None:
+def note_response(connection: Connection, conversation: int, answered_at: int, operator_id: str | None = None) -> None:
     """Count the time of a person's first words to a visitor who waits, if one does."""
     row = connection.execute(
         "SELECT bot_id, waiting_since FROM conversations WHERE number = ? AND waiting_since IS NOT NULL", (conversation,)
     ).fetchone()
     if row is not None:
-        add(connection, [DayCount(row[0], RESPONSE_S, answered_at, str(max(0, answered_at - row[1]) // 1000))])
+        seconds = max(0, answered_at - row[1]) // 1000
+        add(connection, [DayCount(row[0], RESPONSE_S, answered_at, f"{seconds} {operator_id or ''}".strip())])
         connection.execute("UPDATE conversations SET waiting_since = NULL WHERE number = ?", (conversation,))
 
 
 class PeriodCounts(NamedTuple):
-    """Counts of a period by day and bot, and of the period before by bot. Seconds of responses come with their counts."""
+    """Counts of a period by day and bot, and of the period before by bot. Responses are items of RESPONSE_S with their counts."""
 
     rows: dict[tuple[int, str], Quality]
     before: dict[str, Quality]
-    responses: dict[int, int]
-    responses_before: dict[int, int]
+    responses: dict[str, int]
+    responses_before: dict[str, int]
     entries: list[UsedEntry]
 
 
@@ -92,9 +102,6 @@ def of_period(connection: Connection, account_id: str, bot_id: str | None, first
     before = (account_id, bot_id, first - length, first)
     lately = (account_id, bot_id, first + length - min(length, ENTRY_DAYS * DAY_MS), first + length)
 
-    def seconds(period: tuple[object, ...]) -> dict[int, int]:
-        return {int(item): times for item, times in connection.execute(_RESPONSES, period)}
-
     rows: dict[tuple[int, str], dict[str, int]] = {}
     for bot, name, times, day in connection.execute(_BY_DAY, now):
         rows.setdefault((day, bot), {})[name] = times
@@ -104,8 +111,8 @@ def of_period(connection: Connection, account_id: str, bot_id: str | None, first
     return PeriodCounts(
         {key: Quality(**counts) for key, counts in rows.items()},
         {bot: Quality(**counts) for bot, counts in bots.items()},
-        seconds(now),
-        seconds(before),
+        dict(connection.execute(_RESPONSES, now)),
+        dict(connection.execute(_RESPONSES, before)),
         [UsedEntry(*row) for row in connection.execute(_ENTRIES, (*lately, MOST_ENTRIES))],
     )
 

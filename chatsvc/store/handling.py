@@ -106,7 +106,7 @@ def reply(
     who = handler(conversation_row[0])
     delivery = None if conversation_row[0].channel == "api" else sentence.delivery
     number = say(connection, conversation_row[1], sentence._replace(delivery=delivery), OPERATOR, who.name)
-    day_counts.note_response(connection, conversation_row[1], sentence.at)
+    day_counts.note_response(connection, conversation_row[1], sentence.at, who.id)
     if mail_to is not None:
         mail_notices.note_answer(connection, conversation_row[0].chatbot_id, conversation_row[1], mail_to, sentence.at)
     message = connection.execute(f"SELECT {MESSAGE_COLUMNS} FROM messages WHERE number = ?", (number,)).fetchone()
@@ -179,12 +179,14 @@ def give_back(connection: Connection, overdue: Conversation, sentence: NoticeSen
         """
         UPDATE conversations SET handling = 'bot', handling_since = NULL, waiting_since = NULL, operator_id = NULL, operator_name = NULL,
             missed_at = CASE WHEN handling = 'waiting' THEN ?4 ELSE missed_at END
-        WHERE id = ?1 AND handling = ?2 AND handling_since = ?3 RETURNING number
+        WHERE id = ?1 AND handling = ?2 AND handling_since = ?3 RETURNING number, bot_id
         """,
         (overdue.id, overdue.handling, overdue.handling_since, sentence.at),
     ).fetchone()
     if row is None:
         return False
+    if overdue.handling == WAITING:
+        day_counts.add(connection, [DayCount(row[1], "missed", sentence.at)])
     if overdue.channel != "api":
         say(connection, row[0], sentence)
     return True

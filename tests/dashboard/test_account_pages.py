@@ -33,6 +33,8 @@ def pages(business: Business) -> dict[str, tuple[str, ...]]:
         "/keys": ("owner", "administrator"),
         "/usage": ("reader", "editor", "owner", "administrator"),
         "/usage.csv": ("reader", "editor", "owner", "administrator"),
+        "/inbox.csv": ("owner", "administrator"),
+        "/conversations.csv": ("owner", "administrator"),
         "/webhooks": ("owner", "administrator"),
         f"/bots/{business.bot}/webhook": ("owner", "administrator"),
         "/accounts": ("administrator",),
@@ -148,7 +150,12 @@ async def test_usage_says_what_the_bots_did_beside_the_days_before(site: Site, o
         for number in range(times):
             made = new_exchange(bot, site.mine.account, f"earlier {number}", at=at)._replace(entry=used)
             await exchanges.record(services.db, made)
-    rows = [(bot, "response_s", start_of_day(site.clock()), seconds, times) for seconds, times in (("30", 1), ("120", 8), ("7200", 1))]
+    operators = (await site.do("operator.list", account=site.mine.account)).items
+    (person,) = [operator for operator in operators if operator.email == site.email("owner")]
+    rows = [
+        (bot, "response_s", start_of_day(site.clock()), seconds, times)
+        for seconds, times in ((f"30 {person.id}", 1), ("120", 8), ("7200", 1))
+    ]
     await insert(site.app, "day_counts", "bot_id, name, day, item, times", rows)
     await insert(site.app, "day_counts", "bot_id, name, day, item, times", [(bot, "up", start_of_day(site.clock()), "", 3)])
     report = await site.do("usage.quality", account=site.mine.account)
@@ -158,7 +165,8 @@ async def test_usage_says_what_the_bots_did_beside_the_days_before(site: Site, o
     assert "3 in the 30 days before" in shown.text
     assert "Team’s first reply 2 minutes 9 in 10 within 2 minutes" in shown.text
     assert "Thumbs up 3 0 down" in shown.text
-    assert "Day (UTC)" in shown.text
+    assert "Half within9 in 10 within Owner130 seconds30 seconds" in shown.text
+    assert f'href="/bots/{bot}/unanswered"' in shown.body
     assert "Most used entries of the last 30 days" in shown.text
     longer = await owner.get("/usage?days=90")
     assert "Most used entries of the last 30 days No entry answered a question in these days" in longer.text
@@ -172,6 +180,24 @@ async def test_usage_says_what_the_bots_did_beside_the_days_before(site: Site, o
     assert of_day == [answered + 3, 3]
     assert (await owner.get(f"/usage?bot={UNKNOWN}")).status == 404
     assert (await owner.get(f"/usage.csv?bot={site.other.bot}")).status == 404
+
+
+async def test_lists_are_downloaded_with_the_filters_of_their_pages(site: Site, owner: Client) -> None:
+    inbox = await csv_of(owner, "/inbox.csv")
+    assert list(inbox[0])[:5] == ["Noted", "Kind", "Status", "Day", "Time"]
+    shown = (await site.do("inbox.list", bot=site.mine.bot)).items
+    assert {line["Number"] for line in inbox if line["Bot"] == "Harbour Cycles bot"} == {item.request.id for item in shown}
+    (first,) = [item for item in shown if item.request.id == inbox[0]["Number"]]
+    assert (inbox[0]["Name"], inbox[0]["Message"]) == (first.request.visitor_name or "", first.request.message)
+    appointments = await csv_of(owner, "/inbox.csv?kind=appointment")
+    assert appointments == [line for line in inbox if line["Kind"] == "Appointment"] != inbox
+    assert (await owner.get("/inbox.csv?status=x")).status == 422
+    conversations = await csv_of(owner, "/conversations.csv?q=bicycle")
+    assert {line["Number"] for line in conversations} == {
+        row.conversation.id for row in (await site.do("conversation.rows", bot=site.mine.bot, q="bicycle")).items
+    }
+    acts = [act.operation for act in (await site.do("audit", account=site.mine.account)).items]
+    assert {"inbox.export", "conversation.export_rows"} <= set(acts)
 
 
 async def csv_of(client: Client, path: str) -> list[dict[str, str]]:

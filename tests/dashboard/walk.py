@@ -46,6 +46,8 @@ PAGES: Mapping[str, Access] = {
     "/bots/{bot}/webhook": Access.OWNER,
     "/usage": Access.READER,
     "/usage.csv": Access.READER,
+    "/inbox.csv": Access.OWNER,
+    "/conversations.csv": Access.OWNER,
     "/webhooks": Access.OWNER,
     "/keys": Access.OWNER,
     "/operators": Access.OWNER,

@@ -69,6 +69,22 @@ async def test_exchanges_captures_and_questions_are_counted_by_day_and_bot(db: D
     assert alone.before == {"bot": Quality(answered=1, tokens=12, cost_micro_usd=34)}
 
 
+@pytest.mark.parametrize(("hour", "day"), [(20.9, 0), (21, 1)])
+async def test_days_are_those_of_the_clock_where_the_bot_is(db: Database, hour: float, day: int) -> None:
+    await furnish(db)  # a bot in Istanbul, three hours ahead
+    await chat(db, at=TODAY + int(hour * 3_600_000))
+    counts = await day_counts.of_period(db, "account", None, TODAY, 2 * DAY_MS)
+    assert {key for key, quality in counts.rows.items() if quality.answered} == {(TODAY + day * DAY_MS, "bot")}
+
+
+async def test_a_visitor_to_whom_nobody_comes_is_counted(db: Database) -> None:
+    await furnish(db)
+    await wait(db, START)
+    for overdue in await handling.overdue(db, START + DAY_MS, 10):
+        assert await handling.give_back(db, overdue.conversation, NoticeSentence("Nobody is here.", START, None))
+    assert (await of_days(db)).rows[TODAY, "bot"].missed == 1
+
+
 async def test_a_thumb_that_turns_is_counted_once(db: Database, path: Path) -> None:
     await furnish(db)
     await chat(db, channel="web")
@@ -89,14 +105,14 @@ async def test_a_hand_over_and_the_first_words_of_a_person_are_counted_once(db: 
     await answer(db, found, START + 90_000)
     await answer(db, found, START + 400_000)
     counts = await of_days(db)
-    assert (counts.rows[TODAY, "bot"].handed_over, counts.responses) == (1, {90: 1})
+    assert (counts.rows[TODAY, "bot"].handed_over, counts.responses) == (1, {"90 operator": 1})
     # Given back before anybody wrote, then taken without having been waited for.
     assert await handling.release(db, None, found, lambda _: None)
     await wait(db, START + 500_000)
     assert await handling.release(db, None, found, lambda _: None)
     await answer(db, found, START + 900_000)
     counts = await of_days(db)
-    assert (counts.rows[TODAY, "bot"].handed_over, counts.responses) == (3, {90: 1})
+    assert (counts.rows[TODAY, "bot"].handed_over, counts.responses) == (3, {"90 operator": 1})
 
 
 async def test_erasure_keeps_the_counts_and_retention_deletes_old_ones(db: Database, path: Path) -> None:
@@ -129,14 +145,18 @@ async def test_the_entries_that_answered_most_stand_first_and_deleted_ones_nowhe
 
 
 @pytest.mark.parametrize(
-    ("seconds", "expected"),
+    ("responses", "expected"),
     [
         ({}, ResponseTimes(0, None, None)),
-        ({60: 1}, ResponseTimes(1, 60, 60)),
-        ({60: 1, 120: 1}, ResponseTimes(2, 90, 120)),
-        ({10: 5, 20: 4, 900: 1}, ResponseTimes(10, 15, 20)),
-        ({10: 5, 20: 3, 900: 2}, ResponseTimes(10, 15, 900)),
+        ({"60": 1}, ResponseTimes(1, 60, 60)),
+        ({"60": 1, "120 ece": 1}, ResponseTimes(2, 90, 120)),
+        ({"10": 3, "10 ece": 2, "20": 4, "900": 1, "forged": 9}, ResponseTimes(10, 15, 20)),
+        ({"10": 5, "20": 3, "900": 2}, ResponseTimes(10, 15, 900)),
     ],
 )
-def test_quantiles_of_response_times(seconds: dict[int, int], expected: ResponseTimes) -> None:
-    assert response_times(seconds) == expected
+def test_quantiles_of_response_times(responses: dict[str, int], expected: ResponseTimes) -> None:
+    assert response_times(responses) == expected
+
+
+def test_response_times_of_a_person_are_those_of_his_own_replies() -> None:
+    assert response_times({"60 ece": 2, "90 can": 1, "900": 1}, "ece") == ResponseTimes(2, 60, 60)

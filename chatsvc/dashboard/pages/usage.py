@@ -8,6 +8,7 @@ from typing import NamedTuple
 from aiohttp.web import Response
 
 from chatsvc.dashboard import charts, formats
+from chatsvc.dashboard.local_paths import with_query
 from chatsvc.dashboard.page import Page
 from chatsvc.dashboard.templating import made_markup
 from chatsvc.domain import times
@@ -34,13 +35,14 @@ class Plot(NamedTuple):
 
 
 class Card(NamedTuple):
-    """A figure beside that of the days before. `change` is in percent."""
+    """A figure beside that of the days before. `change` is in percent, `path` leads to what was counted."""
 
     key: str
     value: str
     before: str
     change: str = ""
     note: str = ""
+    path: str = ""
 
 
 _date = lru_cache(1024)(formats.date)  # of days, which are the same ones at each visit
@@ -71,6 +73,10 @@ async def show(page: Page) -> Response:
         stacks=[_stacked(page, by_day, key, names) for key, names in (("talks", MESSAGES), ("records", RECORDS))],
         by_day=[(day, _day_cell(page, day), _cells(page, one)) for day, one in by_day],
         of_bots=[(bot, _cells(page, one)) for bot, one in sorted(of_bots, key=lambda found: (-found[1].answered, found[0].name))],
+        people=[
+            (name, [formats.number(work.responses, page.language), *(_duration(page, work[place]) for place in (1, 2))])
+            for name, work in report.people
+        ],
         whole=_cells(page, total(one for _, one in by_day)),
         is_empty=not report.rows and not report.before,
         chosen=chosen,
@@ -93,23 +99,34 @@ def _cards(page: Page, report: QualityReport) -> list[Card]:
     now, before = total(report.rows.values()), total(report.before.values())
     asked, times, earlier = now.answered + now.unanswered, report.responses, report.responses_before
     notes = {"up": page.text("usage.thumbs_down", count=now.down)}
+    if now.missed:
+        notes["handed_over"] = page.text("usage.nobody_came", count=now.missed)
     if asked:
         notes["answered"] = page.text("usage.of_all", share=formats.percent(now.answered / asked, page.language))
     slowest = page.text("usage.response_p90", time=_duration(page, times.p90)) if times.responses else ""
     tried = page.text("usage.trials", cost=formats.money(now.trial_cost_micro_usd, page.language)) if now.trial_cost_micro_usd else ""
     counts = ("answered", "unanswered", "handed_over", "requests", "appointments", "up")
+    chosen = report.bots[0].id if len(report.bots) == 1 else None
+    paths = {
+        "answered": with_query("/conversations", {"bot": chosen}),
+        "handed_over": with_query("/conversations", {"bot": chosen, "status": "missed" if now.missed else None}),
+        "requests": with_query("/inbox", {"bot": chosen, "kind": "request"}),
+        "appointments": with_query("/inbox", {"bot": chosen, "kind": "appointment"}),
+    }
+    if chosen:
+        paths |= dict.fromkeys(("unanswered", "up"), f"/bots/{chosen}/unanswered")
     return [
-        *(_counted(page, key, now, before, notes.get(key, "")) for key in counts),
+        *(_counted(page, key, now, before, notes.get(key, ""), paths.get(key, "")) for key in counts),
         Card("response", _duration(page, times.median), _duration(page, earlier.median), note=slowest),
         Card("cost", formats.money(now.cost_micro_usd, page.language), formats.money(before.cost_micro_usd, page.language), note=tried),
     ]
 
 
-def _counted(page: Page, key: str, now: Quality, before: Quality, note: str = "") -> Card:
+def _counted(page: Page, key: str, now: Quality, before: Quality, note: str, path: str) -> Card:
     value, earlier = getattr(now, key), getattr(before, key)
     change = formats.percent((value - earlier) / earlier, page.language) if earlier else ""
     shown, past = (formats.number(one, page.language) for one in (value, earlier))
-    return Card(key, shown, past, f"+{change}" if change and value > earlier else change, note)
+    return Card(key, shown, past, f"+{change}" if change and value > earlier else change, note, path)
 
 
 def _duration(page: Page, seconds: int | None) -> str:
@@ -203,12 +220,12 @@ async def download(page: Page) -> Response:
         return page.redirect("/usage")
     chosen = page.query.get("bot") or None
     report: QualityReport = await page.perform("usage.quality", account=page.account_id, bot=chosen, days=_days(page))
-    lines = [row("date", "bot_id", "bot", *Quality._fields[:-3], "cost_usd", "trial_tokens", "trial_cost_usd")]
+    lines = [row("date", "bot_id", "bot", *Quality._fields[:8], "cost_usd", "trial_tokens", "trial_cost_usd", "missed")]
     for day in report.days:
         for bot in report.bots:
             counts = report.rows.get((day, bot.id), NOTHING)
-            costs = Usd(counts.cost_micro_usd).text, counts.trial_tokens, Usd(counts.trial_cost_micro_usd).text
-            lines.append(row(times.day(day), bot.id, bot.name, *counts[:-3], *costs))
+            costs = Usd(counts.cost_micro_usd).text, counts.trial_tokens, Usd(counts.trial_cost_micro_usd).text, counts.missed
+            lines.append(row(times.day(day), bot.id, bot.name, *counts[:8], *costs))
     file = f"usage-{times.day(report.days[0])}-{times.day(report.end)}.csv"
     # Spreadsheets take a file without the mark at its beginning for Latin-1.
     return page.download((BYTE_ORDER_MARK + "".join(lines)).encode(), CSV, file)

@@ -1,5 +1,6 @@
 """Usage of an account over some days (GET /analytics and `usage`), the quality of its bots' work, and platforms' messages."""
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from chatsvc.domain import refusals, times
@@ -22,7 +23,7 @@ from chatsvc.services.accounts.account_cache import AccountState
 from chatsvc.services.knowledge import unanswered
 from chatsvc.services.knowledge.unanswered import MissedQuestion
 from chatsvc.services.services import Services
-from chatsvc.store import channels, day_counts, platforms
+from chatsvc.store import channels, day_counts, operators, platforms
 from chatsvc.store import unanswered as questions
 
 ROW_CAP = 5000
@@ -65,12 +66,14 @@ async def show(services: Services, caller: Caller, *, account: str | None = None
 
 
 MISSED = 10
+MOST_PEOPLE = 100
 
 
 class QualityReport(NamedTuple):
-    """Counts of some days (their beginnings, in UTC) up to the instant `end`, and of as many days before.
+    """Counts of some days up to the instant `end`, and of as many days before. A day is 00:00 UTC of its date, by each bot's own clock.
 
-    rows: the counts by day and bot, without those that have none. entries: the most used ones of the last `entry_days` days.
+    rows: the counts by day and bot, without those that have none. people: operators by name or e-mail address who wrote to visitors who
+    waited. entries: the most used ones of the last `entry_days` days.
     missed: the most frequent questions without an answer.
     """
 
@@ -81,6 +84,7 @@ class QualityReport(NamedTuple):
     before: dict[str, Quality]
     responses: ResponseTimes
     responses_before: ResponseTimes
+    people: list[tuple[str, ResponseTimes]]
     entries: list[UsedEntry]
     entry_days: int
     missed: list[MissedQuestion]
@@ -100,21 +104,33 @@ async def show_quality(
     """Sum up the last `days` days, today included, of an account or one of its bots; raises Refused."""
     state = await _state(services, caller, account, bot)
     account_id, end, length = state.account.id, services.clock(), max(1, min(days, MAX_DAYS)) * times.DAY_MS
-    first = times.start_of_day(end) + times.DAY_MS - length
+    chosen = [entry for entry in reversed(state.bots.values()) if bot in (None, entry.id)]
+    today = max((times.local_day(end, entry.timezone) for entry in chosen), default=times.start_of_day(end))
+    first = today + times.DAY_MS - length
     counts = await day_counts.of_period(services.db, account_id, bot, first, length)
     asked = await questions.most_frequent(services.db, account_id, unanswered.MOST_READ, first, bot)
     return QualityReport(
-        [one for one in reversed(state.bots.values()) if bot in (None, one.id)],
+        chosen,
         list(range(first, first + length, times.DAY_MS)),
         end,
         counts.rows,
         counts.before,
         response_times(counts.responses),
         response_times(counts.responses_before),
+        await _people(services, account_id, counts.responses),
         counts.entries,
         min(length // times.DAY_MS, day_counts.ENTRY_DAYS),
         unanswered.most_missed(asked, MISSED),
     )
+
+
+async def _people(services: Services, account_id: str, responses: Mapping[str, int]) -> list[tuple[str, ResponseTimes]]:
+    """List the operators who wrote to visitors who waited, those with the most first responses first."""
+    found = [
+        (operator.name or operator.email, response_times(responses, operator.id))
+        for operator in await operators.page(services.db, [account_id], MOST_PEOPLE)
+    ]
+    return sorted((person for person in found if person[1].responses), key=lambda person: (-person[1].responses, person[0]))
 
 
 async def _state(services: Services, caller: Caller, account: str | None, bot: str | None) -> AccountState:

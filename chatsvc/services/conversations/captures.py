@@ -2,9 +2,10 @@
 
 import json
 import uuid
+from collections.abc import AsyncIterator
 from datetime import UTC, datetime, tzinfo
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from chatsvc.domain import captures, paging, refusals, search_words, times
 from chatsvc.domain.actors import Caller, Role
@@ -163,6 +164,12 @@ async def list_inbox(
     wanted = InboxFilter(chosen, status, kind, charged, terms, urgent_first)
     found = await inbox.page(services.db, caller.scope.accounts, wanted, limit, *(place or ()))
     return ResultPage(found.items, None if found.next is None else paging.position(found.next))
+
+
+async def export_inbox(services: Services, caller: Caller, **filters: Any) -> AsyncIterator[list[InboxItem]]:
+    """Iterate over all that `list_inbox` lists with these filters, page by page; raises Refused before it begins."""
+    first = await list_inbox(services, caller, **filters)
+    return paging.following(first, lambda after: list_inbox(services, caller, **filters, after=after))
 
 
 async def list_requests(

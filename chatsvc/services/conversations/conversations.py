@@ -1,6 +1,6 @@
 """Conversations: pages for the interface (help/interface.md 5.4, 5.5), lists with a search and exports."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from chatsvc.domain import errors, paging, refusals, search_words
@@ -221,6 +221,12 @@ async def list_rows(
     hits = await _hits(services, numbers, wanted.terms) if wanted.terms else {}
     shown = [ConversationRow(one, details[number], hits.get(number)) for one, number in rows if number in details]
     return ResultPage(shown, paging.position(*found.next) if found.next else None)
+
+
+async def export_rows(services: Services, caller: Caller, **filters: Any) -> AsyncIterator[list[ConversationRow]]:
+    """Iterate over all that `list_rows` lists with these filters, page by page; raises Refused before it begins."""
+    first = await list_rows(services, caller, **filters)
+    return paging.following(first, lambda after: list_rows(services, caller, **filters, after=after))
 
 
 async def _hits(services: Services, numbers: Sequence[int], terms: Sequence[Term]) -> dict[int, tuple[str, str, str]]:
