@@ -29,7 +29,7 @@ from chatsvc.engines import Engine, EngineError
 from chatsvc.engines.knowledge.engine import KnowledgeEngine
 from chatsvc.outbound.egress import Egress
 from chatsvc.platforms import PLATFORMS
-from chatsvc.services.messages import channel_answers, messages
+from chatsvc.services.messages import channel_answers, turns
 from chatsvc.services.messages.channel_answers import ChannelAnswers
 from chatsvc.services.messages.outbox import Outbox
 from chatsvc.services.operations import backups, stores
@@ -121,7 +121,7 @@ class App:
         services.own_port, services.platforms = (lambda: self.listeners.port), PLATFORMS
         presence = self._store.enter(services, node)
         self._undo.append(presence.stop)
-        for kind in {messages.FALLBACK, *(tier.engine for tier in self.config.models.values())}:
+        for kind in {turns.FALLBACK, *(tier.engine for tier in self.config.models.values())}:
             services.engines[kind] = ENGINES[kind](self.config, services.egress)
             self._undo.append(services.engines[kind].close)
         self._undo.append(self.services.account_cache.flush_key_uses)
@@ -211,11 +211,11 @@ class App:
 
     async def _finish_requests(self) -> None:
         """Answer all requests in flight, then close the connections. Those that arrive on kept connections meanwhile are answered too."""
-        turns = self.services.conversation_locks
-        await turns.drain(self.config.anthropic.timeout_s + GRACE_S)
+        locks = self.services.conversation_locks
+        await locks.drain(self.config.anthropic.timeout_s + GRACE_S)
         await self.listeners.finish()
         # Of callers who have gone.
-        await turns.drain(GRACE_S)
+        await locks.drain(GRACE_S)
 
     async def _show_metrics(self, db: StoreDatabase) -> None:
         place = self.config.metrics.listen

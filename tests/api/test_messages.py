@@ -17,7 +17,6 @@ from chatsvc.app import App
 from chatsvc.config import Config
 from chatsvc.engines import EngineError, Reply, Turn
 from chatsvc.services.accounts import accounts, bots
-from chatsvc.services.messages.conversation_locks import ConversationLocks
 from chatsvc.store import exchanges
 from tests.api.conftest import Connect
 from tests.api.support import assert_headers, envelope, execute, request, until
@@ -346,8 +345,7 @@ async def test_busy_is_told_at_the_deadline_and_nothing_is_charged(
     monkeypatch.undo()
     assert [turn.message for turn in engine.turns] == ["first"]
     assert [(await caller.send(user_id="v")).status for _ in range(2)] == [200, 402]
-    assert isinstance(app.services.conversation_locks, ConversationLocks)
-    assert app.services.conversation_locks._queues == {}
+    assert await app.services.conversation_locks.locked("v", caller.bot) == []
 
 
 async def test_what_is_left_of_the_deadline_is_what_the_engine_gets(app: App, caller: Caller, engine: ScriptedEngine) -> None:

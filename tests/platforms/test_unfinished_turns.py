@@ -15,7 +15,8 @@ from aiohttp import ClientSession
 from chatsvc.domain.channels import NewMessage
 from chatsvc.engines import Reply, Turn
 from chatsvc.services.administration import perform
-from chatsvc.services.messages import channel_answers, channel_messages, turns
+from chatsvc.services.messages import channel_answers, channel_messages
+from chatsvc.services.messages.turns import MessageTurn
 from chatsvc.store import channel_messages as stored
 from chatsvc.store.channel_messages import UnfinishedTurn
 from chatsvc.store.database import StoreUnavailable
@@ -112,7 +113,7 @@ async def test_a_store_that_cannot_answer_is_reported_and_the_turns_wait(
     async def unavailable(*_: Any) -> bool:
         raise StoreUnavailable("the disk is full")
 
-    monkeypatch.setattr(turns, "record", unavailable)
+    monkeypatch.setattr(MessageTurn, "record", unavailable)
     with pytest.raises(StoreUnavailable):
         await channel_answers.settle_all(services)
     monkeypatch.undo()

@@ -12,7 +12,6 @@ from chatsvc.domain.models import Bot, Conversation, ConversationKey, HistoryMes
 from chatsvc.services.accounts import accounts
 from chatsvc.services.conversations import captures
 from chatsvc.services.messages import channel_messages, turns, visitor_addresses
-from chatsvc.services.messages.messages import FALLBACK
 from chatsvc.services.services import Services
 from chatsvc.services.team import operators
 from chatsvc.store import conversation_team, conversations, owners, platforms
@@ -168,7 +167,7 @@ async def _nobody_came(services: Services, bot: Bot, conversation: Conversation,
     )
     begun = engine.nobody_came(turn)
     tier = services.config.models.get(bot.model)
-    dialogue = begun.dialogue if tier is not None and tier.engine == FALLBACK else None
+    dialogue = begun.dialogue if tier is not None and tier.engine == turns.FALLBACK else None
     return NoticeSentence(begun.text, now, first_delivery(conversation.channel, "assistant"), dialogue)
 
 

@@ -17,14 +17,14 @@ from chatsvc.domain import hand_off, profiles, times
 from chatsvc.domain.channels import ACTIVE, PLATFORMS, START, NewMessage, first_delivery
 from chatsvc.domain.errors import ProblemError
 from chatsvc.domain.hand_off import BOT, WAITING
-from chatsvc.domain.models import MAY_SEND, Bot, ConversationKey, Exchange, SendMessage
+from chatsvc.domain.models import MAY_SEND, Bot, ConversationKey, SendMessage
 from chatsvc.engines import EngineError
 from chatsvc.language import catalogue
 from chatsvc.services.accounts.account_cache import AccountState
 from chatsvc.services.knowledge import unanswered
 from chatsvc.services.messages import turns
 from chatsvc.services.messages.conversation_locks import Busy
-from chatsvc.services.messages.turns import MessageRequest
+from chatsvc.services.messages.turns import MessageTurn
 from chatsvc.services.services import Services
 from chatsvc.store import channel_messages as stored
 from chatsvc.store import conversations, incoming_messages
@@ -195,45 +195,39 @@ async def _away(turn: _ChannelTurn) -> str:
 async def _reply(turn: _ChannelTurn, before: str = "") -> None:
     """Reply by the bot's engine, charged. Without a reply, send a sentence, uncharged. `before` is said before either."""
     services, bot, message = turn.services, turn.bot, turn.message
-    sent = SendMessage(bot.id, message.text, message.user_id)
-    request = MessageRequest(
+    sent, delivery = SendMessage(bot.id, message.text, message.user_id), first_delivery(message.channel, "assistant")
+    reply_turn = MessageTurn(
         services,
-        services.conversation_locks,
         turn.state,
-        # Without a user_id nothing is read before the turn: the first message has no history.
-        sent._replace(user_id=None) if message.begins else sent,
-        message.channel,
+        sent,
+        turn.conversation,
+        begins=message.begins,
         page_host=message.source_page_host,
         stored=message.number,
-        delivery=first_delivery(message.channel, "assistant"),
+        delivery=delivery,
     )
     try:
-        accepted = await turns.accept(request)
+        await reply_turn.accept()
     except ProblemError as problem:
         is_spent = problem.extra.get("reason") == "allowance_exhausted"
         await _say(turn, "unavailable" if is_spent else "closed")
         return
-    accepted = accepted._replace(deadline=turn.deadline)
+    reply_turn.deadline = turn.deadline
     try:
-        tier, engine = turns.engine_of(services, bot)
-        reply, history = await turns.ask(request, accepted, tier, engine)
-        if before:
-            reply = replace(reply, text=f"{before}\n\n{reply.text}")
-        exchange = Exchange(bot.id, message.user_id, message.channel, message.text, reply.text, services.clock())
-        await turns.record(request, accepted, history, exchange, reply, tier)
+        reply = await reply_turn.ask()
+        await reply_turn.record(replace(reply, text=f"{before}\n\n{reply.text}") if before else reply)
     except EngineError as fault:
         if fault.reason != "no_answer":
             log.warning("bot %s gave no reply: %s", bot.id, fault)
             await _say(turn, "unavailable")
             return
         # Not before: the message may have been erased meanwhile, and its words with it.
-        said = fault.fallback or await sentence(services, bot, turn.conversation, message.text, "unknown")
-        delivery = first_delivery(message.channel, "assistant")
-        text = f"{before}\n\n{said}".strip()
+        fallback = fault.fallback or await sentence(services, bot, turn.conversation, message.text, "unknown")
+        text = f"{before}\n\n{fallback}".strip()
         if await _write(turn, NoticeSentence(text, services.clock(), delivery, fault.dialogue, choices=fault.choices)):
             await unanswered.note(services, bot, sent, message.channel)
     finally:
-        await services.conversation_locks.release(accepted.reservation)
+        await services.conversation_locks.release(reply_turn.held)
 
 
 async def _say(turn: _ChannelTurn, key: str, handling: str | None = None, *, text: str = "") -> bool:

@@ -1,18 +1,17 @@
 """Locks of conversations, allowance and requests by Idempotency-Key, of a process alone (shared_turns.py: of several)."""
 
 import asyncio
-from collections import Counter, deque
-from collections.abc import Awaitable, Callable, Coroutine
-from contextlib import AbstractAsyncContextManager
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any, NamedTuple, TypeVar
+from weakref import WeakValueDictionary
 
 from chatsvc.domain.allowance import Allowance, HeldMessage, Reservation
 from chatsvc.domain.errors import ProblemError
 from chatsvc.domain.models import ConversationKey, Exchange
 
 T = TypeVar("T")
-# Futures of the requests that wait for a lock, first in, first out.
-WaitQueue = deque[asyncio.Future[None]]
 
 
 class Busy(Exception):
@@ -53,46 +52,6 @@ class InFlight(NamedTuple):
     answer: asyncio.Task[Exchange]
 
 
-class _Lock:
-    """Context manager of ConversationLocks.lock. A class, since a generator takes three times as long for every message."""
-
-    __slots__ = ("_conversation", "_deadline", "_queues")
-
-    def __init__(self, queues: dict[ConversationKey, WaitQueue], conversation: ConversationKey, deadline: float) -> None:
-        self._queues, self._conversation, self._deadline = queues, conversation, deadline
-
-    async def __aenter__(self) -> None:
-        queue = self._queues.get(self._conversation)
-        if queue is None:
-            self._queues[self._conversation] = deque()
-            return
-        waiter = asyncio.get_running_loop().create_future()
-        queue.append(waiter)
-        try:
-            async with asyncio.timeout_at(self._deadline):
-                await waiter
-        except BaseException as fault:
-            if waiter.done() and not waiter.cancelled():
-                self._release()  # the lock was handed over in the same step of the event loop
-            elif waiter in queue:
-                queue.remove(waiter)
-            if isinstance(fault, TimeoutError):
-                raise Busy from None
-            raise
-
-    async def __aexit__(self, *_: object) -> None:
-        self._release()
-
-    def _release(self) -> None:
-        queue = self._queues[self._conversation]
-        while queue:
-            waiter = queue.popleft()
-            if not waiter.done():
-                waiter.set_result(None)
-                return
-        del self._queues[self._conversation]
-
-
 class ConversationLocks:
     """The locks and the requests in flight of a process that works alone. SharedTurns is that of several over one store."""
 
@@ -104,7 +63,9 @@ class ConversationLocks:
         self.settled: set[int] = set()
         # Turns of a conversation that were begun in the background and are not settled, those under way included.
         self.begun: Counter[ConversationKey] = Counter()
-        self._queues: dict[ConversationKey, WaitQueue] = {}
+        # A lock is there while somebody holds or awaits it.
+        self._locks: WeakValueDictionary[ConversationKey, asyncio.Lock] = WeakValueDictionary()
+        self._waiting = 0
         self._tasks: set[asyncio.Task[Any]] = set()
         self._finished: asyncio.Future[None] | None = None
 
@@ -116,7 +77,7 @@ class ConversationLocks:
     @property
     def waiting(self) -> int:
         """Number of requests that wait for an earlier one of their conversation."""
-        return sum(map(len, self._queues.values()))
+        return self._waiting
 
     async def reserve(self, request: HoldRequest) -> HeldMessage | None:
         """Hold one message of an allowance, None where none is left. Whoever holds it must `release` it."""
@@ -128,13 +89,26 @@ class ConversationLocks:
         if isinstance(held, Reservation):
             held.release()
 
-    def lock(self, conversation: ConversationKey, deadline: float, held: HeldMessage | None = None) -> AbstractAsyncContextManager[None]:
-        """Lock a conversation, first come, first served; an asynchronous context manager.
+    @asynccontextmanager
+    async def lock(self, conversation: ConversationKey, deadline: float, held: HeldMessage | None = None) -> AsyncIterator[None]:
+        """Lock a conversation, first come, first served.
 
         `deadline` is a time of the event loop; raises Busy when it passes first. `held`: what was reserved for this turn.
         """
         del held
-        return _Lock(self._queues, conversation, deadline)
+        lock = self._locks.setdefault(conversation, asyncio.Lock())
+        self._waiting += 1
+        try:
+            async with asyncio.timeout_at(deadline):
+                await lock.acquire()
+        except TimeoutError:
+            raise Busy from None
+        finally:
+            self._waiting -= 1
+        try:
+            yield
+        finally:
+            lock.release()
 
     def hold(self, conversation: ConversationKey, timeout_s: float) -> AbstractAsyncContextManager[None]:
         """Lock a conversation; raises Busy after `timeout_s` seconds."""
@@ -142,7 +116,8 @@ class ConversationLocks:
 
     async def locked(self, user_id: str, bot_id: str) -> list[ConversationKey]:
         """List a visitor's locked conversations with a bot."""
-        return [conversation for conversation in self._queues if conversation[2] == user_id and conversation[0] == bot_id]
+        locked = [conversation for conversation, lock in self._locks.items() if lock.locked()]
+        return [conversation for conversation in locked if conversation[2] == user_id and conversation[0] == bot_id]
 
     def start(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
         """Run a request in a new task, which several callers may await."""

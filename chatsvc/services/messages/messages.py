@@ -8,17 +8,14 @@ import uuid
 
 from chatsvc.domain import errors
 from chatsvc.domain.errors import ProblemError
-from chatsvc.domain.models import Bot, Exchange, SendMessage
+from chatsvc.domain.models import Exchange, SendMessage
 from chatsvc.engines import EMPTY_REASONS, EngineError
 from chatsvc.services.accounts.account_cache import AccountState
 from chatsvc.services.knowledge import unanswered
-from chatsvc.services.messages import turns
 from chatsvc.services.messages.conversation_locks import Busy, InFlight, OpenElsewhere
-from chatsvc.services.messages.turns import FALLBACK, AcceptedMessage, IdempotencyKey, MessageRequest
+from chatsvc.services.messages.turns import IdempotencyKey, MessageTurn
 from chatsvc.services.services import Services
 from chatsvc.store import exchanges
-
-__all__ = ["FALLBACK", "send"]
 
 log = logging.getLogger(__name__)
 
@@ -30,87 +27,66 @@ async def send(
 
     The caller must not cancel it when its client disconnects: the exchange is written all the same.
     """
-    locks = services.conversation_locks
-    request = MessageRequest(services, locks, state, message, channel)
+    locks, begins = services.conversation_locks, message.user_id is None
+    conversation = (message.chatbot_id, channel, message.user_id or uuid.uuid4().hex)
     if idempotency_key is None:
-        return await locks.run(_answer(request))
-    return await asyncio.shield(_join(request, idempotency_key))
-
-
-def _join(request: MessageRequest, key: str) -> asyncio.Task[Exchange]:
-    """Start the request, or join the one in flight under the same Idempotency-Key."""
-    message, in_flight = request.message, request.locks.in_flight
+        return await locks.run(_answer(MessageTurn(services, state, message, conversation, begins=begins)))
     fields = [message.chatbot_id, message.message, message.user_id, message.language]
-    idempotency = IdempotencyKey(key, hashlib.sha256(json.dumps(fields).encode()).digest())
-    place = (request.state.account.id, key)
-    found = in_flight.get(place)
-    if found is None:
-        work = _answer_once(request._replace(idempotency=idempotency), idempotency)
-        found = in_flight[place] = InFlight(idempotency.fingerprint, request.locks.start(work))
-        found.answer.add_done_callback(lambda _: in_flight.pop(place))
-    if found.fingerprint != idempotency.fingerprint:
+    idempotency = IdempotencyKey(idempotency_key, hashlib.sha256(json.dumps(fields).encode()).digest())
+    place = (state.account.id, idempotency_key)
+    request = locks.in_flight.get(place)
+    if request is None:
+        turn = MessageTurn(services, state, message, conversation, begins=begins, idempotency=idempotency)
+        request = locks.in_flight[place] = InFlight(idempotency.fingerprint, locks.start(_answer_once(turn, idempotency)))
+        request.answer.add_done_callback(lambda _: locks.in_flight.pop(place))
+    _check_same(request.fingerprint, idempotency)
+    return await asyncio.shield(request.answer)
+
+
+def _check_same(fingerprint: bytes, idempotency: IdempotencyKey) -> None:
+    """Raise the problem of an Idempotency-Key that came with other fields before."""
+    if fingerprint != idempotency.fingerprint:
         raise errors.invalid_json(errors.because("other_fields"))
-    return found.answer
 
 
-async def _answer_once(request: MessageRequest, idempotency: IdempotencyKey) -> Exchange:
-    services, loop = request.services, asyncio.get_running_loop()
-    deadline = loop.time() + services.config.anthropic.timeout_s
+async def _answer_once(turn: MessageTurn, idempotency: IdempotencyKey) -> Exchange:
+    services = turn.services
+    deadline = asyncio.get_running_loop().time() + services.config.anthropic.timeout_s
     while True:
-        before = await exchanges.answered(services.db, request.state.account.id, idempotency.key, services.clock())
-        if before is None:
-            try:
-                return await _answer(request)
-            except OpenElsewhere as elsewhere:
-                await _wait_for(elsewhere, idempotency, deadline)
-        elif before.fingerprint != idempotency.fingerprint:
-            raise errors.invalid_json(errors.because("other_fields"))
-        else:
+        before = await exchanges.answered(services.db, turn.state.account.id, idempotency.key, services.clock())
+        if before is not None:
+            _check_same(before.fingerprint, idempotency)
             return Exchange(**json.loads(before.exchange))
+        try:
+            return await _answer(turn)
+        except OpenElsewhere as elsewhere:
+            _check_same(elsewhere.fingerprint, idempotency)
+            try:
+                await elsewhere.wait(deadline)
+            except Busy:
+                raise errors.assistant_unavailable(reason="busy") from None
 
 
-async def _wait_for(elsewhere: OpenElsewhere, idempotency: IdempotencyKey, deadline: float) -> None:
-    if elsewhere.fingerprint != idempotency.fingerprint:
-        raise errors.invalid_json(errors.because("other_fields"))
+async def _answer(turn: MessageTurn) -> Exchange:
+    services, problem = turn.services, None
+    await turn.accept()
     try:
-        await elsewhere.wait(deadline)
-    except Busy:
-        raise errors.assistant_unavailable(reason="busy") from None
-
-
-async def _answer(request: MessageRequest) -> Exchange:
-    accepted, problem = await turns.accept(request), None
-    try:
-        return await _reply(request, accepted)
+        async with services.conversation_locks.lock(turn.conversation, turn.deadline, turn.held):
+            # A message that waited for the turn of another one stands below its reply.
+            turn.at = max(turn.at, services.clock())
+            return await turn.record(await turn.ask())
     except ProblemError as raised:
         problem = raised
         raise
-    finally:
-        await request.locks.release(accepted.reservation, problem)
-
-
-async def _reply(request: MessageRequest, accepted: AcceptedMessage) -> Exchange:
-    services, channel, message, bot = request.services, request.channel, request.message, accepted.bot
-    try:
-        user_id = message.user_id or uuid.uuid4().hex
-        tier, engine = turns.engine_of(services, bot)
-        async with request.locks.lock((bot.id, channel, user_id), accepted.deadline, accepted.reservation):
-            # A message that waited for the turn of another one stands below its reply.
-            accepted = accepted._replace(at=max(accepted.at, services.clock()))
-            reply, history = await turns.ask(request, accepted, tier, engine)
-            exchange = Exchange(bot.id, user_id, channel, message.message, reply.text, services.clock())
-            await turns.record(request, accepted, history, exchange, reply, tier)
-            return exchange
     except Busy:
-        raise errors.assistant_unavailable(reason="busy") from None
+        problem = errors.assistant_unavailable(reason="busy")
+        raise problem from None
     except EngineError as fault:
+        log.warning("bot %s gave no reply: %s", turn.bot.id, fault)
         if fault.reason == "no_answer":
-            await unanswered.note(services, bot, message, channel)
-        raise _as_problem(bot, fault) from fault
-
-
-def _as_problem(bot: Bot, fault: EngineError) -> ProblemError:
-    log.warning("bot %s gave no reply: %s", bot.id, fault)
-    if fault.reason in EMPTY_REASONS:
-        return errors.assistant_empty_reply(reason=fault.reason)
-    return errors.assistant_unavailable(reason=fault.reason)
+            await unanswered.note(services, turn.bot, turn.message, turn.conversation[1])
+        is_empty = fault.reason in EMPTY_REASONS
+        problem = (errors.assistant_empty_reply if is_empty else errors.assistant_unavailable)(reason=fault.reason)
+        raise problem from fault
+    finally:
+        await services.conversation_locks.release(turn.held, problem)

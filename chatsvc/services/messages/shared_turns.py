@@ -4,14 +4,14 @@ import asyncio
 import hashlib
 import json
 from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any
 
 from chatsvc import background
 from chatsvc.domain import errors
 from chatsvc.domain.allowance import HeldMessage
-from chatsvc.domain.errors import Because, Problem, ProblemError
+from chatsvc.domain.errors import PROBLEMS, Because, ProblemError
 from chatsvc.domain.models import CHANNELS, ConversationKey
 from chatsvc.services.messages.conversation_locks import Busy, ConversationLocks, HoldRequest, OpenElsewhere
 from chatsvc.store import open_turns as stored
@@ -51,7 +51,7 @@ class SharedTurns(ConversationLocks):
         super().__init__()
         self._db, self._notices, self._clock = db, notices, clock
         # By the number of their turn: those that wait for an earlier one of their conversation.
-        self._waiting: dict[int, asyncio.Future[None]] = {}
+        self._waiters: dict[int, asyncio.Future[None]] = {}
         self._looking: asyncio.Task[None] | None = None
         self._changed = asyncio.Event()
         self._ending: set[asyncio.Task[None]] = set()
@@ -77,16 +77,15 @@ class SharedTurns(ConversationLocks):
     @property
     def waiting(self) -> int:
         """See ConversationLocks.waiting."""
-        return len(self._waiting)
+        return len(self._waiters)
 
     async def reserve(self, request: HoldRequest) -> HeldMessage | None:
         """See ConversationLocks.reserve; raises OpenElsewhere, StoreUnavailable, and the problem of an account that is gone."""
-        r = request
-        place = place_of(r.conversation) if r.conversation else None
-        opened = await stored.begin(self._db, NewTurn(self._db.node or "", r.account_id, r.at, r.month, place, r.key, r.fingerprint))
-        match opened:
+        account_id, _, month, at, conversation, key, fingerprint = request
+        place = place_of(conversation) if conversation else None
+        match await stored.begin(self._db, NewTurn(self._db.node or "", account_id, at, month, place, key, fingerprint)):
             case OpenedTurn(number, is_first):
-                return StoredMessageHold(number, r.month, self._tell, is_first=is_first)
+                return StoredMessageHold(number, month, self._tell, is_first=is_first)
             case KnownKey(number, fingerprint):
                 raise OpenElsewhere(fingerprint, partial(self._join, number))
             case AccountGone():
@@ -98,7 +97,8 @@ class SharedTurns(ConversationLocks):
         """See ConversationLocks.release."""
         if isinstance(held, StoredMessageHold) and held.is_open:
             held.is_open = False
-            await self._end(TurnEnd(held.number, self._clock(), _as_json(problem) if problem else None))
+            outcome = json.dumps([problem.problem.code, problem.because, problem.extra]) if problem else None
+            await self._end(TurnEnd(held.number, self._clock(), outcome))
 
     async def _end(self, turn: TurnEnd) -> None:
         """End a turn, also where the caller is cancelled. Where the store cannot write it is repeated, and nobody waits for long."""
@@ -115,7 +115,8 @@ class SharedTurns(ConversationLocks):
             changed = self._changed
             state = await stored.joined(self._db, number)
             if state.outcome is not None:
-                raise _from_json(state.outcome)
+                code, because, extra = json.loads(state.outcome)
+                raise ProblemError(PROBLEMS[code], Because(*because) if because else None, extra)
             if not state.is_open:
                 return
             if asyncio.get_running_loop().time() > deadline:
@@ -127,14 +128,13 @@ class SharedTurns(ConversationLocks):
         await super().drain(timeout_s)
         await background.cancel(*self._ending, after_s=END_S)
 
-    def lock(self, conversation: ConversationKey, deadline: float, held: HeldMessage | None = None) -> AbstractAsyncContextManager[None]:
+    @asynccontextmanager
+    async def lock(self, conversation: ConversationKey, deadline: float, held: HeldMessage | None = None) -> AsyncIterator[None]:
         """See ConversationLocks.lock. A message that is held stands in line since it was reserved."""
         if isinstance(held, StoredMessageHold):
-            return self._in_line(held.number, deadline, is_first=held.is_first)
-        return self._own_turn(conversation, deadline)
-
-    @asynccontextmanager
-    async def _own_turn(self, conversation: ConversationKey, deadline: float) -> AsyncIterator[None]:
+            async with self._in_line(held.number, deadline, is_first=held.is_first):
+                yield
+            return
         opened = await stored.begin(self._db, NewTurn(self._db.node or "", None, self._clock(), place=place_of(conversation)))
         if not isinstance(opened, OpenedTurn):
             raise TypeError("a turn without a key and a message is always opened")
@@ -147,7 +147,7 @@ class SharedTurns(ConversationLocks):
     @asynccontextmanager
     async def _in_line(self, number: int, deadline: float, *, is_first: bool) -> AsyncIterator[None]:
         if not is_first:
-            waiter = self._waiting[number] = asyncio.get_running_loop().create_future()
+            waiter = self._waiters[number] = asyncio.get_running_loop().create_future()
             if self._looking is None:
                 self._looking = background.start("turns in line", self._look())
             else:
@@ -159,25 +159,25 @@ class SharedTurns(ConversationLocks):
             except TimeoutError:
                 raise Busy from None
             finally:
-                self._waiting.pop(number, None)
+                self._waiters.pop(number, None)
         yield
 
     async def _look(self) -> None:
         """Look in the store for turns whose time has come, while some wait."""
         try:
-            while self._waiting:
-                changed, waiting = self._changed, dict(self._waiting)
+            while self._waiters:
+                changed, waiting = self._changed, dict(self._waiters)
                 try:
-                    found = await stored.in_order(self._db, waiting)
+                    in_order = await stored.in_order(self._db, waiting)
                     fault = StoreUnavailable("the other processes had taken this one for dead, and its turn has ended")
                 except StoreUnavailable as outage:
-                    found, fault = {}, outage
+                    in_order, fault = {}, outage
                 for number, waiter in waiting.items():
                     if waiter.done():
                         continue
-                    if number not in found:
+                    if number not in in_order:
                         waiter.set_exception(fault)
-                    elif found[number]:
+                    elif in_order[number]:
                         waiter.set_result(None)
                 await background.wait(changed, LOOK_EVERY_S)
         finally:
@@ -185,20 +185,10 @@ class SharedTurns(ConversationLocks):
 
     async def locked(self, user_id: str, bot_id: str) -> list[ConversationKey]:
         places = {place_of(key): key for key in ((bot_id, channel, user_id) for channel in CHANNELS)}
-        found = await stored.in_line(self._db, list(places))
-        return [key for place, key in places.items() if place in found]
+        in_line = await stored.in_line(self._db, list(places))
+        return [key for place, key in places.items() if place in in_line]
 
 
 def place_of(conversation: ConversationKey) -> bytes:
     """Return the digest by which a conversation is named in the store."""
     return hashlib.sha256(json.dumps(conversation).encode()).digest()
-
-
-def _as_json(problem: ProblemError) -> str:
-    return json.dumps([problem.problem.code, problem.because, problem.extra])
-
-
-def _from_json(outcome: str) -> ProblemError:
-    code, because, extra = json.loads(outcome)
-    problem: Problem = getattr(errors, code)
-    return ProblemError(problem, Because(*because) if because else None, extra)
