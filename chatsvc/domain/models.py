@@ -132,6 +132,10 @@ class Conversation(NamedTuple):
     source_page_host: str = ""
     missed_at: int | None = None
 
+    @property
+    def key(self) -> ConversationKey:
+        return self.chatbot_id, self.channel, self.user_id
+
 
 class HistoryMessage(NamedTuple):
     """One turn of a conversation as the next answer needs it. `role` is "user" or "assistant"."""

@@ -7,6 +7,7 @@ import uuid
 from typing import NamedTuple
 
 from chatsvc.domain.channels import NewMessage, TooManyConversations
+from chatsvc.domain.models import ConversationKey
 from chatsvc.domain.times import DAY_MS
 from chatsvc.store import search
 from chatsvc.store.database import Connection, Database, writes
@@ -34,6 +35,10 @@ class StoredMessage(NamedTuple):
     is_new: bool = False
     begins: bool = False
     handling: str | None = None
+
+    @property
+    def conversation(self) -> ConversationKey:
+        return self.bot_id, self.channel, self.user_id
 
 
 _Result = StoredMessage | TooManyConversations | None

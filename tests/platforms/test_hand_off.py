@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from chatsvc import background
 from chatsvc.app import App
 from chatsvc.domain.actors import Actor, Caller, Role, Scope
 from chatsvc.domain.operators import actor_of
@@ -15,7 +16,7 @@ from chatsvc.domain.refusals import Refused
 from chatsvc.engines import Reply
 from chatsvc.services.administration import perform
 from chatsvc.services.conversations import handling
-from chatsvc.services.conversations.conversation_events import ConversationEvents
+from chatsvc.services.conversations.conversation_events import ConversationEvents, ExpiringMarks
 from chatsvc.services.team import operators
 from tests import conftest
 from tests.fakes import ADMIN, FakeClock, ScriptedEngine, failing
@@ -278,7 +279,7 @@ async def test_a_conversation_of_the_interface_can_be_taken_and_the_bot_goes_on_
 async def wait(events: ConversationEvents, key: tuple[str, str, str], timeout_s: float) -> None:
     """Wait for a change of a conversation."""
     async with events.waiting_for(key) as waiter:
-        await waiter.wait(timeout_s)
+        await background.wait(waiter, timeout_s)
 
 
 async def test_who_is_typing_is_known_for_some_seconds(visitor: Visitor, caller: conftest.Caller, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -292,7 +293,7 @@ async def test_who_is_typing_is_known_for_some_seconds(visitor: Visitor, caller:
     assert not events.is_typing(key, "visitor")
     await visitor.act("conversation.reply", text="hi")
     assert not events.is_typing(key, "operator")
-    monkeypatch.setattr("chatsvc.services.conversations.conversation_events.TYPING_S", 0.0)
+    monkeypatch.setattr(events, "_typing", ExpiringMarks(0.0))
     events.type(key, "visitor")
     assert not events.is_typing(key, "visitor")
     await wait(events, key, 0.01)

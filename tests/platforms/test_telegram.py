@@ -360,8 +360,8 @@ async def test_answers_beyond_the_limit_wait_their_turn(bot: Caller, api: BotApi
 
 
 async def test_an_answer_is_tried_again_while_the_store_cannot(bot: Caller, api: BotApi, monkeypatch: pytest.MonkeyPatch) -> None:
-    failing = FailingAtFirst(channel_messages.answer_here)
-    monkeypatch.setattr(channel_messages, "answer_here", failing)
+    failing = FailingAtFirst(channel_messages.answer)
+    monkeypatch.setattr(channel_messages, "answer", failing)
     monkeypatch.setattr("chatsvc.services.messages.channel_answers.STORE_PAUSE_S", 0.05)
     api.message(text="hello")
     await api.until(lambda: bool(api.sent))

@@ -508,13 +508,13 @@ async def test_after_an_erasure_the_visitor_sees_what_comes_then(frame: Frame, c
 async def test_nobody_types_in_a_conversation_that_does_not_exist(frame: Frame, caller: Caller) -> None:
     events = caller.app.services.events
     await frame.read("after=&typing=1", Authorization="First a-key-that-nobody-has")
-    assert not events._typing
+    assert not events._typing._ends
     await frame.send()
     await frame.read("after=&typing=1")
-    (mark,) = events._typing.items()
+    (mark,) = events._typing._ends.items()
     for _ in range(5):
         await frame.read("after=&typing=1")
-    assert list(events._typing.items()) == [mark]
+    assert list(events._typing._ends.items()) == [mark]
 
 
 class TestLimits:

@@ -104,6 +104,11 @@ class AccountCache:
             state = self._accounts.setdefault(account_id, AccountState(holding))
         return state
 
+    async def bot(self, account_id: str | None, bot_id: str | None) -> Bot | None:
+        """Look up a bot, None where it or its account is gone; raises StoreUnavailable."""
+        state = await self.account(account_id) if account_id else None
+        return state.bots.get(bot_id or "") if state else None
+
     async def of_key(self, key: ApiKey) -> AccountState | None:
         """Look up the account of a key for a request that `confirm` follows; None where it is gone. Raises StoreUnavailable."""
         return await self.account(key.account_id) if key.account_id else None

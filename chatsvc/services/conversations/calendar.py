@@ -19,7 +19,7 @@ from chatsvc.store import inbox, owners
 from chatsvc.store.mails import OutgoingMail
 
 if TYPE_CHECKING:
-    from icalendar import Event
+    from icalendar import Calendar, Event
 
 PATH = "/calendar/"
 SUFFIX = ".ics"
@@ -37,9 +37,9 @@ class CalendarAddress(NamedTuple):
 
 async def show(services: Services, caller: Caller, *, bot: str, renew: bool = False) -> CalendarAddress:
     """Return the address of a bot's feed; with `renew` a new one, and the old one is no more."""
-    found = (await bots.resolve(services, caller, bot))[1]
-    generation = await (stored.renew_calendar if renew else stored.calendar)(services.db, found.id)
-    token = visitor_tokens.sign(services.secret(_KIND).hex(), _KIND, found.id, str(generation))
+    bot_id = (await bots.resolve(services, caller, bot))[1].id
+    generation = await (stored.renew_calendar if renew else stored.calendar)(services.db, bot_id)
+    token = visitor_tokens.sign(services.secret(_KIND).hex(), _KIND, bot_id, str(generation))
     return CalendarAddress(f"{services.config.server.public_url}{PATH}{token}{SUFFIX}")
 
 
@@ -48,23 +48,25 @@ async def feed(services: Services, token: str) -> bytes | None:
     parts = next(filter(None, (visitor_tokens.read(key.hex(), _KIND, token) for key in services.secret.every(_KIND))), None)
     if parts is None or len(parts) != 2:
         return None
-    account_id = await owners.account_of(services.db, "bot", parts[0], None)
-    state = await services.account_cache.account(account_id) if account_id else None
-    found = state.bots.get(parts[0]) if state else None
-    if found is None or str(await stored.calendar(services.db, found.id)) != parts[1]:
+    owner = await services.account_cache.bot(await owners.account_of(services.db, "bot", parts[0], None), parts[0])
+    if owner is None or str(await stored.calendar(services.db, owner.id)) != parts[1]:
         return None
-    appointments = await stored_appointments.calendar(services.db, found.id, services.clock() - _PAST_MS)
-    return await services.offload(lambda: write(found, appointments))
+    appointments = await stored_appointments.calendar(services.db, owner.id, services.clock() - _PAST_MS)
+    return await services.offload(lambda: write(owner, appointments))
+
+
+def _calendar(**properties: str) -> Calendar:
+    from icalendar import Calendar
+
+    calendar = Calendar()
+    for name, value in {"prodid": _PRODUCT, "version": "2.0", **properties}.items():
+        calendar.add(name, value)
+    return calendar
 
 
 def write(bot: Bot, appointments: list[Appointment]) -> bytes:
     """Write appointments for the team as iCalendar (RFC 5545)."""
-    from icalendar import Calendar
-
-    calendar = Calendar()
-    calendar.add("prodid", _PRODUCT)
-    calendar.add("version", "2.0")
-    calendar.add("x-wr-calname", bot.name)
+    calendar = _calendar(**{"x-wr-calname": bot.name})
     for appointment in appointments:
         request = appointment.request
         event = _event(bot, appointment, request.visitor_name or bot.name)
@@ -97,15 +99,15 @@ class Invitation(NamedTuple):
 async def of_mail(services: Services, mail: OutgoingMail) -> tuple[Bot, Appointment]:
     """Return what a mail about an appointment needs; raises LookupError if it is gone."""
     item = await inbox.find(services.db, None, mail.appointment_id or "")
-    account = await services.account_cache.account(mail.account_id or "")
-    if item is None or item.appointment is None or account is None:
+    bot = await services.account_cache.bot(mail.account_id, item.bot_id) if item else None
+    if item is None or item.appointment is None or bot is None:
         raise LookupError("the appointment of a mail is gone")
-    return account.bots[item.bot_id], item.appointment
+    return bot, item.appointment
 
 
 def invite(bot: Bot, appointment: Appointment, smtp: Smtp, mail: OutgoingMail) -> Invitation:
     """Write an appointment for its customer: programs enter it, move it or take it out, and ask for no answer."""
-    from icalendar import Calendar, vCalAddress
+    from icalendar import vCalAddress
 
     method = "CANCEL" if appointment.status == "canceled" else "REQUEST"
     event = _event(bot, appointment, bot.name, mail.created_at)
@@ -119,9 +121,6 @@ def invite(bot: Bot, appointment: Appointment, smtp: Smtp, mail: OutgoingMail) -
     event.add("attendee", attendee)
     if bot.address:
         event.add("location", bot.address)
-    calendar = Calendar()
-    calendar.add("prodid", _PRODUCT)
-    calendar.add("version", "2.0")
-    calendar.add("method", method)
+    calendar = _calendar(method=method)
     calendar.add_component(event)
     return Invitation(method, bytes(calendar.to_ical()))

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from typing import Any
 
 from chatsvc.domain.models import ConversationKey
@@ -15,31 +15,45 @@ VISITOR, OPERATOR = "visitor", "operator"
 NEWS, TYPING, TYPED, READING = "news", "typing", "typed", "reading"
 
 
-class Waiter:
-    """One who waits for a change of a conversation."""
+class ExpiringMarks:
+    """Marks of people in conversations. Each expires `lasts_s` seconds after it was set."""
 
-    def __init__(self, future: asyncio.Future[None]) -> None:
-        self._future = future
+    def __init__(self, lasts_s: float) -> None:
+        self._lasts_s = lasts_s
+        self._ends: dict[tuple[ConversationKey, str], float] = {}
 
-    async def wait(self, timeout_s: float) -> None:
-        """Return at the change, after `timeout_s` seconds, or when the service stops."""
-        with suppress(TimeoutError):
-            async with asyncio.timeout(timeout_s):
-                await self._future
+    def set(self, conversation: ConversationKey, who: str) -> bool:
+        """Set a mark; return False where that was done a moment ago."""
+        now, mark = asyncio.get_running_loop().time(), (conversation, who)
+        if self._ends.get(mark, 0.0) > now + self._lasts_s - RENEW_S:
+            return False
+        self._ends.pop(mark, None)
+        while self._ends and next(iter(self._ends.values())) <= now:
+            del self._ends[next(iter(self._ends))]
+        self._ends[mark] = now + self._lasts_s
+        return True
+
+    def remove(self, conversation: ConversationKey, who: str) -> None:
+        self._ends.pop((conversation, who), None)
+
+    def has(self, conversation: ConversationKey, who: str) -> bool:
+        return self._ends.get((conversation, who), 0.0) > asyncio.get_running_loop().time()
+
+    def of(self, conversation: ConversationKey) -> list[str]:
+        """Return those who have a mark in a conversation."""
+        return [who for marked, who in self._ends if marked == conversation and self.has(marked, who)]
 
 
 class ConversationEvents:
-    """Waiters and typing marks by conversation (bot, channel, user). Both are bounded by the open widgets and pages.
+    """Waiters, typing marks and readers by conversation (bot, channel, user). All are bounded by the open widgets and pages.
 
     `closed` is set when the service stops; then nobody waits any more. `observers` are called at each change.
     """
 
     def __init__(self, notices: ProcessNotices | None = None) -> None:
         self._notices = notices
-        self._waiters: dict[ConversationKey, set[asyncio.Future[None]]] = {}
-        self._typing: dict[tuple[ConversationKey, str], float] = {}
-        self._readers: dict[tuple[ConversationKey, str], float] = {}
-        self._tidied = 0.0
+        self._waiters: dict[ConversationKey, set[asyncio.Event]] = {}
+        self._typing, self._readers = ExpiringMarks(TYPING_S), ExpiringMarks(READING_S)
         self.closed = False
         self.observers: list[Callable[[ConversationKey], None]] = []
 
@@ -57,11 +71,11 @@ class ConversationEvents:
         if kind == NEWS:
             self._wake(tuple(values[0]))
         elif kind == TYPING:
-            self._mark(tuple(values[0]), values[1])
+            self._mark_typing(tuple(values[0]), values[1])
         elif kind == READING:
-            self._note_reader(tuple(values[0]), values[1])
+            self._readers.set(tuple(values[0]), values[1])
         elif kind == TYPED:
-            self._typing.pop((tuple(values[0]), values[1]), None)
+            self._typing.remove(tuple(values[0]), values[1])
 
     def _tell(self, *message: object) -> None:
         if self._notices is not None:
@@ -78,23 +92,22 @@ class ConversationEvents:
 
     def _wake(self, conversation: ConversationKey) -> None:
         for waiter in self._waiters.pop(conversation, ()):
-            if not waiter.done():
-                waiter.set_result(None)
+            waiter.set()
         for observer in self.observers:
             observer(conversation)
 
     @asynccontextmanager
-    async def waiting_for(self, conversation: ConversationKey) -> AsyncIterator[Waiter]:
-        """Observe the conversation within the block. A change between its beginning and the waiter's `wait` is not missed."""
-        future = asyncio.get_running_loop().create_future()
+    async def waiting_for(self, conversation: ConversationKey) -> AsyncIterator[asyncio.Event]:
+        """Observe the conversation within the block. The event is set at its first change, and when the service stops."""
+        waiter = asyncio.Event()
         if self.closed:
-            future.set_result(None)
-        self._waiters.setdefault(conversation, set()).add(future)
+            waiter.set()
+        self._waiters.setdefault(conversation, set()).add(waiter)
         try:
-            yield Waiter(future)
+            yield waiter
         finally:
             waiters = self._waiters.get(conversation, set())
-            waiters.discard(future)
+            waiters.discard(waiter)
             if not waiters:
                 self._waiters.pop(conversation, None)
 
@@ -105,47 +118,29 @@ class ConversationEvents:
 
     def type(self, conversation: ConversationKey, who: str) -> None:
         """Mark that the visitor or the operator is typing, for TYPING_S seconds."""
-        if self._mark(conversation, who):
+        if self._mark_typing(conversation, who):
             self._tell(TYPING, conversation, who)
 
-    def _mark(self, conversation: ConversationKey, who: str) -> bool:
-        """Note a typing mark here. A mark that was just made stays as it is, however often a caller tries; False then."""
-        now = asyncio.get_running_loop().time()
-        until = self._typing.get((conversation, who), 0.0)
-        if until > now + TYPING_S - RENEW_S:
-            return False
-        if now >= self._tidied + TYPING_S:
-            self._tidied = now
-            self._typing = {mark: end for mark, end in self._typing.items() if end > now}
-        self._typing[conversation, who] = now + TYPING_S
-        if until <= now:
+    def _mark_typing(self, conversation: ConversationKey, who: str) -> bool:
+        begins = not self._typing.has(conversation, who)
+        is_set = self._typing.set(conversation, who)
+        if begins:
             self._wake(conversation)
-        return True
+        return is_set
 
     def stop_typing(self, conversation: ConversationKey, who: str) -> None:
         """Remove a typing mark: the message has come."""
-        self._typing.pop((conversation, who), None)
+        self._typing.remove(conversation, who)
         self._tell(TYPED, conversation, who)
+
+    def is_typing(self, conversation: ConversationKey, who: str) -> bool:
+        return self._typing.has(conversation, who)
 
     def read(self, conversation: ConversationKey, operator: str) -> None:
         """Note that an operator (its id) has the conversation open, for READING_S seconds."""
-        if self._note_reader(conversation, operator):
+        if self._readers.set(conversation, operator):
             self._tell(READING, conversation, operator)
-
-    def _note_reader(self, conversation: ConversationKey, operator: str) -> bool:
-        """Note a reader here; False where that was done a moment ago."""
-        now = asyncio.get_running_loop().time()
-        until = self._readers.pop((conversation, operator), 0.0)
-        while self._readers and (oldest := next(iter(self._readers.items())))[1] <= now:
-            del self._readers[oldest[0]]
-        is_new = until <= now + READING_S - RENEW_S
-        self._readers[conversation, operator] = now + READING_S if is_new else until
-        return is_new
 
     def readers(self, conversation: ConversationKey) -> list[str]:
         """Return the operators who have the conversation open."""
-        now = asyncio.get_running_loop().time()
-        return [operator for (there, operator), until in self._readers.items() if there == conversation and until > now]
-
-    def is_typing(self, conversation: ConversationKey, who: str) -> bool:
-        return self._typing.get((conversation, who), 0.0) > asyncio.get_running_loop().time()
+        return self._readers.of(conversation)

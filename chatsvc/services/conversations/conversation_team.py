@@ -8,6 +8,7 @@ from chatsvc.domain.actors import Caller, Role
 from chatsvc.domain.models import Conversation, Note, SavedReply
 from chatsvc.domain.times import DAY_MS
 from chatsvc.services.accounts import accounts
+from chatsvc.services.conversations.conversations import existing
 from chatsvc.services.services import Services
 from chatsvc.store import conversation_team as stored
 from chatsvc.store import operators, owners
@@ -33,16 +34,12 @@ async def note(services: Services, caller: Caller, *, conversation: str, text: s
     name = await operators.name_of(services.db, actor.id) if actor.kind == "operator" else None
     author = name or actor.name or f"uid {actor.id}"
     added = await stored.add_note(services.db, caller.scope.accounts, conversation, author, text, services.clock())
-    if added is None:
-        raise refusals.conversation_not_found(conversation=conversation)
-    return added
+    return existing(added, conversation)
 
 
 async def assign(services: Services, caller: Caller, *, conversation: str, email: str) -> AssignedConversation:
     """Assign a conversation to the operator `email`, or with an empty text to nobody. Raises `operator_not_found`."""
-    account_id = await owners.account_of(services.db, "conversation", conversation, caller.scope.accounts)
-    if account_id is None:
-        raise refusals.conversation_not_found(conversation=conversation)
+    account_id = existing(await owners.account_of(services.db, "conversation", conversation, caller.scope.accounts), conversation)
     operator = await operators.find(services.db, email.strip().lower()) if email.strip() else None
     role = operator.scope.role(account_id) if operator else None
     if email.strip() and role is None:
@@ -50,7 +47,7 @@ async def assign(services: Services, caller: Caller, *, conversation: str, email
     if role is not None and role < Role.EDITOR:
         raise refusals.operator_without_role(email=email, role="editor")
     assigned = await stored.assign(services.db, caller.scope.accounts, conversation, operator.id if operator else None)
-    return AssignedConversation(_existing(assigned, conversation), operator.email if operator else None)
+    return AssignedConversation(existing(assigned, conversation), operator.email if operator else None)
 
 
 async def snooze(services: Services, caller: Caller, *, conversation: str, until: int) -> Conversation:
@@ -58,12 +55,12 @@ async def snooze(services: Services, caller: Caller, *, conversation: str, until
     now = services.clock()
     if not now < until <= now + MOST_DAYS * DAY_MS:
         raise refusals.snooze_out_of_range(days=MOST_DAYS)
-    return _existing(await stored.set_aside(services.db, caller.scope.accounts, conversation, now, until), conversation)
+    return existing(await stored.set_aside(services.db, caller.scope.accounts, conversation, now, until), conversation)
 
 
 async def reopen(services: Services, caller: Caller, *, conversation: str) -> Conversation:
     """Set a conversation aside no longer."""
-    return _existing(await stored.set_aside(services.db, caller.scope.accounts, conversation, None, None), conversation)
+    return existing(await stored.set_aside(services.db, caller.scope.accounts, conversation, None, None), conversation)
 
 
 async def label(services: Services, caller: Caller, *, conversation: str, add: str = "", remove: str = "") -> Conversation:
@@ -71,24 +68,18 @@ async def label(services: Services, caller: Caller, *, conversation: str, add: s
     added = accounts.plain_text(add, "label", MOST_LABEL) if add.strip() or not remove else ""
 
     def change(labels: list[str]) -> list[str]:
-        changed = [one for one in labels if one not in (added, remove)] + ([added] if added else [])
+        changed = [label for label in labels if label not in (added, remove)] + ([added] if added else [])
         if len(changed) > MOST_LABELS:
             raise refusals.labels_exhausted(most=MOST_LABELS)
         return sorted(changed)
 
-    return _existing(await stored.put_labels(services.db, caller.scope.accounts, conversation, change), conversation)
+    return existing(await stored.put_labels(services.db, caller.scope.accounts, conversation, change), conversation)
 
 
 async def list_labels(services: Services, caller: Caller, *, account: str | None = None) -> list[str]:
     """List the labels that an account's conversations have."""
     state = await accounts.resolve(services, caller, account)
     return await stored.labels(services.db, state.account.id)
-
-
-def _existing(found: Conversation | None, conversation: str) -> Conversation:
-    if found is None:
-        raise refusals.conversation_not_found(conversation=conversation)
-    return found
 
 
 async def see(services: Services, caller: Caller, *, conversation: str, message: int) -> None:

@@ -2,9 +2,9 @@
 
 import json
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from chatsvc.domain import refusals, search_words, websites
+from chatsvc.domain import search_words, websites
 from chatsvc.domain.actors import Caller
 from chatsvc.domain.captures import InboxItem
 from chatsvc.domain.channels import PLATFORMS
@@ -13,6 +13,7 @@ from chatsvc.domain.models import Conversation, Entry, HistoryMessage, Message, 
 from chatsvc.domain.platform_addresses import PlatformAddress
 from chatsvc.services.conversations import handling, search
 from chatsvc.services.conversations.conversation_events import VISITOR
+from chatsvc.services.conversations.conversations import existing
 from chatsvc.services.knowledge import unanswered
 from chatsvc.services.messages import visitor_addresses
 from chatsvc.services.messages.visitor_addresses import MailAddress
@@ -93,22 +94,21 @@ async def show(
     services: Services, caller: Caller, *, conversation: str, around: str | None = None, before: str | None = None
 ) -> ShownConversation:
     """Show a conversation's newest messages, those around one message, or those before one; raises Refused."""
-    async with services.big_reads:
-        view = await stored.read(services.db, caller.scope.accounts, conversation, Window(around, before), MESSAGES, caller.actor.id)
     from chatsvc.engines import language
 
-    if view is None:
-        raise refusals.conversation_not_found(conversation=conversation)
+    async with services.big_reads:
+        found = await stored.read(services.db, caller.scope.accounts, conversation, Window(around, before), MESSAGES, caller.actor.id)
+    view = existing(found, conversation)
     evidence = [json.loads(message.evidence) if message.evidence else {} for message in view.messages]
-    ids = {entry["id"] for one in evidence for entry in one.get("entries", ())}
+    ids = {entry["id"] for origin in evidence for entry in origin.get("entries", ())}
     known = await knowledge.some(services.db, view.conversation.chatbot_id, sorted(ids)) if ids else {}
     mailed = await mails.of_messages(services.db, conversation) if services.sends_mail else {}
     pairs = zip(view.messages, evidence, strict=True)
     shown = [_shown(message, mailed.get(message.number), origin, known) for message, origin in pairs]
-    typing = services.events.is_typing(handling.key_of(view.conversation), VISITOR)
-    bot_id, channel, user_id = handling.key_of(view.conversation)
+    key, channel = view.conversation.key, view.conversation.channel
+    typing = services.events.is_typing(key, VISITOR)
     until = await handling.writable_until(services, channel, conversation)
-    address = await platforms.address(services.db, (bot_id, channel, user_id)) if channel in PLATFORMS else None
+    address = await platforms.address(services.db, key) if channel in PLATFORMS else None
     mail_to = await visitor_addresses.to_mail(services, caller, conversation)
     spoken = language.spoken("", [HistoryMessage(message.role, message.content) for message in view.messages])
     return ShownConversation(
@@ -118,7 +118,7 @@ async def show(
 
 async def _colleagues(services: Services, caller: Caller, conversation: Conversation) -> list[Colleague]:
     """Note that the operator has the conversation open, and return the others who have."""
-    key, events = handling.key_of(conversation), services.events
+    key, events = conversation.key, services.events
     if caller.session is not None:
         events.read(key, caller.actor.id)
     others = [operator for operator in events.readers(key) if operator != caller.actor.id]
@@ -130,23 +130,14 @@ def last_question(messages: Sequence[Message], country: str, language: str) -> s
     """Return the visitor's newest message that asks something, else the newest one at all. On one line, without personal data."""
     from chatsvc.engines.knowledge import questions
 
-    said = [unanswered.without_personal_data(one.content, country) for one in messages[::-1][:_LOOKED_AT] if one.role == "user"]
-    asked = (text for text in said if questions.asks(text, language) and unanswered.MASK not in text)
-    return next(asked, said[0] if said else "")[: unanswered.MOST_CHARACTERS]
+    texts = [unanswered.without_personal_data(one.content, country) for one in messages[::-1][:_LOOKED_AT] if one.role == "user"]
+    asked = (text for text in texts if questions.asks(text, language) and unanswered.MASK not in text)
+    return next(asked, texts[0] if texts else "")[: unanswered.MOST_CHARACTERS]
 
 
-def _shown(message: Message, mail: MailState | None, evidence: dict[str, object], known: dict[str, Entry]) -> ShownMessage:
-    entries = evidence.get("entries")
-    origins = tuple(_origin(one["id"], known.get(one["id"]), one["score"]) for one in entries) if isinstance(entries, list) else ()
-    decision, confidence = evidence.get("decision"), evidence.get("confidence")
-    return ShownMessage(
-        message,
-        mail,
-        decision if isinstance(decision, str) else None,
-        confidence if isinstance(confidence, float | int) else None,
-        origins,
-    )
-
-
-def _origin(entry_id: str, entry: Entry | None, score: float) -> Origin:
-    return Origin(entry_id, entry.question, score, websites.page_of(entry)) if entry else Origin(entry_id, None, score, None)
+def _shown(message: Message, mail: MailState | None, evidence: dict[str, Any], known: dict[str, Entry]) -> ShownMessage:
+    origins = []
+    for hit in evidence.get("entries") or ():
+        entry = known.get(hit["id"])
+        origins.append(Origin(hit["id"], entry and entry.question, hit["score"], entry and websites.page_of(entry)))
+    return ShownMessage(message, mail, evidence.get("decision"), evidence.get("confidence"), tuple(origins))

@@ -1,7 +1,7 @@
 """Conversations: pages for the interface (help/interface.md 5.4, 5.5), lists with a search and exports."""
 
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from chatsvc.domain import errors, paging, refusals, search_words
 from chatsvc.domain.actors import Caller
@@ -21,6 +21,7 @@ from chatsvc.store.conversation_team import TeamRecords
 from chatsvc.store.conversation_view import RowDetails
 from chatsvc.store.search_queries import ConversationFilter
 
+T = TypeVar("T")
 DEFAULT_MESSAGES = 100
 MAX_MESSAGES = 500
 MOST_EXPORTED = 100_000  # messages of a single conversation
@@ -31,14 +32,20 @@ async def page(
 ) -> Listing[Conversation]:
     """A page of the account's conversations, newest first; raises `invalid_cursor`, `cursor_out_of_range` and `chatbot_not_found`."""
     walk = ("conversations", state.account.id, chatbot_id, channel)
-    cursors = services.cursors
-    after = cursors.read(cursor, walk)
+    after = services.cursors.read(cursor, walk)
     if chatbot_id is not None:
         bots.find(state, chatbot_id)
-    found = await stored.page(services.db, state.account.id, limit, bot_id=chatbot_id, channel=channel, after=after)
-    depth = (after.depth if after else 0) + len(found.items)
-    next_cursor = cursors.write(Position(*found.last, depth), walk) if found.has_more and found.last else None
-    return Listing(found.items, limit, found.total, next_cursor)
+    page = await stored.page(services.db, state.account.id, limit, bot_id=chatbot_id, channel=channel, after=after)
+    depth = (after.depth if after else 0) + len(page.items)
+    next_cursor = services.cursors.write(Position(*page.last, depth), walk) if page.has_more and page.last else None
+    return Listing(page.items, limit, page.total, next_cursor)
+
+
+def existing(record: T | None, conversation: str) -> T:
+    """Return what was found for a conversation; raises `conversation_not_found` for None."""
+    if record is None:
+        raise refusals.conversation_not_found(conversation=conversation)
+    return record
 
 
 async def find(services: Services, state: AccountState, conversation_id: str, message_limit: int) -> stored.Thread:
@@ -65,14 +72,14 @@ async def list_all(
     handling: only those that are "waiting", or that an "operator" has. missed: only those to which nobody came in time. Such a page may be
     short, or empty, although more follow.
     """
-    limit, place = paging.clamped(limit), paging.parsed(after, paging.number, paging.number)
+    limit, position = paging.clamped(limit), paging.parsed(after, paging.number, paging.number)
     if handling is not None and handling not in (WAITING, OPERATOR):
         raise refusals.status_unknown(status=handling, known=[WAITING, OPERATOR])
     wanted = await _filter(services, caller, status=MISSED if missed else handling, **filters)
     if wanted is None:
         return ResultPage([], None)
-    found = await search_queries.conversations(services.db, caller.scope.accounts, wanted, limit, place)
-    return ResultPage([one for one, _ in found.rows], paging.position(*found.next) if found.next else None)
+    page = await search_queries.conversations(services.db, caller.scope.accounts, wanted, limit, position)
+    return ResultPage([conversation for conversation, _ in page.rows], paging.position(*page.next) if page.next else None)
 
 
 async def _filter(
@@ -133,16 +140,13 @@ async def show(services: Services, caller: Caller, *, conversation: str, message
     return TeamThread(*thread, mailed, (await _phones(services, [thread.conversation])).get(conversation), team)
 
 
-async def _phones(services: Services, found: Iterable[Conversation | None]) -> dict[str, str]:
-    ids = [one.id for one in found if one is not None and one.channel in PLATFORMS]
+async def _phones(services: Services, shown: Iterable[Conversation]) -> dict[str, str]:
+    ids = [conversation.id for conversation in shown if conversation.channel in PLATFORMS]
     return await platforms.phones(services.db, ids) if ids else {}
 
 
 async def _thread(services: Services, caller: Caller, conversation: str, message_limit: int) -> stored.Thread:
-    thread = await stored.find(services.db, caller.scope.accounts, conversation, message_limit)
-    if thread is None:
-        raise refusals.conversation_not_found(conversation=conversation)
-    return thread
+    return existing(await stored.find(services.db, caller.scope.accounts, conversation, message_limit), conversation)
 
 
 class TranscriptPage(NamedTuple):
@@ -169,15 +173,14 @@ async def export(
         return await _transcripts(services, [transcripts.Part(*thread, begins=True, ends=True)], None)
     if bot is not None:
         bot = (await bots.resolve(services, caller, bot))[1].id
-    place = transcripts.TranscriptPosition(*after) if after is not None else None  # type: ignore[arg-type]  # as the last page gave it
-    parts, behind = await transcripts.walk(services.db, caller.scope.accounts, bot, place)
-    return await _transcripts(services, parts, behind)
+    position = transcripts.TranscriptPosition(*after) if after is not None else None  # type: ignore[arg-type]  # as the last page gave it
+    return await _transcripts(services, *await transcripts.walk(services.db, caller.scope.accounts, bot, position))
 
 
 async def _transcripts(services: Services, parts: list[transcripts.Part], behind: transcripts.TranscriptPosition | None) -> TranscriptPage:
-    found = [part.conversation for part in parts if part.conversation is not None]
-    notes = await conversation_team.notes_of(services.db, [one.id for one in found])
-    return TranscriptPage(parts, behind, await _phones(services, found), notes)
+    shown = [part.conversation for part in parts if part.conversation is not None]
+    notes = await conversation_team.notes_of(services.db, [conversation.id for conversation in shown])
+    return TranscriptPage(parts, behind, await _phones(services, shown), notes)
 
 
 MOST_WAITING = 20
@@ -201,7 +204,7 @@ async def list_rows(
     with up to MOST_WAITING visitors who wait for a person, and as many conversations that are back from a while, beside `limit` others;
     no page has them among the others.
     """
-    limit, place = paging.clamped(limit), paging.parsed(after, paging.number, paging.number)
+    limit, position = paging.clamped(limit), paging.parsed(after, paging.number, paging.number)
     wanted = await _filter(services, caller, **filters)
     if wanted is None:
         return ResultPage([], None)
@@ -209,18 +212,18 @@ async def list_rows(
     is_open = not wanted.terms and wanted.status not in (SNOOZED, RESOLVED) and not (wanted.label and wanted.status is None)
     wanted = wanted._replace(open_only=is_open, oldest_first=oldest_first and not wanted.terms)
     if is_open and wanted.status is None:
-        if place is None:
+        if position is None:
             for status in (WAITING, BACK):
                 chosen = wanted._replace(status=status)
                 first += (await search_queries.conversations(services.db, accounts, chosen, MOST_WAITING)).rows
         wanted = wanted._replace(without_first=True)
-    found = await search_queries.conversations(services.db, accounts, wanted, limit, place)
-    rows = [*first, *found.rows]
+    page = await search_queries.conversations(services.db, accounts, wanted, limit, position)
+    rows = [*first, *page.rows]
     numbers = [number for _, number in rows]
     details = await conversation_view.details(services.db, numbers, caller.actor.id)
     hits = await _hits(services, numbers, wanted.terms) if wanted.terms else {}
-    shown = [ConversationRow(one, details[number], hits.get(number)) for one, number in rows if number in details]
-    return ResultPage(shown, paging.position(*found.next) if found.next else None)
+    shown = [ConversationRow(conversation, details[number], hits.get(number)) for conversation, number in rows if number in details]
+    return ResultPage(shown, paging.position(*page.next) if page.next else None)
 
 
 async def export_rows(services: Services, caller: Caller, **filters: Any) -> AsyncIterator[list[ConversationRow]]:

@@ -1,16 +1,16 @@
 """Hand-off of conversations: a person takes one, writes in it and gives it back, or time does."""
 
-from typing import TypeVar
-
 from chatsvc.domain import refusals
 from chatsvc.domain.actors import Caller, Role
 from chatsvc.domain.captures import MOST_A_DAY
 from chatsvc.domain.channels import NEEDS_SECRET, PAUSED, first_delivery
 from chatsvc.domain.hand_off import OPERATOR, WAITING
 from chatsvc.domain.mails import STOPPED
-from chatsvc.domain.models import Bot, Conversation, ConversationKey, HistoryMessage
+from chatsvc.domain.models import Bot, Conversation
+from chatsvc.domain.refusals import Refused
 from chatsvc.services.accounts import accounts
 from chatsvc.services.conversations import captures
+from chatsvc.services.conversations.conversations import existing
 from chatsvc.services.messages import channel_messages, turns, visitor_addresses
 from chatsvc.services.services import Services
 from chatsvc.services.team import operators
@@ -20,26 +20,20 @@ from chatsvc.store import operators as stored_operators
 from chatsvc.store.channel_messages import NoticeSentence
 from chatsvc.store.handling import Handler, OperatorMessage
 
-T = TypeVar("T")
 MOST_TEXT = 4000
 _BATCH = 100  # overdue conversations returned at a time
-
-
-def key_of(conversation: Conversation) -> ConversationKey:
-    """Return the key of a conversation: bot, channel, user."""
-    return conversation.chatbot_id, conversation.channel, conversation.user_id
 
 
 async def take(services: Services, caller: Caller, *, conversation: str, email: str | None = None, yes: bool = False) -> Conversation:
     """Take a conversation over, for the caller or the operator `email`; another's only with `yes`. The bot is silent from then on."""
     handler = await handler_of(services, caller, conversation, email)
 
-    def check(found: Conversation) -> None:
-        if found.handling == OPERATOR and not yes and not _is_same(found, handler):
-            raise refusals.conversation_taken(conversation=conversation, operator=found.operator_name or "?")
+    def check(current: Conversation) -> None:
+        if _is_anothers(current, handler) and not yes:
+            raise _taken(current)
 
     taken = await stored.take(services.db, caller.scope.accounts, conversation, handler, services.clock(), check)
-    return _changed(services, _existing(taken, conversation))
+    return _changed(services, existing(taken, conversation))
 
 
 async def reply(
@@ -56,21 +50,21 @@ async def reply(
     own = await handler_of(services, caller, conversation, None)
     await check_writable(services, caller, conversation)
 
-    def handler(found: Conversation) -> Handler:
-        if found.handling != OPERATOR or yes or not takes or _is_same(found, own):
+    def handler(current: Conversation) -> Handler:
+        if yes or not takes or not _is_anothers(current, own):
             return own
         if own.id is None:
-            return Handler(found.operator_id, found.operator_name or own.name)
-        raise refusals.conversation_taken(conversation=conversation, operator=found.operator_name or "?")
+            return Handler(current.operator_id, current.operator_name or own.name)
+        raise _taken(current)
 
-    said = NoticeSentence(text, services.clock(), "queued")
-    given = await visitor_addresses.to_mail(services, caller, conversation)
+    notice = NoticeSentence(text, services.clock(), "queued")
+    address = await visitor_addresses.to_mail(services, caller, conversation)
     # One beyond the day's limit is queued all the same: it ends with its reason, where the visitor does not come back.
-    mail_to = given.address if given and given.refusal != STOPPED else None
-    done = await stored.reply(services.db, caller.scope.accounts, conversation, said, handler, key, mail_to, takes=takes)
-    written = _existing(done, conversation)
-    _changed(services, written.conversation)
-    return written
+    mail_to = address.address if address and address.refusal != STOPPED else None
+    written = await stored.reply(services.db, caller.scope.accounts, conversation, notice, handler, key, mail_to, takes=takes)
+    message = existing(written, conversation)
+    _changed(services, message.conversation)
+    return message
 
 
 async def release(services: Services, caller: Caller, *, conversation: str, yes: bool = False) -> Conversation:
@@ -78,23 +72,20 @@ async def release(services: Services, caller: Caller, *, conversation: str, yes:
 
     A local user releases for the operator who has it, as with a reply.
     """
-    found = await _conversation(services, caller, conversation)
-    account = await services.account_cache.account(_existing(await _account(services, caller, conversation), conversation))
-    bot = account.bots.get(found.chatbot_id) if account else None
-    if bot is None:
-        raise refusals.conversation_not_found(conversation=conversation)
-    until = await writable_until(services, found.channel, conversation)
+    before = await _conversation(services, caller, conversation)
+    bot = await services.account_cache.bot(await _account(services, caller, conversation), before.chatbot_id)
+    until = await writable_until(services, before.channel, conversation)
     is_writable = until is None or services.clock() < until
-    said = await _notice(services, bot, found, "") if is_writable else None
+    sentence = await _notice(services, existing(bot, conversation), before, "") if is_writable else None
     own = await handler_of(services, caller, conversation, None)
 
-    def notice(found: Conversation) -> NoticeSentence | None:
-        if found.handling == OPERATOR and not yes and own.id is not None and not _is_same(found, own):
-            raise refusals.conversation_taken(conversation=conversation, operator=found.operator_name or "?")
-        return said
+    def notice(current: Conversation) -> NoticeSentence | None:
+        if own.id is not None and _is_anothers(current, own) and not yes:
+            raise _taken(current)
+        return sentence
 
     released = await stored.release(services.db, caller.scope.accounts, conversation, notice)
-    return _changed(services, _existing(released, conversation))
+    return _changed(services, existing(released, conversation))
 
 
 async def settle(services: Services, caller: Caller, *, conversation: str) -> Conversation:
@@ -104,20 +95,20 @@ async def settle(services: Services, caller: Caller, *, conversation: str) -> Co
     """
     own = await handler_of(services, caller, conversation, None)
 
-    def check(found: Conversation) -> None:
-        if found.handling == OPERATOR and own.id is not None and not _is_same(found, own):
-            raise refusals.conversation_taken(conversation=conversation, operator=found.operator_name or "?")
+    def check(current: Conversation) -> None:
+        if own.id is not None and _is_anothers(current, own):
+            raise _taken(current)
 
     settled = await stored.settle(services.db, caller.scope.accounts, conversation, services.clock(), check)
-    return _changed(services, _existing(settled, conversation))
+    return _changed(services, existing(settled, conversation))
 
 
 async def show_typing(services: Services, caller: Caller, *, conversation: str) -> Conversation:
     """Show the visitor for a few seconds that the operator is typing; return the conversation."""
-    found = await _conversation(services, caller, conversation)
-    services.events.type(key_of(found), "operator")
-    services.events.type(key_of(found), caller.actor.id)
-    return found
+    typed_in = await _conversation(services, caller, conversation)
+    for who in ("operator", caller.actor.id):
+        services.events.type(typed_in.key, who)
+    return typed_in
 
 
 async def return_overdue(services: Services) -> int:
@@ -127,36 +118,35 @@ async def return_overdue(services: Services) -> int:
     aside for a while are opened.
     """
     await conversation_team.wake(services.db, services.clock())
-    found = await stored.overdue(services.db, services.clock(), _BATCH)
-    for account_id, conversation, said in found:
-        account = await services.account_cache.account(account_id)
-        bot = account.bots.get(conversation.chatbot_id) if account else None
-        if account is None or bot is None:
+    overdue = await stored.overdue(services.db, services.clock(), _BATCH)
+    for account_id, conversation, last_words in overdue:
+        bot = await services.account_cache.bot(account_id, conversation.chatbot_id)
+        if bot is None:
             continue
-        waited = conversation.handling == WAITING
-        sentence = await (_nobody_came if waited else _notice)(services, bot, conversation, said)
-        if await stored.give_back(services.db, conversation, sentence):
+        notice = _nobody_came if conversation.handling == WAITING else _notice
+        if await stored.give_back(services.db, conversation, await notice(services, bot, conversation, last_words)):
             _changed(services, conversation)
-    return len(found)
+    return len(overdue)
 
 
-async def _notice(services: Services, bot: Bot, conversation: Conversation, said: str) -> NoticeSentence:
-    text = await channel_messages.sentence(services, bot, key_of(conversation), said, "handoff.returned")
+async def _notice(services: Services, bot: Bot, conversation: Conversation, last_words: str) -> NoticeSentence:
+    text = await channel_messages.sentence(services, bot, conversation.key, last_words, "handoff.returned")
     return NoticeSentence(text, services.clock(), first_delivery(conversation.channel, "assistant"))
 
 
-async def _nobody_came(services: Services, bot: Bot, conversation: Conversation, said: str) -> NoticeSentence:
+async def _nobody_came(services: Services, bot: Bot, conversation: Conversation, last_words: str) -> NoticeSentence:
     """Begin a request as the knowledge engine does. Another engine goes on from the sentence alone."""
     from chatsvc.engines import Turn
     from chatsvc.engines.knowledge import dialogue as engine
 
     now = services.clock()
-    history = await conversations.history(services.db, key_of(conversation), turns.HISTORY_MESSAGES, captures.start_of_day(bot, now))
+    history = await conversations.history(services.db, conversation.key, turns.HISTORY_MESSAGES, captures.start_of_day(bot, now))
+    last = max((number for number, message in enumerate(history.messages) if message.role == "user"), default=0)
     turn = Turn(
         bot=bot,
         channel=conversation.channel,
-        message=said,
-        history=_before_last_word(history.messages),
+        message=last_words,
+        history=history.messages[:last],
         language=None,
         knowledge=await services.knowledge.of(bot),
         model="",
@@ -171,58 +161,52 @@ async def _nobody_came(services: Services, bot: Bot, conversation: Conversation,
     return NoticeSentence(begun.text, now, first_delivery(conversation.channel, "assistant"), dialogue)
 
 
-def _before_last_word(messages: list[HistoryMessage]) -> list[HistoryMessage]:
-    """Return the messages before the visitor's last one."""
-    last = max((place for place, one in enumerate(messages) if one.role == "user"), default=0)
-    return messages[:last]
-
-
 async def _conversation(services: Services, caller: Caller, conversation: str) -> Conversation:
-    return _existing(await conversations.find(services.db, caller.scope.accounts, conversation, 1), conversation).conversation
+    return existing(await conversations.find(services.db, caller.scope.accounts, conversation, 1), conversation).conversation
 
 
-async def _account(services: Services, caller: Caller, conversation: str) -> str | None:
-    return await owners.account_of(services.db, "conversation", conversation, caller.scope.accounts)
+async def _account(services: Services, caller: Caller, conversation: str) -> str:
+    account_id = await owners.account_of(services.db, "conversation", conversation, caller.scope.accounts)
+    return existing(account_id, conversation)
 
 
 async def handler_of(services: Services, caller: Caller, conversation: str, email: str | None) -> Handler:
-    """Return the person who takes the conversation. The operator with this e-mail address, or the caller."""
-    account_id = _existing(await _account(services, caller, conversation), conversation)
-    actor = caller.actor
-    if email is None and actor.kind == "operator":
-        return await _of_operator(services, account_id, actor.id, await stored_operators.name_of(services.db, actor.id))
-    if email is None:
+    """Return the person who takes the conversation: the operator with this e-mail address, or the caller.
+
+    Visitors see the name: the account's where an operator has none, never the e-mail address.
+    """
+    account_id, actor = await _account(services, caller, conversation), caller.actor
+    if email is not None:
+        operator = await operators.find(services, caller, email)
+        if actor.kind == "operator" and actor.id != operator.id:
+            raise refusals.forbidden(operation="conversation.take", role="administrator")
+        role = operator.scope.role(account_id)
+        if role is None or role < Role.EDITOR:
+            raise refusals.operator_without_role(email=email, role="editor")
+        operator_id, name = operator.id, operator.name
+    elif actor.kind == "operator":
+        operator_id, name = actor.id, await stored_operators.name_of(services.db, actor.id)
+    else:
         return Handler(None, actor.name or f"uid {actor.id}")
-    found = await operators.find(services, caller, email)
-    if actor.kind == "operator" and actor.id != found.id:
-        raise refusals.forbidden(operation="conversation.take", role="administrator")
-    role = found.scope.role(account_id)
-    if role is None or role < Role.EDITOR:
-        raise refusals.operator_without_role(email=email, role="editor")
-    return await _of_operator(services, account_id, found.id, found.name)
-
-
-async def _of_operator(services: Services, account_id: str, operator_id: str, name: str | None) -> Handler:
-    """Return an operator with the name that visitors see: the account's where there is no own, never the e-mail address."""
     account = await services.account_cache.account(account_id) if name is None else None
     return Handler(operator_id, name or (account.account.name if account else ""))
 
 
 async def check_writable(services: Services, caller: Caller, conversation: str) -> None:
     """Raise Refused where the conversation's channel sends nothing; on the interface nothing is sent."""
-    bot_id, channel, _ = key_of(await _conversation(services, caller, conversation))
-    if channel == "api":
+    bot_id, name, _ = (await _conversation(services, caller, conversation)).key
+    if name == "api":
         return
-    found = (await services.channels.of_bot(bot_id)).get(channel)
-    if found is None:
-        raise refusals.channel_not_found(bot=bot_id, channel=channel)
-    until = await writable_until(services, channel, conversation)
+    channel = (await services.channels.of_bot(bot_id)).get(name)
+    if channel is None:
+        raise refusals.channel_not_found(bot=bot_id, channel=name)
+    until = await writable_until(services, name, conversation)
     if until is not None and services.clock() >= until:
         raise refusals.channel_window_closed(conversation=conversation)
-    if found.channel.state == PAUSED:
-        raise refusals.channel_paused(bot=bot_id, channel=channel)
-    if found.channel.state == NEEDS_SECRET:
-        raise refusals.channel_secret_missing(bot=bot_id, channel=channel)
+    if channel.channel.state == PAUSED:
+        raise refusals.channel_paused(bot=bot_id, channel=name)
+    if channel.channel.state == NEEDS_SECRET:
+        raise refusals.channel_secret_missing(bot=bot_id, channel=name)
 
 
 async def writable_until(services: Services, channel: str, conversation: str) -> int | None:
@@ -233,18 +217,20 @@ async def writable_until(services: Services, channel: str, conversation: str) ->
     return (await platforms.last_word_at(services.db, conversation) or 0) + platform.window_ms
 
 
-def _is_same(found: Conversation, handler: Handler) -> bool:
-    return (found.operator_id, found.operator_name) == handler if handler.id is None else found.operator_id == handler.id
+def _is_anothers(conversation: Conversation, handler: Handler) -> bool:
+    if conversation.handling != OPERATOR:
+        return False
+    if handler.id is None:
+        return (conversation.operator_id, conversation.operator_name) != handler
+    return conversation.operator_id != handler.id
 
 
-def _existing(found: T | None, conversation: str) -> T:
-    if found is None:
-        raise refusals.conversation_not_found(conversation=conversation)
-    return found
+def _taken(conversation: Conversation) -> Refused:
+    return refusals.conversation_taken(conversation=conversation.id, operator=conversation.operator_name or "?")
 
 
 def _changed(services: Services, conversation: Conversation) -> Conversation:
     """Wake those who wait for a conversation that has changed, and return it."""
-    services.events.stop_typing(key_of(conversation), "operator")
-    services.events.notify(key_of(conversation))
+    services.events.stop_typing(conversation.key, "operator")
+    services.events.notify(conversation.key)
     return conversation

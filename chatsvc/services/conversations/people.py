@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from chatsvc.domain import contacts, paging, refusals
+from chatsvc.domain import contacts, paging
 from chatsvc.domain.actors import Caller
 from chatsvc.domain.hand_off import KNOWN
 from chatsvc.domain.models import Conversation, Person
@@ -11,6 +11,7 @@ from chatsvc.domain.paging import ResultPage
 from chatsvc.domain.refusals import Faults
 from chatsvc.services.accounts import accounts, bots
 from chatsvc.services.conversations import appointments, search
+from chatsvc.services.conversations.conversations import existing
 from chatsvc.services.services import Services
 from chatsvc.store import conversations, search_queries
 from chatsvc.store import people as stored
@@ -39,7 +40,7 @@ async def list_all(
 
     The same person on one page is one; a page has `limit` conversations at most.
     """
-    limit, place = paging.clamped(limit), paging.parsed(after, paging.number, paging.number)
+    limit, position = paging.clamped(limit), paging.parsed(after, paging.number, paging.number)
     bot_id = (await bots.resolve(services, caller, bot))[1].id if bot is not None else None
     terms = search.terms_of(q) if q else []
     if q and q.strip() and not terms:
@@ -47,21 +48,25 @@ async def list_all(
     if terms:
         await search.catch_up(services)
     wanted = ConversationFilter(bot_id, None, terms, KNOWN)
-    found = await search_queries.conversations(services.db, caller.scope.accounts, wanted, limit, place)
-    people = await stored.read(services.db, [number for _, number in found.rows])
-    shown = _merged([KnownVisitor(people[number], [one]) for one, number in found.rows if number in people])
-    return ResultPage(shown, paging.position(*found.next) if found.next else None)
+    page = await search_queries.conversations(services.db, caller.scope.accounts, wanted, limit, position)
+    people = await stored.read(services.db, [number for _, number in page.rows])
+    shown = _merged([KnownVisitor(people[number], [conversation]) for conversation, number in page.rows if number in people])
+    return ResultPage(shown, paging.position(*page.next) if page.next else None)
 
 
-def _merged(found: list[KnownVisitor]) -> list[KnownVisitor]:
-    """Put those with the same e-mail address or telephone number together. What is known of the newest one counts first."""
+def _merged(visitors: list[KnownVisitor]) -> list[KnownVisitor]:
+    """Put visitors of one account with the same e-mail address or telephone number together. The newest one's data count first."""
     merged: list[KnownVisitor] = []
-    for new in found:
-        index = next((index for index, one in enumerate(merged) if _is_same(one.person, new.person)), None)
-        if index is None:
-            merged.append(new)
+    index_of: dict[tuple[str, str], int] = {}  # by account and address or number
+    for visitor in visitors:
+        more = visitor.person
+        contacts = [(more.account_id, contact) for contact in (more.email, more.phone) if contact]
+        index = next((index_of[contact] for contact in contacts if contact in index_of), len(merged))
+        index_of.update((contact, index) for contact in contacts if contact not in index_of)
+        if index == len(merged):
+            merged.append(visitor)
             continue
-        known, more = merged[index].person, new.person
+        known, listed = merged[index]
         person = Person(
             known.name or more.name,
             known.email or more.email,
@@ -71,24 +76,15 @@ def _merged(found: list[KnownVisitor]) -> list[KnownVisitor]:
             known.appointments + more.appointments,
             known.account_id,
         )
-        merged[index] = KnownVisitor(person, [*merged[index].conversations, *new.conversations])
+        merged[index] = KnownVisitor(person, [*listed, *visitor.conversations])
     return merged
-
-
-def _is_same(one: Person, other: Person) -> bool:
-    """Return whether two visitors of one account have the same e-mail address or telephone number."""
-    if one.account_id != other.account_id:
-        return False
-    return bool((one.email and one.email == other.email) or (one.phone and one.phone == other.phone))
 
 
 async def put(
     services: Services, caller: Caller, *, conversation: str, name: str = "", email: str = "", phone: str = "", note: str = ""
 ) -> Person:
     """Set name, contact data and note of a conversation's visitor; an empty text is none. Raises Refused for unfit ones."""
-    thread = await conversations.find(services.db, caller.scope.accounts, conversation, 1)
-    if thread is None:
-        raise refusals.conversation_not_found(conversation=conversation)
+    thread = existing(await conversations.find(services.db, caller.scope.accounts, conversation, 1), conversation)
     country = (await bots.resolve(services, caller, thread.conversation.chatbot_id))[1].country
     faults, values = Faults(), dict[str, str | None]()
     with faults:
@@ -100,7 +96,4 @@ async def put(
     with faults:
         values["note"] = accounts.long_text(note, "note", MOST_NOTE) if note.strip() else None
     faults.refuse()
-    person = await stored.put(services.db, caller.scope.accounts, conversation, list(values.values()))
-    if person is None:
-        raise refusals.conversation_not_found(conversation=conversation)
-    return person
+    return existing(await stored.put(services.db, caller.scope.accounts, conversation, list(values.values())), conversation)

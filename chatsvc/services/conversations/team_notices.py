@@ -49,14 +49,13 @@ def digest_of(message: str) -> bytes:
 
 
 async def due(services: Services) -> list[WaitingVisitor]:
-    found = []
+    visitors = []
     for notice in await team_notices.due(services.db, MOST_VISITORS):
-        state = await services.account_cache.account(notice.account_id)
-        bot = state.bots.get(notice.bot_id) if state else None
+        bot = await services.account_cache.bot(notice.account_id, notice.bot_id)
         if bot is not None:
             page = f"/conversations/{notice.conversation_id}?account={notice.account_id}"
-            found.append(WaitingVisitor(notice, bot, f"{services.config.server.public_url.rstrip('/')}{page}"))
-    return found
+            visitors.append(WaitingVisitor(notice, bot, f"{services.config.server.public_url.rstrip('/')}{page}"))
+    return visitors
 
 
 def worded(visitors: Sequence[WaitingVisitor], platforms: Mapping[str, Platform]) -> WordedNotice:
@@ -64,15 +63,15 @@ def worded(visitors: Sequence[WaitingVisitor], platforms: Mapping[str, Platform]
     language = "tr" if visitors[0].bot.language == "tr" else "en"
     if len(visitors) == 1:
         ((notice, bot, url),) = visitors
-        said = _shortened(notice.said, _MOST_SAID)
-        text = _text(language, "waiting").format(bot=bot.name, channel=_channel(notice, platforms), said=said)
+        words = _shortened(notice.said, _MOST_SAID)
+        text = _text(language, "waiting").format(bot=bot.name, channel=_channel(notice, platforms), said=words)
         return WordedNotice(text, [(_text(language, "open"), url)])
     lines, buttons = [_text(language, "several_begin").format(count=len(visitors)), ""], []
-    for place, (notice, bot, url) in enumerate(visitors, start=1):
+    for number, (notice, bot, url) in enumerate(visitors, start=1):
         name = _shortened(bot.name, _MOST_NAME)
-        said = _shortened(" ".join(notice.said.split()), _MOST_SAID_OF_SEVERAL)
-        lines.append(f"{place}. {name} ({_channel(notice, platforms)}): “{said}”")
-        buttons.append((f"{place}. {name}", url))
+        words = _shortened(" ".join(notice.said.split()), _MOST_SAID_OF_SEVERAL)
+        lines.append(f"{number}. {name} ({_channel(notice, platforms)}): “{words}”")
+        buttons.append((f"{number}. {name}", url))
     return WordedNotice("\n".join([*lines, "", _text(language, "several_end")]), buttons)
 
 
@@ -92,19 +91,18 @@ def _channel(notice: TeamNotice, platforms: Mapping[str, Platform]) -> str:
 async def note(services: Services, visitors: Sequence[WaitingVisitor], message: str | None) -> None:
     """Keep that the team was told. `message` names the message in the group, None where nobody knows it."""
     digest = digest_of(message) if message is not None else None
-    await team_notices.note(services.db, [one.notice for one in visitors], digest)
+    await team_notices.note(services.db, [visitor.notice for visitor in visitors], digest)
 
 
 async def answer(services: Services, given: TeamAnswer) -> str | None:
     """Pass an answer to a notice on to the visitor, once, which takes the conversation. Return the sentence that refuses it, if any."""
-    found = await team_notices.find(services.db, digest_of(given.notice))
-    if not found:
+    noticed = await team_notices.find(services.db, digest_of(given.notice))
+    if not noticed:
         return None
-    account_id, bot_id, conversation = found[0]
-    state = await services.account_cache.account(account_id)
-    bot = state.bots.get(bot_id) if state else None
+    account_id, bot_id, conversation = noticed[0]
+    bot = await services.account_cache.bot(account_id, bot_id)
     language = "tr" if bot is not None and bot.language == "tr" else "en"
-    if len(found) > 1:
+    if len(noticed) > 1:
         return _text(language, "refused_several")
     if not given.text:
         return _text(language, "refused_no_text")

@@ -36,7 +36,7 @@ class ChannelAnswers:
 
     def begin(self, account_id: str, message: StoredMessage, done: Callable[[], object] | None = None) -> None:
         """Settle the turn of a stored message; `done` is called afterwards, whatever came of it."""
-        conversation, begun = (message.bot_id, message.channel, message.user_id), self._services.conversation_locks.begun
+        conversation, begun = message.conversation, self._services.conversation_locks.begun
         begun[conversation] += 1
 
         def ended(task: asyncio.Task[None]) -> None:
@@ -70,7 +70,7 @@ class ChannelAnswers:
         while not self._services.events.closed:
             self._waiting.discard(task)
             try:
-                return await channel_messages.answer_here(self._services, account_id, message)
+                return await channel_messages.answer(self._services, account_id, message)
             except StoreUnavailable as fault:
                 log.error("a message waits for its answer: %s", fault)
             self._waiting.add(task)
@@ -99,12 +99,12 @@ async def settle_all(services: Services, *, at_least_s: float | None = None) -> 
     Turns under way are waited for. After the service has begun to stop, no turn is started.
     at_least_s: how old they have to be, None for any age.
     """
-    found: dict[str, list[UnfinishedTurn]] = {}
+    of_bots: dict[str, list[UnfinishedTurn]] = {}
     until = services.clock() - int(at_least_s * 1000) if at_least_s is not None else None
     for turn in await stored.pending(services.db, until):
-        found.setdefault(turn.bot_id, []).append(turn)
+        of_bots.setdefault(turn.bot_id, []).append(turn)
     slots = asyncio.Semaphore(AT_ONCE)
-    workers = [_work(services, turns[place::OF_A_BOT], slots) for turns in found.values() for place in range(OF_A_BOT)]
+    workers = [_work(services, turns[first::OF_A_BOT], slots) for turns in of_bots.values() for first in range(OF_A_BOT)]
     results = await asyncio.gather(*workers, return_exceptions=True)
     settled = sum(result for result in results if isinstance(result, int))
     if settled:

@@ -45,18 +45,12 @@ class _ChannelTurn(NamedTuple):
     is_silent: bool  # messages of a paused platform are stored and nothing else
     deadline: float
 
-    @property
-    def conversation(self) -> ConversationKey:
-        m = self.message
-        return m.bot_id, m.channel, m.user_id
-
 
 def _arrived(services: Services, message: StoredMessage | None) -> StoredMessage | None:
     """Wake those who wait for the conversation of a new message."""
     if message is not None:
-        conversation = (message.bot_id, message.channel, message.user_id)
-        services.events.stop_typing(conversation, "visitor")
-        services.events.notify(conversation)
+        services.events.stop_typing(message.conversation, "visitor")
+        services.events.notify(message.conversation)
     return message
 
 
@@ -77,24 +71,12 @@ async def answer(services: Services, account_id: str, message: StoredMessage) ->
     Messages of the conversation that came before and still wait are settled first. The turn is finished even where the caller is
     cancelled. Raises StoreUnavailable.
     """
-    answering = services.conversation_locks.answering
-    task = answering.get(message.number)
+    locks = services.conversation_locks
+    answering, task = locks.answering, locks.answering.get(message.number)
     if task is None:
-        task = answering[message.number] = services.conversation_locks.start(_answer(services, account_id, message))
+        task = answering[message.number] = locks.start(_answer(services, account_id, message))
         task.add_done_callback(lambda _: answering.pop(message.number))
     await asyncio.shield(task)
-
-
-async def answer_here(services: Services, account_id: str, message: StoredMessage) -> None:
-    """Settle the turn of a stored message as `answer` does, in the caller's own task. It spares a task for every message."""
-    answering, task = services.conversation_locks.answering, asyncio.current_task()
-    if task is None or message.number in answering:
-        return await answer(services, account_id, message)
-    answering[message.number] = task
-    try:
-        await services.conversation_locks.run(_answer(services, account_id, message))
-    finally:
-        del answering[message.number]
 
 
 async def _answer(services: Services, account_id: str, message: StoredMessage) -> None:
@@ -105,19 +87,19 @@ async def _answer(services: Services, account_id: str, message: StoredMessage) -
     channel = (await services.channels.of_bot(bot.id)).get(message.channel)
     is_active = channel is not None and channel.channel.state == ACTIVE
     is_silent = channel is not None and not is_active and message.channel in PLATFORMS
-    loop, timeout_s = asyncio.get_running_loop(), services.config.anthropic.timeout_s
+    loop, timeout_s, locks = asyncio.get_running_loop(), services.config.anthropic.timeout_s, services.conversation_locks
     turn = _ChannelTurn(services, state, bot, message, is_active, is_silent, loop.time() + timeout_s)
     try:
-        async with services.conversation_locks.lock(turn.conversation, turn.deadline):
+        async with locks.lock(turn.message.conversation, turn.deadline):
             for waiting, handling in await _waiting(services, message):
-                if waiting.number != message.number and waiting.number in services.conversation_locks.answering:
-                    services.conversation_locks.settled.add(waiting.number)
+                if waiting.number != message.number and waiting.number in locks.answering:
+                    locks.settled.add(waiting.number)
                 await _settle(turn._replace(message=waiting, deadline=loop.time() + timeout_s), handling)
     except Busy:
         await _say(turn, "unavailable")
     finally:
-        services.conversation_locks.settled.discard(message.number)
-        services.events.notify(turn.conversation)
+        locks.settled.discard(message.number)
+        services.events.notify(turn.message.conversation)
 
 
 async def _waiting(services: Services, message: StoredMessage) -> list[tuple[StoredMessage, str]]:
@@ -127,10 +109,9 @@ async def _waiting(services: Services, message: StoredMessage) -> list[tuple[Sto
     """
     if message.number in services.conversation_locks.settled:
         return []
-    if message.is_new and message.handling is not None:
-        conversation = (message.bot_id, message.channel, message.user_id)
-        if message.channel not in PLATFORMS or services.conversation_locks.begun[conversation] == 1:
-            return [(message, message.handling)]
+    is_alone = message.channel not in PLATFORMS or services.conversation_locks.begun[message.conversation] == 1
+    if message.is_new and message.handling is not None and is_alone:
+        return [(message, message.handling)]
     return await stored.unsettled(services.db, message)
 
 
@@ -158,9 +139,9 @@ async def _greet(turn: _ChannelTurn) -> None:
 
     services, bot = turn.services, turn.bot
     # "/start" shows no language.
-    tongue = await spoken(services, bot, turn.conversation, "")
-    sentences = say.of(bot, tongue)
-    greeting = say.own_greeting(bot, tongue) or sentences(say.GREETING, name=bot.name)
+    language = await spoken(services, bot, turn.message.conversation, "")
+    sentences = say.of(bot, language)
+    greeting = say.own_greeting(bot, language) or sentences(say.GREETING, name=bot.name)
     choices = (*profiles.load(bot.profile).suggestions, *wishes(bot, sentences.language))
     await _write(turn, NoticeSentence(greeting, services.clock(), first_delivery(turn.message.channel, "assistant"), choices=choices))
 
@@ -188,7 +169,7 @@ async def _away(turn: _ChannelTurn) -> str:
     """Return the sentence that the team is away, with the time of the next opening."""
     from chatsvc.engines.knowledge import business, say
 
-    sentences = say.of(turn.bot, await spoken(turn.services, turn.bot, turn.conversation, turn.message.text))
+    sentences = say.of(turn.bot, await spoken(turn.services, turn.bot, turn.message.conversation, turn.message.text))
     return sentences("handoff.away", next=business.next_opening(turn.bot, _local_time(turn), sentences)).strip()
 
 
@@ -200,7 +181,7 @@ async def _reply(turn: _ChannelTurn, before: str = "") -> None:
         services,
         turn.state,
         sent,
-        turn.conversation,
+        turn.message.conversation,
         begins=message.begins,
         page_host=message.source_page_host,
         stored=message.number,
@@ -222,7 +203,7 @@ async def _reply(turn: _ChannelTurn, before: str = "") -> None:
             await _say(turn, "unavailable")
             return
         # Not before: the message may have been erased meanwhile, and its words with it.
-        fallback = fault.fallback or await sentence(services, bot, turn.conversation, message.text, "unknown")
+        fallback = fault.fallback or await sentence(services, bot, turn.message.conversation, message.text, "unknown")
         text = f"{before}\n\n{fallback}".strip()
         if await _write(turn, NoticeSentence(text, services.clock(), delivery, fault.dialogue, choices=fault.choices)):
             await unanswered.note(services, bot, sent, message.channel)
@@ -230,30 +211,31 @@ async def _reply(turn: _ChannelTurn, before: str = "") -> None:
         await services.conversation_locks.release(reply_turn.held)
 
 
-async def _say(turn: _ChannelTurn, key: str, handling: str | None = None, *, text: str = "") -> bool:
-    """Settle the turn with one of the bot's sentences, or `text`. Returns False where it was settled or erased before."""
-    said = text or await sentence(turn.services, turn.bot, turn.conversation, turn.message.text, key)
+async def _say(turn: _ChannelTurn, key: str, handling: str | None = None) -> None:
+    """Settle the turn with one of the bot's sentences."""
+    text = await sentence(turn.services, turn.bot, turn.message.conversation, turn.message.text, key)
     delivery = first_delivery(turn.message.channel, "assistant")
-    return await _write(turn, NoticeSentence(said, turn.services.clock(), delivery), handling)
+    await _write(turn, NoticeSentence(text, turn.services.clock(), delivery), handling)
 
 
-async def _write(turn: _ChannelTurn, said: NoticeSentence | None, handling: str | None = None) -> bool:
-    return await stored.settle(turn.services.db, turn.message.number, said, handling, sends_mail=turn.services.sends_mail)
+async def _write(turn: _ChannelTurn, notice: NoticeSentence | None, handling: str | None = None) -> bool:
+    """Settle the turn, with a sentence or silently. Return False where it was settled or erased before."""
+    return await stored.settle(turn.services.db, turn.message.number, notice, handling, sends_mail=turn.services.sends_mail)
 
 
-async def sentence(services: Services, bot: Bot, conversation: ConversationKey, said: str, key: str) -> str:
-    """Return one of the bot's sentences in the language of a conversation. `said` is the visitor's last message."""
+async def sentence(services: Services, bot: Bot, conversation: ConversationKey, last_words: str, key: str) -> str:
+    """Return one of the bot's sentences in the language of a conversation. `last_words` are the visitor's."""
     from chatsvc.engines.knowledge import say
 
-    return say.of(bot, await spoken(services, bot, conversation, said))(key)
+    return say.of(bot, await spoken(services, bot, conversation, last_words))(key)
 
 
-async def spoken(services: Services, bot: Bot, conversation: ConversationKey, said: str) -> str:
+async def spoken(services: Services, bot: Bot, conversation: ConversationKey, last_words: str) -> str:
     """Return the language of a conversation, the bot's where it shows none."""
     from chatsvc.engines import language
 
-    tongue = language.guess(said)
-    if tongue is None:
+    spoken_language = language.guess(last_words)
+    if spoken_language is None:
         history = await conversations.history(services.db, conversation, turns.HISTORY_MESSAGES, 0)
-        tongue = language.spoken(said, history.messages)
-    return tongue or bot.language
+        spoken_language = language.spoken(last_words, history.messages)
+    return spoken_language or bot.language

@@ -82,8 +82,7 @@ async def stop_url(services: Services, mail: OutgoingMail) -> str | None:
 
 async def language_of(services: Services, mail: OutgoingMail) -> str:
     """Return the language of the conversation of an answer or a decision."""
-    account = await services.account_cache.account(mail.account_id or "")
-    bot = account.bots.get(mail.bot_id or "") if account else None
+    bot = await services.account_cache.bot(mail.account_id, mail.bot_id)
     if bot is None:
         return mail.language or "en"
     return await channel_messages.spoken(services, bot, (bot.id, mail.channel or _CHANNEL, mail.user_id or ""), "")

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
+from chatsvc import background
 from chatsvc.domain import hand_off, profiles, times, visitor_tokens, websites
 from chatsvc.domain.channels import ACTIVE, ANY_LINK, FEEDBACK, Channel, NewMessage, host_of
 from chatsvc.domain.limiter import Slot
@@ -238,7 +239,7 @@ class WebVisits:
                 return now
             with self._holding(key, place):
                 # A typing mark ends without a word.
-                await news.wait(min(HOLD_S, TYPING_S) if now.typing else HOLD_S)
+                await background.wait(news, min(HOLD_S, TYPING_S) if now.typing else HOLD_S)
         return await self.read(widget, user_id, shown.after)
 
     @contextmanager
