@@ -49,29 +49,18 @@ class Limiter:
         self._window = 0
         self._counts: dict[str, int] = {}
 
-    def _turn_to(self, now_ms: int) -> None:
+    async def take(self, key_id: str, now_ms: int, account_id: str = "") -> Slot:
+        slot = await self.peek(key_id, now_ms, account_id)
+        if not slot.remaining:
+            return slot
+        self._counts[key_id] = self._counts.get(key_id, 0) + 1
+        return slot._replace(taken=True, remaining=slot.remaining - 1)
+
+    async def peek(self, key_id: str | None, now_ms: int, account_id: str = "") -> Slot:
+        del account_id
         window = now_ms // (WINDOW_S * 1000)
         # A clock set back by less than a window must not hand out the same window twice; one set back further is believed.
         if window > self._window or window < self._window - 1:
             self._window = window
             self._counts.clear()
-
-    async def take(self, key_id: str, now_ms: int, account_id: str = "") -> Slot:
-        del account_id
-        self._turn_to(now_ms)
-        used = self._counts.get(key_id, 0)
-        if used >= self.limit:
-            return Slot(False, self.limit, 0, self.reset)
-        self._counts[key_id] = used + 1
-        return Slot(True, self.limit, self.limit - used - 1, self.reset)
-
-    async def peek(self, key_id: str | None, now_ms: int, account_id: str = "") -> Slot:
-        del account_id
-        self._turn_to(now_ms)
-        used = self._counts.get(key_id, 0) if key_id else 0
-        return Slot(False, self.limit, self.limit - used, self.reset)
-
-    @property
-    def reset(self) -> int:
-        """The end of the current window, Unix seconds."""
-        return (self._window + 1) * WINDOW_S
+        return Slot(False, self.limit, self.limit - self._counts.get(key_id or "", 0), (self._window + 1) * WINDOW_S)

@@ -212,16 +212,11 @@ class Usage(NamedTuple):
     @property
     def total(self) -> int:
         """Every token of the reply, read and written."""
-        return self.input_tokens + self.output_tokens + self.cache_write_tokens + self.cache_read_tokens
+        return sum(self)
 
     def plus(self, other: Usage) -> Usage:
         """Add the tokens of two calls."""
-        return Usage(
-            self.input_tokens + other.input_tokens,
-            self.output_tokens + other.output_tokens,
-            self.cache_write_tokens + other.cache_write_tokens,
-            self.cache_read_tokens + other.cache_read_tokens,
-        )
+        return Usage(*map(sum, zip(self, other, strict=True)))
 
 
 class Entry(NamedTuple):

@@ -123,10 +123,8 @@ class Cursors:
         packed = _POSITION.pack(*position)
         return base64.urlsafe_b64encode(packed + self._mac(packed, walk)).decode().rstrip("=")
 
-    def read(self, cursor: str | None, walk: tuple[str | None, ...]) -> Position | None:
-        """The position of a cursor, None without one; raises `invalid_cursor` and `cursor_out_of_range`."""
-        if cursor is None:
-            return None
+    def read(self, cursor: str, walk: tuple[str | None, ...]) -> Position:
+        """Return the position of a cursor; raises `invalid_cursor` and `cursor_out_of_range`."""
         try:
             raw = base64.b64decode(cursor.encode("ascii") + b"=" * (-len(cursor) % 4), altchars=b"-_", validate=True)
             position = Position(*_POSITION.unpack(raw[: _POSITION.size]))

@@ -46,7 +46,16 @@ def fields(record: object, *names: str, instant: Callable[[int], str] = times.wi
 
 def chatbot(bot: Bot) -> Json:
     """Write a chatbot (help/interface.md 5.1)."""
-    return fields(bot, "id", "name", "description", "model", "active", "messages_used", "created_at", "updated_at")
+    return {
+        "id": bot.id,
+        "name": bot.name,
+        "description": bot.description,
+        "model": bot.model,
+        "active": bot.active,
+        "messages_used": bot.messages_used,
+        "created_at": times.without_fraction(bot.created_at),
+        "updated_at": times.without_fraction(bot.updated_at),
+    }
 
 
 def exchange(x: Exchange) -> Json:

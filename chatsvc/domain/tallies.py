@@ -6,6 +6,7 @@ Every key comes from a table of the program or from the configuration, so that t
 """
 
 from bisect import bisect_left
+from collections import defaultdict
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -56,26 +57,20 @@ class Tallies:
         self.in_flight = 0
         # By operation, status and error code ("" for none).
         self.requests: dict[tuple[str, int, str], int] = {}
-        self.durations: dict[str, Histogram] = {}
+        self.durations: defaultdict[str, Histogram] = defaultdict(Histogram)
         # By tier and outcome: "ok", or the reason of the 502.
-        self.replies: dict[tuple[str, str], Histogram] = {}
+        self.replies: defaultdict[tuple[str, str], Histogram] = defaultdict(Histogram)
         # By tier and plan: tokens and micro-dollars.
         self.spendings: dict[tuple[str, str], Spending] = {}
 
     def request(self, route: str, status: int, error: str, seconds: float) -> None:
         key = route, status, error
         self.requests[key] = self.requests.get(key, 0) + 1
-        histogram = self.durations.get(route)
-        if histogram is None:
-            histogram = self.durations[route] = Histogram()
-        histogram.note(seconds)
+        self.durations[route].note(seconds)
 
     def reply(self, tier: str, outcome: str, seconds: float) -> None:
-        """An engine has replied, or failed."""
-        histogram = self.replies.get((tier, outcome))
-        if histogram is None:
-            histogram = self.replies[tier, outcome] = Histogram()
-        histogram.note(seconds)
+        """Count a reply or a failure of an engine."""
+        self.replies[tier, outcome].note(seconds)
 
     def spent(self, tier: str, plan: str, usage: Usage, cost_micro_usd: int) -> None:
         """Count the tokens and the cost of a committed reply."""

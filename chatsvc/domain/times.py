@@ -3,7 +3,6 @@
 import time
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from datetime import time as time_of_day
-from functools import lru_cache
 
 DAY_MS = 86_400_000
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -14,55 +13,39 @@ def now_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
-@lru_cache(maxsize=1024)
-def _day(day: int) -> str:
-    return datetime.fromtimestamp(day * 86_400, UTC).isoformat()[:10]
-
-
-@lru_cache(maxsize=8192)
-def _seconds(second: int) -> str:
-    day, rest = divmod(second, 86_400)
-    return f"{_day(day)}T{rest // 3600:02d}:{rest // 60 % 60:02d}:{rest % 60:02d}"
-
-
-@lru_cache(maxsize=1000)
-def _fraction(millis: int) -> str:
-    return f".{millis:03d}"
+def utc(instant: int) -> datetime:
+    """Return an instant as a time of UTC; raises OverflowError past the year 9999."""
+    return _EPOCH + timedelta(milliseconds=instant)
 
 
 def without_fraction(instant: int) -> str:
-    """As in a chatbot (help/interface.md 5.1): `2026-11-20T15:14:28Z`."""
-    return _seconds(instant // 1000) + "Z"
+    """Write an instant as in a chatbot (help/interface.md 5.1): `2026-11-20T15:14:28Z`."""
+    return utc(instant).isoformat(timespec="seconds")[:19] + "Z"
 
 
 def with_millis(instant: int) -> str:
-    """As in a message exchange (help/interface.md 5.3): `2026-11-20T15:14:28.123Z`."""
-    return _seconds(instant // 1000) + _fraction(instant % 1000) + "Z"
+    """Write an instant as in a message exchange (help/interface.md 5.3): `2026-11-20T15:14:28.123Z`."""
+    return utc(instant).isoformat(timespec="milliseconds")[:23] + "Z"
 
 
 def without_zone(instant: int) -> str:
-    """As in a conversation (help/interface.md 5.4): `2026-11-20T15:14:28.123`, UTC."""
-    return _seconds(instant // 1000) + _fraction(instant % 1000)
+    """Write an instant as in a conversation (help/interface.md 5.4): `2026-11-20T15:14:28.123`, UTC."""
+    return utc(instant).isoformat(timespec="milliseconds")[:23]
 
 
 def day(instant: int) -> str:
-    """The day in UTC: `2026-11-20`."""
-    return _seconds(instant // 1000)[:10]
+    """Write the day in UTC: `2026-11-20`."""
+    return utc(instant).isoformat()[:10]
 
 
 def month(instant: int) -> str:
-    """The calendar month in UTC to which an exchange is charged: `2026-11`."""
-    return _seconds(instant // 1000)[:7]
+    """Write the calendar month in UTC to which an exchange is charged: `2026-11`."""
+    return utc(instant).isoformat()[:7]
 
 
 def start_of_day(instant: int) -> int:
     """00:00:00.000 UTC of the instant's day."""
     return instant - instant % DAY_MS
-
-
-def utc(instant: int) -> datetime:
-    """Return an instant as a time of UTC."""
-    return datetime.fromtimestamp(instant / 1000, UTC)
 
 
 def parse_utc(text: str) -> int:

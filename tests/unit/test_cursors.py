@@ -6,7 +6,7 @@ import base64
 import string
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from chatsvc.domain.errors import ProblemError
@@ -16,6 +16,7 @@ CURSORS = Cursors(b"a secret")
 WALK = ("conversations", "account", None, None)
 URL_SAFE = set(string.ascii_letters + string.digits + "-_")
 positions = st.builds(Position, st.integers(-(2**63), 2**63 - 1), st.integers(-(2**63), 2**63 - 1), st.integers(0, MAX_DEPTH - 1))
+# None and "" differ, and so do parts that are divided elsewhere.
 walks = st.lists(st.none() | st.text(max_size=8), min_size=1, max_size=4).map(tuple)
 
 
@@ -31,15 +32,6 @@ def test_a_cursor_comes_back_as_it_was_written_and_fits_into_a_query(position: P
     cursor = CURSORS.write(position, walk)
     assert CURSORS.read(cursor, walk) == position
     assert set(cursor) <= URL_SAFE
-
-
-@given(positions)
-def test_every_changed_bit_is_refused(position: Position) -> None:
-    raw = base64.urlsafe_b64decode(CURSORS.write(position, WALK) + "=" * 4)
-    for bit in range(len(raw) * 8):
-        forged = bytearray(raw)
-        forged[bit // 8] ^= 1 << bit % 8
-        assert refused(base64.urlsafe_b64encode(forged).decode().rstrip("=")) == "invalid_cursor"
 
 
 @given(positions, st.data())
@@ -62,27 +54,13 @@ def test_another_spelling_of_the_same_bytes_is_refused(position: Position) -> No
 
 
 @given(positions, walks, walks)
+@example(Position(1, 2, 3), WALK, ("conversations", "account", "", None))
+@example(Position(1, 2, 3), WALK, ("conversations", "account", None))
+@example(Position(1, 2, 3), WALK, ("conversations", "account|-", None))
+@example(Position(1, 2, 3), WALK, ("conversationsaccount", "", None, None))
 def test_a_cursor_of_another_walk_is_refused(position: Position, walk: tuple[str | None, ...], other: tuple[str | None, ...]) -> None:
     if walk != other:
         assert refused(CURSORS.write(position, walk), other) == "invalid_cursor"
-
-
-@pytest.mark.parametrize(
-    "other",
-    [
-        ("chatbots", "account", None, None),
-        ("conversations", "someone else", None, None),
-        ("conversations", "account", "bot", None),
-        ("conversations", "account", None, "api"),
-        ("conversations", "account", "", None),
-        ("conversations", "account", None, ""),
-        ("conversations", "account", None),
-        ("conversations", "account|-", None),
-        ("conversationsaccount", "", None, None),
-    ],
-)
-def test_operation_account_and_filters_are_part_of_a_cursor(other: tuple[str | None, ...]) -> None:
-    assert refused(CURSORS.write(Position(1, 2, 3), WALK), other) == "invalid_cursor"
 
 
 def test_a_filter_may_be_any_text_even_what_is_no_unicode() -> None:
@@ -92,18 +70,10 @@ def test_a_filter_may_be_any_text_even_what_is_no_unicode() -> None:
     assert refused(cursor, ("conversations", "account", None, "\udfff")) == "invalid_cursor"
 
 
-def test_a_cursor_made_with_another_secret_is_refused() -> None:
-    assert refused(Cursors(b"another secret").write(Position(1, 2, 3), WALK)) == "invalid_cursor"
-
-
+@example("")
 @given(st.text(max_size=80) | st.binary(max_size=80).map(lambda raw: base64.urlsafe_b64encode(raw).decode()))
 def test_nonsense_is_refused_and_never_an_error_of_another_kind(text: str) -> None:
     assert refused(text) == "invalid_cursor"
-
-
-def test_no_cursor_is_the_beginning_and_an_empty_one_is_refused() -> None:
-    assert CURSORS.read(None, WALK) is None
-    assert refused("") == "invalid_cursor"
 
 
 @pytest.mark.parametrize("depth", [MAX_DEPTH, MAX_DEPTH + 1, MAX_DEPTH + 99])
@@ -112,11 +82,6 @@ def test_a_cursor_at_or_past_the_greatest_depth_is_out_of_range(depth: int) -> N
         CURSORS.read(CURSORS.write(Position(1, 2, depth), WALK), WALK)
     assert caught.value.as_json()["error"] == "cursor_out_of_range"
     assert caught.value.as_json()["max_offset"] == 10_000
-
-
-def test_a_cursor_just_below_the_greatest_depth_is_read() -> None:
-    position = Position(1, 2, MAX_DEPTH - 1)
-    assert CURSORS.read(CURSORS.write(position, WALK), WALK) == position
 
 
 def test_a_forged_cursor_past_the_depth_is_invalid_and_not_out_of_range() -> None:

@@ -14,28 +14,12 @@ MINUTE = 60_000
 NOON = 1_795_176_840_000  # a whole minute
 
 
-async def test_exactly_the_limit_passes_and_what_remains_is_counted_without_gap_or_repeat() -> None:
-    limiter = Limiter(120)
-    slots = [await limiter.take("key", NOON + i) for i in range(150)]
-    assert [slot.taken for slot in slots] == [True] * 120 + [False] * 30
-    assert [slot.remaining for slot in slots] == [*range(119, -1, -1), *[0] * 30]
-    assert {slot.reset for slot in slots} == {NOON // 1000 + 60}
-    assert {slot.limit for slot in slots} == {120}
-
-
 async def test_a_window_begins_on_the_minute_of_the_clock_and_not_with_the_first_request() -> None:
     limiter = Limiter(1)
     last = NOON + MINUTE - 1
     assert await limiter.take("key", last) == Slot(True, 1, 0, NOON // 1000 + 60)
     assert not (await limiter.take("key", last)).taken
     assert await limiter.take("key", last + 1) == Slot(True, 1, 0, NOON // 1000 + 120)
-
-
-async def test_keys_do_not_share_a_window() -> None:
-    limiter = Limiter(1)
-    assert (await limiter.take("one", NOON)).taken
-    assert (await limiter.take("other", NOON)).taken
-    assert not (await limiter.take("one", NOON)).taken
 
 
 async def test_a_look_takes_no_slot_and_an_unknown_caller_sees_the_whole_limit() -> None:
@@ -62,19 +46,14 @@ async def test_a_clock_set_back_by_more_than_a_window_is_believed() -> None:
     await limiter.take("key", NOON)
     assert not (await limiter.take("key", NOON - MINUTE)).taken
     assert await limiter.take("key", NOON - MINUTE - 1) == Slot(True, 1, 0, NOON // 1000 - 60)
+    ahead = Limiter(1)
+    assert (await ahead.take("key", NOON + 86_400_000)).taken
+    assert await ahead.take("key", NOON) == Slot(True, 1, 0, NOON // 1000 + 60)
 
 
 def test_whoever_is_not_counted_sees_the_whole_limit_of_the_minute() -> None:
     assert untouched(120, NOON) == untouched(120, NOON + MINUTE - 1) == Slot(False, 120, 120, NOON // 1000 + 60)
     assert untouched(120, NOON - 1).reset == NOON // 1000
-
-
-async def test_a_clock_that_was_a_day_ahead_does_not_lock_anybody_out_once_it_is_right() -> None:
-    limiter = Limiter(1)
-    assert (await limiter.take("key", NOON + 86_400_000)).taken
-    slot = await limiter.take("key", NOON)
-    assert slot.taken
-    assert slot.reset == NOON // 1000 + 60
 
 
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 40_000)), max_size=200), st.integers(1, 5))

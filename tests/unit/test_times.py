@@ -2,31 +2,21 @@
 
 from __future__ import annotations
 
-import time
 import zoneinfo
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from chatsvc import timezones
 from chatsvc.domain import times
 
-INSTANT = 1_795_176_868_007  # 2026-11-20T12:14:28.007Z
 instants = st.integers(0, 253_402_300_799_999)  # up to the end of the year 9999
 
 
-def test_each_record_has_its_own_format() -> None:
-    assert times.without_fraction(INSTANT) == "2026-11-20T12:14:28Z"
-    assert times.with_millis(INSTANT) == "2026-11-20T12:14:28.007Z"
-    assert times.without_zone(INSTANT) == "2026-11-20T12:14:28.007"
-    assert times.day(INSTANT) == "2026-11-20"
-    assert times.month(INSTANT) == "2026-11"
-    assert times.with_millis(times.start_of_day(INSTANT)) == "2026-11-20T00:00:00.000Z"
-
-
+@example(1_796_083_200_000)  # midnight before the first of a month
 @given(instants)
 def test_every_format_says_the_same_instant(instant: int) -> None:
     moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=instant)
@@ -43,13 +33,6 @@ def test_what_is_written_is_read_again(instant: int) -> None:
     assert times.parse_utc(times.with_millis(instant)) == instant
     assert times.parse_utc(times.without_zone(instant)) == instant
     assert times.parse_utc(times.day(instant)) == times.start_of_day(instant)
-
-
-def test_the_month_turns_at_midnight_utc() -> None:
-    midnight = times.parse_utc("2026-12-01")
-    assert times.month(midnight - 1) == "2026-11"
-    assert times.month(midnight) == "2026-12"
-    assert times.day(midnight - 1) == "2026-11-30"
 
 
 @pytest.mark.parametrize(
@@ -77,10 +60,6 @@ def test_what_is_no_date_is_refused(text: str) -> None:
 def test_a_date_that_no_calendar_has_in_utc_is_refused_since_it_could_never_be_shown(text: str) -> None:
     with pytest.raises((ValueError, OverflowError)):
         times.parse_utc(text)
-
-
-def test_now_is_the_wall_clock_in_milliseconds() -> None:
-    assert abs(times.now_ms() - time.time() * 1000) < 2000
 
 
 ZONES = {

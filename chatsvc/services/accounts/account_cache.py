@@ -55,16 +55,12 @@ class AccountState:
         self.bots[bot.id] = bot
         return bot
 
-    def remove_bot(self, bot_id: str) -> None:
-        """Drop a deleted bot."""
-        self.bots.pop(bot_id, None)
-
     def apply_exchange(self, bot_id: str, reservation: HeldMessage, counts: Counts) -> None:
         """Take over the counts of a committed exchange."""
         reservation.charge(counts.month_used, counts.credits, awaited=counts.awaited)
         if counts.credits != self.account.message_credits:
             self.account = self.account._replace(message_credits=counts.credits)
-        self.update_bot(self.bots[bot_id]._replace(messages_used=counts.bot_used))
+        self.bots[bot_id] = self.bots[bot_id]._replace(messages_used=counts.bot_used)
 
 
 class AccountCache:

@@ -170,7 +170,7 @@ async def delete(services: Services, caller: Caller, *, bot: str) -> Bot:
     state.update_bot(await stored.update(services.db, found, {"active": False, "updated_at": services.clock()}))
     while await stored.delete(services.db, found):
         pass
-    state.remove_bot(bot)
+    state.bots.pop(bot, None)
     services.account_cache.drop_unanswered()
     services.knowledge.invalidate(bot)
     services.channels.changed(bot)
@@ -187,15 +187,14 @@ def find(state: AccountState, chatbot_id: str) -> Bot:
 
 def page(services: Services, state: AccountState, limit: int, cursor: str | None) -> Listing[Bot]:
     """A page of the account's bots, newest first; raises `invalid_cursor` and `cursor_out_of_range`."""
-    walk = ("chatbots", state.account.id)
-    after = services.cursors.read(cursor, walk)
-    bots = list(state.bots.values())
-    end = after.number if after else len(bots)
-    if after and (end >= len(bots) or bots[end].created_at != after.instant):
-        # Bots that were deleted meanwhile have changed the places of the others.
-        end = sum(bot.created_at < after.instant for bot in bots)
+    walk, bots, depth = ("chatbots", state.account.id), list(state.bots.values()), 0
+    end = len(bots)
+    if cursor is not None:
+        instant, end, depth = services.cursors.read(cursor, walk)
+        if end >= len(bots) or bots[end].created_at != instant:
+            # Bots that were deleted meanwhile have changed the places of the others.
+            end = sum(bot.created_at < instant for bot in bots)
     start = max(0, end - limit)
     items = bots[start:end][::-1]
-    depth = (after.depth if after else 0) + len(items)
-    next_cursor = services.cursors.write(Position(items[-1].created_at, start, depth), walk) if start else None
-    return Listing(items, limit, len(state.bots), next_cursor)
+    position = Position(items[-1].created_at, start, depth + len(items)) if start else None
+    return Listing(items, limit, len(bots), services.cursors.write(position, walk) if position else None)

@@ -32,7 +32,7 @@ async def page(
 ) -> Listing[Conversation]:
     """A page of the account's conversations, newest first; raises `invalid_cursor`, `cursor_out_of_range` and `chatbot_not_found`."""
     walk = ("conversations", state.account.id, chatbot_id, channel)
-    after = services.cursors.read(cursor, walk)
+    after = services.cursors.read(cursor, walk) if cursor is not None else None
     if chatbot_id is not None:
         bots.find(state, chatbot_id)
     page = await stored.page(services.db, state.account.id, limit, bot_id=chatbot_id, channel=channel, after=after)
