@@ -74,7 +74,7 @@ class AuditRecord(NamedTuple):
 
     `outcome` is "done", "refused" or "failed"; None while it runs, and for good after a crash.
     `number` is 0 until the record is stored. `own` is true where operators change what is theirs alone: session, password, language.
-    A refused act that is tried again within ten minutes has one record, with the `times`.
+    A refused act that is tried again within ten minutes, and equal acts in a row, have one record with the `times`.
     """
 
     at: int

@@ -1,7 +1,7 @@
 """Audit log of administrative operations: writes records, completes them with the outcome, and lists them.
 
 A record is written before its operation runs, and is deleted when it is two years old. Each actor has a share of an account's records for
-each operation, so that nobody pushes out the records of others. Repeated refusals, and equal exports in a row, share one record.
+each operation and outcome, so that nobody pushes out the records of others. Repeated refusals, and equal acts in a row, share one record.
 """
 
 import json
@@ -12,12 +12,12 @@ from chatsvc.domain.actors import Actor, AuditRecord
 from chatsvc.store.database import LAST, Connection, Database, reads, writes
 from chatsvc.store.owners import Accounts, listed
 
-SHARE = 10_000  # records of an actor, an operation and an account
+SHARE = 10_000  # records of an actor, an operation, an account and an outcome
 SHARE_OWN = 1_000  # of what operators change of their own
 AGE_MS = 730 * 86_400_000
 _BATCH = 1_000
 JOINED_MS = 600_000
-REFUSED, DONE = "refused", "done"
+REFUSED = "refused"
 _COLUMNS = "at, actor_kind, actor_id, actor_name, via, account_id, operation, ids, outcome, own"
 _OF_COLUMNS = ", ".join(f"r.{name}" for name in _COLUMNS.split(", "))
 # For each account the first rows of an index, merged.
@@ -28,25 +28,27 @@ _OF_SOME = """
             AND (?5 IS NULL OR n.actor_id = ?5) AND (?6 IS NULL OR n.operation = ?6)
         ORDER BY n.number DESC LIMIT ?4)
 """
-_SHARE = "actor_id = ?1 AND operation = ?2 AND account_id IS ?3 AND own = ?4"
+_SHARE = "actor_id = ?1 AND operation = ?2 AND account_id IS ?3 AND own = ?4 AND outcome IS ?5"
 _DELETE_BEYOND = f"""
     DELETE FROM audit_records WHERE {_SHARE} AND number <=
-        (SELECT number FROM audit_records WHERE {_SHARE} ORDER BY number DESC LIMIT 1 OFFSET ?5)
+        (SELECT number FROM audit_records WHERE {_SHARE} ORDER BY number DESC LIMIT 1 OFFSET ?6)
 """
 
 
 @writes
 def record(connection: Connection, entry: AuditRecord) -> int:
-    """Write a record and return its number. Delete what is beyond the share of its actor, operation and account."""
-    earlier = _repeated(connection, entry) if entry.outcome == REFUSED else _exported_before(connection, entry)
+    """Write a record and return its number, or that of the record in which it was counted."""
+    earlier = _counted(connection, entry)
     if earlier is not None:
         return earlier
     number = record_in(connection, entry)
-    connection.execute(
-        _DELETE_BEYOND,
-        (entry.actor.id, entry.operation, entry.account_id, int(entry.own), SHARE_OWN if entry.own else SHARE),
-    )
+    _delete_beyond_share(connection, entry)
     return number
+
+
+def _delete_beyond_share(connection: Connection, entry: AuditRecord) -> None:
+    most = SHARE_OWN if entry.own else SHARE
+    connection.execute(_DELETE_BEYOND, (entry.actor.id, entry.operation, entry.account_id, int(entry.own), entry.outcome, most))
 
 
 def record_in(connection: Connection, entry: AuditRecord) -> int:
@@ -65,12 +67,13 @@ def settle(connection: Connection, number: int, account_id: str | None, ids: Map
     if row is None:
         return
     settled = _record(row)._replace(account_id=account_id, ids=ids, outcome=outcome)
-    if outcome == REFUSED and _repeated(connection, settled) is not None:
+    if _counted(connection, settled) is not None:
         connection.execute("DELETE FROM audit_records WHERE number = ?", (number,))
         return
     connection.execute(
         "UPDATE audit_records SET account_id = ?, ids = ?, outcome = ? WHERE number = ?", (account_id, json.dumps(ids), outcome, number)
     )
+    _delete_beyond_share(connection, settled)
 
 
 @writes
@@ -86,46 +89,33 @@ async def expire(db: Database, now: int) -> bool:
     return await db.write(lambda connection: connection.execute(delete, (_BATCH, now - AGE_MS)).rowcount == _BATCH)
 
 
-def _repeated(connection: Connection, entry: AuditRecord) -> int | None:
-    """Count a refused act in the record of the same one shortly before. Return that record's number, None where there is none.
+def _counted(connection: Connection, entry: AuditRecord) -> int | None:
+    """Count an act in the record of an equal one shortly before. Return that record's number, None if there is none.
 
-    Where no account is concerned the ids do not matter: they are of records that the actor cannot see, or that do not exist.
+    A refused act may have others in between, any other act may not. Where no account is concerned the ids of
+    a refused act do not matter: they are of records that the actor cannot see, or that do not exist.
     """
-    row = connection.execute(
-        """
-        UPDATE audit_records SET times = times + 1 WHERE number = (SELECT number FROM audit_records INDEXED BY audit_refused_of_actor
+    if entry.outcome is None:
+        return None
+    values: tuple[object, ...] = (
+        *(entry.actor.id, entry.operation, entry.at - JOINED_MS, entry.at, entry.actor.kind, entry.via),
+        *(entry.account_id, json.dumps(entry.ids)),
+    )
+    if entry.outcome == REFUSED:
+        earlier = """
+            SELECT number FROM audit_records INDEXED BY audit_refused_of_actor
             WHERE actor_id = ?1 AND operation = ?2 AND at > ?3 AND at <= ?4 AND outcome = 'refused' AND actor_kind = ?5 AND via = ?6
-            AND account_id IS ?7 AND (ids = ?8 OR ?7 IS NULL) ORDER BY at DESC LIMIT 1)
-        RETURNING number
-        """,
-        (
-            *(entry.actor.id, entry.operation, entry.at - JOINED_MS, entry.at, entry.actor.kind, entry.via),
-            *(entry.account_id, json.dumps(entry.ids)),
-        ),
-    ).fetchone()
+                AND account_id IS ?7 AND (ids = ?8 OR ?7 IS NULL) ORDER BY at DESC LIMIT 1
+        """
+    else:
+        values += (int(entry.own), entry.number, entry.outcome)
+        earlier = """
+            SELECT number FROM
+                (SELECT * FROM audit_records WHERE account_id IS ?7 AND own = ?9 AND number <> ?10 ORDER BY number DESC LIMIT 1) latest
+            WHERE actor_id = ?1 AND operation = ?2 AND at > ?3 AND at <= ?4 AND actor_kind = ?5 AND via = ?6 AND ids = ?8 AND outcome = ?11
+        """
+    row = connection.execute(f"UPDATE audit_records SET times = times + 1 WHERE number = ({earlier}) RETURNING number", values).fetchone()
     return int(row[0]) if row else None
-
-
-def _exported_before(connection: Connection, entry: AuditRecord) -> int | None:
-    """Count an export in the account's latest record, if that is of an equal one shortly before. Return its number."""
-    if entry.outcome != DONE or entry.own:
-        return None
-    row = connection.execute(
-        f"""
-        SELECT {_OF_COLUMNS}, r.number, r.times FROM audit_records r
-        WHERE r.account_id IS ? AND r.own = 0 ORDER BY r.number DESC LIMIT 1
-        """,
-        (entry.account_id,),
-    ).fetchone()
-    latest = _record(row) if row else None
-    if (
-        latest is None
-        or entry != latest._replace(at=entry.at, number=entry.number, times=entry.times)
-        or abs(entry.at - latest.at) > JOINED_MS
-    ):
-        return None
-    connection.execute("UPDATE audit_records SET times = times + 1 WHERE number = ?", (latest.number,))
-    return latest.number
 
 
 @reads

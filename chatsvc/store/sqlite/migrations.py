@@ -9,7 +9,7 @@ from chatsvc.store.database import SchemaTooNew, StoreUnavailable
 
 APPLICATION_ID = 0x63686174  # "chat"
 # Version of schema.sql. A released migration is never edited; each adds one to the version.
-BASE = 56
+BASE = 57
 MIGRATIONS: tuple[str, ...] = ()
 # Steps that lead from schema version OLDEST to BASE, for stores from before the first release.
 OLDEST = 44
@@ -91,6 +91,11 @@ CONVERSION: tuple[str, ...] = (
     ALTER TABLE requests ADD COLUMN item TEXT;
     ALTER TABLE requests ADD COLUMN end_date TEXT;
     ALTER TABLE requests ADD COLUMN end_time TEXT;
+    """,
+    # 57: the share of the audit log counts each outcome apart.
+    """
+    DROP INDEX audit_of_share;
+    CREATE INDEX audit_of_share ON audit_records (actor_id, operation, account_id, own, outcome, number);
     """,
 )
 

@@ -373,7 +373,7 @@ CREATE TABLE audit_records (
 ) STRICT;
 CREATE INDEX audit_refused_of_actor ON audit_records (actor_id, operation, at) WHERE outcome = 'refused';
 CREATE INDEX audit_of_account ON audit_records (account_id, own, number);
-CREATE INDEX audit_of_share ON audit_records (actor_id, operation, account_id, own, number);
+CREATE INDEX audit_of_share ON audit_records (actor_id, operation, account_id, own, outcome, number);
 
 -- Operators of the dashboard. `totp` is the secret of the second factor, `totp_offered` one that is not confirmed yet, and `totp_used` the time step
 -- of the last code, which is not accepted twice. `known_networks` are those from which an operator has signed in (JSON), which a stranger's wrong
