@@ -1,10 +1,9 @@
 """Metric families for Prometheus, made from the service's counters at each scrape."""
 
 import platform
-from collections.abc import Iterable, Iterator, Mapping
-from functools import partial
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate
-from typing import Literal, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple
 
 from prometheus_client import CollectorRegistry, PlatformCollector, ProcessCollector, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, InfoMetricFamily, Metric
@@ -18,9 +17,10 @@ from chatsvc.services.services import Services
 from chatsvc.store import mails
 from chatsvc.store.batches import StoreDatabase
 from chatsvc.store.database import StoreUnavailable
-from chatsvc.store.webhooks import Outstanding, outstanding
+from chatsvc.store.webhooks import outstanding
 
-Labels = TypeVar("Labels", bound=tuple[str, ...])
+Numbers = Mapping[Any, float] | Mapping[Any, Histogram]  # by the values of the labels
+_KINDS = {"counter": CounterMetricFamily, "gauge": GaugeMetricFamily, "histogram": HistogramMetricFamily}
 
 
 class Family(NamedTuple):
@@ -60,126 +60,78 @@ EGRESS = Family("counter", "chatsvc_egress_connections", "Outbound connections; 
 FAMILIES = [declared for declared in list(globals().values()) if isinstance(declared, Family)]
 
 
-class ServiceCollector(Collector):
-    """Prometheus collector of one service.
-
-    `outstanding`, `queued_mails` and `nodes` (how many live) are the last readings of the store; None after a failed one.
-    """
+class Exposition(Collector):
+    """The text of a scrape, and the collector of what is in it. The last readings of the store are absent after a failed one."""
 
     def __init__(self, services: Services, db: StoreDatabase) -> None:
-        self._services = services
-        self._db = db
-        self.outstanding: Outstanding | None = None
-        self.queued_mails: int | None = None
-        self.nodes: int | None = None
-
-    def collect(self) -> Iterator[Metric]:
-        """See Collector."""
-        yield InfoMetricFamily(BUILD.name, BUILD.text, {"version": __version__, "python": platform.python_version()})
-        node = self._services.node
-        if node is not None:
-            yield InfoMetricFamily(NODE.name, NODE.text, {"id": node.id})
-        if self.nodes is not None:
-            yield _gauge(NODES, {(): self.nodes})
-        yield from self._requests()
-        yield from self._replies()
-        yield from self._store()
-        yield from self._webhooks()
-        yield from self._mails()
-        egress = self._services.egress
-        opened = {(purpose, "opened"): count for purpose, count in egress.opened.items()}
-        refused = {(purpose, "refused"): count for purpose, count in egress.refused.items()}
-        yield _counter(EGRESS, opened | refused)
-
-    def _requests(self) -> Iterator[Metric]:
-        tallies = self._services.tallies
-        yield _counter(REQUESTS, {(route, str(status), error): count for (route, status, error), count in tallies.requests.items()})
-        yield _histogram(REQUEST_SECONDS, {(route,): histogram for route, histogram in tallies.durations.items()})
-        yield _gauge(REQUESTS_IN_FLIGHT, {(): tallies.in_flight})
-
-    def _replies(self) -> Iterator[Metric]:
-        tallies, locks = self._services.tallies, self._services.conversation_locks
-        yield _histogram(REPLY_SECONDS, tallies.replies)
-        tokens = {
-            (*key, name.removesuffix("_tokens")): count
-            for key, spending in tallies.spendings.items()
-            for name, count in spending.usage._asdict().items()
-        }
-        yield _counter(TOKENS, tokens)
-        yield _counter(COST, {key: spending.cost_micro_usd / 1_000_000 for key, spending in tallies.spendings.items()})
-        yield _gauge(MESSAGES_UNDER_WAY, {(): locks.unfinished})
-        yield _gauge(MESSAGES_WAITING, {(): locks.waiting})
-
-    def _store(self) -> Iterator[Metric]:
-        threads = {("read",): self._db.readers, ("write",): [self._db.writer]}
-        yield _histogram(BATCH_SIZE, {kind: _sum(thread.sizes for thread in of_kind) for kind, of_kind in threads.items()})
-        yield _histogram(BATCH_SECONDS, {kind: _sum(thread.seconds for thread in of_kind) for kind, of_kind in threads.items()})
-        yield _counter(STORE_FAULTS, {kind: sum(thread.outages for thread in of_kind) for kind, of_kind in threads.items()})
-        yield _gauge(STORE_WAITING, {kind: sum(len(thread.queue) for thread in of_kind) for kind, of_kind in threads.items()})
-
-    def _webhooks(self) -> Iterator[Metric]:
-        outcomes = self._services.dispatcher.outcomes
-        yield _counter(WEBHOOK_ATTEMPTS, {(outcome,): count for outcome, count in outcomes.items()})
-        if self.outstanding is not None:
-            yield _gauge(EVENTS_PENDING, {(): self.outstanding.pending})
-            yield _gauge(ATTEMPTS_UNDER_WAY, {(): self.outstanding.under_way})
-
-    def _mails(self) -> Iterator[Metric]:
-        outcomes = self._services.part(Mailer).outcomes if self._services.sends_mail else {"sent": 0}
-        yield _counter(MAILS, {(outcome,): count for outcome, count in outcomes.items()})
-        if self.queued_mails is not None:
-            yield _gauge(MAILS_QUEUED, {(): self.queued_mails})
-
-
-class Exposition:
-    """The text of a scrape."""
-
-    def __init__(self, services: Services, db: StoreDatabase) -> None:
-        self._db = db
-        self._list_nodes = partial(nodes.find_all, services)
-        self._collector = ServiceCollector(services, db)
+        self._services, self._db = services, db
+        self._stored: dict[Family, float] = {}
         self._registry = CollectorRegistry()
-        self._registry.register(self._collector)
+        self._registry.register(self)
         ProcessCollector(registry=self._registry)
         PlatformCollector(registry=self._registry)
 
     async def text(self) -> bytes:
         """Return all current metrics, without those of the store when it cannot answer."""
         try:
-            self._collector.outstanding = await outstanding(self._db)
-            self._collector.queued_mails = await mails.queued(self._db)
-            self._collector.nodes = len(await self._list_nodes())
+            events = await outstanding(self._db)
+            counts = await mails.queued(self._db), len(await nodes.find_all(self._services))
+            self._stored = dict(zip((EVENTS_PENDING, ATTEMPTS_UNDER_WAY, MAILS_QUEUED, NODES), (*events, *counts), strict=True))
         except StoreUnavailable:
-            self._collector.outstanding = self._collector.queued_mails = self._collector.nodes = None
+            self._stored = {}
         return generate_latest(self._registry)
 
+    def collect(self) -> Iterator[Metric]:
+        """See Collector."""
+        yield InfoMetricFamily(BUILD.name, BUILD.text, {"version": __version__, "python": platform.python_version()})
+        if self._services.node is not None:
+            yield InfoMetricFamily(NODE.name, NODE.text, {"id": self._services.node.id})
+        for family, number in self._stored.items():
+            yield _metric(family, {(): number})
+        for family, numbers in (*self._traffic(), *self._threads()):
+            yield _metric(family, numbers)
 
-def _counter(declared: Family, numbers: Mapping[Labels, float]) -> Metric:
-    family = CounterMetricFamily(declared.name, declared.text, labels=declared.labels)
-    for key, number in numbers.items():
-        family.add_metric(key, number)
-    return family
+    def _traffic(self) -> Iterator[tuple[Family, Numbers]]:
+        services, tallies = self._services, self._services.tallies
+        yield REQUESTS, {(route, str(status), error): count for (route, status, error), count in tallies.requests.items()}
+        yield REQUEST_SECONDS, {(route,): histogram for route, histogram in tallies.durations.items()}
+        yield REQUESTS_IN_FLIGHT, {(): tallies.in_flight}
+        yield REPLY_SECONDS, tallies.replies
+        spendings = tallies.spendings.items()
+        yield TOKENS, {(*key, name.removesuffix("_tokens")): n for key, spent in spendings for name, n in spent.usage._asdict().items()}
+        yield COST, {key: spent.cost_micro_usd / 1_000_000 for key, spent in spendings}
+        yield MESSAGES_UNDER_WAY, {(): services.conversation_locks.unfinished}
+        yield MESSAGES_WAITING, {(): services.conversation_locks.waiting}
+        yield WEBHOOK_ATTEMPTS, _by_outcome(services.dispatcher.outcomes)
+        yield MAILS, _by_outcome(services.part(Mailer).outcomes if services.sends_mail else {"sent": 0})
+        opened = {(purpose, "opened"): count for purpose, count in services.egress.opened.items()}
+        yield EGRESS, opened | {(purpose, "refused"): count for purpose, count in services.egress.refused.items()}
+
+    def _threads(self) -> Iterator[tuple[Family, Numbers]]:
+        threads = {("read",): self._db.readers, ("write",): [self._db.writer]}
+        yield BATCH_SIZE, {kind: _sum([thread.sizes for thread in of_kind]) for kind, of_kind in threads.items()}
+        yield BATCH_SECONDS, {kind: _sum([thread.seconds for thread in of_kind]) for kind, of_kind in threads.items()}
+        yield STORE_FAULTS, {kind: sum(thread.outages for thread in of_kind) for kind, of_kind in threads.items()}
+        yield STORE_WAITING, {kind: sum(len(thread.queue) for thread in of_kind) for kind, of_kind in threads.items()}
 
 
-def _gauge(declared: Family, numbers: Mapping[Labels, float]) -> Metric:
-    family = GaugeMetricFamily(declared.name, declared.text, labels=declared.labels)
-    for key, number in numbers.items():
-        family.add_metric(key, number)
-    return family
+def _by_outcome(outcomes: Mapping[str, int]) -> Numbers:
+    return {(outcome,): count for outcome, count in outcomes.items()}
 
 
-def _histogram(declared: Family, histograms: Mapping[Labels, Histogram]) -> Metric:
-    family = HistogramMetricFamily(declared.name, declared.text, labels=declared.labels)
-    for key, histogram in histograms.items():
-        bounds = [*(str(bound) for bound in histogram.bounds), "+Inf"]
-        family.add_metric(key, list(zip(bounds, accumulate(histogram.counts), strict=True)), histogram.total)
-    return family
+def _metric(declared: Family, numbers: Numbers) -> Metric:
+    family: Any = _KINDS[declared.kind](declared.name, declared.text, labels=declared.labels)
+    for key, value in numbers.items():
+        if isinstance(value, Histogram):
+            bounds = [*(str(bound) for bound in value.bounds), "+Inf"]
+            family.add_metric(key, list(zip(bounds, accumulate(value.counts), strict=True)), value.total)
+        else:
+            family.add_metric(key, value)
+    return family  # type: ignore[no-any-return]  # their methods differ
 
 
-def _sum(histograms: Iterable[Histogram]) -> Histogram:
-    first, *others = histograms
-    total = Histogram(first.bounds)
-    for histogram in (first, *others):
-        total.counts = [count + more for count, more in zip(total.counts, histogram.counts, strict=True)]
-        total.total += histogram.total
+def _sum(histograms: Sequence[Histogram]) -> Histogram:
+    total = Histogram(histograms[0].bounds)
+    total.counts = [sum(counts) for counts in zip(*(histogram.counts for histogram in histograms), strict=True)]
+    total.total = sum(histogram.total for histogram in histograms)
     return total
