@@ -36,6 +36,10 @@ form_of_address: formal
 email: nobody
 phone: call us
 appointments_at_once: 0
+tests:
+  - {ask: hi}
+  - {ask: a, decision: maybe}
+  - {ask: a, language: '!', lacks: b}
 """
 
 
@@ -59,9 +63,18 @@ def exported(site: Site, bot: str) -> str:
 
 def test_a_bot_is_applied_from_a_file_and_the_same_file_changes_nothing(site: Site, tmp_path: Path) -> None:
     bot, file = made(site), tmp_path / "bot.yaml"
+    before = site.json("bot", "show", bot)
+    file.write_text(exported(site, bot), encoding="utf-8")
+    assert site.json("bot", "apply", bot, str(file)) == before
     file.write_text(GOOD, encoding="utf-8")
     first = site.json("bot", "apply", bot, str(file))
     assert (first["name"], first["opening_hours"], first["ask_back"]) == ("Otel Deniz", "mon-sun 09:00-22:00", False)
+    assert (first["closed"], first["form_of_address"]) == (["2026-12-31", "2027-01-01..2027-01-15"], "familiar")
+    assert first["texts"]["done"] == {"tr": "Aldım.", "en": "Noted."}
+    assert first["forms"]["appointment"]["fields"][0]["choices"] == ["deniz", "bahçe"]
+    shown = site.run("bot", "show", bot).out
+    assert "2026-12-31; 2027-01-01..2027-01-15" in shown
+    assert "Hangi oda?" in shown
     assert site.json("bot", "apply", bot, str(file)) == first
     text = exported(site, bot)
     assert '  - "2027-01-01..2027-01-15"' in text
@@ -103,13 +116,6 @@ def test_what_a_file_does_not_name_stays(site: Site, tmp_path: Path) -> None:
     assert 'name: "Otel Deniz"' in text
 
 
-def test_a_bot_without_changes_exports_what_applies_to_it_without_a_change(site: Site, tmp_path: Path) -> None:
-    bot, file = made(site), tmp_path / "bot.yaml"
-    before = site.json("bot", "show", bot)
-    file.write_text(exported(site, bot), encoding="utf-8")
-    assert site.json("bot", "apply", bot, str(file)) == before
-
-
 def test_all_faults_are_told_at_once_with_line_and_column_and_nothing_is_changed(site: Site, tmp_path: Path) -> None:
     bot, file = made(site), tmp_path / "bot.yaml"
     before = site.json("bot", "show", bot)
@@ -118,7 +124,7 @@ def test_all_faults_are_told_at_once_with_line_and_column_and_nothing_is_changed
     assert done.status == 1
     places = (
         *("1:1", "2:10", "2:17", "3:18", "5:14", "5:28", "6:3", "8:21", "8:37", "8:63", "9:3", "10:16", "11:11", "12:1"),
-        *("13:8", "14:8", "15:23"),
+        *("13:8", "14:8", "15:23", "17:5", "18:24", "19:24"),
     )
     assert [place for place in places if f"bot.yaml:{place}: " not in done.err] == []
     assert site.json("bot", "show", bot) == before
@@ -131,20 +137,6 @@ def test_a_file_that_is_no_yaml_or_no_list_of_names_is_refused(site: Site, tmp_p
         done = site.run("bot", "apply", bot, str(file))
         assert done.status == 1
         assert "bot.yaml:" in done.err
-
-
-def test_show_has_closed_days_texts_and_forms_for_people_and_as_json(site: Site, tmp_path: Path) -> None:
-    bot, file = made(site), tmp_path / "bot.yaml"
-    file.write_text(GOOD, encoding="utf-8")
-    site.json("bot", "apply", bot, str(file))
-    shown = site.json("bot", "show", bot)
-    assert (shown["closed"], shown["form_of_address"]) == (["2026-12-31", "2027-01-01..2027-01-15"], "familiar")
-    assert shown["texts"]["done"] == {"tr": "Aldım.", "en": "Noted."}
-    assert shown["forms"]["appointment"]["is"] == "nights"
-    assert shown["forms"]["appointment"]["fields"][0]["choices"] == ["deniz", "bahçe"]
-    text = site.run("bot", "show", bot).out
-    assert "2026-12-31; 2027-01-01..2027-01-15" in text
-    assert "Hangi oda?" in text
 
 
 def test_a_text_for_a_sentence_that_is_gone_is_left_out_and_told_by_doctor(site: Site, tmp_path: Path) -> None:

@@ -78,21 +78,6 @@ def test_a_test_that_fails_ends_with_1_and_says_why(tmp_path: Path) -> None:
     assert table.err == "chatsvc: 2 of 3 tests failed\n"
 
 
-def test_faults_of_tests_are_told_with_line_and_column(site: Site, tmp_path: Path) -> None:
-    account = site.account()
-    bot = site.json("bot", "create", "Front desk", "--model", "offline", "--account", account)["id"]
-    file = tmp_path / "bot.yaml"
-    file.write_text(
-        "tests:\n  - {ask: hi}\n  - {entry: x}\n  - {ask: a, decision: maybe}\n  - {ask: a, says: b}\n"
-        "  - {ask: a, contains: ''}\n  - {ask: a, language: '!', lacks: b}\n",
-        encoding="utf-8",
-    )
-    done = site.run("bot", "apply", bot, str(file))
-    assert done.status == 1
-    places = ("2:5", "3:5", "4:24", "5:5", "5:14", "6:24", "7:24")
-    assert [place for place in places if f"bot.yaml:{place}: " not in done.err] == []
-
-
 def test_the_running_bot_is_tested_and_nothing_is_stored_or_charged(site: Site, tmp_path: Path) -> None:
     bot = made(site, folder_of(tmp_path), site.account())
     found = site.json("knowledge", "test", bot)

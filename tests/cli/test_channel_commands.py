@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 
-import pytest
-
 from tests.cli.support import Site, usage_error
 from tests.cli.test_conversation_commands import talk
 
@@ -76,9 +74,3 @@ def test_a_conversation_is_taken_answered_and_released(fresh: Site) -> None:
         assert fresh.json("conversation", "take", conversation["id"], "--yes")["handling"] == "operator"
         assert fresh.json("conversation", "release", conversation["id"])["handling"] == "bot"
     fresh.serving = None
-
-
-@pytest.mark.parametrize("minutes", ["0", "1441", "x"])
-def test_minutes_of_the_hand_off_are_bounded(fresh: Site, minutes: str) -> None:
-    bot = fresh.bot(fresh.account())
-    usage_error(fresh.run("bot", "set", bot, "--hand-off-wait", minutes), "range" if minutes != "x" else "valid integer")

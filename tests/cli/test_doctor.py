@@ -87,109 +87,27 @@ def _certificate(site: Site, *names: str, ago: int = 0) -> None:
         pem, key = certificates.self_signed(names, days=90)
     (site.folder / "cert.pem").write_bytes(pem)
     (site.folder / "key.pem").write_bytes(key)
-    _with_tls(site, "{cert_file: cert.pem, key_file: key.pem}")
+    _replace(site, "{listen: ", "{tls: {cert_file: cert.pem, key_file: key.pem}, listen: ")
 
 
-def _with_tls(site: Site, files: str) -> None:
-    site.config.write_text(site.config.read_text().replace("{listen: ", f"{{tls: {files}, listen: "))
-
-
-def _unknown_key(site: Site) -> None:
-    _add(site, "colour: blue\n")
-
-
-def _broken_yaml(site: Site) -> None:
-    site.config.write_text("server: {listen: [")
-
-
-def _wrong_value(site: Site) -> None:
-    _add(site, "limits: {requests_per_minute: many}\n")
-
-
-def _no_file(site: Site) -> None:
-    site.config.unlink()
-
-
-def _config_for_all(site: Site) -> None:
-    site.config.chmod(0o666)
-
-
-def _no_folder(site: Site) -> None:
-    shutil.rmtree(site.data)
+def _somebody_elses_file(site: Site) -> None:
+    (site.data / "strange").touch()
+    os.chown(site.data / "strange", ANOTHER, ANOTHER)
 
 
 def _folder_is_a_file(site: Site) -> None:
     shutil.rmtree(site.data)
-    site.data.write_text("")
-
-
-def _open_folder(site: Site) -> None:
-    site.data.chmod(0o755)
-
-
-def _somebody_elses_file(site: Site) -> None:
-    (site.data / "strange").write_text("")
-    os.chown(site.data / "strange", ANOTHER, ANOTHER)
-
-
-def _truncated(site: Site) -> None:
-    with (site.data / "chatsvc.db").open("rb+") as stream:
-        stream.truncate(20_000)
+    site.data.touch()
 
 
 def _overwritten(site: Site) -> None:
-    with (site.data / "chatsvc.db").open("rb+") as stream:
+    with _database(site).open("rb+") as stream:
         stream.seek(4096)
         stream.write(b"\xff" * 8192)
 
 
-def _foreign_database(site: Site) -> None:
-    (site.data / "chatsvc.db").write_bytes(b"Dear diary, " * 1000)
-
-
-def _another_programs(site: Site) -> None:
-    _sql(site, "PRAGMA application_id = 7")
-
-
-def _newer_database(site: Site) -> None:
-    _sql(site, "PRAGMA user_version = 999")
-
-
-def _no_key(site: Site) -> None:
-    (site.data / "master.key").unlink()
-
-
-def _half_a_key(site: Site) -> None:
-    (site.data / "master.key").write_text("abc")
-
-
-def _another_key(site: Site) -> None:
-    (site.data / "master.key").write_text("ab" * 32)
-
-
-def _open_key(site: Site) -> None:
-    (site.data / "master.key").chmod(0o644)
-
-
-def _clock_behind(site: Site) -> None:
-    _sql(site, "UPDATE accounts SET updated_at = :1", int(time.time() * 1000) + 86_400_000)
-
-
-def _no_certificate(site: Site) -> None:
-    _with_tls(site, "{cert_file: nowhere.pem, key_file: nowhere.key}")
-
-
-def _expired(site: Site) -> None:
-    _certificate(site, "localhost", "127.0.0.1", ago=100)
-
-
-def _wrong_name(site: Site) -> None:
-    _certificate(site, "bots.example.com")
-
-
 def _asks(site: Site, base_url: str) -> None:
-    tier = "models: {m: {engine: anthropic, model: m}}\n"
-    site.config.write_text(site.config.read_text().replace("models: {offline: {engine: knowledge}}\n", tier))
+    _replace(site, "models: {offline: {engine: knowledge}}\n", "models: {m: {engine: anthropic, model: m}}\n")
     _add(site, f'engines: {{anthropic: {{base_url: "{base_url}", api_key: sk-x}}}}\n')
 
 
@@ -197,11 +115,7 @@ def _model_away(site: Site) -> None:
     _asks(site, f"http://127.0.0.1:{_free_port()}")
 
 
-def _no_such_name(site: Site) -> None:
-    _asks(site, "http://models.invalid")
-
-
-def _not_the_owners(site: Site) -> None:
+def _not_the_owners(site: Site, *, readable: bool = False) -> None:
     # In a place that everybody may enter, as pytest's own folders are not.
     moved = Path(tempfile.mkdtemp(prefix="chatsvc-test-"))
     moved.chmod(0o755)
@@ -210,46 +124,27 @@ def _not_the_owners(site: Site) -> None:
     site.folder, site.config, site.data = moved, moved / "config.yaml", moved / "data"
     for path in (site.data, *site.data.rglob("*")):
         os.chown(path, ANOTHER, ANOTHER)
-    site.config.chmod(0o600)
+    site.config.chmod(0o644 if readable else 0o600)
 
 
 def _owner_may_not_write(site: Site) -> None:
-    _not_the_owners(site)
-    site.config.chmod(0o644)
+    _not_the_owners(site, readable=True)
     site.data.chmod(0o500)
 
 
 def _owners_key(site: Site) -> None:
     _certificate(site, "127.0.0.1")
-    _not_the_owners(site)
-    site.config.chmod(0o644)
+    _not_the_owners(site, readable=True)
     (site.folder / "key.pem").chmod(0o600)
 
 
 def _no_place_for_backups(site: Site) -> None:
-    _not_the_owners(site)
-    site.config.chmod(0o644)
+    _not_the_owners(site, readable=True)
     _add(site, "backup: {every: 24h}\n")
 
 
-def _no_folder_for_the_socket(site: Site) -> None:
-    text = site.config.read_text()
-    site.config.write_text(
-        text.replace(text.partition("listen: ")[2].partition("}")[0], "unix:run/chatsvc.sock, public_url: https://x.example")
-    )
-
-
-def _refused_webhook(site: Site) -> None:
-    _sql(site, "INSERT INTO webhooks SELECT id, 'https://10.0.0.1/hook', '[]', x'00', 1, 1 FROM bots")
-
-
-def _bad_ca_file(site: Site) -> None:
-    (site.folder / "ca.pem").write_text("nothing")
-    _add(site, "webhooks: {ca_file: ca.pem}\n")
-
-
-def _bad_ca_file_of_websites(site: Site) -> None:
-    _add(site, "website: {ca_file: none.pem}\n")
+def _replace(site: Site, old: str, new: str) -> None:
+    site.config.write_text(site.config.read_text().replace(old, new))
 
 
 def _no_backup(site: Site) -> None:
@@ -260,41 +155,58 @@ def _no_backup(site: Site) -> None:
     _add(site, "backup: {every: 24h}\n")
 
 
-PLANTED: dict[str, tuple[Callable[[Site], None], str, str]] = {
-    "an unknown setting": (_unknown_key, "configuration", "unknown setting colour"),
-    "broken YAML": (_broken_yaml, "configuration", "not valid YAML"),
-    "a wrong value": (_wrong_value, "configuration", "limits.requests_per_minute: expected a whole number"),
-    "no configuration": (_no_file, "configuration", "config.yaml"),
-    "a configuration that everybody may write": (_config_for_all, "configuration", "may write"),
-    "no data folder": (_no_folder, "data folder", "is not there"),
+def _database(site: Site) -> Path:
+    return site.data / "chatsvc.db"
+
+
+def _key(site: Site) -> Path:
+    return site.data / "master.key"
+
+
+TOMORROW_MS = int(time.time() * 1000) + 86_400_000
+HOOK = "INSERT INTO webhooks SELECT id, 'https://10.0.0.1/hook', '[]', x'00', 1, 1 FROM bots"
+PLANTED: dict[str, tuple[Callable[[Site], object], str, str]] = {
+    "an unknown setting": (lambda site: _add(site, "colour: blue\n"), "configuration", "unknown setting colour"),
+    "broken YAML": (lambda site: site.config.write_text("server: {listen: ["), "configuration", "not valid YAML"),
+    "no configuration": (lambda site: site.config.unlink(), "configuration", "config.yaml"),
+    "a configuration that everybody may write": (lambda site: site.config.chmod(0o666), "configuration", "may write"),
+    "no data folder": (lambda site: shutil.rmtree(site.data), "data folder", "is not there"),
     "a file in its place": (_folder_is_a_file, "data folder", "is no folder"),
-    "a folder that others may enter": (_open_folder, "data folder", "others may enter"),
+    "a folder that others may enter": (lambda site: site.data.chmod(0o755), "data folder", "others may enter"),
     "a file of somebody else": (_somebody_elses_file, "data folder", "belongs to its owner: strange"),
-    "a truncated database": (_truncated, "database", "chatsvc.db"),
+    "a truncated database": (lambda site: os.truncate(_database(site), 20_000), "database", "chatsvc.db"),
     "overwritten pages": (_overwritten, "database", "chatsvc.db"),
-    "something else in its place": (_foreign_database, "database", "not a database"),
-    "the database of another program": (_another_programs, "database", "not a database of chatsvc"),
-    "a newer database": (_newer_database, "database", "newer chatsvc"),
-    "no master key": (_no_key, "master key", "is not there"),
-    "half a master key": (_half_a_key, "master key", "does not hold a master key"),
-    "another master key": (_another_key, "master key", "not the one this database was made with"),
-    "a master key that others may read": (_open_key, "master key", "others may read"),
-    "a clock that is behind": (_clock_behind, "clock", "but something happened here"),
-    "no certificate": (_no_certificate, "certificate", "cannot be used"),
-    "an expired certificate": (_expired, "certificate", "has expired on"),
-    "a certificate for another name": (_wrong_name, "certificate", "is not for 127.0.0.1"),
+    "something else in its place": (lambda site: _database(site).write_bytes(b"Dear diary, " * 1000), "database", "not a database"),
+    "the database of another program": (lambda site: _sql(site, "PRAGMA application_id = 7"), "database", "not a database of chatsvc"),
+    "a newer database": (lambda site: _sql(site, "PRAGMA user_version = 999"), "database", "newer chatsvc"),
+    "no master key": (lambda site: _key(site).unlink(), "master key", "is not there"),
+    "half a master key": (lambda site: _key(site).write_text("abc"), "master key", "does not hold a master key"),
+    "another master key": (lambda site: _key(site).write_text("ab" * 32), "master key", "not the one this database was made with"),
+    "a master key that others may read": (lambda site: _key(site).chmod(0o644), "master key", "others may read"),
+    "a clock that is behind": (
+        lambda site: _sql(site, "UPDATE accounts SET updated_at = :1", TOMORROW_MS), "clock", "but something happened here",
+    ),
+    "no certificate": (
+        lambda site: _replace(site, "{listen: ", "{tls: {cert_file: no.pem, key_file: no.key}, listen: "), "certificate", "cannot be used",
+    ),
+    "an expired certificate": (lambda site: _certificate(site, "localhost", "127.0.0.1", ago=100), "certificate", "has expired on"),
+    "a certificate for another name": (lambda site: _certificate(site, "bots.example.com"), "certificate", "is not for 127.0.0.1"),
     "a configuration that the service may not read": (_not_the_owners, "configuration", "permission denied"),
     "a data folder that its owner may not write": (_owner_may_not_write, "data folder", "cannot be written"),
     "a key of the certificate that the service may not read": (_owners_key, "certificate", "Permission denied"),
-    "a socket in a folder that is not there": (_no_folder_for_the_socket, "listener", "is not there"),
-    "a model server whose name cannot be looked up": (_no_such_name, "model server", "models.invalid cannot be looked up"),
+    "a socket in a folder that is not there": (
+        lambda site: _replace(site, "{listen: ", "{listen: unix:run/s, public_url: https://x.example} #"), "listener", "is not there",
+    ),
+    "a model server whose name cannot be looked up": (
+        lambda site: _asks(site, "http://models.invalid"), "model server", "models.invalid cannot be looked up",
+    ),
     "no place for backups": (_no_place_for_backups, "backups", "cannot be written"),
     "a model server that is away": (_model_away, "model server", "cannot be reached"),
-    "a webhook to a private address": (_refused_webhook, "webhooks", "is refused"),
-    "a broken file of authorities": (_bad_ca_file, "webhooks", "ca.pem cannot be used"),
-    "a file of authorities for websites that is not there": (_bad_ca_file_of_websites, "webhooks", "none.pem cannot be used"),
+    "a webhook to a private address": (lambda site: _sql(site, HOOK), "webhooks", "is refused"),
+    "a broken file of roots": (lambda site: _add(site, "webhooks: {ca_file: config.yaml}\n"), "webhooks", "config.yaml cannot be used"),
+    "no file of roots for websites": (lambda site: _add(site, "website: {ca_file: none.pem}\n"), "webhooks", "none.pem cannot be used"),
     "no backup for years": (_no_backup, "backups", "the last one is chatsvc-2020"),
-}
+}  # fmt: skip
 
 
 TAKES_ROOT = (_somebody_elses_file, _not_the_owners, _owner_may_not_write, _owners_key, _no_place_for_backups)
@@ -380,13 +292,6 @@ def test_what_the_model_server_says_to_an_empty_question_is_told(status: int, st
     assert "sk-x" not in done.out
 
 
-def test_a_socket_that_a_killed_service_left_behind_is_no_fault(site: Site) -> None:
-    with site.serve() as serving:
-        serving.end(signal.SIGKILL)
-    assert (site.data / "control.sock").exists()
-    assert "it is not running" in found(site, "warning")["service"]["found"]
-
-
 def test_where_nothing_may_go_out_nobody_is_asked(site: Site) -> None:
     _model_away(site)
     _add(site, "egress: none\n")
@@ -452,7 +357,7 @@ def test_a_service_that_hangs_is_told(site: Site) -> None:
 
 
 def test_people_see_a_line_for_each_and_what_to_do(site: Site) -> None:
-    _open_key(site)
+    _key(site).chmod(0o644)
     told = site.run("doctor")
     assert told.status == 1
     assert f"FAULT master key: others may read {site.data}/master.key\n      -> chmod 600" in told.out
@@ -465,7 +370,7 @@ def test_doctor_changes_nothing(site: Site) -> None:
             path.name: (path.stat().st_mode, path.read_bytes()) for path in sorted(site.data.iterdir()) if not path.name.endswith("-shm")
         }
 
-    _open_folder(site)
+    site.data.chmod(0o755)
     before = state()
     site.run("doctor")
     assert state() == before

@@ -16,7 +16,6 @@ from chatsvc.cli.catalogue import CatalogueCommand, CatalogueGroup
 from chatsvc.cli.main import COMMANDS, chatsvc
 from chatsvc.services.administration import OPERATIONS
 from chatsvc.translations import section
-from tests.cli.support import run
 
 NO_DATA = {"completion"}  # what it prints is for a shell
 
@@ -132,12 +131,6 @@ def test_the_manual_page_has_every_command_with_its_examples_and_options() -> No
 def test_no_help_wants_more_room_than_a_screen_of_120_columns() -> None:
     for path in EVERY:
         assert max(map(len, told(path).splitlines())) <= 120, path
-
-
-def test_help_is_told_at_once_and_changes_nothing() -> None:
-    done = run("knowledge", "add", "--help")
-    assert (done.status, done.err) == (0, "")
-    assert "Examples:\n    chatsvc knowledge add" in done.out
 
 
 def groups(group: click.Group) -> Iterator[click.Group]:

@@ -32,6 +32,17 @@ FILES = ("bot export", "conversation export", "knowledge export")  # their lines
 APART = {"serve", "demo", "completion", "webhook listen", "licenses", "backup restore", "account import"}
 
 
+WITHOUT_ARGUMENTS = (
+    "account list, bot list, master-key rotate, nodes, operator list, mail list, client js, client python, conversation list,"
+    " conversation export, config show, doctor, healthcheck, audit"
+)
+OF_A_BOT = (
+    "bot show, bot export, bot activate, bot deactivate, knowledge list, knowledge history, knowledge site list, knowledge test,"
+    " knowledge lint, knowledge phrase, knowledge unanswered, knowledge export, webhook show, webhook rotate, webhook remove,"
+    " webhook test, webhook attempts, request list, appointment list, appointment calendar, channel list, channel snippet"
+)
+
+
 def in_yaml(text: str) -> str:
     """The text as a YAML scalar of escapes alone."""
     return '"' + "".join(f"\\U{ord(one):08x}" for one in text) + '"'
@@ -60,19 +71,6 @@ def poisoned(value: Any) -> Any:
     return {name: poisoned(one) for name, one in value.items()} if isinstance(value, dict) else value
 
 
-class UnixConnection(http.client.HTTPConnection):
-    """A connection to a Unix socket."""
-
-    def __init__(self, path: Path) -> None:
-        super().__init__("localhost")
-        self.path = path
-
-    def connect(self) -> None:
-        """Connect."""
-        self.sock = socket.socket(socket.AF_UNIX)
-        self.sock.connect(str(self.path))
-
-
 class Between:
     """Listens on the control socket's path, forwards to the service and poisons its answers."""
 
@@ -83,7 +81,9 @@ class Between:
 
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self) -> None:
-                service = UnixConnection(real)
+                service = http.client.HTTPConnection("localhost")
+                service.sock = socket.socket(socket.AF_UNIX)
+                service.sock.connect(str(real))
                 service.request("POST", self.path, self.rfile.read(int(self.headers["Content-Length"])))
                 with service.getresponse() as answer:
                     line, file, status = answer.readline(), answer.read(), answer.status
@@ -143,74 +143,46 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Site, Be
         entry = site.json("knowledge", "list", bot)[0]["id"]
         website = site.json("knowledge", "site", "add", bot, "http://127.0.0.1:9999/")["id"]
         given = {
+            **{name: [] for name in WITHOUT_ARGUMENTS.split(", ")},
+            **{name: [bot] for name in OF_A_BOT.split(", ")},
+            **{f"conversation {name}": [conversation["id"]] for name in ("show", "settle", "release")},
             "init": [str(site.folder / "made")],
             "account create": ["A"],
-            "account list": [],
             "account show": [account],
             "account set": [account, "--credits", "3"],
             "account delete": ["x", "--yes"],
             "account export": [account, str(folder / "out")],
             "bot create": ["B", "--account", account],
-            "bot list": [],
-            "bot show": [bot],
             "bot set": [bot, "--greeting", "hi"],
-            "bot export": [bot],
             "bot apply": [bot, str(faq)],
             "bot sync": [str(bots), "--account", account, "--check"],
-            "bot activate": [bot],
-            "bot deactivate": [bot],
             "bot delete": ["x", "--yes"],
             "key create": ["--account", account],
             "key list": ["--account", account],
             "key revoke": ["x"],
             "knowledge add": [bot, str(faq), str(bad)],
-            "knowledge list": [bot],
             "knowledge remove": [bot, entry],
-            "knowledge history": [bot],
             "knowledge undo": [bot, "x"],
             "knowledge site add": [bot, "http://127.0.0.1:9998/", "--exclude", NAME],
-            "knowledge site list": [bot],
             **{f"knowledge site {name}": [website] for name in ("show", "sync", "apply", "discard")},
             "knowledge site remove": [website, "--yes"],
             "knowledge search": [bot, "opening hours" + NAME],
-            "knowledge test": [bot],
-            "knowledge lint": [bot],
-            "knowledge phrase": [bot],
-            "knowledge unanswered": [bot],
-            "knowledge export": [bot],
             "webhook set": [bot, "--pull", "--event", "request.created"],
-            "webhook show": [bot],
-            "webhook rotate": [bot],
-            "webhook remove": [bot],
-            "webhook test": [bot],
-            "webhook attempts": [bot],
             "webhook resend": ["x"],
             "webhook forward": [bot, "http://127.0.0.1:9/"],
             "webhook verify": ["--signing-key-file", str(key), "--signature", "x", str(faq)],
             "backup create": [str(folder / "backup")],
             "backup verify": [str(faq)],
-            "master-key rotate": [],
-            "nodes": [],
             "store copy": ["--to", "postgresql://a@127.0.0.1:9/x" + NAME],
             "operator add": ["b@example.com", "--account", account, "--role", "reader"],
-            "operator list": [],
             "operator set": ["a@example.com", "--name", "A"],
             "operator link": ["a@example.com"],
             "operator sessions": ["a@example.com"],
             "operator remove": ["x@example.com"],
-            "mail list": [],
             "mail test": ["a@example.com"],
-            "request list": [bot],
             "request set": ["x", "--status", "done"],
-            "appointment list": [bot],
             "appointment add": [bot, "--date", "2026-12-05", "--time", "11:00", "--name", "Ada" + NAME],
-            "appointment calendar": [bot],
-            "client js": [],
-            "client python": [],
-            "conversation settle": [conversation["id"]],
             "appointment set": ["x", "--status", "done"],
-            "conversation list": [],
-            "conversation show": [conversation["id"]],
             "conversation note": [conversation["id"], "note" + NAME],
             "conversation assign": [conversation["id"], "a@example.com"],
             "saved-reply set": ["greeting", "hello" + NAME, "--account", account],
@@ -218,20 +190,12 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Site, Be
             "saved-reply remove": ["greeting", "--account", account],
             "conversation take": [conversation["id"], "--as", "a@example.com"],
             "conversation reply": [conversation["id"], "hello" + NAME],
-            "conversation release": [conversation["id"]],
             "channel set": [bot, "web", "--site", "https://shop.example.com"],
-            "channel list": [bot],
             "channel pause": [bot, "web"],
             "channel resume": [bot, "web"],
-            "channel snippet": [bot],
             "channel remove": [bot, "web", "--yes"],
-            "conversation export": [],
             "conversation erase": ["--user-id", "w", "--yes"],
             "parse": ["tomorrow at 3" + NAME],
-            "config show": [],
-            "doctor": [],
-            "healthcheck": [],
-            "audit": [],
             "usage": [account],
         }
         between = Between(site.data)

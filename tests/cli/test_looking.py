@@ -80,6 +80,7 @@ def _with_port(folder: Path) -> Site:
 
 
 def test_a_service_that_runs_is_healthy_and_one_that_does_not_is_told_as_such(tmp_path: Path) -> None:
+    assert "port 0" in Site(tmp_path).refused("healthcheck")
     site = _with_port(tmp_path)
     assert "unreachable" in site.refused_with("healthcheck")["status"]
     with site.serve():
@@ -115,10 +116,6 @@ def test_what_answers_in_the_place_of_the_service_is_not_taken_for_it(tmp_path: 
         thread.start()
         assert site.refused_with("healthcheck") == {"status": "something else answers there"}
         thread.join()
-
-
-def test_a_port_that_nobody_knows_cannot_be_asked(tmp_path: Path) -> None:
-    assert "port 0" in Site(tmp_path).refused("healthcheck")
 
 
 def test_the_licences_of_all_that_is_needed_are_listed_with_their_texts(tmp_path: Path) -> None:

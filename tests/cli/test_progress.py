@@ -11,6 +11,8 @@ from contextlib import contextmanager
 
 import pytest
 
+from chatsvc.cli import progress
+
 LONG = """
 import time
 from chatsvc.cli import progress
@@ -55,3 +57,7 @@ def test_in_a_terminal_it_shows_how_far_it_is_and_leaves_nothing_behind(*, print
 def test_elsewhere_it_shows_nothing() -> None:
     done = subprocess.run([sys.executable, "-c", LONG.format(prints=False)], capture_output=True, check=True)
     assert (done.stdout, done.stderr) == (b"done\n", b"")
+    report = progress.Progress("reading")
+    assert str(report) == "reading, 0 s"
+    report("searching", 5_000, 20_000)
+    assert str(report) == "searching 5,000 of 20,000 (25 %), 0 s"

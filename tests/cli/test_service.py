@@ -21,6 +21,7 @@ from urllib.request import urlopen
 import pytest
 
 from chatsvc.control import client
+from chatsvc.tls.certificates import self_signed
 from tests.cli.support import CHATSVC, PATIENCE_S, Response, Serving, Site, ask, environment, one_line, run, together
 
 FAQ = "language: en\n\n## When are you open?\nalt: opening hours\nalt: what time do you open\n\nMonday to Friday from 9 to 6.\n"
@@ -160,27 +161,6 @@ def test_a_second_service_on_the_folder_is_refused_and_the_first_goes_on(fresh: 
     assert sorted(file.name for file in fresh.data.iterdir()) == ["chatsvc.db", "lock", "master.key"]
 
 
-@pytest.mark.usefixtures("unmeasured_processes")
-def test_two_services_that_start_at_once_are_one_that_runs_and_one_that_is_refused(fresh: Site) -> None:
-    others = [Serving(fresh.config, fresh.folder / f"{i}.log", fresh.folder, ready=False) for i in range(2)]
-    try:
-        deadline = time.monotonic() + 20
-        while all(one.process.poll() is None for one in others) and time.monotonic() < deadline:
-            time.sleep(0.02)
-        refused = [one for one in others if one.process.poll() is not None]
-        assert [one.process.returncode for one in refused] == [1]
-        assert (
-            one_line(refused[0].log.read_text())
-            == f"a chatsvc is running on {fresh.data} already: stop it first, or set data_dir to another folder"
-        )
-        survivor = next(one for one in others if one not in refused)
-        survivor.wait_until_ready()
-        assert survivor.end() == 0
-    finally:
-        for one in others:
-            one.end(signal.SIGKILL)
-
-
 def test_a_service_whose_port_is_taken_says_so_and_leaves_the_folder(fresh: Site, tmp_path: Path) -> None:
     (tmp_path / "other").mkdir()
     other = Site(tmp_path / "other")
@@ -192,33 +172,28 @@ def test_a_service_whose_port_is_taken_says_so_and_leaves_the_folder(fresh: Site
 
 
 @pytest.mark.usefixtures("unmeasured_processes")
-def test_twenty_commands_at_once_without_a_service_all_succeed_on_a_folder_that_is_not_there_yet(fresh: Site) -> None:
-    commands = [("-c", fresh.config, "account", "create", f"account {i:02}", "--json") for i in range(20)]
-    done = together(commands, fresh.folder)
-    assert [(one.status, one.err) for one in done] == [(0, "")] * 20
-    assert [account["name"] for account in sorted(fresh.json("account", "list"), key=lambda a: str(a["name"]))] == [
-        f"account {i:02}" for i in range(20)
-    ]
+def test_commands_at_once_without_a_service_all_succeed_on_a_folder_that_is_not_there_yet(fresh: Site) -> None:
+    names = [f"account {number}" for number in range(8)]
+    done = together([("-c", fresh.config, "account", "create", name, "--json") for name in names], fresh.folder)
+    assert [(one.status, one.err) for one in done] == [(0, "")] * 8
+    assert sorted(account["name"] for account in fresh.json("account", "list")) == names
     assert sorted(file.name for file in fresh.data.iterdir()) == ["chatsvc.db", "lock", "master.key"]
 
 
 @pytest.mark.usefixtures("unmeasured_processes")
 def test_commands_while_a_service_starts_and_stops_succeed_and_are_done_once(fresh: Site) -> None:
     account = fresh.account()
-    made = 0
-    for _ in range(2):
-        with Serving(fresh.config, fresh.log, fresh.folder, ready=False) as serving:
-            wave = [("-c", fresh.config, "key", "create", "--account", account, "--json")] * 4
-            starting = together(wave, fresh.folder)
-            serving.wait_until_ready()
-            killer = threading.Timer(0.12, serving.process.send_signal, [signal.SIGTERM])
-            killer.start()
-            stopping = together(wave, fresh.folder)
-            killer.join()
-            assert serving.wait() == 0
-            assert [(one.status, one.err) for one in (*starting, *stopping)] == [(0, "")] * 8
-            made += 8
-    assert len(fresh.json("key", "list")) == made
+    wave = [("-c", fresh.config, "key", "create", "--account", account, "--json")] * 4
+    with Serving(fresh.config, fresh.log, fresh.folder, ready=False) as serving:
+        starting = together(wave, fresh.folder)
+        serving.wait_until_ready()
+        killer = threading.Timer(0.12, serving.process.send_signal, [signal.SIGTERM])
+        killer.start()
+        stopping = together(wave, fresh.folder)
+        killer.join()
+        assert serving.wait() == 0
+    assert [(one.status, one.err) for one in (*starting, *stopping)] == [(0, "")] * 8
+    assert len(fresh.json("key", "list")) == 8
 
 
 def test_a_data_folder_with_a_path_longer_than_a_sockets_may_be(tmp_path: Path) -> None:
@@ -356,27 +331,19 @@ def test_no_secret_is_told_in_logs_arguments_errors_or_files(fresh: Site, form: 
 
 def test_what_a_command_prints_goes_nowhere_without_a_traceback(fresh: Site) -> None:
     fresh.account()
+
+    def printed(stdout: int, *arguments: str) -> tuple[int, str]:
+        command = [*CHATSVC, "-c", str(fresh.config), *arguments]
+        done = subprocess.run(command, stdout=stdout, stderr=subprocess.PIPE, cwd=fresh.folder, env=environment(), check=False)
+        os.close(stdout)
+        return done.returncode, done.stderr.decode()
+
     for arguments in (("account", "list"), ("account", "list", "--json"), ("--help",)):
         read, write = os.pipe()
         os.close(read)
-        with subprocess.Popen(
-            [*CHATSVC, "-c", fresh.config, *arguments], stdout=write, stderr=subprocess.PIPE, cwd=fresh.folder, env=environment()
-        ) as command:
-            os.close(write)
-            assert command.stderr is not None
-            assert command.stderr.read() == b""
-        assert command.returncode == 1
-    with Path("/dev/full").open("wb") as full:
-        done = subprocess.run(
-            [*CHATSVC, "-c", fresh.config, "account", "list"],
-            stdout=full,
-            stderr=subprocess.PIPE,
-            cwd=fresh.folder,
-            env=environment(),
-            check=False,
-        )
-    assert done.returncode == 1
-    assert "No space left on device" in one_line(done.stderr.decode())
+        assert printed(write, *arguments) == (1, "")
+    status, err = printed(os.open("/dev/full", os.O_WRONLY), "account", "list")
+    assert (status, "No space left on device" in one_line(err)) == (1, True)
 
 
 @pytest.fixture(scope="module")
@@ -384,30 +351,11 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with cert.pem and key.pem for 127.0.0.1, another key, and an encrypted key."""
     folder = tmp_path_factory.mktemp("tls")
     for name in ("", "other-"):
-        subprocess.run(
-            [
-                *("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2"),
-                *(
-                    "-subj",
-                    "/CN=localhost",
-                    "-addext",
-                    "subjectAltName=IP:127.0.0.1",
-                    "-keyout",
-                    f"{name}key.pem",
-                    "-out",
-                    f"{name}cert.pem",
-                ),
-            ],
-            cwd=folder,
-            check=True,
-            capture_output=True,
-        )
-    subprocess.run(
-        ["openssl", "ec", "-in", "key.pem", "-aes256", "-passout", "pass:secret", "-out", "locked-key.pem"],
-        cwd=folder,
-        check=True,
-        capture_output=True,
-    )
+        pem, key = self_signed(["127.0.0.1"], days=2)
+        (folder / f"{name}cert.pem").write_bytes(pem)
+        (folder / f"{name}key.pem").write_bytes(key)
+    words = ["openssl", "ec", "-in", "key.pem", "-aes256", "-passout", "pass:secret", "-out", "locked-key.pem"]
+    subprocess.run(words, cwd=folder, check=True, capture_output=True)
     return folder
 
 
@@ -463,15 +411,8 @@ def test_the_demo_answers_a_real_message_once_and_leaves_nothing(tmp_path: Path)
 
 
 def test_the_demo_runs_on_with_a_key_that_works_until_it_is_told_to_stop(tmp_path: Path) -> None:
-    demo = subprocess.Popen(
-        [*CHATSVC, "demo", "--json"],
-        cwd=tmp_path,
-        env=environment(TMPDIR=str(tmp_path)),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    options: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    demo = subprocess.Popen([*CHATSVC, "demo", "--json"], cwd=tmp_path, env=environment(TMPDIR=str(tmp_path)), **options)
     # So that nothing below can wait for ever.
     watch = threading.Timer(PATIENCE_S, demo.kill)
     watch.start()
@@ -481,22 +422,21 @@ def test_the_demo_runs_on_with_a_key_that_works_until_it_is_told_to_stop(tmp_pat
         event = json.loads(line)
         events[event["event"]] = event
         if event["event"] == "running":
+            url, key = events["ready"]["base_url"], events["ready"]["key"]
             body = {"chatbot_id": events["bot"]["chatbot_id"], "message": "Do you rent electric bikes?"}
-            assert ask(events["ready"]["base_url"], events["ready"]["key"], "POST", "/messages", body).status == 200
-            with urlopen(events["ready"]["dashboard"], timeout=PATIENCE_S) as page:  # noqa: S310  # its own address
-                assert b"demo@example.com" in page.read()
-            with urlopen(events["ready"]["chat"], timeout=PATIENCE_S) as page:  # noqa: S310  # its own address
-                assert b'role="log"' in page.read()
-            listed = ask(events["ready"]["base_url"], events["ready"]["key"], "GET", "/conversations").json
-            assert len(listed["data"]) > 10
-            assert [one["channel"] for one in listed["data"]].count("web") == 1
-            assert len({one["last_message_at"][:10] for one in listed["data"]}) > 5
+            assert ask(url, key, "POST", "/messages", body).status == 200
+            for name, words in (("dashboard", b"demo@example.com"), ("chat", b'role="log"')):
+                with urlopen(events["ready"][name], timeout=PATIENCE_S) as page:  # noqa: S310  # its own address
+                    assert words in page.read()
+            listed = ask(url, key, "GET", "/conversations").json["data"]
+            assert len(listed) > 10
+            assert [one["channel"] for one in listed].count("web") == 1
+            assert len({one["last_message_at"][:10] for one in listed}) > 5
             demo.send_signal(signal.SIGINT)
     _, err = demo.communicate(timeout=PATIENCE_S)
     watch.cancel()
     assert list(events) == ["starting", "bot", "reply", "webhook", "ready", "running"]
-    assert demo.returncode == 0
-    assert "Traceback" not in err
+    assert (demo.returncode, "Traceback" in err) == (0, False)
     assert list(tmp_path.iterdir()) == []
 
 

@@ -396,40 +396,10 @@ def test_no_file_whatever_ends_in_anything_but_faults(tmp_path_factory: pytest.T
 
 PIECES = st.sampled_from(
     [
-        "server",
-        "limits",
-        "plans",
-        "models",
-        "engines",
-        "anthropic",
-        "a",
-        ": ",
-        ":",
-        "\n",
-        "  ",
-        "- ",
-        "[",
-        "]",
-        "{",
-        "}",
-        ", ",
-        "&a ",
-        "*a",
-        "!x ",
-        '"',
-        "'",
-        "|\n",
-        "? ",
-        "1",
-        "null",
-        "${",
-        "${A}",
-        "}",
-        "#",
-        "---",
-        "\t",
+        "server", "limits", "plans", "models", "engines", "anthropic", "a", ": ", ":", "\n", "  ", "- ", "[", "]", "{", "}", ", ", "&a ",
+        "*a", "!x ", '"', "'", "|\n", "? ", "1", "null", "${", "${A}", "}", "#", "---", "\t",
     ]
-)
+)  # fmt: skip
 
 
 @given(st.lists(PIECES, max_size=30).map("".join))
@@ -456,28 +426,10 @@ def test_a_text_stays_what_was_written(folder: Folder) -> None:
 @pytest.mark.parametrize(
     "number",
     [
-        "9:30",
-        "0x10",
-        "0o17",
-        "1_000",
-        "010",
-        "1e3",
-        "+5",
-        "5.0",
-        ".5",
-        "true",
-        "null",
-        "",
-        '"5"',
-        "'5'",
-        "٣",
-        "5 5",
-        "-1",
-        "99999999999999999999",
-        "[5]",
-        "{}",
+        "9:30", "0x10", "0o17", "1_000", "010", "1e3", "+5", "5.0", ".5", "true", "null", "", '"5"', "'5'", "٣", "5 5", "-1",
+        "99999999999999999999", "[5]", "{}",
     ],
-)
+)  # fmt: skip
 def test_a_whole_number_is_written_in_decimal_digits(folder: Folder, number: str) -> None:
     fault = folder.fault(f"limits:\n  max_in_flight: {number}\n")
     assert fault.startswith("2:18: " if number else "2:3: ")
@@ -526,30 +478,11 @@ def test_listen_is_a_host_and_a_port_and_the_public_url_follows(folder: Folder, 
 @pytest.mark.parametrize(
     "listen",
     [
-        "8080",
-        "localhost",
-        "'localhost:'",
-        '"::1:8080"',
-        "localhost:65536",
-        "localhost:-1",
-        "localhost:http",
-        "256.0.0.1:80",
-        "127.1:80",
-        "1.2.3.4.:80",
-        "a b:80",
-        "-a.b:80",
-        "a..b:80",
-        '"[127.0.0.1]:80"',
-        '"[::g]:80"',
-        '"[]:80"',
-        "http://localhost:80",
-        "${LONG}:80",
-        "localhost:٨٠",
-        "'unix:'",
-        "unix:/run/chatsvc/",
-        "null",
+        "8080", "localhost", "'localhost:'", '"::1:8080"', "localhost:65536", "localhost:-1", "localhost:http", "256.0.0.1:80",
+        "127.1:80", "1.2.3.4.:80", "a b:80", "-a.b:80", "a..b:80", '"[127.0.0.1]:80"', '"[::g]:80"', '"[]:80"', "http://localhost:80",
+        "${LONG}:80", "localhost:٨٠", "'unix:'", "unix:/run/chatsvc/", "null",
     ],
-)
+)  # fmt: skip
 def test_what_is_no_address_to_listen_on_is_refused(folder: Folder, listen: str) -> None:
     fault = folder.fault(f"server:\n  listen: {listen}\n", {"LONG": "a." * 130})
     expected = 'server.listen: expected host:port, such as 127.0.0.1:8080, "[::1]:8080" or ":8080" for every interface, or a socket: '
@@ -576,24 +509,11 @@ def test_a_public_url_of_null_follows_from_where_the_service_listens(folder: Fol
 @pytest.mark.parametrize(
     "url",
     [
-        "bots.example.com",
-        "ftp://bots.example.com",
-        "https://",
-        "https://a.com/x",
-        "https://a.com//",
-        "https://a.com?x",
-        "https://u@a.com",
-        "https://u:p@a.com",
-        "https://a.com:0",
-        "https://a.com:65536",
-        "https://a.com:x",
-        "https://şu.com",
-        "https://a b",
-        "https://[::1%25eth0]",
-        "https://300.1.1.1",
-        '"https://a.com#x"',
+        "bots.example.com", "ftp://bots.example.com", "https://", "https://a.com/x", "https://a.com//", "https://a.com?x",
+        "https://u@a.com", "https://u:p@a.com", "https://a.com:0", "https://a.com:65536", "https://a.com:x", "https://şu.com",
+        "https://a b", "https://[::1%25eth0]", "https://300.1.1.1", '"https://a.com#x"',
     ],
-)
+)  # fmt: skip
 def test_what_is_no_origin_is_refused(folder: Folder, url: str) -> None:
     fault = folder.fault(f"server:\n  public_url: {url}\n")
     assert fault == "2:15: server.public_url: expected http:// or https://, a host and perhaps a port; no path, query, user or password"
