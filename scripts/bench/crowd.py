@@ -6,35 +6,15 @@ None fails, p99 at most 2.7 s, at most 320 MB of memory in all. A service withou
 from __future__ import annotations
 
 import asyncio
-import json
-from collections.abc import Iterator
 from contextlib import AsyncExitStack
-from pathlib import Path
 
-from harness import Bar, Load, Report, Requests, ServerProcess, main, progress, request
-from instance import Instance, instances
+from harness import Bar, Load, Report, ServerProcess, main, progress
+from instance import instances, visitors
 from standin import model, tier
 
 CROWD, MODEL_S, ROUNDS = 2000, 2.0, 3
 FORGET_S = 4.0
 """The service lets go of its connections to the model meanwhile, so that every round begins with none."""
-
-
-def visitors(instance: Instance) -> Requests:
-    """Each connection is a visitor, who writes again and again."""
-
-    def requests(connection: int) -> Iterator[bytes]:
-        number = 0
-        while True:
-            said = {
-                "chatbot_id": instance.bots[connection % len(instance.bots)],
-                "message": "Are you open on Saturday afternoons?",
-                "user_id": f"{connection}-{number}",
-            }
-            yield request("POST", "/api/v2/messages", instance.keys[connection % len(instance.keys)], json.dumps(said).encode())
-            number += 1
-
-    return requests
 
 
 async def bench() -> Report:
@@ -43,15 +23,13 @@ async def bench() -> Report:
     async with AsyncExitStack() as stack:
         url = await stack.enter_async_context(model(delay_s=MODEL_S))
         (offline,) = stack.enter_context(instances(1))
-        (made,) = stack.enter_context(instances(1, models=tier(url)))
-        with ServerProcess("-m", "chatsvc", "-c", str(offline.config), "serve", "--json", log=Path("/dev/null")) as idle:
+        (made,) = stack.enter_context(instances(1, tier(url)))
+        with ServerProcess.serving(offline) as idle:
             await asyncio.sleep(2.0)
             report.bars.append(Bar("memory of an idle service without a model, MB", idle.rss_mb(), 60, least=False))
-        server = stack.enter_context(
-            ServerProcess("-m", "chatsvc", "-c", str(made.config), "serve", "--json", log=made.config.with_name("log"))
-        )
+        server = stack.enter_context(ServerProcess.serving(made))
         report.bars.append(Bar("memory with a tier that asks a model, idle, MB", server.rss_mb(), 125, least=False))
-        crowd = Load("POST /messages", server, visitors(made), connections=CROWD, varies=True)
+        crowd = Load("POST /messages", server, visitors(made, 1), connections=CROWD, varies=True)
         progress(f"{CROWD} callers connect")
         await crowd.connect()
         highest = [server.rss_mb()]

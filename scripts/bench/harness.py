@@ -20,9 +20,12 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from itertools import repeat
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import uvloop
+
+if TYPE_CHECKING:
+    from instance import Instance
 
 CORES = sorted(os.sched_getaffinity(0))
 SERVER_CORE, LOAD_CORE = CORES[0], CORES[-1]
@@ -51,15 +54,20 @@ def on_core(core: int) -> Iterator[None]:
 class ServerProcess:
     """A server process on the server core. Its first line of output has its `url`; its log may go to a file."""
 
-    def __init__(self, *command: str, env: dict[str, str] | None = None, log: Path | None = None) -> None:
+    def __init__(self, *command: str, log: Path | None = None) -> None:
         with on_core(SERVER_CORE), log.open("wb") if log else nullcontext() as stream:
-            self._process = subprocess.Popen(  # noqa: S603  # the benchmark's own command
-                [sys.executable, *command], stdout=subprocess.PIPE, stderr=stream, env={**os.environ, **(env or {})}
-            )
+            words = [sys.executable, *command]
+            self._process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=stream)  # noqa: S603  # the benchmark's own command
         line = self._process.stdout.readline() if self._process.stdout else b""
         if not line:
             raise Wrong(f"{' '.join(command)} did not start")
         self.port = int(json.loads(line)["url"].rpartition(":")[2])
+
+    @classmethod
+    def serving(cls, instance: Instance) -> Self:
+        """Start the service of an instance; its log is a file beside the configuration."""
+        log = instance.config.with_name("log")
+        return cls("-m", "chatsvc", "-c", str(instance.config), "serve", "--json", log=log)
 
     @property
     def pid(self) -> int:
@@ -237,6 +245,12 @@ class Load:
         """A quantile of the latency, all rounds together."""
         return quantile_ms((latency for one in self.rounds for latency in one.latencies), share)
 
+    def figures(self) -> dict[str, object]:
+        """Return the line of the table of candidates."""
+        rates = {"per_s": round(self.per_s, 1), "cpu_us": round(self.cpu_us, 1)}
+        latencies = {"p50_ms": round(self.quantile_ms(0.5), 3), "p99_ms": round(self.quantile_ms(0.99), 3)}
+        return {"name": self.name, "connections": self.connections, **rates, **latencies}
+
 
 def quantile_ms(seconds: Iterable[float], share: float) -> float:
     """A quantile of so many seconds, in milliseconds."""
@@ -261,24 +275,22 @@ async def interleave(loads: Sequence[Load], rounds: int, seconds: float) -> None
 
 @dataclass(frozen=True)
 class Bar:
-    """One line of the table: a figure against the bars of now and later; `least` False: the figure may be that at most."""
+    """One line of the table: a figure against its bar; `least` False: the figure may be that at most."""
 
     what: str
     figure: float
-    now: float | None = None
-    later: float | None = None
+    bar: float
     least: bool = True
 
-    def verdict(self) -> str:
-        """Which of the bars are met."""
-        bars = {"bar": self.now, "later bar": self.later}
-        met = {name: (self.figure >= bar) == self.least or self.figure == bar for name, bar in bars.items() if bar is not None}
-        return ", ".join(f"{name} {'met' if holds else 'MISSED'}" for name, holds in met.items())
+    def cells(self) -> list[str]:
+        """Return the line, with whether the bar is met."""
+        is_met = (self.figure >= self.bar) == self.least or self.figure == self.bar
+        return [self.what, f"{self.figure:.2f}", f"{'>=' if self.least else '<='} {self.bar:g}", "met" if is_met else "MISSED"]
 
 
-def ratio(what: str, over: Load, under: Load, now: float | None = None, later: float | None = None) -> Bar:
+def ratio(what: str, over: Load, under: Load, bar: float) -> Bar:
     """The ratio of the requests a second of `over` and `under`."""
-    return Bar(what, statistics.median(a.per_s / b.per_s for a, b in zip(over.rounds, under.rounds, strict=True)), now, later)
+    return Bar(what, statistics.median(a.per_s / b.per_s for a, b in zip(over.rounds, under.rounds, strict=True)), bar)
 
 
 @dataclass
@@ -295,47 +307,17 @@ class Report:
             print(json.dumps(self.value()))
             return
         if self.loads:
-            table([["candidate", "connections", "requests/s", "CPU us/request", "p50 ms", "p99 ms"], *map(_cells, self.loads)])
+            heading = ["candidate", "connections", "requests/s", "CPU us/request", "p50 ms", "p99 ms"]
+            table([heading, *([str(value) for value in load.figures().values()] for load in self.loads)])
             print()
-        table(
-            [
-                ["what", "figure", "bar", "later", ""],
-                *([b.what, f"{b.figure:.2f}", _of(b, b.now), _of(b, b.later), b.verdict()] for b in self.bars),
-            ]
-        )
+        table([["what", "figure", "bar", ""], *(bar.cells() for bar in self.bars)])
         for note in self.notes:
             print(note)
 
     def value(self) -> dict[str, object]:
         """The value that `--json` prints."""
-        bars = [{"what": b.what, "figure": round(b.figure, 3), "bar": b.now, "later": b.later, "at_least": b.least} for b in self.bars]
-        return {"bars": bars, "candidates": [_candidate(load) for load in self.loads], "notes": self.notes}
-
-
-def _candidate(load: Load) -> dict[str, object]:
-    return {
-        "name": load.name,
-        "connections": load.connections,
-        "per_s": round(load.per_s, 1),
-        "cpu_us": round(load.cpu_us, 1),
-        "p50_ms": round(load.quantile_ms(0.5), 3),
-        "p99_ms": round(load.quantile_ms(0.99), 3),
-    }
-
-
-def _cells(load: Load) -> list[str]:
-    return [
-        load.name,
-        str(load.connections),
-        f"{load.per_s:.0f}",
-        f"{load.cpu_us:.0f}",
-        f"{load.quantile_ms(0.5):.2f}",
-        f"{load.quantile_ms(0.99):.2f}",
-    ]
-
-
-def _of(bar: Bar, value: float | None) -> str:
-    return "" if value is None else f"{'>=' if bar.least else '<='} {value:g}"
+        bars = [{"what": b.what, "figure": round(b.figure, 3), "bar": b.bar, "at_least": b.least} for b in self.bars]
+        return {"bars": bars, "candidates": [load.figures() for load in self.loads], "notes": self.notes}
 
 
 def table(rows: list[list[str]]) -> None:

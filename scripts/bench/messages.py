@@ -1,43 +1,54 @@
-"""How fast the interface answers on one core, 64 callers in flight, with an engine that answers at once.
+"""How fast the interface answers on one core, 64 callers in flight.
 
-GET /chatbots: at least 0.6 of a stock aiohttp handler that answers the same bytes. POST /messages, durably written: at least 0.45 of the
-same writing nothing. A visitor sends four messages, then the next one comes.
+GET /chatbots: at least 0.6 of a stock aiohttp handler that answers the same bytes. POST /messages with an engine that answers at once,
+durably written: at least 0.45 of the same writing nothing. A visitor sends four messages, then the next one comes. A message through a
+model: at least 0.6 calls of the provider's library alone in its processor time, which a busy machine does not change; the library sends
+the body that the service sends, over its aiohttp client.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
-from contextlib import ExitStack
+import asyncio
+import statistics
+import subprocess
+import sys
+from contextlib import AsyncExitStack, ExitStack
 from pathlib import Path
 from urllib.request import Request, urlopen
 
-from harness import Load, Report, Requests, ServerProcess, interleave, main, ratio, request, the_same
-from instance import Instance, instances
+from harness import CONNECTIONS, Bar, Load, Report, ServerProcess, interleave, main, progress, ratio, request, the_same
+from instance import Instance, instances, visitors
+from standin import SPOKEN, model, tier
 
 SERVERS = str(Path(__file__).parent / "servers.py")
 ROUNDS, SECONDS = 9, 1.0
-MESSAGES_A_VISITOR = 4
-_runs = iter(range(1000))
+MODEL_ROUNDS, MODEL_SECONDS = 5, 2.0
+ALONE = """
+import asyncio, json, sys, time
+import anthropic, httpx2, uvloop
 
+async def main():
+    url, body, seconds, callers = sys.argv[1], json.load(sys.stdin), float(sys.argv[2]), int(sys.argv[3])
+    limits = httpx2.Limits(max_connections=5000, max_keepalive_connections=5000)
+    http = anthropic.DefaultAioHttpClient(trust_env=False, limits=limits)
+    async with anthropic.AsyncAnthropic(base_url=url, api_key="k", max_retries=0, http_client=http) as client:
+        calls = 0
+        async def caller(until):
+            nonlocal calls
+            while time.perf_counter() < until:
+                await client.messages.create(**body)
+                calls += 1
+        await asyncio.gather(*(caller(time.perf_counter() + 0.5) for _ in range(callers)))
+        calls, began = 0, time.process_time()
+        await asyncio.gather(*(caller(time.perf_counter() + seconds) for _ in range(callers)))
+        print((time.process_time() - began) / calls * 1e6)
 
-def visitors(instance: Instance) -> Requests:
-    """Each connection is one visitor after another; all requests have the same length."""
-    run = next(_runs)
-
-    def requests(connection: int) -> Iterator[bytes]:
-        number = 0
-        while True:
-            visitor = f"{run:03d}-{connection:05d}-{number // MESSAGES_A_VISITOR:08d}"
-            body = {"chatbot_id": instance.bots[0], "message": "Are you open on Saturday afternoons?", "user_id": visitor}
-            yield request("POST", "/api/v2/messages", instance.keys[connection % len(instance.keys)], json.dumps(body).encode())
-            number += 1
-
-    return requests
+uvloop.run(main())
+"""
 
 
 def start(stack: ExitStack, kind: str, instance: Instance) -> ServerProcess:
-    """One of servers.py."""
+    """Start one of servers.py."""
     return stack.enter_context(ServerProcess(SERVERS, kind, str(instance.config)))
 
 
@@ -53,22 +64,52 @@ def answer_of(server: ServerProcess, instance: Instance) -> bytes:
         return bytes(answer.read())
 
 
-async def bench() -> Report:
-    """See the module's docstring."""
-    report = Report()
+async def without_a_model(report: Report) -> None:
     with instances(2) as made, ExitStack() as stack:
-        product, nothing = (start(stack, kind, one) for kind, one in zip(("product", "nothing"), made, strict=True))
+        product, nothing = (start(stack, kind, instance) for kind, instance in zip(("product", "nothing"), made, strict=True))
         body = made[0].config.parent / "body.json"
         body.write_bytes(answer_of(product, made[0]))
         stock = stack.enter_context(ServerProcess(SERVERS, "stock", str(body)))
         requests = the_same(*gets(made[0], "/chatbots"))
         reads = [Load(name, server, requests) for name, server in (("GET /chatbots", product), ("stock", stock))]
         await interleave(reads, ROUNDS, SECONDS)
-        writes = [Load("POST /messages", product, visitors(made[0])), Load("writing nothing", nothing, visitors(made[1]))]
+        servers = (("POST /messages", product), ("writing nothing", nothing))
+        writes = [Load(name, server, visitors(made[n])) for n, (name, server) in enumerate(servers)]
         await interleave(writes, ROUNDS, SECONDS)
     report.bars.append(ratio("GET /chatbots / stock aiohttp", reads[0], reads[1], 0.6))
     report.bars.append(ratio("POST /messages / the same writing nothing", writes[0], writes[1], 0.45))
     report.loads += [*reads, *writes]
+
+
+async def with_a_model(report: Report) -> None:
+    bodies: list[bytes] = []
+
+    def answer(body: bytes) -> bytes:
+        bodies[:] = [body]
+        return SPOKEN
+
+    async with AsyncExitStack() as stack:
+        url = await stack.enter_async_context(model(answer))
+        (made,) = stack.enter_context(instances(1, tier(url)))
+        server = stack.enter_context(ServerProcess.serving(made))
+        load = Load("message through a model", server, visitors(made, 1), varies=True)
+        await load.connect()
+        ratios = list[float]()
+        for number in range(MODEL_ROUNDS):
+            progress(f"message through a model: round {number + 1} of {MODEL_ROUNDS}")
+            load.rounds.append(await load.run(MODEL_SECONDS))
+            command = [sys.executable, "-c", ALONE, url, str(MODEL_SECONDS), str(CONNECTIONS)]
+            done = await asyncio.to_thread(subprocess.run, command, input=bodies[0], capture_output=True, check=True)
+            ratios.append(float(done.stdout) / load.rounds[-1].cpu_us)
+    report.bars.append(Bar("calls of the library alone in the processor time of a message", statistics.median(ratios), 0.6))
+    report.loads.append(load)
+
+
+async def bench() -> Report:
+    """See the module's docstring."""
+    report = Report()
+    await without_a_model(report)
+    await with_a_model(report)
     return report
 
 

@@ -19,8 +19,8 @@ from itertools import cycle
 from pathlib import Path
 
 from harness import CONNECTIONS, CORES, LOAD_CORE, Bar, Load, Report, ServerProcess, Wrong, interleave, main, ratio, the_same
-from instance import Instance, instances
-from messages import gets, start, visitors
+from instance import Instance, instances, visitors
+from messages import gets, start
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 from tests.postgres import PASSWORD, USER, Postgres
@@ -85,7 +85,11 @@ async def bench() -> Report:
         for name, bar in kinds.items():
             path = name.removeprefix("GET ")
             loads = [
-                Load(f"{name}, {store}", service, visitors(one) if name.startswith("POST") else the_same(*gets(one, path)))
+                Load(
+                    f"{name}, {store}",
+                    service,
+                    visitors(one) if name.startswith("POST") else the_same(*gets(one, path)),
+                )
                 for store, service, one in zip(("SQLite", "PostgreSQL"), services, (here, there), strict=True)
             ]
             await interleave(loads, ROUNDS, SECONDS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import ssl
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
@@ -47,15 +48,18 @@ class _Connection(asyncio.Protocol):
             self._say(answer)
 
     def _say(self, answer: bytes) -> None:
-        if not self._transport.is_closing():
+        if not answer:
+            self._transport.close()
+        elif not self._transport.is_closing():
             self._transport.write(answer)
 
 
 @asynccontextmanager
-async def model(answer: Answer = lambda _: SPOKEN, delay_s: float = 0.0) -> AsyncIterator[str]:
-    """The address of a model; `answer` makes a response of a request's body."""
-    server = await asyncio.get_running_loop().create_server(lambda: _Connection(answer, delay_s), "127.0.0.1", 0, backlog=4096)
-    yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+async def model(answer: Answer = lambda _: SPOKEN, delay_s: float = 0.0, tls: ssl.SSLContext | None = None) -> AsyncIterator[str]:
+    """Run a server and give its address; `answer` makes a response of a request's body, or none to hang up."""
+    loop = asyncio.get_running_loop()
+    server = await loop.create_server(lambda: _Connection(answer, delay_s), "127.0.0.1", 0, backlog=4096, ssl=tls)
+    yield f"http{'s' if tls else ''}://127.0.0.1:{server.sockets[0].getsockname()[1]}"
     server.close()
 
 

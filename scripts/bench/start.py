@@ -52,14 +52,14 @@ async def bench() -> Report:
         empty = Path(folder) / "empty.py"
         empty.write_text(EMPTY, "ascii")
         serving, resting = made
-        with ServerProcess("-m", "chatsvc", "-c", str(serving.config), "serve", "--json"):
+        with ServerProcess.serving(serving):
             times = measured([[sys.executable, str(empty)], create(resting), create(serving)], Path(folder))
     report = Report()
     for name, which, bar in (("no server", 1, 3.0), ("a running server", 2, 2.0)):
         ratio = statistics.median(a / b for a, b in zip(times[which], times[0], strict=True))
-        report.bars.append(Bar(f"chatsvc key create, {name} / an empty click program (median)", ratio, bar, bar, least=False))
+        report.bars.append(Bar(f"chatsvc key create, {name} / an empty click program (median)", ratio, bar, least=False))
         report.bars.append(
-            Bar(f"chatsvc key create, {name} / an empty click program (fastest)", min(times[which]) / min(times[0]), bar, bar, least=False)
+            Bar(f"chatsvc key create, {name} / an empty click program (fastest)", min(times[which]) / min(times[0]), bar, least=False)
         )
     for name, series in zip(("empty click program", "key create, no server", "key create, a running server"), times, strict=True):
         report.notes.append(f"{name}: median {statistics.median(series):.1f} ms, fastest {min(series):.1f} ms")
