@@ -69,6 +69,14 @@ def local_user(uid: int, name: str = "") -> Caller:
     return Caller(Actor("user", str(uid), name), EVERYTHING, "cli")
 
 
+class SettingChange(NamedTuple):
+    """A setting that an operation has changed: its path, and the values before and after, "" for none."""
+
+    path: str
+    before: str
+    after: str
+
+
 class AuditRecord(NamedTuple):
     """An administrative operation: time in milliseconds, caller, account and ids concerned.
 
@@ -87,6 +95,7 @@ class AuditRecord(NamedTuple):
     number: int = 0
     times: int = 1
     own: bool = False
+    changes: tuple[SettingChange, ...] = ()
 
 
 class Unchanged(NamedTuple):

@@ -10,12 +10,13 @@ from typing import Any, NamedTuple
 
 from chatsvc import background
 from chatsvc.domain import refusals
-from chatsvc.domain.actors import AuditRecord, Caller, Role, Scope, Unchanged
+from chatsvc.domain.actors import AuditRecord, Caller, Role, Scope, SettingChange, Unchanged
 from chatsvc.domain.knowledge_changes import ChangeContent
 from chatsvc.domain.models import AccountUsage, Bot, Entry, FirstRecords, NewKey
 from chatsvc.domain.operators import NewOperator, Operator, OperatorSession, actor_of
 from chatsvc.domain.refusals import Refused
 from chatsvc.domain.websites import Site
+from chatsvc.services import audit_changes
 from chatsvc.services.services import Services
 from chatsvc.store import audit, owners
 from chatsvc.store.database import StoreUnavailable
@@ -274,7 +275,7 @@ async def perform(services: Services, caller: Caller, name: str, arguments: Mapp
     use_case = operation.function()
     if operation.effect is CHANGE:
         # A caller who goes meanwhile leaves no half of a change behind.
-        return await asyncio.shield(_recorded(services, act, use_case(services, narrowed, **arguments)))
+        return await asyncio.shield(_recorded(services, narrowed, act, arguments, use_case(services, narrowed, **arguments)))
     result = await use_case(services, narrowed, **arguments)
     if operation.effect is EXPORT and result:
         await audit.record(services.db, act._replace(outcome="done"))
@@ -283,14 +284,17 @@ async def perform(services: Services, caller: Caller, name: str, arguments: Mapp
     return result
 
 
-async def _recorded(services: Services, act: AuditRecord, work: Coroutine[Any, Any, Any]) -> Any:
+async def _recorded(
+    services: Services, caller: Caller, act: AuditRecord, arguments: Mapping[str, Any], work: Coroutine[Any, Any, Any]
+) -> Any:
     number: int | None
     try:
         number = await audit.record(services.db, act)
+        before = await audit_changes.settings_of(services, caller, act.operation, arguments)
     except BaseException:
         work.close()
         raise
-    account_id, ids, outcome = act.account_id, act.ids, "failed"
+    account_id, ids, outcome, changes = act.account_id, act.ids, "failed", list[SettingChange]()
     try:
         result = await work
         if isinstance(result, Unchanged):
@@ -303,8 +307,10 @@ async def _recorded(services: Services, act: AuditRecord, work: Coroutine[Any, A
         raise
     finally:
         try:
+            if outcome == "done" and before:
+                changes = audit_changes.compare(before, await audit_changes.settings_of(services, caller, act.operation, arguments))
             if number is not None:
-                await audit.settle(services.db, number, account_id, ids, outcome)
+                await audit.settle(services.db, number, account_id, ids, outcome, changes)
         except StoreUnavailable as fault:
             # The caller gets the result of the operation itself.
             log.error("the outcome of an administrative operation is not recorded (%s): %s", outcome, fault)

@@ -5,10 +5,10 @@ each operation and outcome, so that nobody pushes out the records of others. Rep
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from chatsvc.domain.actors import Actor, AuditRecord
+from chatsvc.domain.actors import Actor, AuditRecord, SettingChange
 from chatsvc.store.database import LAST, Connection, Database, reads, writes
 from chatsvc.store.owners import Accounts, listed
 
@@ -18,7 +18,7 @@ AGE_MS = 730 * 86_400_000
 _BATCH = 1_000
 JOINED_MS = 600_000
 REFUSED = "refused"
-_COLUMNS = "at, actor_kind, actor_id, actor_name, via, account_id, operation, ids, outcome, own"
+_COLUMNS = "at, actor_kind, actor_id, actor_name, via, account_id, operation, ids, outcome, own, changes"
 _OF_COLUMNS = ", ".join(f"r.{name}" for name in _COLUMNS.split(", "))
 # For each account the first rows of an index, merged.
 _OF_SOME = """
@@ -54,24 +54,35 @@ def _delete_beyond_share(connection: Connection, entry: AuditRecord) -> None:
 def record_in(connection: Connection, entry: AuditRecord) -> int:
     """Write a record within a unit and return its number."""
     number: int = connection.execute(
-        f"INSERT INTO audit_records ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING number",
-        (entry.at, *entry.actor, entry.via, entry.account_id, entry.operation, json.dumps(entry.ids), entry.outcome, int(entry.own)),
+        f"INSERT INTO audit_records ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING number",
+        (
+            *(entry.at, *entry.actor, entry.via, entry.account_id, entry.operation, json.dumps(entry.ids), entry.outcome, int(entry.own)),
+            _json(entry.changes),
+        ),
     ).fetchone()[0]
     return number
 
 
 @writes
-def settle(connection: Connection, number: int, account_id: str | None, ids: Mapping[str, str], outcome: str) -> None:
-    """Complete a record with the outcome, and with account and ids known by now."""
+def settle(
+    connection: Connection,
+    number: int,
+    account_id: str | None,
+    ids: Mapping[str, str],
+    outcome: str,
+    changes: Sequence[SettingChange] = (),
+) -> None:
+    """Complete a record with the outcome, with account and ids known by now, and with what was changed."""
     row = connection.execute(f"SELECT {_OF_COLUMNS}, r.number, r.times FROM audit_records r WHERE r.number = ?", (number,)).fetchone()
     if row is None:
         return
-    settled = _record(row)._replace(account_id=account_id, ids=ids, outcome=outcome)
+    settled = _record(row)._replace(account_id=account_id, ids=ids, outcome=outcome, changes=tuple(changes))
     if _counted(connection, settled) is not None:
         connection.execute("DELETE FROM audit_records WHERE number = ?", (number,))
         return
     connection.execute(
-        "UPDATE audit_records SET account_id = ?, ids = ?, outcome = ? WHERE number = ?", (account_id, json.dumps(ids), outcome, number)
+        "UPDATE audit_records SET account_id = ?, ids = ?, outcome = ?, changes = ? WHERE number = ?",
+        (account_id, json.dumps(ids), outcome, _json(changes), number),
     )
     _delete_beyond_share(connection, settled)
 
@@ -108,11 +119,12 @@ def _counted(connection: Connection, entry: AuditRecord) -> int | None:
                 AND account_id IS ?7 AND (ids = ?8 OR ?7 IS NULL) ORDER BY at DESC LIMIT 1
         """
     else:
-        values += (int(entry.own), entry.number, entry.outcome)
+        values += (int(entry.own), entry.number, entry.outcome, _json(entry.changes))
         earlier = """
             SELECT number FROM
                 (SELECT * FROM audit_records WHERE account_id IS ?7 AND own = ?9 AND number <> ?10 ORDER BY number DESC LIMIT 1) latest
             WHERE actor_id = ?1 AND operation = ?2 AND at > ?3 AND at <= ?4 AND actor_kind = ?5 AND via = ?6 AND ids = ?8 AND outcome = ?11
+                AND changes IS ?12
         """
     row = connection.execute(f"UPDATE audit_records SET times = times + 1 WHERE number = ({earlier}) RETURNING number", values).fetchone()
     return int(row[0]) if row else None
@@ -140,5 +152,11 @@ def page(
 
 
 def _record(row: tuple[Any, ...]) -> AuditRecord:
-    at, kind, actor_id, name, via, account_id, operation, ids, outcome, own, number, times = row
-    return AuditRecord(at, Actor(kind, actor_id, name), via, account_id, operation, json.loads(ids), outcome, number, times, bool(own))
+    at, kind, actor_id, name, via, account_id, operation, ids, outcome, own, changed, number, times = row
+    changes = tuple(SettingChange(*change) for change in json.loads(changed or "[]"))
+    actor = Actor(kind, actor_id, name)
+    return AuditRecord(at, actor, via, account_id, operation, json.loads(ids), outcome, number, times, bool(own), changes)
+
+
+def _json(changes: Sequence[SettingChange]) -> str | None:
+    return json.dumps(changes, ensure_ascii=False) if changes else None

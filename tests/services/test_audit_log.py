@@ -272,6 +272,37 @@ async def test_a_change_to_what_stands_has_no_record(app: App) -> None:
     assert [(record.operation, record.times) for record in await records(app)] == [("operator.add", 1), ("operator.set", 2)]
 
 
+async def test_a_record_says_what_was_changed_from_what_to_what(app: App) -> None:
+    made = (await perform(app.services, ADMIN, "account.create", {"name": "Acme"})).account
+    account, limit = made.id, str(made.messages_limit)
+    bot = (await perform(app.services, ADMIN, "bot.create", {"account": account, "name": "Desk"})).id
+    for operation, arguments in (
+        ("bot.set", {"bot": bot, "greeting": "x" * 300, "phone": "+905321234567", "texts": {"done": {"tr": "Aldım."}}}),
+        ("bot.set", {"bot": bot, "phone": ""}),
+        ("account.set", {"account": account, "messages_limit": 7}),
+        ("webhook.set", {"bot": bot, "url": None, "events": ["request.created"]}),
+        ("webhook.set", {"bot": bot, "url": None, "events": ["appointment.created"]}),
+        ("operator.add", {"email": "eve@example.com", "name": "Eve", "account": account, "role": "reader"}),
+        ("operator.set", {"email": "eve@example.com", "account": account, "role": "editor"}),
+    ):
+        await perform(app.services, ADMIN, operation, arguments)
+    changes = [(entry.operation, *map(tuple, entry.changes)) for entry in await records(app)][2:]
+    assert changes == [
+        (
+            "bot.set",
+            ("greeting", "", "x" * 199 + "…"),
+            ("phone", "", "+905321234567"),
+            ("texts.done.tr", "", "Aldım."),
+        ),
+        ("bot.set", ("phone", "+905321234567", "")),
+        ("account.set", ("messages_limit", limit, "7")),
+        ("webhook.set",),
+        ("webhook.set", ("events", '["request.created"]', '["appointment.created"]')),
+        ("operator.add",),
+        ("operator.set", (f"roles.{account}", "reader", "editor")),
+    ]
+
+
 async def test_records_are_deleted_after_two_years(app: App) -> None:
     for at in (START - audit.AGE_MS - 1, START - audit.AGE_MS + 1, START):
         await audit.record(app.services.db, AuditRecord(at, ADMIN.actor, "cli", None, f"x{at}", {}, "done"))

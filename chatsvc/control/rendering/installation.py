@@ -146,7 +146,8 @@ def audit_record(result: AuditRecord) -> Json:
     actor = result.actor
     who = {"uid": int(actor.id) if actor.kind == "user" else None, "actor": actor._asdict(), **fields(result, "via", "operation")}
     concerned = {"account": result.account_id, "ids": dict(result.ids)}
-    return {"at": times.with_millis(result.at), **who, **concerned, **fields(result, "outcome", "times")}
+    changes = [{"setting": change.path, "from": change.before, "to": change.after} for change in result.changes]
+    return {"at": times.with_millis(result.at), **who, **concerned, **fields(result, "outcome", "times"), "changes": changes}
 
 
 @renders("egress.show")

@@ -33,6 +33,8 @@ async def show(page: Page) -> Response:
         acts=sorted(acts, key=lambda one: fold(one[1])),
         names=names,
         act_of=lambda name: _named(page, f"acts.{name.replace('.', '_')}", name),
+        setting_of=lambda path: _setting(page, path),
+        value_of=lambda value: page.text(f"audit.{value}") if value in ("true", "false") else value,
         concerned=lambda record: [(_named(page, f"audit.kind_{kind}", kind), known.get(one), one) for kind, one in _ids(record)],
     )
 
@@ -43,6 +45,13 @@ async def _people(page: Page) -> dict[str, str]:
         return {}
     team = await page.perform("operator.list", account=None if page.operator.admin else page.account_id)
     return {one.id: one.email for one in team.items}
+
+
+def _setting(page: Page, path: str) -> str:
+    """Return the name of a setting, such as "Sentences: thanks.tr"."""
+    name, _, rest = path.partition(".")
+    title = next((page.text(key) for key in (f"audit.setting_{name}", f"fields.{name}") if translations.has(key)), name)
+    return f"{title}: {rest}" if rest else title
 
 
 def _ids(record: AuditRecord) -> list[tuple[str, str]]:

@@ -92,10 +92,11 @@ CONVERSION: tuple[str, ...] = (
     ALTER TABLE requests ADD COLUMN end_date TEXT;
     ALTER TABLE requests ADD COLUMN end_time TEXT;
     """,
-    # 57: the share of the audit log counts each outcome apart.
+    # 57: the share of the audit log counts each outcome apart; a record says what was changed.
     """
     DROP INDEX audit_of_share;
     CREATE INDEX audit_of_share ON audit_records (actor_id, operation, account_id, own, outcome, number);
+    ALTER TABLE audit_records ADD COLUMN changes TEXT;
     """,
 )
 

@@ -356,7 +356,8 @@ CREATE INDEX unanswered_askers_of_visitor ON unanswered_askers (bot_id, user_id)
 CREATE INDEX unanswered_askers_by_age ON unanswered_askers (bot_id, last_asked_at);
 
 -- Who administered what and when. `outcome` is null while it is being done, and stays so where the process ended meanwhile. `times` counts a
--- refused act that was tried again within a short time; `own` is 1 for what operators change of their own, which counts apart.
+-- refused act that was tried again within a short time; `own` is 1 for what operators change of their own, which counts apart. `changes` are
+-- settings with their values before and after, as JSON.
 CREATE TABLE audit_records (
     number INTEGER PRIMARY KEY,
     at INTEGER NOT NULL,
@@ -369,7 +370,8 @@ CREATE TABLE audit_records (
     ids TEXT NOT NULL,
     outcome TEXT,
     times INTEGER NOT NULL DEFAULT 1,
-    own INTEGER NOT NULL DEFAULT 0
+    own INTEGER NOT NULL DEFAULT 0,
+    changes TEXT
 ) STRICT;
 CREATE INDEX audit_refused_of_actor ON audit_records (actor_id, operation, at) WHERE outcome = 'refused';
 CREATE INDEX audit_of_account ON audit_records (account_id, own, number);

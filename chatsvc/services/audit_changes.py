@@ -1,0 +1,76 @@
+"""What an administrative operation changes in the settings of its record, from which value to which, for the audit log."""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from chatsvc.domain import profiles
+from chatsvc.domain.actors import Caller, SettingChange
+from chatsvc.domain.refusals import Refused
+from chatsvc.services.accounts import accounts, bots, channels, webhooks
+from chatsvc.services.conversations import appointments
+from chatsvc.services.services import Services
+from chatsvc.store import operators
+
+MOST = 30  # changes of an operation that are recorded
+LONGEST = 200  # characters of a value
+# Counters and what says when or whose a record is.
+_LEFT_OUT = frozenset(
+    {"id", "account_id", "bot_id", "created_at", "updated_at", "messages_used", "is_set_up", "second_factor", "signing_key"}
+)
+
+
+async def settings_of(services: Services, caller: Caller, operation: str, arguments: Mapping[str, Any]) -> dict[str, str]:
+    """Return the settings that an operation may change, by path, such as "greeting" or "texts.thanks.tr". None if the record is missing."""
+    try:
+        return dict(_flat("", await _record(services, caller, operation, arguments)))
+    except Refused:
+        return {}
+
+
+def compare(before: Mapping[str, str], after: Mapping[str, str]) -> list[SettingChange]:
+    """List what differs, in the order of the paths; at most MOST, with values of at most LONGEST characters."""
+    paths = sorted(path for path in before.keys() | after.keys() if before.get(path, "") != after.get(path, ""))
+    return [SettingChange(path, _short(before.get(path, "")), _short(after.get(path, ""))) for path in paths[:MOST]]
+
+
+async def _record(services: Services, caller: Caller, operation: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+    match operation:
+        case "bot.set" | "bot.apply" | "closed.add" | "closed.remove":
+            settings = (await bots.show(services, caller, bot=arguments["bot"]))._asdict()
+            return {**settings, "profile": None, **profiles.values_of(profiles.load(settings["profile"]))}
+        case "account.set":
+            return (await accounts.show(services, caller, account=arguments["account"])).account._asdict()
+        case "operator.set":
+            operator = await operators.find(services.db, str(arguments["email"]).strip().lower())
+            return (
+                {}
+                if operator is None
+                else {**operator._asdict(), "roles": {key: role.name.lower() for key, role in operator.roles.items()}}
+            )
+        case "channel.set":
+            found = await channels.list_all(services, caller, bot=arguments["bot"])
+            return next((dict(channel.settings) for channel in found if channel.channel == arguments["channel"]), {})
+        case "webhook.set":
+            webhook = await webhooks.show(services, caller, bot=arguments["bot"])
+            return {**webhook._asdict(), "url": (webhook.url or "").partition("?")[0]}  # a query may hold a secret
+        case "request.set" | "appointment.set":
+            item = await appointments.find(services, caller, record=arguments[operation.partition(".")[0]])
+            appointment = item.appointment
+            when = {} if appointment is None else {"date": appointment.date, "time": appointment.time, "status": appointment.status}
+            return {"status": item.request.status, "assignee": item.request.assignee, **when}
+    return {}
+
+
+def _flat(path: str, value: Any) -> Iterator[tuple[str, str]]:
+    if isinstance(value, Mapping):
+        for name, part in value.items():
+            if name not in _LEFT_OUT:
+                yield from _flat(f"{path}.{name}" if path else str(name), part)
+    elif value not in (None, "", [], ()):
+        is_plain = isinstance(value, str)
+        yield path, value if is_plain else json.dumps(value, ensure_ascii=False, default=str)
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
