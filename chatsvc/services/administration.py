@@ -16,7 +16,6 @@ from chatsvc.domain.models import AccountUsage, Bot, Entry, FirstRecords, NewKey
 from chatsvc.domain.operators import NewOperator, Operator, OperatorSession, actor_of
 from chatsvc.domain.refusals import Refused
 from chatsvc.domain.websites import Site
-from chatsvc.services import audit_changes
 from chatsvc.services.services import Services
 from chatsvc.store import audit, owners
 from chatsvc.store.database import StoreUnavailable
@@ -287,6 +286,9 @@ async def perform(services: Services, caller: Caller, name: str, arguments: Mapp
 async def _recorded(
     services: Services, caller: Caller, act: AuditRecord, arguments: Mapping[str, Any], work: Coroutine[Any, Any, Any]
 ) -> Any:
+    # Imported on use, as use-cases are: the command line reads OPERATIONS alone.
+    from chatsvc.services import audit_changes
+
     number: int | None
     try:
         number = await audit.record(services.db, act)

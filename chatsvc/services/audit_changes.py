@@ -1,4 +1,4 @@
-"""What an administrative operation changes in the settings of its record, from which value to which, for the audit log."""
+"""Changes of settings for the audit log: the value before and after an administrative operation."""
 
 import json
 from collections.abc import Iterator, Mapping
