@@ -6,7 +6,7 @@ import logging
 from collections.abc import Awaitable, Callable
 
 from chatsvc import background
-from chatsvc.services.conversations import handling, search
+from chatsvc.services.conversations import handling
 from chatsvc.services.knowledge import unanswered
 from chatsvc.services.knowledge.site_reading import SiteReadings
 from chatsvc.services.messages.outbox import Outbox
@@ -19,7 +19,6 @@ from chatsvc.store.batches import StoreDatabase
 log = logging.getLogger(__name__)
 
 # Pauses, in seconds.
-SEARCH_EVERY_S = 1.0
 SWEEP_EVERY_S = FLUSH_EVERY_S = MASK_EVERY_S = 10.0
 FILES_EVERY_S = 3.0
 BACKUP_CHECK_S = 60.0
@@ -59,7 +58,6 @@ def start(services: Services, db: StoreDatabase, tasks: background.Tasks) -> Non
     of_each("times of last use of keys", services.account_cache.flush_key_uses, FLUSH_EVERY_S)
     of_one("masking of questions", lambda: unanswered.mask(services), MASK_EVERY_S)
     of_one("scheduled backup", back_up, BACKUP_CHECK_S)
-    of_one("search of conversations", lambda: search.work_off(services), SEARCH_EVERY_S)
     of_one("retention", lambda: retention.once(services), RETENTION_EVERY_S)
     of_one("return of conversations", lambda: handling.return_overdue(services), RETURN_EVERY_S)
     of_each("websites", services.part(SiteReadings).look, SITES_EVERY_S)

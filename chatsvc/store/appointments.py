@@ -9,7 +9,7 @@ from typing import NamedTuple
 from chatsvc.domain.captures import Appointment, Request
 from chatsvc.domain.channels import NewMessage, first_delivery
 from chatsvc.domain.hand_off import OPERATOR
-from chatsvc.store import captures, day_counts, mail_notices, search
+from chatsvc.store import captures, day_counts, mail_notices
 from chatsvc.store.captures import APPOINTMENT, REQUEST, CaptureChange, RecordState, appointments_of, change_request, remember, state_of
 from chatsvc.store.channel_messages import NoticeSentence, say
 from chatsvc.store.database import Connection, reads, writes
@@ -163,7 +163,6 @@ def add(connection: Connection, message: NewMessage, request: Request, appointme
     conversation = addressed(connection, message, str(uuid.uuid4()))
     connection.execute("UPDATE conversations SET message_count = 0 WHERE number = ?", (conversation.number,))
     captures.write(connection, message.bot_id, conversation.number, request, appointment, tell=False)
-    search.queue(connection, [conversation.number])
     return appointment
 
 

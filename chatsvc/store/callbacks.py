@@ -11,7 +11,7 @@ from typing import NamedTuple
 from chatsvc.domain.channels import NewMessage, precedes
 from chatsvc.domain.hand_off import BOT
 from chatsvc.domain.platform_addresses import AddressMove, PlatformAddress
-from chatsvc.store import day_counts, search
+from chatsvc.store import day_counts
 from chatsvc.store.database import Connection, writes
 from chatsvc.store.day_counts import DayCount
 from chatsvc.store.incoming_messages import StoredMessage, addressed, store_one
@@ -133,7 +133,6 @@ def _lead(connection: Connection, bot_id: str, conversation: int, addresses: Seq
             """,
             (bot_id, conversation, kind, value, now),
         )
-    search.queue(connection, [conversation])
 
 
 def _move(connection: Connection, bot_id: str, move: AddressMove, now: int) -> None:
@@ -170,7 +169,6 @@ def _echo(connection: Connection, addressed_message: AddressedMessage, sent: byt
         """,
         (conversation, str(uuid.uuid4()), m.text, m.at, PHONE_OPERATOR, m.digest, m.kind),
     )
-    search.queue(connection, [conversation])
     _take(connection, conversation, m.at, now)
     return user_id
 

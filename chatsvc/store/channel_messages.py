@@ -13,7 +13,7 @@ from typing import NamedTuple
 from chatsvc.domain.channels import START, outbox_of
 from chatsvc.domain.hand_off import WAITING
 from chatsvc.domain.models import Conversation, Message
-from chatsvc.store import day_counts, mail_notices, search
+from chatsvc.store import day_counts, mail_notices
 from chatsvc.store.conversations import COLUMNS, MESSAGE_COLUMNS
 from chatsvc.store.database import Connection, Database, quick, reads, writes
 from chatsvc.store.day_counts import DayCount
@@ -111,7 +111,6 @@ def say(connection: Connection, conversation: int, sentence: NoticeSentence, rol
         """,
         (conversation, s.at, s.dialogue),
     )
-    search.queue(connection, [conversation])
     return int(number)
 
 

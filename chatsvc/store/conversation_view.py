@@ -9,17 +9,16 @@ from typing import NamedTuple
 
 from chatsvc.domain import hand_off
 from chatsvc.domain.captures import InboxItem
-from chatsvc.domain.models import Conversation, Message, Person
-from chatsvc.domain.search_words import EMAIL, PHONE, USER
+from chatsvc.domain.models import CHANNELS, Conversation, Message, Person
 from chatsvc.store import conversation_team, inbox, people
 from chatsvc.store.conversation_team import TeamRecords
 from chatsvc.store.conversations import FIND, MESSAGE_COLUMNS, OF_A_PAGE
 from chatsvc.store.database import LAST, Connection, reads
-from chatsvc.store.owners import SOME_BOTS, Accounts, listed
-from chatsvc.store.search_queries import UNREAD
+from chatsvc.store.owners import Accounts, listed
+from chatsvc.store.search_queries import UNREAD_MESSAGES
 
 MOST_OTHERS = 10
-_MOST_READ = 200  # entries of the visitor's addresses
+_CHANNELS = ", ".join(map(repr, CHANNELS))
 
 
 class Window(NamedTuple):
@@ -105,24 +104,22 @@ def _below(connection: Connection, conversation: int, window: Window, limit: int
 
 
 def _others(connection: Connection, conversation: int) -> list[Conversation]:
-    """Read the visitor's other conversations by the whole addresses in the search index, newest first."""
-    row = connection.execute(
-        "SELECT d.words, c.account_id FROM search_documents d JOIN conversations c ON c.number = d.conversation WHERE d.conversation = ?",
-        (conversation,),
-    ).fetchone()
-    if row is None:
-        return []
-    addresses = [word for word in json.loads(row[0]) if word.startswith((EMAIL, PHONE, USER))]
+    """Read the other conversations of a visitor in the account, by user_id, e-mail address or telephone number, newest first."""
     rows = connection.execute(
         f"""
-        SELECT {OF_A_PAGE} FROM (
-            SELECT DISTINCT w.conversation FROM {SOME_BOTS} CROSS JOIN json_each(?2) channel
-            CROSS JOIN search_words w ON w.bot = +b.number AND w.word = channel.value WHERE w.conversation <> ?3 LIMIT ?4
-        ) page CROSS JOIN conversations c ON c.number = +page.conversation ORDER BY c.last_message_at DESC, c.number DESC LIMIT ?5
+        SELECT {OF_A_PAGE} FROM conversations v CROSS JOIN conversations c ON c.number IN (
+            SELECT o.number FROM bots b CROSS JOIN conversations o
+                ON o.bot_id = b.id AND o.channel IN ({_CHANNELS}) AND o.user_id = v.user_id
+                WHERE b.account_id = v.account_id
+            UNION SELECT o.number FROM conversations o
+                WHERE o.account_id = v.account_id AND o.visitor_email IS NOT NULL AND lower(o.visitor_email) = lower(v.visitor_email)
+            UNION SELECT o.number FROM conversations o
+                WHERE o.account_id = v.account_id AND o.visitor_phone IS NOT NULL AND o.visitor_phone = v.visitor_phone)
+        WHERE v.number = ?1 AND c.number <> v.number ORDER BY c.last_message_at DESC, c.number DESC LIMIT ?2
         """,
-        (json.dumps([row[1]]), json.dumps(addresses), conversation, _MOST_READ, MOST_OTHERS),
+        (conversation, MOST_OTHERS),
     )
-    return [Conversation(*one) for one in rows]
+    return [Conversation(*row) for row in rows]
 
 
 MOST_UNREAD = 100  # counted of a conversation
@@ -131,7 +128,7 @@ _SEARCHED_MESSAGES, _SEARCHED_LETTERS = 30, 1_000
 
 _ROWS = f"""
     SELECT c.number, (SELECT coalesce(o.name, o.email) FROM operators o WHERE o.id = c.assignee),
-        (SELECT count(*) FROM ({UNREAD.format("?2")} LIMIT {MOST_UNREAD}) page),
+        (SELECT count(*) FROM ({UNREAD_MESSAGES.format("?2")} LIMIT {MOST_UNREAD}) page),
         (SELECT json_array(m.role, substr(m.content, 1, {_PREVIEW})) FROM messages m WHERE m.conversation = c.number
             ORDER BY m.number DESC LIMIT 1),
         c.labels, c.set_aside_at, c.set_aside_until, c.last_message_at

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from chatsvc.domain.analytics import ENTRY
 from chatsvc.domain.captures import Appointment, Request
 from chatsvc.domain.channels import outbox_of
-from chatsvc.store import captures, day_counts, open_turns, search
+from chatsvc.store import captures, day_counts, open_turns
 from chatsvc.store.database import Connection, Database, StoreUnavailable, Together, reads
 from chatsvc.store.day_counts import DayCount
 from chatsvc.store.open_turns import IDEMPOTENCY_MS, TurnLost
@@ -267,7 +267,6 @@ def _write_all(
     day_counts.add(connection, chain(*map(_counted, written)))
     increased = _increase(connection, written)
     numbers = _conversations(connection, written)
-    search.queue(connection, numbers)
     _messages(connection, written, numbers)
     for x, number in zip(written, numbers, strict=True):
         if x.captured:

@@ -5,18 +5,17 @@ The newest come first. store/captures.py writes them.
 
 import json
 from collections.abc import Sequence
+from itertools import repeat
 from typing import Any, NamedTuple
 
 from chatsvc.domain.captures import Delivery, InboxItem, Request
-from chatsvc.domain.search_words import Term
+from chatsvc.domain.search_words import Matcher, Term
 from chatsvc.store.captures import APPOINTMENT, REQUEST, appointments_of
 from chatsvc.store.database import LAST, Connection, reads
-from chatsvc.store.owners import BOT_IN_SCOPE, Accounts, listed
-from chatsvc.store.search_terms import BOTS, MATCHES, Owners, candidates, patterns
+from chatsvc.store.owners import ALL_BOTS, BOT_IN_SCOPE, ONE_BOT, SOME_BOTS, Accounts, listed
 from chatsvc.store.webhooks import KEPT, PENDING
 
-CHUNKS = (100, 400, 1_000)  # requests read along the way, step by step
-FEW = 2_000  # conversations whose requests are all read
+STEPS = (100, 400, *repeat(1_000, 10))  # requests that are read and filtered, step by step
 MAX_OF_CONVERSATION = 50
 
 
@@ -42,13 +41,6 @@ class FoundItems(NamedTuple):
     next: int | None
 
 
-class _InboxQuery(NamedTuple):
-    owners: Owners
-    filter: InboxFilter
-    limit: int
-    after: int
-
-
 # The first requests of a bot `b` behind number ?3, by an index; ?4 is how many, ?5 the status and ?6 the assignee.
 _BY_STATUS = "SELECT n.number FROM requests n WHERE n.bot_id = b.id AND n.status = ?5 AND n.number < ?3 ORDER BY n.number DESC LIMIT ?4"
 _BY_APPOINTMENT = (
@@ -61,91 +53,56 @@ _SOURCES = {
     ),
     "status": f"SELECT * FROM ({_BY_STATUS}) page UNION SELECT * FROM ({_BY_APPOINTMENT}) page",
 }
-_CHOSEN = f"""
+_CHOSEN = """
     (?5 IS NULL OR a.status = ?5 OR (r.status = ?5 AND (?5 <> 'new' OR coalesce(a.status, 'pending') = 'pending')))
     AND (?6 IS NULL OR coalesce(r.assignee, '') = ?6)
-    AND (?8 = 'all' OR r.follows IS NULL AND (?8 IS NULL OR (a.number IS NOT NULL) = (?8 = 'appointment'))) AND {MATCHES}
+    AND (?7 = 'all' OR r.follows IS NULL AND (?7 IS NULL OR (a.number IS NOT NULL) = (?7 = 'appointment')))
 """
+
+
+_TEXT = (
+    "r.message || '\n' || coalesce(r.visitor_name, '') || '\n' || coalesce(r.visitor_email, '') || '\n' || coalesce(r.visitor_phone, '')"
+)
 
 
 @reads
 def page(connection: Connection, accounts: Accounts, chosen: InboxFilter, limit: int, after: int | None = None) -> FoundItems:
-    """Read requests of these accounts (None for all) that pass the filters. Those behind the request numbered `after`."""
-    search = _InboxQuery(Owners(accounts, chosen.bot_id), chosen, limit, LAST if after is None else after)
-    likely = candidates(connection, search.owners, chosen.terms)
-    rare = likely if likely is not None and len(likely) <= FEW else None
-    numbers, following = _of_candidates(connection, search, rare) if rare is not None else _along(connection, search)
-    urgent = _urgent(connection, search) if chosen.urgent_first and after is None and not chosen.terms else []
-    return FoundItems(_items(connection, [*urgent, *(number for number in numbers if number not in urgent)]), following)
+    """Read requests of these accounts (None for all) that pass the filters, newest first, behind the request numbered `after`.
 
-
-def _urgent(connection: Connection, search: _InboxQuery) -> list[int]:
-    """Read the numbers of urgent requests that match and that nobody has dealt with, newest first."""
-    chosen = search.filter
-    rows = connection.execute(
-        f"""
-        SELECT r.number FROM {BOTS[search.owners.kind]} CROSS JOIN requests r ON r.bot_id = b.id AND r.urgent = 1
-        LEFT JOIN appointments a ON a.request = r.number LEFT JOIN search_documents d ON d.conversation = r.conversation
-        WHERE r.number < ?3 AND r.status IN ('new', 'in_progress') AND {_CHOSEN} ORDER BY r.number DESC LIMIT ?4
-        """,
-        (*search.owners.values, search.after, search.limit, chosen.status, chosen.assignee, patterns(chosen.terms), chosen.kind),
-    ).fetchall()
-    return [number for (number,) in rows]
-
-
-def _of_candidates(connection: Connection, search: _InboxQuery, conversations: list[int]) -> tuple[list[int], int | None]:
-    """Read the requests of these conversations, and keep those that match."""
-    chosen = search.filter
-    rows = connection.execute(
-        f"""
-        SELECT r.number FROM json_each(?3) page CROSS JOIN requests r ON r.conversation = CAST(page.value AS BIGINT)
-        LEFT JOIN appointments a ON a.request = r.number LEFT JOIN search_documents d ON d.conversation = r.conversation
-        WHERE r.number < ?9 AND {_CHOSEN} ORDER BY r.number DESC LIMIT ?10
-        """,
-        (
-            *(*search.owners.values, json.dumps(conversations), None, chosen.status, chosen.assignee),
-            *(patterns(chosen.terms), chosen.kind, search.after, search.limit + 1),
-        ),
-    ).fetchall()
-    numbers = [number for (number,) in rows[: search.limit]]
-    return numbers, numbers[-1] if len(rows) > search.limit else None
-
-
-def _along(connection: Connection, search: _InboxQuery) -> tuple[list[int], int | None]:
-    """Walk the newest requests and keep those that match. Ends when the page is full or enough were read."""
-    numbers: list[int] = []
-    after = search.after
-    for chunk in CHUNKS:
-        rows = _walk(connection, search, after, chunk)
-        for number, matches in rows:
-            if not matches:
-                continue
-            if len(numbers) == search.limit:
-                return numbers, numbers[-1]
-            numbers.append(number)
-        if len(rows) < chunk:
-            return numbers, None
-        after = rows[-1][0]
-    return numbers, after
-
-
-def _walk(connection: Connection, search: _InboxQuery, after: int, limit: int) -> list[tuple[int, int]]:
-    """Read the next requests, each with whether it matches."""
-    chosen = search.filter
-    source = "assignee" if chosen.assignee else "status" if chosen.status else "all"
-    # As one text: fetching a row releases the interpreter lock and acquires it again.
-    (text,) = connection.execute(
-        f"""
-        SELECT json_group_array(json_array(page.number, {_CHOSEN})) FROM (
-            SELECT r.number FROM {BOTS[search.owners.kind]} CROSS JOIN requests r ON r.number IN ({_SOURCES[source]})
-            ORDER BY r.number DESC LIMIT ?4
-        ) page CROSS JOIN requests r ON r.number = page.number
-        LEFT JOIN appointments a ON a.request = r.number LEFT JOIN search_documents d ON d.conversation = r.conversation
-        """,
-        (*search.owners.values, after, limit, chosen.status, chosen.assignee, patterns(chosen.terms), chosen.kind),
-    ).fetchone()
-    # They come in the order of the subquery, which SQL does not promise.
-    return sorted((tuple(row) for row in json.loads(text)), reverse=True)
+    The search ends when the page is full or enough were read.
+    """
+    bots = ONE_BOT if chosen.bot_id is not None else ALL_BOTS if accounts is None else SOME_BOTS
+    source = _SOURCES["assignee" if chosen.assignee else "status" if chosen.status else "all"]
+    owner, filters = (listed(accounts), chosen.bot_id), (chosen.status, chosen.assignee, chosen.kind)
+    urgent: list[int] = []
+    if chosen.urgent_first and after is None and not chosen.terms:
+        statement = f"""
+            SELECT r.number FROM {bots} CROSS JOIN requests r ON r.bot_id = b.id AND r.urgent = 1
+            LEFT JOIN appointments a ON a.request = r.number
+            WHERE r.number < ?3 AND r.status IN ('new', 'in_progress') AND {_CHOSEN} ORDER BY r.number DESC LIMIT ?4
+        """
+        urgent = [number for (number,) in connection.execute(statement, (*owner, LAST, limit, *filters))]
+    statement = f"""
+        SELECT page.number, {_CHOSEN}, {_TEXT if chosen.terms else "''"} FROM (
+            SELECT r.number FROM {bots} CROSS JOIN requests r ON r.number IN ({source}) ORDER BY r.number DESC LIMIT ?4
+        ) page CROSS JOIN requests r ON r.number = page.number LEFT JOIN appointments a ON a.request = r.number
+    """
+    matcher, numbers = Matcher(chosen.terms), list[int]()
+    last = LAST if after is None else after
+    for step in STEPS:
+        # They come in the order of the subquery, which SQL does not promise.
+        rows = sorted(connection.execute(statement, (*owner, last, step, *filters)).fetchall(), reverse=True)
+        matches = [number for number, is_chosen, text in rows if is_chosen and matcher.matches(text)]
+        numbers += matches[: limit - len(numbers) + 1]
+        if len(numbers) > limit:
+            numbers, last = numbers[:limit], numbers[limit - 1]
+            break
+        if len(rows) < step:
+            last = -1
+            break
+        last = rows[-1][0]
+    items = _items(connection, [*urgent, *(number for number in numbers if number not in urgent)])
+    return FoundItems(items, None if last == -1 else last)
 
 
 _DELIVERIES = """

@@ -9,7 +9,6 @@ from typing import NamedTuple
 from chatsvc.domain.channels import NewMessage, TooManyConversations
 from chatsvc.domain.models import ConversationKey
 from chatsvc.domain.times import DAY_MS
-from chatsvc.store import search
 from chatsvc.store.database import Connection, Database, writes
 
 # Platforms deliver again for up to seven days.
@@ -82,7 +81,6 @@ def store_one(connection: Connection, m: NewMessage) -> _Result:
         return TooManyConversations()
     new_id = str(uuid.uuid4())
     conversation_row = addressed(connection, m, new_id)
-    search.queue(connection, [conversation_row.number])
     (number,) = connection.execute(
         """
         INSERT INTO messages (conversation, id, role, content, created_at, incoming, kind, pending) VALUES (?, ?, 'user', ?, ?, ?, ?, 1)

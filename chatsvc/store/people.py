@@ -4,7 +4,6 @@ import json
 from collections.abc import Sequence
 
 from chatsvc.domain.models import Person
-from chatsvc.store import search
 from chatsvc.store.database import Connection, reads, writes
 from chatsvc.store.owners import ACCOUNT_IN_SCOPE, Accounts, listed
 
@@ -37,5 +36,4 @@ def put(connection: Connection, accounts: Accounts, conversation_id: str, values
     ).fetchone()
     if row is None:
         return None
-    search.queue(connection, [row[0]])
     return of_conversations(connection, [row[0]])[row[0]]

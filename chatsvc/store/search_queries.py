@@ -1,48 +1,139 @@
 """Lists conversations: the newest, those of a search, those that wait or are in hand, and an operator's own or unread ones.
 
-The work of a search is bounded, however many conversations there are; a page may then be short although more follow. Its order is that
-of the conversations' beginnings, by which the index is kept, the newest first; the order of the other lists is that of the last messages.
+The order is that of the last messages. A search reads the conversations themselves. Its work is bounded, however many there are: a page may
+be short although more follow.
 """
 
 import json
 from collections.abc import Sequence
+from itertools import repeat
 from typing import Any, NamedTuple
 
-from chatsvc.domain.hand_off import BACK, KNOWN, MINE, MISSED, OPERATOR, RESOLVED, SNOOZED, WAITING
-from chatsvc.domain.hand_off import UNREAD as UNREAD_BY_ME
+from chatsvc.domain.hand_off import BACK, KNOWN, MINE, MISSED, OPERATOR, RESOLVED, SNOOZED, UNREAD, WAITING
 from chatsvc.domain.models import CHANNELS, Conversation
-from chatsvc.domain.search_words import Term
+from chatsvc.domain.search_words import Matcher, Term
 from chatsvc.store.conversations import OF_A_PAGE
-from chatsvc.store.database import LAST, Connection, Database
-from chatsvc.store.owners import ACCOUNT_IN_SCOPE, ALL_ACCOUNTS, ONE_BOT, SOME_ACCOUNTS, Accounts
-from chatsvc.store.search_terms import MATCHES, Owners, candidates, patterns
+from chatsvc.store.database import LAST, Connection, reads
+from chatsvc.store.owners import ACCOUNT_IN_SCOPE, ALL_ACCOUNTS, ALL_BOTS, ONE_BOT, SOME_ACCOUNTS, SOME_BOTS, Accounts, listed
 
-CHUNKS = (300, 700, 1_500)  # conversations that are compared with a search, step by step
-WALKED = (100, 400, 1_000)  # newest conversations among which open, unread or labelled ones are looked for, step by step
-# FROM clause of the owners, and the owner's column, by Owners.kind.
-_WALKS = {"one": (ONE_BOT, "bot_id = b.id"), "some": (SOME_ACCOUNTS, "account_id = o.id"), "all": (ALL_ACCOUNTS, "account_id = o.id")}
+STEPS = (100, 150, *repeat(250, 51))  # conversations that are read and filtered, step by step
+MOST_READ = 12_000_000  # characters that a search reads: more than 100,000 messages have
+FOLDING = 10  # how much longer it takes to fold a text than to search it
+MESSAGES, LETTERS = 500, 100_000  # of a conversation's newest messages, among which a search looks
+
 # SELECT of a visitor's messages in conversation `c` that an operator has not seen; `{}` is the operator's id.
-UNREAD = """
+UNREAD_MESSAGES = """
     SELECT 1 FROM messages m WHERE m.conversation = c.number AND m.role = 'user' AND m.number > coalesce(
         (SELECT v.message FROM conversation_views v WHERE v.operator_id = {} AND v.conversation = c.number), 0)
 """
-_UNREAD_BY_2, _UNREAD_BY_5 = UNREAD.format("?2"), UNREAD.format("?5")
-# Conditions on a conversation `c`: see domain.hand_off.set_aside. `{}` is the label, or NULL.
+# In all statements ?1 is the scope, ?2 the bot, ?3 the operator, ?4 the label and ?5 the user_id. In those that list, ?6 are the channels,
+# ?7 and ?8 the position, and ?9 is the limit. For _OPEN and _BACK see domain.hand_off.set_aside.
 _OPEN = "coalesce(c.set_aside_at, 0) < c.last_message_at"
 _BACK = "c.set_aside_at IS NULL AND coalesce(c.set_aside_until, 0) > c.last_message_at"
-_RESOLVED = f"c.set_aside_until IS NULL AND NOT ({_OPEN})"
-_IS_KNOWN = "(c.visitor_name IS NOT NULL OR c.visitor_email IS NOT NULL OR c.visitor_phone IS NOT NULL)"
-_ASIDE = {KNOWN: _IS_KNOWN, RESOLVED: _RESOLVED, SNOOZED: f"c.set_aside_until IS NOT NULL AND NOT ({_OPEN})", None: "true"}
-_HAS_LABEL = "({0} IS NULL OR EXISTS (SELECT 1 FROM json_each(c.labels) label WHERE label.value = {0}))"
-_HAS_LABEL_3, _HAS_LABEL_8 = _HAS_LABEL.format("?3"), _HAS_LABEL.format("?8")
-_ORDERS = {False: {"beyond": "<", "order": "DESC"}, True: {"beyond": ">", "order": "ASC"}}
+_ASSIGNED = "c.assignee IS NOT NULL AND c.assignee = ?3"
+_TAKEN = "c.handling <> 'bot' AND c.handling = 'operator' AND c.operator_id = ?3"
+_CONDITIONS: dict[str | None, str] = {
+    None: "true",
+    WAITING: "c.handling <> 'bot' AND c.handling = 'waiting'",
+    OPERATOR: "c.handling <> 'bot' AND c.handling = 'operator'",
+    MISSED: "c.missed_at IS NOT NULL",
+    MINE: f"({_ASSIGNED} OR {_TAKEN})",
+    UNREAD: f"EXISTS ({UNREAD_MESSAGES.format('?3')})",
+    SNOOZED: f"c.set_aside_until IS NOT NULL AND NOT ({_OPEN})",
+    BACK: f"c.set_aside_until IS NOT NULL AND {_BACK} AND c.handling <> 'waiting'",
+    RESOLVED: f"c.set_aside_at IS NOT NULL AND c.set_aside_until IS NULL AND NOT ({_OPEN})",
+    KNOWN: "(c.visitor_name IS NOT NULL OR c.visitor_email IS NOT NULL OR c.visitor_phone IS NOT NULL)",
+}
+_LABELLED = "c.labels IS NOT NULL AND EXISTS (SELECT 1 FROM json_each(c.labels) label WHERE label.value = ?4)"
+_CAPTURED = "EXISTS (SELECT 1 FROM requests r WHERE r.conversation = c.number)"
+_CHOSEN = "(?2 IS NULL OR c.bot_id = ?2) AND c.channel IN (SELECT value FROM json_each(?6))"
+_IN_ORDER = "ORDER BY c.last_message_at {order}, c.number {order} LIMIT ?9"
+_BEHIND = f"(c.last_message_at, c.number) {{beyond}} (?7, ?8) {_IN_ORDER}"
+_CHANNELS = "CROSS JOIN json_each(?6) channel"
+
+
+def _of_the_team(index: str, condition: str) -> str:
+    """List the conversations of an index that has few of all accounts."""
+    return f"""
+        SELECT c.last_message_at, c.number FROM conversations c INDEXED BY conversations_{index}
+        WHERE {condition} AND {ACCOUNT_IN_SCOPE} AND {_CHOSEN} AND {_BEHIND}
+    """
+
+
+def _of_owners(owners: str, condition: str, index: str = "") -> str:
+    """List the first conversations of each owner."""
+    return f"""
+        SELECT c.last_message_at, c.number FROM {owners} CROSS JOIN conversations c ON c.number IN (
+            SELECT c.number FROM conversations c{index} WHERE {condition} AND {_BEHIND}) {_IN_ORDER}
+    """
+
+
+def _of_accounts(accounts: str, index: str, condition: str) -> str:
+    """List the first conversations of each account by an index."""
+    return _of_owners(accounts, f"{condition} AND c.account_id = o.id AND {_CHOSEN}", f" INDEXED BY conversations_{index}")
+
+
+_MINE = f"""
+    SELECT * FROM (SELECT * FROM ({_of_the_team("assigned", _ASSIGNED)}) page UNION
+        SELECT * FROM ({_of_the_team("handed_off", _TAKEN)}) page) page {_IN_ORDER.replace("c.", "page.")}
+"""
+# Statements by what they list (a status, those with a label, a user's, or all) and by the scope.
+_USER, _LABEL, _ALL = "user", "label", "all"
+_LISTS = {
+    (kind, scope): statement
+    for scope, accounts, bots in (("one", SOME_ACCOUNTS, ONE_BOT), ("some", SOME_ACCOUNTS, SOME_BOTS), ("all", ALL_ACCOUNTS, ALL_BOTS))
+    for kind, statement in {
+        WAITING: _of_the_team("handed_off", _CONDITIONS[WAITING]),
+        OPERATOR: _of_the_team("handed_off", _CONDITIONS[OPERATOR]),
+        MISSED: _of_the_team("missed", _CONDITIONS[MISSED]),
+        MINE: _MINE,
+        SNOOZED: _of_accounts(accounts, "snoozed", _CONDITIONS[SNOOZED]),
+        BACK: _of_accounts(accounts, "snoozed", _CONDITIONS[BACK]),
+        RESOLVED: _of_accounts(accounts, "set_aside", _CONDITIONS[RESOLVED]),
+        KNOWN: _of_accounts(accounts, "known", _CONDITIONS[KNOWN]),
+        _LABEL: _of_accounts(accounts, "labelled", _LABELLED),
+        _USER: _of_owners(f"{bots} {_CHANNELS}", "c.bot_id = b.id AND c.channel = channel.value AND c.user_id = ?5"),
+        _ALL: _of_owners(f"{bots} {_CHANNELS}", "c.bot_id = b.id AND c.channel = channel.value")
+        if scope == "one"
+        else _of_owners(f"{accounts} {_CHANNELS}", "c.account_id = o.id AND c.channel = channel.value"),
+    }.items()
+}
+_STATEMENTS = {
+    (*key, is_oldest): statement.format(beyond=beyond, order=order)
+    for key, statement in _LISTS.items()
+    for is_oldest, beyond, order in ((False, "<", "DESC"), (True, ">", "ASC"))
+}
+# What a search looks at in a conversation: the visitor, the newest messages, and what was captured.
+_TEXT = f"""
+    c.user_id || '\n' || coalesce(c.visitor_name, '') || '\n' || coalesce(c.visitor_email, '') || '\n' || coalesce(c.visitor_phone, '')
+    || coalesce((SELECT '\n' || group_concat(a.value, '\n') FROM whatsapp_addresses a WHERE a.conversation = c.number), '')
+    || coalesce((SELECT '\n' || group_concat(r.message || '\n' || coalesce(r.visitor_name, '') || '\n' || coalesce(r.visitor_email, '')
+        || '\n' || coalesce(r.visitor_phone, ''), '\n') FROM requests r WHERE r.conversation = c.number), '')
+    || coalesce((SELECT '\n' || substr(group_concat(page.content, '\n'), 1, {LETTERS}) FROM (
+        SELECT content FROM messages WHERE conversation = c.number ORDER BY number DESC LIMIT {MESSAGES}) page), '')
+"""
+
+
+# Statements for the texts of those among some conversations that pass the filters, by status and by whether their texts are needed. ?6 are
+# their numbers; ?7, ?8 and ?9 say whether they are open, are not first in the list, and have a request.
+_ROWS = {
+    (status, has_text): f"""
+        SELECT c.number, {_TEXT if has_text else "''"} FROM json_each(?6) page
+        CROSS JOIN conversations c ON c.number = CAST(page.value AS BIGINT)
+        WHERE {condition} AND (?4 IS NULL OR {_LABELLED}) AND (?7 = 0 OR {_OPEN})
+            AND (?8 = 0 OR c.handling <> 'waiting' AND NOT ({_BACK}))
+            AND (?9 = 0 OR EXISTS (SELECT 1 FROM requests r WHERE r.conversation = c.number))
+    """
+    for status, condition in _CONDITIONS.items()
+    for has_text in (False, True)
+}
 
 
 class ConversationFilter(NamedTuple):
     """Filters of a list. `bot_id` is one that the caller has looked up in its scope, `status` is one of domain.hand_off.STATUSES.
 
     operator_id: whose conversations are "mine" or "unread". open_only: leave out those that are set aside. without_first: leave out
-    those that wait for a person or are back from a while. oldest_first: not for a search.
+    those that wait for a person or are back from a while. user_id: exactly this visitor's. captured: only those with a request.
     """
 
     bot_id: str | None = None
@@ -54,6 +145,8 @@ class ConversationFilter(NamedTuple):
     open_only: bool = False
     without_first: bool = False
     oldest_first: bool = False
+    user_id: str | None = None
+    captured: bool = False
 
 
 class FoundConversations(NamedTuple):
@@ -63,207 +156,46 @@ class FoundConversations(NamedTuple):
     next: tuple[int, int] | None
 
 
-class _TermQuery(NamedTuple):
-    owners: Owners
-    filter: ConversationFilter
-    limit: int
-    after: tuple[int, int]
-
-
-async def conversations(
-    db: Database, accounts: Accounts, chosen: ConversationFilter, limit: int, after: tuple[int, int] | None = None
+@reads
+def conversations(
+    connection: Connection, accounts: Accounts, chosen: ConversationFilter, limit: int, after: tuple[int, int] | None = None
 ) -> FoundConversations:
-    """Find conversations of these accounts (None for all) that have all terms. Those behind the keyset position `after`."""
-    search = _TermQuery(Owners(accounts, chosen.bot_id), chosen, limit, after or ((-1, -1) if chosen.oldest_first else (LAST, LAST)))
-    return await db.read(lambda connection: _find(connection, search))
-
-
-def _find(connection: Connection, search: _TermQuery) -> FoundConversations:
-    chosen = search.filter
-    if chosen.status in _FEW or (chosen.status == MINE and not chosen.terms):
-        positions, following = _of_the_team(connection, search)
-    elif not chosen.terms and (chosen.status in (SNOOZED, BACK, RESOLVED, KNOWN) or (chosen.label and chosen.status is None)):
-        positions, following = _of_accounts(connection, search)
-    elif chosen.terms:
-        positions, following = _with_terms(connection, search)
-    elif chosen.status == UNREAD_BY_ME or chosen.open_only or chosen.without_first:
-        positions, following = _walk(connection, search)
-    else:
-        positions, following = _newest(connection, search)
-    return FoundConversations(_records(connection, [number for _, number in positions]), following)
-
-
-_Position = tuple[int, int]
-
-
-def _with_terms(connection: Connection, search: _TermQuery) -> tuple[list[_Position], _Position | None]:
-    """Compare candidates until the page is full or enough were read. Where each term is frequent, these are the newest conversations."""
-    likely = candidates(connection, search.owners, search.filter.terms)
-    behind, positions = search.after[1], list[_Position]()
-    for chunk in CHUNKS:
-        numbers = (
-            _numbers(connection, behind, chunk) if likely is None else [candidate for candidate in likely if candidate < behind][:chunk]
-        )
-        for last_at, number in _matching(connection, search, numbers):
-            if len(positions) == search.limit:
-                return positions, (0, positions[-1][1])
-            positions.append((last_at, number))
-        if len(numbers) < chunk:
-            # On a single page they stand by their last messages.
-            return (sorted(positions, reverse=True) if search.after == (LAST, LAST) else positions), None
-        behind = numbers[-1]
-    return positions, (0, behind)
-
-
-def _numbers(connection: Connection, behind: int, limit: int) -> list[int]:
-    (text,) = connection.execute(
-        """
-        SELECT json_group_array(page.conversation) FROM (
-            SELECT conversation FROM search_documents WHERE conversation < ? ORDER BY conversation DESC LIMIT ?) page
-        """,
-        (behind, limit),
-    ).fetchone()
-    return sorted(json.loads(text), reverse=True)
-
-
-def _matching(connection: Connection, search: _TermQuery, numbers: list[int]) -> list[_Position]:
-    """Return the conversations that match, highest number first. Each comes with the time of its last message."""
-    chosen = search.filter
-    reader, owner = (chosen.operator_id if chosen.status == status else None for status in (UNREAD_BY_ME, MINE))
-    (text,) = connection.execute(
-        f"""
-        SELECT json_group_array(json_array(c.last_message_at, c.number)) FROM json_each(?3) page
-        CROSS JOIN search_documents d ON d.conversation = CAST(page.value AS BIGINT) CROSS JOIN conversations c ON c.number = d.conversation
-        WHERE {MATCHES} AND (?4 IS NULL OR c.channel = ?4) AND (?2 IS NULL OR c.bot_id = ?2) AND {ACCOUNT_IN_SCOPE}
-            AND (?5 IS NULL OR EXISTS ({_UNREAD_BY_5}))
-            AND (?6 IS NULL OR c.assignee = ?6 OR (c.handling = 'operator' AND c.operator_id = ?6))
-            AND {_HAS_LABEL_8} AND {_ASIDE[chosen.status if chosen.status in _ASIDE else None]}
-        """,
-        (*search.owners.values, json.dumps(numbers), chosen.channel, reader, owner, patterns(chosen.terms), chosen.label),
-    ).fetchone()
-    return sorted((tuple(row) for row in json.loads(text)), key=lambda row: -row[1])
-
-
-# SELECT of the conversations of an index that pass the filters; ?3 is the handling or the operator.
-_INDEXED = f"""
-    SELECT c.last_message_at, c.number FROM conversations c INDEXED BY {{index}}
-    LEFT JOIN search_documents d ON d.conversation = c.number
-    WHERE {{condition}} AND {ACCOUNT_IN_SCOPE} AND (?2 IS NULL OR c.bot_id = ?2) AND (?10 = 0 OR {_OPEN})
-        AND (c.last_message_at, c.number) {{beyond}} (?5, ?6) AND (?8 IS NULL OR c.channel = ?8) AND {_HAS_LABEL.format("?9")} AND {MATCHES}
-    ORDER BY c.last_message_at {{order}}, c.number {{order}} LIMIT ?4
-"""
-_HANDED_OFF = {"index": "conversations_handed_off", "condition": "c.handling <> 'bot' AND c.handling = ?3"}
-_MISSED = {"index": "conversations_missed", "condition": "c.missed_at IS NOT NULL AND ?3 IS NOT NULL"}
-_MINE = (
-    {"index": "conversations_assigned", "condition": "c.assignee IS NOT NULL AND c.assignee = ?3"},
-    {"index": "conversations_handed_off", "condition": "c.handling <> 'bot' AND c.handling = 'operator' AND c.operator_id = ?3"},
-)
-_FEW = (WAITING, OPERATOR, MISSED)  # a search is among them
-# Statements by status and by whether the oldest come first.
-_OF_THE_TEAM = {
-    (status, oldest): _INDEXED.format(**source, **order)
-    for status, source in ((WAITING, _HANDED_OFF), (OPERATOR, _HANDED_OFF), (MISSED, _MISSED))
-    for oldest, order in _ORDERS.items()
-} | {
-    (MINE, oldest): "SELECT last_message_at, number FROM ({pages}) page ORDER BY last_message_at {order}, number {order} LIMIT ?4".format(
-        pages=" UNION ".join(f"SELECT * FROM ({_INDEXED.format(**source, **order)}) page" for source in _MINE), **order
-    )
-    for oldest, order in _ORDERS.items()
-}
-# SELECT of the conversations of an index that begins with the account; ?3 is the label.
-_OF_ACCOUNTS = f"""
-    SELECT page.last_message_at, page.number FROM {{owners}} CROSS JOIN conversations page ON page.number IN (
-        SELECT c.number FROM conversations c INDEXED BY {{index}}
-        WHERE {{condition}} AND c.account_id = o.id AND (?2 IS NULL OR c.bot_id = ?2) AND (?7 IS NULL OR c.channel = ?7)
-            AND (c.last_message_at, c.number) {{beyond}} (?5, ?6) AND {_HAS_LABEL_3}
-        ORDER BY c.last_message_at {{order}}, c.number {{order}} LIMIT ?4)
-    ORDER BY page.last_message_at {{order}}, page.number {{order}} LIMIT ?4
-"""
-_INDEXES = {
-    SNOOZED: {"index": "conversations_snoozed", "condition": _ASIDE[SNOOZED]},
-    BACK: {"index": "conversations_snoozed", "condition": f"c.set_aside_until IS NOT NULL AND {_BACK} AND c.handling <> 'waiting'"},
-    RESOLVED: {"index": "conversations_set_aside", "condition": f"c.set_aside_at IS NOT NULL AND {_RESOLVED}"},
-    KNOWN: {"index": "conversations_known", "condition": _IS_KNOWN},
-    None: {"index": "conversations_labelled", "condition": "c.labels IS NOT NULL"},
-}
-# Statements by status, by whether the oldest come first, and by whether they are of all accounts.
-_SET_ASIDE = {
-    (status, oldest, is_all): _OF_ACCOUNTS.format(owners=ALL_ACCOUNTS if is_all else SOME_ACCOUNTS, **source, **order)
-    for status, source in _INDEXES.items()
-    for oldest, order in _ORDERS.items()
-    for is_all in (False, True)
-}
-
-
-def _of_the_team(connection: Connection, search: _TermQuery) -> tuple[list[_Position], _Position | None]:
-    """Read the conversations that wait for a person, have one, are missed, or are one operator's."""
-    chosen = search.filter
-    who = chosen.operator_id if chosen.status == MINE else chosen.status
-    values = (who, search.limit + 1, *search.after, patterns(chosen.terms), chosen.channel, chosen.label, int(chosen.open_only))
-    key = (chosen.status or "", chosen.oldest_first)
-    return _cut(connection.execute(_OF_THE_TEAM[key], (*search.owners.values, *values)).fetchall(), search.limit)
-
-
-def _of_accounts(connection: Connection, search: _TermQuery) -> tuple[list[_Position], _Position | None]:
-    """Read the conversations that are set aside, back from a while, or labelled."""
-    chosen = search.filter
-    values = (chosen.label, search.limit + 1, *search.after, chosen.channel)
-    key = (chosen.status, chosen.oldest_first, search.owners.accounts is None)
-    return _cut(connection.execute(_SET_ASIDE[key], (*search.owners.values, *values)).fetchall(), search.limit)
-
-
-def _cut(rows: list[_Position], limit: int) -> tuple[list[_Position], _Position | None]:
-    return rows[:limit], rows[limit - 1] if len(rows) > limit else None
-
-
-def _walk(connection: Connection, search: _TermQuery) -> tuple[list[_Position], _Position | None]:
-    """Walk the newest conversations and keep those that pass the filters. Ends when the page is full or enough were read."""
-    chosen = search.filter
-    unread = f"EXISTS ({_UNREAD_BY_2})" if chosen.status == UNREAD_BY_ME else "?2 IS NOT NULL"
-    is_open = f"({_OPEN})" if chosen.open_only else "true"
-    is_other = f"c.handling <> 'waiting' AND NOT ({_BACK})" if chosen.without_first else "true"
-    statement = f"""
-        SELECT c.number FROM json_each(?1) page CROSS JOIN conversations c ON c.number = CAST(page.value AS BIGINT)
-        WHERE {_HAS_LABEL_3} AND {unread} AND {is_open} AND {is_other}
-    """
-    positions, after = list[_Position](), search.after
-    for chunk in WALKED:
-        rows, following = _newest(connection, search._replace(limit=chunk, after=after))
-        numbers = json.dumps([number for _, number in rows])
-        wanted_numbers = {number for (number,) in connection.execute(statement, (numbers, chosen.operator_id, chosen.label))}
-        for row in rows:
-            if row[1] not in wanted_numbers:
-                continue
-            if len(positions) == search.limit:
-                return positions, positions[-1]
-            positions.append(row)
-        if following is None:
-            return positions, None
-        after = rows[-1]
-    return positions, after
-
-
-def _newest(connection: Connection, search: _TermQuery) -> tuple[list[_Position], _Position | None]:
-    """Read the newest conversations by their last messages, or the oldest."""
-    chosen = search.filter
-    beyond, direction = (">", "ASC") if chosen.oldest_first else ("<", "DESC")
+    """Find conversations of these accounts (None for all) that pass the filters. Those behind the keyset position `after`."""
+    by_index = chosen.user_id is None and chosen.status != UNREAD
+    kind = (chosen.status or (_LABEL if chosen.label else _ALL)) if by_index else _ALL if chosen.user_id is None else _USER
+    flags = chosen.open_only, chosen.without_first, chosen.captured
+    is_filtered = any((chosen.terms, not by_index, chosen.label and kind != _LABEL, *flags))
+    scope = "one" if chosen.bot_id is not None else "all" if accounts is None else "some"
+    statement = _STATEMENTS[kind, scope, chosen.oldest_first]
+    rows_statement = _ROWS[None if by_index else chosen.status, bool(chosen.terms)]
+    values = listed(accounts), chosen.bot_id, chosen.operator_id, chosen.label, chosen.user_id
     channels = json.dumps(CHANNELS if chosen.channel is None else [chosen.channel])
-    kind = search.owners.kind
-    rows = connection.execute(
-        f"""
-        SELECT c.last_message_at, c.number FROM {_WALKS[kind][0]} CROSS JOIN json_each(?6) channel
-        CROSS JOIN conversations c ON c.number IN (
-            SELECT n.number FROM conversations n WHERE n.{_WALKS[kind][1]} AND n.channel = channel.value
-                AND (n.last_message_at, n.number) {beyond} (?3, ?4)
-                ORDER BY n.last_message_at {direction}, n.number {direction} LIMIT ?5)
-        ORDER BY c.last_message_at {direction}, c.number {direction} LIMIT ?5
-        """,
-        (*search.owners.values, *search.after, search.limit + 1, channels),
-    ).fetchall()
-    return [tuple(row) for row in rows[: search.limit]], rows[search.limit - 1] if len(rows) > search.limit else None
+    after = after or ((-1, -1) if chosen.oldest_first else (LAST, LAST))
+    matcher, positions, room = Matcher(chosen.terms), list[tuple[int, int]](), MOST_READ
+    for step in STEPS if is_filtered else (limit + 1,):
+        rows = connection.execute(statement, (*values, channels, *after, step)).fetchall()
+        texts: dict[int, str] = dict.fromkeys((number for _, number in rows), "")
+        if is_filtered:
+            texts = dict(connection.execute(rows_statement, (*values, json.dumps(list(texts)), *flags)).fetchall())
+        for row in rows:
+            text = texts.get(row[1], "")
+            is_likely = row[1] in texts and matcher.may_match(text)
+            room -= len(text) * (FOLDING if is_likely else 1)
+            if not is_likely or not matcher.matches(text):
+                continue
+            if len(positions) == limit:
+                return FoundConversations(_records(connection, positions), positions[-1])
+            positions.append(row)
+        if len(rows) < step:
+            return FoundConversations(_records(connection, positions), None)
+        after = rows[-1]
+        if room <= 0:
+            break
+    return FoundConversations(_records(connection, positions), after)
 
 
-def _records(connection: Connection, numbers: list[int]) -> list[tuple[Conversation, int]]:
+def _records(connection: Connection, positions: list[tuple[int, int]]) -> list[tuple[Conversation, int]]:
+    numbers = [number for _, number in positions]
     rows = connection.execute(
         f"SELECT {OF_A_PAGE}, c.number FROM conversations c WHERE c.number IN (SELECT CAST(value AS BIGINT) FROM json_each(?))",
         (json.dumps(numbers),),

@@ -14,11 +14,9 @@ from chatsvc.domain.analytics import COUNTED
 from chatsvc.domain.models import CHANNELS
 
 # Owner columns.
-ACCOUNT, BOT, BOT_NUMBER, CONVERSATION = "account_id", "bot_id", "bot", "conversation"
+ACCOUNT, BOT, CONVERSATION = "account_id", "bot_id", "conversation"
 # Parents of a row by its owner column; the row is `t`, its account `p.account_id`.
-_PARENTS = {BOT: "bots p JOIN {0} t ON t.bot_id = p.id", BOT_NUMBER: "bots p JOIN {0} t ON t.bot = +p.number"} | {
-    CONVERSATION: "conversations p JOIN {0} t ON t.conversation = p.number"
-}
+_PARENTS = {BOT: "bots p JOIN {0} t ON t.bot_id = p.id", CONVERSATION: "conversations p JOIN {0} t ON t.conversation = p.number"}
 # Purposes of the keys that seal secrets.
 SIGNING_KEYS, SECOND_FACTORS, CHANNEL_SECRETS = "webhook signing keys", "second factors", "channel secrets"
 # `deleted_at` of an account during its import: invisible, and not deleted by the sweep.
@@ -70,7 +68,7 @@ class Sealed(NamedTuple):
 class Table(NamedTuple):
     """Declaration of one table.
 
-    owner: the column that leads to the account (ACCOUNT, BOT, BOT_NUMBER or CONVERSATION); None for a table of the store itself.
+    owner: the column that leads to the account (ACCOUNT, BOT or CONVERSATION); None for a table of the store itself.
     key: the columns of the primary key.
     record: the kind of record in an account's export file; None for a table that is not exported.
     local: columns that an export leaves out beside numbers and the account, each with its SQL value after an import.
@@ -98,11 +96,6 @@ class Table(NamedTuple):
 
 
 _REQUESTS = "IN (SELECT CAST(value AS BIGINT) FROM json_each(?1))"
-# The plus signs take the affinity from a column, with which SQLite would not search by the key.
-_WORDS = (
-    "bot = (SELECT +b.number FROM conversations c JOIN bots b ON b.id = c.bot_id WHERE c.number = ?1) AND conversation = ?1"
-    " AND word IN (SELECT w.value FROM search_documents d CROSS JOIN json_each(d.words) w WHERE d.conversation = ?1)"
-)
 # An event has the time of the request that it reports, which is how the index finds it.
 _EVENTS = (
     "IN (SELECT e.number FROM requests r LEFT JOIN appointments a ON a.request = r.number CROSS JOIN webhook_events e"
@@ -291,10 +284,6 @@ TABLES = (
     ),
     # Digests that lead from the team's answers to conversations of this installation.
     Table("team_notices", CONVERSATION, (CONVERSATION, "since"), visitor=Erasure("conversation", "conversation = ?1", "")),
-    # The search index. Its words are found by those of the document, so the document is deleted after them.
-    Table("search_queue", CONVERSATION, (CONVERSATION,), visitor=Erasure("conversation", "conversation = ?1", "")),
-    Table("search_documents", CONVERSATION, (CONVERSATION,), visitor=Erasure("conversation", "conversation = ?1", "")),
-    Table("search_words", BOT_NUMBER, (BOT_NUMBER, "word", CONVERSATION), visitor=Erasure("conversation", _WORDS, "")),
     # No visitor's: who does not want mails may never have written.
     Table("mail_stops", ACCOUNT, record="mail_stop", changed="created_at"),
     # Names operators: not exported. Settled mails are deleted after 30 days, whatever the configuration says.

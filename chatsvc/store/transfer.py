@@ -4,14 +4,13 @@ Records refer to one another by identifiers, never by numbers, which differ betw
 seen.
 """
 
-import json
 from base64 import b64encode
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from chatsvc.domain.transfer import RECORDS, Record
-from chatsvc.store import facts, search
+from chatsvc.store import facts
 from chatsvc.store.database import Connection, ConstraintViolated, Database, reads
 from chatsvc.store.tables import ACCOUNT, BOT, BY_NAME, CONVERSATION, TABLES
 
@@ -184,7 +183,6 @@ async def put(
     def unit(connection: Connection) -> None:
         nonlocal kind
         said: Counter[object] = Counter()
-        changed: set[object] = set()
         for kind, record in records:
             values = {**record, "account_id": account_id}
             if kind in SECRETS:
@@ -202,10 +200,6 @@ async def put(
                     """,
                     values,
                 )
-            if kind in ("conversation", "message", "request"):
-                changed.add(record["id"] if kind == "conversation" else record["conversation_id"])
-        numbers = "SELECT number FROM conversations WHERE id IN (SELECT value FROM json_each(?))"
-        search.queue(connection, [number for (number,) in connection.execute(numbers, (json.dumps(list(changed)),))])
         connection.executemany(
             "UPDATE conversations SET message_count = message_count + ? WHERE id = ?", [(count, one) for one, count in said.items()]
         )

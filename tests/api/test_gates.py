@@ -18,7 +18,6 @@ from chatsvc.domain.captures import Captured
 from chatsvc.domain.plans import Plan
 from chatsvc.engines import Reply
 from chatsvc.services.accounts import accounts, bots, keys, webhooks
-from chatsvc.services.conversations import search
 from chatsvc.store import keys as stored_keys
 from chatsvc.store.tables import CONVERSATION, TABLES
 from tests.api.conftest import Connect
@@ -332,7 +331,6 @@ async def test_a_bot_deleted_while_its_message_is_answered_goes_with_all_its_row
         await webhooks.put(app.services, ADMIN, bot=bot, events=["request.created"])
         said = await caller.send("Selin, selin@example.com", "v", headers={"Idempotency-Key": bot}, chatbot_id=bot)
         assert said.status == 200
-    await search.catch_up(app.services)
     before = await rows_of(app, other)
     engine.gate = asyncio.Event()
     under_way = asyncio.create_task(caller.send(user_id="v"))

@@ -72,10 +72,12 @@ def disagreements_in(rows: Callable[[str], Rows]) -> list[str]:
         kept, counted = rows(one), rows(other)
         if kept != counted:
             found.append(f"{name}: {set(kept) ^ set(counted)}")
-    for number, roles in rows("SELECT conversation, group_concat(role) FROM (SELECT * FROM messages ORDER BY number) AS said GROUP BY 1"):
-        spoken = roles.split(",")
+    spoken_in: dict[int, list[str]] = {}
+    for number, role in rows("SELECT conversation, role FROM messages ORDER BY number"):
+        spoken_in.setdefault(number, []).append(role)
+    for number, spoken in spoken_in.items():
         if spoken != ["user", "assistant"] * (len(spoken) // 2):
-            found.append(f"the messages of conversation {number} do not alternate: {roles}")
+            found.append(f"the messages of conversation {number} do not alternate: {spoken}")
     return found
 
 

@@ -10,7 +10,6 @@ import pytest_asyncio
 from chatsvc.domain.captures import Captured
 from chatsvc.domain.mails import ANSWERS_A_DAY, GONE_MS
 from chatsvc.engines import Evidence
-from chatsvc.services.conversations import search
 from chatsvc.services.messages.trials import Trials
 from chatsvc.store import conversations, exchanges, mails, unanswered
 from chatsvc.store.webhooks import Event
@@ -162,7 +161,6 @@ async def test_conversations_are_searched_and_paged(site: Site, reader: Client, 
 async def test_a_conversation_shows_origins_requests_and_other_conversations(site: Site, reader: Client) -> None:
     await site.say(site.mine, "Ömer Çelik, omer@example.com. Call me", "first-device", CALL)
     await site.say(site.mine, "It is me again: omer@example.com", "second-device", CALL)
-    await search.work_off(site.app.services)
     evidence = Evidence(((site.mine.ids["entry"], 0.9123), ("gone", 0.2)), "answer", 0.9312).to_json()
     exchange = new_exchange(site.mine.bot, site.mine.account, "second-device", at=site.clock.now)._replace(evidence=evidence)
     await exchanges.record(site.app.services.db, exchange)

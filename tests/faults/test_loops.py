@@ -20,7 +20,7 @@ from chatsvc.config.model import Backups, Notices, Smtp
 from chatsvc.platforms.telegram import pollers
 from chatsvc.services.accounts import webhooks
 from chatsvc.services.accounts.account_cache import AccountCache
-from chatsvc.services.conversations import handling, search
+from chatsvc.services.conversations import handling
 from chatsvc.services.knowledge import site_reading, unanswered
 from chatsvc.services.knowledge.knowledge_cache import KnowledgeCache
 from chatsvc.services.messages import channel_answers, outbox
@@ -45,7 +45,6 @@ LOOPS: dict[str, tuple[Any, str]] = {
     "masking of questions": (unanswered, "mask"),
     "scheduled backup": (backups, "keep"),
     "retention": (retention, "once"),
-    "search of conversations": (search, "work_off"),
     "return of conversations": (handling, "return_overdue"),
     "websites": (site_reading.SiteReadings, "look"),
     "search indexes": (KnowledgeCache, "warm"),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from datetime import date, time
 from functools import partial
-from unittest.mock import patch
 
 import pytest
 
@@ -16,7 +15,6 @@ from chatsvc.services.accounts import webhooks
 from chatsvc.services.administration import perform
 from chatsvc.services.team import operators
 from chatsvc.store import inbox as stored
-from chatsvc.store import search_terms
 from tests import conftest
 from tests.fakes import ADMIN, ScriptedEngine
 
@@ -60,13 +58,6 @@ async def five(caller: conftest.Caller, engine: ScriptedEngine) -> list[InboxIte
     return items
 
 
-@pytest.fixture(params=["rare", "frequent"])
-def _both_ways(request: pytest.FixtureRequest) -> object:
-    """Search by a rare word's entries, and along the requests as for frequent words."""
-    with patch.object(search_terms, "RARE", 2_000 if request.param == "rare" else 0), patch.object(stored, "CHUNKS", (2, 3, 4)):
-        yield
-
-
 async def test_an_item_has_its_appointment_conversation_and_deliveries(caller: conftest.Caller, five: list[InboxItem]) -> None:
     selin = five[3]
     assert selin.appointment is not None
@@ -78,8 +69,11 @@ async def test_an_item_has_its_appointment_conversation_and_deliveries(caller: c
     assert five[0].appointment is None
 
 
-@pytest.mark.usefixtures("_both_ways")
-async def test_filters_narrow_the_list(caller: conftest.Caller, five: list[InboxItem]) -> None:
+@pytest.mark.parametrize("steps", [(1000,), (2, 3, 4)])
+async def test_filters_narrow_the_list(
+    caller: conftest.Caller, five: list[InboxItem], steps: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stored, "STEPS", steps)
     services = caller.app.services
     _, john, _, selin, _ = five
     assert selin.appointment is not None

@@ -14,9 +14,7 @@ from chatsvc.store import (
     erasure,
     operators,
     saved_replies,
-    search,
     search_queries,
-    search_terms,
 )
 from chatsvc.store.conversation_view import Window
 from chatsvc.store.database import Database
@@ -85,7 +83,7 @@ async def test_unread_conversations_are_found_behind_many_read_ones(db: Database
         await chat(db, user_id=f"v{number}", at=START + number)
     for conversation, _ in (await everything(db))[:4]:
         await see(db, conversation.user_id, "ada")
-    with patch.object(search_queries, "WALKED", (1, 2)):
+    with patch.object(search_queries, "STEPS", (1, 2)):
         first = await listed(db, status="unread", operator_id="ada")
         assert (first.rows, first.next is None) == ([], False)
         assert await visitors(db, status="unread", operator_id="ada") == ["v1", "v0"]
@@ -126,11 +124,10 @@ async def test_a_search_among_mine_finds_assigned_and_taken_ones(db: Database) -
         await conversation_team.assign(db, ["account"], ids[visitor], "ada")
     taken = "UPDATE conversations SET handling = 'operator', handling_since = 5, operator_id = 'ada' WHERE id = ?"
     await db.write(lambda connection: connection.execute(taken, (ids["v1"],)).rowcount)
-    await search.index(db, lambda text: " ".join(text.contents).split())
     sought = {"status": "mine", "terms": [Term("helmet")]}
     assert await visitors(db, operator_id="ada", **sought) == ["v2", "v1"]
     assert await visitors(db, operator_id="selin", **sought) == []
-    with patch.object(search_terms, "RARE", 0), patch.object(search_queries, "CHUNKS", (1, 1)):
+    with patch.object(search_queries, "STEPS", (1, 1)):
         assert await visitors(db, operator_id="ada", **sought) == ["v2", "v1"]
 
 
@@ -180,7 +177,6 @@ async def test_labels_are_filtered_with_a_status_and_words(db: Database) -> None
     assert await conversation_team.labels(db, "account") == ["b", "vip"]
     await conversation_team.assign(db, ["account"], ids["v0"], "ada")
     await conversation_team.set_aside(db, ["account"], ids["v1"], START + 50, None)
-    await search.index(db, lambda text: " ".join(text.contents).split())
     terms = [Term("helmet")]
     chosen: tuple[tuple[dict[str, object], list[str]], ...] = (
         ({"label": "b"}, ["v1", "v0"]),

@@ -185,6 +185,8 @@ def as_of(path: Path, version: int) -> None:
                 connection.execute(f"DROP INDEX {index}")
             for index in re.findall(r"DROP INDEX (\w+)", step):
                 connection.execute(f"CREATE INDEX {index} ON audit_records (number)")
+            for table in re.findall(r"DROP TABLE (\w+)", step):
+                connection.execute(f"CREATE TABLE {table} (word TEXT) STRICT")
             for table, column in reversed(re.findall(r"ALTER TABLE (\w+) ADD COLUMN (\w+)", step)):
                 connection.execute(f"ALTER TABLE {table} DROP COLUMN {column}")
         connection.execute(f"PRAGMA user_version={version}")

@@ -42,9 +42,7 @@ from chatsvc.store import (
     platforms,
     retention,
     saved_replies,
-    search,
     search_queries,
-    search_terms,
     sessions,
     today,
     transcripts,
@@ -72,7 +70,6 @@ def owner_of(kind: str) -> Callable[[Database], Awaitable[object]]:
 def found(
     db: Database, owners: list[str] | None, *said: str, bot_id: str | None = None, after: tuple[int, int] | None = None
 ) -> Awaitable[object]:
-    """Search conversations; with many entries of a word the newest conversations are read."""
     return search_queries.conversations(db, owners, ConversationFilter(bot_id, None, [Term(word) for word in said]), 20, after)
 
 
@@ -86,12 +83,6 @@ async def seen(db: Database, window: Window) -> object:
     page = await found(db, ["account"])
     assert isinstance(page, search_queries.FoundConversations)
     return await conversation_view.read(db, ["account"], page.rows[0][0].id, window, 20, "operator")
-
-
-async def found_along(db: Database, owners: list[str] | None) -> object:
-    """Search by a frequent word."""
-    with patch.object(search_terms, "RARE", 0):
-        return await found(db, owners, "hello", "reply")
 
 
 QUESTIONS: dict[str, Callable[[Database], Awaitable[object]]] = {
@@ -115,9 +106,11 @@ QUESTIONS: dict[str, Callable[[Database], Awaitable[object]]] = {
     "a page of accounts": lambda db: accounts.page(db, None, "2026-11", 20, (START, "id")),
     "a page of the bots of an account": lambda db: bots.page(db, ["account"], 20, ("account", 1)),
     "a page of conversations of several accounts": lambda db: found(db, ["account", "other"], after=(START, 1)),
-    "a page of a search by a rare word": lambda db: found(db, ["account"], "hello", "reply", after=(START, 1)),
-    "a page of a search by a rare word in a bot": lambda db: found(db, ["account"], "hello", bot_id="bot"),
-    "a page of a search by a frequent word": lambda db: found_along(db, ["account"]),
+    "a page of a search": lambda db: found(db, ["account"], "hello", "reply", after=(START, 1)),
+    "a page of a search in a bot": lambda db: found(db, ["account"], "hello", bot_id="bot"),
+    "a page of the conversations of a user_id": lambda db: search_queries.conversations(
+        db, ["account"], ConversationFilter(user_id="v1", captured=True, label="vip"), 20
+    ),
     "a page of the audit log of an account": lambda db: audit.page(db, ["account"], 0, 20),
     "a page of the audit log": lambda db: audit.page(db, None, 0, 20, 100),
     "a page of the inbox of an account": lambda db: inbox.page(db, ["account"], InboxFilter(), 20, 100),
@@ -125,7 +118,7 @@ QUESTIONS: dict[str, Callable[[Database], Awaitable[object]]] = {
     "a page of the appointments of a bot": lambda db: inbox.page(db, ["account"], InboxFilter("bot", kind="appointment"), 20),
     "a page of the inbox by status": lambda db: inbox.page(db, ["account"], InboxFilter(status="done"), 20, 100),
     "a page of the inbox by assignee": lambda db: inbox.page(db, None, InboxFilter("bot", assignee="id"), 20, 100),
-    "a page of the inbox by words": lambda db: inbox.page(db, ["account"], InboxFilter(terms=[Term("r:hello")]), 20),
+    "a page of the inbox by words": lambda db: inbox.page(db, ["account"], InboxFilter(terms=[Term("hello")]), 20),
     "the queues of messages that wait": lambda db: outbox.waiting(db, START),
     "the next messages of a queue": lambda db: outbox.upcoming(db, "telegram bot", 256, [1]),
     "a message about to be sent": lambda db: outbox.mark(db, 1),
@@ -206,7 +199,6 @@ def furnished(tmp_path_factory: pytest.TempPathFactory) -> Path:
         await furnish(db)
         for i in range(30):
             await exchanges.record(db, new_exchange(user_id=f"v{i}", at=START + i, key=f"key {i}"))
-        await search.index(db, lambda text: text.contents)
 
     in_database(path, fill)
     return path
@@ -290,7 +282,6 @@ BOUNDED = {f"SEARCH {t} USING COVERING INDEX idempotency_keys_by_age (created_at
     "SEARCH k USING INDEX api_keys_by_age (created_at>?)",
     "SEARCH o USING INDEX operators_by_age (created_at>?)",
     "SEARCH r USING INTEGER PRIMARY KEY (rowid<?)",
-    "SEARCH search_documents USING INTEGER PRIMARY KEY (rowid<?)",
     # The messages that wait, for which alone there is the index.
     "SEARCH messages USING COVERING INDEX messages_outbox (outbox>?)",
     "SEARCH messages USING INDEX messages_outbox (outbox>?)",
@@ -330,9 +321,7 @@ OVER_ALL_BOTS: dict[str, Callable[[Database], Awaitable[object]]] = {
     "questions that were not masked": lambda db: unanswered.unmasked(db, 10),
     "conversations that wait": lambda db: search_queries.conversations(db, ["account"], ConversationFilter(status="waiting"), 20),
     "a search in all conversations": lambda db: found(db, None, "hello"),
-    "a search in all conversations by a frequent word": lambda db: found_along(db, None),
     "turns that are not settled": channel_messages.pending,
-    "indexing conversations": lambda db: search.index(db, lambda text: text.contents),
     "a page of all bots": lambda db: bots.page(db, None, 20),
     "conversations of all accounts": lambda db: found(db, None, after=(START, 1)),
     "the inbox of all accounts": lambda db: inbox.page(db, None, InboxFilter(), 20),
@@ -346,7 +335,6 @@ FEW = (
     "SCAN a",
     "SCAN q USING INDEX unanswered_unmasked",
     "SCAN m USING INDEX messages_pending",
-    "SCAN search_queue",
     "SEARCH conversations USING INDEX sqlite_autoindex_conversations_2",
 )
 

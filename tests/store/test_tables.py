@@ -63,13 +63,10 @@ def test_owner_key_and_parent_are_the_schemas(database: Path, table: Table) -> N
 @pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
 def test_every_column_is_exported_or_declared_as_local(database: Path, table: Table) -> None:
     if table.record is None:
-        # Operators belong to the installation, not to an account. An import makes counts and search index anew.
+        # Operators belong to the installation, not to an account. An import makes counts anew.
         operators = {"operators", "operator_roles", "operator_links", "operator_sessions", "recovery_codes", "sign_in_failures"}
         not_exported = {
             "team_notices",
-            "search_queue",
-            "search_documents",
-            "search_words",
             "knowledge_changes",
             "mails",
             "conversation_views",

@@ -20,7 +20,7 @@ from chatsvc.domain.hand_off import BACK, BOT, WAITING
 from chatsvc.domain.models import CHANNELS, Entry, Note
 from chatsvc.domain.paging import ResultPage
 from chatsvc.domain.refusals import Refused
-from chatsvc.services.conversations import conversation_team, search
+from chatsvc.services.conversations import conversation_team
 from chatsvc.services.conversations.conversation_view import ShownConversation, ShownMessage
 from chatsvc.services.conversations.conversations import MOST_WAITING, ConversationRow
 from chatsvc.store.database import StoreUnavailable
@@ -55,7 +55,6 @@ async def _filters(page: Page) -> dict[str, Any]:
         "bots": bots,
         "bot_names": [(bot.id, bot.name) for bot in bots.values()],
         "channels": [(one, page.text(f"records.channel_{one}")) for one in CHANNELS],
-        "complete": not chosen["q"] or await search.is_complete(page.services),
     }
 
 

@@ -23,7 +23,6 @@ from chatsvc.domain.captures import (
 from chatsvc.domain.models import Bot
 from chatsvc.domain.paging import ResultPage
 from chatsvc.services.accounts import accounts, bots
-from chatsvc.services.conversations import search
 from chatsvc.services.services import Services
 from chatsvc.store import inbox, operators, owners, today
 from chatsvc.store.captures import CaptureChange
@@ -155,12 +154,10 @@ async def list_inbox(
     if status is not None and status not in STATUSES:
         raise refusals.status_unknown(status=status, known=list(STATUSES))
     chosen = (await bots.resolve(services, caller, bot))[1].id if bot is not None else None
-    terms = search_words.terms(q, search_words.IN_CAPTURE) if q and q.strip() else []
+    terms = search_words.terms(q) if q and q.strip() else []
     charged = await _operator_id(services, assignee)
     if (q and q.strip() and not terms) or (assignee and charged is None) or (kind is not None and kind not in (*KINDS, "all")):
         return ResultPage([], None)
-    if terms:
-        await search.catch_up(services)
     wanted = InboxFilter(chosen, status, kind, charged, terms, urgent_first)
     found = await inbox.page(services.db, caller.scope.accounts, wanted, limit, *(place or ()))
     return ResultPage(found.items, None if found.next is None else paging.position(found.next))

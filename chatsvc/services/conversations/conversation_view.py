@@ -11,7 +11,7 @@ from chatsvc.domain.channels import PLATFORMS
 from chatsvc.domain.mails import MailState
 from chatsvc.domain.models import Conversation, Entry, HistoryMessage, Message, Person
 from chatsvc.domain.platform_addresses import PlatformAddress
-from chatsvc.services.conversations import handling, search
+from chatsvc.services.conversations import conversations, handling
 from chatsvc.services.conversations.conversation_events import VISITOR
 from chatsvc.services.conversations.conversations import existing
 from chatsvc.services.knowledge import unanswered
@@ -82,7 +82,7 @@ class ShownConversation(NamedTuple):
 
 async def find(services: Services, caller: Caller, *, conversation: str, q: str) -> str | None:
     """Find the newest message with most terms of a search. None where no message has one."""
-    terms = [term.word for term in search.terms_of(q)]
+    terms = [term.word for term in conversations.terms_of(q)]
     async with services.big_reads:
         texts = await stored.contents(services.db, caller.scope.accounts, conversation, SEARCHED)
     hits = [(sum(any(word.startswith(term) for word in search_words.words(text)) for term in terms), message) for message, text in texts]

@@ -13,7 +13,6 @@ from chatsvc.domain.paging import Listing, Position, ResultPage
 from chatsvc.domain.search_words import Term
 from chatsvc.services.accounts import bots
 from chatsvc.services.accounts.account_cache import AccountState
-from chatsvc.services.conversations import search
 from chatsvc.services.services import Services
 from chatsvc.store import conversation_team, conversation_view, mails, platforms, search_queries, transcripts
 from chatsvc.store import conversations as stored
@@ -55,6 +54,14 @@ async def find(services: Services, state: AccountState, conversation_id: str, me
     if thread is None:
         raise errors.conversation_not_found()
     return thread
+
+
+def terms_of(query: str) -> list[Term]:
+    """Return the terms of a query for conversations. Stop words count only where there is nothing else."""
+    from chatsvc.engines.knowledge.search.tokens import STOPWORDS
+
+    terms = search_words.terms(query)
+    return [term for term in terms if term.word not in STOPWORDS] or terms
 
 
 async def list_all(
@@ -100,18 +107,14 @@ async def _filter(
     domain.hand_off.STATUSES.
     """
     bot_id = (await bots.resolve(services, caller, bot))[1].id if bot is not None else None
-    marks = [Term(search_words.CAPTURED, exact=True)] if captured else []
-    terms = [*(search.terms_of(q) if q else []), *marks]
     if status is not None and status not in STATUSES:
         raise refusals.status_unknown(status=status, known=list(STATUSES))
-    if q and q.strip() and not search.terms_of(q):
+    terms = terms_of(q) if q else []
+    if q and q.strip() and not terms:
         return None
-    if terms:
-        await search.catch_up(services)
-    wanted = ConversationFilter(bot_id, channel, terms, status, caller.actor.id, label)
-    user = search_words.user(q) if q else None
-    if user is not None:
-        of_user = wanted._replace(terms=[user, *marks])
+    wanted = ConversationFilter(bot_id, channel, terms, status, caller.actor.id, label, captured=captured)
+    if q and (user_id := search_words.user(q)) is not None:
+        of_user = wanted._replace(terms=(), user_id=user_id)
         if (await search_queries.conversations(services.db, caller.scope.accounts, of_user, 1)).rows:
             return of_user
     return wanted
@@ -209,8 +212,9 @@ async def list_rows(
     if wanted is None:
         return ResultPage([], None)
     accounts, first = caller.scope.accounts, list[tuple[Conversation, int]]()
-    is_open = not wanted.terms and wanted.status not in (SNOOZED, RESOLVED) and not (wanted.label and wanted.status is None)
-    wanted = wanted._replace(open_only=is_open, oldest_first=oldest_first and not wanted.terms)
+    is_sought = bool(wanted.terms or wanted.captured or wanted.user_id or (wanted.label and wanted.status is None))
+    is_open = not is_sought and wanted.status not in (SNOOZED, RESOLVED)
+    wanted = wanted._replace(open_only=is_open, oldest_first=oldest_first)
     if is_open and wanted.status is None:
         if position is None:
             for status in (WAITING, BACK):

@@ -10,8 +10,8 @@ from chatsvc.domain.operators import normalised_email
 from chatsvc.domain.paging import ResultPage
 from chatsvc.domain.refusals import Faults
 from chatsvc.services.accounts import accounts, bots
-from chatsvc.services.conversations import appointments, search
-from chatsvc.services.conversations.conversations import existing
+from chatsvc.services.conversations import appointments
+from chatsvc.services.conversations.conversations import existing, terms_of
 from chatsvc.services.services import Services
 from chatsvc.store import conversations, search_queries
 from chatsvc.store import people as stored
@@ -42,11 +42,9 @@ async def list_all(
     """
     limit, position = paging.clamped(limit), paging.parsed(after, paging.number, paging.number)
     bot_id = (await bots.resolve(services, caller, bot))[1].id if bot is not None else None
-    terms = search.terms_of(q) if q else []
+    terms = terms_of(q) if q else []
     if q and q.strip() and not terms:
         return ResultPage([], None)
-    if terms:
-        await search.catch_up(services)
     wanted = ConversationFilter(bot_id, None, terms, KNOWN)
     page = await search_queries.conversations(services.db, caller.scope.accounts, wanted, limit, position)
     people = await stored.read(services.db, [number for _, number in page.rows])

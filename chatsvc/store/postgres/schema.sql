@@ -11,9 +11,6 @@ CREATE FUNCTION max(one bigint, other bigint) RETURNS bigint LANGUAGE sql IMMUTA
     'SELECT CASE WHEN one >= other THEN one WHEN other > one THEN other END';
 CREATE FUNCTION min(one bigint, other bigint) RETURNS bigint LANGUAGE sql IMMUTABLE AS
     'SELECT CASE WHEN one <= other THEN one WHEN other < one THEN other END';
-CREATE FUNCTION group_concat_step(before text, item text) RETURNS text LANGUAGE sql IMMUTABLE AS
-    $$ SELECT CASE WHEN before IS NULL THEN item WHEN item IS NULL THEN before ELSE before || ',' || item END $$;
-CREATE AGGREGATE group_concat(text) (SFUNC = group_concat_step, STYPE = text);
 CREATE FUNCTION clock_ms() RETURNS bigint LANGUAGE sql VOLATILE AS
     'SELECT (extract(epoch FROM pg_catalog.clock_timestamp()) * 1000)::bigint';
 

@@ -9,7 +9,7 @@ from chatsvc.store.database import SchemaTooNew, StoreUnavailable
 
 APPLICATION_ID = 0x63686174  # "chat"
 # Version of schema.sql. A released migration is never edited; each adds one to the version.
-BASE = 57
+BASE = 58
 MIGRATIONS: tuple[str, ...] = ()
 # Steps that lead from schema version OLDEST to BASE, for stores from before the first release.
 OLDEST = 44
@@ -97,6 +97,14 @@ CONVERSION: tuple[str, ...] = (
     DROP INDEX audit_of_share;
     CREATE INDEX audit_of_share ON audit_records (actor_id, operation, account_id, own, outcome, number);
     ALTER TABLE audit_records ADD COLUMN changes TEXT;
+    """,
+    # 58: a search reads the conversations themselves, and those of one visitor are found by their addresses.
+    """
+    DROP TABLE search_queue;
+    DROP TABLE search_documents;
+    DROP TABLE search_words;
+    CREATE INDEX conversations_by_email ON conversations (account_id, lower(visitor_email)) WHERE visitor_email IS NOT NULL;
+    CREATE INDEX conversations_by_phone ON conversations (account_id, visitor_phone) WHERE visitor_phone IS NOT NULL;
     """,
 )
 

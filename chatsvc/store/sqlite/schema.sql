@@ -121,6 +121,8 @@ CREATE INDEX conversations_snoozed ON conversations (account_id, last_message_at
 CREATE INDEX conversations_labelled ON conversations (account_id, last_message_at, number) WHERE labels IS NOT NULL;
 CREATE INDEX conversations_known ON conversations (account_id, last_message_at, number)
     WHERE visitor_name IS NOT NULL OR visitor_email IS NOT NULL OR visitor_phone IS NOT NULL;
+CREATE INDEX conversations_by_email ON conversations (account_id, lower(visitor_email)) WHERE visitor_email IS NOT NULL;
+CREATE INDEX conversations_by_phone ON conversations (account_id, visitor_phone) WHERE visitor_phone IS NOT NULL;
 
 -- Counts of conversations; `begun` of them began on `day`, counted in days since 1970.
 CREATE TABLE conversation_counts (
@@ -436,27 +438,6 @@ CREATE TABLE recovery_codes (
     operator_id TEXT NOT NULL REFERENCES operators (id),
     digest BLOB NOT NULL,
     PRIMARY KEY (operator_id, digest)
-) STRICT, WITHOUT ROWID;
-
--- Conversations that wait for the search index. There is no foreign key, which would take seconds to check for a million of them.
-CREATE TABLE search_queue (
-    conversation INTEGER PRIMARY KEY
-) STRICT;
-
--- The words of a conversation, as far as they are indexed.
-CREATE TABLE search_documents (
-    conversation INTEGER PRIMARY KEY REFERENCES conversations (number),
-    words TEXT NOT NULL,
-    message INTEGER NOT NULL,
-    request INTEGER NOT NULL
-) STRICT;
-
--- The search index. Columns have one affinity (ANY): else SQLite compares a row value, by which rows are deleted, by its first column alone.
-CREATE TABLE search_words (
-    bot ANY NOT NULL,
-    word ANY NOT NULL,
-    conversation ANY NOT NULL,
-    PRIMARY KEY (bot, word, conversation)
 ) STRICT, WITHOUT ROWID;
 
 -- The history of changes to knowledge. `files` are those that a change replaces as a whole (JSON), `undoes` is the number of the change that it
