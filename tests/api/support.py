@@ -12,6 +12,7 @@ from typing import Any, cast
 
 from aiohttp import ClientSession
 from multidict import CIMultiDict
+from yarl import URL
 
 from chatsvc.app import App
 from chatsvc.domain import errors
@@ -59,7 +60,7 @@ def standing(answer: Answer) -> tuple[int, int, int]:
     return int(answer.headers[LIMIT]), int(answer.headers[REMAINING]), int(answer.headers[RESET])
 
 
-async def fetch(session: ClientSession, method: str, url: str, **options: Any) -> Answer:
+async def fetch(session: ClientSession, method: str, url: str | URL, **options: Any) -> Answer:
     """One request without a key of its own."""
     async with session.request(method, url, **options) as response:
         body = await response.read()

@@ -9,13 +9,14 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from yarl import URL
 
 from chatsvc.app import App
 from chatsvc.config import Config
 from chatsvc.domain.paging import MAX_DEPTH, Position
-from chatsvc.services.accounts import accounts, bots, keys
-from tests.api.support import UUID, assert_headers, envelope, standing
-from tests.conftest import Caller, MakeCaller
+from chatsvc.services.accounts import bots
+from tests.api.support import UUID, assert_headers, envelope, fetch
+from tests.conftest import Answer, Caller, MakeCaller
 from tests.fakes import ADMIN, START, FakeClock
 from tests.postgres import store_of_test
 
@@ -66,7 +67,7 @@ async def test_a_chatbot_has_exactly_the_fields_of_the_specification(app: App, c
 async def test_a_list_has_the_envelope_its_items_and_its_pagination(caller: Caller) -> None:
     answer = await caller.get("/chatbots")
     assert answer.status == 200
-    one = {
+    bot = {
         "id": caller.bot,
         "name": "Desk",
         "description": None,
@@ -77,31 +78,14 @@ async def test_a_list_has_the_envelope_its_items_and_its_pagination(caller: Call
         "updated_at": "2026-11-20T12:14:28Z",
     }
     pagination = {"limit": 20, "returned": 1, "total": 1, "has_more": False, "next_cursor": None}
-    assert answer.json == {"success": True, "data": [one], "pagination": pagination}
+    assert answer.json == {"success": True, "data": [bot], "pagination": pagination}
     assert_headers(answer, limit=100_000, remaining=99_999)
-
-
-async def test_an_account_without_bots_has_an_empty_list(app: App, caller: Caller) -> None:
-    empty = (await accounts.create(app.services, ADMIN, name="Empty")).account.id
-    key = (await keys.create(app.services, ADMIN, account=empty)).secret
-    answer = await Caller(app, caller.session, empty, "", key).get("/chatbots")
-    pagination = {"limit": 20, "returned": 0, "total": 0, "has_more": False, "next_cursor": None}
-    assert answer.json == {"success": True, "data": [], "pagination": pagination}
 
 
 async def test_the_settings_of_a_bot_do_not_leave_by_the_interface(app: App, caller: Caller) -> None:
     await bots.change(app.services, ADMIN, bot=caller.bot, instructions="Say nothing of the merger", greeting="Welcome to the merger")
     for path in ("/chatbots", f"/chatbots/{caller.bot}", "/analytics"):
         assert b"merger" not in (await caller.get(path)).body
-
-
-async def test_a_message_counts_at_its_bot_and_no_other(app: App, caller: Caller) -> None:
-    other, _ = await _more_bots(app, caller, 1)
-    for _ in range(3):
-        await caller.send()
-    used = {bot["id"]: bot["messages_used"] for bot in (await caller.get("/chatbots")).json["data"]}
-    assert used == {caller.bot: 3, other: 0}
-    assert (await caller.get(f"/chatbots/{caller.bot}")).json["data"]["messages_used"] == 3
 
 
 async def test_bots_come_newest_first_even_when_made_in_the_same_millisecond(app: App, caller: Caller, clock: FakeClock) -> None:
@@ -113,21 +97,17 @@ async def test_bots_come_newest_first_even_when_made_in_the_same_millisecond(app
 
 
 async def test_a_walk_gives_every_bot_once_in_order(app: App, caller: Caller) -> None:
-    expected = await _more_bots(app, caller, 29)
-    pages = await _walk(caller)
+    expected = await _more_bots(app, caller, 13)
+    pages = await _walk(caller, "/chatbots?limit=4")
     assert [bot["id"] for page in pages for bot in page["data"]] == expected
-    assert [len(page["data"]) for page in pages] == [7, 7, 7, 7, 2]
+    assert [len(page["data"]) for page in pages] == [4, 4, 4, 2]
     for page in pages:
-        last = page is pages[-1]
+        is_last = page is pages[-1]
         cursor = page["pagination"].pop("next_cursor")
-        assert page["pagination"] == {"limit": 7, "returned": len(page["data"]), "total": 30, "has_more": not last}
-        assert (cursor is None) == last
-
-
-async def test_a_page_that_is_just_full_has_no_more(app: App, caller: Caller) -> None:
-    await _more_bots(app, caller, 19)
-    pagination = {"limit": 20, "returned": 20, "total": 20, "has_more": False, "next_cursor": None}
-    assert (await caller.get("/chatbots")).json["pagination"] == pagination
+        assert page["pagination"] == {"limit": 4, "returned": len(page["data"]), "total": 14, "has_more": not is_last}
+        assert (cursor is None) == is_last
+    # A page that is just full has no more.
+    assert (await caller.get("/chatbots?limit=14")).json["pagination"]["has_more"] is False
 
 
 async def test_bots_made_while_paging_disturb_nothing(app: App, caller: Caller) -> None:
@@ -141,59 +121,42 @@ async def test_bots_made_while_paging_disturb_nothing(app: App, caller: Caller) 
 
 LIMITS = {
     "": 20,
-    "limit": 20,
     "limit=": 20,
     "limit=1": 1,
-    "limit=20": 20,
-    "limit=99": 99,
     "limit=100": 100,
     "limit=101": 100,
-    "limit=99999999999999999999": 100,
     "limit=" + "9" * 5000: 100,
     "limit=0": 1,
     "limit=-0": 1,
     "limit=-1": 1,
-    "limit=-99999999999999999999": 1,
     "limit=007": 7,
     "limit=%31%30": 10,
-    "limit=+5": 20,
     "limit=%2B5": 20,
     "limit=--5": 20,
-    "limit=-": 20,
     "limit=%205%20": 20,
-    "limit=5%0A": 20,
     "limit=5%00": 20,
     "limit=1_0": 20,
     "limit=1e3": 20,
     "limit=5.0": 20,
     "limit=0x10": 20,
     "limit=%D9%A3": 20,
-    "limit=%EF%BC%95": 20,
     "limit=%C2%B2": 20,
     "limit=%FF": 20,
-    "limit=abc": 20,
-    "limit=null": 20,
     "limit=3&limit=9": 3,
-    "limit[]=3": 20,
     "LIMIT=3": 20,
-    "other=3": 20,
 }
 
 
-@pytest.mark.parametrize("path", ["/chatbots", "/conversations"])
-async def test_a_limit_out_of_range_is_clamped_and_what_is_no_integer_counts_as_absent(path: str, caller: Caller) -> None:
-    applied = {}
-    for query in LIMITS:
-        answer = await caller.session.get(_raw(f"{caller.base_url}{path}?{query}"), headers={"Authorization": f"Bearer {caller.key}"})
-        assert answer.status == 200
-        applied[query] = (await answer.json())["pagination"]["limit"]
-    assert applied == LIMITS
+async def test_a_limit_out_of_range_is_clamped_and_what_is_no_integer_counts_as_absent(caller: Caller) -> None:
+    for path in ("/chatbots", "/conversations"):
+        for query, limit in LIMITS.items():
+            assert (await _get_raw(caller, f"{path}?{query}")).json["pagination"]["limit"] == limit, query
 
 
-def _raw(url: str) -> Any:
-    from yarl import URL
-
-    return URL(url, encoded=True)
+async def _get_raw(caller: Caller, target: str) -> Answer:
+    """GET a target as it is spelled."""
+    url = URL(caller.base_url + target, encoded=True)
+    return await fetch(caller.session, "GET", url, headers={"Authorization": f"Bearer {caller.key}"})
 
 
 # -- cursors ------------------------------------------------------------------------------------------------------------
@@ -215,68 +178,25 @@ async def test_a_cursor_goes_into_a_url_as_it_is_and_tells_nothing(app: App, cal
 async def test_a_cursor_may_come_back_with_another_limit_and_more_than_once(app: App, caller: Caller) -> None:
     cursor = await _cursor(app, caller)
     everything = [bot["id"] for bot in (await caller.get("/chatbots")).json["data"]]
-    for limit in (1, 2, 3, 100, 1):
+    for limit in (1, 3, 100, 1):
         page = (await caller.get(f"/chatbots?limit={limit}&cursor={cursor}")).json["data"]
         assert [bot["id"] for bot in page] == everything[2 : 2 + limit]
 
 
-async def test_every_changed_bit_of_a_cursor_makes_it_invalid(app: App, caller: Caller) -> None:
+async def test_anything_but_a_cursor_received_is_an_invalid_cursor(app: App, caller: Caller) -> None:
     cursor = await _cursor(app, caller)
     raw = bytearray(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
-    for bit in range(len(raw) * 8):
+    forged = ["", "abc", "null", "0", "%ED%A0%80", "A" * 4000, cursor[:-1], cursor[: len(cursor) // 2], f"A{cursor}", f"%20{cursor}"]
+    forged += [cursor + more for more in ("=", "==", "A", "AAAA", "%20", "%0A", "%00", "%FF", "%C4%B1", cursor, f",{cursor}")]
+    for bit in range(0, len(raw) * 8, 5):
         raw[bit // 8] ^= 1 << bit % 8
-        forged = base64.urlsafe_b64encode(raw).decode().rstrip("=")
-        answer = await caller.get(f"/chatbots?cursor={forged}")
-        assert answer.status == 400, bit
-        assert answer.json == envelope("invalid_cursor")
+        forged.append(base64.urlsafe_b64encode(raw).decode().rstrip("="))
         raw[bit // 8] ^= 1 << bit % 8
+    for sent in forged:
+        for path in ("/chatbots", "/conversations"):
+            answer = await _get_raw(caller, f"{path}?cursor={sent}")
+            assert (answer.status, answer.json) == (400, envelope("invalid_cursor")), sent
     assert (await caller.get(f"/chatbots?cursor={cursor}")).status == 200
-
-
-async def test_every_other_character_of_a_cursor_makes_it_invalid(app: App, caller: Caller) -> None:
-    cursor = await _cursor(app, caller)
-    alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
-    for place in range(len(cursor)):
-        for other in {alphabet[alphabet.index(cursor[place]) ^ 1], alphabet[alphabet.index(cursor[place]) ^ 32]}:
-            forged = cursor[:place] + other + cursor[place + 1 :]
-            assert (await caller.get(f"/chatbots?cursor={forged}")).json == envelope("invalid_cursor"), place
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        "",
-        "abc",
-        "null",
-        "0",
-        "{cursor}=",
-        "{cursor}==",
-        "{cursor}A",
-        "A{cursor}",
-        "{cursor}%20",
-        "%20{cursor}",
-        "{cursor}%0A",
-        "{cursor}%00",
-        "{cursor}%FF",
-        "{cursor}%C4%B1",
-        "{cursor}{cursor}",
-        "{cursor},{cursor}",
-        "{short}",
-        "{half}",
-        "{padded}",
-        "%ED%A0%80",
-        "A" * 4000,
-    ],
-)
-async def test_anything_but_a_cursor_received_is_an_invalid_cursor(change: str, app: App, caller: Caller) -> None:
-    cursor = await _cursor(app, caller)
-    sent = change.format(cursor=cursor, short=cursor[:-1], half=cursor[: len(cursor) // 2], padded=cursor + "AAAA")
-    for path in ("/chatbots", "/conversations"):
-        response = await caller.session.get(
-            _raw(f"{caller.base_url}{path}?cursor={sent}"), headers={"Authorization": f"Bearer {caller.key}"}
-        )
-        assert response.status == 400
-        assert await response.json() == envelope("invalid_cursor")
 
 
 async def test_a_cursor_belongs_to_its_operation_and_its_account(app: App, caller: Caller, make_caller: MakeCaller) -> None:
@@ -297,13 +217,11 @@ async def test_a_cursor_survives_a_restart(app: App, caller: Caller, config: Con
         assert (await caller.get(f"/chatbots?cursor={cursor}")).json == expected
 
 
-@pytest.mark.parametrize("depth", [MAX_DEPTH, MAX_DEPTH + 1, MAX_DEPTH + 99])
-async def test_a_cursor_at_or_past_the_depth_is_out_of_range(depth: int, app: App, caller: Caller) -> None:
-    await _more_bots(app, caller, 4)
-    cursor = app.services.cursors.write(Position(START, 2, depth), ("chatbots", caller.account))
-    answer = await caller.get(f"/chatbots?cursor={cursor}")
-    assert answer.status == 400
-    assert answer.json == envelope("cursor_out_of_range", max_offset=10_000)
+async def test_a_cursor_at_or_past_the_depth_is_out_of_range(app: App, caller: Caller) -> None:
+    for depth in (MAX_DEPTH, MAX_DEPTH + 1, MAX_DEPTH + 99):
+        cursor = app.services.cursors.write(Position(START, 2, depth), ("chatbots", caller.account))
+        answer = await caller.get(f"/chatbots?cursor={cursor}")
+        assert (answer.status, answer.json) == (400, envelope("cursor_out_of_range", max_offset=10_000))
 
 
 async def test_a_page_that_crosses_the_depth_is_whole(app: App, caller: Caller) -> None:
@@ -332,15 +250,9 @@ async def test_a_foreign_bot_and_a_missing_one_cannot_be_told_apart(caller: Call
     assert (await stranger.get(f"/chatbots/{stranger.bot}")).status == 200
 
 
-@pytest.mark.parametrize("change", [str.upper, lambda one: one.replace("-", ""), lambda one: f"{one} ", lambda one: f"{{{one}}}"])
-async def test_an_id_is_taken_as_it_is_spelled(change: Any, caller: Caller) -> None:
-    assert (await caller.get(f"/chatbots/{change(caller.bot)}")).status == 404
-
-
-async def test_a_listing_shows_no_bot_of_another_account(app: App, caller: Caller, make_caller: MakeCaller) -> None:
-    stranger = await make_caller()
-    await _more_bots(app, stranger, 3)
-    assert [bot["id"] for bot in (await caller.get("/chatbots")).json["data"]] == [caller.bot]
+async def test_an_id_is_taken_as_it_is_spelled(caller: Caller) -> None:
+    for spelled in (caller.bot.upper(), caller.bot.replace("-", ""), f"{caller.bot} ", f"{{{caller.bot}}}"):
+        assert (await caller.get(f"/chatbots/{spelled}")).status == 404
 
 
 async def test_the_json_is_utf8_as_it_is_written(app: App, caller: Caller) -> None:
@@ -348,10 +260,3 @@ async def test_the_json_is_utf8_as_it_is_written(app: App, caller: Caller) -> No
     answer = await caller.get(f"/chatbots/{caller.bot}")
     assert "Şükrü’nün botu 🚲".encode() in answer.body
     assert json.loads(answer.body.decode())["data"]["name"] == "Şükrü’nün botu 🚲"
-
-
-async def test_a_query_that_nobody_asked_for_changes_nothing(caller: Caller) -> None:
-    plain = await caller.get("/chatbots")
-    answer = await caller.get("/chatbots?offset=5&page=2&sort=name&active=false")
-    assert answer.body == plain.body
-    assert standing(answer)[1] == standing(plain)[1] - 1

@@ -66,9 +66,6 @@ async def test_a_list_has_the_headers_of_the_interface(caller: Caller) -> None:
     answer = await caller.get("/conversations")
     assert answer.json == {"success": True, "data": [], "pagination": EMPTY}
     assert_headers(answer, limit=100_000, remaining=99_999)
-
-
-async def test_the_list_holds_no_message_bodies(caller: Caller) -> None:
     await caller.send("a sentence like no other", "v")
     assert b"a sentence like no other" not in (await caller.get("/conversations")).body
 
@@ -78,22 +75,6 @@ async def test_what_is_known_of_a_visitor_is_shown(app: App, caller: Caller) -> 
     await execute(app, "UPDATE conversations SET visitor_name = 'Ayşe Yılmaz', visitor_email = 'ayse@example.com'")
     ((item,), _) = await _page(caller)
     assert (item["visitor_name"], item["visitor_email"]) == ("Ayşe Yılmaz", "ayse@example.com")
-
-
-async def test_a_message_without_user_id_opens_a_conversation_of_its_own(caller: Caller) -> None:
-    sent = [(await caller.send()).json["data"]["user_id"] for _ in range(3)]
-    items, _ = await _page(caller)
-    assert sorted(item["user_id"] for item in items) == sorted(sent)
-    assert len(set(sent)) == 3
-
-
-async def test_the_same_user_id_is_one_conversation_for_each_bot(app: App, caller: Caller, clock: FakeClock) -> None:
-    other = (await bots.create(app.services, ADMIN, name="Other", account=caller.account, model="scripted")).id
-    for bot in (caller.bot, other, caller.bot):
-        clock.now += 1
-        await caller.request("POST", "/messages", json={"chatbot_id": bot, "message": "m", "user_id": "v"})
-    items, _ = await _page(caller)
-    assert [(item["chatbot_id"], item["user_id"]) for item in items] == [(caller.bot, "v"), (other, "v")]
 
 
 async def test_a_user_id_is_kept_and_matched_as_it_was_sent(caller: Caller) -> None:
@@ -128,19 +109,6 @@ async def test_a_failed_message_moves_no_conversation(caller: Caller, clock: Fak
     assert (await caller.send("m", "a")).status == 500
     engine.script = script
     assert await _page(caller) == before
-
-
-async def test_the_last_message_never_goes_back_with_the_clock(caller: Caller, clock: FakeClock) -> None:
-    await caller.send("m", "a")
-    clock.now += 1000
-    await caller.send("m", "b")
-    clock.now -= 5000
-    await caller.send("m", "b")
-    items, _ = await _page(caller)
-    assert [(item["user_id"], item["last_message_at"]) for item in items] == [
-        ("b", "2026-11-20T12:14:29.123"),
-        ("a", "2026-11-20T12:14:28.123"),
-    ]
 
 
 # -- filters ------------------------------------------------------------------------------------------------------------
@@ -197,11 +165,6 @@ async def test_a_foreign_bot_in_the_filter_and_a_missing_one_cannot_be_told_apar
     assert answers[0].json == envelope("chatbot_not_found")
 
 
-async def test_no_conversation_of_another_account_is_listed(app: App, caller: Caller, make_caller: MakeCaller) -> None:
-    await insert_conversations(app, await make_caller(), range(START, START + 30))
-    assert await _page(caller) == ([], EMPTY)
-
-
 # -- cursors ------------------------------------------------------------------------------------------------------------
 
 
@@ -243,51 +206,24 @@ async def test_a_filter_that_is_not_given_and_an_empty_one_are_different_walks(a
     assert (await caller.get(f"/conversations?channel=&cursor={pagination['next_cursor']}")).json == envelope("invalid_cursor")
 
 
-async def test_a_walk_may_change_its_page_size(app: App, caller: Caller) -> None:
-    ids = (await insert_conversations(app, caller, range(START, START + 40)))[::-1]
-    seen, cursor = [], ""
-    for limit in (1, 5, 2, 10, 3, 100):
-        items, pagination = await _page(caller, f"limit={limit}{cursor}")
-        assert pagination["limit"] == limit
-        assert pagination["total"] == 40
+async def test_paging_ends_at_a_depth_of_10000_and_not_a_record_sooner(app: App, caller: Caller) -> None:
+    ids = (await insert_conversations(app, caller, range(START, START + 10_150)))[::-1]
+    seen: list[str] = []
+    limit, cursor = 70, ""
+    while (answer := await caller.get(f"/conversations?limit={limit}{cursor}")).status == 200:
+        items, pagination = answer.json["data"], answer.json["pagination"]
         seen += [item["id"] for item in items]
         cursor = f"&cursor={pagination['next_cursor']}"
-    assert seen == ids
-
-
-async def test_paging_ends_at_a_depth_of_10000_and_not_a_record_sooner(app: App, caller: Caller) -> None:
-    ids = (await insert_conversations(app, caller, range(START, START + 10_250)))[::-1]
-    seen: list[str] = []
-    cursor = ""
-    items, pagination = await _page(caller, "limit=70")
-    while True:
-        seen += [item["id"] for item in items]
-        cursor = pagination["next_cursor"]
-        answer = await caller.get(f"/conversations?limit=100&cursor={cursor}")
-        if answer.status != 200:
-            break
-        items, pagination = answer.json["data"], answer.json["pagination"]
-        assert pagination == {"limit": 100, "returned": 100, "total": 10_250, "has_more": True, "next_cursor": pagination["next_cursor"]}
+        assert pagination.pop("next_cursor")
+        assert pagination == {"limit": limit, "returned": limit, "total": 10_150, "has_more": True}
+        limit = 100
     assert seen == ids[:10_070]
     for limit in (1, 100):
-        beyond = await caller.get(f"/conversations?limit={limit}&cursor={cursor}")
-        assert beyond.status == 400
-        assert beyond.json == envelope("cursor_out_of_range", max_offset=10_000)
-
-
-async def test_a_walk_of_exactly_10000_ends_without_an_error(app: App, caller: Caller) -> None:
-    ids = (await insert_conversations(app, caller, range(START, START + 10_000)))[::-1]
-    assert await _walk(caller) == ids
-
-
-async def test_the_record_behind_10000_is_out_of_range(app: App, caller: Caller) -> None:
-    await insert_conversations(app, caller, range(START, START + 10_001))
-    cursor, pagination = "", dict[str, Any]()
-    for _ in range(100):
-        _, pagination = await _page(caller, f"limit=100{cursor}")
-        cursor = f"&cursor={pagination['next_cursor']}"
-    assert pagination["has_more"] is True
-    assert (await caller.get(f"/conversations?{cursor}")).json == envelope("cursor_out_of_range", max_offset=10_000)
+        beyond = await caller.get(f"/conversations?limit={limit}{cursor}")
+        assert (beyond.status, beyond.json) == (400, envelope("cursor_out_of_range", max_offset=10_000))
+    # A walk of exactly so many ends without an error.
+    await execute(app, "DELETE FROM conversations WHERE last_message_at < :1", START + 150)
+    assert await _walk(caller) == ids[:10_000]
 
 
 STEPS = st.lists(
@@ -301,7 +237,7 @@ STEPS = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None, database=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, deadline=None, database=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(start=st.lists(st.integers(-6, 0), max_size=25), steps=STEPS)
 async def test_whatever_happens_while_paging_none_comes_twice_and_none_that_stayed_is_missed(
     app: App, make_caller: MakeCaller, clock: FakeClock, start: list[int], steps: list[tuple[str, int]]
