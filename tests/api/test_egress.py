@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import ssl
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +11,12 @@ from typing import Any
 
 import pytest
 
-from chatsvc.outbound.egress import PURPOSES
+from chatsvc.acme.client import AcmeClient, AcmeError
+from chatsvc.engines.anthropic.client import Client
+from chatsvc.engines.anthropic.faults import ModelFault
+from chatsvc.engines.anthropic.provider import Provider
+from chatsvc.outbound.egress import PURPOSES, Egress
+from chatsvc.tls.certificates import new_key
 from tests.cli.support import environment
 
 # On asyncio's own loop, all of whose connections and look-ups the interpreter's audit sees; libuv's it would not.
@@ -97,32 +103,17 @@ def test_with_egress_all_the_same_is_seen_to_connect_and_counted(tmp_path: Path)
     assert (opened["model"] >= 1, opened["webhook"], refused) == (True, 0, NONE)
 
 
-@pytest.mark.parametrize("base_url", ["http://127.0.0.1:9", "http://localhost:9"])
-async def test_the_models_client_is_refused_where_its_socket_would_be_made(base_url: str) -> None:
-    """Whatever its caller has looked at before."""
-    from chatsvc.engines.anthropic.client import Client
-    from chatsvc.engines.anthropic.faults import ModelFault
-    from chatsvc.engines.anthropic.provider import Provider
-    from chatsvc.outbound.egress import Egress
-
+async def test_clients_are_refused_where_their_sockets_would_be_made() -> None:
+    """Whatever their callers have looked at before."""
     egress = Egress(allowed=False)
-    client = Client(Provider.of(base_url, "key"), egress)
-    with pytest.raises(ModelFault) as raised:
-        await client.send({"model": "m", "max_tokens": 1, "messages": []})
-    await client.close()
-    assert raised.value.reason == "unreachable"
-    assert (egress.opened["model"], egress.refused["model"]) == (0, 1)
-
-
-async def test_the_authority_is_not_asked_either() -> None:
-    import ssl
-
-    from chatsvc.acme.client import AcmeClient, AcmeError
-    from chatsvc.outbound.egress import Egress
-    from chatsvc.tls.certificates import new_key
-
-    egress = Egress(allowed=False)
-    client = AcmeClient("https://localhost:9/directory", new_key(), "tls-alpn-01", ssl.create_default_context(), egress)
+    for tries, base_url in enumerate(("http://127.0.0.1:9", "http://localhost:9"), 1):
+        client = Client(Provider.of(base_url, "key"), egress)
+        with pytest.raises(ModelFault) as raised:
+            await client.send({"model": "m", "max_tokens": 1, "messages": []})
+        await client.close()
+        assert raised.value.reason == "unreachable"
+        assert (egress.opened["model"], egress.refused["model"]) == (0, tries)
+    authority = AcmeClient("https://localhost:9/directory", new_key(), "tls-alpn-01", ssl.create_default_context(), egress)
     with pytest.raises(AcmeError, match="egress: none"):
-        await client.certificate(["bots.example.com"], None, b"", lambda _: pytest.fail("nothing is to be proved"))
+        await authority.certificate(["bots.example.com"], None, b"", lambda _: pytest.fail("nothing is to be proved"))
     assert (egress.opened["acme"], egress.refused["acme"]) == (0, 1)

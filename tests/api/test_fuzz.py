@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import logging
 import os
@@ -14,14 +13,12 @@ from hypothesis import strategies as st
 from yarl import URL
 
 from chatsvc.api import bodies
-from chatsvc.app import App
 from chatsvc.domain.errors import PROBLEMS
-from chatsvc.web import connection
-from tests.api.support import LIMIT, REMAINING, RESET, Wire, names, request
+from tests.api.support import LIMIT, REMAINING, RESET, names
 from tests.conftest import Answer, Caller
 from tests.fakes import FakeClock
 
-COUNT = int(os.environ.get("CHATSVC_FUZZ", "800"))
+COUNT = int(os.environ.get("CHATSVC_FUZZ", "600"))
 DETERMINED = "CHATSVC_FUZZ" not in os.environ
 ENVELOPE = {"success", "error", "message", "message_en"}
 
@@ -40,7 +37,6 @@ def fuzz(share: float) -> settings:
 @pytest.fixture(autouse=True)
 def patience(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     """A service that waits for nobody for long, and a log that is not kept."""
-    monkeypatch.setattr(connection, "HEAD_TIMEOUT_S", 0.1)
     monkeypatch.setattr(bodies, "BODY_TIMEOUT_S", 0.1)
     caplog.set_level(logging.ERROR)
 
@@ -117,7 +113,7 @@ BODIES = st.one_of(
 IDEMPOTENCY = st.none() | st.text(st.characters(min_codepoint=32, max_codepoint=255), max_size=260).filter(lambda text: "\x7f" not in text)
 
 
-@fuzz(0.35)
+@fuzz(0.45)
 @given(body=BODIES, idempotency=IDEMPOTENCY, kind=st.sampled_from(["application/json", "text/plain", "x"]))
 async def test_any_body_is_answered_in_json(caller: Caller, clock: FakeClock, body: bytes, idempotency: str | None, kind: str) -> None:
     headers = {"Authorization": f"Bearer {caller.key}", "Content-Type": kind}
@@ -148,7 +144,7 @@ NAMES = st.sampled_from(["limit", "cursor", "chatbot_id", "channel", "message_li
 PATHS = st.sampled_from(["/chatbots", "/conversations", "/analytics", "/messages", "/conversations/CONVERSATION", "/chatbots/BOT"])
 
 
-@fuzz(0.3)
+@fuzz(0.35)
 @given(path=PATHS, pairs=st.lists(st.tuples(NAMES | ODD, ODD | st.sampled_from(["BOT", "CURSOR", "api", "CURSORx", "5"])), max_size=5))
 async def test_any_query_is_answered_in_json(
     caller: Caller, known: dict[str, str], clock: FakeClock, path: str, pairs: list[tuple[str, str]]
@@ -166,106 +162,10 @@ async def test_any_query_is_answered_in_json(
 METHODS = st.sampled_from(["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "HEAD", "TRACE", "PROPFIND", "LOCK"])
 
 
-@fuzz(0.15)
+@fuzz(0.2)
 @given(method=METHODS, segments=st.lists(ODD | st.sampled_from(["chatbots", "messages", "conversations", "analytics"]), max_size=4))
 async def test_any_path_is_answered_in_json(caller: Caller, clock: FakeClock, method: str, segments: list[str]) -> None:
     target = "/api/v2/" + "/".join(segments)
     answer = await _ask(caller, clock, method, target.replace("?", "%3F"), {"Authorization": f"Bearer {caller.key}"}, None)
     check(answer, bodiless=method == "HEAD")
     assert answer.status in {200, 400, 404, 405}
-
-
-# -- heads --------------------------------------------------------------------------------------------------------------
-
-VALUES = st.binary(max_size=60).map(lambda raw: raw.translate(None, b"\r\n"))
-HEADERS = st.sampled_from(
-    [
-        "Authorization",
-        "Host",
-        "Content-Length",
-        "Transfer-Encoding",
-        "Connection",
-        "Expect",
-        "Upgrade",
-        "Content-Type",
-        "Content-Encoding",
-        "Accept-Encoding",
-        "Idempotency-Key",
-        "Cookie",
-        "Origin",
-        "Range",
-        "If-None-Match",
-        "Trailer",
-        "TE",
-    ]
-)
-LIKELY_VALUES = st.sampled_from(
-    [
-        b"Bearer KEY",
-        b"Bearer",
-        b"Basic KEY",
-        b"close",
-        b"keep-alive",
-        b"upgrade",
-        b"websocket",
-        b"100-continue",
-        b"chunked",
-        b"gzip",
-        b"0",
-        b"5",
-        b"-1",
-        b"*/*",
-    ]
-)
-
-
-@fuzz(0.1)
-@given(lines=st.lists(st.tuples(HEADERS, VALUES | LIKELY_VALUES), max_size=6), keyed=st.booleans(), path=PATHS, method=METHODS)
-async def test_any_header_is_answered_in_json(
-    app: App, caller: Caller, clock: FakeClock, lines: list[tuple[str, bytes]], keyed: bool, path: str, method: str
-) -> None:
-    head = request(method, f"/api/v2{path}", caller if keyed else None, *(f"{name}: {value.decode('latin-1')}" for name, value in lines))
-    await _raw(app, clock, head.replace(b"KEY", caller.key.encode()), bodiless=method == "HEAD")
-
-
-@fuzz(0.1)
-@given(data=st.data(), cut=st.integers(0, 200), noise=st.binary(max_size=12), drop=st.integers(0, 12))
-async def test_any_broken_request_is_answered_in_json_or_closed(
-    app: App, caller: Caller, clock: FakeClock, data: st.DataObject, cut: int, noise: bytes, drop: int
-) -> None:
-    body = json.dumps({"chatbot_id": caller.bot, "message": "hello"}).encode()
-    whole = data.draw(
-        st.sampled_from(
-            [
-                request("GET", "/api/v2/chatbots", caller),
-                request("POST", "/api/v2/messages", caller, body=body),
-                request("POST", "/api/v2/messages", caller, "Transfer-Encoding: chunked") + b"%x\r\n%s\r\n0\r\n\r\n" % (len(body), body),
-            ]
-        )
-    )
-    await _raw(app, clock, whole[:cut] + noise + whole[cut + drop :], bodiless=False)
-
-
-async def _raw(app: App, clock: FakeClock, sent: bytes, *, bodiless: bool) -> None:
-    clock.now += 1_000
-    wire = Wire(*await asyncio.open_connection("127.0.0.1", app.port))
-    try:
-        await wire.send(sent)
-        answer = await _final(wire, bodiless=bodiless)
-        if answer.headers.get(LIMIT) is None:
-            # Outside of the interface, as a changed path may be.
-            assert (answer.status, answer.json["error"]) == (404, "unknown_endpoint")
-        else:
-            check(answer, bodiless=bodiless)
-    except ConnectionResetError:
-        pass  # what is broken is not read to its end, and closing with something unread may take the answer along
-    finally:
-        wire.hang_up()
-
-
-async def _final(wire: Wire, *, bodiless: bool) -> Answer:
-    """The next response that is not 100 Continue."""
-    while True:
-        answer = await wire.answer(bodiless=bodiless)
-        if answer.status != 100:
-            return answer

@@ -50,7 +50,7 @@ async def set_statuses(caller: Caller, chance: random.Random) -> None:
         await appointments.set_request(services, ADMIN, request=item.request.id, status=chance.choice(REQUEST_STATUSES))
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 async def test_every_answer_is_given_what_the_store_would_give(
     seed: int, caller: Caller, engine: ScriptedEngine, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -65,6 +65,7 @@ async def test_a_connection_that_waits_too_long_is_closed(monkeypatch: pytest.Mo
 
 async def test_a_connection_that_sends_nothing_needs_no_slot_and_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connection, "SILENT_TIMEOUT_S", 0.5)
+    monkeypatch.setattr(limits, "WAIT_S", 1.0)
     async with serving(_answer, connections=1) as port, connected(port, b"", b"", WHOLE) as (silent, other, asking):
         assert (await asking.answer()).status == 200
         assert await silent.is_closed(within_s=3)
