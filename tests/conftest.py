@@ -27,7 +27,7 @@ from tests.postgres import Postgres, require_programs, store_of_test
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the switch that chooses the store, and the number of kills."""
-    parser.addoption("--kills", type=int, default=30, help="how often the test of several processes kills one")
+    parser.addoption("--kills", type=int, default=15, help="how often the test of several processes kills one")
     parser.addoption("--store", choices=["sqlite", "postgres"], default="sqlite", help="the store of the service that is tested")
 
 

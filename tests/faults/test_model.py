@@ -16,9 +16,9 @@ from tests.conftest import Caller
 from tests.engines.model_server import ModelServer
 from tests.fakes import FakeClock
 from tests.faults.support import descriptors, soon, told, written
-from tests.proxy import Fault, Link, Proxy, cuts_after, delays, garbles, hangs, hangs_up, resets, says, swallows, trickles
+from tests.proxy import Fault, Link, Proxy, cuts_after, delays, garbles, hangs, hangs_up, resets, says, swallows
 
-DEADLINE_S = 2.0
+DEADLINE_S = 1.0
 AT_ONCE = 5
 
 WAIT = Link.wait_until_healed
@@ -34,28 +34,20 @@ FAULTS: dict[str, tuple[Fault, set[str]]] = {
     "resets": (resets(), {"unreachable"}),
     "hangs up": (hangs_up(), {"unreachable"}),
     "answers too late": (delays(2 * DEADLINE_S), LATE),
-    "trickles": (trickles(0.1), LATE),
     "cut before the status line ends": (cuts_after(7), GONE),
     "cut within the headers": (cuts_after(60), GONE),
     "cut within the body": (cuts_after(260), BAD),
     "reset within the headers": (cuts_after(60, Link.reset), GONE),
-    "reset within the body": (cuts_after(260, Link.reset), GONE),
     "garbled all over": (garbles(0.3), GONE | LATE),
-    "noise": (says(bytes(range(256)) * 16), GONE),
     "another protocol": (says(b"SSH-2.0-OpenSSH_9.2\r\n"), GONE),
     "a page of a proxy": (says(b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 15\r\n\r\n<html>Hi</html>"), BAD),
-    "an empty body": (says(HEAD + b"Content-Length: 0\r\n\r\n"), BAD),
     "no body at all": (says(b"HTTP/1.1 204 No Content\r\n\r\n"), BAD),
     "half a head and then nothing": (says(b"HTTP/1.1 200 OK\r\nContent-", end=WAIT), LATE),
     "half a body and then nothing": (says(HEAD + b"Content-Length: 500\r\n\r\n" + REPLY[:30], end=WAIT), LATE),
-    "less than the length said": (says(HEAD + b"Content-Length: 500\r\n\r\n" + REPLY), BAD),
     "a shorter length than the body": (says(HEAD + b"Content-Length: 20\r\n\r\n" + REPLY), BAD),
-    "two lengths": (says(HEAD + b"Content-Length: 20\r\nContent-Length: 94\r\n\r\n" + REPLY), BAD),
-    "no length one can read": (says(HEAD + b"Content-Length: many\r\n\r\n" + REPLY), BAD),
     "chunks that are none": (says(CHUNKED + b"zz\r\n" + REPLY), BAD),
     "chunks without an end": (says(CHUNKED + b"5f\r\n" + REPLY + b"\r\n"), BAD),
     "a chunk longer than it said": (says(CHUNKED, b"5e\r\n" + REPLY + b"\r\n"), BAD),
-    "a head without an end": (says(HEAD, *[b"X-Pad: " + b"x" * 1000 + b"\r\n"] * 200), GONE),
     "a header of a megabyte": (says(HEAD + b"X-Pad: " + b"x" * 1_000_000 + b"\r\n\r\n"), GONE),
     "a body of 32 MB": (says(HEAD + b"Content-Length: 33554432\r\n\r\n", *[b" " * 65536] * 512), BAD),
     "interim answers without an end": (says(*[b"HTTP/1.1 100 Continue\r\n\r\n"] * 500, end=WAIT), BAD | LATE),
@@ -109,20 +101,20 @@ async def healthy(caller: Caller, proxy: Proxy) -> None:
     assert [answer.status for answer in answers] == [200] * AT_ONCE, answers[0].json
 
 
-@pytest.mark.parametrize("name", FAULTS)
-async def test_a_message_ends_in_time_and_costs_nothing_and_the_next_is_answered(caller: Caller, proxy: Proxy, name: str) -> None:
-    fault, reasons = FAULTS[name]
+async def test_a_message_ends_in_time_and_costs_nothing_and_the_next_is_answered(
+    caller: Caller, proxy: Proxy, subtests: pytest.Subtests
+) -> None:
     await healthy(caller, proxy)  # from here on there are connections to break, too
-    before = await written(caller.app), await told(caller)
     open_before, tasks_before = descriptors(), len(asyncio.all_tasks())
-    with proxy.broken(fault):
-        await ask_many(caller, reasons)
-        if reasons != LATE:
-            await ask_many(caller, reasons)
-    assert (await written(caller.app), await told(caller)) == before
-    assert await caller.reserved() == {}
-    await healthy(caller, proxy)
-    assert await told(caller) == (2 * AT_ONCE, 0, 2 * AT_ONCE)
+    for name, (fault, reasons) in FAULTS.items():
+        with subtests.test(name):
+            before, (used, _, _) = await written(caller.app), await told(caller)
+            with proxy.broken(fault):
+                await ask_many(caller, reasons)
+            assert await written(caller.app) == before
+            assert await caller.reserved() == {}
+            await healthy(caller, proxy)
+            assert await told(caller) == (used + AT_ONCE, 0, used + AT_ONCE)
     # Kept connections are a few; what leaked would grow with the messages that failed.
     assert await soon(lambda: descriptors() <= open_before + AT_ONCE, within_s=30)
     assert await soon(lambda: len(asyncio.all_tasks()) <= tasks_before + 3 * AT_ONCE)
@@ -138,19 +130,3 @@ async def test_a_server_that_is_away_is_unreachable_at_once_and_needs_no_restart
     assert (await written(caller.app), await told(caller)) == before
     await proxy.listen()
     await healthy(caller, proxy)
-
-
-async def test_a_hundred_messages_that_fail_leave_neither_descriptors_nor_tasks(caller: Caller, proxy: Proxy) -> None:
-    await healthy(caller, proxy)
-    counts = []
-    for _ in range(3):
-        for fault in (resets(), cuts_after(60), says(b"\0" * 100), says(HEAD + b"Content-Length: 500\r\n\r\n")):
-            with proxy.broken(fault):
-                for _ in range(3):
-                    await ask_many(caller, {"unreachable", "bad_response"})
-        await healthy(caller, proxy)
-        await asyncio.sleep(0.2)
-        counts.append((descriptors(), len(asyncio.all_tasks())))
-    # The first round may have opened what is kept; after it nothing grows.
-    assert counts[2][0] <= counts[0][0] + 2
-    assert counts[2][1] <= counts[0][1] + 2
