@@ -1,8 +1,20 @@
 """Deadlines of a connection: that of the head that is arriving, and that of a caller who does not read."""
 
 import asyncio
+import logging
+import select
 from collections.abc import Callable
+from socket import socket
 
+log = logging.getLogger(__name__)
+
+SILENT_TIMEOUT_S = 10.0  # for the first byte
+HEAD_TIMEOUT_S = 10.0
+KEEPALIVE_S = 75.0
+READER_TIMEOUT_S = 10.0
+# For the rest of an unread body, and for the client to close its side: closing a socket on which bytes arrive would reset the connection,
+# and the client could lose the response (RFC 9112 section 9.6).
+LINGER_S = 2.0
 MAX_HEAD = 32 * 1024  # bytes of request line and fields
 LEAST_READ = 50 * 1024  # bytes of a response that a caller must take within each deadline, or the rest of it
 END_OF_HEAD = b"\r\n\r\n"
@@ -55,24 +67,42 @@ class HeadWatch:
         return end >= 0
 
 
+def pieces(data: bytes) -> list[bytes]:
+    """Cut bytes behind each head, so that a fault loses no request before it."""
+    if data.count(END_OF_HEAD) < 2:
+        return [data]
+    *heads, rest = data.split(END_OF_HEAD)
+    return [*(head + END_OF_HEAD for head in heads), *([rest] if rest else [])]
+
+
 class ReaderWatch:
     """Ends a connection whose caller does not take its response."""
 
     def __init__(self) -> None:
         self._deadline = Deadline()
 
-    def start(self, transport: asyncio.WriteTransport, seconds: float, end: Callable[[], None]) -> None:
-        """Call `end` once the caller has taken fewer than LEAST_READ bytes in some seconds."""
+    def start(self, transport: asyncio.WriteTransport, seconds: float, peer: str | None) -> None:
+        """Disconnect a caller who has taken fewer than LEAST_READ bytes in some seconds."""
         before = transport.get_write_buffer_size()
 
         def check() -> None:
             if before - transport.get_write_buffer_size() >= LEAST_READ:
-                self.start(transport, seconds, end)
+                self.start(transport, seconds, peer)
             else:
-                end()
+                log.info("%s did not read its answer and was disconnected", peer or "a caller")
+                transport.abort()
 
         self._deadline.set(seconds, check)
 
     def stop(self) -> None:
         """Stop watching: all is taken."""
         self._deadline.cancel()
+
+
+def is_readable(sock: socket) -> bool:
+    """Report whether bytes, or the end, wait unread in a socket."""
+    if sock.fileno() < 0:
+        return False
+    poll = select.poll()
+    poll.register(sock, select.POLLIN)
+    return bool(poll.poll(0))

@@ -22,7 +22,7 @@ from chatsvc.tls.files import CertificateFiles
 from chatsvc.tls.server_tls import ServerTls
 from chatsvc.web import redirect
 from chatsvc.web.client_address import ClientAddresses
-from chatsvc.web.connection import LINGER_S
+from chatsvc.web.deadlines import LINGER_S
 from chatsvc.web.limits import ConnectionLimits
 from chatsvc.web.server import HttpServer, Refuse
 

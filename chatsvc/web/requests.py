@@ -4,30 +4,19 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from typing import Protocol
 
-from aiohttp import web
+from aiohttp import HttpVersion11, web
 
 from chatsvc.web.faults import BodiesOverload, HttpFault
+from chatsvc.web.limits import ConnectionLimits
 
 UNMATCHED = "other"
+MAX_SKIPPED = 1024 * 1024  # bytes of an unread body for which a connection is kept
 
 
 def new_request_id() -> str:
     """Return a random id for one request; it does not reveal how many there were."""
     return f"{random.getrandbits(64):016x}"
-
-
-class BodyBudget(Protocol):
-    """Counts the bytes of bodies whose senders are unknown."""
-
-    def take_bytes(self, size: int) -> bool:
-        """Count bytes. Return False, and count nothing, if they are too many."""
-        ...
-
-    def release_bytes(self, size: int) -> None:
-        """Stop counting bytes."""
-        ...
 
 
 class RequestInfo:
@@ -38,7 +27,7 @@ class RequestInfo:
     body. `is_body_lost`: the body cannot be read to its end, so the connection ends with the response.
     """
 
-    def __init__(self, client_address: str, budget: BodyBudget, on_authenticated: Callable[[str | None], None]) -> None:
+    def __init__(self, client_address: str, budget: ConnectionLimits, on_authenticated: Callable[[str | None], None]) -> None:
         self.id = new_request_id()
         self.client_address = client_address
         self.route = UNMATCHED
@@ -47,7 +36,7 @@ class RequestInfo:
         self.refusal: HttpFault | None = None
         self.expects_continue = False
         self.is_body_lost = False
-        self._budget: BodyBudget | None = budget
+        self._budget: ConnectionLimits | None = budget
         self._body_bytes = 0
         self._on_authenticated = on_authenticated
 
@@ -82,3 +71,18 @@ def info_of(request: web.BaseRequest) -> RequestInfo:
     """Return the notes on a request."""
     info: RequestInfo = request[INFO]
     return info
+
+
+def leaves_connection(request: web.BaseRequest, response: web.StreamResponse) -> bool:
+    """Report whether the connection can be used again: what is left of the request, and the response, have an end."""
+    # What comes behind a declined upgrade aiohttp may lose, and behind a chunked body may be fields of its trailer.
+    if request.method == "CONNECT" or "Transfer-Encoding" in request.headers or "Upgrade" in request.headers:
+        return False
+    if request.version < HttpVersion11 and response.content_length is None:
+        return False
+    content = request.content
+    if content.is_eof():
+        return True
+    info = info_of(request)
+    is_lost = info.is_body_lost or info.expects_continue or content.exception() is not None
+    return not is_lost and (request.content_length or 0) <= MAX_SKIPPED

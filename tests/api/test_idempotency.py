@@ -130,13 +130,14 @@ async def test_other_fields_under_the_same_key_are_invalid_json(caller: Caller, 
     engine.gate = asyncio.Event()
     first = asyncio.create_task(caller.request("POST", "/messages", json=body, headers=KEY))
     await until(lambda: bool(engine.turns))
+    others: dict[str, tuple[str | None, ...]] = {
+        "message": ("other", "hello "),
+        "user_id": ("w", None),
+        "language": ("en", None, "TR"),
+        "chatbot_id": ("nobody",),
+    }
     for state in ("in flight", "answered"):
-        for change in (
-            *({"message": text} for text in ("other", "hello ")),
-            *({"user_id": user} for user in ("w", None)),
-            *({"language": tag} for tag in ("en", None, "TR")),
-            {"chatbot_id": "nobody"},
-        ):
+        for change in ({name: value} for name, values in others.items() for value in values):
             answer = await caller.request("POST", "/messages", json={**body, **change}, headers=KEY)
             assert (answer.status, answer.json) == (400, envelope("invalid_json", OTHER_FIELDS)), (state, change)
         engine.gate.set()
