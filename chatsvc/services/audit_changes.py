@@ -7,8 +7,7 @@ from typing import Any
 from chatsvc.domain import profiles
 from chatsvc.domain.actors import Caller, SettingChange
 from chatsvc.domain.refusals import Refused
-from chatsvc.services.accounts import accounts, bots, channels, webhooks
-from chatsvc.services.conversations import appointments
+from chatsvc.services.accounts import accounts, bots, channels
 from chatsvc.services.services import Services
 from chatsvc.store import operators
 
@@ -52,9 +51,13 @@ async def _record(services: Services, caller: Caller, operation: str, arguments:
             found = await channels.list_all(services, caller, bot=arguments["bot"])
             return next((dict(channel.settings) for channel in found if channel.channel == arguments["channel"]), {})
         case "webhook.set":
+            from chatsvc.services.accounts import webhooks  # commands that make accounts and keys start without its HTTP client
+
             webhook = await webhooks.show(services, caller, bot=arguments["bot"])
             return {**webhook._asdict(), "url": (webhook.url or "").partition("?")[0]}  # a query may hold a secret
         case "request.set" | "appointment.set":
+            from chatsvc.services.conversations import appointments  # the same
+
             item = await appointments.find(services, caller, record=arguments[operation.partition(".")[0]])
             appointment = item.appointment
             when = {} if appointment is None else {"date": appointment.date, "time": appointment.time, "status": appointment.status}
