@@ -153,14 +153,14 @@ class App:
         if self.config.website.ca_file is not None:
             _ = services.website  # a file that cannot be used ends the start, as that of webhooks does
         # After the listener, whose port webhooks must not reach. Events captured in the meantime are pending and are found.
-        await services.dispatcher.start()
-        self._undo.append(partial(setattr, services.dispatcher, "stopping", True))
+        await services.webhooks.start()
+        self._undo.append(partial(setattr, services.webhooks, "stopping", True))
         await services.part(Outbox).start()
         # Stopped before the turns in flight are waited for.
         self._undo.append(services.part(ChannelAnswers).close)
         self._undo += [resolve_name(platform.poller)(services).start() for platform in PLATFORMS.values() if platform.poller]
         if services.sends_mail:
-            await services.part(Mailer).resume()
+            await services.part(Mailer).start()
         workers.start(services, db, tasks)
         await presence.serve(services.node)
         await self._show_metrics(db)

@@ -62,6 +62,7 @@ def start(services: Services, db: StoreDatabase, tasks: background.Tasks) -> Non
     of_one("return of conversations", lambda: handling.return_overdue(services), RETURN_EVERY_S)
     of_each("websites", services.part(SiteReadings).look, SITES_EVERY_S)
     of_each("search indexes", lambda: services.knowledge.warm(services.account_cache), WARM_RETRY_S, once=True)
-    of_each("outbox", services.part(Outbox).wake_all, OUTBOX_EVERY_S)
+    of_each("webhooks", services.webhooks.look, OUTBOX_EVERY_S)
+    of_each("outbox", services.part(Outbox).look, OUTBOX_EVERY_S)
     if services.sends_mail:
-        of_each("mails", services.part(Mailer).send_due, MAILS_EVERY_S)
+        of_each("mails", services.part(Mailer).look, MAILS_EVERY_S)

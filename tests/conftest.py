@@ -17,7 +17,7 @@ from chatsvc import config as configuration
 from chatsvc.app import App
 from chatsvc.config import Config
 from chatsvc.domain.pricing import Tier
-from chatsvc.outbound.tls import client_context
+from chatsvc.services import services
 from chatsvc.services.accounts import accounts, bots, keys
 from tests.browsers import tool
 from tests.cli.forked import COVERAGE, forks
@@ -111,7 +111,7 @@ MODELS = {
 def _read_root_certificates_once() -> Iterator[None]:
     """Share the TLS contexts of webhooks: reading the system's certificates is the longest part of a service's start."""
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("chatsvc.webhooks.courier.client_context", cache(client_context))
+        patched.setattr(services, "_client_context", cache(services._client_context))
         yield
 
 

@@ -23,8 +23,8 @@ from chatsvc.cli.main import COMMANDS, Lazy, chatsvc
 from chatsvc.domain import shapes
 from chatsvc.domain.captures import REQUEST_TYPES, Appointment, Request
 from chatsvc.domain.errors import PROBLEMS
+from chatsvc.domain.webhooks import build_request
 from chatsvc.engines import EMPTY_REASONS, UNAVAILABLE_REASONS
-from chatsvc.webhooks.courier import build_request
 from tests.cli.support import CHATSVC, PATIENCE_S, Done, Site, environment
 from tests.cli.test_help import command_of
 

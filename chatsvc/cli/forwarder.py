@@ -12,9 +12,9 @@ from aiohttp import ClientSession
 from chatsvc.cli.output import echo, to_json
 from chatsvc.domain.errors import CommandError
 from chatsvc.domain.terminal import one_line
+from chatsvc.domain.webhooks import build_headers
 from chatsvc.outbound.client import FAULTS, exchange, open_session, reason_of
 from chatsvc.outbound.egress import Egress
-from chatsvc.webhooks.courier import build_headers
 
 TIMEOUT_S = 10.0
 MOST_BYTES = 65_536  # of an answer

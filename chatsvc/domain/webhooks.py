@@ -2,9 +2,14 @@
 
 import hashlib
 import hmac
+import json
 import secrets
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import NamedTuple
+from urllib.parse import urlsplit
+
+from chatsvc.domain.times import with_millis
 
 SUBSCRIBED = ("request.created", "appointment.created")
 TEST = "webhook.test"
@@ -34,6 +39,21 @@ class Attempt(NamedTuple):
     error: str | None
     duration_ms: int | None
     bot_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class PostResult:
+    """Result of an attempt.
+
+    `error` is None for a success, `duration_ms` lasts until the status was known; `answer` is the beginning of the answer's body, None
+    without an answer.
+    """
+
+    success: bool
+    status_code: int | None
+    error: str | None
+    duration_ms: int
+    answer: bytes | None = field(default=None, repr=False)
 
 
 class AttemptDetail(NamedTuple):
@@ -81,6 +101,37 @@ class ResentPage(NamedTuple):
     attempts: list[Attempt]
     left: int
     next: int | None
+
+
+def build_request(event: str, delivery_id: str, created_at: int, bot_id: str, data: Mapping[str, object]) -> bytes:
+    """Build the body once: UTF-8 JSON without spaces, fields in the order of help/webhooks.md 2. It is signed, sent and recorded.
+
+    `created_at`: when the event happened, in milliseconds since the epoch. `data`: the record, its fields in their order.
+    """
+    envelope = {"event": event, "delivery_id": delivery_id, "created_at": with_millis(created_at), "bot_id": bot_id, "data": data}
+    return json.dumps(envelope, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def build_headers(event: str, delivery_id: str, signature: str) -> dict[str, str]:
+    """Build the headers of help/webhooks.md 2; `signature` is from sign()."""
+    return {
+        "Content-Type": "application/json",
+        "User-Agent": "Service-Webhooks/1.0",
+        "X-Service-Event": event,
+        "X-Service-Delivery": delivery_id,
+        "X-Service-Signature": signature,
+    }
+
+
+def sent_headers(url: str, event: str, delivery_id: str, signature: str, body: bytes) -> dict[str, str]:
+    """Return all headers of a delivery in their order, those of the HTTP client included."""
+    return {
+        "Host": urlsplit(url).netloc.removesuffix(":443"),
+        "Accept": "*/*",
+        "Accept-Encoding": "identity",
+        **build_headers(event, delivery_id, signature),
+        "Content-Length": str(len(body)),
+    }
 
 
 PREFIX = "whsec_"

@@ -102,7 +102,7 @@ class Exposition(Collector):
         yield COST, {key: spent.cost_micro_usd / 1_000_000 for key, spent in spendings}
         yield MESSAGES_UNDER_WAY, {(): services.conversation_locks.unfinished}
         yield MESSAGES_WAITING, {(): services.conversation_locks.waiting}
-        yield WEBHOOK_ATTEMPTS, _by_outcome(services.dispatcher.outcomes)
+        yield WEBHOOK_ATTEMPTS, _by_outcome(services.webhooks.outcomes)
         yield MAILS, _by_outcome(services.part(Mailer).outcomes if services.sends_mail else {"sent": 0})
         opened = {(purpose, "opened"): count for purpose, count in services.egress.opened.items()}
         yield EGRESS, opened | {(purpose, "refused"): count for purpose, count in services.egress.refused.items()}

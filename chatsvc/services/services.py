@@ -24,7 +24,12 @@ from chatsvc.services.messages.conversation_locks import ConversationLocks
 from chatsvc.services.operations.leases import Leases
 
 if TYPE_CHECKING:
+    from pathlib import Path
+    from ssl import SSLContext
+
     from chatsvc.config import Config
+    from chatsvc.delivery.webhooks import WebhookQueue
+    from chatsvc.domain.addresses import Own
     from chatsvc.domain.models import ServiceNode
     from chatsvc.domain.platforms import Platform
     from chatsvc.engines import Engine
@@ -34,8 +39,6 @@ if TYPE_CHECKING:
     from chatsvc.services.knowledge.knowledge_cache import KnowledgeCache
     from chatsvc.store.database import Database
     from chatsvc.store.master_key import MasterKey
-    from chatsvc.webhooks.courier import Courier
-    from chatsvc.webhooks.dispatcher import Dispatcher
 
 
 T = TypeVar("T")
@@ -124,35 +127,37 @@ class Services:
         return Egress(allowed=self.config.egress == "all")
 
     @cached_property
-    def courier(self) -> Courier:
-        """Courier of webhooks. Built at first use: few commands send, and an HTTP client takes long to import."""
-        from chatsvc.webhooks.courier import make_courier
+    def webhooks(self) -> WebhookQueue:
+        """Queue of webhook deliveries. Built at first use: few commands send, and an HTTP client takes long to import."""
+        from chatsvc.delivery.webhooks import WebhookQueue
+        from chatsvc.outbound.client import Guard
+        from chatsvc.outbound.webhook import WebhookSender
 
-        return make_courier(self.config, self.secret, self.own_port() or self.config.server.port, self.egress)
+        settings = self.config.webhooks
+        guard = Guard(self._own_addresses(), settings.allowed_networks)
+        tls = _client_context("webhooks.ca_file", settings.ca_file)
+        sender = WebhookSender(guard, self.egress, timeout_s=settings.timeout_s, tls=tls)
+        plans = with_webhooks(self.config.plans)
+        return WebhookQueue(self.db, sender, guard, self.secret, self.egress, plans, self.clock, sends_mail=self.sends_mail)
 
     @cached_property
     def website(self) -> WebsiteClient:
         """Client that reads websites. Built at first use as well; raises CommandError where `website.ca_file` cannot be used."""
         from chatsvc.outbound.client import Guard
-        from chatsvc.outbound.tls import client_context
         from chatsvc.outbound.website import WebsiteClient
-        from chatsvc.webhooks.courier import own_of
 
         settings = self.config.website
-        try:
-            tls = client_context(settings.ca_file)
-        except OSError as fault:
-            raise CommandError(f"website.ca_file {settings.ca_file} cannot be used: {fault.strerror or fault}") from None
-        own = own_of(self.config, self.own_port() or self.config.server.port)
-        return WebsiteClient(Guard(own, settings.allowed_networks, plain=True), self.egress, tls)
+        guard = Guard(self._own_addresses(), settings.allowed_networks, plain=True)
+        return WebsiteClient(guard, self.egress, _client_context("website.ca_file", settings.ca_file))
 
-    @cached_property
-    def dispatcher(self) -> Dispatcher:
-        """Dispatcher of webhook deliveries, built at first use as well."""
-        from chatsvc.webhooks.dispatcher import Dispatcher
+    def _own_addresses(self) -> Own:
+        """Collect the addresses of the service itself, which nothing that customers name may reach."""
+        from chatsvc.outbound.own_addresses import own_addresses
 
-        plans = with_webhooks(self.config.plans)
-        return Dispatcher(self.db, self.courier.deliver, self.courier.sign, plans, self.clock, sends_mail=self.sends_mail)
+        server = self.config.server
+        listeners = [] if server.socket else [(server.host, self.own_port() or server.port)]
+        listeners += [address for address in (server.http, self.config.metrics.listen) if address]
+        return own_addresses(listeners, server.public_url)
 
     async def offload(self, work: Callable[[], T]) -> T:
         """Run long work in a thread, in the share of the account that the call is about."""
@@ -163,6 +168,14 @@ class Services:
         for part in reversed(self._parts.values()):
             if hasattr(part, "close"):
                 await part.close()
-        for name in ("dispatcher", "courier"):
-            if name in vars(self):
-                await vars(self)[name].close()
+        if "webhooks" in vars(self):
+            await self.webhooks.close()
+
+
+def _client_context(setting: str, ca_file: Path | None) -> SSLContext:
+    from chatsvc.outbound.tls import client_context
+
+    try:
+        return client_context(ca_file)
+    except OSError as fault:
+        raise CommandError(f"{setting} {ca_file} cannot be used: {fault.strerror or fault}") from None

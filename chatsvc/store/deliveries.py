@@ -1,15 +1,14 @@
 """Writes and lists delivery attempts of webhook events: next ones, tests and repetitions, and their outcomes (help/webhooks.md 2).
 
-The queue that sends them is webhooks/dispatcher.py.
+The queue that sends them is delivery/webhooks.py.
 """
 
 import uuid
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from chatsvc.domain.webhooks import DELIVERED, FAILED, IN_FLIGHT, Attempt
-from chatsvc.store import mail_notices
-from chatsvc.store.database import LAST, Connection, Database, reads, writes
+from chatsvc.domain.webhooks import DELIVERED, FAILED, IN_FLIGHT, Attempt, PostResult
+from chatsvc.store.database import LAST, Connection, Database, reads
 from chatsvc.store.owners import ALL_BOTS, BOT_IN_SCOPE, ONE_BOT, SOME_BOTS, Accounts, listed
 from chatsvc.store.webhooks import ATTEMPTED, KEPT, NEW_ATTEMPT, Event, Webhook, add_event, find_in
 
@@ -20,17 +19,6 @@ _NEXT = f"""
             (SELECT 1 FROM webhook_attempts a WHERE a.event_number = f.number AND success IS NULL)))
     ORDER BY number LIMIT ?
 """
-
-
-class Outcome(NamedTuple):
-    """Outcome of an attempt. `answer` is the beginning of the answer's body, None without an answer."""
-
-    attempt_id: str
-    success: bool
-    status_code: int | None
-    error: str | None
-    duration_ms: int
-    answer: bytes | None = None
 
 
 class Sending(NamedTuple):
@@ -101,47 +89,35 @@ def _record(
     return sendings
 
 
-def _settle(connection: Connection, outcomes: Iterable[Outcome]) -> None:
-    """Write the outcomes of attempts."""
-    connection.executemany(
+def settle(connection: Connection, attempt_id: str, result: PostResult) -> None:
+    """Write the outcome of an attempt."""
+    connection.execute(
         "UPDATE webhook_attempts SET success = ?, status_code = ?, error = ?, duration_ms = ?, answer = ? WHERE id = ? AND success IS NULL",
-        [(*outcome[1:], outcome.attempt_id) for outcome in outcomes],
+        (result.success, result.status_code, result.error, result.duration_ms, result.answer, attempt_id),
     )
 
 
-settle = writes(_settle)
+def pending(connection: Connection, bot_id: str, room: int) -> list[Event]:
+    """Read a bot's next events, at most `room`. One that follows another waits until that has been delivered."""
+    return [Event(*row) for row in connection.execute(_NEXT, (bot_id, room))]
 
 
-async def advance(
-    db: Database, bot_id: str, now: int, *, done: Sequence[Outcome], room: int, plans: frozenset[str], sign: Sign, sends_mail: bool = False
+def begin(
+    connection: Connection, bot_id: str, events: list[Event], now: int, *, plans: frozenset[str], sign: Sign, node: str | None
 ) -> tuple[int, list[Sending]]:
-    """Write outcomes and record the next attempts, at most `room`, in one transaction.
+    """Record an attempt for each of these events; `plans` have webhooks.
 
-    Returns the number of events, and the deliveries to send: fewer if some could only be recorded as failed. `plans` have webhooks.
-    sends_mail: whether operators who want it are mailed about failed deliveries.
+    Returns the number of attempts, and the deliveries to send: fewer if some could only be recorded as failed.
     """
-
-    def note(connection: Connection, failed: int) -> None:
-        if sends_mail and failed:
-            mail_notices.note(connection, "webhook", bot_id, None, now, causes=failed)
-
-    def unit(connection: Connection) -> tuple[int, list[Sending]]:
-        _settle(connection, done)
-        note(connection, sum(not outcome.success for outcome in done))
-        rows = connection.execute(_NEXT, (bot_id, room)).fetchall() if room else []
-        standing = _standing(connection, bot_id, plans) if rows else None
-        if standing is None:
-            return 0, []
-        # The webhook may have been changed to `--pull`: then events are only recorded.
-        pulled = standing.webhook is not None and standing.webhook.url is None and standing.refusal is None
-        state = KEPT if pulled else ATTEMPTED
-        connection.at_once(f"UPDATE webhook_events SET state = {state} WHERE number IN (", "?", [row[0] for row in rows], ")")
-        recorded = [] if pulled else _record(connection, [Event(*row) for row in rows], now, standing, sign, db.node)
-        sendings = [sending for _, sending in recorded if sending]
-        note(connection, len(recorded) - len(sendings))
-        return len(rows), sendings
-
-    return await db.write(unit)
+    standing = _standing(connection, bot_id, plans)
+    if standing is None:
+        return 0, []
+    # The webhook may have been changed to `--pull`: then events are only recorded.
+    pulled = standing.webhook is not None and standing.webhook.url is None and standing.refusal is None
+    state = KEPT if pulled else ATTEMPTED
+    connection.at_once(f"UPDATE webhook_events SET state = {state} WHERE number IN (", "?", [event.number for event in events], ")")
+    recorded = [] if pulled else _record(connection, events, now, standing, sign, node)
+    return len(recorded), [sending for _, sending in recorded if sending]
 
 
 async def send_test(db: Database, event: Event, now: int, *, plans: frozenset[str], sign: Sign) -> tuple[str, Sending | None] | None:

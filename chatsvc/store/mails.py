@@ -27,7 +27,7 @@ from chatsvc.domain.mails import (
     MailState,
 )
 from chatsvc.store import mail_notices
-from chatsvc.store.database import LAST, Connection, Database, change_any, reads, writes
+from chatsvc.store.database import LAST, Connection, Database, change_any, reads
 from chatsvc.store.mail_notices import WANTS
 from chatsvc.store.nodes import orphaned
 
@@ -76,31 +76,40 @@ class OutgoingMail(NamedTuple):
     texts: tuple[str, ...] = ()
 
 
-async def due(db: Database, now: int, limit: int) -> list[tuple[int, str]]:
-    """List the numbers of mails to send now, with their recipients. Mails that were tried for too long fail."""
+class DueMail(NamedTuple):
+    """A mail that is to be sent now."""
 
-    def look(connection: Connection) -> tuple[list[tuple[int, str]], bool]:
-        rows = connection.execute(
-            "SELECT number, recipient, created_at FROM mails WHERE state = 'queued' AND due_at <= ? ORDER BY due_at LIMIT ?", (now, limit)
-        ).fetchall()
-        return [row[:2] for row in rows], any(row[2] <= now - GIVE_UP_MS for row in rows)
+    number: int
+    recipient: str
+
+
+def due(connection: Connection, now: int, limit: int) -> list[DueMail]:
+    """List the mails to send now."""
+    rows = connection.execute(
+        "SELECT number, recipient FROM mails WHERE state = 'queued' AND due_at <= ? ORDER BY due_at LIMIT ?", (now, limit)
+    )
+    return [DueMail(*row) for row in rows]
+
+
+async def is_due(db: Database, now: int) -> bool:
+    """Report whether a mail is to be sent now. Mails that were tried for too long fail."""
+    old = """
+        SELECT number, coalesce(error, 'expired'), status_code, answer FROM mails
+        WHERE state = 'queued' AND due_at <= ? AND created_at <= ? LIMIT 100
+    """
+    limits = now, now - GIVE_UP_MS
+
+    def look(connection: Connection) -> tuple[bool, bool]:
+        return bool(due(connection, now, 1)), connection.execute(old, limits).fetchone() is not None
 
     def expire(connection: Connection) -> None:
-        rows = connection.execute(
-            """
-            SELECT number, coalesce(error, 'expired'), status_code, answer FROM mails
-            WHERE state = 'queued' AND due_at <= ? AND created_at <= ? LIMIT ?
-            """,
-            (now, now - GIVE_UP_MS, limit),
-        ).fetchall()
-        for number, *told in rows:
-            _settle(connection, number, MailOutcome(FAILED, *told), now)
+        for number, *reason in connection.execute(old, limits).fetchall():
+            settle(connection, number, MailOutcome(FAILED, *reason), now)
 
-    found, has_old = await db.read(look)
-    if not has_old:
-        return found
-    await db.write(expire)
-    return (await db.read(look))[0]
+    is_any, is_any_old = await db.read(look)
+    if is_any_old:
+        await db.write(expire)
+    return is_any
 
 
 async def begin(db: Database, number: int, now: int) -> OutgoingMail | None:
@@ -131,7 +140,7 @@ async def begin(db: Database, number: int, now: int) -> OutgoingMail | None:
             return None
         reason = mail_notices.refusal(connection, bot_id, recipient, now) if kind in (ANSWER, DECISION) else None
         if reason is not None and (kind == ANSWER or reason == STOPPED):
-            _settle(connection, number, MailOutcome(FAILED, reason), now)
+            settle(connection, number, MailOutcome(FAILED, reason), now)
             return None
         connection.execute(
             """
@@ -163,7 +172,7 @@ def _outgoing(connection: Connection, number: int) -> OutgoingMail:
     return OutgoingMail(*row[:-1])._replace(texts=tuple(content for _, content in texts))
 
 
-def _settle(connection: Connection, number: int, outcome: MailOutcome, now: int) -> None:
+def settle(connection: Connection, number: int, outcome: MailOutcome, now: int) -> None:
     """Write the final outcome of a mail."""
     row = connection.execute("SELECT kind, conversation, state FROM mails WHERE number = ?", (number,)).fetchone()
     if row is None:
@@ -185,11 +194,7 @@ def _settle(connection: Connection, number: int, outcome: MailOutcome, now: int)
         )
 
 
-settle = writes(_settle)
-
-
-@writes
-def put_back(connection: Connection, number: int, outcome: MailOutcome, now: int) -> None:
+def put_back(connection: Connection, outcome: MailOutcome, now: int, number: int) -> None:
     """Queue a mail again that was surely not taken. One that was queued meanwhile for the same operator is taken up."""
     other = connection.execute(
         """
@@ -215,7 +220,6 @@ def put_back(connection: Connection, number: int, outcome: MailOutcome, now: int
     _postpone(connection, now, number)
 
 
-@writes
 def postpone(connection: Connection, outcome: MailOutcome, now: int, number: int | None = None) -> None:
     """Put off a queued mail. Without a number all that are due: the server takes none."""
     connection.execute(
@@ -264,14 +268,10 @@ async def interrupt(db: Database, now: int) -> int:
     return await change_any(db, f"SELECT 1 FROM mails WHERE {_CUT_OFF} LIMIT 1", (), f"{_UNKNOWN} WHERE {_CUT_OFF}", (now,))
 
 
-async def resume(db: Database, now: int) -> int:
-    """Prepare the queue of a process that has started: see `interrupt`.
-
-    Answers wait until visitors' pages have found the service again, which could not confirm meanwhile what they show.
-    """
+async def delay_answers(db: Database, now: int) -> None:
+    """Let answers wait after a start: visitors' pages, which could not confirm what they show, have to find the service again."""
     early = "state = 'queued' AND kind = 'answer' AND due_at < ?1"
     await change_any(db, f"SELECT 1 FROM mails WHERE {early} LIMIT 1", (now + GONE_MS,), f"UPDATE mails SET due_at = ?1 WHERE {early}")
-    return await interrupt(db, now)
 
 
 def interrupt_all(connection: Connection, now: int) -> None:

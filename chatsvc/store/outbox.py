@@ -7,15 +7,15 @@ starts may have been sent, so its delivery is unknown and it is not sent again.
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from chatsvc.domain.times import DAY_MS
-from chatsvc.store.database import Connection, Database, reads, writes
+from chatsvc.store.database import Connection, Database, change_any, writes
 from chatsvc.store.nodes import orphaned
 
 GIVE_UP_MS = 600_000
-_ORPHANED = orphaned("messages")
+_CUT_OFF = "outbox IS NOT NULL AND in_flight = 1 AND " + orphaned("messages")
 
 
 class OutgoingMessage(NamedTuple):
@@ -34,18 +34,13 @@ class OutgoingMessage(NamedTuple):
     parts_sent: int
 
 
-@writes
-def interrupt(connection: Connection) -> int:
+async def interrupt(db: Database) -> int:
     """Give up messages that were in flight when their process ended. Return how many.
 
     Nobody knows whether they were sent.
     """
-    return connection.execute(
-        f"""
-        UPDATE messages SET delivery = 'unknown', error = 'interrupted', outbox = NULL, in_flight = NULL
-        WHERE outbox IS NOT NULL AND in_flight = 1 AND {_ORPHANED}
-        """
-    ).rowcount
+    change = f"UPDATE messages SET delivery = 'unknown', error = 'interrupted', outbox = NULL, in_flight = NULL WHERE {_CUT_OFF}"
+    return await change_any(db, f"SELECT 1 FROM messages WHERE {_CUT_OFF} LIMIT 1", (), change)
 
 
 # What was never tried waited for a channel that was paused, for instance.
@@ -74,8 +69,7 @@ async def waiting(db: Database, now: int) -> list[str]:
     return names
 
 
-@reads
-def upcoming(connection: Connection, queue: str, limit: int, held: Iterable[int]) -> list[OutgoingMessage]:
+def upcoming(connection: Connection, queue: str, limit: int, held: Iterable[object]) -> list[OutgoingMessage]:
     """List the next messages of a queue, the first one of each conversation. Conversations in `held` are passed over."""
     # The first message of each conversation, unless it is in flight: the next one must not overtake it.
     rows = connection.execute(
@@ -93,14 +87,9 @@ def upcoming(connection: Connection, queue: str, limit: int, held: Iterable[int]
     return [OutgoingMessage(*row)._replace(choices=tuple(json.loads(row[9] or "[]"))) for row in rows]
 
 
-async def mark(db: Database, number: int) -> bool:
-    """Mark a message as in flight, by this process. False where it does not wait any more."""
-
-    def unit(connection: Connection) -> bool:
-        marked = "UPDATE messages SET in_flight = 1, node = ? WHERE number = ? AND outbox IS NOT NULL AND in_flight IS NULL"
-        return connection.execute(marked, (db.node, number)).rowcount == 1
-
-    return await db.write(unit)
+def mark(connection: Connection, numbers: Sequence[int], node: str | None) -> None:
+    """Mark messages as in flight, by the process `node`."""
+    connection.executemany("UPDATE messages SET in_flight = 1, node = ? WHERE number = ?", [(node, number) for number in numbers])
 
 
 @writes
@@ -109,7 +98,6 @@ def note_part(connection: Connection, number: int, parts: int) -> None:
     connection.execute("UPDATE messages SET parts_sent = ? WHERE number = ?", (parts, number))
 
 
-@writes
 def settle(connection: Connection, number: int, delivery: str, error: str | None = None, platform_id: bytes | None = None) -> None:
     """Write the outcome of a message in flight. A status of the platform that came first stays."""
     connection.execute(
@@ -122,7 +110,6 @@ def settle(connection: Connection, number: int, delivery: str, error: str | None
     )
 
 
-@writes
 def put_back(connection: Connection, number: int, now: int, error: str | None = None, *, blocked: str | None = None) -> None:
     """Let a message that was surely not sent wait again. `error` says why; without one it was not tried in vain.
 

@@ -1,6 +1,6 @@
 """Seals all stored secrets anew for another master key, in one transaction.
 
-Also names the row to which a secret is bound. webhooks/sealing.py has the encryption.
+Also names the row to which a secret is bound. store/sealing.py has the encryption.
 """
 
 from collections.abc import Callable

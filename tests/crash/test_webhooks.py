@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from aiohttp import ClientSession, ClientTimeout, web
 
-from chatsvc.webhooks.dispatcher import SLOTS_PER_BOT
+from chatsvc.delivery.webhooks import AT_ONCE
 from tests.cli.support import Serving, Site
 from tests.crash.books import disagreements
 from tests.crash.test_kill import GONE, Customer, post
@@ -125,7 +125,7 @@ async def test_after_kill_9_no_record_is_lost_and_no_event_is_sent_twice_or_unre
         await asyncio.to_thread(check, site, receiver, acknowledged)
         outcomes = Counter(row[0] for row in await asyncio.to_thread(rows, site, "SELECT coalesce(error, success) FROM webhook_attempts"))
         assert set(outcomes) <= {"1", 1, "interrupted"}
-        assert outcomes["interrupted"] <= SLOTS_PER_BOT * ROUNDS
+        assert outcomes["interrupted"] <= AT_ONCE * ROUNDS
         assert "Traceback" not in site.log.read_text()
     assert len(acknowledged) > 5 * ROUNDS
     assert {json.loads(body)["event"] for body in receiver.bodies} == {"request.created", "appointment.created"}

@@ -354,7 +354,9 @@ async def test_a_conversation_says_why_an_answer_was_not_mailed(site: Site, read
     await insert(site.app, "mails", "account_id, kind, recipient, causes, state, created_at, due_at, attempts", sent)
     assert "five e-mails with answers have gone to gone@example.com" in (await editor.get(f"/conversations/{waiting}")).text
     await site.do("conversation.reply", conversation=waiting, text="Are you there?")
-    ((number, _),) = [one for one in await mails.due(db, now + GONE_MS, 100) if one[1] == "gone@example.com"]
+    ((number, _),) = [
+        one for one in await db.read(lambda connection: mails.due(connection, now + GONE_MS, 100)) if one[1] == "gone@example.com"
+    ]
     assert await mails.begin(db, number, now) is None
     for client, told in (
         (reader, "not seen by the visitor yet · the e-mail failed (The address got five answers by mail within a day)"),

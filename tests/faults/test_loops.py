@@ -18,6 +18,9 @@ from chatsvc import app, workers
 from chatsvc.app import App
 from chatsvc.config import Config, Tls
 from chatsvc.config.model import Backups, Notices, Smtp
+from chatsvc.delivery import queue
+from chatsvc.delivery.webhooks import WebhookQueue
+from chatsvc.domain.webhooks import PostResult
 from chatsvc.platforms.telegram import pollers
 from chatsvc.services.accounts import webhooks
 from chatsvc.services.accounts.account_cache import AccountCache
@@ -28,12 +31,10 @@ from chatsvc.services.messages import channel_answers, outbox
 from chatsvc.services.operations import backups, mailer, retention
 from chatsvc.store import accounts
 from chatsvc.store.database import StoreUnavailable
-from chatsvc.store.deliveries import Outcome
 from chatsvc.store.sqlite.group_commit import GroupCommitDatabase
 from chatsvc.tls import files
 from chatsvc.tls.certificates import self_signed
 from chatsvc.web import listeners
-from chatsvc.webhooks import dispatcher
 from tests.conftest import Caller
 from tests.fakes import ADMIN, FakeClock, ScriptedEngine
 from tests.webhooks.support import SAID, captures
@@ -51,8 +52,9 @@ LOOPS: dict[str, tuple[Any, str]] = {
     "search indexes": (KnowledgeCache, "warm"),
     "certificate": (files.CertificateFiles, "look"),
     "interrupted turns": (channel_answers, "settle_all"),
-    "mails": (mailer.Mailer, "send_due"),
-    "outbox": (outbox.Outbox, "wake_all"),
+    "mails": (mailer.Mailer, "waiting"),
+    "outbox": (outbox.Outbox, "waiting"),
+    "webhooks": (WebhookQueue, "waiting"),
     "telegram": (pollers.TelegramPollers, "_adjust"),
 }
 # Loops of a queue or a channel, and tasks that run once; background.py treats their faults alike.
@@ -60,6 +62,8 @@ OTHERS = {
     "answer",
     "answer to a button",
     "connection to PostgreSQL",
+    "delivery",
+    "delivery queue",
     "end of a turn",
     "notices of other processes",
     "notices to other processes",
@@ -67,20 +71,16 @@ OTHERS = {
     "list of processes",
     "master key of the store",
     "notices of the team",
-    "outbox queue",
     "poller of the team's group",
     "rate limit",
     "reading of a website",
     "read receipt",
-    "sending of a message",
     "sessions that end late",
     "sign of life of PostgreSQL",
     "telegram poller",
     "turns in line",
     "typing mark",
     "watchdog",
-    "webhook delivery",
-    "webhook queue",
     "work of other processes",
 }
 
@@ -110,7 +110,7 @@ def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
             monkeypatch.setattr(module, name, 0.02)
     monkeypatch.setattr(listeners, "CERTIFICATE_RETRY_S", 0.02)
     monkeypatch.setattr(files, "LOOK_EVERY_S", 0.02)
-    monkeypatch.setattr(dispatcher, "STORE_PAUSE_S", 0.02)
+    monkeypatch.setattr(queue, "STORE_PAUSE_S", 0.02)
     monkeypatch.setattr(pollers, "LOOK_EVERY_S", 0.02)
     monkeypatch.setattr(channel_answers, "RETRY_S", 0.02)
 
@@ -157,7 +157,6 @@ AWAITED = {
     "services/messages/conversation_locks.py",
     "services/knowledge/knowledge_cache.py",
     "services/messages/web_visits.py",
-    "webhooks/dispatcher.py",
 }
 
 
@@ -166,28 +165,28 @@ async def test_the_webhook_queue_goes_on_after_an_unexpected_fault(
     caller: Caller, engine: ScriptedEngine, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     await webhooks.put(caller.app.services, ADMIN, bot=caller.bot, url="https://8.8.8.8/hook", events=["request.created"])
-    sender = caller.app.services.dispatcher
+    sender = caller.app.services.webhooks
     planted = Planted(sender._take)
     monkeypatch.setattr(sender, "_take", planted)
     delivered = asyncio.Event()
 
     async def deliver(sending: Any) -> Any:
         delivered.set()
-        return Outcome(sending.attempt_id, success=True, status_code=200, error=None, duration_ms=1)
+        return sender._outcome(sending, PostResult(True, 200, None, 1))
 
-    monkeypatch.setattr(sender, "_deliver", deliver)
+    monkeypatch.setattr(sender, "send", deliver)
     captures(engine)
     await caller.send(SAID, "v")
     async with asyncio.timeout(5):
         await delivered.wait()
-    assert "webhook queue: unexpected fault" in caplog.text
+    assert "delivery queue: unexpected fault" in caplog.text
 
 
 async def test_an_unexpected_fault_after_a_delivery_repeats_nothing_and_ends_nothing(
     caller: Caller, engine: ScriptedEngine, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     await webhooks.put(caller.app.services, ADMIN, bot=caller.bot, url="https://8.8.8.8/hook", events=["request.created"])
-    sender = caller.app.services.dispatcher
+    sender = caller.app.services.webhooks
     delivered: list[str] = []
     second = asyncio.Event()
 
@@ -195,9 +194,9 @@ async def test_an_unexpected_fault_after_a_delivery_repeats_nothing_and_ends_not
         delivered.append(sending.delivery_id)
         if len(delivered) == 2:
             second.set()
-        return Outcome(sending.attempt_id, success=True, status_code=200, error=None, duration_ms=1)
+        return sender._outcome(sending, PostResult(True, 200, None, 1))
 
-    monkeypatch.setattr(sender, "_deliver", deliver)
+    monkeypatch.setattr(sender, "send", deliver)
     monkeypatch.setattr(sender, "outcomes", type("Outcomes", (Counter,), {"__setitem__": Planted(dict.__setitem__)})())
     captures(engine)
     await caller.send(SAID, "v")
@@ -205,7 +204,7 @@ async def test_an_unexpected_fault_after_a_delivery_repeats_nothing_and_ends_not
     async with asyncio.timeout(5):
         await second.wait()
     assert len(set(delivered)) == 2
-    assert "webhook delivery: unexpected fault" in caplog.text
+    assert "delivery: unexpected fault" in caplog.text
 
 
 async def test_the_writer_goes_on_after_an_unexpected_fault(

@@ -13,6 +13,7 @@ from dataclasses import replace
 from ipaddress import ip_network
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any, cast
 
 import pytest
 from aiohttp import ClientSession, UnixConnector
@@ -21,10 +22,9 @@ from chatsvc.app import App
 from chatsvc.config import Config
 from chatsvc.domain.addresses import TargetRefused
 from chatsvc.domain.errors import CommandError
-from chatsvc.outbound.egress import Egress
+from chatsvc.services.services import Services
 from chatsvc.store.master_key import MasterKey
 from chatsvc.web.redirect import CHALLENGES
-from chatsvc.webhooks.courier import make_courier
 from tests.listening.test_tls import put
 
 URL = "https://bots.example.com"
@@ -74,21 +74,26 @@ async def test_a_port_that_is_taken_is_told_and_leaves_nothing_open(plain: Confi
                 pass
 
 
+def services_of(config: Config, port: int) -> Services:
+    nothing = cast("Any", None)
+    return Services(config, nothing, MasterKey(bytes(32)), nothing, own_port=lambda: port)
+
+
 async def test_no_webhook_may_go_to_either_port_and_a_socket_has_none(plain: Config, path: Path) -> None:
     allowing = replace(plain.webhooks, allowed_networks=(ip_network("127.0.0.0/8"),))
     settings = replace(plain.server, port=8443, http=("127.0.0.1", 8080))
-    courier = make_courier(replace(plain, server=settings, webhooks=allowing), MasterKey(bytes(32)), 8443, Egress())
+    webhooks = services_of(replace(plain, server=settings, webhooks=allowing), 8443).webhooks
     for port in (8443, 8080):
         with pytest.raises(TargetRefused):
-            await courier.check(f"https://127.0.0.1:{port}/")
-    await courier.check("https://127.0.0.1:8444/")
-    await courier.close()
+            await webhooks.check(f"https://127.0.0.1:{port}/")
+    await webhooks.check("https://127.0.0.1:8444/")
+    await webhooks.close()
     on_path = on_socket(replace(plain, webhooks=allowing), path)
-    courier = make_courier(on_path, MasterKey(bytes(32)), 0, Egress())
-    await courier.check("https://127.0.0.1:8443/")
+    webhooks = services_of(on_path, 0).webhooks
+    await webhooks.check("https://127.0.0.1:8443/")
     with pytest.raises(TargetRefused):
-        await courier.check(f"{URL}/")
-    await courier.close()
+        await webhooks.check(f"{URL}/")
+    await webhooks.close()
 
 
 @pytest.fixture

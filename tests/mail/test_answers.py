@@ -229,7 +229,7 @@ async def test_after_a_start_answers_wait_for_the_pages_of_visitors(visitor: Vis
     assert news is not None
     assert [one.content for one in news.messages] == ["Yes."]
     visitor.clock.advance(600)
-    assert await mails.resume(visitor.services.db, visitor.clock()) == 0
+    await mails.delay_answers(visitor.services.db, visitor.clock())
     await post.pass_time(0)
     assert mailbox.messages == []
     # The page finds the service again and names the answer as its last message.
@@ -240,7 +240,7 @@ async def test_after_a_start_answers_wait_for_the_pages_of_visitors(visitor: Vis
     # Without a page the answer goes a little later.
     await visitor.act("conversation.reply", text="Are you there?")
     visitor.clock.advance(600)
-    await mails.resume(visitor.services.db, visitor.clock())
+    await mails.delay_answers(visitor.services.db, visitor.clock())
     await post.pass_time(120)
     assert mailbox.recipients == ["ada@example.com"]
 
@@ -296,10 +296,11 @@ async def test_a_mail_that_was_put_off_takes_up_the_next_answer(visitor: Visitor
     await visitor.say(GIVEN)
     await visitor.act("conversation.reply", text="Yes.")
     visitor.clock.advance(120)
-    ((number, _),) = await mails.due(visitor.services.db, visitor.clock(), 10)
-    assert await mails.begin(visitor.services.db, number, visitor.clock())
+    db, outcome = visitor.services.db, MailOutcome("queued", "refused", 451, "later")
+    ((number, _),) = await db.read(lambda connection: mails.due(connection, visitor.clock(), 10))
+    assert await mails.begin(db, number, visitor.clock())
     await visitor.act("conversation.reply", text="Hello?")
-    await mails.put_back(visitor.services.db, number, MailOutcome("queued", "refused", 451, "later"), visitor.clock())
+    await db.write(lambda connection: mails.put_back(connection, outcome, visitor.clock(), number))
     await post.pass_time(10)
     (text,) = mailbox.texts
     assert "Yes." in text
@@ -323,4 +324,4 @@ async def test_erasing_the_visitor_takes_the_answer_back(visitor: Visitor, post:
     await perform(visitor.services, ADMIN, "conversation.erase", {"user_id": "v1", "bot": visitor.caller.bot})
     await post.pass_time(120)
     assert (mailbox.messages, await post.mails()) == ([], [])
-    await mails.settle(visitor.services.db, 1, MailOutcome("sent"), visitor.clock())
+    await visitor.services.db.write(lambda connection: mails.settle(connection, 1, MailOutcome("sent"), visitor.clock()))

@@ -15,9 +15,7 @@ from chatsvc.domain.mails import address_digest
 from chatsvc.engines import Reply
 from chatsvc.services.administration import perform
 from chatsvc.services.conversations import handling
-from chatsvc.store import deliveries, mail_notices, webhooks
-from chatsvc.store.database import Connection
-from chatsvc.store.deliveries import Outcome
+from chatsvc.store import mail_notices, webhooks
 from tests.conftest import Caller
 from tests.fakes import ADMIN, ScriptedEngine
 from tests.mail.conftest import Post, add_operator
@@ -81,8 +79,8 @@ async def test_failed_webhooks_are_mailed_to_owners_alone(caller: Caller, engine
 
     await services.db.write(send_to_nobody)
     await capture(caller, engine, "appointment", "v1")
-    services.dispatcher.wake(caller.bot)
-    while not services.dispatcher.outcomes["refused_address"] or await webhooks.bots_with_pending(services.db):
+    services.webhooks.wake(caller.bot)
+    while not services.webhooks.outcomes["refused_address"] or await webhooks.bots_with_pending(services.db):
         await post.pass_time(0)
     while sum(mail.causes for mail in await post.mails()) < 2:
         await post.pass_time(0)
@@ -90,28 +88,6 @@ async def test_failed_webhooks_are_mailed_to_owners_alone(caller: Caller, engine
     (message,) = mailbox.messages
     assert (message["To"], message["Subject"]) == ("owner@example.com", "2 webhook deliveries failed: Desk")
     assert f"/webhooks?account={caller.account}&status=failed" in str(message.get_content())
-
-
-async def test_deliveries_that_cannot_be_begun_count_too_and_successes_do_not(caller: Caller, post: Post) -> None:
-    await add_operator(caller, "owner@example.com", "webhook", role="owner")
-    db, now = caller.app.services.db, caller.app.services.clock()
-    done = [Outcome("1", True, 200, None, 5), Outcome("2", False, 500, "http_status", 5)]
-    plans = frozenset({"enterprise"})
-
-    def sign(*_: object) -> tuple[bytes, str]:
-        raise AssertionError
-
-    await deliveries.advance(db, caller.bot, now, done=done, room=0, plans=plans, sign=sign, sends_mail=True)
-    assert await post.states() == [("webhook", "queued", 1, None)]
-
-    def add(connection: Connection) -> int:
-        event = webhooks.Event(0, caller.bot, "request.created", "r", "{}", now)
-        return webhooks.add_event(connection, event, webhooks.PENDING)
-
-    await db.write(add)
-    # There is no webhook any more.
-    await deliveries.advance(db, caller.bot, now, done=(), room=5, plans=plans, sign=sign, sends_mail=True)
-    assert await post.states() == [("webhook", "queued", 2, None)]
 
 
 async def test_a_cause_of_a_bot_that_is_gone_is_passed_over(caller: Caller, post: Post) -> None:

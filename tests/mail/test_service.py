@@ -27,6 +27,6 @@ async def test_mails_leave_by_themselves_and_wait_while_the_service_stops(
     await services.part(Mailer).close()
     await services.db.write(lambda connection: mail_notices.note(connection, "request", caller.bot, None, clock()))
     clock.advance(600)
-    await services.part(Mailer).send_due()
+    await services.part(Mailer).look()
     assert len(mailbox.messages) == 1
     assert [mail.state for mail in (await perform(services, ADMIN, "mail.list", {})).items] == ["queued", "sent"]

@@ -22,7 +22,6 @@ from chatsvc.domain.tallies import Histogram
 from chatsvc.engines import Reply
 from chatsvc.metrics.collector import _sum
 from chatsvc.services.accounts import webhooks
-from chatsvc.webhooks.courier import make_courier
 from tests.api.support import out_of_reach, until
 from tests.conftest import Caller, MakeCaller
 from tests.fakes import ADMIN, ScriptedEngine, failing
@@ -237,9 +236,9 @@ async def test_a_port_that_is_taken_is_refused(app: App, config: Config, tmp_pat
 
 async def test_webhooks_do_not_reach_the_listener(app: App) -> None:
     place = replace(app.config, metrics=Metrics(("127.0.0.1", 9464)))
-    made = make_courier(place, app.services.secret, app.port, app.services.egress)
-    assert any(port == 9464 for _, port in made._guard.own.listeners)
-    await made.close()
+    webhooks = replace(app.services, config=place).webhooks
+    assert any(port == 9464 for _, port in webhooks._guard.own.listeners)
+    await webhooks.close()
 
 
 SWITCHED_OFF = """

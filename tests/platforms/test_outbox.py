@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import ssl
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from chatsvc.config import Config
+from chatsvc.delivery import queue as delivery
 from chatsvc.domain.channels import NewMessage
 from chatsvc.domain.outgoing import OutgoingPart, split
 from chatsvc.engines import Reply
@@ -21,10 +23,24 @@ from chatsvc.services.conversations import conversations
 from chatsvc.services.messages import channel_messages, outbox
 from chatsvc.services.messages.outbox import Outbox
 from chatsvc.store import outbox as stored
+from chatsvc.store.database import Connection, StoreUnavailable
 from tests.conftest import Caller
-from tests.fakes import ADMIN, FailingAtFirst, FakeClock, ScriptedEngine
+from tests.fakes import ADMIN, FakeClock, ScriptedEngine
 from tests.platforms.bot_api import TOKEN, BotApi, Fault
 from tests.store.inspection import execute
+
+
+class FailingAtFirst:
+    """A unit of the store whose first two calls fail; `left` is below 0 once it has worked."""
+
+    def __init__(self, unit: Callable[..., Any]) -> None:
+        self._unit, self.left = unit, 2
+
+    def __call__(self, *arguments: Any) -> Any:
+        self.left -= 1
+        if self.left >= 0:
+            raise StoreUnavailable("the disk is full")
+        return self._unit(*arguments)
 
 
 @pytest.fixture
@@ -276,7 +292,7 @@ async def test_an_unexpected_fault_of_a_sender_is_unknown(chat: Chat, api: BotAp
 async def test_an_outcome_that_the_store_cannot_take_is_written_later(chat: Chat, api: BotApi, monkeypatch: pytest.MonkeyPatch) -> None:
     failing = FailingAtFirst(stored.settle)
     monkeypatch.setattr(stored, "settle", failing)
-    monkeypatch.setattr(outbox, "STORE_PAUSE_S", 0.01)
+    monkeypatch.setattr(delivery, "STORE_PAUSE_S", 0.01)
     await chat.say("hello")
     await chat.until("sent")
     assert api.texts() == ["echo: hello"]
@@ -319,7 +335,7 @@ async def test_the_end_of_the_service_between_two_parts_keeps_the_rest_for_the_n
     assert [state for _, state, _ in await chat.deliveries()] == ["queued"]
     later = outbox.Outbox(chat.services)
     await later.start()
-    await later.wake_all()
+    await later.look()
     await chat.until("sent")
     await later.close()
     assert " ".join(api.texts()) == text
@@ -349,7 +365,8 @@ async def test_a_late_status_of_the_platform_is_not_overwritten(chat: Chat, api:
     await chat.until("queued")
     (message,) = [one for one in await chat.messages() if one.role == "assistant"]
     await execute(chat.caller.app, "UPDATE messages SET delivery = 'read' WHERE outbox IS NOT NULL")
-    await stored.settle(chat.services.db, message.number, "sent", None, outbox.sent_digest(chat.caller.bot, "telegram", "7 1"))
+    digest = outbox.sent_digest(chat.caller.bot, "telegram", "7 1")
+    await chat.services.db.write(lambda connection: stored.settle(connection, message.number, "sent", None, digest))
     assert [state for _, state, _ in await chat.deliveries()] == ["read"]
 
 
@@ -382,11 +399,18 @@ async def queued(chat: Chat, *others: Chat) -> list[int]:
     return [number for (number,) in await execute(chat.caller.app, "SELECT number FROM messages WHERE outbox IS NOT NULL ORDER BY number")]
 
 
+async def put_back(chat: Chat, number: int, now: int, error: str, *, blocked: str | None = None) -> None:
+    def unit(connection: Connection) -> None:
+        stored.mark(connection, [number], None)
+        stored.put_back(connection, number, now, error, blocked=blocked)
+
+    await chat.services.db.write(unit)
+
+
 async def test_a_limit_of_the_platform_begins_the_ten_minutes_of_all_that_wait(chat: Chat, caller: Caller, clock: FakeClock) -> None:
     other, queue = Chat(caller, 8), f"telegram {caller.bot}"
     tried, _ = await queued(chat, other)
-    assert await stored.mark(chat.services.db, tried)
-    await stored.put_back(chat.services.db, tried, clock(), "rate_limited", blocked=queue)
+    await put_back(chat, tried, clock(), "rate_limited", blocked=queue)
     clock.advance(599)
     assert await stored.waiting(chat.services.db, clock()) == [queue]
     clock.advance(1)
@@ -398,45 +422,17 @@ async def test_a_limit_of_the_platform_begins_the_ten_minutes_of_all_that_wait(c
 async def test_a_limit_of_a_conversation_begins_its_own_ten_minutes_alone(chat: Chat, caller: Caller, clock: FakeClock) -> None:
     other = Chat(caller, 8)
     tried, _ = await queued(chat, other)
-    await stored.mark(chat.services.db, tried)
-    await stored.put_back(chat.services.db, tried, clock(), "pair_limited")
+    await put_back(chat, tried, clock(), "pair_limited")
     clock.advance(600)
     await stored.waiting(chat.services.db, clock())
     assert [state for _, state, _ in await chat.deliveries()] == ["failed"]
     assert [state for _, state, _ in await other.deliveries()] == ["queued"]
 
 
-async def test_steps_of_one_batch_are_those_of_one_after_another(chat: Chat, caller: Caller) -> None:
-    db, (first, second) = chat.services.db, await queued(chat, Chat(caller, 8))
-    found = await asyncio.gather(stored.mark(db, first), stored.mark(db, second), stored.mark(db, second + 1000))
-    assert list(found) == [True, True, False]
-    await asyncio.gather(stored.settle(db, first, "sent", None, b"a digest"), stored.settle(db, second, "failed", "telegram_403"))
-    assert not any(await asyncio.gather(stored.mark(db, first), stored.mark(db, second)))
-    rows = "SELECT delivery, error, platform_id, outbox, in_flight FROM messages WHERE role = 'assistant' ORDER BY number"
-    assert await execute(caller.app, rows) == [("sent", None, b"a digest", None, None), ("failed", "telegram_403", None, None, None)]
-
-
-async def test_a_message_that_was_erased_before_its_turn_is_not_sent(
-    chat: Chat, api: BotApi, caller: Caller, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    mark, other = stored.mark, Chat(caller, 8)
-
-    async def erased(db: Any, number: int) -> bool:
-        monkeypatch.setattr(stored, "mark", mark)
-        await perform(chat.services, ADMIN, "conversation.erase", {"user_id": "7", "bot": caller.bot})
-        return await mark(db, number)
-
-    monkeypatch.setattr(stored, "mark", erased)
-    await chat.say("hello")
-    await other.say("hello")
-    await other.until("sent")
-    assert [one.chat for one in api.sent] == [8]
-
-
 async def test_messages_wait_while_the_store_cannot_mark_them(chat: Chat, api: BotApi, monkeypatch: pytest.MonkeyPatch) -> None:
     failing = FailingAtFirst(stored.mark)
     monkeypatch.setattr(stored, "mark", failing)
-    monkeypatch.setattr(outbox, "STORE_PAUSE_S", 0.01)
+    monkeypatch.setattr(delivery, "STORE_PAUSE_S", 0.01)
     await chat.say("hello")
     await chat.until("sent")
     assert (api.texts(), failing.left) == (["echo: hello"], -1)

@@ -14,8 +14,9 @@ import pytest
 
 from chatsvc.domain.captures import Appointment, Request
 from chatsvc.domain.models import Exchange
+from chatsvc.domain.webhooks import PostResult
 from chatsvc.store import conversations, deliveries, erasure, exchanges, facts, webhooks
-from chatsvc.store.database import Database, StoreUnavailable
+from chatsvc.store.database import Connection, Database, StoreUnavailable
 from chatsvc.store.erasure import Erased
 from chatsvc.store.exchanges import Idempotency, NewCapture
 from chatsvc.store.master_key import MasterKey
@@ -63,6 +64,16 @@ def attempted(event: webhooks.Event, delivery_id: str, _: Webhook) -> tuple[byte
     return event.data.encode(), delivery_id
 
 
+async def begin(db: Database, room: int) -> list[deliveries.Sending]:
+    """Record attempts for the bot's next events."""
+
+    def unit(connection: Connection) -> list[deliveries.Sending]:
+        events = deliveries.pending(connection, "bot", room)
+        return deliveries.begin(connection, "bot", events, START, plans=frozenset({"enterprise"}), sign=attempted, node=None)[1]
+
+    return await db.write(unit)
+
+
 def readable(path: Path, text: str) -> list[str]:
     """The database's files that hold the text, plain or as JSON."""
     forms = (text.encode(), json.dumps(text)[1:-1].encode())
@@ -75,7 +86,7 @@ async def test_a_visitor_goes_with_everything_and_the_others_keep_theirs(db: Dat
     for visitor in ("stays", "goes"):
         for bot in ("bot", "other"):
             await say(db, visitor, f"{visitor} to {bot}", bot=bot, captured=True)
-    await deliveries.advance(db, "bot", START, done=(), room=3, plans=frozenset({"enterprise"}), sign=attempted)
+    await begin(db, 3)
     before = dump(path)
     assert await erase(db, "goes") == Erased(conversations=2, messages=4, requests=2, appointments=2, events=2, attempts=1)
     after = dump(path)
@@ -112,13 +123,10 @@ async def test_a_pending_event_of_an_erased_request_is_not_sent_and_one_under_wa
     await hook(db)
     await say(db, "v", "call me", captured=True)
 
-    async def advance(room: int) -> list[deliveries.Sending]:
-        return (await deliveries.advance(db, "bot", START, done=(), room=room, plans=frozenset({"enterprise"}), sign=attempted))[1]
-
-    (under_way,) = await advance(1)
+    (under_way,) = await begin(db, 1)
     assert await erase(db, "v") == Erased(1, 2, 1, 1, 2, 1)
-    await deliveries.settle(db, [deliveries.Outcome(under_way.attempt_id, success=True, status_code=200, error=None, duration_ms=1)])
-    assert await advance(10) == []
+    await db.write(lambda connection: deliveries.settle(connection, under_way.attempt_id, PostResult(True, 200, None, 1)))
+    assert await begin(db, 10) == []
     assert rows(path, "SELECT (SELECT count(*) FROM webhook_events), (SELECT count(*) FROM webhook_attempts)") == [(0, 0)]
 
 

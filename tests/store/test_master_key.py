@@ -275,7 +275,7 @@ from pathlib import Path
 from chatsvc import config
 from chatsvc.control.local_operations import run
 from chatsvc.services.administration import find
-from chatsvc.webhooks import sealing
+from chatsvc.store import sealing
 import chatsvc.store, chatsvc.services.operations.master_key
 find("master_key.rotate")
 sealing.seal(bytes(32), "", "")

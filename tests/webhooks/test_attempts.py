@@ -11,8 +11,8 @@ from chatsvc.domain import webhooks as signing
 from chatsvc.domain.actors import Actor, Role, Scope
 from chatsvc.domain.refusals import Refused
 from chatsvc.domain.webhooks import AttemptDetail
+from chatsvc.outbound.webhook import KEPT_BYTES
 from chatsvc.services.accounts import bots, webhooks
-from chatsvc.webhooks.sender import KEPT_BYTES
 from tests.conftest import Caller, MakeCaller
 from tests.fakes import ADMIN, ScriptedEngine
 from tests.webhooks.receiver import OK, Receiver, hang, trickle
@@ -53,7 +53,7 @@ async def test_the_beginning_of_a_long_answer_is_kept(caller: Caller, receiver: 
 async def test_of_an_answer_that_does_not_end_is_kept_what_came_in_time(
     caller: Caller, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("chatsvc.webhooks.sender.BODY_S", 0.2)
+    monkeypatch.setattr("chatsvc.outbound.webhook.BODY_S", 0.2)
     receiver.answer = trickle(b"HTTP/1.1 200 OK\r\nContent-Length: 9000\r\n\r\nbegins", every_s=0.05)
     await hook(caller, receiver)
     shown = await detail(caller)

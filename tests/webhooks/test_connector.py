@@ -25,15 +25,14 @@ import pytest
 
 from chatsvc.domain.addresses import Networks, Own, TargetRefused
 from chatsvc.domain.targets import Target, check_url
-from chatsvc.domain.webhooks import sign
+from chatsvc.domain.webhooks import PostResult, build_headers, build_request, sign
 from chatsvc.outbound import tls
+from chatsvc.outbound import webhook as sender
 from chatsvc.outbound.client import AddressRefused, Guard, reason_of
 from chatsvc.outbound.egress import Egress
 from chatsvc.outbound.resolver import LookupFailed
 from chatsvc.outbound.tls import client_context
-from chatsvc.webhooks import sender
-from chatsvc.webhooks.courier import build_headers, build_request
-from chatsvc.webhooks.sender import ERRORS, PostResult, Sender
+from chatsvc.outbound.webhook import ERRORS, WebhookSender
 from tests.webhooks.certificates import Authority
 from tests.webhooks.receiver import OK, Receiver, close_after, hang, reset_after, trickle
 from tests.webhooks.test_targets import Names
@@ -54,7 +53,7 @@ def server_tls(authority: Authority) -> ssl.SSLContext:
 class Post:
     """Sends to a receiver."""
 
-    def __init__(self, sender: Sender) -> None:
+    def __init__(self, sender: WebhookSender) -> None:
         self.sender = sender
 
     async def __call__(
@@ -78,11 +77,11 @@ MakePost = Callable[..., Post]
 @pytest.fixture
 async def make_post(authority: Authority) -> AsyncIterator[MakePost]:
     """Makes a sender with rules for addresses, which it takes from a script of names."""
-    senders = list[Sender]()
+    senders = list[WebhookSender]()
 
     def make(names: Any = "127.0.0.1", allowed: Networks = LOOPBACK, own: Own = NOBODY, *, timeout_s: float = 5, ca: bool = True) -> Post:
         guard = Guard(own, allowed) if names is None else Guard(own, allowed, Names(names) if isinstance(names, str) else names)
-        senders.append(Sender(guard, Egress(), timeout_s=timeout_s, tls=client_context(authority.file if ca else None)))
+        senders.append(WebhookSender(guard, Egress(), timeout_s=timeout_s, tls=client_context(authority.file if ca else None)))
         return Post(senders[-1])
 
     yield make

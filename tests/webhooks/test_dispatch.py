@@ -6,19 +6,20 @@ import asyncio
 import json
 import random
 from collections import Counter
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Awaitable, Callable
+from typing import Any, cast
 
 import pytest
 
 from chatsvc.app import App
 from chatsvc.config import Config
+from chatsvc.delivery import queue as delivery
+from chatsvc.delivery.webhooks import AT_ONCE, WebhookQueue
 from chatsvc.domain import webhooks as signing
+from chatsvc.domain.webhooks import PostResult
+from chatsvc.outbound.egress import Egress
 from chatsvc.services.accounts import accounts, webhooks
-from chatsvc.store.deliveries import Outcome, Sending
-from chatsvc.store.webhooks import Event, Webhook
-from chatsvc.webhooks import dispatcher as dispatching
-from chatsvc.webhooks.dispatcher import SLOTS_PER_BOT, Dispatcher
+from chatsvc.store.webhooks import Event
 from tests.api.support import UUID, execute, out_of_reach
 from tests.conftest import Caller, MakeCaller
 from tests.fakes import ADMIN, FakeClock, ScriptedEngine
@@ -124,7 +125,7 @@ async def test_without_webhook_or_plan_no_event_is_written(caller: Caller, engin
 
 def has_answered(caller: Caller) -> None:
     """As if the bot's receiver had answered once: it may have all of its slots from the beginning."""
-    caller.app.services.dispatcher._answers[caller.bot] = True
+    caller.app.services.webhooks.answers[caller.bot] = True
 
 
 async def all_slots_taken(caller: Caller, engine: ScriptedEngine, receiver: Receiver, waiting: int) -> asyncio.Event:
@@ -139,24 +140,24 @@ async def all_slots_taken(caller: Caller, engine: ScriptedEngine, receiver: Rece
     await hook(caller, receiver)
     captures(engine, CALL_ME)
     has_answered(caller)
-    for visitor in range(SLOTS_PER_BOT + waiting):
+    for visitor in range(AT_ONCE + waiting):
         await caller.send(SAID, f"v{visitor}")
 
     async def taken() -> bool:
-        return len(receiver.bodies) == SLOTS_PER_BOT
+        return len(receiver.bodies) == AT_ONCE
 
     await eventually(taken)
     return gate
 
 
-async def hold_back(app: App) -> Dispatcher:
+async def hold_back(app: App) -> WebhookQueue:
     """Nothing is sent until the dispatcher is let go again."""
-    app.services.dispatcher._running = False
-    return app.services.dispatcher
+    app.services.webhooks.is_running = False
+    return app.services.webhooks
 
 
-def let_go(dispatcher: Dispatcher, caller: Caller) -> None:
-    dispatcher._running = True
+def let_go(dispatcher: WebhookQueue, caller: Caller) -> None:
+    dispatcher.is_running = True
     dispatcher.wake(caller.bot)
 
 
@@ -256,13 +257,13 @@ async def test_a_receiver_that_never_answers_delays_no_other(
         await hook(other, receiver)
         captures(engine, CALL_ME)
         has_answered(one)
-        for visitor in range(2 * SLOTS_PER_BOT):
+        for visitor in range(2 * AT_ONCE):
             assert (await one.send(SAID, f"v{visitor}")).status == 200
         await other.send(SAID, "v")
         await settled(other, 1)
-        assert dead.accepted <= SLOTS_PER_BOT
-        assert [state for _, state in await states(one)].count(0) >= SLOTS_PER_BOT
-        await one.app.services.courier.close()
+        assert dead.accepted <= AT_ONCE
+        assert [state for _, state in await states(one)].count(0) >= AT_ONCE
+        await one.app.services.webhooks._sender.close()
 
 
 async def more_bots(caller: Caller, count: int) -> list[str]:
@@ -285,24 +286,43 @@ async def events(caller: Caller, *bots: str) -> None:
     await add_events(caller.app.services.db, *((Event(0, bot, "request.created", "r", "{}", 0), None) for bot in bots))
 
 
-def made_of(event: Event, *_: object) -> tuple[bytes, str]:
-    return event.data.encode(), ""
+Post = Callable[[str, str], Awaitable[PostResult]]
+DELIVERED = PostResult(True, 200, None, 1)
+
+
+class Queue(WebhookQueue):
+    """A queue whose sender calls `post` with the bot and the event."""
+
+    def __init__(self, caller: Caller, post: Post) -> None:
+        class Sender:
+            async def post(self, _: object, __: bytes, headers: dict[str, str], *, webhook: str) -> PostResult:
+                return await post(webhook, headers["X-Service-Event"])
+
+            async def close(self) -> None: ...
+
+        services = caller.app.services
+        guard = services.webhooks._guard
+        super().__init__(services.db, cast("Any", Sender()), guard, services.secret, Egress(), frozenset({"enterprise"}), lambda: 0)
+
+    def sign(self, event: Event, *_: object) -> tuple[bytes, str]:
+        return event.data.encode(), ""
 
 
 async def test_200_bots_with_dead_receivers_delay_no_living_one_not_even_right_after_a_start(caller: Caller) -> None:
     *dead, living, new = await more_bots(caller, 202)
     told, gate = list[str](), asyncio.Event()
 
-    async def deliver(sending: Sending) -> Outcome:
-        if sending.bot_id in dead:
+    async def post(bot: str, _: str) -> PostResult:
+        if bot in dead:
             await gate.wait()
-            return Outcome(sending.attempt_id, False, None, "timeout", 10_000)
-        told.append(sending.bot_id)
-        return Outcome(sending.attempt_id, True, 200, None, 1)
+            return PostResult(False, None, "timeout", 10_000)
+        told.append(bot)
+        return DELIVERED
 
-    sender = Dispatcher(caller.app.services.db, deliver, made_of, frozenset({"enterprise"}), lambda: 0)
+    sender = Queue(caller, post)
     await events(caller, *dead * 3, *[living] * 100)
     await sender.start()
+    await sender.look()
 
     async def all_told(count: int) -> bool:
         return len(told) == count
@@ -324,12 +344,13 @@ async def test_an_event_that_comes_while_a_person_sends_others_again_gets_its_la
     (bot,) = await more_bots(caller, 1)
     gate, told = asyncio.Event(), list[str]()
 
-    async def deliver(sending: Sending) -> Outcome:
-        told.append(sending.bot_id)
-        return Outcome(sending.attempt_id, True, 200, None, 1)
+    async def post(bot: str, _: str) -> PostResult:
+        told.append(bot)
+        return DELIVERED
 
-    sender = Dispatcher(caller.app.services.db, deliver, made_of, frozenset({"enterprise"}), lambda: 0)
+    sender = Queue(caller, post)
     await sender.start()
+    await sender.look()
     resending = asyncio.create_task(sender.deliver_each(bot, [gate.wait]))
     await asyncio.sleep(0)
     await events(caller, bot)
@@ -347,18 +368,18 @@ async def test_an_event_that_comes_while_a_person_sends_others_again_gets_its_la
 async def test_a_bot_has_the_slots_that_its_receiver_earns_and_silent_ones_share_their_own(
     caller: Caller, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(dispatching, "SLOTS", 3)
-    monkeypatch.setattr(dispatching, "FURTHER_SLOTS", 5)
-    monkeypatch.setattr(dispatching, "SILENT_SLOTS", 2)
+    monkeypatch.setattr(Queue, "slots", 3)
+    monkeypatch.setattr(Queue, "further_slots", 5)
+    monkeypatch.setattr(Queue, "silent_slots", 2)
     *silent, living = await more_bots(caller, 4)
     in_flight, told, gate = Counter[str](), Counter[str](), asyncio.Event()
 
-    async def deliver(sending: Sending) -> Outcome:
-        in_flight[sending.bot_id] += 1
+    async def post(bot: str, _: str) -> PostResult:
+        in_flight[bot] += 1
         await gate.wait()
-        in_flight[sending.bot_id] -= 1
-        told[sending.bot_id] += 1
-        return Outcome(sending.attempt_id, True, 200, None, 1)
+        in_flight[bot] -= 1
+        told[bot] += 1
+        return DELIVERED
 
     async def are_in_flight(count: int, of: int) -> bool:
         return (in_flight[living], in_flight.total()) == (count, of)
@@ -366,17 +387,18 @@ async def test_a_bot_has_the_slots_that_its_receiver_earns_and_silent_ones_share
     async def are_told(count: int) -> bool:
         return told.total() == count
 
-    sender = Dispatcher(caller.app.services.db, deliver, made_of, frozenset({"enterprise"}), lambda: 0)
-    sender._answers = dict.fromkeys(silent, False)
+    sender = Queue(caller, post)
+    sender.answers = dict.fromkeys(silent, False)
     await events(caller, *silent * 3)
     await sender.start()
+    await sender.look()
     await eventually(lambda: are_in_flight(0, of=2))
     await events(caller, *[living] * 40)
     sender.wake(living)
     await eventually(lambda: are_in_flight(1, of=3))
     await asyncio.sleep(0.05)
     assert await are_in_flight(1, of=3), "untried, it has one slot"
-    sender._answers[living] = True
+    sender.answers[living] = True
     sender.wake(living)
     await eventually(lambda: are_in_flight(6, of=8))
     gate.set()
@@ -392,17 +414,19 @@ async def test_a_bot_has_the_slots_that_its_receiver_earns_and_silent_ones_share
 async def test_where_nothing_is_heard_the_lane_rests_but_the_outcome_is_recorded_at_once(
     caller: Caller, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(dispatching, "SILENCE_S", 0.4)
+    monkeypatch.setattr(Queue, "pause_s", 0.4)
+    monkeypatch.setattr(Queue, "longest_pause_s", 0.4)
     (bot,), tried = await more_bots(caller, 1), 0
 
-    async def deliver(sending: Sending) -> Outcome:
+    async def post(*_: str) -> PostResult:
         nonlocal tried
         tried += 1
-        return Outcome(sending.attempt_id, False, None, "connect_failed", 1)
+        return PostResult(False, None, "connect_failed", 1)
 
-    sender = Dispatcher(caller.app.services.db, deliver, made_of, frozenset({"enterprise"}), lambda: 0)
+    sender = Queue(caller, post)
     await events(caller, bot, bot, bot)
     await sender.start()
+    await sender.look()
     await asyncio.sleep(0.2)
     assert tried == 1
     assert await execute(caller.app, "SELECT success, error FROM webhook_attempts") == [(0, "connect_failed")]
@@ -425,15 +449,15 @@ async def test_a_stop_ends_what_is_under_way_and_the_next_start_sends_the_rest(
     gate.set()
     await stopping
     database = config.data_dir / "chatsvc.db"
-    assert query(database, "SELECT success, count(*) FROM webhook_attempts GROUP BY 1") == [(1, SLOTS_PER_BOT)]
+    assert query(database, "SELECT success, count(*) FROM webhook_attempts GROUP BY 1") == [(1, AT_ONCE)]
     assert query(database, "SELECT count(*) FROM webhook_events WHERE state = 0") == [(5,)]
     ((number,),) = query(database, "SELECT event_number FROM webhook_attempts LIMIT 1")
     query(database, "UPDATE webhook_attempts SET success = NULL, status_code = NULL WHERE event_number = :1", number)
     async with App(config, clock, store=store_of_test()) as again:
         caller.app = again
-        ended = await settled(caller, SLOTS_PER_BOT + 5)
-    assert sorted(str(attempt["error"]) for attempt in ended) == ["None"] * (SLOTS_PER_BOT + 4) + ["interrupted"]
-    assert len({envelope["data"]["id"] for envelope in envelopes(receiver)}) == len(receiver.bodies) == SLOTS_PER_BOT + 5
+        ended = await settled(caller, AT_ONCE + 5)
+    assert sorted(str(attempt["error"]) for attempt in ended) == ["None"] * (AT_ONCE + 4) + ["interrupted"]
+    assert len({envelope["data"]["id"] for envelope in envelopes(receiver)}) == len(receiver.bodies) == AT_ONCE + 5
 
 
 async def test_the_next_start_records_what_is_pending_of_a_removed_webhook(
@@ -453,13 +477,13 @@ async def test_the_next_start_records_what_is_pending_of_a_removed_webhook(
 async def test_the_store_may_be_away_while_deliveries_are_under_way(
     caller: Caller, engine: ScriptedEngine, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(dispatching, "STORE_PAUSE_S", 0.02)
+    monkeypatch.setattr(delivery, "STORE_PAUSE_S", 0.02)
     gate = await all_slots_taken(caller, engine, receiver, waiting=3)
     async with out_of_reach(caller.app, "webhook_attempts"):
         gate.set()
         await asyncio.sleep(0.2)
-    assert all(attempt["success"] for attempt in await settled(caller, SLOTS_PER_BOT + 3))
-    assert len({envelope["data"]["id"] for envelope in envelopes(receiver)}) == len(receiver.bodies) == SLOTS_PER_BOT + 3
+    assert all(attempt["success"] for attempt in await settled(caller, AT_ONCE + 3))
+    assert len({envelope["data"]["id"] for envelope in envelopes(receiver)}) == len(receiver.bodies) == AT_ONCE + 3
 
 
 async def test_of_a_deleted_account_nothing_more_is_sent_and_nothing_is_left(
@@ -469,7 +493,7 @@ async def test_of_a_deleted_account_nothing_more_is_sent_and_nothing_is_left(
     await execute(caller.app, "UPDATE accounts SET deleted_at = 1")
     gate.set()
     await asyncio.sleep(0.1)
-    assert len(receiver.bodies) == SLOTS_PER_BOT
+    assert len(receiver.bodies) == AT_ONCE
     await execute(caller.app, "UPDATE accounts SET deleted_at = NULL")
     await accounts.delete(caller.app.services, ADMIN, account=caller.account)
     for table in ("webhook_attempts", "webhook_events", "webhooks", "requests", "bots"):
@@ -481,14 +505,14 @@ async def test_no_wake_up_is_lost_while_queues_end(caller: Caller) -> None:
     db, told, bot = caller.app.services.db, [], caller.bot
     await execute(caller.app, "INSERT INTO webhooks VALUES (:1, 'https://x.example', '[]', x'00', 0, 0)", bot)
 
-    async def deliver(sending: Sending) -> Outcome:
-        told.append(sending.event)
+    async def post(_: str, event: str) -> PostResult:
+        told.append(event)
         await asyncio.sleep(random.choice((0, 0, 0.001)))
-        return Outcome(sending.attempt_id, True, 200, None, 1)
+        return DELIVERED
 
-    sign: Callable[[Event, str, Webhook], tuple[bytes, str]] = lambda event, *_: (event.data.encode(), "")  # noqa: E731
-    sender = Dispatcher(db, deliver, sign, frozenset({"enterprise"}), lambda: 0)
+    sender = Queue(caller, post)
     await sender.start()
+    await sender.look()
 
     async def capture(number: int) -> None:
         await asyncio.sleep(random.uniform(0, 0.5))

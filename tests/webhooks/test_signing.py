@@ -11,9 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatsvc.domain.webhooks import generate_signing_key, sign, verify
-from chatsvc.webhooks.courier import build_headers, build_request
-from chatsvc.webhooks.sealing import Unsealable, seal, unseal
+from chatsvc.domain.webhooks import build_headers, build_request, generate_signing_key, sign, verify
+from chatsvc.store.sealing import Unsealable, seal, unseal
 
 KEY = bytes(range(32))
 SECRET = "whsec_" + "A" * 43
@@ -93,5 +92,5 @@ def test_another_key_row_or_any_changed_byte_is_told_without_the_secret() -> Non
 
 
 def test_sealing_loads_its_cipher_only_when_it_is_used() -> None:
-    code = "import sys, chatsvc.webhooks.sealing, chatsvc.domain.webhooks; sys.exit('cryptography' in sys.modules)"
+    code = "import sys, chatsvc.store.sealing, chatsvc.domain.webhooks; sys.exit('cryptography' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

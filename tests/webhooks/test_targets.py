@@ -25,7 +25,7 @@ from chatsvc.outbound.client import Guard
 from chatsvc.outbound.egress import Egress
 from chatsvc.outbound.own_addresses import MachineAddresses, own_addresses
 from chatsvc.outbound.resolver import SystemResolver, lookup
-from chatsvc.webhooks.sender import Sender
+from chatsvc.outbound.webhook import WebhookSender
 
 OWN = Own(
     hosts=frozenset({"chat.example.org"}),
@@ -90,7 +90,7 @@ async def dialled(url: str, names: Names, allowed: Networks = ()) -> tuple[str |
         addresses.append(address[0])
         raise ConnectionRefusedError
 
-    sender = Sender(Guard(OWN, allowed, names), Egress(), timeout_s=0.2, tls=TLS)
+    sender = WebhookSender(Guard(OWN, allowed, names), Egress(), timeout_s=0.2, tls=TLS)
     try:
         with patch.object(asyncio.get_running_loop(), "sock_connect", refuse):
             return (await sender.post(check_url(url, OWN, allowed), b"{}", {})).error, addresses

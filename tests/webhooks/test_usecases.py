@@ -164,7 +164,7 @@ async def test_what_was_pending_for_a_removed_webhook_is_not_told_to_the_next_on
     monkeypatch.setattr(stored, "BATCH", 2)
     services = caller.app.services
     await hook(caller, None)
-    services.dispatcher.stopping = True
+    services.webhooks.stopping = True
     captures(engine, CALL_ME)
     for visitor in range(5):
         await caller.send("Ben Selin, selin@example.com", f"v{visitor}")
@@ -175,9 +175,9 @@ async def test_what_was_pending_for_a_removed_webhook_is_not_told_to_the_next_on
     assert {state for _, state in await states(caller)} == {1}
     # As after a crash in the midst of it.
     await execute(caller.app, "UPDATE webhook_events SET state = 0 WHERE number > 2")
-    services.dispatcher.stopping = False
+    services.webhooks.stopping = False
     await hook(caller, receiver)
-    services.dispatcher.wake(caller.bot)
+    services.webhooks.wake(caller.bot)
     await asyncio.sleep(0.1)
     assert (receiver.accepted, {state for _, state in await states(caller)}) == (0, {1})
     assert (await webhooks.test(services, ADMIN, bot=caller.bot)).success

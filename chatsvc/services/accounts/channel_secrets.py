@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 from chatsvc.domain.channels import ACTIVE, Channel
 from chatsvc.store import channels as stored
+from chatsvc.store import sealing
 from chatsvc.store.database import Database
 from chatsvc.store.master_key import MasterKey
 from chatsvc.store.sealed import row_name
 from chatsvc.store.tables import CHANNEL_SECRETS
-from chatsvc.webhooks import sealing
 
 log = logging.getLogger(__name__)
 

@@ -16,11 +16,12 @@ from chatsvc.services.accounts.bot_file_reader import BotFileReader, values_of
 from chatsvc.services.accounts.channel_secrets import new_web_secrets
 from chatsvc.services.services import Services
 from chatsvc.store import accounts as stored_accounts
+from chatsvc.store import sealing
 from chatsvc.store import transfer as stored
+from chatsvc.store.sealed import row_name
+from chatsvc.store.tables import SIGNING_KEYS
 from chatsvc.store.transfer import ExportPosition, Unfitting
 from chatsvc.store.webhooks import KEPT, PENDING
-from chatsvc.webhooks import sealing
-from chatsvc.webhooks.courier import row
 
 
 class ExportPage(NamedTuple):
@@ -61,7 +62,7 @@ async def take_out(
 def _opened(services: Services, record: Record) -> str:
     bot_id, sealed = str(record["bot_id"]), b64decode(str(record["signing_key"]))
     try:
-        return sealing.unseal_with_any(services.secret.every(sealing.PURPOSE), sealed, row(bot_id))
+        return sealing.unseal_with_any(services.secret.every(SIGNING_KEYS), sealed, row_name("webhooks", bot_id))
     except sealing.Unsealable:
         raise refusals.signing_key_unusable(bot=bot_id) from None
 
@@ -108,7 +109,7 @@ async def put(services: Services, _: Caller, *, account: str, records: Sequence[
             secrets = record["secrets"]
             return channel_secrets.seal(services.secret.of(check), str(record["id"]), str(secrets)) if secrets is not None else None
         bot_id, key = str(record["bot_id"]), str(record["signing_key"])
-        return sealing.seal(services.secret.of(check)(sealing.PURPOSE), key, row(bot_id))
+        return sealing.seal(services.secret.of(check)(SIGNING_KEYS), key, row_name("webhooks", bot_id))
 
     try:
         await stored.put(services.db, account, made, seal)

@@ -17,12 +17,12 @@ from chatsvc.domain.webhooks import STATUSES, SUBSCRIBED, TEST, Attempt, Attempt
 from chatsvc.services.accounts import bots
 from chatsvc.services.accounts.accounts import instant_of
 from chatsvc.services.services import Services
-from chatsvc.store import deliveries
+from chatsvc.store import deliveries, sealing
 from chatsvc.store import webhooks as stored
 from chatsvc.store.deliveries import Sending
+from chatsvc.store.sealed import row_name
+from chatsvc.store.tables import SIGNING_KEYS
 from chatsvc.store.webhooks import Event, Webhook
-from chatsvc.webhooks import sealing
-from chatsvc.webhooks.courier import build_request, row, sent_headers
 
 
 def _plans(services: Services) -> frozenset[str]:
@@ -30,7 +30,7 @@ def _plans(services: Services) -> frozenset[str]:
 
 
 def _seal(services: Services, key: str, bot_id: str) -> stored.Seal:
-    return lambda check: sealing.seal(services.secret.of(check)(sealing.PURPOSE), key, row(bot_id))
+    return lambda check: sealing.seal(services.secret.of(check)(SIGNING_KEYS), key, row_name("webhooks", bot_id))
 
 
 def _settings(webhook: Webhook, signing_key: str | None = None) -> WebhookSettings:
@@ -64,7 +64,7 @@ async def put(services: Services, caller: Caller, *, bot: str, events: Sequence[
     if url is not None:
         with faults:
             try:
-                await services.courier.check(url)
+                await services.webhooks.check(url)
             except TargetRefused as refusal:
                 raise refusals.target_refused(fault=str(refusal), rule=refusal.rule) from None
     faults.refuse()
@@ -98,7 +98,7 @@ async def remove(services: Services, caller: Caller, *, bot: str) -> WebhookSett
 
 async def _sent(services: Services, attempt_id: str, sending: Sending | None) -> Attempt:
     if sending:
-        await services.dispatcher.deliver(sending)
+        await services.webhooks.deliver(sending)
     found = await deliveries.attempt(services.db, attempt_id, None)
     if found is None:
         raise refusals.attempt_not_found(attempt=attempt_id)
@@ -114,7 +114,7 @@ async def test(services: Services, caller: Caller, *, bot: str) -> Attempt:
     request = Request(str(uuid.uuid4()), "contact", REQUEST_STATUSES[0], "This is a test.", "Test Visitor", None, None, "", now)
     data = json.dumps({**shapes.request(request), "is_test": True}, ensure_ascii=False, separators=(",", ":"))
     event = Event(0, chatbot.id, TEST, request.id, data, now)
-    made = await deliveries.send_test(services.db, event, now, plans=_plans(services), sign=services.dispatcher.sign)
+    made = await deliveries.send_test(services.db, event, now, plans=_plans(services), sign=services.webhooks.sign)
     if made is None:
         raise refusals.bot_not_found(bot=bot)
     return await _sent(services, *made)
@@ -150,7 +150,7 @@ async def attempt(services: Services, caller: Caller, *, attempt: str) -> Attemp
         raise refusals.attempt_not_found(attempt=attempt)
     one, headers = found.attempt, dict[str, str]()
     if found.body and one.url and found.signature:
-        headers = sent_headers(one.url, one.event, one.delivery_id, found.signature, found.body)
+        headers = webhooks.sent_headers(one.url, one.event, one.delivery_id, found.signature, found.body)
     return AttemptDetail(one, found.event_created_at, headers, found.body, found.answer)
 
 
@@ -168,11 +168,10 @@ async def resend(services: Services, caller: Caller, *, attempt: str) -> Attempt
 
 
 async def _send_again(services: Services, event_number: int, *, failed: bool = False) -> Attempt | None:
-    dispatcher = services.dispatcher
-    if dispatcher.stopping:
+    if services.webhooks.stopping:
         raise refusals.service_stopping()
     made = await deliveries.send_again(
-        services.db, event_number, services.clock(), plans=_plans(services), sign=dispatcher.sign, failed=failed
+        services.db, event_number, services.clock(), plans=_plans(services), sign=services.webhooks.sign, failed=failed
     )
     return await _sent(services, *made) if made else None
 
@@ -190,7 +189,7 @@ async def resend_failed(
     # Each event is checked again before it is sent: another call may have sent it.
     sent = await asyncio.gather(
         *(
-            services.dispatcher.deliver_each(bot_id, [partial(_send_again, services, number, failed=True) for number in numbers])
+            services.webhooks.deliver_each(bot_id, [partial(_send_again, services, number, failed=True) for number in numbers])
             for bot_id, numbers in by_bot.items()
         )
     )
@@ -205,12 +204,12 @@ async def events(
     chatbot, webhook = await _find(services, caller, bot)
     start = instant_of(since) if since else 0
     try:
-        key = sealing.unseal_with_any(services.secret.every(sealing.PURPOSE), webhook.signing_key, row(chatbot.id))
+        key = sealing.unseal_with_any(services.secret.every(SIGNING_KEYS), webhook.signing_key, row_name("webhooks", chatbot.id))
     except sealing.Unsealable:
         raise refusals.signing_key_unusable(bot=chatbot.id) from None
     made: list[SignedEvent] = []
     for event in await deliveries.events_since(services.db, chatbot.id, start, after, limit):
         delivery_id = str(uuid.uuid4())
-        body = build_request(event.event, delivery_id, event.created_at, chatbot.id, json.loads(event.data))
+        body = webhooks.build_request(event.event, delivery_id, event.created_at, chatbot.id, json.loads(event.data))
         made.append(SignedEvent(event.number, event.event, event.record_id, delivery_id, body.decode(), webhooks.sign(key, body)))
     return made

@@ -209,7 +209,7 @@ class MessageTurn:
         state.apply_exchange(exchange.chatbot_id, self.held, written)
         services.tallies.spent(self.tier.name, state.account.plan or "none", reply.usage, cost)
         if captured and captured.tell:
-            services.dispatcher.wake(exchange.chatbot_id)
+            services.webhooks.wake(exchange.chatbot_id)
         services.account_cache.unanswered.pop(self.conversation, None)
         if reply.missed:
             await unanswered.note(services, self.bot, self.message._replace(message=reply.missed), exchange.channel)

@@ -7,9 +7,8 @@ from typing import NamedTuple
 from chatsvc.domain import refusals
 from chatsvc.domain.actors import Caller
 from chatsvc.services.services import Services
-from chatsvc.store import facts, sealed
+from chatsvc.store import facts, sealed, sealing
 from chatsvc.store.master_key import MasterKey
-from chatsvc.webhooks import sealing
 
 
 class Rotation(NamedTuple):

@@ -52,17 +52,18 @@ class SharedPresence(Presence):
     async def _take_over(self) -> None:
         """Begin with what processes left that have died: mails, messages, webhooks, polls, and turns without a reply."""
         services = self._services
-        await services.part(Outbox).interrupt()
-        if services.sends_mail:
-            await services.part(Mailer).interrupt()
         for changed in services.channels.observers:
             changed("")
         await self._look()
         self._tasks.append(channel_answers.settle_in_background(services))
 
     async def _look(self) -> None:
-        await self._services.dispatcher.start()
-        await channel_answers.settle_all(self._services, at_least_s=self._services.config.anthropic.timeout_s + LEFT_S)
+        services = self._services
+        await services.webhooks.interrupt()
+        await services.part(Outbox).interrupt()
+        if services.sends_mail:
+            await services.part(Mailer).interrupt()
+        await channel_answers.settle_all(services, at_least_s=services.config.anthropic.timeout_s + LEFT_S)
 
     async def _check_key(self) -> None:
         """End this process where the store has another master key by now."""

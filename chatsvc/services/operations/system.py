@@ -81,7 +81,7 @@ async def metrics(services: Services, _: Caller) -> MetricsSummary:
         median_s=durations.quantile(0.5),
         slow_s=durations.quantile(0.99),
         replies=dict(replies.most_common()),
-        deliveries=dict(services.dispatcher.outcomes.most_common()),
+        deliveries=dict(services.webhooks.outcomes.most_common()),
         outstanding=await webhooks.outstanding(services.db),
     )
 

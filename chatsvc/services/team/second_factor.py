@@ -15,10 +15,9 @@ from chatsvc.domain.operators import Operator
 from chatsvc.services.services import Services
 from chatsvc.services.team.own_session import begin_attempt, confirm_password, own
 from chatsvc.store import operators as stored
-from chatsvc.store import sessions, sign_in_failures
+from chatsvc.store import sealing, sessions, sign_in_failures
 from chatsvc.store.sealed import row_name
 from chatsvc.store.tables import SECOND_FACTORS
-from chatsvc.webhooks import sealing
 
 STEP_S, DIGITS = 30, 6
 TOLERANCE = 1  # steps before and after the present one, for clocks that differ

@@ -8,8 +8,7 @@ from typing import Any
 
 from chatsvc.domain import operators
 from chatsvc.services.services import Services
-from chatsvc.store import sessions
-from chatsvc.webhooks import sealing
+from chatsvc.store import sealing, sessions
 
 PURPOSE = "shown once"
 VALID_MS = 600_000

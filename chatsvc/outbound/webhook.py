@@ -4,13 +4,13 @@ import asyncio
 import ssl
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
 from time import perf_counter
 
 from aiohttp import ClientConnectionError, ClientSession
 
 from chatsvc.domain.addresses import TargetRefused
 from chatsvc.domain.targets import Target
+from chatsvc.domain.webhooks import PostResult
 from chatsvc.outbound.client import FAULTS, Guard, open_session, read, reason_of, request
 from chatsvc.outbound.egress import Egress
 
@@ -26,7 +26,7 @@ PROOF_S = 0.05
 FORGET_S = 600.0
 MAX_ROUTES = 1000
 
-# Values of an attempt's `error`.
+# Values of a result's `error`.
 ERRORS = frozenset(
     {
         "timeout",  # no status within the time-out
@@ -40,21 +40,6 @@ ERRORS = frozenset(
         "http_status",  # any other status but 2xx
     }
 )
-
-
-@dataclass(frozen=True, slots=True)
-class PostResult:
-    """Outcome of an attempt.
-
-    `error`: one of ERRORS, None for a success; `duration_ms`: until the status was known; `answer`: the first KEPT_BYTES of the
-    answer's body, None without an answer.
-    """
-
-    success: bool
-    status_code: int | None
-    error: str | None
-    duration_ms: int
-    answer: bytes | None = field(default=None, repr=False)
 
 
 class _PostState:
@@ -82,7 +67,7 @@ class _WebhookRoute:
         self.in_flight = 0
 
 
-class Sender:
+class WebhookSender:
     """Sends the deliveries of all webhooks of a process; `timeout_s` is the limit of a whole attempt, in seconds."""
 
     def __init__(self, guard: Guard, egress: Egress, *, timeout_s: float, tls: ssl.SSLContext) -> None:

@@ -3,9 +3,6 @@
 import secrets
 from collections.abc import Iterable
 
-from chatsvc.store.tables import SIGNING_KEYS
-
-PURPOSE = SIGNING_KEYS
 # One byte before the rest, so that another cipher can come one day and be told from this one.
 _VERSION = b"\x01"
 _NONCE_BYTES = 12

@@ -1,0 +1,289 @@
+"""Queue of deliveries: finds what is due in the store, marks it, has it sent, and writes the outcomes.
+
+Deliveries of one receiver form a lane. What is in flight is marked in the store before it is sent, so that nothing is sent twice; the
+outcome is written in the transaction that marks the next deliveries of the lane. Only what is in flight is in memory.
+"""
+
+import asyncio
+import logging
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Generic, NamedTuple, TypeVar
+
+from chatsvc import background
+from chatsvc.store.database import STORE_PAUSE_S, Connection, Database, StoreUnavailable, until_written
+
+log = logging.getLogger(__name__)
+
+Row = TypeVar("Row")
+Item = TypeVar("Item")
+
+
+class Outcome(NamedTuple):
+    """Outcome of an attempt. `code` is counted, `write` writes it to the store, and `then` is called when that is done.
+
+    is_answered: whether the receiver was reached. pause_s: for how long nothing goes to it; with `of_key`, nothing of the item's key.
+    """
+
+    code: str | None
+    write: Callable[[Connection], None]
+    is_answered: bool = True
+    pause_s: float = 0.0
+    of_key: bool = False
+    then: Callable[[], object] = lambda: None
+
+
+@dataclass(eq=False)
+class Lane:
+    """Deliveries of one receiver. `keys` are those in flight, `held` those that wait until a time of the loop; `paused_until` holds up all.
+
+    outcomes: those that are not written yet. more: whether deliveries may be due. silences: attempts in a row without an answer.
+    """
+
+    name: str
+    keys: set[object] = field(default_factory=set)
+    outcomes: list[Outcome] = field(default_factory=list)
+    more: bool = True
+    held: dict[object, float] = field(default_factory=dict)
+    paused_until: float = 0.0
+    silences: int = 0
+    changed: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def forget_pauses(self) -> None:
+        self.held, self.paused_until, self.silences = {}, 0.0, 0
+
+    def wait_s(self, now: float) -> float | None:
+        """Forget the pauses that have ended. Return the seconds until the next one ends, None where nothing is held up."""
+        ended = [key for key, until in self.held.items() if until <= now]
+        for key in ended:
+            del self.held[key]
+        self.more |= bool(ended)
+        until = [*self.held.values()] + ([self.paused_until] if self.paused_until > now else [])
+        return min(until) - now if until else None
+
+
+class DeliveryQueue(ABC, Generic[Row, Item]):
+    """Sends the deliveries of one kind. Before start() and after close() it sends only what a person asked for.
+
+    A delivery holds a connection, and with it a file descriptor: for milliseconds if the receiver answers, for the whole time-out if not.
+    The first delivery in flight of a lane takes one of `slots`, further ones take those of `further_slots`: receivers that die with a
+    backlog leave room for the others. Lanes whose receiver was silent the last time have slots of their own.
+    """
+
+    slots, further_slots, silent_slots = 256, 128, 128
+    pause_s = longest_pause_s = 1.0  # after an attempt without an answer, growing from the first to the longest
+    stop_s: float  # longer than any delivery: after it only a lane that fails again and again is left
+    interrupted: str  # for the log
+
+    def __init__(self, db: Database) -> None:
+        self.db = db
+        self.stopping = self.is_running = False
+        # By lane: whether its receiver answered the last time since the start.
+        self.answers: dict[str, bool] = {}
+        # Outcomes of attempts since the start: what a success is called, or the error.
+        self.outcomes: Counter[str] = Counter()
+        self._slots = asyncio.Semaphore(self.slots)
+        self._further_slots = asyncio.Semaphore(self.further_slots)
+        self._silent_slots = asyncio.Semaphore(self.silent_slots)
+        self._lanes: dict[str, Lane] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    @abstractmethod
+    async def settle_interrupted(self) -> int:
+        """Write an outcome for deliveries that were in flight when their process ended. Return their number."""
+
+    @abstractmethod
+    async def waiting(self) -> Iterable[str]:
+        """List the lanes in which something is due."""
+
+    @abstractmethod
+    def find(self, connection: Connection, lane: str, room: int, keys: Collection[object]) -> list[Row]:
+        """Read what is due, at most `room`, without what has one of the keys."""
+
+    @abstractmethod
+    def mark(self, connection: Connection, lane: str, rows: list[Row]) -> list[Item]:
+        """Mark what is due as in flight. Return what is to be sent: less if something could only be settled."""
+
+    @abstractmethod
+    async def send(self, item: Item) -> Outcome:
+        """Make one attempt."""
+
+    @abstractmethod
+    def broken(self, item: Item) -> Outcome:
+        """Return the outcome of an attempt that ended with an unexpected fault."""
+
+    @abstractmethod
+    def key(self, item: Item) -> object:
+        """Return what two deliveries in flight must not share."""
+
+    def most(self, lane: str) -> int:
+        """Return how many deliveries of a lane may be in flight."""
+        del lane
+        return 1
+
+    async def is_ready(self, lane: Lane) -> bool:
+        """Report whether the receiver takes anything at the moment. Another one may have other pauses."""
+        del lane
+        return True
+
+    async def rest(self) -> None:
+        """End what is kept for a lane that has nothing more to send."""
+
+    async def start(self) -> None:
+        """Settle what the end of a process interrupted, and send from then on what its lanes are woken for."""
+        await self.interrupt()
+        self.is_running = True  # interrupt() would take earlier attempts for interrupted
+
+    async def interrupt(self) -> None:
+        """Settle what the end of a process interrupted."""
+        count = await self.settle_interrupted()
+        if count:
+            log.warning(self.interrupted, count)
+
+    async def look(self) -> None:
+        """Wake the lanes in which something is due."""
+        for lane in await self.waiting():
+            self.wake(lane)
+
+    def wake(self, name: str) -> None:
+        """Let a lane look for deliveries."""
+        if self.stopping or not self.is_running:
+            return
+        lane = self._lanes.get(name)
+        if lane is None:
+            lane = self._lanes[name] = Lane(name)
+            background.run("delivery queue", partial(self._run, lane), STORE_PAUSE_S, self._tasks, once=True)
+        lane.more = True
+        lane.changed.set()
+
+    def forget_pauses(self, name: str) -> None:
+        """Let a lane send at once: it has another receiver."""
+        if name in self._lanes:
+            self._lanes[name].forget_pauses()
+
+    async def _run(self, lane: Lane) -> None:
+        loop = asyncio.get_running_loop()
+        while True:
+            lane.changed.clear()
+            # Another delivery may have waited for one that has ended.
+            lane.more |= bool(lane.outcomes)
+            wait_s = lane.wait_s(loop.time())
+            slots = await self._take(lane)
+            if lane.outcomes or slots:
+                await self._advance(lane, slots)
+            elif lane.keys or (wait_s is not None and not self.stopping):
+                await background.wait(lane.changed, wait_s)
+            elif not lane.more or self.stopping:
+                # No await before the removal: a later wake() starts a new lane.
+                del self._lanes[lane.name]
+                await self.rest()
+                return
+
+    async def _take(self, lane: Lane) -> list[asyncio.Semaphore]:
+        """Take as many slots as the lane may have now. Wait for one, in the order of asking, if it has nothing else to do."""
+        taken = list[asyncio.Semaphore]()
+        if not lane.more or self.stopping:
+            return taken
+        if not await self.is_ready(lane):
+            lane.more = False
+            return taken
+        if lane.paused_until > asyncio.get_running_loop().time():
+            return taken
+        slots = self._silent_slots if self.answers.get(lane.name) is False else self._slots
+        if not lane.keys and (not lane.outcomes or not slots.locked()):
+            await slots.acquire()
+            taken.append(slots)
+        while 0 < len(taken) + len(lane.keys) < self.most(lane.name) and not self._further_slots.locked():
+            await self._further_slots.acquire()
+            taken.append(self._further_slots)
+        if self.stopping:
+            _release(taken)
+            taken.clear()
+        return taken
+
+    async def _advance(self, lane: Lane, slots: list[asyncio.Semaphore]) -> None:
+        """Write outcomes and mark new deliveries in one transaction, then start them."""
+        outcomes, lane.outcomes = lane.outcomes, []
+        room = len(slots)
+        if room:
+            lane.more = False
+        keys = {*lane.keys, *lane.held}
+
+        def unit(connection: Connection) -> tuple[int, list[Item]]:
+            for outcome in outcomes:
+                outcome.write(connection)
+            rows = self.find(connection, lane.name, room, keys) if room else []
+            return len(rows), self.mark(connection, lane.name, rows) if rows else []
+
+        try:
+            # Most times a lane is woken nothing is due, and a write costs a sync of the disk.
+            is_due = bool(outcomes) or bool(await self.db.read(lambda connection: self.find(connection, lane.name, 1, keys)))
+            count, items = await self.db.write(unit) if is_due else (0, [])
+        except Exception as fault:  # outcomes must not be lost
+            log.error("deliveries wait: %s", fault, exc_info=None if isinstance(fault, StoreUnavailable) else fault)
+            _release(slots)
+            if not self.stopping:
+                lane.outcomes[:0] = outcomes
+                lane.more = True
+                await asyncio.sleep(STORE_PAUSE_S)
+            return
+        for outcome in outcomes:
+            outcome.then()
+        # What was settled at once frees its slots, and what waited for it.
+        lane.more |= count > 0 and (count == room or count > len(items))
+        _release(slots[len(items) :])
+        for item, slot in zip(items, slots, strict=False):
+            lane.keys.add(self.key(item))
+            # Not repeated after a fault: nothing is sent twice.
+            background.start("delivery", self._send(lane, item, slot), self._tasks)
+
+    async def _send(self, lane: Lane, item: Item, slot: asyncio.Semaphore) -> None:
+        try:
+            outcome = await self.attempt(lane.name, item)
+            lane.outcomes.append(outcome)
+            self._count(outcome)
+            now = asyncio.get_running_loop().time()
+            if outcome.of_key:
+                lane.held[self.key(item)] = now + outcome.pause_s
+            else:
+                silence_s = 0.0 if outcome.is_answered else min(self.longest_pause_s, self.pause_s * 2**lane.silences)
+                lane.paused_until = max(lane.paused_until, now + max(silence_s, outcome.pause_s))
+            lane.silences = 0 if outcome.is_answered else min(lane.silences + 1, 10)
+        finally:
+            lane.keys.discard(self.key(item))
+            slot.release()
+            lane.changed.set()
+
+    async def attempt(self, lane: str, item: Item) -> Outcome:
+        """Make one attempt; every failure is an outcome."""
+        try:
+            outcome = await self.send(item)
+        except Exception:
+            log.exception("unexpected fault in a delivery of %s", lane)
+            outcome = self.broken(item)
+        self.answers[lane] = outcome.is_answered
+        return outcome
+
+    def _count(self, outcome: Outcome) -> None:
+        if outcome.code is not None:
+            self.outcomes[outcome.code] += 1
+
+    async def write(self, outcome: Outcome) -> None:
+        """Write the outcome of an attempt that a person asked for."""
+        self._count(outcome)
+        await until_written(lambda: self.db.write(outcome.write), lambda: self.stopping, "deliveries")
+
+    async def close(self) -> None:
+        """Finish deliveries in flight; start none."""
+        self.stopping = True
+        for lane in self._lanes.values():
+            lane.changed.set()
+        await background.cancel(*self._tasks, after_s=self.stop_s)
+
+
+def _release(slots: Sequence[asyncio.Semaphore]) -> None:
+    for slot in slots:
+        slot.release()

@@ -1,0 +1,147 @@
+"""Delivery of webhook events (help/webhooks.md): builds, signs and posts them, a lane for each bot."""
+
+import asyncio
+import json
+import logging
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
+from typing import TypeVar
+
+from chatsvc.delivery.queue import DeliveryQueue, Outcome
+from chatsvc.domain.addresses import TargetRefused
+from chatsvc.domain.webhooks import PostResult, build_headers, build_request, sign
+from chatsvc.outbound.client import Guard
+from chatsvc.outbound.egress import Egress, EgressRefused
+from chatsvc.outbound.webhook import WebhookSender
+from chatsvc.store import deliveries, mail_notices, webhooks
+from chatsvc.store.database import Connection, Database
+from chatsvc.store.deliveries import Sending, UnusableKey
+from chatsvc.store.master_key import MasterKey
+from chatsvc.store.sealed import row_name
+from chatsvc.store.sealing import Unsealable, unseal_with_any
+from chatsvc.store.tables import SIGNING_KEYS
+from chatsvc.store.webhooks import Event, Webhook
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+MOST_KEYS = 1024  # that are kept opened
+AT_ONCE = 32  # deliveries of a bot once its receiver has answered; one until then, and while it is silent
+
+
+class WebhookQueue(DeliveryQueue[Event, Sending]):
+    """Sends pending events; `plans` are those that have webhooks.
+
+    `guard` has the rules for targets (help/webhooks.md 7), `secret` opens the signing keys. sends_mail: whether operators who want it are
+    mailed about failed deliveries.
+    """
+
+    # A failed handshake costs far more than a delivery, and a receiver that just restarts misses fewer events.
+    pause_s = longest_pause_s = 0.1
+    stop_s = 120.0
+    interrupted = "%d webhook deliveries were in flight when the service ended; they are recorded as interrupted"
+
+    def __init__(
+        self,
+        db: Database,
+        sender: WebhookSender,
+        guard: Guard,
+        secret: MasterKey,
+        egress: Egress,
+        plans: frozenset[str],
+        clock: Callable[[], int],
+        *,
+        sends_mail: bool = False,
+    ) -> None:
+        super().__init__(db)
+        self._sender, self._guard, self._secret, self._egress = sender, guard, secret, egress
+        self._plans, self._clock, self._sends_mail = plans, clock, sends_mail
+        self._keys: dict[tuple[str, bytes], str] = {}
+        self.outcomes["delivered"] = 0
+
+    async def check(self, url: str) -> None:
+        """Check the address of a webhook; raises TargetRefused."""
+        await self._guard.check(url, self._egress)
+
+    def sign(self, event: Event, delivery_id: str, webhook: Webhook) -> tuple[bytes, str]:
+        """Build the bytes of a delivery and their signature; raises UnusableKey."""
+        body = build_request(event.event, delivery_id, event.created_at, event.bot_id, json.loads(event.data))
+        return body, sign(self._key(webhook), body)
+
+    def _key(self, webhook: Webhook) -> str:
+        sealed = (webhook.bot_id, webhook.signing_key)
+        key = self._keys.get(sealed)
+        if key is None:
+            try:
+                key = unseal_with_any(self._secret.every(SIGNING_KEYS), webhook.signing_key, row_name("webhooks", webhook.bot_id))
+            except Unsealable as fault:
+                log.error("a webhook cannot be signed: %s", fault)
+                raise UnusableKey from None
+            if len(self._keys) >= MOST_KEYS:
+                self._keys.clear()
+            self._keys[sealed] = key
+        return key
+
+    async def settle_interrupted(self) -> int:
+        return await webhooks.interrupt(self.db)
+
+    async def waiting(self) -> Iterable[str]:
+        return await webhooks.bots_with_pending(self.db)
+
+    def most(self, lane: str) -> int:
+        return AT_ONCE if self.answers.get(lane) else 1
+
+    def find(self, connection: Connection, lane: str, room: int, keys: Collection[object]) -> list[Event]:
+        del keys
+        return deliveries.pending(connection, lane, room)
+
+    def mark(self, connection: Connection, lane: str, rows: list[Event]) -> list[Sending]:
+        count, sendings = deliveries.begin(connection, lane, rows, self._clock(), plans=self._plans, sign=self.sign, node=self.db.node)
+        self._note_failed(connection, lane, count - len(sendings))
+        return sendings
+
+    def _note_failed(self, connection: Connection, bot_id: str, count: int) -> None:
+        if self._sends_mail and count:
+            mail_notices.note(connection, "webhook", bot_id, None, self._clock(), causes=count)
+
+    def key(self, item: Sending) -> object:
+        return item.attempt_id
+
+    async def send(self, item: Sending) -> Outcome:
+        try:
+            self._egress.check("webhook")
+            target = self._guard.target(item.url)
+        except (EgressRefused, TargetRefused) as fault:
+            error = "egress_refused" if isinstance(fault, EgressRefused) else "refused_address"
+            return self._outcome(item, PostResult(False, None, error, 0))
+        headers = build_headers(item.event, item.delivery_id, item.signature)
+        return self._outcome(item, await self._sender.post(target, item.body, headers, webhook=item.bot_id))
+
+    def broken(self, item: Sending) -> Outcome:
+        return self._outcome(item, PostResult(False, None, "internal_error", 0))
+
+    def _outcome(self, sending: Sending, result: PostResult) -> Outcome:
+        def write(connection: Connection) -> None:
+            deliveries.settle(connection, sending.attempt_id, result)
+            self._note_failed(connection, sending.bot_id, not result.success)
+
+        return Outcome(result.error or "delivered", write, is_answered=result.status_code is not None)
+
+    async def deliver(self, sending: Sending) -> None:
+        """Make one attempt that a person asked for, and record its outcome."""
+        await self.write(await self.attempt(sending.bot_id, sending))
+        # An event may have waited for this attempt.
+        self.wake(sending.bot_id)
+
+    async def deliver_each(self, bot_id: str, sending: Sequence[Callable[[], Awaitable[T]]]) -> list[T]:
+        """Make deliveries that a person asked for, as many at a time as a lane. Return results in order, or raise the first fault."""
+        slots = asyncio.Semaphore(self.most(bot_id))
+
+        async def in_slot(send: Callable[[], Awaitable[T]]) -> T:
+            async with slots:
+                return await send()
+
+        return await asyncio.gather(*map(in_slot, sending))
+
+    async def close(self) -> None:
+        await super().close()
+        await self._sender.close()

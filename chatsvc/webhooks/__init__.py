@@ -1,1 +1,0 @@
-"""Outgoing webhooks (help/webhooks.md): queue, signing and delivery of events, and encryption of secrets."""
