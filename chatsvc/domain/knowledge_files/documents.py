@@ -44,17 +44,13 @@ _NUMBERING = re.compile(r"^(?:\d{1,2}(?:[.)]|(?:\.\d{1,2}){1,2}[.)]?)|[A-Za-z][.
 
 
 @dataclass(slots=True)
-class _DocumentSection:
+class _Section:
     """Blocks below one heading, each with its first line. `asked` are the lines labelled Q: that stand above them."""
 
     path: tuple[str, ...]
     blocks: list[tuple[int, list[str]]] = field(default_factory=list)
     asked: list[tuple[int, str]] = field(default_factory=list)
     answered: bool = False
-
-    def unlabelled(self) -> _DocumentSection:
-        """Return the section as text, its questions included."""
-        return _DocumentSection(self.path, [*((line, [text]) for line, text in self.asked), *self.blocks])
 
 
 class Passage(NamedTuple):
@@ -72,7 +68,7 @@ class Sections:
     def __init__(self, unit: str = "line") -> None:
         self._step = int(unit == "line")  # pages and paragraphs do not count on with the lines of a block
         self._path: list[tuple[int, str]] = []
-        self._list: list[_DocumentSection] = [_DocumentSection(())]
+        self._list: list[_Section] = [_Section(())]
         self._open = False  # whether the next line goes on with the last block
         self._titles, self._title = 0, ""
         self._asking: list[list[tuple[int, str]]] = []  # the headings around each list of questions that is open
@@ -111,7 +107,7 @@ class Sections:
         if not self._list[-1].blocks and not self._list[-1].asked:
             self._list[-1].path = path  # nothing stands below the heading before
         else:
-            self._list.append(_DocumentSection(path))
+            self._list.append(_Section(path))
         self._open = False
 
     def labelled(self, number: int, text: str) -> bool:
@@ -152,38 +148,35 @@ class Sections:
         blocks[-1][1].append(text)
         self._open, self.empty = True, False
 
-    def questions(self) -> Iterator[_DocumentSection]:
-        """Yield the sections labelled Q: and A:, where any is whole."""
+    def questions(self) -> list[_Section]:
+        """Return the sections labelled Q: and A:, where any is whole."""
         labelled = [section for section in self._list if section.asked]
-        return iter(labelled if any(section.answered for section in labelled) else ())
+        return labelled if any(section.answered for section in labelled) else []
 
     def passages(self) -> Iterator[Passage]:
         """Yield the passages in order."""
-        questions = list(self.questions())
-        for section in self._list if not questions else [one for one in self._list if not one.asked]:
+        is_labelled = bool(self.questions())
+        for section in (section for section in self._list if not (is_labelled and section.asked)):
             # one heading above all others is the document's name, and says nothing about where in it we are
             path = section.path[1:] if self._titles == 1 and section.path[1:] and section.path[0] == self._title else section.path
-            for nth, (line, text) in enumerate(_packed(_pieces(section.unlabelled(), self._step))):
+            for nth, (line, text) in enumerate(
+                _packed(_pieces([*((line, [text]) for line, text in section.asked), *section.blocks], self._step))
+            ):
                 yield Passage(line, _question(path, text, alone=nth == 0), text, f"{': '.join(path)}#{nth}")
 
 
-def take(found: Gathering, sections: Sections, language: str | None) -> None:
+def take(gathering: Gathering, sections: Sections, language: str | None) -> None:
     """Make entries of labelled questions and of all passages. `language` is the one that the file names."""
-    take_labelled(found, sections, language)
-    for one in sections.passages():
-        found.entry(one.line, one.question, (), one.text, language, once=False)
+    take_labelled(gathering, sections, language)
+    for passage in sections.passages():
+        gathering.entry(passage.line, passage.question, (), passage.text, language, once=False)
 
 
-def is_head(cells: Sequence[str]) -> bool:
-    """Tell whether a row of cells may be the head of a table: names, and at least two."""
-    return len(cells) > 1 and all(cell and not any(map(str.isdigit, cell)) for cell in cells)
-
-
-def take_labelled(found: Gathering, sections: Sections, language: str | None) -> None:
+def take_labelled(gathering: Gathering, sections: Sections, language: str | None) -> None:
     for section in sections.questions():
         (line, question), *others = section.asked
         answer = "\n\n".join("\n".join(lines) for _, lines in section.blocks)
-        found.entry(line, question, others, answer, language)
+        gathering.entry(line, question, others, answer, language)
 
 
 def parse_text(text: str, default_language: str, source: str) -> Parsed:
@@ -193,71 +186,69 @@ def parse_text(text: str, default_language: str, source: str) -> Parsed:
 
 def parse_lines(numbered: Sequence[tuple[int, str]], default_language: str, source: str, unit: str = "line") -> Parsed:
     """Read lines of plain text with their numbers, which count `unit`; raises KnowledgeFileError."""
-    found, sections = Gathering(source, unit, default_language), Sections(unit)
+    gathering, sections = Gathering(source, unit, default_language), Sections(unit)
     written = with_tables([line for _, line in numbered])
     lines = [line.strip() for line in written]
-    first = next((at for at, line in enumerate(lines) if line), 0)
+    first = next((index for index, line in enumerate(lines) if line), 0)
     level = 0
-    for at, (number, line) in enumerate(numbered):
-        found.text(number, line)
+    for index, (number, line) in enumerate(numbered):
+        gathering.text(number, line)
         if level:  # this line underlined the one before
             level = 0
-        elif level := underlined(lines, at):
-            sections.heading(level, lines[at])
+        elif level := underlined(lines, index):
+            sections.heading(level, lines[index])
         elif sections.labelled(number, line):
             continue
-        elif heading := plain_heading(lines, at, first):
+        elif heading := plain_heading(lines, index, first):
             sections.heading(2, heading)
         else:
-            sections.line(number, written[at].rstrip())
-    take(found, sections, None)
-    return found.done("nothing")
+            sections.line(number, written[index].rstrip())
+    take(gathering, sections, None)
+    return gathering.done("nothing")
 
 
-def underlined(lines: Sequence[str], at: int) -> int:
+def underlined(lines: Sequence[str], index: int) -> int:
     """Return the level of a line that the next one underlines; 0 for any other line."""
-    under, text = lines[at + 1].strip() if at + 1 < len(lines) else "", lines[at].strip()
+    under, text = lines[index + 1].strip() if index + 1 < len(lines) else "", lines[index].strip()
     if not text or text[0] in "#>|-=*+" or under[:3] not in {"===", "---"} or set(under) != {under[0]}:
         return 0
     if under[0] == "=":
         return 1
-    return 2 if len(under) > _FEWEST_DASHES and is_short(text) and not (at and lines[at - 1].strip()) else 0
+    return 2 if len(under) > _FEWEST_DASHES and is_short(text) and not (index and lines[index - 1].strip()) else 0
 
 
 def with_tables(lines: list[str]) -> list[str]:
     """Return lines with pasted tables, whose cells have tabs between them, in the form of Markdown."""
-    made, at = list(lines), 0
-    while at < len(lines):
-        cells = [one_line(cell) for cell in lines[at].split("\t")]
-        end = at + 1
-        if sum(map(bool, cells)) > 1:
-            while end < len(lines) and lines[end].strip() and lines[end].count("\t") == len(cells) - 1:
+    written, start = list(lines), 0
+    while start < len(lines):
+        columns, end = lines[start].count("\t"), start + 1
+        if sum(map(bool, map(str.strip, lines[start].split("\t")))) > 1:
+            while end < len(lines) and lines[end].strip() and lines[end].count("\t") == columns:
                 end += 1
-            if end > at + 1:
-                rows = ([one_line(cell).replace("|", "/") for cell in line.split("\t")] for line in lines[at:end])
-                made[at:end] = [f"| {' | '.join(row)} |" for row in rows]
-        at = end
-    return made
+            if end > start + 1:
+                rows = ([one_line(cell).replace("|", "/") for cell in line.split("\t")] for line in lines[start:end])
+                written[start:end] = [f"| {' | '.join(row)} |" for row in rows]
+        start = end
+    return written
 
 
-def plain_heading(lines: Sequence[str], at: int, first: int) -> str | None:
+def plain_heading(lines: Sequence[str], index: int, first: int) -> str | None:
     """Return the heading that a line of plain text is, without its marks; None for any other line.
 
-    The lines are stripped, and `first` is the place of the first one that is not empty.
+    The lines are stripped, and `first` is the index of the first one that is not empty.
     """
-    if not lines[at] or not (_is_marked_heading(lines, at) or _is_heading(lines, at, first)):
+    line, below = lines[index], _below(lines, index)
+    is_marked = _is_marked(line) and below is not None and not _is_marked(lines[below])
+    if not is_marked and not _is_heading(lines, index, first):
         return None
-    framed = _FRAMED.fullmatch(lines[at])
-    bare = framed[2] if framed else _BOLD.sub(r"\2", lines[at])
+    framed = _FRAMED.fullmatch(line)
+    bare = framed[2] if framed else _BOLD.sub(r"\2", line)
     return bare.rstrip(" :") or bare
 
 
-def _is_marked_heading(lines: Sequence[str], at: int) -> bool:
-    """Tell whether a line is marked as a heading above text: all of it bold, or in capitals."""
-    if not _is_marked(lines[at]):
-        return False
-    following = next((nth for nth in range(at + 1, min(at + 3, len(lines))) if lines[nth]), None)
-    return following is not None and not _is_marked(lines[following])
+def _below(lines: Sequence[str], index: int) -> int | None:
+    """Return the index of the line of text below another one, with an empty line between them at most."""
+    return next((below for below in range(index + 1, min(index + 3, len(lines))) if lines[below]), None)
 
 
 def bold_heading(line: str) -> str | None:
@@ -272,6 +263,7 @@ def is_short(text: str) -> bool:
 
 
 def _is_marked(line: str) -> bool:
+    """Tell whether a line is marked as a heading: framed, bold as a whole, or in capitals."""
     if len(line) < _CAPITALS or not (line[0] in "-=~*_" or line[0].isdigit() or line.isupper()):
         return False
     if _FRAMED.fullmatch(line):
@@ -283,22 +275,16 @@ def _is_marked(line: str) -> bool:
     return bold is not None or (bare.isupper() and sum(map(str.isalpha, bare)) >= _CAPITALS and not any(map(str.isdigit, bare)))
 
 
-def _is_heading(lines: Sequence[str], at: int, first: int) -> bool:
-    """Tell whether a line of plain text is a heading. Short, first of its paragraph, no sentence, above prose."""
-    if (at and lines[at - 1]) or not _is_title(lines[at]):
+def _is_heading(lines: Sequence[str], index: int, first: int) -> bool:
+    """Tell whether a line of plain text is a heading: short, first of its paragraph, no sentence, above prose."""
+    following = _below(lines, index)
+    if (index and lines[index - 1]) or not _is_title(lines[index]) or following is None:
         return False
-    following = next((nth for nth in range(at + 1, min(at + 3, len(lines))) if lines[nth]), None)
-    if following is None:
-        return False
-    below = lines[following]
-    if (
-        lines[at][-1] in "?:"
-        or below[-1] in ".!…"
-        or (names_price(below) and not names_price(lines[at]))
-        or (len(below.split()) >= _PROSE and not _is_title(below))
-    ):
+    line, below = lines[index], lines[following]
+    has_prose = below[-1] in ".!…" or (len(below.split()) >= _PROSE and not _is_title(below))
+    if line[-1] in "?:" or has_prose or (names_price(below) and not names_price(line)):
         return True
-    return at == first and _is_heading(lines, following, first)  # the document's own name
+    return index == first and _is_heading(lines, following, first)  # the document's own name
 
 
 def _is_title(line: str) -> bool:
@@ -328,9 +314,9 @@ def _shortened(text: str, length: int) -> str:
     return text[: length - 1].rsplit(" ", 1)[0].rstrip(",;:") + "…"
 
 
-def _pieces(section: _DocumentSection, step: int) -> Iterator[tuple[int, str, str]]:
+def _pieces(blocks: Sequence[tuple[int, list[str]]], step: int) -> Iterator[tuple[int, str, str]]:
     """Yield line, text and joint to the piece before. No piece is longer than a passage."""
-    for line, lines in section.blocks:
+    for line, lines in blocks:
         block = "\n".join(lines)
         if len(block) <= LONGEST:
             yield line, block, "\n\n"
@@ -338,9 +324,9 @@ def _pieces(section: _DocumentSection, step: int) -> Iterator[tuple[int, str, st
         if heads_of(lines):
             yield from _table_pieces(line, lines, step)
             continue
-        for nth, one in enumerate(lines):
+        for nth, text in enumerate(lines):
             before = "\n" if nth else "\n\n"
-            for joint, piece in [("", one)] if len(one) <= LONGEST else _cut(one):
+            for joint, piece in [("", text)] if len(text) <= LONGEST else _cut(text):
                 yield line + nth * step, piece, before + joint
                 before = ""
 

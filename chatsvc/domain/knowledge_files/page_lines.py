@@ -5,7 +5,7 @@ from collections.abc import Container, Sequence
 from typing import Any
 
 from chatsvc.domain.knowledge_files.documents import ASKING, QUESTION, Sections
-from chatsvc.domain.knowledge_files.prices import is_price, price_of
+from chatsvc.domain.knowledge_files.prices import is_price, names_price
 
 _SHORTEST = 3  # characters of a line without a letter that may say something
 _LIST_NAME = range(1, 4)  # words of a line that names a list
@@ -30,7 +30,7 @@ def replay(calls: Sequence[Sequence[Any]], sections: Sections, left_out: Contain
             sections.heading(value[0], _bare(value[1]))
         elif kind == "asked":
             sections.asked(closes=value)
-        elif kind == "question" and not price_of(value):
+        elif kind == "question" and (value.endswith("?") or not names_price(value)):
             sections.question(_bare(value))
         elif kind == "line" and (level := _level(kept, nth, parts)):
             parts = parts if level > 1 else []
@@ -60,17 +60,16 @@ def _with_prices(calls: Sequence[tuple[str, Any]]) -> list[tuple[str, Any]]:
     for kind, value in calls:
         place = -2 if joined[-1:] == [_BLANK] else -1
         above = joined[place] if len(joined) >= -place else _BLANK
-        if kind == "line" and value and is_price(value) and above[0] == "line" and _names_price(above[1]):
+        if kind == "line" and value and is_price(value) and above[0] == "line" and _is_name(above[1]):
             joined[place:] = [("line", f"{above[1]}: {value}")]
         else:
             joined.append((kind, value))
     return joined
 
 
-def _names_price(text: str) -> bool:
+def _is_name(text: str) -> bool:
     """Return whether a line may name what the price below it is for."""
-    is_name = 0 < len(text.split()) <= _NAME_WORDS and text[-1] not in ".!:" and "|" not in text
-    return is_name and not price_of(text) and not is_price(text)
+    return 0 < len(text.split()) <= _NAME_WORDS and text[-1] not in ".!:" and "|" not in text and not names_price(text)
 
 
 def _bare(heading: str) -> str:

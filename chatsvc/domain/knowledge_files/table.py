@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import chain
 
-from chatsvc.domain.knowledge_files.documents import LONGEST, is_head
+from chatsvc.domain.knowledge_files.documents import LONGEST
 from chatsvc.domain.knowledge_files.parsed import MAX_SOURCE, Gathering, Parsed, lines_of, one_line
 from chatsvc.domain.spreadsheets import with_formulas
 
@@ -27,7 +27,7 @@ _NAMES = {
     "kaynak": "source",
 }
 _NOT_READ = frozenset({"id"})  # what an export may hold besides
-_MOST_NAMED = 5  # columns in a fault
+_MOST_SHOWN = 5  # columns in a fault
 _SEPARATORS = ";,\t"
 _NAMED = re.compile(r'"?sep=([,;\t|])"?\n', re.IGNORECASE)
 _QUOTED = re.compile(r'"[^"]*+"')
@@ -35,38 +35,39 @@ _QUOTED = re.compile(r'"[^"]*+"')
 
 def parse_csv(text: str, default_language: str, source: str) -> Parsed:
     """Read a table; raises KnowledgeFileError with all its faults."""
-    found = Gathering(source, default_language=default_language)
+    gathering = Gathering(source, default_language=default_language)
     text = "\n".join(lines_of(text))
     # Excel's own line, which names the separator.
     named = _NAMED.match(text)
-    rows = _rows(text[named.end() if named else 0 :].split("\n"), named[1] if named else _separator(text), found, 2 if named else 1)
+    rows = _rows(text[named.end() if named else 0 :].split("\n"), named[1] if named else _separator(text), gathering, 2 if named else 1)
     first = next(rows, (1, []))
     if len(first[1]) == len(_NEEDED) and first[1][0].rstrip().endswith("?"):
         rows, first = chain([first], rows), (first[0], list(_NEEDED))
     names = _names(first[1])
-    if is_head(first[1]) and not set(names) & {*COLUMNS, *_NOT_READ}:
-        return _take_table(found, [first, *rows], source)
-    header = _header(first, found)
+    is_head = len(names) > 1 and all(name and not any(map(str.isdigit, name)) for name in names)
+    if is_head and not set(names) & {*COLUMNS, *_NOT_READ}:
+        return _take_table(gathering, [first, *rows], source)
+    header = _header(first, gathering)
     for line, cells in rows:
         if not header:
             break
         if not any(map(str.strip, cells)):
             continue
         if len(cells) != len(header):
-            found.fault(line, "cells", cells=len(cells), columns=len(header))
+            gathering.fault(line, "cells", cells=len(cells), columns=len(header))
             continue
         for cell in cells:
-            found.text(line, cell)
-        _take(found, line, dict(zip(header, map(with_formulas, cells), strict=True)))
-    return found.done("no_row")
+            gathering.text(line, cell)
+        _take(gathering, line, dict(zip(header, map(with_formulas, cells), strict=True)))
+    return gathering.done("no_row")
 
 
-def _take_table(found: Gathering, rows: list[tuple[int, list[str]]], source: str) -> Parsed:
+def _take_table(gathering: Gathering, rows: list[tuple[int, list[str]]], source: str) -> Parsed:
     """Take a table without questions as sections that keep all of its columns, named after the file."""
     (first, heads), *others = rows
     for line, cells in rows:
         for cell in cells:
-            found.text(line, cell)
+            gathering.text(line, cell)
     name = source.rpartition("/")[2].rpartition(".")[0].replace("_", " ").replace("-", " ").strip() or one_line(heads[0])
     top = [_line(heads), _line(["---"] * len(heads))]
     part: list[str] = []
@@ -75,29 +76,29 @@ def _take_table(found: Gathering, rows: list[tuple[int, list[str]]], source: str
             continue
         row = _line(cells)
         if part and len("\n".join([*top, *part, row])) > LONGEST:
-            found.entry(first, name, (), "\n".join([*top, *part]), None, once=False)
+            gathering.entry(first, name, (), "\n".join([*top, *part]), None, once=False)
             part, first = [], line
         part.append(row)
     if part:
-        found.entry(first, name, (), "\n".join([*top, *part]), None, once=False)
-    return found.done("no_row")
+        gathering.entry(first, name, (), "\n".join([*top, *part]), None, once=False)
+    return gathering.done("no_row")
 
 
 def _line(cells: Iterable[str]) -> str:
     return f"| {' | '.join(one_line(cell).replace('|', '/') for cell in cells)} |"
 
 
-def _take(found: Gathering, line: int, row: dict[str, str]) -> None:
+def _take(gathering: Gathering, line: int, row: dict[str, str]) -> None:
     source = one_line(row.get("source", ""))
     if len(source) > MAX_SOURCE:
-        found.fault(line, "source_too_long", length=len(source), most=MAX_SOURCE)
+        gathering.fault(line, "source_too_long", length=len(source), most=MAX_SOURCE)
     for group in _several(row.get("synonyms", "")):
-        found.synonyms(line, group.split(","), source)
-    said = row.get("language", "")
-    language = found.language(line, said) if said.strip() else None
+        gathering.synonyms(line, group.split(","), source)
+    tag = row.get("language", "")
+    language = gathering.language(line, tag) if tag.strip() else None
     if row["question"].strip() or row["answer"].strip() or row.get("alt", "").strip():
         alt = [(line, phrasing) for phrasing in _several(row.get("alt", ""))]
-        found.entry(line, row["question"], alt, row["answer"], language, source=source)
+        gathering.entry(line, row["question"], alt, row["answer"], language, source=source)
 
 
 def together(several: Iterable[str]) -> str:
@@ -107,7 +108,7 @@ def together(several: Iterable[str]) -> str:
 
 
 def _several(cell: str) -> list[str]:
-    return [one for one in cell.split("\n" if "\n" in cell else "|") if one.strip()]
+    return [text for text in cell.split("\n" if "\n" in cell else "|") if text.strip()]
 
 
 def _names(cells: Iterable[str]) -> list[str]:
@@ -115,20 +116,20 @@ def _names(cells: Iterable[str]) -> list[str]:
     return [_NAMES.get(name, name) for name in (one_line(cell).lower() for cell in cells)]
 
 
-def _header(first: tuple[int, list[str]], found: Gathering) -> list[str]:
+def _header(first: tuple[int, list[str]], gathering: Gathering) -> list[str]:
     """Return the names of the columns; empty, with a fault, if they are wrong."""
     line, cells = first
     names = _names(cells)
     lacking = [name for name in _NEEDED if name not in names]
     if lacking:
-        found.fault(line, "columns_missing", columns=lacking)
+        gathering.fault(line, "columns_missing", columns=lacking)
         return []
     unknown = [name[:40] for name in names if name not in COLUMNS and name not in _NOT_READ]
     if unknown:
-        found.fault(line, "columns_unknown", columns=", ".join(map(repr, unknown[:_MOST_NAMED])), known=list(COLUMNS))
-    twice = sorted(name for name, times in Counter(names).items() if times > 1)[:_MOST_NAMED]
+        gathering.fault(line, "columns_unknown", columns=", ".join(map(repr, unknown[:_MOST_SHOWN])), known=list(COLUMNS))
+    twice = sorted(name for name, times in Counter(names).items() if times > 1)[:_MOST_SHOWN]
     if twice:
-        found.fault(line, "columns_twice", columns=twice)
+        gathering.fault(line, "columns_twice", columns=twice)
     return [] if unknown or twice else names
 
 

@@ -7,6 +7,7 @@ import logging
 from collections.abc import Sequence
 from datetime import datetime
 from functools import lru_cache, partial
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from chatsvc import background
@@ -55,7 +56,12 @@ async def note(services: Services, bot: Bot, message: SendMessage, channel: str)
     """Store the question of a message without personal data, in its group. A fault here does not change the message's outcome."""
     try:
         async with asyncio.timeout(_TIMEOUT_S):
-            earlier = await _earlier_words(services, bot, channel, message.user_id)
+            earlier: list[str] = []  # what the visitor wrote before in this conversation, newest first
+            if message.user_id is not None:
+                conversation = (bot.id, channel, message.user_id)
+                history = await conversations.history(services.db, conversation, _MOST_EARLIER, services.clock())
+                waiting = services.account_cache.unanswered.get(conversation, [])
+                earlier = [one.content for one in reversed([*history.messages, *waiting]) if one.role == "user"]
             question = await services.threads.run(partial(_question, message.message, bot, message.language, earlier), bot.account_id)
             if question is None:
                 return
@@ -66,42 +72,33 @@ async def note(services: Services, bot: Bot, message: SendMessage, channel: str)
         log.warning("bot %s: a question without an answer could not be noted: %s", bot.id, type(fault).__name__)
 
 
-async def _earlier_words(services: Services, bot: Bot, channel: str, user_id: str | None) -> list[str]:
-    """Return what the visitor wrote before in this conversation, newest first."""
-    if user_id is None:
-        return []
-    conversation = (bot.id, channel, user_id)
-    history = await conversations.history(services.db, conversation, _MOST_EARLIER, services.clock())
-    unanswered = services.account_cache.unanswered.get(conversation, [])
-    return [message.content for message in reversed([*history.messages, *unanswered]) if message.role == "user"]
-
-
-def _names_in(texts: Sequence[str], country: str, language: str | None) -> frozenset[str]:
-    """Return the folded words of the names that a visitor told in these texts."""
-    from chatsvc.language.folding import words
-    from chatsvc.language.values import read
-
-    names = (read(text[: 2 * MOST_CHARACTERS], now=_ANY_TIME, language=language, country=country).name for text in texts)
-    return frozenset(word for name in names if name for word in words(str(name.value)))
-
-
-def _question(said: str, bot: Bot, language: str | None, earlier: Sequence[str]) -> stored.AskedQuestion | None:
+def _question(text: str, bot: Bot, language: str | None, earlier: Sequence[str]) -> stored.AskedQuestion | None:
     """Return the question to store. None for an answer, a number, a greeting, an insult or a name, which need no entry."""
     from chatsvc.language.folding import words
     from chatsvc.language.language_detection import guess
+    from chatsvc.language.values import read
 
-    names = _names_in(earlier, bot.country, language)
-    question = without_personal_data(said, bot.country, language, names)[:MOST_CHARACTERS]
-    found = words(question)
+    names = (read(before[: 2 * MOST_CHARACTERS], now=_ANY_TIME, language=language, country=bot.country).name for before in earlier)
+    name_words = frozenset(word for name in names if name for word in words(str(name.value)))
+    question = without_personal_data(text, bot.country, language, name_words)[:MOST_CHARACTERS]
     if not is_question(question, language or bot.language):
         return None
-    return stored.AskedQuestion(" ".join(found), question, primary(language or guess(question) or bot.language))
+    return stored.AskedQuestion(" ".join(words(question)), question, primary(language or guess(question) or bot.language))
 
 
 async def _group_to_join(services: Services, bot_id: str, question: str, language: str, account_id: str) -> int | None:
-    """Return the newest group whose first question is like this one. None if no group is."""
-    newest = await stored.newest_groups(services.db, bot_id, language, _COMPARED)
-    return await services.threads.run(partial(_most_alike, question, newest), account_id) if newest else None
+    """Return the group whose first question is most like this one; None if none is like it."""
+    groups = await stored.newest_groups(services.db, bot_id, language, _COMPARED)
+    if not groups:
+        return None
+
+    def most_alike() -> int | None:
+        stems, letters = _features(question)
+        likeness = {group_id: _likeness(stems, letters, *_features(first)) for group_id, first in groups}
+        best = max(likeness, key=lambda group_id: (likeness[group_id], -group_id))
+        return best if likeness[best] >= _ALIKE else None
+
+    return await services.threads.run(most_alike, account_id)
 
 
 def is_question(question: str, language: str) -> bool:
@@ -120,23 +117,23 @@ def _is_name(text: str) -> bool:
     parts = text.split()
     if 2 <= len(parts) <= _LONGEST_NAME and all(part.isalpha() and _may_be_name(part) for part in parts):
         return True
-    found = values.read(text, now=_ANY_TIME, asked="confirm").name
-    return found is not None and found.end - found.start == len(text.strip())
+    name = values.read(text, now=_ANY_TIME, asked="confirm").name
+    return name is not None and name.end - name.start == len(text.strip())
 
 
-def without_personal_data(said: str, country: str, language: str | None = None, names: frozenset[str] = frozenset()) -> str:
+def without_personal_data(text: str, country: str, language: str | None = None, names: frozenset[str] = frozenset()) -> str:
     """Replace names, e-mail addresses and telephone numbers by an ellipsis. `names` are the folded words of names told before."""
     from chatsvc.language.contacts import mask_contacts
     from chatsvc.language.values import read
 
     # Longer than what is kept: a number that the cut would divide is found whole.
-    question = said[: 2 * MOST_CHARACTERS]
+    question = text[: 2 * MOST_CHARACTERS]
     for _ in range(_MOST_MASKED):
         values = read(question, now=_ANY_TIME, language=language, country=country)
-        found = sorted(((one.start, one.end) for one in (values.email, values.phone, values.name) if one), reverse=True)
-        if not found:
+        spans = sorted(((value.start, value.end) for value in (values.email, values.phone, values.name) if value), reverse=True)
+        if not spans:
             break
-        for start, end in found:
+        for start, end in spans:
             question = question[:start] + MASK + question[end:]
     return _without_names(" ".join(mask_contacts(question, MASK).split()), names)
 
@@ -149,29 +146,24 @@ def _without_names(text: str, names: frozenset[str]) -> str:
     tokens = text.split(" ")
     bare = [token.strip(".,;:!?()") for token in tokens]
     masked = [False] * len(tokens)
-    for at, word in enumerate(bare):
+    for index, word in enumerate(bare):
         given = word[:1].isupper() and fold(word) in GIVEN_NAMES - AMBIGUOUS_NAMES
-        follows = at > 0 and (fold(bare[at - 1]) in BEFORE_NAMES or (masked[at - 1] and tokens[at - 1][-1:] not in _ENDS))
-        masked[at] = given or fold(word) in names or (follows and _may_be_name(word))
-    for at in range(len(tokens) - 2, -1, -1):
-        beside = masked[at + 1] or tokens[at + 1].startswith(MASK)
-        masked[at] = masked[at] or (beside and tokens[at][-1:] not in _ENDS and _may_be_name(bare[at]))
-    kept = [MASK if hidden else token for token, hidden in zip(tokens, masked, strict=True)]
-    return " ".join(token for at, token in enumerate(kept) if token != MASK or at == 0 or kept[at - 1] != MASK)
+        follows = index > 0 and (fold(bare[index - 1]) in BEFORE_NAMES or (masked[index - 1] and tokens[index - 1][-1:] not in _ENDS))
+        masked[index] = given or fold(word) in names or (follows and _may_be_name(word))
+    for index in range(len(tokens) - 2, -1, -1):
+        beside = masked[index + 1] or tokens[index + 1].startswith(MASK)
+        masked[index] = masked[index] or (beside and tokens[index][-1:] not in _ENDS and _may_be_name(bare[index]))
+    shown = [MASK if hidden else token for token, hidden in zip(tokens, masked, strict=True)]
+    return " ".join(token for before, token in pairwise(["", *shown]) if token != MASK or before != MASK)
 
 
 def _may_be_name(word: str) -> bool:
-    return word[:1].isupper() and not _is_known(word)
-
-
-def _is_known(word: str) -> bool:
-    """Return whether a word is one of a language, and no name."""
+    """Tell whether a word is capitalised and none of a language."""
     from chatsvc.engines.knowledge.search import lexicon
     from chatsvc.language.folding import fold
     from chatsvc.language.language_detection import is_word
 
-    folded = fold(word)
-    return bool(lexicon.shared().of_word(folded)) or is_word(folded)
+    return word[:1].isupper() and not lexicon.shared().of_word(fold(word)) and not is_word(fold(word))
 
 
 async def mask(services: Services) -> None:
@@ -271,18 +263,28 @@ async def _listed(
     group_id: int | None = None,
 ) -> list[UnansweredGroup]:
     """List groups. Of those that would be shown, the undecided ones are decided now and for good, until the knowledge changes again."""
-    known = await _known(services, bot)
-    chosen = stored.GroupFilter(known.change, known.changed_at, answered, words, group_id)
-    found: list[stored.Group] = []
+    index = await services.knowledge.of(bot)
+    change, changed_at = await knowledge_changes.last(services.db, bot.id)
+    chosen = stored.GroupFilter(change, changed_at, answered, words, group_id)
+    rows: list[stored.Group] = []
+
+    def decide(undecided: Sequence[stored.Group]) -> list[tuple[int, bool]]:
+        from chatsvc.engines.knowledge.questions import entry_for
+
+        decided = []
+        for group in undecided:
+            background.proceed()
+            decided.append((group.id, entry_for(bot, index, group.first.question) is not None))
+        return decided
+
     for _ in range(_ROUNDS):
-        found = await stored.groups(services.db, bot.id, chosen, limit, start, MOST_SHOWN)
-        undecided = [group for group in found if group.is_answered is None]
+        rows = await stored.groups(services.db, bot.id, chosen, limit, start, MOST_SHOWN)
+        undecided = [group for group in rows if group.is_answered is None]
         if not undecided:
             break
-        decided = await services.offload(partial(known.decide, undecided))
-        await stored.decide(services.db, bot.id, decided, known.change)
-    shown = [group for group in found if answered is None or group.is_answered == answered]
-    return await services.offload(lambda: [_shown(group, known.knowledge) for group in shown])
+        await stored.decide(services.db, bot.id, await services.offload(partial(decide, undecided)), change)
+    shown = [group for group in rows if answered is None or group.is_answered == answered]
+    return await services.offload(lambda: [_shown(group, index) for group in shown])
 
 
 async def _group_of(services: Services, bot: Bot, question: int) -> int:
@@ -321,29 +323,6 @@ async def forget(services: Services, caller: Caller, *, bot: str, question: int 
     return Cleared(chatbot.id, await stored.clear(services.db, chatbot.id, group_id))
 
 
-class _CurrentKnowledge(NamedTuple):
-    """Knowledge of a bot, with the number and time of its last change."""
-
-    bot: Bot
-    knowledge: Knowledge
-    change: int
-    changed_at: int
-
-    def decide(self, groups: Sequence[stored.Group]) -> list[tuple[int, bool]]:
-        """Decide which groups the knowledge answers by now."""
-        from chatsvc.engines.knowledge.questions import entry_for
-
-        decided = []
-        for group in groups:
-            background.proceed()
-            decided.append((group.id, entry_for(self.bot, self.knowledge, group.first.question) is not None))
-        return decided
-
-
-async def _known(services: Services, bot: Bot) -> _CurrentKnowledge:
-    return _CurrentKnowledge(bot, await services.knowledge.of(bot), *await knowledge_changes.last(services.db, bot.id))
-
-
 async def open_groups(services: Services, bot: Bot, limit: int) -> list[UnansweredGroup]:
     """List groups as `groups` does, without those that the bot's knowledge answers by now."""
     return await _listed(services, bot, limit, answered=False)
@@ -360,10 +339,10 @@ async def open_of_account(
     services: Services, state: AccountState, questions: Sequence[stored.BotQuestion], limit: int
 ) -> list[OpenQuestion]:
     """List the groups of the bots that were asked these questions as `open_groups` does, the most frequent ones first."""
-    found: list[OpenQuestion] = []
-    for bot_id in {one.bot_id for one in questions} & state.bots.keys():
-        found += [OpenQuestion(bot_id, group) for group in await open_groups(services, state.bots[bot_id], limit)]
-    return sorted(found, key=lambda one: -one.group.times)[:limit]
+    open_questions: list[OpenQuestion] = []
+    for bot_id in {question.bot_id for question in questions} & state.bots.keys():
+        open_questions += [OpenQuestion(bot_id, group) for group in await open_groups(services, state.bots[bot_id], limit)]
+    return sorted(open_questions, key=lambda question: -question.group.times)[:limit]
 
 
 class MissedQuestion(NamedTuple):
@@ -378,11 +357,11 @@ class MissedQuestion(NamedTuple):
 
 def most_missed(questions: Sequence[stored.BotQuestion], limit: int) -> list[MissedQuestion]:
     """Sum questions of bots by group, the most frequent ones first, whether the knowledge answers them by now or not."""
-    found: dict[tuple[str, int], MissedQuestion] = {}
+    groups: dict[tuple[str, int], MissedQuestion] = {}
     for bot_id, asked in questions:
-        missed = found.get((bot_id, asked.group_id)) or MissedQuestion(bot_id, asked.number, asked.question, asked.language, 0)
-        found[bot_id, asked.group_id] = missed._replace(times=missed.times + asked.times)
-    return sorted(found.values(), key=lambda missed: (-missed.times, missed.id))[:limit]
+        missed = groups.get((bot_id, asked.group_id)) or MissedQuestion(bot_id, asked.number, asked.question, asked.language, 0)
+        groups[bot_id, asked.group_id] = missed._replace(times=missed.times + asked.times)
+    return sorted(groups.values(), key=lambda missed: (-missed.times, missed.id))[:limit]
 
 
 def _shown(group: stored.Group, index: Knowledge) -> UnansweredGroup:
@@ -400,14 +379,6 @@ def _shown(group: stored.Group, index: Knowledge) -> UnansweredGroup:
         (hit.entry, hit.score) if hit else None,
         bool(group.is_answered),
     )
-
-
-def _most_alike(question: str, groups: Sequence[tuple[int, str]]) -> int | None:
-    """Return the group whose first question is most like this one; None if none is like it."""
-    stems, letters = _features(question)
-    likeness = {group_id: _likeness(stems, letters, *_features(first)) for group_id, first in groups}
-    best = max(likeness, key=lambda group_id: (likeness[group_id], -group_id))
-    return best if likeness[best] >= _ALIKE else None
 
 
 @lru_cache(maxsize=4096)
