@@ -40,9 +40,9 @@ def add(ctx: click.Context, bot: str, files: tuple[Path, ...], dry_run: bool, as
 
 def _preview(ctx: click.Context, bot: str, files: list[dict[str, Any]], as_json: bool) -> None:
     """Show the past questions whose answers the files would change. The search runs in this process."""
-    from chatsvc.services.knowledge import knowledge_preview
+    from chatsvc.services.knowledge import previews
     from chatsvc.services.knowledge.knowledge import beside, from_file
-    from chatsvc.services.knowledge.knowledge_preview import KnowledgeContent, PastQuestion
+    from chatsvc.services.knowledge.previews import KnowledgeContent, PastQuestion
 
     with progress.shown("reading") as report:
         shown = call(ctx, "bot.show", bot=bot)
@@ -52,14 +52,14 @@ def _preview(ctx: click.Context, bot: str, files: list[dict[str, Any]], as_json:
         rest = parsed_knowledge(call(ctx, "knowledge.kept", bot=bot, files=names, sources=sources))
         after = beside(KnowledgeContent(*rest), added)
         questions = [PastQuestion(**row) for row in call(ctx, "knowledge.past_questions", bot=bot)]
-        changes = knowledge_preview.changes(_bot_of(shown), before, after, questions, report)
+        changes = previews.changes(_bot_of(shown), before, after, questions, report)
     if as_json:
         show([row._asdict() for row in changes], True)
         return
     for row in changes:
         echo(one_line(f"{row.kind:<8} {row.times:>5}  {row.question}  ({row.origin})"))
         echo(one_line(f"                {row.before or '-'}  ->  {row.after or '-'}"))
-    kinds = ", ".join(f"{sum(row.kind == kind for row in changes)} {kind}" for kind in knowledge_preview.KINDS)
+    kinds = ", ".join(f"{sum(row.kind == kind for row in changes)} {kind}" for kind in previews.KINDS)
     echo(f"{counted(len(questions), 'past question', 'past questions')}: {kinds}; nothing was stored", err=True)
 
 

@@ -38,7 +38,7 @@ def _of_file(file: str) -> list[dict[str, Any]]:
     from chatsvc.control.rendering.knowledge import test_outcome
     from chatsvc.domain import times
     from chatsvc.domain.models import Bot
-    from chatsvc.services.knowledge import bot_test_runs
+    from chatsvc.services.knowledge import bot_tests
     from chatsvc.services.knowledge.knowledge import from_file
 
     path = Path(file)
@@ -52,10 +52,10 @@ def _of_file(file: str) -> list[dict[str, Any]]:
     bot = nobody._replace(**read.columns)
     (parsed,) = parse_knowledge([(read.knowledge, bot.language)])
     files = [from_file(item) for item in parsed or ()]
-    index = bot_test_runs.index_of(
+    index = bot_tests.index_of(
         bot, [entry for item in files for entry in item.entries], [group for item in files for group in item.synonyms]
     )
-    return [test_outcome(item) for item in bot_test_runs.outcomes(bot, index, bot_test_runs.tests_of(bot), times.now_ms())]
+    return [test_outcome(item) for item in bot_tests.outcomes(bot, index, bot_tests.tests_of(bot), times.now_ms())]
 
 
 def _junit(outcomes: list[dict[str, Any]]) -> str:

@@ -1,9 +1,9 @@
 """Child process that reads knowledge files. Bytes on standard input, entries or faults as JSON on standard output.
 
 Parsers of foreign files run here, with limits of memory and processor time, and without the service's rights, secrets and descriptors.
-The parent writes one line of JSON (`language`, `user`, `group`, `files` with `name`, `kind`, `size` and, for those of a website,
-`charset`; `site` for these), then the files' bytes one after the other, and gets a line of JSON for each file as soon as it is read. A
-file that takes too long ends the process by SIGPROF.
+The parent writes one line of JSON (`language`, `user`, `group`, `files` with `name`, `kind`, `size` and `charset`; `site` for those of a
+website), then the files' bytes one after the other, and gets a line of JSON for each file as soon as it is read. A file that takes too
+long ends the process by SIGPROF.
 """
 
 import codecs
@@ -19,7 +19,7 @@ from chatsvc.domain.knowledge_files import READERS, decoding, kind_of
 from chatsvc.domain.knowledge_files.parsed import FileFault, KnowledgeFileError, Parsed
 
 if TYPE_CHECKING:
-    from chatsvc.file_reader.site import SiteFiles
+    from chatsvc.file_reader.website import SiteFiles
 
 _LIBRARIES = (".html", ".htm", ".pdf", ".docx")  # kinds of files that a library reads
 MEGABYTE = 1024 * 1024
@@ -69,10 +69,10 @@ def main() -> None:
         library.warm_up()
     codecs_needed: tuple[str, ...] = ("utf-8-sig", "utf-16", "utf-16-be", "utf-16-le", "cp1254", "latin-1", "cp437", "ascii")
     if request.get("site"):
-        from chatsvc.file_reader import site, website
+        from chatsvc.file_reader import website
 
         codecs_needed += website.CODECS
-        site.SiteFiles(request["site"]).read("page", b"<p>a", "http://a/", "")
+        website.SiteFiles(request["site"]).read("page", b"<p>a", "http://a/", "")
     for codec in codecs_needed:
         codecs.lookup(codec)  # its module is imported now: the other user may not be allowed to read the program
     _drop_privileges(request["user"], request["group"])
@@ -84,7 +84,7 @@ def answer(request: Any, source: IO[bytes], target: IO[bytes]) -> None:
     """Read a request's files from `source`, and write a line for each to `target`."""
     site_files = None
     if request.get("site"):
-        from chatsvc.file_reader.site import SiteFiles
+        from chatsvc.file_reader.website import SiteFiles
 
         site_files = SiteFiles(request["site"])
     for file in request["files"]:
@@ -98,13 +98,12 @@ def answer(request: Any, source: IO[bytes], target: IO[bytes]) -> None:
 
 
 def _read(file: dict[str, Any], data: bytes, language: str, site_files: "SiteFiles | None") -> dict[str, Any]:
-    name = file["name"]
     try:
         if site_files is not None:
-            return site_files.read(file["kind"], data, name, file["charset"])
-        parsed = parse(name, data, language, file["kind"])
-    except KnowledgeFileError as fault:
-        return {"unit": fault.unit, "faults": [(one.line, one.code, one.facts) for one in fault.faults]}
+            return site_files.read(file["kind"], data, file["name"], file["charset"])
+        parsed = parse(file["name"], data, language, file["kind"])
+    except KnowledgeFileError as error:
+        return {"unit": error.unit, "faults": [(fault.line, fault.code, fault.facts) for fault in error.faults]}
     except MemoryError:
         return {"unit": "line", "faults": [(1, "too_big", {})]}
     except Exception as fault:  # noqa: BLE001  # a library fails at a broken file in any way it likes

@@ -1,16 +1,29 @@
-"""Pages of websites as headings, lines, links and data."""
+"""Files of a website in the child process: robots.txt, sitemaps, pages and the links in them, under one budget for each request.
 
+A page becomes headings, lines, links and data.
+"""
+
+import base64
 import codecs
 import json
 import re
-from collections.abc import Iterator
+import zlib
+from collections.abc import Iterable, Iterator
 from typing import Any
+from urllib.parse import urljoin
 
 from selectolax.lexbor import LexborHTMLParser
 
+from chatsvc.domain import websites
 from chatsvc.domain.knowledge_files.parsed import NO_TEXT, one_line
+from chatsvc.domain.websites import Robots, Site
 from chatsvc.file_reader import page_tree
 from chatsvc.file_reader.html import page_lines
+
+MOST_UNPACKED = 2 * 1024 * 1024  # bytes of a sitemap
+MOST_PAGE_LINES = 20_000
+_MOST_PAGE = 4 * 1024 * 1024  # bytes of a page's content
+_GZIP = b"\x1f\x8b"
 
 CODECS = ("cp1250", "cp1251", "cp1252", "cp1253", "cp1254", "cp1256", "iso8859-2", "iso8859-5", "iso8859-7", "iso8859-15", "koi8-r")
 _ALIASES = {"iso8859-9": "cp1254", "iso8859-1": "cp1252", "ascii": "cp1252"}  # as browsers read them
@@ -35,41 +48,105 @@ _QUESTIONS = frozenset({"FAQPage", "QAPage"})
 _LISTS = ("openingHours", "openingHoursSpecification")
 
 
+class SiteFiles:
+    """Files of one site. `request` has its url, include, exclude, the rules of its robots.txt, and how many links are still wanted."""
+
+    def __init__(self, request: dict[str, Any]) -> None:
+        self._site = Site("", "", request["url"], request["include"], request["exclude"], 0, 0, review=False)
+        self._robots = Robots([(allowed, pattern) for allowed, pattern in request["rules"]])
+        self._left = request["links"]
+        self._seen: set[str] = set()
+
+    def read(self, kind: str, data: bytes, name: str, charset: str) -> dict[str, Any]:
+        """Read one file. A page becomes its packed content, its number of lines, and its links, each with whether it may be read."""
+        if kind == "robots":
+            robots = websites.parse_robots(data.decode("utf-8", "replace"))
+            return {"rules": robots.rules, "sitemaps": robots.sitemaps, "delay": robots.delay_s}
+        if kind == "sitemap":
+            return self._sitemap(data)
+        if kind == "stored":
+            return {"links": self._page_links(name, websites.unpack(data))}
+        content = read(data, charset)
+        lines = len(content["lines"])
+        packed = websites.pack(content)
+        if lines > MOST_PAGE_LINES or len(packed) > _MOST_PAGE:
+            return {"reason": "too_large", "links": [], "lines": 0, "content": None}
+        text = sum(len(value) for _, value in content["lines"] if isinstance(value, str))
+        encoded = base64.b64encode(packed).decode()
+        return {"reason": content["reason"], "links": self._page_links(name, content), "lines": lines, "text": text, "content": encoded}
+
+    def _sitemap(self, data: bytes) -> dict[str, Any]:
+        if data.startswith(_GZIP):
+            data = zlib.decompressobj(zlib.MAX_WBITS | 32).decompress(data, MOST_UNPACKED)
+        is_index, addresses = websites.parse_sitemap(data.decode("utf-8", "replace"))
+        if is_index:
+            # Of a host's own sitemaps alone: an index that names thousands of others is no use.
+            own = (address for address in addresses if address.startswith(urljoin(self._site.url, "/")))
+            return {"maps": [address for address, _ in zip(own, range(websites.MOST_SITEMAPS), strict=False)], "links": []}
+        return {"maps": [], "links": self._wanted(addresses)}
+
+    def _page_links(self, name: str, content: dict[str, Any]) -> list[tuple[str, bool]]:
+        base = _joined(name, content.get("base") or "")
+        return self._wanted(_joined(base, link) for link in content["links"])
+
+    def _wanted(self, links: Iterable[str]) -> list[tuple[str, bool]]:
+        """Return the addresses of pages that the site wants, each once in a request."""
+        wanted: list[tuple[str, bool]] = []
+        for link in links:
+            if self._left <= 0:
+                break
+            url = websites.page_address(self._site.url, link)
+            if url and url not in self._seen and websites.is_wanted(self._site, url):
+                self._seen.add(url)
+                self._left -= 1
+                wanted.append((url, self._robots.allows(url)))
+        return wanted
+
+
+def _joined(base: str, link: str) -> str:
+    try:
+        return urljoin(base, link)
+    except ValueError:
+        return ""
+
+
 def read(data: bytes, charset: str) -> dict[str, Any]:
     """Return what `domain.websites` makes entries of, with `links` and, where nothing can be read, `reason`."""
     tree = LexborHTMLParser(_UNSEEN.sub("", NO_TEXT.sub("\ufffd", _decoded(data, charset))))
     root, body = tree.root, tree.body
-    found: dict[str, Any] = {"title": "", "language": None, "links": [], "lines": [], "questions": [], "facts": [], "reason": None}
+    content: dict[str, Any] = {"title": "", "language": None, "links": [], "lines": [], "questions": [], "facts": [], "reason": None}
     if root is None or body is None:
-        return {**found, "reason": "no_text"}
+        return {**content, "reason": "no_text"}
     title = tree.css_first("head > title")
-    found["title"], found["language"] = one_line(title.text() if title else ""), (root.attributes.get("lang") or "").strip() or None
-    robots = " ".join((one.attributes.get("content") or "").lower() for one in tree.css("meta[name=robots i]"))
+    content["title"], content["language"] = one_line(title.text() if title else ""), (root.attributes.get("lang") or "").strip() or None
+    robots = " ".join((node.attributes.get("content") or "").lower() for node in tree.css("meta[name=robots i]"))
     base = tree.css_first("base[href]")
-    found["base"] = base.attributes.get("href") if base else None
+    content["base"] = base.attributes.get("href") if base else None
     if "nofollow" not in robots and "none" not in robots:
-        found["links"] = list(_links(tree))[:_MOST_LINKS]
+        links = (node.attributes["href"] for node in tree.css("a[href]") if "nofollow" not in (node.attributes.get("rel") or ""))
+        content["links"] = [link for link in links if link][:_MOST_LINKS]
     if "noindex" in robots or "none" in robots:
-        return {**found, "reason": "noindex"}
-    _read_data(tree, found)
-    filled_by_script = _is_filled_by_script(tree)
+        return {**content, "reason": "noindex"}
+    _read_data(tree, content)
+    for_browsers_without = " ".join(node.text() for node in tree.css("noscript")).lower()
+    is_filled_by_script = bool(tree.css("script")) and bool(tree.css(_ROOTS) or "javascript" in for_browsers_without)
     page_tree.leave_out_chrome(tree)
     page_tree.rewrite(tree)
-    found["lines"] = [(kind, value) for kind, value, _ in page_lines(body)]
-    written = sum(len(value) for kind, value in found["lines"] if kind == "line")
-    if written < _FEW and filled_by_script:
-        found["reason"] = "needs_javascript"
-    elif not written and not found["questions"] and not found["facts"]:
-        found["reason"] = "no_text"
-    return found
+    content["lines"] = [(kind, value) for kind, value, _ in page_lines(body)]
+    written = sum(len(value) for kind, value in content["lines"] if kind == "line")
+    if written < _FEW and is_filled_by_script:
+        content["reason"] = "needs_javascript"
+    elif not written and not content["questions"] and not content["facts"]:
+        content["reason"] = "no_text"
+    return content
 
 
 def _decoded(data: bytes, charset: str) -> str:
     """Decode a page: byte order mark, the header's charset, the page's own, UTF-8, then what old pages are written in."""
-    said = _CHARSET.search(data, 0, 4096)
+    declared = _CHARSET.search(data, 0, 4096)
     marked = "utf-16" if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else ""
     old = "cp1254" if any(byte in _TURKISH for byte in data[:100_000]) else "cp1252"
-    for name in (marked, charset, said[1].decode() if said else "", "utf-8-sig"):
+    for name in (marked, charset, declared[1].decode() if declared else "", "utf-8-sig"):
         try:
             known = codecs.lookup(name).name if name else ""
             if known and (marked or not known.startswith("utf-16")):
@@ -80,45 +157,33 @@ def _decoded(data: bytes, charset: str) -> str:
     return data.decode(old, "replace")
 
 
-def _links(tree: LexborHTMLParser) -> Iterator[str]:
-    for one in tree.css("a[href]"):
-        link = one.attributes["href"]
-        if link and "nofollow" not in (one.attributes.get("rel") or ""):
-            yield link
-
-
-def _is_filled_by_script(tree: LexborHTMLParser) -> bool:
-    told = " ".join(one.text() for one in tree.css("noscript")).lower()
-    return bool(tree.css("script")) and bool(tree.css(_ROOTS) or "javascript" in told)
-
-
-def _read_data(tree: LexborHTMLParser, found: dict[str, Any]) -> None:
-    """Read questions and the data of businesses from schema.org's JSON-LD, and contact data from links."""
+def _read_data(tree: LexborHTMLParser, content: dict[str, Any]) -> None:
+    """Read questions and the data of businesses from schema.org's JSON-LD, and contact data from links and footers."""
     for script in tree.css("script[type='application/ld+json' i]"):
         try:
             value = json.loads(script.text(), strict=False)
         except (ValueError, RecursionError):
             continue
         for node in _nodes(value):
-            kinds = _list(node.get("@type"))
-            if _QUESTIONS.intersection(kind for kind in kinds if isinstance(kind, str)):
-                found["questions"] += [pair for pair in map(_question, _list(node.get("mainEntity"))) if pair][:_MOST_QUESTIONS]
+            if _QUESTIONS.intersection(kind for kind in _list(node.get("@type")) if isinstance(kind, str)):
+                content["questions"] += [pair for pair in map(_question, _list(node.get("mainEntity"))) if pair][:_MOST_QUESTIONS]
             elif fact := _business(node):
-                found["facts"].append(fact)
-    if not any(fact.get("telephone") or fact.get("email") for fact in found["facts"]):
-        told = {kind: _linked(tree, scheme) for kind, scheme in (("telephone", "tel:"), ("email", "mailto:"))}
-        footer = [line.value for one in tree.css(_FOOTERS)[-_MOST_FOOTERS:] for line in page_lines(one) if line.kind == "line"]
-        for name, form in _CONTACTS.items():
-            told[name] = told.get(name) or ", ".join(dict.fromkeys(match[0] for match in map(form.search, footer) if match))
-        if any(told.values()):
-            found["facts"].append(told)
+                content["facts"].append(fact)
+    if not any(fact.get("telephone") or fact.get("email") for fact in content["facts"]):
+        linked = {"telephone": _linked(tree, "tel:"), "email": _linked(tree, "mailto:")}
+        footer = [line.value for node in tree.css(_FOOTERS)[-_MOST_FOOTERS:] for line in page_lines(node) if line.kind == "line"]
+        fact = {
+            name: linked.get(name) or ", ".join(dict.fromkeys(match[0] for match in map(form.search, footer) if match))
+            for name, form in _CONTACTS.items()
+        }
+        if any(fact.values()):
+            content["facts"].append(fact)
 
 
 def _linked(tree: LexborHTMLParser, scheme: str) -> str:
-    links = [(one.attributes.get("href") or "")[len(scheme) :].partition("?")[0] for one in tree.css(f"a[href^='{scheme}' i]")]
-    return ", ".join(
-        dict.fromkeys(one_line(link.replace("%20", " ")) for link in links[:3] if link and not link.lower().startswith("webmaster@"))
-    )
+    links = [(node.attributes.get("href") or "")[len(scheme) :].partition("?")[0] for node in tree.css(f"a[href^='{scheme}' i]")]
+    shown = (one_line(link.replace("%20", " ")) for link in links[:3] if link and not link.lower().startswith("webmaster@"))
+    return ", ".join(dict.fromkeys(shown))
 
 
 def _list(value: Any) -> list[Any]:
@@ -128,13 +193,13 @@ def _list(value: Any) -> list[Any]:
 def _nodes(value: Any) -> Iterator[dict[str, Any]]:
     waiting, seen = [value], 0
     while waiting and seen < _MOST_NODES:
-        one = waiting.pop(0)
+        node = waiting.pop(0)
         seen += 1
-        if isinstance(one, dict):
-            yield one
-            waiting += [inner for inner in one.values() if isinstance(inner, dict | list)]
-        elif isinstance(one, list):
-            waiting += one[:_MOST_NODES]
+        if isinstance(node, dict):
+            yield node
+            waiting += [inner for inner in node.values() if isinstance(inner, dict | list)]
+        elif isinstance(node, list):
+            waiting += node[:_MOST_NODES]
 
 
 def _plain(value: Any) -> str:
@@ -147,7 +212,8 @@ def _plain(value: Any) -> str:
 def _question(value: Any) -> tuple[str, str] | None:
     if not isinstance(value, dict):
         return None
-    answers = [one for one in (*_list(value.get("acceptedAnswer")), *_list(value.get("suggestedAnswer"))) if isinstance(one, dict)]
+    given = (*_list(value.get("acceptedAnswer")), *_list(value.get("suggestedAnswer")))
+    answers = [answer for answer in given if isinstance(answer, dict)]
     pair = one_line(_plain(value.get("name") or value.get("text"))), _plain(answers[0].get("text")) if answers else ""
     return pair if all(pair) else None
 
@@ -159,10 +225,10 @@ def _business(node: dict[str, Any]) -> dict[str, Any] | None:
     if isinstance(address, dict):
         parts = ("streetAddress", "postalCode", "addressLocality", "addressRegion", "addressCountry")
         address = ", ".join(filter(None, (one_line(_plain(address.get(part))) for part in parts)))
-    hours: list[Any] = [one for one in _list(node.get("openingHours")) if isinstance(one, str)]
-    for one in _list(node.get("openingHoursSpecification")):
-        if isinstance(one, dict) and not one.get("validFrom"):
-            days = [day.rsplit("/", 1)[-1] for day in _list(one.get("dayOfWeek")) if isinstance(day, str)]
-            hours.append([days, _plain(one.get("opens")), _plain(one.get("closes"))])
+    hours: list[Any] = [text for text in _list(node.get("openingHours")) if isinstance(text, str)]
+    for span in _list(node.get("openingHoursSpecification")):
+        if isinstance(span, dict) and not span.get("validFrom"):
+            days = [day.rsplit("/", 1)[-1] for day in _list(span.get("dayOfWeek")) if isinstance(day, str)]
+            hours.append([days, _plain(span.get("opens")), _plain(span.get("closes"))])
     texts = {name: one_line(_plain(node.get(name))) for name in ("name", "telephone", "email")}
     return {**texts, "address": one_line(_plain(address)), "hours": hours[:50]}

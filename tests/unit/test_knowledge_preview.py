@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from chatsvc.domain.models import Bot, Entry, Synonyms
-from chatsvc.services.knowledge.knowledge_preview import AnswerChange, KnowledgeContent, PastQuestion, changes
+from chatsvc.services.knowledge.previews import AnswerChange, KnowledgeContent, PastQuestion, changes
 
 BOT = Bot("b", "a", "Quay Inn", None, "offline", True, 0, 0, 0, language="en")
 PARKING = Entry("1", "Parking", (), "Behind the house, £5 a night.", "en", "a.md")

@@ -7,7 +7,6 @@ import re
 import pytest
 
 from chatsvc.domain.knowledge_files.parsed import KnowledgeFileError
-from chatsvc.domain.knowledge_files.prices import price_of
 from chatsvc.domain.models import Entry
 from chatsvc.engines.knowledge.search.index import KnowledgeIndex
 from tests.knowledge_files import read
@@ -49,39 +48,6 @@ def test_without_any_answer_and_in_code_a_label_is_text() -> None:
     assert "Q &" in found("a.txt", "Q & A\n\nPlease ask at the desk, which is open from nine.")["Q & A"][1] + "Q &"
     assert [answer for _, answer in found("a.txt", "Q: who asks?\n\nNobody.").values()] == ["who asks? Nobody."]
     assert "Q: x" in found("a.md", "# T\n\n```\nQ: x\nA: y\n```\n")["T"][1]
-
-
-@pytest.mark.parametrize(
-    ("line", "name", "price"),
-    [
-        ("Haircut ......... 450 TL", "Haircut", "450 TL"),
-        ("Saç kesimi: 450 TL", "Saç kesimi", "450 TL"),
-        ("- Wash – $10 per person", "Wash", "$10 per person"),
-        ("2) Fön\t150-200 TL", "Fön", "150-200 TL"),
-        ("Boya   ₺1.200,00'den", "Boya", "₺1.200,00'den"),
-        ("| Massage | 60 min | 90 EUR |", "Massage", "60 min, 90 EUR"),
-        ("Otopark: ücretsiz", "Otopark", "ücretsiz"),
-    ],
-)
-def test_a_line_of_a_price_list_names_something_and_its_price(line: str, name: str, price: str) -> None:
-    assert price_of(line) == (name, price)
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        "",
-        "Haircut",
-        "450 TL",
-        "Total: 900 TL",
-        "Toplam ..... 5 TL",
-        "Note: 20 TL is what we ask of everybody.",
-        "Open: 9-18",
-        "... 5 TL",
-    ],
-)
-def test_other_lines_are_none(line: str) -> None:
-    assert price_of(line) is None
 
 
 LISTS = [

@@ -16,9 +16,8 @@ if TYPE_CHECKING:
     from chatsvc.domain.websites import Site, SiteEntry
     from chatsvc.services.accounts.bot_sync import SyncResult
     from chatsvc.services.knowledge.knowledge import Addition, QuestionResult, WholeKnowledge
-    from chatsvc.services.knowledge.knowledge_preview import KnowledgeContent
     from chatsvc.services.knowledge.phrasing import Phrased
-    from chatsvc.services.knowledge.previews import Computation
+    from chatsvc.services.knowledge.previews import Computation, KnowledgeContent
     from chatsvc.services.knowledge.sites import ShownSite
     from chatsvc.services.knowledge.unanswered import Cleared, UnansweredGroup
 

@@ -103,10 +103,10 @@ async def apply(services: Services, caller: Caller, *, bot: str, file: str, text
 
 
 async def _test(services: Services, bot: Bot) -> None:
-    from chatsvc.services.knowledge import bot_test_runs
+    from chatsvc.services.knowledge import bot_tests
 
     index = await services.knowledge.of(bot)
-    found = await services.offload(lambda: bot_test_runs.outcomes(bot, index, bot_test_runs.tests_of(bot), services.clock()))
+    found = await services.offload(lambda: bot_tests.outcomes(bot, index, bot_tests.tests_of(bot), services.clock()))
     failed = [{"ask": one.ask, "why": reasons(one)} for one in found if not one.passed]
     if failed:
         raise refusals.bot_tests_failed(outcomes=failed)

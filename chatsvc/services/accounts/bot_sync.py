@@ -13,7 +13,7 @@ from chatsvc.services.accounts import accounts
 from chatsvc.services.accounts.account_cache import AccountState
 from chatsvc.services.accounts.bot_file_reader import BotFileFault, BotFileReader
 from chatsvc.services.accounts.bot_files import differing_of
-from chatsvc.services.knowledge import bot_test_runs, knowledge
+from chatsvc.services.knowledge import bot_tests, knowledge
 from chatsvc.services.services import Services
 from chatsvc.store import bot_sync as stored
 from chatsvc.store import knowledge as entries
@@ -123,12 +123,12 @@ def _settings(bot: Bot, changes: Mapping[str, Any]) -> list[str]:
 
 async def _failed(services: Services, wanted: SyncedBot, change: BotChange) -> list[BotTestOutcome]:
     """Return the tests that fail on a bot as the folder would leave it."""
-    tests = bot_test_runs.tests_of(change.bot)
+    tests = bot_tests.tests_of(change.bot)
     if not tests:
         return []
     files = wanted.files or ()
     gone = [*(file.name for file in files), *(one.source for one in change.removed)]
     kept = await entries.kept(services.db, change.bot.id, gone, [source for file in files for source in file.sources])
     bot, known, now = change.bot, knowledge.beside(kept, files), services.clock()
-    found = await services.offload(lambda: bot_test_runs.outcomes(bot, bot_test_runs.index_of(bot, *known), tests, now))
+    found = await services.offload(lambda: bot_tests.outcomes(bot, bot_tests.index_of(bot, *known), tests, now))
     return [one for one in found if not one.passed]

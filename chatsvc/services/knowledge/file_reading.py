@@ -24,10 +24,13 @@ _START_S = 30.0  # for the program's start; on a busy machine the single-file bi
 _SLOWDOWN = 5  # wall time for a second of processor time
 
 
-class SiteFile(NamedTuple):
-    """A file of a website. `kind` is "robots", "sitemap", "page", or "stored" for a page's packed content."""
+class GivenFile(NamedTuple):
+    """A file to read. `kind` is its ending, or "robots", "sitemap", "page" or "stored" (a page's packed content) for one of a website.
 
-    url: str
+    `name` is the address of a website's file.
+    """
+
+    name: str
     data: bytes
     kind: str
     charset: str = ""
@@ -48,16 +51,16 @@ class FileReader:
 
         `language` is for entries whose language neither the file nor their text shows.
         """
-        results = self._results(files, language)
-        faults = [fault for one in results if isinstance(one, KnowledgeFileError) for fault in _plain(one)]
-        if faults:
+        results = self._results([GivenFile(name, data, kind_of(name, data)) for name, data in files], {"language": language})
+        errors = [result for result in results if isinstance(result, KnowledgeFileError)]
+        if errors:
+            faults = [{"file": error.source, "unit": error.unit, **asdict(fault)} for error in errors for fault in error.faults]
             raise refusals.files_invalid(faults=faults)
-        return [one for one in results if isinstance(one, dict)]
+        return [result for result in results if isinstance(result, dict)]
 
-    def read_site(self, files: Sequence[SiteFile], site: Mapping[str, Any]) -> list[dict[str, Any] | None]:
-        """Return what each file of a website holds, as file_reader/site.py reads it; None for one that cannot be read."""
-        results = self._results([(file.url, file.data) for file in files], "", files, site)
-        return [result if isinstance(result, dict) else None for result in results]
+    def read_site(self, files: Sequence[GivenFile], site: Mapping[str, Any]) -> list[dict[str, Any] | None]:
+        """Return what each file of a website holds, as file_reader/website.py reads it; None for one that cannot be read."""
+        return [result if isinstance(result, dict) else None for result in self._results(files, {"language": "", "site": site})]
 
     def close(self) -> None:
         """Kill the process; called from another thread, it ends `read` with a refusal."""
@@ -71,51 +74,40 @@ class FileReader:
         self.close()
         self._process.communicate()
 
-    def _results(
-        self,
-        files: Sequence[tuple[str, bytes]],
-        language: str,
-        of_site: Sequence[SiteFile] = (),
-        site: Mapping[str, Any] | None = None,
-    ) -> list[dict[str, Any] | KnowledgeFileError]:
+    def _results(self, files: Sequence[GivenFile], request: Mapping[str, Any]) -> list[dict[str, Any] | KnowledgeFileError]:
         results: list[dict[str, Any] | KnowledgeFileError] = []
         while len(results) < len(files):
             rest = files[len(results) :]
-            lines, why = self._ask(rest, language, of_site[len(results) :], site)
+            lines, why = self._ask(rest, request)
             if self._closed:
                 raise refusals.reader_closed()
-            results += [_result(name, json.loads(line)) for (name, _), line in zip(rest, lines, strict=False)]
+            results += [_result(file.name, json.loads(line)) for file, line in zip(rest, lines, strict=False)]
             if len(results) < len(files):
-                results.append(KnowledgeFileError(files[len(results)][0], [FileFault(1, why)]))
+                results.append(KnowledgeFileError(files[len(results)].name, [FileFault(1, why)]))
                 if len(results) == len(files):
                     break
                 try:
                     self._process = self._start()
                 except Refused:
                     # Root has become a user who may not execute the program: the file that ended the process is what to report.
-                    results += [KnowledgeFileError(name, [FileFault(1, "not_read")]) for name, _ in files[len(results) :]]
+                    results += [KnowledgeFileError(file.name, [FileFault(1, "not_read")]) for file in files[len(results) :]]
         return results
 
-    def _ask(
-        self, files: Sequence[tuple[str, bytes]], language: str, of_site: Sequence[SiteFile], site: Mapping[str, Any] | None
-    ) -> tuple[list[bytes], str]:
+    def _ask(self, files: Sequence[GivenFile], request: Mapping[str, Any]) -> tuple[list[bytes], str]:
         """Give the process these files. Return its lines, and why there are fewer of them than files."""
-        kinds = [file.kind for file in of_site] or [kind_of(name, data) for name, data in files]
-        named = [{"name": name, "kind": kind, "size": len(data)} for kind, (name, data) in zip(kinds, files, strict=True)]
-        for entry, file in zip(named, of_site, strict=False):
-            entry["charset"] = file.charset
+        named = [{"name": file.name, "kind": file.kind, "size": len(file.data), "charset": file.charset} for file in files]
         user, group = (os.geteuid(), os.getegid()) if os.geteuid() else (NOBODY, NOBODY)
-        request = json.dumps({"language": language, "user": user, "group": group, "files": named, "site": site}).encode()
-        patience = _START_S + _SLOWDOWN * sum(seconds(kind, len(data)) for kind, (_, data) in zip(kinds, files, strict=True))
+        head = json.dumps({**request, "user": user, "group": group, "files": named}).encode()
+        patience, why = _START_S + _SLOWDOWN * sum(seconds(file.kind, len(file.data)) for file in files), "reader_ended"
         try:
-            answer, _ = self._process.communicate(b"".join([request, b"\n", *(data for _, data in files)]), timeout=patience)
+            answer, _ = self._process.communicate(b"".join([head, b"\n", *(file.data for file in files)]), timeout=patience)
         except subprocess.TimeoutExpired:
             self._process.kill()
             answer, _ = self._process.communicate()
-            return _lines(answer), "too_slow"
+            why = "too_slow"
         if self._process.returncode == -signal.SIGPROF:
-            return _lines(answer), "too_slow"
-        return _lines(answer), "reader_ended"
+            why = "too_slow"
+        return answer.split(b"\n")[:-1], why  # the last line may have been cut
 
     @staticmethod
     def _start() -> subprocess.Popen[bytes]:
@@ -141,32 +133,18 @@ def environment() -> dict[str, str]:
     return {**kept, "LC_ALL": "C.UTF-8", "PYTHONPATH": os.pathsep.join(path for path in sys.path if Path(path).is_absolute())}
 
 
-def _lines(answer: bytes) -> list[bytes]:
-    """Return the whole lines; the last one may have been cut."""
-    return answer.split(b"\n")[:-1]
+def _result(name: str, result: dict[str, Any]) -> dict[str, Any] | KnowledgeFileError:
+    if "faults" in result:
+        return KnowledgeFileError(name, [FileFault(line, code, facts) for line, code, facts in result["faults"]], result["unit"])
+    if "entries" not in result:
+        return result
+    if result["assumed"]:  # an English file is no Turkish one in a Turkish bot
+        from chatsvc.language.language_detection import guess
 
-
-def _result(name: str, found: dict[str, Any]) -> dict[str, Any] | KnowledgeFileError:
-    if "faults" in found:
-        return KnowledgeFileError(name, [FileFault(line, code, facts) for line, code, facts in found["faults"]], found["unit"])
-    if "entries" not in found:
-        return found
-    if found["assumed"]:
-        _guess_languages([found["entries"][place] for place in found["assumed"]])
-    return {"name": name, "entries": found["entries"], "synonyms": found["synonyms"]}
-
-
-def _guess_languages(entries: Sequence[list[Any]]) -> None:
-    """Give entries the language of their text, where it shows one: an English file is no Turkish one in a Turkish bot."""
-    from chatsvc.language.language_detection import guess
-
-    for entry in entries:
-        question, _, answer, language, *_ = entry
-        entry[3] = guess(f"{question} {answer}") or language
-
-
-def _plain(error: KnowledgeFileError) -> list[dict[str, Any]]:
-    return [{"file": error.source, "unit": error.unit, **asdict(fault)} for fault in error.faults]
+        for entry in (result["entries"][index] for index in result["assumed"]):
+            question, _, answer, language, *_ = entry
+            entry[3] = guess(f"{question} {answer}") or language
+    return {"name": name, "entries": result["entries"], "synonyms": result["synonyms"]}
 
 
 def read_files(files: Sequence[tuple[str, bytes]], language: str) -> list[dict[str, Any]]:

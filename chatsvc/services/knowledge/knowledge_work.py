@@ -143,23 +143,25 @@ def _site_entries(lines: Iterable[bytes], default: str) -> list[SiteEntry]:
 
 def _search(work: Mapping[str, Any]) -> None:
     """Preview a change, or check the knowledge."""
-    from chatsvc.services.knowledge import knowledge_lint, knowledge_preview
-    from chatsvc.services.knowledge.knowledge_preview import KnowledgeContent, PastQuestion
+    from chatsvc.domain import business_facts
+    from chatsvc.services.knowledge import knowledge_lint, previews
+    from chatsvc.services.knowledge.previews import PastQuestion
+    from chatsvc.store.knowledge import Whole
 
     bot = Bot(**work["bot"])
-    versions = [KnowledgeContent(*_knowledge(one)) for one in work["versions"]]
+    versions = [Whole(*_knowledge(version)) for version in work["versions"]]
+    before, after = versions[0], versions[-1]
+    items: list[Any] = []
     if work["kind"] == "preview":
-        questions = [PastQuestion(*one) for one in work["questions"]]
-        before, after = versions
-        for change in knowledge_preview.changes(bot, before, after, questions, _progress(), phrasings=work["phrasings"]):
-            _tell("item", change._asdict())
-        for outcome in knowledge_preview.broken_tests(bot, before, after, work["now_ms"]):
-            _tell("item", outcome._asdict())
+        questions = [PastQuestion(*question) for question in work["questions"]]
+        items += previews.changes(bot, before, after, questions, _progress(), phrasings=work["phrasings"])
+        items += previews.broken_tests(bot, before, after, work["now_ms"])
     else:
-        (version,) = versions
-        groups = [group.words for group in version.synonyms]
-        for finding in knowledge_lint.findings(version.entries, bot.language, groups, progress=_progress()):
-            _tell("item", finding._asdict())
+        groups = [group.words for group in before.synonyms]
+        items += business_facts.findings(bot, before.entries)
+        items += knowledge_lint.findings(before.entries, bot.language, groups, progress=_progress())
+    for item in items:
+        _tell("item", item._asdict())
 
 
 def _knowledge(value: Mapping[str, Any]) -> tuple[list[Entry], list[Synonyms]]:

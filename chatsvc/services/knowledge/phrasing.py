@@ -14,7 +14,7 @@ from chatsvc.domain.pricing import Tier, cost_micro_usd
 from chatsvc.engines import EngineError
 from chatsvc.services.accounts import bots
 from chatsvc.services.accounts.account_cache import AccountState
-from chatsvc.services.knowledge import knowledge, knowledge_preview, previews
+from chatsvc.services.knowledge import knowledge, previews
 from chatsvc.services.knowledge.previews import Computation, Computations, PreviewDraft
 from chatsvc.services.services import Services
 from chatsvc.store import knowledge as stored
@@ -61,7 +61,7 @@ async def begin(services: Services, caller: Caller, *, bot: str, tier: str | Non
     chosen = _tier(services, chatbot, tier)
     if state.account.subscription_status not in MAY_SEND:
         raise refusals.trial_account_inactive(status=state.account.subscription_status)
-    past = await knowledge_preview.past_questions(services, caller, bot=chatbot.id)
+    past = await previews.past_questions(services, caller, bot=chatbot.id)
     before = await stored.whole(services.db, chatbot.id)
     made = Computation(str(uuid.uuid4()), chatbot.id, "preview", PreviewDraft(), questions=len(past))
 
@@ -71,7 +71,7 @@ async def begin(services: Services, caller: Caller, *, bot: str, tier: str | Non
         after = before._replace(entries=[changed.get(one.id, one) for one in before.entries])
         return await previews.comparison(services, chatbot, past, before, after)
 
-    return await services.part(Computations).run(made, work, made.take_changes)
+    return await services.part(Computations).run(chatbot.account_id, made, work, made.take_changes)
 
 
 async def apply(services: Services, caller: Caller, *, bot: str, preview: str) -> Phrased:

@@ -1,6 +1,8 @@
-"""Background computations of knowledge previews and checks: started, shown with progress, and kept a while.
+"""Previews of changes to a bot's knowledge, and checks of it, in the background: started, shown with progress, and kept a while.
 
-services/knowledge/knowledge_preview.py and services/knowledge/knowledge_lint.py compute them.
+A preview finds past questions that would get another answer, gain one or lose theirs, and tests that would fail. The engine is
+deterministic, so it is exact for a question asked at the start of a conversation. Each distinct question is searched for twice, in the
+knowledge before and after the change: 2 to 3 ms. knowledge_work.py does that in a child process.
 
 A preview holds the draft as well, so that it can be saved once somebody has looked at it. All is in memory, bounded, and gone with the
 process.
@@ -10,34 +12,126 @@ import asyncio
 import logging
 import uuid
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from chatsvc import background
-from chatsvc.domain import business_facts, refusals
+from chatsvc.domain import refusals
 from chatsvc.domain.actors import Caller
 from chatsvc.domain.bot_tests import BotTestOutcome
 from chatsvc.domain.knowledge_findings import LintFinding
 from chatsvc.domain.models import Bot, Entry
 from chatsvc.domain.websites import Site
 from chatsvc.services.accounts import bots
-from chatsvc.services.knowledge import knowledge, knowledge_preview, knowledge_work
-from chatsvc.services.knowledge.knowledge_preview import AnswerChange
+from chatsvc.services.knowledge import bot_tests, knowledge, knowledge_work
 from chatsvc.services.services import Services
 from chatsvc.store import knowledge as stored
-from chatsvc.store.knowledge import Whole as Version
+from chatsvc.store import transcripts, unanswered
+from chatsvc.store.knowledge import Whole
 
 log = logging.getLogger(__name__)
 
+KINDS = ("lost", "changed", "gained")  # worst first
+MOST_QUESTIONS = 10_000
 MOST_KEPT = 32
 MOST_RUNNING = 2  # one for each account
 MOST_SHOWN = 1_000  # changes that are kept of one preview
+_BATCH = 50  # questions between two reports of progress
 _LONGEST_S = 900.0  # of a computation: a large knowledge with many phrasings takes minutes
 _PATIENCE_S = 3.0  # that the caller waits for a short computation
 
-
+KnowledgeContent = Whole
 Work = Mapping[str, Any] | Callable[[], Awaitable[Mapping[str, Any]]]
+
+
+class PastQuestion(NamedTuple):
+    """A visitor's question. From a conversation ("asked"), from those without an answer ("unanswered"), or a phrasing of an entry."""
+
+    text: str
+    origin: str
+    times: int
+
+
+class AnswerChange(NamedTuple):
+    """A question whose answer changes. `before` and `after` are questions of the answering entries, None without an answer."""
+
+    kind: str
+    question: str
+    origin: str
+    times: int
+    before: str | None
+    after: str | None
+    answer_before: str | None = None
+    answer_after: str | None = None
+
+
+async def past_questions(services: Services, caller: Caller, *, bot: str, limit: int = MOST_QUESTIONS) -> list[PastQuestion]:
+    """List visitors' questions to a bot, the newest first, and those without an answer."""
+    _, chatbot = await bots.resolve(services, caller, bot)
+    misses = await unanswered.most_asked(services.db, chatbot.id, limit)
+    asked = [PastQuestion(text, "asked", times) for text, times in await transcripts.questions(services.db, chatbot.id, limit)]
+    return [*asked, *(PastQuestion(miss.question, "unanswered", miss.times) for miss in misses)][:limit]
+
+
+async def kept(services: Services, caller: Caller, *, bot: str, files: Sequence[str], sources: Sequence[str]) -> Whole:
+    """Read the knowledge that a bot would keep when these files are added."""
+    _, chatbot = await bots.resolve(services, caller, bot)
+    return await stored.kept(services.db, chatbot.id, files, sources)
+
+
+def changes(
+    bot: Bot,
+    before: Whole,
+    after: Whole,
+    questions: Iterable[PastQuestion],
+    progress: knowledge_work.Report,
+    *,
+    phrasings: bool = True,
+) -> list[AnswerChange]:
+    """Compare two versions of a bot's knowledge by their answers; worst first. Past questions are asked, and `phrasings` of all entries."""
+    from chatsvc.engines.knowledge import questions as judged
+
+    if phrasings:
+        entries = [*before.entries, *after.entries]
+        questions = [*questions, *(PastQuestion(text, "phrasing", 1) for entry in entries for text in (entry.question, *entry.alt))]
+    asked = _distinct(questions)
+    if not asked:
+        return []
+    progress("indexing", 0, 0)
+    indexes = [bot_tests.index_of(bot, *version) for version in (before, after)]
+    changed: list[AnswerChange] = []
+    for done, question in enumerate(asked, start=1):
+        old, new = (judged.entry_for(bot, index, question.text) for index in indexes)
+        # An entry of a file that is added again has a new id.
+        if (old and (old.answer, old.language)) != (new and (new.answer, new.language)):
+            kind = "gained" if old is None else "lost" if new is None else "changed"
+            questions_of, answers_of = (old and old.question, new and new.question), (old and old.answer, new and new.answer)
+            changed.append(AnswerChange(kind, question.text, question.origin, question.times, *questions_of, *answers_of))
+        if done % _BATCH == 0 or done == len(asked):
+            progress("searching for past questions", done, len(asked))
+    return sorted(changed, key=lambda change: (KINDS.index(change.kind), -change.times))
+
+
+def broken_tests(bot: Bot, before: Whole, after: Whole, now_ms: int) -> list[BotTestOutcome]:
+    """Return the outcomes of tests that pass before a change and fail after it."""
+    tests = bot_tests.tests_of(bot)
+    if not tests:
+        return []
+    runs = [bot_tests.outcomes(bot, bot_tests.index_of(bot, *version), tests, now_ms) for version in (before, after)]
+    return [new for old, new in zip(*runs, strict=True) if old.passed and not new.passed]
+
+
+def _distinct(questions: Iterable[PastQuestion]) -> list[PastQuestion]:
+    """Merge questions of the same folded words, adding up how often they were asked."""
+    from chatsvc.language.folding import words
+
+    merged: dict[str, PastQuestion] = {}
+    for question in questions:
+        key = " ".join(words(question.text))
+        first = merged.get(key)
+        merged[key] = first._replace(times=first.times + (question.origin != "phrasing" and question.times)) if first else question
+    return list(merged.values())
 
 
 @dataclass
@@ -86,30 +180,30 @@ class Computation:
 
 
 class Computations:
-    """The computations of a process, the oldest evicted first."""
+    """The computations of a process, the oldest evicted first, with a share of the slots for each account."""
 
     def __init__(self, _: Services) -> None:
         self._kept: dict[str, Computation] = {}
         self._slots = background.WorkPool(MOST_RUNNING, 1)
 
     def find(self, bot_id: str, computation_id: str) -> Computation | None:
-        found = self._kept.get(computation_id)
-        return found if found and found.bot_id == bot_id else None
+        computation = self._kept.get(computation_id)
+        return computation if computation and computation.bot_id == bot_id else None
 
-    async def run(self, computation: Computation, work: Work, take: Callable[[list[dict[str, Any]]], None]) -> Computation:
+    async def run(self, account_id: str, computation: Computation, work: Work, take: Callable[[list[dict[str, Any]]], None]) -> Computation:
         """Start a computation, whose items `take` gets at its end; wait a moment for it. `work` may be a function that prepares it."""
         self._kept[computation.id] = computation
         while len(self._kept) > MOST_KEPT:
             evicted = self._kept.pop(next(iter(self._kept)))
             if evicted.task:
                 evicted.task.cancel()
-        computation.task = background.start(f"knowledge {computation.kind}", self._run(computation, work, take))
+        computation.task = background.start(f"knowledge {computation.kind}", self._run(account_id, computation, work, take))
         await background.wait(computation.finished, _PATIENCE_S)
         return computation
 
-    async def _run(self, computation: Computation, work: Work, take: Callable[[list[dict[str, Any]]], None]) -> None:
+    async def _run(self, account_id: str, computation: Computation, work: Work, take: Callable[[list[dict[str, Any]]], None]) -> None:
         try:
-            async with self._slots.slot(), asyncio.timeout(_LONGEST_S):
+            async with self._slots.slot(account_id), asyncio.timeout(_LONGEST_S):
                 take(await knowledge_work.run(await work() if callable(work) else work, computation.report))
             computation.state = "done"
         except (knowledge_work.WorkFailed, TimeoutError) as fault:
@@ -122,7 +216,7 @@ class Computations:
 
     async def close(self) -> None:
         """Cancel what runs."""
-        await background.cancel(*(one.task for one in self._kept.values()))
+        await background.cancel(*(computation.task for computation in self._kept.values()))
 
 
 async def begin(
@@ -141,7 +235,10 @@ async def begin(
     _, chatbot = await bots.resolve(services, caller, bot)
     before = await stored.whole(services.db, chatbot.id)
     if files is not None:
-        draft, after = PreviewDraft(files=files), await _with_files(services, chatbot, files)
+        added = await services.offload(lambda: [knowledge.from_file(file) for file in files])
+        sources = list(dict.fromkeys(source for file in added for source in file.sources))
+        rest = await stored.kept(services.db, chatbot.id, [file.name for file in added], sources)
+        draft, after = PreviewDraft(files=files), knowledge.beside(rest, added)
     else:
         written = None if question is None else knowledge.draft(chatbot, question, answer, alt, language)
         draft, after = await services.offload(lambda: _with_entry(before, written, entry))
@@ -149,17 +246,17 @@ async def begin(
 
 
 async def compare(
-    services: Services, caller: Caller, bot: Bot, draft: PreviewDraft, before: Version, after: Version, *, phrasings: bool = True
+    services: Services, caller: Caller, bot: Bot, draft: PreviewDraft, before: Whole, after: Whole, *, phrasings: bool = True
 ) -> Computation:
     """Begin to compare two versions of a bot's knowledge by its past questions and, with `phrasings`, those of all entries."""
-    past = await knowledge_preview.past_questions(services, caller, bot=bot.id)
+    past = await past_questions(services, caller, bot=bot.id)
     work = await comparison(services, bot, past, before, after, phrasings=phrasings)
-    made = Computation(str(uuid.uuid4()), bot.id, "preview", draft, questions=len(past))
-    return await services.part(Computations).run(made, work, made.take_changes)
+    computation = Computation(str(uuid.uuid4()), bot.id, "preview", draft, questions=len(past))
+    return await services.part(Computations).run(bot.account_id, computation, work, computation.take_changes)
 
 
 async def comparison(
-    services: Services, bot: Bot, past: Sequence[Any], before: Version, after: Version, *, phrasings: bool = True
+    services: Services, bot: Bot, past: Sequence[Any], before: Whole, after: Whole, *, phrasings: bool = True
 ) -> Mapping[str, Any]:
     """Return the work of comparing two versions of a bot's knowledge."""
     versions = await services.offload(lambda: [knowledge_work.plain(*before), knowledge_work.plain(*after)])
@@ -167,26 +264,18 @@ async def comparison(
     return {"kind": "preview", "bot": _asker(bot), "versions": versions, **asked}
 
 
-async def _with_files(services: Services, bot: Bot, files: Sequence[dict[str, Any]]) -> Version:
-    added = [knowledge.from_file(file) for file in files]
-    sources = list(dict.fromkeys(source for file in added for source in file.sources))
-    return knowledge.beside(await stored.kept(services.db, bot.id, [file.name for file in added], sources), added)
-
-
-def _with_entry(before: Version, written: Entry | None, entry_id: str | None) -> tuple[PreviewDraft, Version]:
+def _with_entry(before: Whole, written: Entry | None, entry_id: str | None) -> tuple[PreviewDraft, Whole]:
     if entry_id is None:
         if written is None:
             raise refusals.nothing_to_change()
         return PreviewDraft(entry=written), before._replace(entries=[*before.entries, written])
-    found = next((one for one in before.entries if one.id == entry_id), None)
-    if found is None:
+    present = next((entry for entry in before.entries if entry.id == entry_id), None)
+    if present is None:
         raise refusals.entry_not_found(entry=entry_id)
-    others = [one for one in before.entries if one.id != entry_id]
     if written is None:
-        return PreviewDraft(removed=found), before._replace(entries=others)
-    changed = written._replace(id=found.id, source=found.source)
-    in_place = [changed if one.id == entry_id else one for one in before.entries]
-    return PreviewDraft(entry=changed), before._replace(entries=in_place)
+        return PreviewDraft(removed=present), before._replace(entries=[entry for entry in before.entries if entry is not present])
+    changed = written._replace(id=present.id, source=present.source)
+    return PreviewDraft(entry=changed), before._replace(entries=[changed if entry is present else entry for entry in before.entries])
 
 
 def _asker(bot: Bot) -> dict[str, Any]:
@@ -196,10 +285,10 @@ def _asker(bot: Bot) -> dict[str, Any]:
 async def show(services: Services, caller: Caller, *, bot: str, preview: str) -> Computation:
     """Show a preview or a check with its progress; raises `preview_not_found`."""
     _, chatbot = await bots.resolve(services, caller, bot)
-    found = services.part(Computations).find(chatbot.id, preview)
-    if found is None:
+    computation = services.part(Computations).find(chatbot.id, preview)
+    if computation is None:
         raise refusals.preview_not_found(preview=preview)
-    return found
+    return computation
 
 
 async def lint(services: Services, caller: Caller, *, bot: str) -> Computation:
@@ -208,10 +297,10 @@ async def lint(services: Services, caller: Caller, *, bot: str) -> Computation:
     version = await stored.whole(services.db, chatbot.id)
     versions = await services.offload(lambda: [knowledge_work.plain(*version)])
     work = {"kind": "lint", "bot": _asker(chatbot), "versions": versions}
-    made = Computation(str(uuid.uuid4()), chatbot.id, "lint")
+    computation = Computation(str(uuid.uuid4()), chatbot.id, "lint")
 
     def take(items: list[dict[str, Any]]) -> None:
-        made.findings = [*business_facts.findings(chatbot, version[0]), *(LintFinding(**item) for item in items)]
-        made.counts = Counter(one.kind for one in made.findings)
+        computation.findings = [LintFinding(**item) for item in items]
+        computation.counts = Counter(finding.kind for finding in computation.findings)
 
-    return await services.part(Computations).run(made, work, take)
+    return await services.part(Computations).run(chatbot.account_id, computation, work, take)

@@ -24,7 +24,7 @@ from chatsvc.domain.models import Bot
 from chatsvc.domain.websites import Robots, Site, SitePage
 from chatsvc.outbound.website import FetchedPage, FetchFailed
 from chatsvc.services.knowledge import file_reading, knowledge_work
-from chatsvc.services.knowledge.file_reading import SiteFile
+from chatsvc.services.knowledge.file_reading import GivenFile
 from chatsvc.services.services import Services
 from chatsvc.store import knowledge, owners
 from chatsvc.store import sites as stored
@@ -185,7 +185,7 @@ class _Reading:
             raise _ReadingFailed("robots_unavailable")  # all is forbidden then (RFC 9309)
         await self._move_to(robots.url)
         if robots.status == 200:
-            (rules,) = await self._parse([SiteFile(robots.url, robots.body, "robots")])
+            (rules,) = await self._parse([GivenFile(robots.url, robots.body, "robots")])
             if rules is None:
                 raise _ReadingFailed("robots_unavailable")
             self._robots = Robots([(allowed, pattern) for allowed, pattern in rules["rules"]], rules["sitemaps"], rules["delay"])
@@ -203,7 +203,7 @@ class _Reading:
             except FetchFailed:
                 continue
             if answer.status == 200 and answer.kind not in _PAGES - {""}:
-                (sitemap,) = await self._parse([SiteFile(address, answer.body, "sitemap")])
+                (sitemap,) = await self._parse([GivenFile(address, answer.body, "sitemap")])
                 if sitemap is not None:
                     maps.extendleft(sitemap["maps"])
                     self._add(sitemap["links"])
@@ -217,7 +217,7 @@ class _Reading:
                 if not allowed:
                     self._forbidden.add(url)
 
-    async def _parse(self, files: Sequence[SiteFile]) -> list[dict[str, Any] | None]:
+    async def _parse(self, files: Sequence[GivenFile]) -> list[dict[str, Any] | None]:
         """Read files in a child process, and keep the budget of the reading."""
         site, services = self._site, self._services
         request = {
@@ -232,7 +232,7 @@ class _Reading:
     async def _read_pages(self) -> None:
         """Read all pages that wait, and those that they link to."""
         batch: list[SitePage] = []
-        files: list[SiteFile] = []
+        files: list[GivenFile] = []
         forbidden = 0
         while self._waiting and self._done < self._site.max_pages and self._fetched < 2 * self._site.max_pages and self._has_budget:
             url = self._waiting.popleft()
@@ -248,7 +248,7 @@ class _Reading:
                 page, body = await self._read_page(url, known)
                 batch.append(page)
                 if body:
-                    files.append(SiteFile(page.url, body[0], "page", body[1]))
+                    files.append(GivenFile(page.url, body[0], "page", body[1]))
                 elif page.has_content:
                     files += await self._stored(page)
                 self._done += page.state != "skipped" or page.reason != "redirect"
@@ -265,11 +265,11 @@ class _Reading:
     def _has_budget(self) -> bool:
         return self._lines > 0 and self._text > 0
 
-    async def _stored(self, page: SitePage) -> list[SiteFile]:
+    async def _stored(self, page: SitePage) -> list[GivenFile]:
         """Return the stored content of a page whose links are followed."""
         if not self._follows_links or not page.has_content:
             return []
-        return [SiteFile(url, packed, "stored") for url, packed in await stored.contents(self._services.db, self._site.id, [page.url])]
+        return [GivenFile(url, packed, "stored") for url, packed in await stored.contents(self._services.db, self._site.id, [page.url])]
 
     async def _read_page(self, url: str, known: SitePage | None) -> tuple[SitePage, tuple[bytes, str] | None]:
         """Fetch one page. Return it, with its bytes and charset where they have to be parsed."""
@@ -311,10 +311,10 @@ class _Reading:
             raise _ReadingFailed(code)
         return (known or SitePage(url, "failed"))._replace(state="failed", reason=code, read_at=self._site.started_at)
 
-    async def _save(self, batch: list[SitePage], files: list[SiteFile]) -> None:
+    async def _save(self, batch: list[SitePage], files: list[GivenFile]) -> None:
         """Read the files of a batch, save its pages, and note their links."""
-        results = dict(zip([file.url for file in files], await self._parse(files), strict=True)) if files else {}
-        read = {file.url for file in files if file.kind == "page"}
+        results = dict(zip([file.name for file in files], await self._parse(files), strict=True)) if files else {}
+        read = {file.name for file in files if file.kind == "page"}
         for index, page in enumerate(batch):
             if page.url in read:
                 batch[index] = self._with_content(page, results[page.url])
@@ -391,7 +391,7 @@ async def _bot_of(services: Services, site: Site) -> Bot:
     return (await bots.resolve(services, Caller(_ACTOR, EVERYTHING, "web"), site.bot_id))[1]
 
 
-def _parsed(files: Sequence[SiteFile], request: dict[str, Any]) -> list[dict[str, Any] | None]:
+def _parsed(files: Sequence[GivenFile], request: dict[str, Any]) -> list[dict[str, Any] | None]:
     with file_reading.FileReader() as reader:
         background.on_abandonment(reader.close)
         return reader.read_site(files, request)
