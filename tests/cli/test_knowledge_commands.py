@@ -86,7 +86,7 @@ def test_every_fault_of_every_file_is_told_at_once_and_nothing_is_kept(site: Sit
         assert (done.status, done.out) == (1, "")
         assert "broken.jsonl, line 1: this is no JSON" in done.err
         assert "broken.jsonl, line 2: every line is one JSON object" in done.err
-        assert "page.html, line 1: this tag (<a href...) is never closed" in done.err
+        assert "page.html, paragraph 1: this tag (<a href...) is never closed" in done.err
         assert ("other.csv, line 2: the file is not UTF-8 but an older encoding such as Windows-1252; save it as UTF-8" in done.err) is (
             some is files
         )
