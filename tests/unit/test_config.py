@@ -33,6 +33,12 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 SECRET = "sk-ant-api03-Zq81nothingToSee"
 
 
+def faulty() -> list[tuple[str, str]]:
+    """Return configurations with one fault each, and the fault. ¶ ends a line."""
+    rows = (line.split("\t") for line in (Path(__file__).parent / "config_faults.tsv").read_text("utf-8").splitlines())
+    return [(text.replace("¶", "\n").replace("␀", "\0"), fault) for text, fault in rows]
+
+
 @pytest.fixture(params=["C parser", "Python parser"], autouse=True)
 def each_parser(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """PyYAML's parser in Python has to give the same result as libyaml's."""
@@ -106,29 +112,6 @@ def test_files_of_the_address_of_postgresql_start_at_the_configuration(folder: F
     files = {name: store.parameters[name] for name in ("sslrootcert", "sslcert", "sslkey")}
     assert files == {"sslrootcert": str(folder.path / "ca.pem"), "sslcert": "/etc/c.pem", "sslkey": str(folder.path / "k.pem")}
     assert store.password is None
-
-
-@pytest.mark.parametrize(
-    ("settings", "told"),
-    [
-        ("url: mysql://a@b/c", "store.url: expected postgresql://USER@HOST:PORT/DATABASE"),
-        (f"url: 'postgresql://a:{SECRET}@b/c'", "store.url: expected a URL without a password"),
-        ("url: 'postgresql://a@/c'", "store.url: expected a host"),
-        ("url: 'postgresql://a@b:0/c'", "store.url: expected HOST or HOST:PORT"),
-        ("url: 'postgresql://a@b/c?sslmode=prefer'", "store.url: expected sslmode to be disable, require"),
-        ("url: 'postgresql://a@b/c?password=x'", "store.url: expected of the parameters host, sslmode"),
-        ("url: 'postgresql://a@b/c?host=/run'", "store.url: expected one host"),
-        ("url: 'postgresql://a@/c?host=run'", "store.url: expected the folder of a Unix socket"),
-        ("url: 'postgresql://a@b/c?sslcert=x'", "store.url: expected sslcert and sslkey together"),
-        ("url: 'postgresql://a@b/c?target_session_attrs=any'", "store.url: expected target_session_attrs to be primary or read-write"),
-        (f"url: '{STORE}', connections: 4", "store.connections: expected"),
-        (f"password: {SECRET}", "store.password: expected url beside it"),
-    ],
-)
-def test_an_address_of_postgresql_that_cannot_be_is_refused(folder: Folder, settings: str, told: str) -> None:
-    (fault,) = folder.faults(f"store: {{{settings}}}")
-    assert told in fault
-    assert SECRET not in fault
 
 
 @pytest.mark.parametrize("text", ["", "# nothing but a comment\n", "---\n", "null\n", "~\n", "\ufeff", "--- {}\n...\n"])
@@ -236,10 +219,11 @@ def test_relative_paths_start_at_the_folder_of_the_file(folder: Folder, monkeypa
     assert config.server.tls == Tls(elsewhere / ".." / "c.pem", Path("/k.pem"))
 
 
-@pytest.mark.parametrize("value", ['""', '" "', "~/data", "null", '"a\\nb"', '"a\\0b"', "[a]", "{a: b}"])
-def test_what_is_no_path_is_refused(folder: Folder, value: str) -> None:
-    expected = "data_dir: expected a path, relative to this file's folder or absolute (~ is not expanded, ${HOME} is)"
-    assert folder.fault(f"data_dir: {value}\n") == f"1:11: {expected}"
+@pytest.mark.parametrize(("text", "fault"), faulty())
+def test_what_a_setting_cannot_be_is_told_with_its_place(folder: Folder, text: str, fault: str) -> None:
+    (folder.path / "key").write_text(SECRET)
+    assert folder.fault(f"{text}\n", {"A": "a", "EMPTY": "", "LONG": "a." * 130}) == fault
+    assert SECRET not in fault
 
 
 # All faults at once, with their places
@@ -291,11 +275,6 @@ def test_a_fault_can_be_taken_apart(folder: Folder) -> None:
     )
 
 
-@pytest.mark.parametrize("text", ["- a\n", "some text\n", "5\n", "true\n"])
-def test_a_file_that_is_no_map_is_refused(folder: Folder, text: str) -> None:
-    assert folder.fault(text) == f"1:1: expected settings ({SETTINGS})"
-
-
 @pytest.mark.parametrize(
     ("text", "place"),
     [
@@ -327,10 +306,6 @@ def test_what_is_not_utf_8_is_told_with_its_place(folder: Folder, raw: bytes, pl
     assert folder.fault(raw) == f"{place}: not UTF-8: save the file with this encoding"
 
 
-def test_a_character_that_cannot_be_printed_is_told_with_its_place(folder: Folder) -> None:
-    assert folder.fault("# ü\ndata_dir: a\0b\n") == "2:12: the character U+0000 has no place in a configuration"
-
-
 def test_a_huge_file_is_refused_unread(folder: Folder) -> None:
     assert folder.fault(b"#" * (1 << 20) + b"\n") == "is larger than 1 MiB: not a configuration"
 
@@ -340,10 +315,6 @@ def test_absurd_nesting_is_refused(folder: Folder, text: str, place: str) -> Non
     fault = folder.fault(text)
     assert fault.startswith(place)
     assert fault.endswith("nested too deeply for a configuration")
-
-
-def test_a_second_document_is_refused(folder: Folder) -> None:
-    assert folder.fault("data_dir: a\n---\ndata_dir: b\n") == "2:1: a second document begins here: expected one"
 
 
 def test_anchors_aliases_and_merge_keys_are_refused_unexpanded(folder: Folder) -> None:
@@ -360,17 +331,6 @@ def test_an_alias_bomb_is_refused_at_once(folder: Folder) -> None:
     assert len(folder.faults(text)) > 20
 
 
-@pytest.mark.parametrize("tag", ["!!python/object/apply:os.system", "!!str", "!own", "!"])
-def test_tags_are_refused(folder: Folder, tag: str) -> None:
-    assert folder.fault(f"data_dir: {tag} x\n") == "1:11: tags (!name) are not taken here"
-    assert folder.fault(f"limits: {tag} {{}}\n") == "1:9: tags (!name) are not taken here"
-
-
-@pytest.mark.parametrize("key", ["? [a]\n: b\n", "? {a: b}\n: c\n"])
-def test_a_key_that_is_no_name_is_refused(folder: Folder, key: str) -> None:
-    assert folder.fault(key).endswith("expected the name of a setting")
-
-
 def test_a_fault_inside_a_broken_value_is_not_told_twice(folder: Folder) -> None:
     text = (
         "x: &a b\nserver: *a\nmodels: *a\nplans: {p: *a}\nwebhooks: {allowed_networks: *a, timeout_s: *a}\n"
@@ -379,11 +339,6 @@ def test_a_fault_inside_a_broken_value_is_not_told_twice(folder: Folder) -> None
     assert [fault for fault in folder.faults(text) if "aliases" not in fault and "anchors" not in fault] == [
         f"1:1: unknown setting x: expected {SETTINGS}"
     ]
-
-
-@pytest.mark.parametrize(("written", "meant"), [("Server", "server"), ("data-dir", "data_dir"), ("limit", "limits"), ("modles", "models")])
-def test_a_mistyped_setting_is_told_with_what_was_meant(folder: Folder, written: str, meant: str) -> None:
-    assert folder.fault(f"{written}: 1\n") == f"1:1: unknown setting {written}: did you mean {meant}?"
 
 
 @given(st.binary(max_size=300) | st.text(max_size=300).map(str.encode))
@@ -423,33 +378,9 @@ def test_a_text_stays_what_was_written(folder: Folder) -> None:
     assert list(config.plans) == ["on"]
 
 
-@pytest.mark.parametrize(
-    "number",
-    [
-        "9:30", "0x10", "0o17", "1_000", "010", "1e3", "+5", "5.0", ".5", "true", "null", "", '"5"', "'5'", "٣", "5 5", "-1",
-        "99999999999999999999", "[5]", "{}",
-    ],
-)  # fmt: skip
-def test_a_whole_number_is_written_in_decimal_digits(folder: Folder, number: str) -> None:
-    fault = folder.fault(f"limits:\n  max_in_flight: {number}\n")
-    assert fault.startswith("2:18: " if number else "2:3: ")
-    assert "limits.max_in_flight: expected a whole number from 1 to 100000, in decimal digits alone" in fault
-    assert fault.endswith("without quotes") == number.startswith(('"', "'"))
-
-
-@pytest.mark.parametrize("number", ["0", "0.0", "-1", "60.1", "1e1", ".inf", ".nan", "1:30", "1_0", "10s", '"10"', "1.", "010"])
-def test_a_duration_is_above_nothing_and_below_its_maximum(folder: Folder, number: str) -> None:
-    assert "webhooks.timeout_s: expected seconds: a number above 0, at most 60" in folder.fault(f"webhooks: {{timeout_s: {number}}}\n")
-
-
 def test_a_duration_may_have_decimals(folder: Folder) -> None:
     config = folder.load("webhooks: {timeout_s: 0.05}\nengines: {anthropic: {timeout_s: 600, max_retries: 10}}\n")
     assert (config.webhooks.timeout_s, config.anthropic.timeout_s, config.anthropic.max_retries) == (0.05, 600.0, 10)
-
-
-@pytest.mark.parametrize("word", ["yes", "no", "on", "off", "y", "1", '"true"', "null", "[]"])
-def test_a_flag_is_true_or_false(folder: Folder, word: str) -> None:
-    assert "plans.p.webhooks: expected true or false" in folder.fault(f"plans: {{p: {{messages: 1, bots: 1, webhooks: {word}}}}}\n")
 
 
 # Server
@@ -476,20 +407,6 @@ def test_listen_is_a_host_and_a_port_and_the_public_url_follows(folder: Folder, 
 
 
 @pytest.mark.parametrize(
-    "listen",
-    [
-        "8080", "localhost", "'localhost:'", '"::1:8080"', "localhost:65536", "localhost:-1", "localhost:http", "256.0.0.1:80",
-        "127.1:80", "1.2.3.4.:80", "a b:80", "-a.b:80", "a..b:80", '"[127.0.0.1]:80"', '"[::g]:80"', '"[]:80"', "http://localhost:80",
-        "${LONG}:80", "localhost:٨٠", "'unix:'", "unix:/run/chatsvc/", "null",
-    ],
-)  # fmt: skip
-def test_what_is_no_address_to_listen_on_is_refused(folder: Folder, listen: str) -> None:
-    fault = folder.fault(f"server:\n  listen: {listen}\n", {"LONG": "a." * 130})
-    expected = 'server.listen: expected host:port, such as 127.0.0.1:8080, "[::1]:8080" or ":8080" for every interface, or a socket: '
-    assert fault.startswith(f"2:11: {expected}")
-
-
-@pytest.mark.parametrize(
     ("written", "meant"),
     [
         ("https://bots.example.com", "https://bots.example.com"),
@@ -504,19 +421,6 @@ def test_the_public_url_is_an_origin(folder: Folder, written: str, meant: str) -
 
 def test_a_public_url_of_null_follows_from_where_the_service_listens(folder: Folder) -> None:
     assert folder.load("server: {public_url: null, listen: '127.0.0.1:9000'}\n").server.public_url == "http://127.0.0.1:9000"
-
-
-@pytest.mark.parametrize(
-    "url",
-    [
-        "bots.example.com", "ftp://bots.example.com", "https://", "https://a.com/x", "https://a.com//", "https://a.com?x",
-        "https://u@a.com", "https://u:p@a.com", "https://a.com:0", "https://a.com:65536", "https://a.com:x", "https://şu.com",
-        "https://a b", "https://[::1%25eth0]", "https://300.1.1.1", '"https://a.com#x"',
-    ],
-)  # fmt: skip
-def test_what_is_no_origin_is_refused(folder: Folder, url: str) -> None:
-    fault = folder.fault(f"server:\n  public_url: {url}\n")
-    assert fault == "2:15: server.public_url: expected http:// or https://, a host and perhaps a port; no path, query, user or password"
 
 
 def test_tls_takes_both_files_or_neither(folder: Folder) -> None:
@@ -561,31 +465,6 @@ def test_acme_is_on_where_there_are_domains_and_the_first_is_in_the_public_url(f
         assert folder.load(f"server:\n  acme: {neither}\n").server.acme is None
 
 
-@pytest.mark.parametrize(
-    ("acme", "fault"),
-    [
-        ("{domains: [10.0.0.1]}", "3:20: server.acme.domains[0]: expected the name of a host"),
-        ("{domains: [a.example, '*.a.example']}", "3:31: server.acme.domains[1]: expected the name of a host"),
-        ("{domains: [localhost]}", "3:20: server.acme.domains[0]: expected the name of a host"),
-        ("{domains: [a.example.]}", "3:20: server.acme.domains[0]: expected the name of a host"),
-        ("{domains: [şu.example]}", "3:20: server.acme.domains[0]: expected the name of a host"),
-        ("{domains: a.example}", "3:19: server.acme.domains: expected a list"),
-        ("{domains: [a.example], email: admin}", "3:39: server.acme.email: expected an e-mail address"),
-        ("{domains: [a.example], directory: 'http://a.example/'}", "3:43: server.acme.directory: expected a URL that begins with https://"),
-        ("{email: admin@a.example}", "3:10: server.acme.email: expected domains beside it"),
-        ("{ca_file: ca.pem}", "3:10: server.acme.ca_file: expected domains beside it"),
-        ("{domain: [a.example]}", "3:10: server.acme: unknown setting domain: did you mean domains?"),
-    ],
-)
-def test_what_no_authority_could_work_with_is_refused(folder: Folder, acme: str, fault: str) -> None:
-    assert folder.fault(f"server:\n  listen: :443\n  acme: {acme}\n").startswith(fault)
-
-
-def test_certificates_come_from_files_or_from_an_authority(folder: Folder) -> None:
-    text = "server:\n  tls: {cert_file: a.pem, key_file: b.pem}\n  acme: {domains: [a.example]}\n"
-    assert folder.fault(text).startswith("3:3: server.acme: expected either tls or acme, not both")
-
-
 def test_plain_http_is_led_to_https_only_where_there_is_https(folder: Folder) -> None:
     text = "server:\n  listen: :443\n  http_listen: :80\n"
     assert folder.load(f"{text}  acme: {{domains: [a.example]}}\n").server.http == ("", 80)
@@ -617,12 +496,6 @@ def test_the_provider_may_live_under_a_path(folder: Folder, written: str, meant:
     assert folder.load(f"engines: {{anthropic: {{base_url: '{written}'}}}}\n").anthropic.base_url == meant
 
 
-@pytest.mark.parametrize("url", ["localhost:11434", "https://u:p@a.com", "https://a.com/?k=v", "https://a.com/ x", "file:///etc"])
-def test_what_is_no_url_of_a_provider_is_refused(folder: Folder, url: str) -> None:
-    fault = folder.fault(f"engines: {{anthropic: {{base_url: '{url}'}}}}\n")
-    assert fault == "1:33: engines.anthropic.base_url: expected a URL that begins with http:// or https://; no query, user or password"
-
-
 def test_tiers_in_the_file_replace_the_default_ones(folder: Folder) -> None:
     config = folder.load(
         "models:\n  best:\n    engine: anthropic\n    model: claude-opus-5-5\n    input_usd_per_mtok: 4\n    output_usd_per_mtok: 20\n"
@@ -646,85 +519,14 @@ def test_every_price_of_six_decimals_is_read_exactly(micro_usd: int) -> None:
     assert config_values.usd(f"{micro_usd // 1_000_000}.{micro_usd % 1_000_000:06}") == micro_usd
 
 
-@pytest.mark.parametrize("price", ["-1", "0.0000001", "1e-1", ".5", "1,5", "100000", "1_0", "free", "null", '"1"'])
-def test_what_is_no_price_is_refused(folder: Folder, price: str) -> None:
-    fault = folder.fault(f"models: {{t: {{engine: anthropic, model: m, input_usd_per_mtok: {price.replace(',', '_')}}}}}\n")
-    assert "1:63: models.t.input_usd_per_mtok: expected US dollars for a million tokens" in fault
-
-
-@pytest.mark.parametrize(
-    ("tier", "fault"),
-    [
-        ("{}", "2:3: models.t: expected engine: knowledge or engine: anthropic"),
-        (
-            "",
-            "2:3: models.t: expected settings (engine, model, "
-            + ", ".join(f"{kind}_usd_per_mtok" for kind in ("input", "output", "cache_read", "cache_write"))
-            + ")",
-        ),
-        ("{engine: Knowledge}", "2:15: models.t.engine: expected knowledge or anthropic"),
-        ("{engine: anthropic, model: null}", "2:33: models.t.model: expected a text on one line, not empty"),
-        ("{engine: knowledge, model: m}", "2:26: models.t.model: not for the knowledge engine, which has no model and costs nothing"),
-        ("{engine: knowledge, modell: m}", "2:26: models.t: unknown setting modell: did you mean model?"),
-    ],
-)
-def test_what_is_no_tier_is_refused(folder: Folder, tier: str, fault: str) -> None:
-    assert folder.fault(f"models:\n  t: {tier}\n") == fault
-
-
-@pytest.mark.parametrize("table", ["models", "plans"])
-def test_a_table_in_the_file_has_at_least_one_row_with_a_name(folder: Folder, table: str) -> None:
-    assert folder.fault(f"{table}: {{}}\n") == f"1:1: {table}: expected at least one"
-    row = "{engine: knowledge}" if table == "models" else "{messages: 1, bots: 1}"
-    for name in ('""', "a b", '"\\n"', "-a", "ş", "a" * 65):
-        fault = folder.fault(f"{table}:\n  {name}: {row}\n")
-        assert fault.startswith(f"2:3: {table}: expected a name of at most 64 letters")
-    assert folder.fault(f"{table}:\n  a: {row}\n  a: {row}\n") == f"3:3: {table}.a: given twice, first at 2:3"
-
-
 def test_plans_in_the_file_replace_the_default_ones_in_their_order(folder: Folder) -> None:
     config = folder.load("plans:\n  z: {messages: 0, bots: 0}\n  a: {version: 3, messages: 5, bots: 1, rest_api: true, webhooks: false}\n")
     assert list(config.plans.values()) == [Plan("z", 1, 0, 0), Plan("a", 3, 5, 1, webhooks=False, rest_api=True)]
 
 
-@pytest.mark.parametrize(
-    ("plan", "fault"),
-    [
-        ("{bots: 1}", "1:9: plans.p: expected messages"),
-        ("{messages: 1}", "1:9: plans.p: expected bots"),
-        ("{version: 0, messages: 1, bots: 1}", "1:22: plans.p.version: expected a whole number from 1 to 1000000, in decimal digits alone"),
-        ("{messages: -1, bots: 1}", "1:23: plans.p.messages: expected a whole number from 0 to 1000000000, in decimal digits alone"),
-        ("{messages: 1, bots: -1}", "1:32: plans.p.bots: expected a whole number from 0 to 1000000, in decimal digits alone"),
-        ("{messages: 1, bots: 1, rest-api: true}", "1:35: plans.p: unknown setting rest-api: did you mean rest_api?"),
-        ("5", "1:12: plans.p: expected settings (version, messages, bots, webhooks, rest_api)"),
-    ],
-)
-def test_what_is_no_plan_is_refused(folder: Folder, plan: str, fault: str) -> None:
-    assert folder.fault(f"plans: {{p: {plan}}}\n") == fault
-
-
-def test_no_plan_is_called_none(folder: Folder) -> None:
-    assert "which means that an account has no plan" in folder.fault("plans: {none: {messages: 1, bots: 1}}\n")
-
-
 def test_networks_are_read_whatever_their_family(folder: Folder) -> None:
     config = folder.load("webhooks:\n  allowed_networks:\n  - 10.0.0.0/8\n  - fd00::/8\n  - '127.0.0.1'\n")
     assert config.webhooks.allowed_networks == tuple(map(ipaddress.ip_network, ("10.0.0.0/8", "fd00::/8", "127.0.0.1/32")))
-
-
-@pytest.mark.parametrize(
-    "network", ["10.0.0.1/8", "10.0.0.0/33", "intranet", "fe80::%eth0/64", "null", "[10.0.0.0/8]", "167772160", "10.0.0.0-10.0.0.9"]
-)
-def test_what_is_no_network_is_refused(folder: Folder, network: str) -> None:
-    assert folder.fault(f"webhooks: {{allowed_networks: ['::1', {network}]}}\n").startswith(
-        "1:38: webhooks.allowed_networks[1]: expected a network"
-    )
-
-
-def test_one_network_without_a_list_is_refused(folder: Folder) -> None:
-    assert folder.fault("webhooks: {allowed_networks: 10.0.0.0/8}\n") == (
-        "1:30: webhooks.allowed_networks: expected a list, such as [] or [10.0.0.0/8]"
-    )
 
 
 # The environment
@@ -745,22 +547,10 @@ plans: {p: {messages: 1, bots: 1, webhooks: "${ON}"}}
     assert (config.webhooks.timeout_s, config.plans["p"].webhooks) == (2.5, True)
 
 
-@pytest.mark.parametrize("environ", [{}, {"WHERE": ""}])
-def test_a_variable_that_is_not_set_is_named(folder: Folder, environ: dict[str, str]) -> None:
-    assert folder.fault('data_dir: "${WHERE}/x"\n', environ) == "1:11: data_dir: the environment variable WHERE is not set"
-
-
 def test_a_value_from_the_environment_is_judged_and_its_origin_told_but_not_itself(folder: Folder) -> None:
     assert folder.fault('limits: {max_in_flight: "${N}"}\n', {"N": SECRET}) == (
         "1:25: limits.max_in_flight: expected a whole number from 1 to 100000, in decimal digits alone (it comes from the environment: N)"
     )
-
-
-@pytest.mark.parametrize("value", ["${", "${}", "${A", "${A B}", "${A:-b}", "${1}", "x${A}y${"])
-def test_a_malformed_variable_is_refused(folder: Folder, value: str) -> None:
-    fault = folder.fault(f'data_dir: "{value}"\n', {"A": "a"})
-    assert fault.startswith("1:11: data_dir: expected the name of an environment variable in ${NAME}")
-    assert "api_key: expected the name of" in folder.fault(f'engines: {{anthropic: {{api_key: "{value}"}}}}\n', {"A": "a"})
 
 
 def test_what_a_variable_holds_is_not_expanded_again(folder: Folder) -> None:
@@ -792,12 +582,6 @@ def test_a_secret_may_be_in_a_file(folder: Folder) -> None:
     assert folder.load("engines: {anthropic: {api_key_file: null}}\n", environ).anthropic.api_key == Secret("another")
 
 
-def test_a_secret_in_both_places_is_refused(folder: Folder) -> None:
-    (folder.path / "key").write_text(SECRET)
-    fault = folder.fault(f"engines: {{anthropic: {{api_key: {SECRET}, api_key_file: key}}}}\n")
-    assert fault == "1:63: engines.anthropic.api_key_file: expected either api_key or api_key_file, not both"
-
-
 @pytest.mark.parametrize(
     ("content", "fault"),
     [
@@ -812,11 +596,6 @@ def test_a_file_without_a_secret_is_refused(folder: Folder, content: bytes | Non
     if content is not None:
         (folder.path / "key").write_bytes(content)
     assert folder.fault("engines: {anthropic: {api_key_file: key}}\n") == f"1:23: engines.anthropic.api_key_file: {fault}"
-
-
-def test_the_name_of_a_secrets_file_is_no_secret_and_may_not_be_unset(folder: Folder) -> None:
-    fault = folder.fault('engines: {anthropic: {api_key_file: "${KEY_FILE}"}}\n')
-    assert fault == "1:37: engines.anthropic.api_key_file: the environment variable KEY_FILE is not set"
 
 
 def test_the_master_key_comes_from_the_environment_or_a_file_or_is_not_given(folder: Folder) -> None:
@@ -969,22 +748,6 @@ def test_the_teams_group_has_a_token_and_a_number(folder: Folder) -> None:
     assert "expected chat_id beside it" in folder.fault(f"notices: {{telegram: {{token: '{token}'}}}}\n")
     assert "expected token_file beside it" in folder.fault("notices: {telegram: {chat_id: 5}}\n")
     assert "expected the token of a bot" in folder.fault("notices: {telegram: {token: abc, chat_id: 5}}\n")
-
-
-@pytest.mark.parametrize(
-    ("text", "fault"),
-    [
-        ("{platform: azure}", "1:33: engines.anthropic.platform: expected anthropic or foundry or bedrock or vertex"),
-        ("{platform: foundry}", "1:23: engines.anthropic.platform: expected base_url beside it"),
-        ("{platform: bedrock}", "1:23: engines.anthropic.platform: expected region beside it"),
-        ("{platform: vertex, region: global}", "1:23: engines.anthropic.platform: expected project beside it"),
-        ("{region: eu-central-1}", "1:23: engines.anthropic.region: not for the platform anthropic"),
-        ("{platform: bedrock, region: r, project: p}", "1:53: engines.anthropic.project: not for the platform bedrock"),
-        ("{platform: vertex, region: r, project: p, api_key: k}", "1:64: engines.anthropic.api_key: not for the platform vertex"),
-    ],
-)
-def test_a_platform_has_the_settings_that_it_needs_and_no_others(folder: Folder, text: str, fault: str) -> None:
-    assert folder.fault(f"engines: {{anthropic: {text}}}\n") == fault
 
 
 @pytest.mark.parametrize("platform", ["{platform: bedrock, region: r}", "{platform: vertex, region: r, project: p}"])
