@@ -44,7 +44,7 @@ _NUMBERING = re.compile(r"^(?:\d{1,2}(?:[.)]|(?:\.\d{1,2}){1,2}[.)]?)|[A-Za-z][.
 
 
 @dataclass(slots=True)
-class _Section:
+class _DocumentSection:
     """Blocks below one heading, each with its first line. `asked` are the lines labelled Q: that stand above them."""
 
     path: tuple[str, ...]
@@ -68,7 +68,7 @@ class Sections:
     def __init__(self, unit: str = "line") -> None:
         self._step = int(unit == "line")  # pages and paragraphs do not count on with the lines of a block
         self._path: list[tuple[int, str]] = []
-        self._list: list[_Section] = [_Section(())]
+        self._list: list[_DocumentSection] = [_DocumentSection(())]
         self._open = False  # whether the next line goes on with the last block
         self._titles, self._title = 0, ""
         self._asking: list[list[tuple[int, str]]] = []  # the headings around each list of questions that is open
@@ -107,7 +107,7 @@ class Sections:
         if not self._list[-1].blocks and not self._list[-1].asked:
             self._list[-1].path = path  # nothing stands below the heading before
         else:
-            self._list.append(_Section(path))
+            self._list.append(_DocumentSection(path))
         self._open = False
 
     def labelled(self, number: int, text: str) -> bool:
@@ -148,7 +148,7 @@ class Sections:
         blocks[-1][1].append(text)
         self._open, self.empty = True, False
 
-    def questions(self) -> list[_Section]:
+    def questions(self) -> list[_DocumentSection]:
         """Return the sections labelled Q: and A:, where any is whole."""
         labelled = [section for section in self._list if section.asked]
         return labelled if any(section.answered for section in labelled) else []

@@ -110,7 +110,7 @@ def _content(lines: list[str], gathering: Gathering) -> Iterator[tuple[int, str,
 
 
 def _without_comments(line: str, *, is_open: bool) -> tuple[str | None, bool]:
-    """Return what is left of a line behind comments, None for a comment alone, and whether a comment goes on in the next line."""
+    """Return a line without comments, and whether a comment goes on in the next line. The line is None if it is comment alone."""
     if is_open:
         _, end, rest = line.partition("-->")
         if not end:
