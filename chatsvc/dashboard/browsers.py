@@ -1,32 +1,53 @@
-"""Names of browsers in the list of sessions, from the header User-Agent."""
+"""Name and preferred language of a browser, from its headers."""
 
 import re
 
+from aiohttp.web import Request
+
+from chatsvc.domain.operators import LANGUAGES
+
+DEFAULT, FOREIGN = "tr", "en"  # where no language is named, and where all of them are others
 # The first that matches counts: most browsers also name those that they resemble.
-_BROWSERS = (
-    ("Edge", r"Edg(?:e|A|iOS)?/(\d+)"),
-    ("Opera", r"(?:OPR|Opera)/(\d+)"),
-    ("Samsung Internet", r"SamsungBrowser/(\d+)"),
-    ("Firefox", r"(?:Firefox|FxiOS)/(\d+)"),
-    ("Chrome", r"(?:Headless)?(?:Chrome|CriOS|Chromium)/(\d+)"),
-    ("Safari", r"Version/(\d+)\S* (?:Mobile/\S+ )?Safari/"),
-    ("curl", r"^curl/(\d+)"),
-)
-_SYSTEMS = {
-    "iPhone": "iPhone",
-    "iPad": "iPad",
-    "Android": "Android",
-    "Windows": "Windows",
-    "macOS": "Macintosh",
-    "ChromeOS": "CrOS",
-    "Linux": "Linux",
+_BROWSERS = {
+    "Edge": r"Edg(?:e|A|iOS)?/(\d+)",
+    "Opera": r"(?:OPR|Opera)/(\d+)",
+    "Samsung Internet": r"SamsungBrowser/(\d+)",
+    "Firefox": r"(?:Firefox|FxiOS)/(\d+)",
+    "Chrome": r"(?:Headless)?(?:Chrome|CriOS|Chromium)/(\d+)",
+    "Safari": r"Version/(\d+)\S* (?:Mobile/\S+ )?Safari/",
+    "curl": r"^curl/(\d+)",
 }
+_SYSTEMS = {"iPhone": "iPhone", "iPad": "iPad", "Android": "Android", "Windows": "Windows", "Macintosh": "macOS"}
+_SYSTEMS |= {"CrOS": "ChromeOS", "Linux": "Linux"}
 
 
 def name(header: str) -> str:
     """Return browser and system, such as `Firefox 145, Windows`. A header that names no known browser stays as it is."""
-    browser = next((f"{one} {found[1]}" for one, pattern in _BROWSERS if (found := re.search(pattern, header))), None)
+    browser = next((f"{name} {match[1]}" for name, pattern in _BROWSERS.items() if (match := re.search(pattern, header))), None)
     if browser is None:
         return header
-    system = next((one for one, mark in _SYSTEMS.items() if mark in header), None)
+    system = next((system for mark, system in _SYSTEMS.items() if mark in header), None)
     return f"{browser}, {system}" if system else browser
+
+
+def language(request: Request, own: str | None = None) -> str:
+    """Return the language of a page: the operator's own, else the one that the browser prefers."""
+    return own if own in LANGUAGES else accepted(request.headers.get("Accept-Language", ""))
+
+
+def accepted(header: str) -> str:
+    """Return the language that an Accept-Language field prefers (RFC 9110, 12.5.4)."""
+    best, best_quality = DEFAULT, 0.0
+    for part in header.split(","):
+        tag, _, parameter = part.partition(";")
+        preferred = tag.strip().lower().partition("-")[0]
+        weight = re.fullmatch(r"\s*q\s*=\s*(\S*)\s*", parameter, re.IGNORECASE)
+        try:
+            quality = min(1.0, float(weight[1])) if weight else 1.0
+        except ValueError:
+            quality = 0.0
+        if preferred in LANGUAGES and quality > best_quality:
+            best, best_quality = preferred, quality
+        elif preferred.isalpha() and quality > 0 and not best_quality:
+            best = FOREIGN
+    return best

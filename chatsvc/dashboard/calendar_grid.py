@@ -19,11 +19,16 @@ _USUAL = (8 * 60, 19 * 60)
 
 
 class Block(NamedTuple):
-    """An appointment with its local beginning and end. `is_over`: more are at the same time than the bot takes."""
+    """An appointment with its local beginning and end, and its first row, counted from midnight, and the one behind it.
+
+    `is_over`: more are at the same time than the bot takes.
+    """
 
     appointment: BotAppointment
     begin: datetime
     end: datetime
+    first: int
+    behind: int
     is_over: bool
 
 
@@ -41,17 +46,9 @@ class Column:
     """A day, or a person on a day. Appointments at the same time stand in lanes beside each other."""
 
     day: date
-    person: str = ""
+    person: str
+    open: list[tuple[int, int]]
     lanes: list[list[Block]] = field(default_factory=list)
-    open: list[tuple[int, int]] = field(default_factory=list)
-
-    def put(self, block: Block, step: int) -> None:
-        """Put a block into the first lane that is free."""
-        for lane in self.lanes:
-            if _rows(lane[-1], step)[1] <= _rows(block, step)[0]:
-                lane.append(block)
-                return
-        self.lanes.append([block])
 
 
 class Row(NamedTuple):
@@ -62,59 +59,56 @@ class Row(NamedTuple):
 
 
 class Grid(NamedTuple):
-    """A calendar as a table. `per_hour` is the number of rows that an hour has."""
+    """A calendar as a table. `per_hour` is the number of rows that an hour has, `over` the appointments that are too many at their time."""
 
     columns: list[Column]
     rows: list[Row]
     per_hour: int
-
-    @property
-    def over(self) -> list[Block]:
-        """The appointments that are too many at their time."""
-        return [block for column in self.columns for lane in column.lanes for block in lane if block.is_over]
+    over: list[Block]
 
 
 def lay_out(
     days: Sequence[date],
     bots: Iterable[Bot],
-    found: Sequence[BotAppointment],
+    appointments: Sequence[BotAppointment],
     zone: ZoneInfo,
     person_of: Callable[[BotAppointment], str] | None,
 ) -> Grid:
     """Lay appointments out; `person_of` names the columns of a single day, None for a column each day."""
     known = {bot.id: bot for bot in bots}
-    blocks = [_block(one, known, found, zone) for one in found]
-    exact = any(bot.appointment_minutes % 30 for bot in known.values()) or any(block.begin.minute % 30 for block in blocks)
-    step = 15 if exact else 30
+    starts = [datetime.fromtimestamp(each.appointment.at / 1000, UTC).astimezone(zone) for each in appointments]
+    is_exact = any(bot.appointment_minutes % 30 for bot in known.values()) or any(start.minute % 30 for start in starts)
+    step = 15 if is_exact else 30
+    persons = sorted({person_of(each) for each in appointments}, key=lambda name: (not name, name)) if person_of else []
     columns: dict[tuple[date, str], Column] = {}
-    persons = sorted({person_of(one) for one in found}, key=lambda name: (not name, name)) if person_of else []
     for day in days:
         hours = _open(day, known.values(), zone)
-        for person in persons or [""]:
-            columns[day, person] = Column(day, person, open=hours)
+        columns |= {(day, person): Column(day, person, hours) for person in persons or [""]}
+    blocks = [_block(each, known, appointments, start, step) for each, start in zip(appointments, starts, strict=True)]
     for block in sorted(blocks, key=lambda block: block.begin):
         column = columns.get((block.begin.date(), person_of(block.appointment) if person_of else ""))
         if column is not None:
-            column.put(block, step)
-    return Grid(list(columns.values()), _table(list(columns.values()), step, zone), 60 // step)
+            free = next((lane for lane in column.lanes if lane[-1].behind <= block.first), None)
+            if free is None:
+                column.lanes.append([block])
+            else:
+                free.append(block)
+    shown = list(columns.values())
+    over = [block for column in shown for lane in column.lanes for block in lane if block.is_over]
+    return Grid(shown, _table(shown, step, zone), 60 // step, over)
 
 
-def _block(one: BotAppointment, bots: dict[str, Bot], found: Sequence[BotAppointment], zone: ZoneInfo) -> Block:
-    bot = bots.get(one.bot_id)
-    length = (bot.appointment_minutes if bot else 30) * MINUTE_MS
-    at = one.appointment.at
-    beside = [other.appointment.at for other in found if other.bot_id == one.bot_id and abs(other.appointment.at - at) < length]
+def _block(each: BotAppointment, bots: dict[str, Bot], others: Sequence[BotAppointment], begin: datetime, step: int) -> Block:
+    bot, at = bots.get(each.bot_id), each.appointment.at
+    minutes = bot.appointment_minutes if bot else 30
+    length = minutes * MINUTE_MS
+    beside = [other.appointment.at for other in others if other.bot_id == each.bot_id and abs(other.appointment.at - at) < length]
     most = max(sum(start <= moment < start + length for start in beside) for moment in beside if moment >= at)
-    begin = datetime.fromtimestamp(at / 1000, UTC).astimezone(zone)
-    return Block(one, begin, begin + timedelta(milliseconds=length), most > (bot.appointments_at_once if bot else 1))
-
-
-def _rows(block: Block, step: int) -> tuple[int, int]:
-    """Return the first row of a block, counted from midnight, and the one behind it."""
-    begin = block.begin.hour * 60 + block.begin.minute
-    minutes = int((block.end - block.begin).total_seconds() / 60)
-    first = begin // step
-    return first, max(first + 1, min(-(-(begin + minutes) // step), DAY_MINUTES // step))
+    minute = begin.hour * 60 + begin.minute
+    first = minute // step
+    behind = max(first + 1, min(-(-(minute + minutes) // step), DAY_MINUTES // step))
+    end = begin + timedelta(minutes=minutes)
+    return Block(each, begin, end, first, behind, most > (bot.appointments_at_once if bot else 1))
 
 
 def _open(day: date, bots: Iterable[Bot], zone: ZoneInfo) -> list[tuple[int, int]]:
@@ -138,22 +132,22 @@ def _open(day: date, bots: Iterable[Bot], zone: ZoneInfo) -> list[tuple[int, int
 
 
 def _table(columns: list[Column], step: int, zone: ZoneInfo) -> list[Row]:
-    placed = [_rows(block, step) for column in columns for lane in column.lanes for block in lane]
+    blocks = [block for column in columns for lane in column.lanes for block in lane]
     spans = [span for column in columns for span in column.open]
     if all(span == (0, DAY_MINUTES) for span in spans):
         spans = [_USUAL]
     hour = 60 // step
-    first = min([opens // 60 * hour for opens, _ in spans] + [begin // hour * hour for begin, _ in placed])
-    last = max([-(-closes // 60) * hour for _, closes in spans] + [-(-end // hour) * hour for _, end in placed])
+    first = min([opens // 60 * hour for opens, _ in spans] + [block.first // hour * hour for block in blocks])
+    last = max([-(-closes // 60) * hour for _, closes in spans] + [-(-block.behind // hour) * hour for block in blocks])
     rows = [Row(f"{row // hour:02}:00" if row % hour == 0 else None, []) for row in range(first, last)]
     for column in columns:
         for lane in column.lanes or [[]]:
-            taken = {_rows(block, step)[0]: block for block in lane}
+            taken = {block.first: block for block in lane}
             row = first
             while row < last:
                 block, minute = taken.get(row), row * step
                 begin = datetime.combine(column.day, time(minute // 60, minute % 60), zone)
-                height = _rows(block, step)[1] - row if block else 1
+                height = block.behind - row if block else 1
                 is_open = any(opens <= minute < closes for opens, closes in column.open)
                 rows[row - first].cells.append(CalendarCell(begin, height, block, is_open))
                 row += height

@@ -1,12 +1,18 @@
 """Texts of pages with their values, from `translations/`."""
 
+import re
 from collections.abc import Mapping
 from functools import lru_cache
 
 from chatsvc import translations
-from chatsvc.dashboard import directions
+from chatsvc.dashboard import formats
 from chatsvc.domain.folding import fold
 from chatsvc.domain.operators import LANGUAGES
+
+_ISOLATE_ENDS, _OTHER_ENDS = "\u2069", "\u202c"
+# Embeddings, overrides and isolates of the writing direction, each with the character that ends it.
+_ENDS = dict.fromkeys("\u202a\u202b\u202d\u202e", _OTHER_ENDS) | dict.fromkeys("\u2066\u2067\u2068", _ISOLATE_ENDS)
+_CONTROLS = re.compile("[\u202a-\u202e\u2066-\u2069]")
 
 
 def text(language: str, key: str, /, **values: object) -> str:
@@ -14,7 +20,7 @@ def text(language: str, key: str, /, **values: object) -> str:
     template = translations.template(language, key, values.get("count"))
     if not values and "{" not in template:
         return template  # most texts: a page has hundreds
-    return template.format_map(_Shown(language, values))
+    return template.format_map(_Placeholders(language, values))
 
 
 def choices(language: str, section: str, value: str = "") -> list[tuple[str, str]]:
@@ -27,15 +33,31 @@ def choices(language: str, section: str, value: str = "") -> list[tuple[str, str
 def _by_name(language: str, section: str) -> list[tuple[str, str]]:
     """List codes with their names by name, languages of pages before others."""
     names = [(code, translations.template(language, f"{section}.{code}")) for code in translations.section(section)]
-    return sorted(names, key=lambda one: (one[0] not in LANGUAGES, fold(one[1])))
+    return sorted(names, key=lambda pair: (pair[0] not in LANGUAGES, fold(pair[1])))
 
 
 def name_of(language: str, section: str, code: str) -> str:
-    """Name a code of a section; one without a name is its own."""
-    return translations.template(language, f"{section}.{code}") if translations.has(f"{section}.{code}") else code
+    """Name a code of a section; return one without a name as it is."""
+    key = f"{section}.{code.replace('.', '_')}"
+    return translations.template(language, key) if translations.has(key) else code
 
 
-class _Shown(dict[str, object]):
+def closed(text: str) -> str:
+    """End within a text what its bidirectional control characters begin: it does not turn round what stands behind it."""
+    ends: list[str] = []
+    for control in _CONTROLS.findall(text):
+        if control in _ENDS:
+            ends.append(_ENDS[control])
+        elif control == _ISOLATE_ENDS and control in ends:
+            # It ends the embeddings inside the isolate too.
+            while ends.pop() != control:
+                pass
+        elif ends[-1:] == [control]:
+            ends.pop()
+    return text + "".join(reversed(ends)) if ends else text
+
+
+class _Placeholders(dict[str, object]):
     """Values of placeholders: whole numbers with separators, lists with commas, texts with their directions closed."""
 
     def __init__(self, language: str, values: Mapping[str, object]) -> None:
@@ -43,12 +65,10 @@ class _Shown(dict[str, object]):
         self._language = language
 
     def __getitem__(self, name: str) -> object:
-        from chatsvc.dashboard import formats
-
         value = super().__getitem__(name)
         if isinstance(value, int) and not isinstance(value, bool):
             return formats.number(value, self._language)
         if isinstance(value, list | tuple):
-            return ", ".join(directions.closed(str(one)) for one in value)
+            return ", ".join(closed(str(item)) for item in value)
         # Before the rest of the sentence; a Markup stays one.
-        return directions.closed(value) if type(value) is str else value
+        return closed(value) if type(value) is str else value

@@ -1,8 +1,12 @@
-"""Fields of a submitted form as pages read them."""
+"""Fields of a submitted form as pages read them, and the version of a form's values.
 
-from collections.abc import Sequence
+A page that is older than what it changes says so and shows both, and overwrites nothing unseen.
+"""
 
-from chatsvc.domain import refusals
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+
 from chatsvc.domain.targets import with_https
 from chatsvc.web.forms import SubmittedForm, Upload
 
@@ -23,15 +27,14 @@ class Fields:
         return value.replace("\r\n", "\n")
 
     def optional(self, name: str) -> str | None:
-        """Return a field, None where it is empty."""
+        """Return a field, or None if it is empty."""
         return self.text(name) or None
 
     def number(self, name: str) -> int | None:
         """Return a whole number. None for an empty field, -1 for anything else: operations refuse it with their range."""
         text = self.text(name)
-        if not text:
-            return None
-        return int(text) if text.isascii() and text.isdigit() and len(text) <= 15 else -1
+        number = whole_number(text)
+        return -1 if text and number is None else number
 
     def address(self, name: str) -> str:
         """Return a web address; one that was typed without a scheme is taken for https."""
@@ -47,11 +50,6 @@ class Fields:
     def uploads(self, name: str = "file") -> Sequence[Upload]:
         return self._form.uploads.getall(name, [])
 
-    def require_confirmation(self) -> None:
-        """Check the field `yes` of what cannot be undone; raises `confirmation_needed`."""
-        if not self.checked("yes"):
-            raise refusals.confirmation_needed()
-
     def __contains__(self, name: str) -> bool:
         return name in self._form.values
 
@@ -63,3 +61,30 @@ class Fields:
 
 
 NO_FIELDS = Fields(SubmittedForm())
+
+
+def whole_number(text: str) -> int | None:
+    """Read a whole number of at most 15 digits; return None for anything else."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= 15 else None
+
+
+def version_of(values: Mapping[str, object]) -> str:
+    """Return a digest of each value, for the hidden field `version` of a form."""
+    return ",".join(f"{name}:{_digest(value)}" for name, value in values.items())
+
+
+def changed_since(version: str, current: Mapping[str, object], typed: Mapping[str, object]) -> dict[str, str]:
+    """Return the current texts of typed fields that somebody has changed since the form was shown.
+
+    A field whose typed value is the current one is no conflict. A form without a version has none.
+    """
+    digests = dict(part.partition(":")[::2] for part in version.split(",") if part)
+    return {
+        name: "\n".join(filter(None, value)) if isinstance(value, list) else str(value)
+        for name, value in current.items()
+        if name in digests and name in typed and typed[name] != value and digests[name] != _digest(value)
+    }
+
+
+def _digest(value: object) -> str:
+    return hashlib.sha256(json.dumps(value, ensure_ascii=False).encode()).hexdigest()[:12]

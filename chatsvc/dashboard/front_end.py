@@ -7,18 +7,17 @@ from contextlib import suppress
 from functools import partial
 from urllib.parse import unquote, urlsplit, urlunsplit
 
-from aiohttp import web
-from aiohttp.typedefs import Handler
+from aiohttp import typedefs, web
 from aiohttp.web import Request, Response
 
-from chatsvc.dashboard import languages, responses, session_cookie
+from chatsvc.dashboard import browsers, responses
 from chatsvc.dashboard.access import ACCOUNT_ACCESS, Access
-from chatsvc.dashboard.local_paths import with_query
 from chatsvc.dashboard.page import CODE_PATH, DEFAULT_ZONE, HOME_PATH, LOGIN_PATH, Page
 from chatsvc.dashboard.pages.today import WAITING_PATH
-from chatsvc.dashboard.route import Route
-from chatsvc.dashboard.routes import ROUTES
+from chatsvc.dashboard.responses import with_query
+from chatsvc.dashboard.routes import ROUTES, Route
 from chatsvc.dashboard.templating import STATIC_FOLDER, STATIC_PREFIX, load
+from chatsvc.dashboard.views import Handler
 from chatsvc.domain.refusals import Refused
 from chatsvc.services import administration
 from chatsvc.services.services import Services
@@ -42,23 +41,23 @@ _GONE = 499  # for the log: nobody reads the answer
 class Dashboard:
     """Answers every path that no other front end has."""
 
-    def __init__(self, services: Services, routes: tuple[Route, ...] = ROUTES) -> None:
+    def __init__(self, services: Services) -> None:
         self._services = services
-        self._routes = routes
         self._is_loaded = False
-        self._pages = frozenset(one.template for one in routes if one.method == "GET")
 
     def application(self) -> web.Application:
         """Return the application with all pages."""
-        made = web.Application(middlewares=[word_faults(self.refuse), self._serve])
-        made.router.add_static(STATIC_PREFIX, STATIC_FOLDER)
-        for route in self._routes:
-            for method in ("GET", "HEAD") if route.method == "GET" else (route.method,):
-                made.router.add_route(method, route.template, partial(self._answer, route))
-        return made
+        application = web.Application(middlewares=[word_faults(self.refuse), self._serve])
+        application.router.add_static(STATIC_PREFIX, STATIC_FOLDER)
+        for route in ROUTES:
+            if route.get is not None:
+                application.router.add_get(route.template, partial(self._answer, route, route.get))  # and HEAD
+            if route.post is not None:
+                application.router.add_post(route.template, partial(self._answer, route, route.post))
+        return application
 
     @web.middleware
-    async def _serve(self, request: Request, handler: Handler) -> web.StreamResponse:
+    async def _serve(self, request: Request, handler: typedefs.Handler) -> web.StreamResponse:
         info = info_of(request)
         try:
             if not self._is_loaded:
@@ -72,7 +71,7 @@ class Dashboard:
             response = await self._show_unknown(request, fault)
         except StoreUnavailable as fault:
             log.error("the store cannot answer: %s", fault)
-            response = responses.fault(503, languages.choose(request))
+            response = responses.fault(503, browsers.language(request))
         if response.status >= 400:
             info.error = info.error or f"page_{response.status}"
         return response
@@ -80,14 +79,14 @@ class Dashboard:
     async def _page(self, request: Request, access: Access) -> Page:
         """Make the page of a request from its session."""
         info = info_of(request)
-        token = session_cookie.token(request, self._services.config.server.public_url)
+        token = responses.session_token(request, self._services.config.server.public_url)
         is_act = not _is_background(request)
         signed_in = await sessions.find(self._services, token, info.client_address, is_act=is_act) if token else None
         if signed_in is not None and signed_in.session.verified:
             info.authenticated(signed_in.operator.id)
             info.principal = signed_in.operator.id
-        language = languages.choose(request, signed_in.operator.language if signed_in else None)
-        return Page(self._services, request, access, signed_in, language, self._pages)
+        language = browsers.language(request, signed_in.operator.language if signed_in else None)
+        return Page(self._services, request, access, signed_in, language)
 
     async def _show_unknown(self, request: Request, fault: web.HTTPException) -> Response:
         page = await self._page(request, Access.PUBLIC)
@@ -98,37 +97,30 @@ class Dashboard:
             return page.fail(405, more=[("Allow", ", ".join(sorted(fault.allowed_methods)))])
         return page.fail(404)
 
-    async def _answer(self, route: Route, request: Request) -> Response:
+    async def _answer(self, route: Route, handler: Handler, request: Request) -> Response:
+        """Check origin, session and access, and call the handler."""
         try:
             unquote(request.rel_url.raw_path, errors="strict")
         except UnicodeDecodeError:
             raise web.HTTPNotFound from None
-        page = await self._page(request, route.access)
+        page, is_get = await self._page(request, route.access), request.method in ("GET", "HEAD")
         try:
-            return await self._run(page, route)
-        finally:
-            page.close()
-
-    async def _run(self, page: Page, route: Route) -> Response:
-        """Check origin, session and access, and call the handler."""
-        request = page.request
-        try:
-            if request.method not in ("GET", "HEAD") and not is_same_origin(request, self._services.config.server.public_url):
+            if not is_get and not is_same_origin(request, self._services.config.server.public_url):
                 return page.fail(403, page.text("errors.cross_site"))
-            elsewhere = _detour(page)
-            if elsewhere is not None:
-                return responses.redirect(elsewhere)
+            sign_in = _sign_in_path(page)
+            if sign_in is not None:
+                return responses.redirect(sign_in)
             await self._choose_account(page)
-            if route.method == "GET" and not page.may_see(route.access):
+            if is_get and not page.may_see(route.access):
                 return page.fail(403)
-            return await _while_connected(request, route.handler(page))
+            return await _while_connected(request, handler(page))
         except HttpFault as fault:
             return page.fail(fault.status)
         except Refused as fault:
             page.info.error = fault.code
-            if fault.code == "session_needed":
-                return responses.redirect(LOGIN_PATH)
-            return page.fail_with(fault)
+            return responses.redirect(LOGIN_PATH) if fault.code == "session_needed" else page.fail_with(fault)
+        finally:
+            page.close()
 
     async def _choose_account(self, page: Page) -> None:
         """Determine the account of the page; raises Refused for a record outside the operator's scope."""
@@ -140,18 +132,16 @@ class Dashboard:
         wanted = await _wanted_account(page)
         if wanted is not None:
             await sessions.choose_account(self._services, page.signed_in, wanted)
-        shown = page.request.headers.get(_REFRESH, "")
-        if scope.includes(shown) and await self._services.account_cache.account(shown) is not None:
-            wanted = shown
-        chosen = wanted or chosen
+        refreshed = page.request.headers.get(_REFRESH, "")
+        if scope.includes(refreshed) and await self._services.account_cache.account(refreshed) is not None:
+            wanted = refreshed
         owner = await sessions.account_of(self._services, scope, *record) if record else None
-        chosen = owner or chosen
+        chosen = owner or wanted or chosen
         page.accounts = await sessions.choices(self._services, scope, chosen)
-        known = [account.id for account in page.accounts]
-        page.account_id = chosen if chosen in known else next(iter(known), None)
+        ids = [account.id for account in page.accounts]
+        page.account_id = chosen if chosen in ids else next(iter(ids), None)
         if page.account_id is not None:
-            own = page.operator.timezone
-            page.timezone = own or await sessions.timezone(self._services, page.account_id) or DEFAULT_ZONE
+            page.timezone = page.operator.timezone or await sessions.timezone(self._services, page.account_id) or DEFAULT_ZONE
         if record is not None and owner is None:
             raise administration.missing(*record)
 
@@ -159,7 +149,7 @@ class Dashboard:
         """Word a fault as a page."""
         info = info_of(request)
         info.error = type(fault).__name__
-        return responses.fault(fault.status, languages.choose(request), info.id)
+        return responses.fault(fault.status, browsers.language(request), info.id)
 
 
 async def _while_connected(request: Request, work: Awaitable[Response]) -> Response:
@@ -190,8 +180,8 @@ def _is_background(request: Request) -> bool:
     return request.path == WAITING_PATH or _REFRESH in request.headers
 
 
-def _detour(page: Page) -> str | None:
-    """Return the page of the sign-in that comes first. None where the session suffices for the route."""
+def _sign_in_path(page: Page) -> str | None:
+    """Return the page of the sign-in that comes first. None if the session suffices for the route."""
     access = page.access
     if access is Access.PUBLIC:
         return None

@@ -1,22 +1,22 @@
 """Context of one request to a page. Who asks, for which account, in which language; and the responses that a page makes."""
 
-from collections.abc import AsyncIterator, Container, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from functools import cached_property, partial
 from typing import Any, TypeVar
 
 from aiohttp.web import Request, Response
 
 from chatsvc import translations
-from chatsvc.dashboard import catalogue, formats, navigation, responses, session_cookie, wording
+from chatsvc.dashboard import access, catalogue, formats, responses, wording
 from chatsvc.dashboard.access import ACCOUNT_ACCESS, Access
-from chatsvc.dashboard.fields import Fields
-from chatsvc.dashboard.local_paths import local, with_query
+from chatsvc.dashboard.fields import Fields, whole_number
+from chatsvc.dashboard.responses import local, put_cookie, with_query
 from chatsvc.dashboard.templating import environment
 from chatsvc.dashboard.wording import faults_of, sentence
 from chatsvc.domain import refusals
 from chatsvc.domain.actors import ANONYMOUS, Caller, Role, Scope
 from chatsvc.domain.hand_off import MINUTE_MS
-from chatsvc.domain.models import Account
+from chatsvc.domain.models import Account, Bot
 from chatsvc.domain.operators import NewSession, Operator, OperatorSession, SignedIn
 from chatsvc.domain.paging import ResultPage
 from chatsvc.domain.refusals import Refused
@@ -33,15 +33,13 @@ T = TypeVar("T")
 
 
 class Page:
-    """Context of one request. `templates` are the path templates of all pages.
+    """Context of one request.
 
     `account_id` is the account that the page is about: that of the record in its path, else the one that the form was made for, else the
     one chosen in the session. `has_record` tells whether the path names a record.
     """
 
-    def __init__(
-        self, services: Services, request: Request, access: Access, signed_in: SignedIn | None, language: str, templates: Container[str]
-    ) -> None:
+    def __init__(self, services: Services, request: Request, access: Access, signed_in: SignedIn | None, language: str) -> None:
         self.services = services
         self.request = request
         self.access = access
@@ -57,7 +55,6 @@ class Page:
         self.accounts: Sequence[Account] = ()
         self.timezone = DEFAULT_ZONE
         self.has_times = False
-        self._templates = templates
         self._fields: Fields | None = None
         self._faults: Mapping[str, str] = {}
         self._is_refused_form = self._has_focus = False
@@ -65,14 +62,14 @@ class Page:
 
     @property
     def operator(self) -> Operator:
-        return self._known.operator
+        return self._signed_in.operator
 
     @property
     def session(self) -> OperatorSession:
-        return self._known.session
+        return self._signed_in.session
 
     @property
-    def _known(self) -> SignedIn:
+    def _signed_in(self) -> SignedIn:
         if self.signed_in is None:
             raise RuntimeError("a page for operators was reached without a session")
         return self.signed_in
@@ -91,7 +88,7 @@ class Page:
 
     @cached_property
     def account(self) -> Account | None:
-        return next((one for one in self.accounts if one.id == self.account_id), None)
+        return next((account for account in self.accounts if account.id == self.account_id), None)
 
     def may_see(self, access: Access) -> bool:
         return access <= Access.SIGNED_IN or (self.role is not None and self.role >= access)
@@ -107,6 +104,11 @@ class Page:
         An operation on a record is performed in the record's account, any other in the account of the page.
         """
         return await administration.perform(self.services, self._caller(operation, arguments), operation, arguments)
+
+    async def bot(self) -> Bot:
+        """Return the bot that the path names; raises `bot_not_found`."""
+        bot: Bot = await self.perform("bot.show", bot=self.params["bot"])
+        return bot
 
     async def perform_everywhere(self, operation: str, **arguments: Any) -> Any:
         """Perform an operation in all accounts of the operator; raises Refused."""
@@ -124,15 +126,14 @@ class Page:
 
     def part(self, items: Sequence[T], size: int) -> ResultPage[T]:
         """Return the part of a list that the address names by the place of its first item."""
-        after = self.query.get("after", "")
-        start = int(after) if after.isascii() and after.isdigit() and len(after) < 7 else 0
+        start = whole_number(self.query.get("after", "")) or 0
         return ResultPage(list(items[start : start + size]), str(start + size) if start + size < len(items) else None)
 
     def _caller(self, operation: str, arguments: Mapping[str, Any]) -> Caller:
-        found = administration.find(operation)
-        named = not self._is_bound and any(arguments.get(kind) is not None for kind in found.records)
+        needed = administration.find(operation)
+        is_named = not self._is_bound and any(arguments.get(kind) is not None for kind in needed.records)
         # An operator is no record of one account; operators.py itself compares the roles of both.
-        if named or found.role in (None, Role.ADMINISTRATOR) or operation.startswith("operator.") or self.account_id is None:
+        if is_named or needed.role in (None, Role.ADMINISTRATOR) or operation.startswith("operator.") or self.account_id is None:
             return self.caller
         role = self.caller.scope.role(self.account_id)
         return self.caller._replace(scope=Scope({self.account_id: role} if role else {}))
@@ -158,30 +159,31 @@ class Page:
         if self._fields is not None:
             self._fields.close()
 
+    def require_confirmation(self, operation: str, fields: Fields) -> None:
+        """Check the field `yes` of what cannot be undone; raises `confirmation_needed`. Whom the operation refuses is not asked."""
+        if self.may(operation) and not fields.checked("yes"):
+            raise refusals.confirmation_needed()
+
     def text(self, key: str, /, **values: object) -> str:
         return catalogue.text(self.language, key, **values)
-
-    def refusal(self, fault: Refused) -> str:
-        return sentence(self.language, fault)
 
     def url(self, path: str | None = None, /, **changes: object) -> str:
         """Return a path with parameters. Without a path, the present one with these parameters changed or (None) removed."""
         if path is not None:
             return with_query(path, changes)
-        kept = {name: value for name, value in self.query.items() if name not in ("done", "account")}
-        return with_query(self.path, {**kept, **changes})
+        present = {name: value for name, value in self.query.items() if name not in ("done", "account")}
+        return with_query(self.path, {**present, **changes})
 
     def render(self, template: str, /, status: int = 200, more: Iterable[tuple[str, str]] = (), **values: Any) -> Response:
         """Render a template with the names of the page: `page`, `t` and the formats. `more` are header fields."""
         if (fault := self._refused_filters) is not None and status == 200:
             self._faults, status = faults_of(self.language, fault), 422
-            values["fault"] = self.refusal(fault)
-        body = environment().get_template(template).render({**self._context(), **values})
-        return responses.respond(status, responses.encode(body), responses.HTML, more)
+            values["fault"] = sentence(self.language, fault)
+        return responses.respond(status, environment().get_template(template).render({**self._context(), **values}), more=more)
 
-    def download(self, content: bytes | AsyncIterator[bytes], kind: str, name: str, more: Iterable[tuple[str, str]] = ()) -> Response:
+    def download(self, content: bytes | AsyncIterator[bytes], kind: str, name: str) -> Response:
         """Make a response that the browser saves as the file `name`. The name has ASCII letters, digits, "-", "." and "_"."""
-        return responses.respond(200, content, kind, [("Content-Disposition", f'attachment; filename="{name}"'), *more])
+        return responses.respond(200, content, kind, [("Content-Disposition", f'attachment; filename="{name}"')])
 
     def fail(self, status: int, detail: str | None = None, more: Iterable[tuple[str, str]] = ()) -> Response:
         """Render the error page of a status; `detail` replaces its sentence."""
@@ -191,7 +193,7 @@ class Page:
     def fail_with(self, fault: Refused) -> Response:
         """Render the error page of a refusal. Missing records and missing pages read the same."""
         status = status_of(fault)
-        return self.fail(status, None if status == 404 else self.refusal(fault), _retry(fault))
+        return self.fail(status, None if status == 404 else sentence(self.language, fault), _retry(fault))
 
     def _context(self) -> dict[str, Any]:
         language, zone = self.language, self.timezone
@@ -246,27 +248,21 @@ class Page:
         self.has_times = True
         return time if zone == self.timezone else f"{time} ({zone})"
 
-    @property
-    def menu(self) -> list[navigation.MenuLink]:
-        return navigation.links(navigation.MENU, self.path, self._templates, self.may_see) if self.is_signed_in else []
+    @cached_property
+    def menu(self) -> list[access.MenuLink]:
+        return access.links(access.MENU, self.path, self.may_see) if self.is_signed_in else []
 
-    def bot_tabs(self, bot: str) -> list[navigation.MenuLink]:
-        return navigation.links(navigation.BOT_TABS, self.path, self._templates, self.may_see, bot=bot)
+    def bot_tabs(self, bot: str) -> list[access.MenuLink]:
+        return access.links(access.BOT_TABS, self.path, self.may_see, bot=bot)
 
     def redirect(self, path: str, done: str | None = None) -> Response:
         """Redirect after a form. `done` is the key in `done.yaml` of the notice that the next page shows."""
         return responses.redirect(with_query(local(path), {"done": done}))
 
-    def refused(self, template: str, fault: Refused, kept: Container[str] = (), /, **values: Any) -> Response:
-        """Render a form again with the sentence of its refusal.
-
-        Re-raises a refusal that is about permission, or about a missing record unless its code is one of `kept`.
-        """
-        status = 422 if fault.code in kept else status_of(fault)
-        if fault.code not in kept and not is_about_form(fault):
-            raise fault
+    def refused(self, template: str, fault: Refused, status: int = 422, /, **values: Any) -> Response:
+        """Render a form again with the sentence of its refusal."""
         self._faults = faults_of(self.language, fault)
-        return self.render(template, status=status, more=_retry(fault), fault=self.refusal(fault), **values)
+        return self.render(template, status=status, more=_retry(fault), fault=sentence(self.language, fault), **values)
 
     def conflict(self, template: str, changed: Mapping[str, str], /, **values: Any) -> Response:
         """Render a form again whose fields somebody else has changed meanwhile; beside each stands what it is now.
@@ -289,30 +285,28 @@ class Page:
         is_first, self._has_focus = not self._has_focus, True
         return is_first
 
-    def start_session(self, made: NewSession, path: str, done: str | None = None) -> Response:
+    def start_session(self, begun: NewSession, path: str, done: str | None = None) -> Response:
         """Redirect with the cookie of a new session. A session that waits for the second factor goes there first."""
         path = with_query(local(path), {"done": done})
-        if not made.session.verified:
+        if not begun.session.verified:
             path = with_query(CODE_PATH, {"next": path if path != HOME_PATH else None})
-        return session_cookie.keep(responses.redirect(path), self._public_url, made.token)
+        return put_cookie(responses.redirect(path), self._public_url, responses.SESSION_COOKIE, begun.token)
 
-    def end_session(self, path: str) -> Response:
-        return session_cookie.drop(responses.redirect(local(path)), self._public_url)
+    def end_session(self) -> Response:
+        return put_cookie(responses.redirect(LOGIN_PATH), self._public_url, responses.SESSION_COOKIE, "", 0)
 
     async def show_once(self, secrets: Mapping[str, str], back: str, title: str | None = None) -> Response:
         """Redirect to a page that shows secrets (label -> secret) once, with a link `back`."""
         content = {"title": title, "secrets": list(secrets.items()), "back": local(back)}
         sealed = await shown_once.seal(self.services, self.session.id, content)
-        return session_cookie.put(responses.redirect(SHOWN_PATH), self._public_url, _SHOWN_COOKIE, sealed, shown_once.VALID_MS // 1000)
+        return put_cookie(responses.redirect(SHOWN_PATH), self._public_url, _SHOWN_COOKIE, sealed, shown_once.VALID_MS // 1000)
 
-    async def take_shown(self) -> dict[str, Any] | None:
-        """Return the secret to be shown once, if any."""
-        name = session_cookie.name(self._public_url, _SHOWN_COOKIE)
-        return await shown_once.take(self.services, self.session.id, self.request.cookies.get(name, ""))
-
-    def drop_shown(self, response: Response) -> Response:
-        """Delete the secret that was shown once in the browser."""
-        return session_cookie.put(response, self._public_url, _SHOWN_COOKIE, "", 0)
+    async def show_secrets(self) -> Response:
+        """Show the secrets of the form before, and delete them from the browser."""
+        sealed = self.request.cookies.get(responses.cookie_name(self._public_url, _SHOWN_COOKIE), "")
+        content = await shown_once.take(self.services, self.session.id, sealed)
+        shown = self.render("shown.html", **content) if content else self.render("shown_gone.html", status=410)
+        return put_cookie(shown, self._public_url, _SHOWN_COOKIE, "", 0)
 
     @property
     def _public_url(self) -> str:
@@ -334,11 +328,6 @@ def status_of(fault: Refused) -> int:
     if "retry_after" in fault.facts:
         return 429
     return 404 if code.endswith("_not_found") else 422
-
-
-def is_about_form(fault: Refused) -> bool:
-    """Report whether a refusal is about what was typed, and not about permission or a missing record."""
-    return status_of(fault) in (422, 429)
 
 
 def _retry(fault: Refused) -> list[tuple[str, str]]:

@@ -16,33 +16,32 @@ from chatsvc.domain.paging import ResultPage
 from chatsvc.services.conversations.conversation_view import ShownConversation, ShownMessage
 from chatsvc.services.conversations.conversations import MOST_WAITING
 
-KEPT = ("status", "note", "assignee", "date", "time", "text", "tell")
+FIELDS = ("status", "note", "assignee", "date", "time", "text", "tell")
 TONES = {"new": "info", "pending": "info", "in_progress": "warn", "confirmed": "good", "done": "good", "delivered": "good", "failed": "bad"}
 
 
 async def waiting(page: Page) -> ResultPage[Conversation]:
     """Return the conversations of the page's account that wait for a person."""
-    found: ResultPage[Conversation] = await page.perform("conversation.list", handling=WAITING, limit=MOST_WAITING)
-    return found
+    conversations: ResultPage[Conversation] = await page.perform("conversation.list", handling=WAITING, limit=MOST_WAITING)
+    return conversations
 
 
 async def bots_of(page: Page) -> Mapping[str, Bot]:
-    found: Sequence[Bot] = (await page.perform("bot.list", account=page.account_id, limit=1000)).items
-    return {bot.id: bot for bot in found}
+    bots: Sequence[Bot] = (await page.perform("bot.list", account=page.account_id, limit=1000)).items
+    return {bot.id: bot for bot in bots}
 
 
 async def people(page: Page) -> list[tuple[str, str]]:
     """Return the operators who may be put in charge. E-mail addresses with names, the signed-in operator first."""
-    found = await page.perform("inbox.assignees", account=page.account_id)
-    shown = {one.email: one.name or one.email for one in found}
-    me = page.operator.email
-    return [(me, page.text("records.me")), *((email, name) for email, name in shown.items() if email != me)]
+    me, assignees = page.operator.email, await page.perform("inbox.assignees", account=page.account_id)
+    others = [(operator.email, operator.name or operator.email) for operator in assignees if operator.email != me]
+    return [(me, page.text("records.me")), *others]
 
 
 async def change(page: Page, fields: Fields) -> None:
     """Change the request or appointment that a form names; raises Refused."""
     # An empty note adds none; the command line removes them.
-    given = {name: fields.text(name) for name in KEPT if name in fields and (name != "note" or fields.text(name))}
+    given = {name: fields.text(name) for name in FIELDS if name in fields and (name != "note" or fields.text(name))}
     if fields.text("kind") != "appointment":
         await page.perform("request.set", request=fields.text("id"), **given)
         return
@@ -70,13 +69,13 @@ async def values(page: Page, typed: Fields = NO_FIELDS, items: Sequence[InboxIte
         "bot_names": [(bot.id, bot.name) for bot in bots.values()],
         "people": await people(page) if may_edit else [],
         "may_edit": may_edit,
-        "request_statuses": [(one, page.text(f"records.status_{one}")) for one in REQUEST_STATUSES],
-        "appointment_statuses": [(one, page.text(f"records.status_{one}")) for one in APPOINTMENT_STATUSES],
+        "request_statuses": [(status, page.text(f"records.status_{status}")) for status in REQUEST_STATUSES],
+        "appointment_statuses": [(status, page.text(f"records.status_{status}")) for status in APPOINTMENT_STATUSES],
         "tones": TONES,
         "history": history,
         "local_day": lambda day: formats.day(date.fromisoformat(day), page.language),
         "drafts": await page.perform("inbox.drafts", items=items) if may_edit and items else {},
-        "typed": {name: typed.text(name) for name in ("id", *KEPT)} if "id" in typed else {},
+        "typed": {name: typed.text(name) for name in ("id", *FIELDS)} if "id" in typed else {},
     }
 
 
@@ -86,8 +85,8 @@ async def reply_of(page: Page, bot: Bot, *roles: str) -> tuple[Sequence[ShownMes
     Raises `conversation_not_found` for a conversation of another bot.
     """
     conversation, message = page.query.get("conversation", ""), page.query["message"]
-    found: ShownConversation = await page.perform("conversation.view", conversation=conversation, around=message)
-    if found.conversation.chatbot_id != bot.id:
+    shown: ShownConversation = await page.perform("conversation.view", conversation=conversation, around=message)
+    if shown.conversation.chatbot_id != bot.id:
         raise refusals.conversation_not_found(conversation=conversation)
-    places = (at for at, one in enumerate(found.messages) if one.message.id == message and one.message.role in roles)
-    return found.messages, next(places, None)
+    ids = [entry.message.id if entry.message.role in roles else None for entry in shown.messages]
+    return shown.messages, ids.index(message) if message in ids else None

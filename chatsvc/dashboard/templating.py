@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import cache, partial
-from importlib import resources
-from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import TYPE_CHECKING
 from zoneinfo import available_timezones
 
 from chatsvc import translations
-from chatsvc.dashboard import browsers, directions, formats, qr
+from chatsvc.dashboard import browsers, catalogue, formats
 from chatsvc.domain import rich_text
-from chatsvc.domain.rich_text import Span
 from chatsvc.web import static
 
 if TYPE_CHECKING:
@@ -30,26 +26,27 @@ def environment() -> Environment:
     from jinja2.ext import ExprStmtExtension
     from markupsafe import Markup
 
-    folder = resources.files("chatsvc.dashboard").joinpath("templates")
-    made = Environment(
-        loader=DictLoader(dict(_templates(folder, ""))),
+    folder = Path(__file__).parent / "templates"
+    jinja = Environment(
+        loader=DictLoader({str(file.relative_to(folder)): file.read_text("utf-8") for file in folder.rglob("*.html")}),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
         auto_reload=False,
         # Markup was closed in its parts.
-        finalize=lambda value: directions.closed(value) if type(value) is str else value,
+        finalize=lambda value: catalogue.closed(value) if type(value) is str else value,
         extensions=[ExprStmtExtension],
     )
-    made.globals["static"] = partial(static.url, STATIC_PREFIX, STATIC_FOLDER)
-    made.filters["rich"] = lambda text: made_markup("").join(map(_marked, rich_text.spans(directions.closed(text))))
-    made.filters["unmarked"] = rich_text.plain
-    made.globals["machine_time"] = formats.machine_time
-    made.globals["qr_code"] = lambda text: Markup(qr.svg(text))  # noqa: S704  # drawn here, of squares alone
-    made.globals["browser_name"] = browsers.name
-    made.globals["zones"] = _zones
-    return made
+    rich = jinja.get_template("rich.html")
+    jinja.globals["static"] = partial(static.url, STATIC_PREFIX, STATIC_FOLDER)
+    jinja.filters["rich"] = lambda text: Markup(rich.render(spans=rich_text.spans(catalogue.closed(text))))  # noqa: S704  # escaped there
+    jinja.filters["unmarked"] = rich_text.plain
+    jinja.globals["machine_time"] = formats.machine_time
+    jinja.globals["qr_code"] = qr_code
+    jinja.globals["browser_name"] = browsers.name
+    jinja.globals["zones"] = _zones
+    return jinja
 
 
 @cache
@@ -58,29 +55,15 @@ def _zones() -> list[str]:
     return sorted(zone for zone in available_timezones() if "/" in zone and not zone.startswith(("Etc/", "SystemV/", "US/")))
 
 
-def made_markup(text: str) -> str:
-    """Return a text that templates take for markup: one that the program has made, with all others in it escaped."""
+def qr_code(text: str) -> str:
+    """Draw a text as a QR code in SVG, black on white in both colour schemes, for authenticator apps on a telephone."""
+    # Imported here: it is shown once for an operator, if at all.
+    import segno
     from markupsafe import Markup
 
-    return Markup(text)  # noqa: S704  # see above
-
-
-def _marked(span: Span) -> str:
-    """Return a span of a message as markup."""
-    from markupsafe import escape
-
-    shown: str = escape(span.text)
-    for tag, is_so in (("code", span.code), ("em", span.italic), ("strong", span.bold)):
-        shown = made_markup(f"<{tag}>{shown}</{tag}>") if is_so else shown
-    return made_markup(f'<a href="{escape(span.link)}" rel="noreferrer noopener nofollow">{shown}</a>') if span.link else shown
-
-
-def _templates(folder: Traversable, prefix: str) -> Iterator[tuple[str, str]]:
-    for entry in folder.iterdir():
-        if entry.is_dir():
-            yield from _templates(entry, f"{prefix}{entry.name}/")
-        elif entry.name.endswith((".html", ".svg")):
-            yield prefix + entry.name, entry.read_text("utf-8")
+    code = segno.make(text, micro=False, error="m")
+    drawing = code.svg_inline(scale=4, border=4, dark="#000", light="#fff", svgclass=None, lineclass=None)
+    return Markup(drawing)  # noqa: S704  # squares alone
 
 
 def load() -> None:

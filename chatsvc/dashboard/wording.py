@@ -1,8 +1,8 @@
 """Sentences of pages: refusals, findings of an examination, visitors, and reasons of a search."""
 
 import re
-from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple, cast
+from collections.abc import Iterable
+from typing import Any, NamedTuple
 
 from chatsvc import translations
 from chatsvc.dashboard import catalogue, formats
@@ -14,15 +14,6 @@ from chatsvc.domain.refusals import Refused
 
 # Facts that are names of fields or roles, and the file that translates them.
 _SECTIONS = {"field": "fields", "role": "roles", "roles": "roles", "rule": "targets"}
-
-
-def sentence(language: str, refusal: Refused) -> str:
-    key = f"refusals.{refusal.code}"
-    if not translations.has(key):
-        key = "refusals.unexpected_fault"
-    return catalogue.text(language, key, **_shown(language, refusal.facts))
-
-
 # Fields of forms, each with the refusals about it that do not name one.
 _REFUSALS = {
     "timezone": "timezone_unknown",
@@ -50,6 +41,14 @@ _REFUSALS = {
 _FIELDS = {code: field for field, codes in _REFUSALS.items() for code in codes.split()}
 # Fields that forms name otherwise than the operations.
 _NAMES = {"message_credits": "credits", "closed": "from", "suggestions": "suggestion"}
+# A reason of a search as a line: `word = word`, `word ~ word`, `word -> word (concept)`, `word (answer)`, `(about: topics)`.
+_REASONS = {
+    "same": re.compile(r"(?P<said>.+?) = .+"),
+    "alike": re.compile(r"(?P<said>.+?) ~ (?P<found>.+)"),
+    "means": re.compile(r"(?P<said>(?:(?! -> ).)+) -> (?P<found>(?:(?! \().)+) \(.*\)"),
+    "in_answer": re.compile(r"(?P<said>.+?) \(answer\)"),
+    "topic": re.compile(r"\(about: .+\)"),
+}
 
 
 def faults_of(language: str, refusal: Refused) -> dict[str, str]:
@@ -57,12 +56,10 @@ def faults_of(language: str, refusal: Refused) -> dict[str, str]:
     facts: Any = refusal.facts
     match refusal.code:
         case "several":
-            found: dict[str, str] = {}
-            for one in facts["faults"]:
-                found |= faults_of(language, Refused(one["code"], **one["facts"]))
-            return found
+            refusals = [faults_of(language, Refused(fault["code"], **fault["facts"])) for fault in facts["faults"]]
+            return {field: text for faults in refusals for field, text in faults.items()}
         case "bot_settings_invalid":
-            return {_field(one["field"]): fault_line(language, one) for one in facts["faults"]}
+            return {_field(fault["field"]): fault_line(language, fault) for fault in facts["faults"]}
         case "opening_hours_invalid" if "days" in facts["facts"]:
             return {f"hours_{day}": catalogue.text(language, "bot.hours_wrong") for day in facts["facts"]["days"].split(", ")}
     name = facts["field"].rpartition(".")[2] if "field" in facts else _FIELDS.get(refusal.code)
@@ -73,53 +70,51 @@ def _field(path: str) -> str:
     """Name the field of a form for the path of a value: `name_1` for `forms.quote.fields.1.name`, `tr` for `texts.bye.tr`."""
     first, *rest = path.split(".")
     if first == "forms":
-        place = next((one for one in rest if one.isdigit()), "")
-        named = "_".join(one for one in rest[rest.index(place) + 1 :] if not one.isdigit()) if place else "name"
-        return f"{named or 'name'}_{place or 0}"
+        row = re.search(r"\.(\d+)(?:\.([a-z_]+(?:\.[a-z_]+)*))?", path)
+        return f"{(row[2] or 'name').replace('.', '_')}_{row[1]}" if row else "name_0"
     return rest[-1] if first == "texts" else _NAMES.get(first, first)
 
 
-def _shown(language: str, facts: Mapping[str, object]) -> dict[str, object]:
-    """Name fields and roles as the page does."""
-    shown = {name: _named(language, _SECTIONS[name], value) if name in _SECTIONS else value for name, value in facts.items()}
-    faults = facts.get("faults")
-    if isinstance(faults, list) and all(isinstance(one, dict) and one.keys() == {"code", "facts"} for one in faults):
-        shown["faults"] = "\n".join(sentence(language, Refused(one["code"], **one["facts"])) for one in faults)
-    elif isinstance(faults, list):
-        shown["faults"] = "\n".join(fault_line(language, one, str(facts.get("file", ""))) for one in faults)
+def sentence(language: str, refusal: Refused) -> str:
+    """Word a refusal; fields and roles are named as the page does."""
+    facts: Any = refusal.facts
+    values = {name: _named(language, _SECTIONS[name], value) if name in _SECTIONS else value for name, value in facts.items()}
+    if isinstance(faults := facts.get("faults"), list):
+        values["faults"] = "\n".join(fault_line(language, fault, str(facts.get("file", ""))) for fault in faults)
     if isinstance(facts.get("facts"), dict):
-        shown["fault"] = opening_hours.sentence(str(facts["fault"]), cast("dict[str, str]", facts["facts"]), language)
-    return {name: catalogue.text(language, "refusals.none") if value is None else value for name, value in shown.items()}
+        values["fault"] = opening_hours.sentence(str(facts["fault"]), facts["facts"], language)
+    none = catalogue.text(language, "refusals.none")
+    key = f"refusals.{refusal.code}" if translations.has(f"refusals.{refusal.code}") else "refusals.unexpected_fault"
+    return catalogue.text(language, key, **{name: none if value is None else value for name, value in values.items()})
 
 
 def fault_line(language: str, fault: Any, file: str = "") -> str:
-    """Word one fault of files, of an entry or of settings, with its place. A text stays as it is."""
+    """Word one fault of files, of an entry or of settings, with its place, or one of several refusals. A text stays as it is."""
     if not isinstance(fault, dict):
         return str(fault)
-    if "unit" in fault:
-        said = FileFault(fault["line"], fault["code"], fault["facts"]).sentence(language)
-        unit = translations.template(language, f"file_words.{fault['unit']}")
-        return f"{fault['file']}, {unit} {fault['line']}: {said}"
+    if fault.keys() == {"code", "facts"}:
+        return sentence(language, Refused(fault["code"], **fault["facts"]))
     if translations.has(f"bot_file_faults.{fault['code']}"):
-        said = bot_file_faults.sentence(fault["code"], fault["facts"], language)
         place = f"{file}:{fault['line']}:{fault['column']}" if "column" in fault else _path(language, str(fault["field"]))
-        return f"{place}: {said}"
-    said = FileFault(fault["line"], fault["code"], fault["facts"]).sentence(language)
-    return said[:1].upper() + said[1:]
+        return f"{place}: {bot_file_faults.sentence(fault['code'], fault['facts'], language)}"
+    text = FileFault(fault["line"], fault["code"], fault["facts"]).sentence(language)
+    if "unit" in fault:
+        unit = translations.template(language, f"file_words.{fault['unit']}")
+        return f"{fault['file']}, {unit} {fault['line']}: {text}"
+    return text[:1].upper() + text[1:]
 
 
 def _path(language: str, path: str) -> str:
     """Name a value of the settings, such as `closed.0` or `forms.quote.fields.1.name`; places count from 1."""
     first, *rest = path.split(".")
-    return " › ".join([str(_named(language, "fields", first)), *(str(int(one) + 1) if one.isdigit() else one for one in rest)])
+    return " › ".join([catalogue.name_of(language, "fields", first), *(str(int(part) + 1) if part.isdigit() else part for part in rest)])
 
 
 def _named(language: str, section: str, value: object) -> object:
     """Translate a name, or a list of them; one without a translation stays."""
     if isinstance(value, list):
-        return [_named(language, section, one) for one in value]
-    key = f"{section}.{str(value).replace('.', '_')}"
-    return catalogue.text(language, key) if translations.has(key) else value
+        return [_named(language, section, name) for name in value]
+    return catalogue.name_of(language, section, value) if isinstance(value, str) else value
 
 
 class WordedFinding(NamedTuple):
@@ -131,11 +126,11 @@ class WordedFinding(NamedTuple):
     remedy: str | None
 
 
-def finding(language: str, one: Finding) -> WordedFinding:
-    facts = {name: _fact(language, name, value) for name, value in one.facts.items()}
-    name = catalogue.text(language, f"doctor.name_{one.name.lower().replace(' ', '_')}")
-    remedy = None if one.state == "ok" else catalogue.text(language, f"doctor.remedy_{one.code}", **facts)
-    return WordedFinding(name, one.state, catalogue.text(language, f"doctor.found_{one.code}", **facts), remedy)
+def finding(language: str, finding: Finding) -> WordedFinding:
+    facts = {name: _fact(language, name, value) for name, value in finding.facts.items()}
+    name = catalogue.text(language, f"doctor.name_{finding.name.lower().replace(' ', '_')}")
+    remedy = None if finding.state == "ok" else catalogue.text(language, f"doctor.remedy_{finding.code}", **facts)
+    return WordedFinding(name, finding.state, catalogue.text(language, f"doctor.found_{finding.code}", **facts), remedy)
 
 
 def _fact(language: str, name: str, value: object) -> object:
@@ -150,30 +145,15 @@ def _fact(language: str, name: str, value: object) -> object:
 def visitor(language: str, conversation: Conversation) -> str:
     """Return a visitor's name, else the e-mail address, else a short label. It has the end of the user_id."""
     user_id = conversation.user_id
-    shown = user_id if len(user_id) <= 16 else user_id[-4:].upper()
-    named = conversation.visitor_name or conversation.visitor_email
-    return named or catalogue.text(language, "conversations.visitor_id", id=shown)
-
-
-_FORMS = (
-    ("same", re.compile(r"\A(?P<said>.+?) = .+")),
-    ("alike", re.compile(r"\A(?P<said>.+?) ~ (?P<found>.+)")),
-    ("means", re.compile(r"\A(?P<said>(?:(?! -> ).)+) -> (?P<found>(?:(?! \().)+) \(.*\)")),
-    ("in_answer", re.compile(r"\A(?P<said>.+?) \(answer\)")),
-    ("topic", re.compile(r"\A\(about: .+\)")),
-)
+    label = user_id if len(user_id) <= 16 else user_id[-4:].upper()
+    return conversation.visitor_name or conversation.visitor_email or catalogue.text(language, "conversations.visitor_id", id=label)
 
 
 def reasons(language: str, lines: Iterable[str]) -> str:
-    """Word the reasons for which a search found an entry, with commas between them.
-
-    The search gives them as lines: `word = word`, `word ~ word`, `word -> word (concept)`, `word (answer)`, `(about: topics)`.
-    """
-    return ", ".join(_reason(language, line) for line in lines)
-
-
-def _reason(language: str, line: str) -> str:
-    for name, form in _FORMS:
-        if match := form.fullmatch(line):
-            return catalogue.text(language, f"reasons.{name}", **match.groupdict())
-    return line
+    """Word the reasons for which a search found an entry, with commas between them."""
+    words = []
+    for line in lines:
+        matches = ((name, match) for name, form in _REASONS.items() if (match := form.fullmatch(line)))
+        name, match = next(matches, ("", None))
+        words.append(catalogue.text(language, f"reasons.{name}", **match.groupdict()) if match else line)
+    return ", ".join(words)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
+from functools import cached_property
 from html import escape
 from typing import Any
 from xml.etree.ElementTree import Element
@@ -29,7 +30,7 @@ class Shown:
     body: str
     path: str
 
-    @property
+    @cached_property
     def tree(self) -> Element:
         """The page's elements."""
         return parsed(self.body)

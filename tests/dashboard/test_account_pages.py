@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from chatsvc import translations
-from chatsvc.dashboard import catalogue, charts
+from chatsvc.dashboard import catalogue
+from chatsvc.dashboard.pages import usage
 from chatsvc.dashboard.wording import finding as worded
 from chatsvc.doctor import report
 from chatsvc.domain.operators import LANGUAGES
@@ -23,7 +24,7 @@ from tests.findings import findings
 from tests.store.inspection import execute, insert
 from tests.store.support import new_exchange
 
-RECT = "{http://www.w3.org/2000/svg}rect"
+BAR = "{http://www.w3.org/2000/svg}g"
 UNKNOWN = "00000000-0000-4000-8000-000000000000"
 
 
@@ -123,9 +124,7 @@ async def test_usage_agrees_with_the_interface_and_the_csv_file(site: Site, owne
     shown = await owner.get("/usage?days=7")
     today = [one for one in shown.tree.iter("tr") if one.get("data-today") is not None]
     assert ["".join(one.itertext()).split()[0] for one in today] == ["20"]
-    bars = list(shown.tree.iter(RECT))
-    assert len(bars) == 14
-    assert ["unfinished" in str(one.get("class")) for one in bars] == ([False] * 6 + [True]) * 2
+    assert [bar.get("class") for bar in shown.tree.iter(BAR)] == ([None] * 6 + ["unfinished"]) * 4
     assert "Web widget" in shown.text
     allowance = [" of the allowance" in (await client.get("/usage")).text for client in (owner, editor, reader)]
     assert allowance == [True, False, False]
@@ -139,7 +138,7 @@ async def test_usage_agrees_with_the_interface_and_the_csv_file(site: Site, owne
     assert {line["bot"] for line in lines} == {'\'=HYPERLINK("x")'}
     assert [line["date"] for line in lines] == [f"2026-11-{day}" for day in range(14, 21)]
     for odd in ("0", "91", "x", "٣", ""):
-        assert len(list((await owner.get("/usage", params={"days": odd})).tree.iter(RECT))) == 60
+        assert len(list((await owner.get("/usage", params={"days": odd})).tree.iter(BAR))) == 120
     await site.do("bot.set", bot=site.mine.bot, name="Harbour Cycles bot")
 
 
@@ -206,19 +205,13 @@ async def csv_of(client: Client, path: str) -> list[dict[str, str]]:
 
 
 def test_stacked_bars_stand_on_each_other_and_leave_zeros_out() -> None:
-    chart = charts.stacks(["one", "two", "three"], [(5, 0, 5), (0, 0, 0)], ["a", "b"])
-    assert (chart.top, chart.width) == (10, 20)
-    assert [(bar.parts, bar.unfinished) for bar in chart.stacks] == [
-        ([(0, "M1.5 100v-50h7v50z"), (2, "M1.5 50v-50h7v50z")], False),
-        ([], True),
-    ]
+    chart = usage.chart("talks", ["one", "two", "three"], [0, 1], [(5, 0, 5), (0, 0, 0)], ["a", "b"])
+    assert (chart.top, chart.width, chart.totals) == (10, 20, [5, 0, 5])
+    assert chart.bars == [("a", [("one", "M1.5 100v-50h7v50z"), ("three", "M1.5 50v-50h7v50z")]), ("b", [])]
 
 
 def test_bars_are_measured_against_a_round_number() -> None:
-    assert [charts.bars([value], [""]).top for value in (0, 0.4, 1, 3, 11, 25, 26, 999, 1000)] == [1, 1, 1, 3, 15, 25, 30, 1000, 1000]
-    chart = charts.bars([5, 10], ["a", "b"])
-    assert [(bar.x, bar.y, bar.height, bar.unfinished) for bar in chart.bars] == [(1.5, 50, 50, False), (11.5, 0, 100, True)]
-    assert charts.bars([], []).bars == []
+    assert [usage.ceiling(value) for value in (0, 0.4, 1, 3, 11, 25, 26, 999, 1000)] == [1, 1, 1, 3, 15, 25, 30, 1000, 1000]
 
 
 async def test_a_webhook_is_set_tested_rotated_and_removed(site: Site, owner: Client) -> None:

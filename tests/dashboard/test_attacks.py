@@ -12,7 +12,7 @@ from xml.etree.ElementTree import Element
 import pytest
 from aiohttp import FormData
 
-from chatsvc.dashboard import directions
+from chatsvc.dashboard import catalogue
 from chatsvc.domain.captures import Captured
 from chatsvc.domain.models import SendMessage
 from chatsvc.services.knowledge import unanswered
@@ -125,7 +125,7 @@ async def test_a_text_does_not_turn_round_what_follows_it(site: Site) -> None:
     ],
 )
 def test_directions_end_with_their_text(text: str, ends: str) -> None:
-    assert directions.closed(text) == text + ends
+    assert catalogue.closed(text) == text + ends
 
 
 PARAMETERS = ("next", "account", "done", "after", "since", "until", "q", "bot", "status", "channel", "days", "limit", "event")

@@ -9,7 +9,7 @@ import pytest
 import pytest_asyncio
 
 from chatsvc.dashboard.access import Access
-from chatsvc.dashboard.route import Route
+from chatsvc.dashboard.routes import Route
 from chatsvc.domain.actors import Role
 from chatsvc.domain.opening_hours import DAYS
 from chatsvc.services.administration import OPERATIONS, least_role

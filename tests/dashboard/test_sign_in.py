@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from chatsvc.dashboard import qr
+from chatsvc.dashboard.templating import qr_code
 from chatsvc.domain.operators import IDLE_MS, SECOND_FACTOR_MS
 from tests.dashboard.client import Client, Shown
 from tests.dashboard.site import PASSWORD, Site
@@ -123,7 +123,7 @@ async def test_a_half_finished_sign_in_ends_after_ten_minutes(site: Site) -> Non
     shown = await client.submit("/me", "totp.enable", password=PASSWORD)
     secret, address = shown.secrets()
     assert address.startswith("otpauth:")
-    assert qr.svg(address) in shown.body
+    assert qr_code(address) in shown.body
     assert "QR code of the secret" not in (await client.submit("/me", "totp.confirm", code=code_of(secret, site.clock))).body
     waiting = await site.client()
     await sign_in(waiting, "half@example.com", PASSWORD)

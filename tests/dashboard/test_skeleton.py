@@ -8,9 +8,8 @@ import pytest
 from playwright.async_api import Browser
 
 from chatsvc.dashboard import browsers
-from chatsvc.dashboard.languages import accepted
-from chatsvc.dashboard.local_paths import local, with_query
-from chatsvc.dashboard.responses import HEADERS
+from chatsvc.dashboard.browsers import accepted
+from chatsvc.dashboard.responses import HEADERS, local, with_query
 from tests.dashboard.client import Client
 from tests.dashboard.site import PASSWORD, Site
 

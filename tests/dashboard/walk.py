@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 from xml.etree.ElementTree import Element
 
 from chatsvc.dashboard.access import Access
-from chatsvc.dashboard.route import Route
-from chatsvc.dashboard.routes import ROUTES
+from chatsvc.dashboard.routes import ROUTES, Route
 from chatsvc.domain.websites import Site as Website
 from chatsvc.services.accounts import bot_files
 from chatsvc.store import sites
@@ -70,7 +69,7 @@ def least_access(template: str) -> Access:
 
 def pages(method: str = "GET") -> list[Route]:
     """All routes of a method."""
-    return [route for route in ROUTES if route.method == method]
+    return [route for route in ROUTES if (route.get if method == "GET" else route.post) is not None]
 
 
 def parameters(template: str) -> list[str]:

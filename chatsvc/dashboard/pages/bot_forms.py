@@ -5,13 +5,12 @@ from typing import Any
 
 from aiohttp.web import Response
 
-from chatsvc.dashboard.fields import Fields
+from chatsvc.dashboard.fields import Fields, changed_since, version_of, whole_number
 from chatsvc.dashboard.page import Page
-from chatsvc.dashboard.versions import changed_since, version_of
+from chatsvc.dashboard.views import form, view
 from chatsvc.domain import profiles, refusals, times
 from chatsvc.domain.captures import REQUEST_TYPES
 from chatsvc.domain.profiles import APPOINTMENTS, KINDS, Form, FormField
-from chatsvc.domain.refusals import Refused
 from chatsvc.services.accounts import bot_files
 
 MOST = 12
@@ -20,26 +19,27 @@ NO_ROW = {"name": "", "kind": KINDS[0], "choices": "", "required": "1", "ask_tr"
 Row = dict[str, str]
 
 
-async def _values(page: Page, appointment: str | None = None, rows: list[Row] | None = None) -> dict[str, Any]:
-    """Return the values of the page: those of the form in force, or those typed."""
-    bot, kind = await page.perform("bot.show", bot=page.params["bot"]), page.params["kind"]
+@view("bot_form.html")
+async def show(page: Page, typed: Fields) -> dict[str, Any]:
+    """Return the values of the page: those of the form in force, or those typed, whose rows a button rearranges."""
+    bot, kind = await page.bot(), page.params["kind"]
     if kind not in REQUEST_TYPES:
         raise refusals.form_not_found(form=kind)
-    form = profiles.load(bot.profile).form(kind)
-    shown = rows if rows is not None else [_row(field) for field in form.fields]
-    lasts = appointment or form.appointment
+    form, button = profiles.load(bot.profile).form(kind), typed.text("do")
+    rows = _rearranged(_typed(typed), button) if typed else [_row(field) for field in form.fields]
+    lasts = typed.text("is") or form.appointment
     now = times.local(page.services.clock(), bot.timezone)
-    sample = bot_files.sample_questions(bot, kind, Form(lasts, tuple(map(_field_of, filter(_is_named, shown)))), page.language, now)
     return {
         "bot": bot,
         "version": version_of(_saved(form)),
         "kind": kind,
         "appointment": lasts,
-        "rows": shown or [NO_ROW],
-        "kinds": [(one, page.text(f"bot_forms.of_{one}")) for one in KINDS],
-        "sample": sample,
+        "rows": rows or [NO_ROW],
+        "kinds": [(kind, page.text(f"bot_forms.of_{kind}")) for kind in KINDS],
+        "sample": bot_files.sample_questions(bot, kind, _form_of(lasts, rows), page.language, now),
         "most": MOST,
-        "appointments": [(one, page.text(f"bot_forms.is_{one}")) for one in APPOINTMENTS],
+        "appointments": [(length, page.text(f"bot_forms.is_{length}")) for length in APPOINTMENTS],
+        "is_changed": bool(button),
     }
 
 
@@ -54,66 +54,61 @@ def _row(field: FormField) -> Row:
     return {"name": field.name, "kind": field.kind, "choices": ", ".join(field.choices), "required": "1" if field.required else "", **asked}
 
 
-def _is_named(row: Row) -> bool:
-    return bool(row["name"].strip())
-
-
-def _value(row: Row) -> dict[str, Any]:
-    asked = {language: text for language in profiles.LANGUAGES if (text := row[f"ask_{language}"].strip())}
-    choices = [choice.strip() for choice in re.compile(r"[,\n]").split(row["choices"]) if choice.strip()] if row["kind"] == "choice" else []
-    return {"name": row["name"].strip(), "kind": row["kind"], "ask": asked, "choices": choices, "required": bool(row["required"])}
-
-
-def _field_of(row: Row) -> FormField:
-    value = _value(row)
-    return FormField(**{**value, "kind": value["kind"] if value["kind"] in KINDS else KINDS[0], "choices": tuple(value["choices"])})
-
-
-def _typed(fields: Fields) -> list[Row]:
+def _values(rows: list[Row]) -> list[dict[str, Any]]:
+    """Return the values of the rows with a name."""
     return [
-        {**{name: fields.raw(f"{name}_{at}") for name in NO_ROW}, "required": "1" if fields.checked(f"required_{at}") else ""}
-        for at in range(MOST)
-        if f"name_{at}" in fields
+        {
+            "name": row["name"].strip(),
+            "kind": row["kind"],
+            "ask": {language: text for language in profiles.LANGUAGES if (text := row[f"ask_{language}"].strip())},
+            "choices": list(filter(None, map(str.strip, re.split(r"[,\n]", row["choices"])))) if row["kind"] == "choice" else [],
+            "required": bool(row["required"]),
+        }
+        for row in rows
+        if row["name"].strip()
     ]
 
 
-def _rearranged(rows: list[Row], act: str) -> list[Row]:
+def _form_of(appointment: str, rows: list[Row]) -> Form:
+    known = [{**value, "kind": value["kind"] if value["kind"] in KINDS else KINDS[0]} for value in _values(rows)]
+    return Form(appointment, tuple(FormField(**{**value, "choices": tuple(value["choices"])}) for value in known))
+
+
+def _typed(fields: Fields) -> list[Row]:
+    """Return the typed rows, those with a name first: a fault names the place of a field among them."""
+    rows = [
+        {**{name: fields.raw(f"{name}_{number}") for name in NO_ROW}, "required": "1" if fields.checked(f"required_{number}") else ""}
+        for number in range(MOST)
+        if f"name_{number}" in fields
+    ]
+    return rows if fields.text("do") else sorted(rows, key=lambda row: not row["name"].strip())
+
+
+def _rearranged(rows: list[Row], button: str) -> list[Row]:
     """Add, move or remove a row: `add`, `up-1`, `down-1`, `remove-1`. Anything else leaves them."""
-    verb, _, place = act.partition("-")
-    at = int(place) if place.isascii() and place.isdigit() else MOST
+    verb, _, number = button.partition("-")
     if verb == "add" and len(rows) < MOST:
         return [*rows, NO_ROW]
-    if at >= len(rows):
+    index = whole_number(number)
+    if index is None or index >= len(rows):
         return rows
-    rest = rows[:at] + rows[at + 1 :]
-    to = {"up": max(0, at - 1), "down": at + 1}.get(verb)
-    if to is not None:
-        return [*rest[:to], rows[at], *rest[to:]]
+    rest = rows[:index] + rows[index + 1 :]
+    target = {"up": max(0, index - 1), "down": index + 1}.get(verb)
+    if target is not None:
+        return [*rest[:target], rows[index], *rest[target:]]
     return rest if verb == "remove" else rows
 
 
-async def show(page: Page) -> Response:
-    return page.render("bot_form.html", is_changed=False, **await _values(page))
-
-
-async def submit(page: Page) -> Response:
+@form(show)
+async def submit(page: Page, fields: Fields) -> Response:
     """Change one form; a field without a name is left out. A button of a row changes the rows alone, and nothing is saved."""
-    kind, bot_id, fields = page.params["kind"], page.params["bot"], await page.form()
-    rows, appointment = _typed(fields), fields.text("is")
-    if act := fields.text("do"):
-        return page.render("bot_form.html", is_changed=True, **await _values(page, appointment, _rearranged(rows, act)))
-    # A fault names the place of a field among those with a name.
-    rows = sorted(rows, key=lambda row: not _is_named(row))
-    form: dict[str, object] = {"fields": [_value(row) for row in rows if _is_named(row)]}
-    if kind == "appointment" and appointment:
-        form["is"] = appointment
-    bot = await page.perform("bot.show", bot=bot_id)
-    typed = _saved(Form(appointment or "time", tuple(map(_field_of, filter(_is_named, rows)))))
-    changed = changed_since(fields.text("version"), _saved(profiles.load(bot.profile).form(kind)), typed)
+    if fields.text("do"):
+        return await show(page, fields)
+    kind, rows, appointment = page.params["kind"], _typed(fields), fields.text("is")
+    saved = _saved(profiles.load((await page.bot()).profile).form(kind))
+    changed = changed_since(fields.text("version"), saved, _saved(_form_of(appointment or "time", rows)))
     if changed:
-        return page.conflict("bot_form.html", changed, is_changed=False, **await _values(page, appointment, rows))
-    try:
-        await page.perform("bot.set", bot=bot_id, forms={kind: form})
-    except Refused as fault:
-        return page.refused("bot_form.html", fault, is_changed=False, **await _values(page, appointment, rows))
-    return page.redirect(f"/bots/{bot_id}/forms/{kind}", done="saved")
+        return await show.conflict(page, changed, fields)
+    lasts = {"is": appointment} if kind == "appointment" and appointment else {}
+    await page.perform("bot.set", bot=page.params["bot"], forms={kind: {"fields": _values(rows), **lasts}})
+    return page.redirect(f"/bots/{page.params['bot']}/forms/{kind}", done="saved")

@@ -6,14 +6,12 @@ from typing import Any, NamedTuple
 from aiohttp.web import Response
 
 from chatsvc import translations
-from chatsvc.dashboard.fields import Fields
+from chatsvc.dashboard.fields import Fields, changed_since, version_of
 from chatsvc.dashboard.page import Page
-from chatsvc.dashboard.versions import changed_since, version_of
-from chatsvc.dashboard.views import View
+from chatsvc.dashboard.views import form, view
 from chatsvc.domain import profiles, refusals
 from chatsvc.domain.folding import fold
 from chatsvc.domain.models import Bot
-from chatsvc.domain.refusals import Refused
 from chatsvc.services.accounts import bot_files
 from chatsvc.services.accounts.bot_files import DefaultSentence
 
@@ -30,7 +28,7 @@ SITUATIONS: Mapping[str, tuple[str, ...]] = {
     "booked": ("status", "change", "own", "decision"),
     "team": ("handoff", "person", "open.person", "open.nobody", "unavailable", "closed"),
 }
-_BEGINNINGS = sorted(((one, name) for name, all_of in SITUATIONS.items() for one in all_of), key=lambda pair: -len(pair[0]))
+_BEGINNINGS = sorted(((begin, name) for name, begins in SITUATIONS.items() for begin in begins), key=lambda pair: -len(pair[0]))
 
 
 class Wording(NamedTuple):
@@ -46,7 +44,7 @@ class Wording(NamedTuple):
     @property
     def situation(self) -> str:
         """The situation in which the bot says it; `talk` where none is known."""
-        return next((name for one, name in _BEGINNINGS if self.default.name.startswith(one)), "talk")
+        return next((name for begin, name in _BEGINNINGS if self.default.name.startswith(begin)), "talk")
 
     @property
     def said(self) -> str | None:
@@ -58,46 +56,36 @@ class Wording(NamedTuple):
 
 def _wordings(bot: Bot) -> list[Wording]:
     own = profiles.load(bot.profile).texts
-    return [Wording(one, dict(own.get(one.name, {}))) for one in bot_files.default_sentences()]
+    return [Wording(sentence, dict(own.get(sentence.name, {}))) for sentence in bot_files.default_sentences()]
 
 
 async def show(page: Page) -> Response:
-    bot = await page.perform("bot.show", bot=page.params["bot"])
-    wanted, state = fold(page.query.get("q", "").strip()), page.query.get("status", "")
-    found = [
-        one
-        for one in _wordings(bot)
-        if wanted in fold(" ".join([one.default.name, *one.current.values(), page.text(one.said) if one.said else ""]))
-    ]
-    if state == "own":
-        found = [one for one in found if one.own]
-    groups = {name: [one for one in found if one.situation == name] for name in SITUATIONS}
-    is_open = bool(wanted or state)
-    return page.render("bot_texts.html", bot=bot, groups=groups, is_open=is_open, q=page.query.get("q", ""), state=state)
+    bot, q, state = await page.bot(), page.query.get("q", ""), page.query.get("status", "")
+    groups: dict[str, list[Wording]] = {name: [] for name in SITUATIONS}
+    for wording in _wordings(bot):
+        texts = [wording.default.name, *wording.current.values(), page.text(wording.said) if wording.said else ""]
+        if fold(q.strip()) in fold(" ".join(texts)) and (state != "own" or wording.own):
+            groups[wording.situation].append(wording)
+    return page.render("bot_texts.html", bot=bot, groups=groups, is_open=bool(q.strip() or state), q=q, state=state)
 
 
-async def _one(page: Page, typed: Fields) -> dict[str, Any]:
+@view("bot_text.html")
+async def show_one(page: Page, typed: Fields) -> dict[str, Any]:
     """Return one sentence; an empty text restores the default."""
-    bot, name = await page.perform("bot.show", bot=page.params["bot"]), page.params["sentence"]
-    found = next((one for one in _wordings(bot) if one.default.name == name), None)
-    if found is None:
+    bot, name = await page.bot(), page.params["sentence"]
+    wording = next((wording for wording in _wordings(bot) if wording.default.name == name), None)
+    if wording is None:
         raise refusals.sentence_not_found(sentence=name)
-    saved = {language: found.own.get(language, "") for language in profiles.LANGUAGES}
+    saved = {language: wording.own.get(language, "") for language in profiles.LANGUAGES}
     values = {language: typed.raw(language) for language in profiles.LANGUAGES} if typed else saved
-    return {"bot": bot, "wording": found, "values": values, "saved": saved, "version": version_of(saved)}
+    return {"bot": bot, "wording": wording, "values": values, "saved": saved, "version": version_of(saved)}
 
 
-show_one = View("bot_text.html", _one)
-
-
-async def submit(page: Page) -> Response:
-    fields = await page.form()
-    context = await _one(page, fields)
-    bot, changed = context["bot"], changed_since(fields.text("version"), context["saved"], context["values"])
+@form(show_one)
+async def submit(page: Page, fields: Fields) -> Response:
+    values = await show_one.values(page, fields)
+    changed = changed_since(fields.text("version"), values["saved"], values["values"])
     if changed:
-        return page.conflict(show_one.template, changed, **context)
-    try:
-        await page.perform("bot.set", bot=bot.id, texts={page.params["sentence"]: {one: fields.raw(one) for one in profiles.LANGUAGES}})
-    except Refused as fault:
-        return await show_one.refuse(page, fault, fields)
-    return page.redirect(f"/bots/{bot.id}/texts", done="saved")
+        return await show_one.conflict(page, changed, fields)
+    await page.perform("bot.set", bot=page.params["bot"], texts={page.params["sentence"]: values["values"]})
+    return page.redirect(f"/bots/{page.params['bot']}/texts", done="saved")

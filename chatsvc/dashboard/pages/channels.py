@@ -7,11 +7,9 @@ from aiohttp.web import Response
 
 from chatsvc.dashboard.fields import Fields
 from chatsvc.dashboard.page import Page
-from chatsvc.dashboard.views import Action, View
-from chatsvc.domain.channels import ANY_LINK, DEFAULT_COLOR, MOST_LOGO, WEB, Channel, SetChannel, is_color, is_dark
-from chatsvc.domain.platforms import Platform
+from chatsvc.dashboard.views import act, form, view
+from chatsvc.domain.channels import ANY_LINK, DEFAULT_COLOR, MOST_LOGO, WEB, Channel, is_color, is_dark
 from chatsvc.domain.targets import with_https
-from chatsvc.services.accounts.analytics import SendUsage
 from chatsvc.services.accounts.channels import callback_url
 from chatsvc.services.messages import web_visits
 
@@ -19,33 +17,33 @@ PATH = "/bots/{bot}/channels"
 LOOKS = ("title", "color", "position", "launcher", "theme", "privacy_url")
 
 
-async def _values(page: Page, fields: Fields) -> dict[str, Any]:
-    """Return each channel with its state and the form that sets it. What was typed takes the place of what is kept in one form."""
-    channel = fields.text("channel")
-    platforms = page.services.platforms
-    typed = _read(page, fields)[1] if channel else None
-    bot = await page.perform("bot.show", bot=page.params["bot"])
-    channels = {one.channel: one for one in await page.perform("channel.list", bot=bot.id)}
-    snippet = (await page.perform("channel.snippet", bot=bot.id)).snippet if WEB in channels else None
-    public_url = page.services.config.server.public_url.rstrip("/")
-    web = channels.get(WEB)
-    kept_web = _kept_web(web)
-    if asked := page.query.get("site"):  # the link on "Today" that lets a site have the widget
-        kept_web["site"] = f"{kept_web['site']}\n{asked}".strip()
-    kept = {WEB: kept_web} | {name: _kept(platform, channels.get(name)) for name, platform in platforms.items()}
-    shown = str((typed if typed is not None and channel == WEB else kept[WEB])["color"])
-    color = shown if is_color(shown) else DEFAULT_COLOR
+@view("channels.html")
+async def show(page: Page, fields: Fields) -> dict[str, Any]:
+    """Return each channel with its state and the form that sets it. What was typed takes the place of what is stored in one form."""
+    platforms, bot = page.services.platforms, await page.bot()
+    channels = {channel.channel: channel for channel in await page.perform("channel.list", bot=bot.id)}
+    web, typed = channels.get(WEB), fields.text("channel")
+    shown = {WEB: _stored_web(web)}
+    for name, platform in platforms.items():
+        settings = channels[name].settings if name in channels else {}
+        shown[name] = {setting: settings.get(setting, "") for setting in platform.settings}
+    if site := page.query.get("site"):  # the link on "Today" that lets a site have the widget
+        shown[WEB]["site"] = f"{shown[WEB]['site']}\n{site}".strip()
+    if typed:
+        shown[typed] = _typed(page, fields)
+    color = shown[WEB]["color"] if is_color(shown[WEB]["color"]) else DEFAULT_COLOR
+    sends = await page.perform("usage.sends", account=page.account_id)
     return {
         "bot": bot,
-        "names": [*kept],
+        "names": [WEB, *platforms],
         "channels": channels,
-        "snippet": snippet,
-        "link": f"{public_url}/chat/{bot.id}",
+        "snippet": (await page.perform("channel.snippet", bot=bot.id)).snippet if web else None,
+        "link": f"{page.services.config.server.public_url.rstrip('/')}/chat/{bot.id}",
         "callback_urls": {name: callback_url(page.services, name, bot.id) for name in platforms},
-        "sent": await _sent(page, bot.id),
+        "sent": sum(usage.sent for usage in sends if usage.bot_id == bot.id),
         "any_link": ANY_LINK,
-        "typed": kept | ({channel: typed} if typed is not None else {}),
-        "refused": channel,
+        "typed": shown,
+        "refused": typed,
         "warning": None,
         "now": page.services.clock(),
         "logo": web.text("logo") if web else None,
@@ -55,67 +53,50 @@ async def _values(page: Page, fields: Fields) -> dict[str, Any]:
     }
 
 
-async def _sent(page: Page, bot_id: str) -> int:
-    """Return the messages that the bot has sent this month by a platform that charges for them."""
-    usage: list[SendUsage] = await page.perform("usage.sends", account=page.account_id)
-    return sum(one.sent for one in usage if one.bot_id == bot_id)
+def _stored_web(web: Channel | None) -> dict[str, Any]:
+    sites = web.sites if web else []
+    looks = {name: web.text(name) or "" if web else "" for name in LOOKS}
+    looks["color"] = looks["color"] or DEFAULT_COLOR
+    return {**looks, "site": "\n".join(site for site in sites if site != ANY_LINK), "any_link": ANY_LINK in sites}
 
 
-Typed = dict[str, Any]
+def _sites(fields: Fields) -> list[str]:
+    """Return the sites of the widget's form, which has one a line."""
+    return [line.strip() for text in fields.all("site") for line in text.splitlines() if line.strip()]
 
 
-def _kept_web(web: Channel | None) -> Typed:
-    if web is None:
-        return {**dict.fromkeys(LOOKS, ""), "site": "", "any_link": False, "color": DEFAULT_COLOR}
-    looks = {name: web.text(name) or "" for name in LOOKS} | {"color": web.text("color") or DEFAULT_COLOR}
-    return {**looks, "site": "\n".join(site for site in web.sites if site != ANY_LINK), "any_link": ANY_LINK in web.sites}
-
-
-def _read_web(fields: Fields) -> tuple[dict[str, object], Typed]:
-    """Read sites one a line, looks and privacy notice."""
-    sites = [line.strip() for text in fields.all("site") for line in text.splitlines() if line.strip()]
+def _typed(page: Page, fields: Fields) -> dict[str, Any]:
+    """Return what the form of a channel shows again. Secrets are not among it."""
+    platform = page.services.platforms.get(fields.text("channel"))
+    if platform is not None:
+        return {name: fields.text(name) for name in platform.settings}
+    sites = _sites(fields)
     looks = {name: fields.text(name) for name in LOOKS}
-    shown = "\n".join(site for site in sites if site != ANY_LINK)
-    links = [site if site == ANY_LINK else with_https(site) for site in sites]
-    given: dict[str, object] = {**looks, "sites": links, "privacy_url": fields.address("privacy_url")}
-    if uploads := fields.uploads("logo"):
-        given["logo"] = b64encode(uploads[0].file.read(MOST_LOGO + 1)).decode()
-    elif fields.checked("no_logo"):
-        given["logo"] = ""
-    return given, {**looks, "site": shown, "any_link": ANY_LINK in sites}
+    return {**looks, "site": "\n".join(site for site in sites if site != ANY_LINK), "any_link": ANY_LINK in sites}
 
 
-def _kept(platform: Platform, channel: Channel | None) -> Typed:
-    settings = channel.settings if channel else {}
-    return {name: settings.get(name, "") for name in platform.settings}
-
-
-def _read(page: Page, fields: Fields) -> tuple[dict[str, object], Typed]:
-    """Read the form of a channel, which is in the template channel_NAME.html: what is set, and what is shown again, so without secrets.
+@form(show)
+async def put(page: Page, fields: Fields) -> Response:
+    """Set up a channel, whose form is in the template channel_NAME.html. Warn if the platform did not confirm the token.
 
     Empty secrets and required settings of a platform stay as they are; other empty settings are removed.
     """
-    platform = page.services.platforms.get(fields.text("channel"))
-    if platform is None:
-        return _read_web(fields)
-    typed = {name: fields.text(name) for name in platform.settings}
-    return typed | {name: fields.optional(name) for name in (*platform.required, *platform.secrets)}, typed
+    name = fields.text("channel")
+    platform = page.services.platforms.get(name)
+    if platform is not None:
+        given: dict[str, object] = {setting: fields.text(setting) for setting in platform.settings}
+        given |= {setting: fields.optional(setting) for setting in (*platform.required, *platform.secrets)}
+    else:
+        given = {**{look: fields.text(look) for look in LOOKS}, "privacy_url": fields.address("privacy_url")}
+        given["sites"] = [site if site == ANY_LINK else with_https(site) for site in _sites(fields)]
+        if uploads := fields.uploads("logo"):
+            given["logo"] = b64encode(uploads[0].file.read(MOST_LOGO + 1)).decode()
+        elif fields.checked("no_logo"):
+            given["logo"] = ""
+    channel = await page.perform("channel.set", bot=page.params["bot"], channel=name, **given)
+    return await show(page, warning=channel.channel.channel) if channel.warning else page.redirect(page.path, done="saved")
 
 
-show = View("channels.html", _values)
-
-
-def _given(page: Page, fields: Fields) -> dict[str, object]:
-    return {"channel": fields.text("channel"), **_read(page, fields)[0]}
-
-
-async def _warn(page: Page, done: SetChannel) -> Response:
-    """Show the page with a warning where the platform did not confirm the token."""
-    warning = done.channel.channel if done.warning else None
-    return await show.show(page, warning=warning) if warning else page.redirect(page.path, done="saved")
-
-
-put = Action("channel.set", show, _given, then=_warn)
-pause = Action("channel.pause", show, to=PATH, done="saved")
-resume = Action("channel.resume", show, to=PATH, done="saved")
-remove = Action("channel.remove", show, to=PATH, done="removed", confirm=True)
+pause = act("channel.pause", "bot", "channel", to=PATH, done="saved", shown=show)
+resume = act("channel.resume", "bot", "channel", to=PATH, done="saved", shown=show)
+remove = act("channel.remove", "bot", "channel", to=PATH, done="removed", shown=show, confirm=True)

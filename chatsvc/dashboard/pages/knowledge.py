@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from functools import partial
 from itertools import groupby
 from typing import Any
 
@@ -10,12 +9,12 @@ from aiohttp.web import Response
 
 from chatsvc.dashboard.fields import Fields
 from chatsvc.dashboard.page import Page
-from chatsvc.dashboard.views import Action, View
+from chatsvc.dashboard.views import form, view
 from chatsvc.dashboard.wording import fault_line
 from chatsvc.domain.folding import fold
 from chatsvc.domain.knowledge_files import writing
 from chatsvc.domain.knowledge_files.decoding import MAX_BYTES
-from chatsvc.domain.models import Bot, Entry
+from chatsvc.domain.models import Entry
 from chatsvc.domain.refusals import Refused
 from chatsvc.domain.terminal import one_line
 from chatsvc.services.knowledge import knowledge
@@ -24,7 +23,7 @@ from chatsvc.web.forms import FormLimits
 SHOWN = 50  # entries of a page
 LIMITS = FormLimits(size=66 * 1024 * 1024, field_size=1024 * 1024, fields=64, timeout_s=300.0)
 _MOST_NAME = 120
-ALL, WRITTEN_HERE = "*", "-"  # in the filter of sources
+SOURCES = {"*": None, "-": ""}  # in the filter: all entries, and those that were written here
 TYPES = {
     "jsonl": ("jsonl", "application/jsonl"),
     "csv": ("csv", "text/csv; charset=utf-8"),
@@ -32,21 +31,21 @@ TYPES = {
 }
 
 
-async def _values(page: Page, typed: Fields) -> dict[str, Any]:
+@view("knowledge.html")
+async def show(page: Page, typed: Fields) -> dict[str, Any]:
     """Return the entries of all sources, or those with the words searched for."""
-    bot = await page.perform("bot.show", bot=page.params["bot"])
+    bot = await page.bot()
     entries: Sequence[Entry] = await page.perform("knowledge.list", bot=bot.id)
-    q, chosen = page.query.get("q", "").strip(), page.query.get("source", ALL)
-    source = None if chosen == ALL else "" if chosen == WRITTEN_HERE else chosen
-    counts, found = await page.services.offload(lambda: filtered(entries, q, source))
-    part = page.part(found, SHOWN)
-    groups = [(name, list(group)) for name, group in groupby(part.items, key=lambda one: one.source or "")]
+    q, chosen = page.query.get("q", "").strip(), page.query.get("source", "*")
+    source = SOURCES.get(chosen, chosen)
+    matches = await page.services.offload(lambda: filtered(entries, q, source))
+    part = page.part(matches, SHOWN)
     return {
         "bot": bot,
-        "groups": groups,
-        "counts": counts,
+        "groups": [(name, list(group)) for name, group in groupby(part.items, key=lambda entry: entry.source or "")],
+        "counts": sorted(Counter(entry.source or "" for entry in entries).items()),
         "total": len(entries),
-        "found": len(found),
+        "found": len(matches),
         "q": q,
         "source": source,
         "next": part.next,
@@ -55,28 +54,24 @@ async def _values(page: Page, typed: Fields) -> dict[str, Any]:
         "text": typed.raw("text"),
         "faults": [],
         "has_model": any(tier.engine != "knowledge" for tier in page.services.config.models.values()),
-        "is_removable": source is not None and bool(source) and not source.startswith(("https://", "http://")),
+        "is_removable": bool(source) and not str(source).startswith(("https://", "http://")),
     }
 
 
-def filtered(entries: Sequence[Entry], q: str, source: str | None) -> tuple[list[tuple[str, int]], list[Entry]]:
-    """Count the entries of each source, and select entries. By source (None for all) and by the words of `q`."""
-    counts = sorted(Counter(one.source or "" for one in entries).items())
+def filtered(entries: Sequence[Entry], q: str, source: str | None = None) -> list[Entry]:
+    """Select the entries of a source (None for all) that have all words of `q`, by source."""
     wanted = fold(q).split()
-    found = [one for one in entries if (source is None or (one.source or "") == source) and _has(one, wanted)]
-    return counts, sorted(found, key=lambda one: one.source or "")
 
+    def matches(entry: Entry) -> bool:
+        text = fold("\n".join((entry.question, *entry.alt, entry.answer))) if wanted else ""
+        return (source is None or (entry.source or "") == source) and all(word in text for word in wanted)
 
-def _has(entry: Entry, wanted: Sequence[str]) -> bool:
-    if not wanted:
-        return True
-    text = fold("\n".join((entry.question, *entry.alt, entry.answer)))
-    return all(word in text for word in wanted)
+    return sorted(filter(matches, entries), key=lambda entry: entry.source or "")
 
 
 def files_of(fields: Fields) -> list[tuple[str, bytes]]:
     """Return the uploads, or the pasted text as a file."""
-    files = [(one_line(one.filename)[:_MOST_NAME], one.file.read(MAX_BYTES + 1)) for one in fields.uploads()]
+    files = [(one_line(upload.filename)[:_MOST_NAME], upload.file.read(MAX_BYTES + 1)) for upload in fields.uploads()]
     text = fields.raw("text")
     if text.strip():
         name = one_line(fields.text("name"))[:_MOST_NAME].replace("/", "-") or "pasted.md"
@@ -84,12 +79,11 @@ def files_of(fields: Fields) -> list[tuple[str, bytes]]:
     return files
 
 
-async def _read(page: Page, bot: Bot, fields: Fields) -> list[dict[str, Any]]:
-    return await knowledge.read_files(page.services, bot, lambda: files_of(fields))
-
-
-show = View("knowledge.html", _values)
-remove_source = Action("knowledge.remove_source", None, "source", to="/bots/{bot}/knowledge", done="removed", confirm=True)
+@form()
+async def remove_source(page: Page, fields: Fields) -> Response:
+    page.require_confirmation("knowledge.remove_source", fields)
+    await page.perform("knowledge.remove_source", bot=page.params["bot"], source=fields.text("source"))
+    return page.redirect(f"/bots/{page.params['bot']}/knowledge", done="removed")
 
 
 async def submit(page: Page) -> Response:
@@ -98,35 +92,37 @@ async def submit(page: Page) -> Response:
     if not page.may(operation):
         # Before the files are read: the operation records and refuses the attempt.
         await page.perform(operation, bot=page.params["bot"], files=[])
-    bot = await page.perform("bot.show", bot=page.params["bot"])
+    bot = await page.bot()
     fields = await page.form(LIMITS)
     try:
-        files = await _read(page, bot, fields)
-        made = await page.perform(operation, bot=bot.id, files=files)
+        files = await knowledge.read_files(page.services, bot, lambda: files_of(fields))
+        result = await page.perform(operation, bot=bot.id, files=files)
     except Refused as refusal:
-        lines = await page.services.offload(partial(lines_of, page, refusal, fields))
-        return await show.refuse(page, refusal, fields, faults=lines)
+        return await refuse_files(page, refusal, fields)
     if operation == "knowledge.preview":
-        return page.redirect(f"/bots/{bot.id}/knowledge/previews/{made.id}")
+        return page.redirect(f"/bots/{bot.id}/knowledge/previews/{result.id}")
     return page.redirect(f"/bots/{bot.id}/knowledge", done="files_added")
 
 
-def lines_of(page: Page, refusal: Refused, fields: Fields) -> list[dict[str, Any]]:
-    """Return the faults of files with the lines that they are about."""
+async def refuse_files(page: Page, refusal: Refused, fields: Fields) -> Response:
+    """Show the form again with the faults of the files, and the lines that they are about."""
     faults = refusal.facts.get("faults") if refusal.code == "files_invalid" else None
-    lines: dict[str, list[str]] = {}
-    for upload in fields.uploads():
-        upload.file.seek(0)
-        text = upload.file.read(MAX_BYTES).decode("utf-8-sig", "replace")
-        lines[one_line(upload.filename)[:_MOST_NAME]] = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    pasted = fields.raw("text").split("\n")
-    shown = []
-    for fault in faults if isinstance(faults, list) else ():
-        of_file = lines.get(fault["file"], pasted)
-        at = fault["line"] - 1
-        is_text = fault["unit"] == "line" and at < len(of_file) and "\0" not in of_file[at]
-        shown.append({"sentence": fault_line(page.language, fault), "line": fault["line"], "text": of_file[at][:300] if is_text else None})
-    return shown
+
+    def lines() -> list[dict[str, Any]]:
+        lines: dict[str, list[str]] = {}
+        for upload in fields.uploads():
+            upload.file.seek(0)
+            text = upload.file.read(MAX_BYTES).decode("utf-8-sig", "replace")
+            lines[one_line(upload.filename)[:_MOST_NAME]] = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+        pasted, shown = fields.raw("text").split("\n"), []
+        for fault in faults if isinstance(faults, list) else ():
+            of_file, index = lines.get(fault["file"], pasted), fault["line"] - 1
+            is_text = fault["unit"] == "line" and index < len(of_file) and "\0" not in of_file[index]
+            line = of_file[index][:300] if is_text else None
+            shown.append({"sentence": fault_line(page.language, fault), "line": fault["line"], "text": line})
+        return shown
+
+    return await show.refuse(page, refusal, fields, faults=await page.services.offload(lines))
 
 
 async def export(page: Page) -> Response:

@@ -1,13 +1,13 @@
 """Pieces of a text or file: shown before they are saved, edited, joined, and imported as a source or its new version."""
 
-from functools import partial
 from typing import Any
 
 from aiohttp.web import Response
 
-from chatsvc.dashboard.fields import Fields
+from chatsvc.dashboard.fields import Fields, whole_number
 from chatsvc.dashboard.page import Page
 from chatsvc.dashboard.pages import knowledge
+from chatsvc.dashboard.views import view
 from chatsvc.dashboard.wording import fault_line
 from chatsvc.domain.refusals import Refused
 from chatsvc.services.knowledge.knowledge_pieces import MOST_PIECES, Piece, Pieces, joined
@@ -16,25 +16,21 @@ from chatsvc.web.forms import FormLimits
 LIMITS = FormLimits(size=8 * 1024 * 1024, field_size=64 * 1024, fields=8 * MOST_PIECES)
 
 
-async def split(page: Page) -> Response:
-    if not page.may("knowledge.split"):
-        # Before the file is read: the operation refuses the attempt.
-        await page.perform("knowledge.split", bot=page.params["bot"], file=("", b""))
-    bot = await page.perform("bot.show", bot=page.params["bot"])
-    fields = await page.form(knowledge.LIMITS)
-    try:
-        # Read when it is its turn: uploads that wait are not in memory.
-        pieces: Pieces = await page.perform(
-            "knowledge.split", bot=bot.id, file=lambda: knowledge.files_of(fields)[:1], source=fields.text("source")
-        )
-    except Refused as refusal:
-        lines = await page.services.offload(partial(knowledge.lines_of, page, refusal, fields))
-        return await knowledge.show.refuse(page, refusal, fields, faults=lines)
-    return page.render("knowledge_pieces.html", bot=bot, **_shown(pieces, set(range(len(pieces.pieces)))))
-
-
-def _shown(pieces: Pieces, kept: set[int], keep: set[str] | None = None) -> dict[str, Any]:
-    return {"pieces": pieces, "kept": kept, "keep": keep or set(), "faults": []}
+@view("knowledge_pieces.html")
+async def _pieces(page: Page, fields: Fields) -> dict[str, Any]:
+    """Return the pieces of the form compared with the entries of their source; those that are marked are joined with those above."""
+    typed, chosen, marked = _typed(fields), _numbers(fields, "keep"), _numbers(fields, "join")
+    rest = [number for number in range(len(typed)) if not number or number not in marked]
+    pieces: Pieces = await page.perform(
+        "knowledge.compare", bot=page.params["bot"], source=fields.text("source"), pieces=joined(typed, marked)
+    )
+    return {
+        "bot": await page.bot(),
+        "pieces": pieces._replace(synonyms=_synonyms(fields)),
+        "kept": {place for place, number in enumerate(rest) if number in chosen},
+        "keep": set(fields.all("keep_entry")),
+        "faults": [],
+    }
 
 
 def _typed(fields: Fields) -> list[Piece]:
@@ -46,37 +42,45 @@ def _typed(fields: Fields) -> list[Piece]:
     ]
 
 
-def _places(fields: Fields, name: str) -> set[int]:
-    return {int(one) for one in fields.all(name) if one.isascii() and one.isdigit() and len(one) < 6}
+def _numbers(fields: Fields, name: str) -> set[int]:
+    return {number for text in fields.all(name) if (number := whole_number(text)) is not None}
+
+
+def _synonyms(fields: Fields) -> list[tuple[str, ...]]:
+    return [tuple(line.split(", ")) for line in fields.all("synonyms")]
+
+
+async def split(page: Page) -> Response:
+    if not page.may("knowledge.split"):
+        # Before the file is read: the operation refuses the attempt.
+        await page.perform("knowledge.split", bot=page.params["bot"], file=("", b""))
+    bot, fields = await page.bot(), await page.form(knowledge.LIMITS)
+
+    def file() -> list[tuple[str, bytes]]:
+        # Called when it is its turn: uploads that wait are not in memory.
+        return knowledge.files_of(fields)[:1]
+
+    try:
+        pieces: Pieces = await page.perform("knowledge.split", bot=bot.id, file=file, source=fields.text("source"))
+    except Refused as refusal:
+        return await knowledge.refuse_files(page, refusal, fields)
+    return page.render(_pieces.template, bot=bot, pieces=pieces, kept=set(range(len(pieces.pieces))), keep=set(), faults=[])
 
 
 async def join(page: Page) -> Response:
     """Join the marked pieces with those above them, and show all again."""
-    bot = await page.perform("bot.show", bot=page.params["bot"])
-    fields = await page.form(LIMITS)
-    typed, kept, marked = _typed(fields), _places(fields, "keep"), _places(fields, "join")
-    rest = [place for place in range(len(typed)) if not place or place not in marked]
-    pieces: Pieces = await page.perform("knowledge.compare", bot=bot.id, source=fields.text("source"), pieces=joined(typed, marked))
-    pieces = pieces._replace(synonyms=_synonyms(fields))
-    still = {nth for nth, place in enumerate(rest) if place in kept}
-    return page.render("knowledge_pieces.html", bot=bot, **_shown(pieces, still, set(fields.all("keep_entry"))))
-
-
-def _synonyms(fields: Fields) -> list[tuple[str, ...]]:
-    return [tuple(one.split(", ")) for one in fields.all("synonyms")]
+    return await _pieces(page, await page.form(LIMITS))
 
 
 async def save(page: Page) -> Response:
-    bot = await page.perform("bot.show", bot=page.params["bot"])
     fields = await page.form(LIMITS)
-    typed, kept, source, entries = _typed(fields), _places(fields, "keep"), fields.text("source"), fields.all("keep_entry")
-    chosen = [one for place, one in enumerate(typed) if place in kept]
+    chosen = _numbers(fields, "keep")
+    pieces = [piece for number, piece in enumerate(_typed(fields)) if number in chosen]
+    given = {"source": fields.text("source"), "keep": fields.all("keep_entry"), "synonyms": _synonyms(fields)}
     try:
-        await page.perform("knowledge.import", bot=bot.id, source=source, pieces=chosen, keep=entries, synonyms=_synonyms(fields))
-    except Refused as fault:
-        pieces: Pieces = await page.perform("knowledge.compare", bot=bot.id, source=source, pieces=typed)
-        shown = _shown(pieces._replace(synonyms=_synonyms(fields)), kept, set(entries))
-        found = fault.facts.get("faults")
-        shown["faults"] = [fault_line(page.language, one) for one in found] if isinstance(found, list) else []
-        return page.refused("knowledge_pieces.html", fault, bot=bot, **shown)
-    return page.redirect(f"/bots/{bot.id}/knowledge", done="files_added")
+        await page.perform("knowledge.import", bot=page.params["bot"], pieces=pieces, **given)
+    except Refused as refusal:
+        faults = refusal.facts.get("faults")
+        lines = [fault_line(page.language, fault) for fault in faults] if isinstance(faults, list) else []
+        return await _pieces.refuse(page, refusal, fields, faults=lines)
+    return page.redirect(f"/bots/{page.params['bot']}/knowledge", done="files_added")

@@ -1,4 +1,4 @@
-"""Settings of the operator who is signed in: name, notices, language, password, second factor, sessions."""
+"""Settings of the operator who is signed in: name, notices, language, password, second factor, sessions. Secrets that are shown once."""
 
 from typing import Any
 
@@ -6,28 +6,28 @@ from aiohttp.web import Response
 
 from chatsvc.dashboard.fields import Fields
 from chatsvc.dashboard.page import Page
-from chatsvc.dashboard.views import Action, View
+from chatsvc.dashboard.views import form, view
 from chatsvc.domain import operators, passwords
-from chatsvc.domain.operators import LANGUAGES, NO_NOTICE, NewSession, OperatorSession
+from chatsvc.domain.operators import LANGUAGES, NO_NOTICE
 from chatsvc.services.team import second_factor
-from chatsvc.services.team.second_factor import OfferedSecret, RecoveryCodes
 
 PATH = "/me"
 SECOND_FACTOR = "/me#second-factor"
 
 
-async def _values(page: Page, typed: Fields) -> dict[str, Any]:
-    kept = page.operator
+@view("me.html")
+async def show(page: Page, typed: Fields) -> dict[str, Any]:
+    operator = page.operator
     return {
         "typed": {
-            "name": typed.text("name") if "name" in typed else kept.name,
-            "notices": _notices(typed) if "name" in typed else kept.notices,
-            "timezone": typed.text("timezone") if "timezone" in typed else kept.timezone,
+            "name": typed.text("name") if "name" in typed else operator.name,
+            "notices": _notices(typed) if "name" in typed else operator.notices,
+            "timezone": typed.text("timezone") if "timezone" in typed else operator.timezone,
         },
         "sessions": await page.perform("session.list"),
         "codes_left": await second_factor.recovery_codes_left(page.services, page.caller),
         "languages": LANGUAGES,
-        "notices": operators.offered_notices(kept),
+        "notices": operators.offered_notices(operator),
         "least": passwords.LEAST,
         "most": passwords.MOST,
     }
@@ -37,34 +37,56 @@ def _notices(fields: Fields) -> list[str]:
     return fields.all("notice") or [NO_NOTICE]
 
 
-def _profile(page: Page, fields: Fields) -> dict[str, Any]:
-    return {"email": page.operator.email, "name": fields.text("name"), "notices": _notices(fields)}
+@form(show)
+async def set_profile(page: Page, fields: Fields) -> Response:
+    await page.perform("operator.set", email=page.operator.email, name=fields.text("name"), notices=_notices(fields))
+    return page.redirect(PATH, done="saved")
 
 
-async def _keep_session(page: Page, made: NewSession) -> Response:
-    return page.start_session(made, PATH, done="password")
+@form(show)
+async def set_language(page: Page, fields: Fields) -> Response:
+    await page.perform("operator.language", language=fields.text("language"))
+    return page.redirect(PATH, done="saved")
 
 
-async def _show_secret(page: Page, offered: OfferedSecret) -> Response:
+@form(show)
+async def set_timezone(page: Page, fields: Fields) -> Response:
+    await page.perform("operator.timezone", timezone=fields.text("timezone"))
+    return page.redirect(PATH, done="saved")
+
+
+@form(show)
+async def set_password(page: Page, fields: Fields) -> Response:
+    session = await page.perform("password.set", password=fields.raw("password"), current=fields.raw("current"))
+    return page.start_session(session, PATH, done="password")
+
+
+@form(show)
+async def offer_secret(page: Page, fields: Fields) -> Response:
+    offered = await page.perform("totp.enable", password=fields.raw("password"))
     secrets = {page.text("me.totp_secret"): offered.secret, page.text("me.totp_uri"): offered.uri}
     return await page.show_once(secrets, SECOND_FACTOR, page.text("me.totp_secret_title"))
 
 
-async def _show_codes(page: Page, confirmed: RecoveryCodes) -> Response:
-    secrets = {page.text("me.recovery_code", place=place): code for place, code in enumerate(confirmed.codes, 1)}
+@form(show)
+async def confirm_secret(page: Page, fields: Fields) -> Response:
+    confirmed = await page.perform("totp.confirm", code=fields.text("code"))
+    secrets = {page.text("me.recovery_code", place=number): code for number, code in enumerate(confirmed.codes, 1)}
     return await page.show_once(secrets, SECOND_FACTOR, page.text("me.recovery_title"))
 
 
-async def _after_revoking(page: Page, revoked: OperatorSession) -> Response:
-    return page.end_session("/login") if revoked.id == page.session.id else page.redirect(PATH, done="session_ended")
+@form(show)
+async def disable_second_factor(page: Page, fields: Fields) -> Response:
+    await page.perform("totp.disable", password=fields.raw("password"))
+    return page.redirect(SECOND_FACTOR, done="saved")
 
 
-show = View("me.html", _values)
-set_profile = Action("operator.set", show, _profile, to=PATH, done="saved")
-set_language = Action("operator.language", show, "language", to=PATH, done="saved")
-set_timezone = Action("operator.timezone", show, "timezone", to=PATH, done="saved")
-set_password = Action("password.set", show, "password:raw current:raw", then=_keep_session)
-offer_secret = Action("totp.enable", show, "password:raw", then=_show_secret)
-confirm_secret = Action("totp.confirm", show, "code", then=_show_codes)
-disable_second_factor = Action("totp.disable", show, "password:raw", to=SECOND_FACTOR, done="saved")
-revoke_session = Action("session.revoke", show, "session=id", then=_after_revoking)
+@form(show)
+async def revoke_session(page: Page, fields: Fields) -> Response:
+    revoked = await page.perform("session.revoke", session=fields.text("id"))
+    return page.end_session() if revoked.id == page.session.id else page.redirect(PATH, done="session_ended")
+
+
+async def show_secrets(page: Page) -> Response:
+    # A request for the head alone uses nothing up.
+    return page.render("shown_gone.html") if page.request.method == "HEAD" else await page.show_secrets()

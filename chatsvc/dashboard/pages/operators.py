@@ -7,9 +7,8 @@ from aiohttp.web import Response
 
 from chatsvc.dashboard.fields import Fields
 from chatsvc.dashboard.page import HOME_PATH, Page
-from chatsvc.dashboard.views import Action, View
+from chatsvc.dashboard.views import act, form, view
 from chatsvc.domain.operators import LANGUAGES, NO_ROLE, ROLES, NewOperator
-from chatsvc.domain.refusals import Refused
 from chatsvc.services.team import operators
 
 PATH = "/operators"
@@ -19,7 +18,8 @@ def _path(email: str) -> str:
     return f"{PATH}/{quote(email, safe='@')}"
 
 
-async def _list(page: Page, typed: Fields) -> dict[str, Any]:
+@view("operators.html")
+async def show(page: Page, typed: Fields) -> dict[str, Any]:
     """Return the operators of the account, for an administrator all."""
     account = None if page.operator.admin else page.account_id
     listed = await page.perform("operator.list", account=account, after=page.query.get("after"))
@@ -28,27 +28,29 @@ async def _list(page: Page, typed: Fields) -> dict[str, Any]:
     return {"listed": listed, "roles": list(ROLES), "languages": LANGUAGES, "typed": new, "path_of": _path}
 
 
-def _new(page: Page, fields: Fields) -> dict[str, Any]:
-    role = fields.optional("role")
-    place = {"account": page.account_id, "role": role} if role not in (None, NO_ROLE) else {}
-    named = {name: fields.optional(name) for name in ("name", "language")}
-    return {"email": fields.text("email"), "admin": fields.checked("admin"), **named, **place}
+@form(show)
+async def add(page: Page, fields: Fields) -> Response:
+    given: dict[str, Any] = {name: fields.optional(name) for name in ("name", "language")}
+    if fields.text("role") not in ("", NO_ROLE):
+        given |= {"account": page.account_id, "role": fields.text("role")}
+    return await _show_link(page, await page.perform("operator.add", email=fields.text("email"), admin=fields.checked("admin"), **given))
 
 
-async def _show_link(page: Page, made: NewOperator) -> Response:
-    secrets = {page.text("operators.link_of", email=made.operator.email): made.link or ""}
-    return await page.show_once(secrets, _path(made.operator.email), page.text("operators.link_title"))
+async def _show_link(page: Page, added: NewOperator) -> Response:
+    secrets = {page.text("operators.link_of", email=added.operator.email): added.link or ""}
+    return await page.show_once(secrets, _path(added.operator.email), page.text("operators.link_title"))
 
 
-async def _values(page: Page, typed: Fields) -> dict[str, Any]:
+@view("operator.html")
+async def show_one(page: Page, typed: Fields) -> dict[str, Any]:
     operator = await operators.find(page.services, page.caller, page.params["email"])
     role = operator.roles.get(page.account_id or "")
     visible = {account: role for account, role in operator.roles.items() if page.caller.scope.includes(account)}
     whole = page.operator.admin or (not operator.admin and visible.keys() == operator.roles.keys())
-    kept = {"role": role.name.lower() if role else NO_ROLE, "name": operator.name, "language": operator.language}
+    stored = {"role": role.name.lower() if role else NO_ROLE, "name": operator.name, "language": operator.language}
     return {
         "shown": operator,
-        "typed": {name: typed.text(name) if name in typed else value for name, value in kept.items()},
+        "typed": {name: typed.text(name) if name in typed else value for name, value in stored.items()},
         "path": _path(operator.email),
         "is_self": operator.id == page.operator.id,
         "whole": whole,
@@ -59,39 +61,29 @@ async def _values(page: Page, typed: Fields) -> dict[str, Any]:
     }
 
 
-show = View("operators.html", _list)
-add = Action("operator.add", show, _new, then=_show_link)
-show_one = View("operator.html", _values)
-link = Action("operator.link", show_one, then=_show_link)
-remove = Action("operator.remove", show_one, to=PATH, done="removed", confirm=True)
+@form(show_one)
+async def link(page: Page, _: Fields) -> Response:
+    return await _show_link(page, await page.perform("operator.link", email=page.params["email"]))
 
 
-async def change(page: Page) -> Response:
+remove = act("operator.remove", "email", to=PATH, done="removed", shown=show_one, confirm=True)
+
+
+@form(show_one)
+async def change(page: Page, fields: Fields) -> Response:
     """Change the role in the account. Name, language and administrator change where the fields are given."""
-    fields = await page.form()
-    email = page.params["email"]
-    arguments = _changes(page, fields)
-    is_own_role = email == page.operator.email and "role" in arguments
-    try:
-        if is_own_role and arguments["role"] == NO_ROLE:
-            fields.require_confirmation()
-        if "name" in fields and (fields.optional("name") or (await operators.find(page.services, page.caller, email)).name):
-            arguments["name"] = fields.text("name")  # an empty field changes nothing where there is no name yet
-        await page.perform("operator.set", email=email, **arguments)
-    except Refused as fault:
-        return await show_one.refuse(page, fault, fields)
-    if is_own_role and arguments["role"] != "owner" and not page.operator.admin:
-        return page.redirect(HOME_PATH, done="saved")
-    is_listed = email == page.operator.email or arguments.get("role") == NO_ROLE
-    return page.redirect(PATH if is_listed else _path(email), done="saved")
-
-
-def _changes(page: Page, fields: Fields) -> dict[str, object]:
-    changes: dict[str, object] = {}
-    if fields.optional("role"):
-        changes |= {"account": page.account_id, "role": fields.text("role")}
+    email, role = page.params["email"], fields.text("role")
+    is_self = email == page.operator.email
+    changes: dict[str, object] = {"account": page.account_id, "role": role} if role else {}
     if fields.optional("language"):
         changes["language"] = fields.text("language")
     if "admin" in fields:
         changes["admin"] = fields.text("admin") == "true"
-    return changes
+    if is_self and role == NO_ROLE:
+        page.require_confirmation("operator.set", fields)
+    if "name" in fields and (fields.optional("name") or (await operators.find(page.services, page.caller, email)).name):
+        changes["name"] = fields.text("name")  # an empty field changes nothing where there is no name yet
+    await page.perform("operator.set", email=email, **changes)
+    if is_self and role not in ("", "owner") and not page.operator.admin:
+        return page.redirect(HOME_PATH, done="saved")
+    return page.redirect(PATH if is_self or role == NO_ROLE else _path(email), done="saved")

@@ -1,12 +1,13 @@
 """First page. What waits for the team today, and what is left to set up for a new account."""
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 from aiohttp.web import Response
 
 from chatsvc.dashboard import records
+from chatsvc.dashboard.fields import Fields
 from chatsvc.dashboard.page import Page
+from chatsvc.dashboard.views import form
 from chatsvc.services.team.today import FOR_DEVELOPERS, Step, Today
 
 WAITING_PATH = "/waiting"
@@ -37,20 +38,17 @@ async def show(page: Page) -> Response:
     if page.account_id is None:
         return page.render("today.html", today=None, waiting=None, faults=[])
     today: Today = await page.perform("today", account=page.account_id)
-    shown = await records.values(page, items=today.appointments)
-    examined = await page.perform("doctor.show") if page.may("doctor.show") else None
-    steps = _linked(page, today.steps, next(iter(shown["bots"]), None))
-    waiting = await records.waiting(page)
-    return page.render("today.html", today=today, waiting=waiting, steps=steps, faults=examined.faults if examined else [], **shown)
+    values = await records.values(page, items=today.appointments)
+    examination = await page.perform("doctor.show") if page.may("doctor.show") else None
+    steps = [_link(page, step, next(iter(values["bots"]), None)) for step in today.steps]
+    faults, waiting = examination.faults if examination else [], await records.waiting(page)
+    return page.render("today.html", today=today, waiting=waiting, steps=steps, faults=faults, **values)
 
 
-def _linked(page: Page, steps: Sequence[Step], bot: str | None) -> list[StepLink]:
-    linked = []
-    for step in steps:
-        operation, path = _STEPS[step.name]
-        there = path.format(bot=bot) if bot or "{bot}" not in path else "/bots"
-        linked.append(StepLink(step.name, step.done, there if page.may(operation) else None, step.name in FOR_DEVELOPERS))
-    return linked
+def _link(page: Page, step: Step, bot: str | None) -> StepLink:
+    operation, template = _STEPS[step.name]
+    path = template.format(bot=bot) if bot or "{bot}" not in template else "/bots"
+    return StepLink(step.name, step.done, path if page.may(operation) else None, step.name in FOR_DEVELOPERS)
 
 
 async def show_waiting(page: Page) -> Response:
@@ -58,7 +56,8 @@ async def show_waiting(page: Page) -> Response:
     return page.render("waiting.html", waiting=await records.waiting(page), bots=await records.bots_of(page))
 
 
-async def settle(page: Page) -> Response:
+@form()
+async def settle(page: Page, fields: Fields) -> Response:
     """Take a visitor to whom nobody came off the list."""
-    await page.perform("conversation.settle", conversation=(await page.form()).text("id"))
+    await page.perform("conversation.settle", conversation=fields.text("id"))
     return page.redirect("/", done="saved")

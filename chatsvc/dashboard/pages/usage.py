@@ -1,16 +1,13 @@
 """Usage of the account: the work of bots and its cost by day, with charts, tables and a CSV file."""
 
-from collections.abc import Iterable, Sequence
-from functools import lru_cache
-from html import escape
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from aiohttp.web import Response
 
-from chatsvc.dashboard import charts, formats
-from chatsvc.dashboard.local_paths import with_query
+from chatsvc.dashboard import formats
+from chatsvc.dashboard.fields import whole_number
 from chatsvc.dashboard.page import Page
-from chatsvc.dashboard.templating import made_markup
 from chatsvc.domain import times
 from chatsvc.domain.analytics import NOTHING, Quality, UsageSummary, UsageTotals, sums, total
 from chatsvc.domain.pricing import Usd
@@ -18,39 +15,52 @@ from chatsvc.domain.spreadsheets import BYTE_ORDER_MARK, row
 from chatsvc.services.accounts.analytics import QualityReport
 
 DEFAULT_DAYS = 30
-CSV = "text/csv; charset=utf-8"
-MESSAGES, RECORDS = ("answered", "unanswered", "handed_over"), ("requests", "appointments")
+COUNTS = ("answered", "unanswered", "handed_over", "requests", "appointments", "up")
+STACKS = {"talks": COUNTS[:3], "records": COUNTS[3:5]}
+SLOT, BAR, HEIGHT = 10, 7.0, 100.0  # of a bar, in units of the drawing, which is stretched to the page
+_STEPS = (1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10)
 
 
-class Plot(NamedTuple):
-    """A chart with the texts around it. Title, description, values of the axis from the top, first and last day."""
+class Chart(NamedTuple):
+    """A chart of stacked bars, which the template draws as SVG.
 
-    key: str
-    title: str
-    description: str
-    chart: charts.Chart | charts.StackedChart
-    drawn: str
-    scale: list[str]
-    days: list[str]
-
-
-class Card(NamedTuple):
-    """A figure beside that of the days before. `change` is in percent, `path` leads to what was counted."""
+    `top` is the value at its upper edge. A bar has its text, and the series and the outline of each value that is not zero.
+    """
 
     key: str
-    value: str
-    before: str
-    change: str = ""
-    note: str = ""
-    path: str = ""
+    series: Sequence[str]
+    days: list[int]
+    totals: list[int]
+    width: int
+    top: float
+    bars: list[tuple[str, list[tuple[str, str]]]]
 
 
-_date = lru_cache(1024)(formats.date)  # of days, which are the same ones at each visit
+def chart(key: str, series: Sequence[str], days: list[int], rows: Sequence[Sequence[int]], texts: Sequence[str]) -> Chart:
+    """Lay out a bar for each day; the last one is unfinished."""
+    top, bars = ceiling(max(map(sum, rows), default=0)), []
+    for place, (values, text) in enumerate(zip(rows, texts, strict=True)):
+        x, floor, parts = place * SLOT + (SLOT - BAR) / 2, HEIGHT, []
+        for name, value in zip(series, values, strict=True):
+            height = HEIGHT * value / top
+            if value:
+                parts.append((name, f"M{x:g} {floor:.5g}v-{height:.5g}h{BAR:g}v{height:.5g}z"))
+            floor -= height
+        bars.append((text, parts))
+    return Chart(key, series, days, [sum(column) for column in zip(*rows, strict=True)], len(rows) * SLOT, top, bars)
+
+
+def ceiling(value: float) -> float:
+    """Return a round number that is not smaller; 1 for nothing."""
+    if value <= 0:
+        return 1.0
+    power = 10.0 ** (len(str(int(value))) - 1)
+    return next(step * power for step in _STEPS if step * power >= value)
 
 
 def _days(page: Page) -> int:
-    text = page.query.get("days", "")
-    return int(text) if text.isascii() and text.isdigit() and int(text) in range(1, 91) else DEFAULT_DAYS
+    days = whole_number(page.query.get("days", "")) or 0
+    return days if 1 <= days <= 90 else DEFAULT_DAYS
 
 
 async def show(page: Page) -> Response:
@@ -60,73 +70,46 @@ async def show(page: Page) -> Response:
     chosen = page.query.get("bot") or None
     report: QualityReport = await page.perform("usage.quality", account=page.account_id, bot=chosen, days=days)
     summary: UsageSummary = await page.perform("usage", account=page.account_id, days=days)
-    names = {one.bot.id: one.bot.name for one in summary.bots}
-    by_bot = sums(summary.rows, lambda row: names.get(row.bot_id, row.bot_id))
-    by_channel = sums(summary.rows, lambda row: row.channel)
+    names = {listed.bot.id: listed.bot.name for listed in summary.bots}
     by_day = [(day, report.of_day(day)) for day in report.days]
     of_bots = [(bot, report.of_bot(bot.id)) for bot in report.bots]
-    whole = UsageTotals(summary.messages, summary.tokens, summary.cost_micro_usd)
+    now, single = total(report.rows.values()), report.bots[0].id if len(report.bots) == 1 else None
     return page.render(
         "usage.html",
         report=report,
-        cards=_cards(page, report),
-        stacks=[_stacked(page, by_day, key, names) for key, names in (("talks", MESSAGES), ("records", RECORDS))],
-        by_day=[(day, _day_cell(page, day), _cells(page, one)) for day, one in by_day],
-        of_bots=[(bot, _cells(page, one)) for bot, one in sorted(of_bots, key=lambda found: (-found[1].answered, found[0].name))],
-        people=[
-            (name, [formats.number(work.responses, page.language), *(_duration(page, work[place]) for place in (1, 2))])
-            for name, work in report.people
-        ],
-        whole=_cells(page, total(one for _, one in by_day)),
+        counts=COUNTS,
+        now=now,
+        earlier=total(report.before.values()),
+        paths={
+            "answered": page.url("/conversations", bot=single),
+            "handed_over": page.url("/conversations", bot=single, status="missed" if now.missed else None),
+            "requests": page.url("/inbox", bot=single, kind="request"),
+            "appointments": page.url("/inbox", bot=single, kind="appointment"),
+            **(dict.fromkeys(("unanswered", "up"), f"/bots/{single}/unanswered") if single else {}),
+        },
+        stacks=[_stacked(page, key, series, by_day) for key, series in STACKS.items()],
+        by_day=by_day,
+        of_bots=sorted(of_bots, key=lambda pair: (-pair[1].answered, pair[0].name)),
+        whole=total(counts for _, counts in by_day),
         is_empty=not report.rows and not report.before,
         chosen=chosen,
         summary=summary,
         days=days,
         periods=(7, 30, 90),
-        billed=[(_day_cell(page, day), _billed(page, one)) for day, one in summary.by_day],
-        plots=[_bars(page, summary, key) for key in ("messages", *(["cost"] if summary.cost_micro_usd else []))],
-        by_bot=_most_first(page, by_bot.items()),
-        by_channel=_most_first(page, by_channel.items()),
-        total=whole,
-        sums=_billed(page, whole),
-        today=report.days[-1],
+        plots=[_billed(page, summary, key) for key in ("messages", *(["cost"] if summary.cost_micro_usd else []))],
+        by_bot=_most_first(sums(summary.rows, lambda row: names.get(row.bot_id, row.bot_id))),
+        by_channel=_most_first(sums(summary.rows, lambda row: row.channel)),
+        total=UsageTotals(summary.messages, summary.tokens, summary.cost_micro_usd),
         names=names,
         sends=await page.perform("usage.sends", account=page.account_id),
+        duration=lambda seconds: _duration(page, seconds),
+        change=lambda name, now, earlier: _change(page, getattr(now, name), getattr(earlier, name)),
     )
 
 
-def _cards(page: Page, report: QualityReport) -> list[Card]:
-    now, before = total(report.rows.values()), total(report.before.values())
-    asked, times, earlier = now.answered + now.unanswered, report.responses, report.responses_before
-    notes = {"up": page.text("usage.thumbs_down", count=now.down)}
-    if now.missed:
-        notes["handed_over"] = page.text("usage.nobody_came", count=now.missed)
-    if asked:
-        notes["answered"] = page.text("usage.of_all", share=formats.percent(now.answered / asked, page.language))
-    slowest = page.text("usage.response_p90", time=_duration(page, times.p90)) if times.responses else ""
-    tried = page.text("usage.trials", cost=formats.money(now.trial_cost_micro_usd, page.language)) if now.trial_cost_micro_usd else ""
-    counts = ("answered", "unanswered", "handed_over", "requests", "appointments", "up")
-    chosen = report.bots[0].id if len(report.bots) == 1 else None
-    paths = {
-        "answered": with_query("/conversations", {"bot": chosen}),
-        "handed_over": with_query("/conversations", {"bot": chosen, "status": "missed" if now.missed else None}),
-        "requests": with_query("/inbox", {"bot": chosen, "kind": "request"}),
-        "appointments": with_query("/inbox", {"bot": chosen, "kind": "appointment"}),
-    }
-    if chosen:
-        paths |= dict.fromkeys(("unanswered", "up"), f"/bots/{chosen}/unanswered")
-    return [
-        *(_counted(page, key, now, before, notes.get(key, ""), paths.get(key, "")) for key in counts),
-        Card("response", _duration(page, times.median), _duration(page, earlier.median), note=slowest),
-        Card("cost", formats.money(now.cost_micro_usd, page.language), formats.money(before.cost_micro_usd, page.language), note=tried),
-    ]
-
-
-def _counted(page: Page, key: str, now: Quality, before: Quality, note: str, path: str) -> Card:
-    value, earlier = getattr(now, key), getattr(before, key)
-    change = formats.percent((value - earlier) / earlier, page.language) if earlier else ""
-    shown, past = (formats.number(one, page.language) for one in (value, earlier))
-    return Card(key, shown, past, f"+{change}" if change and value > earlier else change, note, path)
+def _change(page: Page, now: int, earlier: int) -> str:
+    """Write by how many percent a figure has changed; return nothing if there was none."""
+    return ("+" if now > earlier else "") + formats.percent((now - earlier) / earlier, page.language) if earlier else ""
 
 
 def _duration(page: Page, seconds: int | None) -> str:
@@ -137,82 +120,26 @@ def _duration(page: Page, seconds: int | None) -> str:
     return page.text(f"usage.{unit}", count=round(seconds / size))
 
 
-def _stacked(page: Page, by_day: list[tuple[int, Quality]], key: str, names: tuple[str, ...]) -> Plot:
-    rows = [[getattr(counts, name) for name in names] for _, counts in by_day]
-    labels = [page.text(f"usage.{name}") for name in names]
-    texts = [f"{_date(day, page.language)}: {_listed(page, labels, row)}" for (day, _), row in zip(by_day, rows, strict=True)]
-    sums = _listed(page, labels, [sum(column) for column in zip(*rows, strict=True)])
-    return _plot(page, by_day, key, charts.stacks(names, rows, texts), sums)
+def _stacked(page: Page, key: str, series: Sequence[str], by_day: list[tuple[int, Quality]]) -> Chart:
+    rows = [[getattr(counts, name) for name in series] for _, counts in by_day]
+    labels, texts = [page.text(f"usage.{name}") for name in series], []
+    for (day, _), values in zip(by_day, rows, strict=True):
+        counts = (f"{label} {formats.number(value, page.language)}" for label, value in zip(labels, values, strict=True))
+        texts.append(f"{formats.date(day, page.language)}: {', '.join(counts)}")
+    return chart(key, series, [day for day, _ in by_day], rows, texts)
 
 
-def _listed(page: Page, labels: Sequence[str], values: Sequence[int]) -> str:
-    return ", ".join(f"{label} {formats.number(value, page.language)}" for label, value in zip(labels, values, strict=True))
+def _billed(page: Page, summary: UsageSummary, key: str) -> Chart:
+    days, texts = [day for day, _ in summary.by_day], []
+    values = [usage.cost_micro_usd if key == "cost" else usage.messages for _, usage in summary.by_day]
+    for day, value in zip(days, values, strict=True):
+        cost = formats.money(value, page.language)
+        texts.append(page.text(f"usage.day_{key}", day=formats.date(day, page.language), cost=cost, count=value))
+    return chart(key, ("bar",), days, [[value] for value in values], texts)
 
 
-def _most_first(page: Page, found: Iterable[tuple[str, UsageTotals]]) -> list[tuple[str, str]]:
-    return [(name, _billed(page, usage)) for name, usage in sorted(found, key=lambda one: (-one[1].messages, one[0]))]
-
-
-def _billed(page: Page, usage: UsageTotals) -> str:
-    counts = [formats.number(count, page.language) for count in (usage.messages, usage.tokens)]
-    return _row([*counts, formats.money(usage.cost_micro_usd, page.language)])
-
-
-def _cells(page: Page, counts: Quality) -> str:
-    shown = [formats.number(count, page.language) if count else "–" for count in counts[:7]]
-    return _row([*shown, formats.money(counts.cost_micro_usd, page.language) if counts.cost_micro_usd else "–"])
-
-
-def _day_cell(page: Page, day: int) -> str:
-    return made_markup(f'<time datetime="{formats.machine_time(day)}">{_date(day, page.language)}</time>')
-
-
-def _row(numbers: Sequence[str]) -> str:
-    """Write cells of numbers. Hundreds of expressions in the template would take most of the page's time."""
-    return made_markup("".join(f'<td class="number">{number}</td>' for number in numbers))
-
-
-def _bars(page: Page, summary: UsageSummary, key: str) -> Plot:
-    rows = [(usage.cost_micro_usd if key == "cost" else usage.messages) for _, usage in summary.by_day]
-    write = formats.money if key == "cost" else formats.number
-    texts = [
-        page.text(f"usage.day_{key}", day=_date(day, page.language), cost=write(row, page.language), count=row)
-        for (day, _), row in zip(summary.by_day, rows, strict=True)
-    ]
-    whole = summary.cost_micro_usd if key == "cost" else summary.messages
-    return _plot(page, summary.by_day, key, charts.bars(rows, texts), write(whole, page.language))
-
-
-def _plot(page: Page, by_day: Sequence[tuple[int, object]], key: str, chart: charts.Chart | charts.StackedChart, total: str) -> Plot:
-    language = page.language
-    first, last = (_date(by_day[place][0], language) for place in (0, -1))
-    if key == "cost":
-        scale = [formats.money(round(part * chart.top), language) for part in (1, 0.5, 0)]
-    else:
-        scale = [formats.number(chart.top, language), formats.number(chart.top / 2, language, 0 if chart.top % 2 == 0 else 1), "0"]
-    description = page.text("usage.described", first=first, last=last, total=total)
-    days = [first] if first == last else [first, last]
-    return Plot(key, page.text(f"usage.chart_{key}"), description, chart, _drawn(chart), scale, days)
-
-
-def _drawn(chart: charts.Chart | charts.StackedChart) -> str:
-    """Write the bars of a chart, as `_row` does."""
-    if isinstance(chart, charts.Chart):
-        bars = [
-            f'<rect class="bar{" unfinished" if bar.unfinished else ""}" x="{bar.x}" y="{bar.y}" width="7" height="{bar.height}">'
-            f"<title>{escape(bar.text)}</title></rect>"
-            for bar in chart.bars
-        ]
-    else:
-        bars = [
-            ('<g class="unfinished">' if bar.unfinished else "<g>")
-            + f"<title>{escape(bar.text)}</title>"
-            + "".join(f'<path class="{chart.names[place]}" d="{outline}"/>' for place, outline in bar.parts)
-            + "</g>"
-            for bar in chart.stacks
-            if bar.parts
-        ]
-    return made_markup("".join(bars))
+def _most_first(usage: dict[str, UsageTotals]) -> list[tuple[str, UsageTotals]]:
+    return sorted(usage.items(), key=lambda pair: (-pair[1].messages, pair[0]))
 
 
 async def download(page: Page) -> Response:
@@ -228,4 +155,4 @@ async def download(page: Page) -> Response:
             lines.append(row(times.day(day), bot.id, bot.name, *counts[:8], *costs))
     file = f"usage-{times.day(report.days[0])}-{times.day(report.end)}.csv"
     # Spreadsheets take a file without the mark at its beginning for Latin-1.
-    return page.download((BYTE_ORDER_MARK + "".join(lines)).encode(), CSV, file)
+    return page.download((BYTE_ORDER_MARK + "".join(lines)).encode(), "text/csv; charset=utf-8", file)

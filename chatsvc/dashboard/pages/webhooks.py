@@ -6,27 +6,26 @@ from typing import Any
 from aiohttp.web import Response
 
 from chatsvc.dashboard import records
-from chatsvc.dashboard.fields import Fields
+from chatsvc.dashboard.fields import Fields, whole_number
 from chatsvc.dashboard.page import Page
-from chatsvc.dashboard.views import Action, View
+from chatsvc.dashboard.views import act, form, view
 from chatsvc.domain.plans import with_webhooks
 from chatsvc.domain.refusals import Refused
 from chatsvc.domain.times import DAY_MS, without_fraction
-from chatsvc.domain.webhooks import STATUSES, SUBSCRIBED, TEST, AttemptDetail, ResentPage, WebhookSettings
+from chatsvc.domain.webhooks import STATUSES, SUBSCRIBED, TEST, AttemptDetail, WebhookSettings
 
-PATH_OF_BOT = "/bots/{bot}/webhook"
-PATH = "/webhooks"
 RESENT = 20  # events sent again by one form, since its page waits for their answers
 EVENTS = (*SUBSCRIBED, TEST)
 
 
-async def _target(page: Page, typed: Fields) -> dict[str, Any]:
-    bot = await page.perform("bot.show", bot=page.params["bot"])
+@view("webhook.html")
+async def show_target(page: Page, typed: Fields) -> dict[str, Any]:
+    bot = await page.bot()
     webhook: WebhookSettings | None = None
     try:
         webhook = await page.perform("webhook.show", bot=bot.id)
-    except Refused as fault:
-        if fault.code != "webhook_not_found":
+    except Refused as refusal:
+        if refusal.code != "webhook_not_found":
             raise
     shown: dict[str, Any] = {"url": "", "events": SUBSCRIBED, "pull": False}
     if "url" in typed:
@@ -38,71 +37,71 @@ async def _target(page: Page, typed: Fields) -> dict[str, Any]:
     return {"bot": bot, "webhook": webhook, "recent": recent, "events": SUBSCRIBED, "has_plan": has_plan, "typed": shown}
 
 
-def _given(_: Page, fields: Fields) -> dict[str, Any]:
-    return {"url": None if fields.checked("pull") else fields.address("url"), "events": fields.all("event")}
+@form(show_target)
+async def put(page: Page, fields: Fields) -> Response:
+    url = None if fields.checked("pull") else fields.address("url")
+    return await _show_key(page, await page.perform("webhook.set", bot=page.params["bot"], url=url, events=fields.all("event")))
 
 
-async def _show_key(page: Page, made: WebhookSettings) -> Response:
-    if not made.signing_key:
+@form(show_target)
+async def rotate(page: Page, fields: Fields) -> Response:
+    page.require_confirmation("webhook.rotate", fields)
+    return await _show_key(page, await page.perform("webhook.rotate", bot=page.params["bot"]))
+
+
+async def _show_key(page: Page, webhook: WebhookSettings) -> Response:
+    if not webhook.signing_key:
         return page.redirect(page.path, done="saved")
     title = page.text("webhook.signing_key")
-    return await page.show_once({title: made.signing_key}, PATH_OF_BOT.format(**page.params), title)
+    return await page.show_once({title: webhook.signing_key}, f"/bots/{page.params['bot']}/webhook", title)
 
 
-show_target = View("webhook.html", _target)
-put = Action("webhook.set", show_target, _given, then=_show_key)
-test = Action("webhook.test", show_target, to="/webhooks/{made.id}")
-rotate = Action("webhook.rotate", show_target, then=_show_key, confirm=True)
-remove = Action("webhook.remove", show_target, to=PATH_OF_BOT, done="removed", confirm=True)
+@form(show_target)
+async def test(page: Page, _: Fields) -> Response:
+    return page.redirect(f"/webhooks/{(await page.perform('webhook.test', bot=page.params['bot'])).id}")
 
 
-async def _values(page: Page, typed: Fields) -> dict[str, Any]:
+remove = act("webhook.remove", "bot", to="/bots/{bot}/webhook", done="removed", shown=show_target, confirm=True)
+
+
+@view("webhooks.html")
+async def show(page: Page, typed: Fields) -> dict[str, Any]:
     """Return the attempts that the filters of the URL choose."""
-    query, account = page.query, page.account_id
+    query = page.query
     since = typed.text("failed_since") if typed else query.get("since") or without_fraction(page.services.clock() - DAY_MS)[:16]
     values: dict[str, Any] = {"statuses": STATUSES, "events": EVENTS, "since": since, "bots": {}, "attempts": [], "next": None}
-    values |= {name: _count(query.get(name)) for name in ("resent", "left", "behind")}
-    if account is None:
+    values |= {name: whole_number(query.get(name, "")) for name in ("resent", "left", "behind")}
+    if page.account_id is None:
         return values
-    values["bots"] = {bot.id: bot.name for bot in (await records.bots_of(page)).values()}
-    chosen = {
-        "bot": query.get("bot"),
-        "status": query.get("status") if query.get("status") in STATUSES else None,
-        "event": query.get("event") if query.get("event") in EVENTS else None,
-    }
+    allowed = {"status": STATUSES, "event": EVENTS}
+    chosen = {name: query.get(name) for name in ("bot", "status", "event")}
+    chosen |= {name: None for name, known in allowed.items() if chosen[name] not in known}
     given = {name: value for name, value in chosen.items() if value}
     listed = await page.perform("webhook.attempts", **given, limit=50, after=query.get("after"))
-    return values | {"attempts": listed.items, "next": listed.next, "chosen": chosen}
+    bots = {bot.id: bot.name for bot in (await records.bots_of(page)).values()}
+    return values | {"attempts": listed.items, "next": listed.next, "chosen": chosen, "bots": bots}
 
 
-def _count(text: str | None) -> int | None:
-    return int(text) if text and text.isascii() and text.isdigit() and len(text) < 16 else None
-
-
-async def _detail(page: Page, _: Fields) -> dict[str, Any]:
-    found: AttemptDetail = await page.perform("webhook.attempt", attempt=page.params["attempt"])
-    bot = await page.perform("bot.show", bot=found.attempt.bot_id)
-    answer = None if found.answer is None else found.answer.decode("utf-8", "replace").replace("\0", "\ufffd")
-    body = found.body.decode()
+@view("attempt.html")
+async def detail(page: Page, _: Fields) -> dict[str, Any]:
+    shown: AttemptDetail = await page.perform("webhook.attempt", attempt=page.params["attempt"])
+    bot = await page.perform("bot.show", bot=shown.attempt.bot_id)
+    answer = None if shown.answer is None else shown.answer.decode("utf-8", "replace").replace("\0", "\ufffd")
+    body = shown.body.decode()
     indented = json.dumps(json.loads(body), ensure_ascii=False, indent=2) if body else ""
-    return {"detail": found, "attempt": found.attempt, "bot": bot, "body": body, "indented": indented, "answer": answer}
+    return {"detail": shown, "attempt": shown.attempt, "bot": bot, "body": body, "indented": indented, "answer": answer}
 
 
-show = View("webhooks.html", _values)
-detail = View("attempt.html", _detail)
-resend = Action("webhook.resend", detail, to="/webhooks/{made.id}", done="resent")
+@form(detail)
+async def resend(page: Page, _: Fields) -> Response:
+    attempt = await page.perform("webhook.resend", attempt=page.params["attempt"])
+    return page.redirect(f"/webhooks/{attempt.id}", done="resent")
 
 
-def _failed(_: Page, fields: Fields) -> dict[str, Any]:
-    behind = max(0, fields.number("behind") or 0)
-    return {"bot": fields.optional("bot"), "since": fields.text("failed_since"), "after": behind, "limit": RESENT}
-
-
-async def _offer_rest(page: Page, made: ResentPage) -> Response:
-    """Lead to the list, which offers to send the rest."""
-    fields = await page.form()
-    where = {"resent": len(made.attempts), "left": made.left, "since": fields.text("failed_since"), "behind": made.next}
-    return page.redirect(page.url(PATH, bot=fields.optional("bot"), **where))
-
-
-resend_failed = Action("webhook.resend_failed", show, _failed, then=_offer_rest)
+@form(show)
+async def resend_failed(page: Page, fields: Fields) -> Response:
+    """Send what failed again, and lead to the list, which offers to send the rest."""
+    bot, since, behind = fields.optional("bot"), fields.text("failed_since"), max(0, fields.number("behind") or 0)
+    resent = await page.perform("webhook.resend_failed", bot=bot, since=since, after=behind, limit=RESENT)
+    counts = {"resent": len(resent.attempts), "left": resent.left, "behind": resent.next}
+    return page.redirect(page.url("/webhooks", bot=bot, since=since, **counts))
