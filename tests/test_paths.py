@@ -15,7 +15,7 @@ TODAY = {
     "GET /chatbots": (24, 78),
     "message without a model": (76, 437),
     "message with a model": (58, 257),
-    "form of the dashboard": (46, 198),
+    "form of the dashboard": (43, 192),
     "key create": (33, 116),
 }
 AIR = 1.1

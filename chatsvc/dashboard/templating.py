@@ -56,7 +56,7 @@ def _zones() -> list[str]:
 
 
 def qr_code(text: str) -> str:
-    """Draw a text as a QR code in SVG, black on white in both colour schemes, for authenticator apps on a telephone."""
+    """Draw a text for authenticator apps as a QR code in SVG, black on white in both colour schemes."""
     # Imported here: it is shown once for an operator, if at all.
     import segno
     from markupsafe import Markup

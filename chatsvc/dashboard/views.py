@@ -38,7 +38,7 @@ class View:
 
 
 def view(template: str, kept: Container[str] = ()) -> Callable[[Values], View]:
-    """Make a view of the function that returns its values; `kept` are refusals shown in it although they name a missing record."""
+    """Make a view of the function that returns its values. `kept` are refusals shown in it although they name a missing record."""
     return lambda values: View(template, values, kept)
 
 
@@ -61,7 +61,7 @@ def form(shown: View | None = None) -> Callable[[Submit], Handler]:
 
 
 def act(operation: str, *records: str, to: str, done: str | None = None, shown: View | None = None, confirm: bool = False) -> Handler:
-    """Make a handler that performs an operation on records of the path, then leads to a path with the same parameters."""
+    """Make a handler that performs an operation on records of the path. It leads to a path with the same parameters."""
 
     @form(shown)
     async def submit(page: Page, fields: Fields) -> Response:

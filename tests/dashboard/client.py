@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass
 from functools import cached_property
-from html import escape
 from typing import Any
 from xml.etree.ElementTree import Element
 
@@ -19,6 +18,11 @@ def parsed(text: str) -> Element:
     """Parse a page strictly: any error of HTML's syntax fails the test."""
     tree: Element = html5lib.HTMLParser(strict=True, namespaceHTMLElements=False).parse(text)
     return tree
+
+
+def text_of(element: Element) -> str:
+    """Return the text of an element with single spaces."""
+    return " ".join("".join(element.itertext()).split())
 
 
 @dataclass
@@ -35,61 +39,87 @@ class Shown:
         """The page's elements."""
         return parsed(self.body)
 
-    @property
+    @cached_property
     def text(self) -> str:
         """All text of the page, with single spaces."""
         body = self.tree.find("body")
         assert body is not None
-        return " ".join("".join(body.itertext()).split())
+        return text_of(body)
 
     @property
     def alert(self) -> str:
         """The text of the alert; empty without one."""
-        return " ".join(" ".join("".join(one.itertext()).split()) for one in self.tree.iter() if one.get("role") == "alert")
+        return " ".join(text_of(element) for element in self.tree.iter() if element.get("role") == "alert")
 
     @property
     def language(self) -> str | None:
         """The language that the page declares."""
         return self.tree.get("lang")
 
+    def has(self, *words: str) -> bool:
+        """Whether the page is shown without a fault, with all these words in its text."""
+        return self.status == 200 and all(part in self.text for part in words)
+
+    def refuses(self, *words: str, kept: str = "", status: int = 422) -> bool:
+        """Whether the page refuses a form with these words in its alert, and still has what was typed."""
+        return self.status == status and self.alert != "" and all(part in self.alert for part in words) and kept in self.body
+
+    def element(self, record: str) -> Element:
+        """The row of a record, or its element in the thread."""
+        return next(element for element in self.tree.iter() if element.get("data-id") == record)
+
+    def row(self, record: str) -> str:
+        """The text of the element that stands for a record."""
+        return text_of(self.element(record))
+
+    def part(self, part_id: str) -> str:
+        """The text of a part of the page."""
+        return next(text_of(element) for element in self.tree.iter() if element.get("id") == part_id)
+
     def forms(self, action: str | None = None) -> list[Element]:
         """The forms, of one operation or all."""
-        return [one for one in self.tree.iter("form") if one.get("data-action") and action in (None, one.get("data-action"))]
+        return [form for form in self.tree.iter("form") if form.get("data-action") and action in (None, form.get("data-action"))]
 
     def faults(self) -> dict[str, str]:
         """The faults beside fields, by the fields' names."""
-        texts = {one.get("id"): " ".join("".join(one.itertext()).split()) for one in self.tree.iter() if one.get("id")}
-        marked = [one for one in self.tree.iter() if one.get("aria-invalid") == "true"]
-        return {one.get("name", ""): texts[one.get("aria-describedby")] for one in marked}
+        texts = {element.get("id"): text_of(element) for element in self.tree.iter() if element.get("id")}
+        marked = [element for element in self.tree.iter() if element.get("aria-invalid") == "true"]
+        return {element.get("name", ""): texts[element.get("aria-describedby")] for element in marked}
 
     def values(self, form: Element) -> list[tuple[str, str]]:
         """The fields of a form as a browser would send them untouched; without files."""
-        found = []
-        for one in form.iter():
-            name, kind = one.get("name"), one.get("type")
-            if not name or (one.tag == "button" and name):
+        values = []
+        for element in form.iter():
+            name, kind = element.get("name"), element.get("type")
+            if not name or element.tag == "button":
                 continue
-            if one.tag == "select":
-                options = list(one.iter("option"))
+            if element.tag == "select":
+                options = list(element.iter("option"))
                 chosen = [option for option in options if option.get("selected") is not None] or options[:1]
-                found += [(name, option.get("value", option.text or "")) for option in chosen]
-            elif one.tag == "textarea":
-                found.append((name, (one.text or "").removeprefix("\n")))
-            elif one.tag == "input" and kind != "file" and (kind not in ("checkbox", "radio") or one.get("checked") is not None):
-                found.append((name, one.get("value", "")))
-        return found
+                values += [(name, option.get("value", option.text or "")) for option in chosen]
+            elif element.tag == "textarea":
+                values.append((name, (element.text or "").removeprefix("\n")))
+            elif element.tag == "input" and kind != "file" and (kind not in ("checkbox", "radio") or element.get("checked") is not None):
+                values.append((name, element.get("value", "")))
+        return values
+
+    def filled(self, action: str, **where: str) -> dict[str, str]:
+        """The fields of an operation's form; `where` are values of some of them, to choose one of several forms."""
+        forms = [self.values(form) for form in self.forms(action)]
+        (chosen,) = [values for values in forms if where.items() <= set(values)]
+        return dict(chosen)
 
     def records(self) -> list[str]:
         """The ids of the elements that stand for records."""
-        return [one.get("data-id", "") for one in self.tree.iter() if one.get("data-id")]
+        return [element.get("data-id", "") for element in self.tree.iter() if element.get("data-id")]
 
     def secrets(self) -> list[str]:
         """The secrets that are shown once."""
-        return ["".join(one.itertext()) for one in self.tree.iter() if one.get("data-secret") is not None]
+        return ["".join(element.itertext()) for element in self.tree.iter() if element.get("data-secret") is not None]
 
     def links(self, rel: str | None = None) -> list[str]:
         """The addresses of links, with one relation or all."""
-        return [one.get("href", "") for one in self.tree.iter("a") if rel is None or rel in (one.get("rel") or "").split()]
+        return [link.get("href", "") for link in self.tree.iter("a") if rel is None or rel in (link.get("rel") or "").split()]
 
 
 class Client:
@@ -117,10 +147,10 @@ class Client:
 
     async def settled(self, page: Shown) -> Shown:
         """Follow a computation in the background until it is done."""
-        for _ in range(600):
+        for _ in range(1200):
             if "data-refresh" not in page.body:
                 return page
-            await asyncio.sleep(0.1)
+            await asyncio.sleep(0.05)
             page = await self.get(page.path)
         raise AssertionError(page.text)
 
@@ -131,29 +161,23 @@ class Client:
         sends several, and a pair of name and bytes is a file.
         """
         page = await self.get(path)
-        forms = [form for form in page.forms(action) if all((name, value) in page.values(form) for name, value in (where or {}).items())]
+        forms = [form for form in page.forms(action) if all(pair in page.values(form) for pair in (where or {}).items())]
         assert forms, f"{page.path} ({page.status}) has no form {action}: {[form.get('data-action') for form in page.forms()]}"
-        form = forms[0]
-        sent = [(name, value) for name, value in page.values(form) if name not in typed]
+        sent = [(name, value) for name, value in page.values(forms[0]) if name not in typed]
         for name, value in typed.items():
             if value is not None:
-                sent += [(name, one) for one in value] if isinstance(value, list) else [(name, value)]
-        return await self.post(form.get("action") or page.path, encoded(form, sent), follow=follow)
+                sent += [(name, item) for item in value] if isinstance(value, list) else [(name, value)]
+        return await self.post(forms[0].get("action") or page.path, encoded(forms[0], sent), follow=follow)
 
 
 def encoded(form: Element, fields: list[tuple[str, Any]]) -> Any:
     """Encode fields as the form says; a pair of name and bytes is a file."""
     if form.get("enctype") != "multipart/form-data":
         return fields
-    made = FormData(quote_fields=False, default_to_multipart=True)
+    data = FormData(quote_fields=False, default_to_multipart=True)
     for name, value in fields:
         if isinstance(value, tuple):
-            made.add_field(name, value[1], filename=value[0], content_type="application/octet-stream")
+            data.add_field(name, value[1], filename=value[0], content_type="application/octet-stream")
         else:
-            made.add_field(name, value)
-    return made
-
-
-def shown(text: str) -> str:
-    """Return a text as templates escape it."""
-    return escape(text).replace("&quot;", "&#34;").replace("&#x27;", "&#39;")
+            data.add_field(name, value)
+    return data

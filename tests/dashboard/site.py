@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from aiohttp import ClientSession, CookieJar
-from playwright.async_api import Page
 
 from chatsvc import config as configuration
 from chatsvc.app import App
@@ -23,9 +22,12 @@ from chatsvc.services.conversations import conversations
 from chatsvc.services.knowledge import knowledge
 from chatsvc.services.knowledge.file_reading import read_files
 from chatsvc.services.team import operators
+from chatsvc.store import exchanges
 from tests.conftest import MODELS
 from tests.dashboard.client import Client
 from tests.fakes import ADMIN, FakeClock, ScriptedEngine
+from tests.store.inspection import execute
+from tests.store.support import new_exchange
 
 PASSWORD = "violet staple harbour"
 ROLES = ("administrator", "owner", "editor", "reader")
@@ -59,6 +61,19 @@ class Site:
         """The e-mail address of the person in a role."""
         return f"{role}@example.com"
 
+    def path_of(self, link: str) -> str:
+        """The path of a set-up link."""
+        return link.removeprefix(self.app.config.server.public_url)
+
+    async def join(self, email: str, language: str = "en", **arguments: Any) -> Client:
+        """Add a person, by default an editor, who chooses a password by the link. Returns that browser."""
+        place = arguments or {"account": self.mine.account, "role": "editor"}
+        added = await self.do("operator.add", email=email, **place)
+        client = await self.client(language=language)
+        page = await client.post(self.path_of(added.link), {"name": "Nil Kaya", "password": PASSWORD}, follow=False)
+        assert (page.status, page.headers["Location"]) == (303, "/")
+        return client
+
     async def client(self, role: str | None = None, language: str = "en") -> Client:
         """Return a new browser, signed in with `role` where one is given."""
         jar = CookieJar(unsafe=True)
@@ -73,17 +88,21 @@ class Site:
                 await client.get(f"/?account={self.mine.account}")
         return client
 
-    async def sign_in(self, page: Page, role: str) -> None:
-        """Sign in with the form."""
-        await page.goto(f"{self.app.url}/login")
-        await page.fill("input[name=email]", self.email(role))
-        await page.fill("input[name=password]", PASSWORD)
-        await page.click("main button[type=submit]")
-        await page.wait_for_url(f"{self.app.url}/")
-
     async def do(self, operation: str, **arguments: Any) -> Any:
         """Perform an operation as the command line does."""
         return await perform(self.app.services, ADMIN, operation, arguments)
+
+    async def write(self, visitor: str = "visitor", text: str = "hello", *, channel: str = "api", later_ms: int = 0, **more: Any) -> str:
+        """Store a message to the bot of `mine` with its reply. Returns the conversation's id."""
+        bot = self.mine.bot
+        exchange = new_exchange(bot, self.mine.account, visitor, channel=channel, at=self.clock.now + later_ms, text=text)
+        await exchanges.record(self.app.services.db, exchange._replace(**more))
+        conversation = "SELECT id FROM conversations WHERE bot_id = :1 AND channel = :2 AND user_id = :3"
+        return str((await execute(self.app, conversation, bot, channel, visitor))[0][0])
+
+    async def found(self, q: str, **filters: Any) -> str:
+        """The id of the newest conversation of the bot of `mine` that a search finds."""
+        return str((await self.do("conversation.list", bot=self.mine.bot, q=q, **filters)).items[0].id)
 
     async def say(self, business: Business, message: str, visitor: str = "visitor-1", captured: Captured | None = None) -> None:
         """Send a visitor's message over the interface."""

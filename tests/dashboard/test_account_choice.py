@@ -7,17 +7,15 @@ from collections.abc import AsyncIterator
 import pytest_asyncio
 
 from tests.dashboard.client import Client
-from tests.dashboard.site import PASSWORD, Site
+from tests.dashboard.site import Site
 
 
-@pytest_asyncio.fixture(loop_scope="module")
+@pytest_asyncio.fixture(loop_scope="package")
 async def both(site: Site) -> AsyncIterator[Client]:
     """An owner of both accounts, with the other one chosen."""
     email, accounts = "both@example.com", (site.mine.account, site.other.account)
-    made = await site.do("operator.add", email=email, account=accounts[0], role="owner")
+    client = await site.join(email, account=accounts[0], role="owner")
     await site.do("operator.set", email=email, account=accounts[1], role="owner")
-    client = await site.client()
-    await client.post(made.link.removeprefix(site.app.config.server.public_url), {"name": "Nil Kaya", "password": PASSWORD})
     await client.get(f"/?account={accounts[1]}")
     yield client
     await site.do("operator.remove", email=email)

@@ -4,96 +4,59 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-import pytest_asyncio
-from playwright.async_api import Browser, BrowserContext, Page
+from playwright.async_api import Page
 
 from chatsvc.domain import profiles
+from tests.dashboard.conftest import Tabs
 from tests.dashboard.filled import fill
 from tests.dashboard.site import Site
 from tests.dashboard.walk import crawl, ids_of
 
-# What a page must not have; contrast is measured in both colour schemes.
+# What a page must not have; contrast is measured in both colour schemes, the rest once.
 AXE_RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"], "resultTypes": ["violations"]}
+CONTRAST = {"runOnly": {"type": "rule", "values": ["color-contrast", "html-lang-valid", "valid-lang"]}, "resultTypes": ["violations"]}
 
 
-class Visit:
-    """A browser context that notes whatever must not happen."""
-
-    def __init__(self, site: Site, context: BrowserContext) -> None:
-        self.site = site
-        self.context = context
-        self.faults: list[str] = []
-
-    async def open(self) -> Page:
-        """Open a tab."""
-        page = await self.context.new_page()
-        page.on("console", lambda message: self.faults.append(f"{page.url}: {message.text}"))
-        page.on("pageerror", lambda error: self.faults.append(f"{page.url}: {error}"))
-        page.on(
-            "request", lambda request: None if request.url.startswith((self.site.app.url, "data:")) else self.faults.append(request.url)
-        )
-        return page
-
-    async def sign_in(self, role: str) -> Page:
-        """Sign in with the form."""
-        page = await self.open()
-        await self.site.sign_in(page, role)
-        return page
-
-
-@pytest_asyncio.fixture(loop_scope="module")
-async def visits(site: Site, browser: Browser) -> AsyncIterator[Any]:
-    """Opens browser contexts with options."""
-    contexts = []
-
-    async def visit(**options: Any) -> Visit:
-        context = await browser.new_context(**{"locale": "en-GB", **options})
-        contexts.append(context)
-        return Visit(site, context)
-
-    yield visit
-    for context in contexts:
-        await context.close()
-
-
-async def paths(site: Site) -> list[str]:
-    """The addresses of all pages with a record to show."""
-    await fill(site)
-    client = await site.client("administrator")
-    return [page.path for page in await crawl(client, await ids_of(site, site.mine)) if page.path != "/logout"]
+def watched(page: Page, url: str) -> list[str]:
+    """Note whatever must not happen in a tab: messages in the console, errors, requests to others."""
+    faults: list[str] = []
+    page.on("console", lambda message: faults.append(f"{page.url}: {message.text}"))
+    page.on("pageerror", lambda error: faults.append(f"{page.url}: {error}"))
+    page.on("request", lambda request: None if request.url.startswith((url, "data:")) else faults.append(request.url))
+    return faults
 
 
 @pytest.mark.parametrize(
-    ("language", "scheme", "width"),
-    [("en-GB", "light", 1280), ("tr-TR", "dark", 390)],
+    ("language", "scheme", "width", "rules"),
+    [("en-GB", "light", 1280, AXE_RULES), ("tr-TR", "dark", 390, CONTRAST)],
 )
 async def test_every_page_is_accessible_fits_and_keeps_to_the_policy(
-    site: Site, visits: Any, axe: str, language: str, scheme: str, width: int
+    site: Site, tabs: Tabs, axe: str, language: str, scheme: str, width: int, rules: dict[str, Any]
 ) -> None:
-    visit = await visits(locale=language, color_scheme=scheme, viewport={"width": width, "height": 800})
-    page = await visit.sign_in("administrator")
-    problems = []
-    for path in ["/login", *await paths(site), "/inbox?view=week&day=2026-11-27", "/inbox?view=day&day=2026-11-27&time=10:00"]:
-        if path == "/login":
-            stranger = await visits(locale=language, color_scheme=scheme, viewport={"width": width, "height": 800})
-            tab = await stranger.open()
-        else:
-            tab = page
+    await fill(site)
+    client = await site.client("administrator")
+    paths = [page.path for page in await crawl(client, await ids_of(site, site.mine)) if page.path != "/logout"]
+    options = {"width": width, "locale": language, "color_scheme": scheme}
+    stranger, page, problems = await tabs(**options), await tabs("administrator", **options), []
+    await page.context.add_init_script(axe)
+    faults = watched(page, site.app.url)
+    for path in ["/login", *paths, "/inbox?view=week&day=2026-11-27", "/inbox?view=day&day=2026-11-27&time=10:00"]:
+        tab = stranger if path == "/login" else page
         answer = await tab.goto(site.app.url + path)
         assert answer is not None
         assert answer.status == 200, path
         if not await tab.evaluate("document.documentElement.scrollWidth <= window.innerWidth"):
             problems.append(f"{path} is wider than the window")
         await tab.evaluate("document.querySelectorAll('.record details, .situation').forEach((one) => { one.open = true; })")
-        await tab.evaluate(axe)
-        found = await tab.evaluate("rules => axe.run(document, rules)", AXE_RULES)
-        problems += [f"{path}: {one['id']}: {[node['html'][:120] for node in one['nodes'][:3]]}" for one in found["violations"]]
-    assert problems + visit.faults == []
+        if tab is stranger:
+            await tab.evaluate(axe)
+        report = await tab.evaluate("rules => axe.run(document, rules)", rules)
+        problems += [f"{path}: {fault['id']}: {[node['html'][:120] for node in fault['nodes'][:3]]}" for fault in report["violations"]]
+    assert problems + faults == []
 
 
 async def test_all_html_is_valid(site: Site, html_validate: Path, tmp_path: Path) -> None:
@@ -123,33 +86,32 @@ async def test_all_html_is_valid(site: Site, html_validate: Path, tmp_path: Path
     assert process.returncode == 0, said.decode().replace(str(tmp_path), "")
 
 
-async def test_a_secret_is_gone_after_reload_and_back(site: Site, visits: Any) -> None:
-    visit = await visits()
-    page = await visit.sign_in("owner")
-    await page.goto(f"{site.app.url}/operators")
+async def test_a_secret_is_gone_after_reload_and_back(site: Site, tabs: Tabs) -> None:
+    page = await tabs("owner")
+    shown, address = page.locator("[data-secret]"), f"{site.app.url}/operators"
+    await page.goto(address)
     await page.fill("main input[name=email]", "shown@example.com")
     await page.click("form[data-action='operator.add'] button")
-    secret = await page.locator("[data-secret]").inner_text()
+    secret = await shown.inner_text()
     assert "/setup/" in secret
     await page.reload()
-    assert await page.locator("[data-secret]").count() == 0
-    assert secret not in await page.content()
-    await page.goto(f"{site.app.url}/operators/shown@example.com")
+    assert (await shown.count(), secret in await page.content()) == (0, False)
+    await page.goto(f"{address}/shown@example.com")
     await page.click("form[data-action='operator.link'] button")
-    secret = await page.locator("[data-secret]").inner_text()
+    secret = await shown.inner_text()
     await page.click("main a.button")
     await page.wait_for_url("**/operators/shown@example.com")
     await page.go_back()
     await page.wait_for_load_state()
-    assert await page.locator("[data-secret]", has_text="/setup/").count() == 0
-    assert secret not in await page.content()
+    assert (await page.locator("[data-secret]", has_text="/setup/").count(), secret in await page.content()) == (0, False)
     await page.go_back()
     assert [one.email for one in (await site.do("operator.list", account=site.mine.account)).items].count("shown@example.com") == 1
 
 
-async def test_everything_works_without_scripts(site: Site, visits: Any) -> None:
-    visit = await visits(java_script_enabled=False, viewport={"width": 390, "height": 800})
-    page = await visit.sign_in("owner")
+async def test_everything_works_without_scripts(site: Site, tabs: Tabs) -> None:
+    page = await tabs("owner", 390, java_script_enabled=False)
+    faults = watched(page, site.app.url)
+    await page.goto(f"{site.app.url}/")
     assert await page.locator("nav#menu").is_hidden()
     await page.click("a.menu-open")
     assert await page.locator("nav#menu").is_visible()
@@ -162,25 +124,24 @@ async def test_everything_works_without_scripts(site: Site, visits: Any) -> None
     await page.click("header form[data-action='session.remove'] button")
     await page.wait_for_url("**/login")
     await site.do("operator.set", email=site.email("owner"), language="en")
-    assert visit.faults == []
+    assert faults == []
 
 
-async def test_an_account_is_chosen_with_one_key_or_with_the_button(site: Site, visits: Any) -> None:
-    scripted = await visits()
-    page = await scripted.sign_in("administrator")
+async def test_an_account_is_chosen_with_one_key_or_with_the_button(site: Site, tabs: Tabs) -> None:
+    page = await tabs("administrator")
+    await page.goto(f"{site.app.url}/")
     assert await page.locator("header form.chooser button").is_hidden()
     await page.select_option("header select[name=account]", site.other.account)
     await page.wait_for_url(f"**/?account={site.other.account}")
-    plain = await visits(java_script_enabled=False)
-    page = await plain.sign_in("administrator")
-    await page.select_option("header select[name=account]", site.mine.account)
-    await page.click("header form.chooser button")
-    assert page.url.endswith(f"account={site.mine.account}")
+    plain = await tabs("administrator", java_script_enabled=False)
+    await plain.goto(f"{site.app.url}/")
+    await plain.select_option("header select[name=account]", site.mine.account)
+    await plain.click("header form.chooser button")
+    assert plain.url.endswith(f"account={site.mine.account}")
 
 
-async def test_a_form_is_built_row_by_row_without_a_script_and_by_keys(site: Site, visits: Any) -> None:
-    plain = await visits(java_script_enabled=False)
-    page = await plain.sign_in("editor")
+async def test_a_form_is_built_row_by_row_without_a_script_and_by_keys(site: Site, tabs: Tabs) -> None:
+    page = await tabs("editor", java_script_enabled=False)
     await page.goto(f"{site.app.url}/bots/{site.mine.bot}/forms/quote")
     await page.fill("[name=name_0]", "Room")
     await page.press("[name=name_0]", "Enter")
@@ -199,25 +160,20 @@ async def test_a_form_is_built_row_by_row_without_a_script_and_by_keys(site: Sit
     await page.click("form[data-action='bot.set'] button >> nth=0")
     await page.wait_for_url("**/forms/quote?done=saved")
     form = profiles.load((await site.do("bot.show", bot=site.mine.bot)).profile).form("quote")
-    assert [(one.name, one.choices) for one in form.fields] == [("Guests", ("two", "four")), ("Room", ())]
+    assert [(field.name, field.choices) for field in form.fields] == [("Guests", ("two", "four")), ("Room", ())]
     await site.do("bot.set", bot=site.mine.bot, forms={"quote": {}})
 
 
-async def test_a_text_is_copied(site: Site, visits: Any) -> None:
-    visit = await visits(permissions=["clipboard-read", "clipboard-write"])
-    page = await visit.sign_in("owner")
+async def test_a_text_is_copied(site: Site, tabs: Tabs) -> None:
+    page = await tabs("owner", permissions=["clipboard-read", "clipboard-write"])
+    faults = watched(page, site.app.url)
     await page.goto(f"{site.app.url}/account")
     await page.click("main .copy-button")
     assert await page.evaluate("navigator.clipboard.readText()") == site.mine.account
-    assert await page.locator("main .copy-button").inner_text() == "Copied"
-    assert visit.faults == []
+    assert (await page.locator("main .copy-button").inner_text(), faults) == ("Copied", [])
 
 
-async def test_another_site_cannot_frame_a_page(site: Site, visits: Any) -> None:
-    visit = await visits()
-    page = await visit.context.new_page()
-    refused: list[str] = []
-    page.on("console", lambda message: refused.append(message.text))
-    await page.set_content(f"<iframe src='{site.app.url}/login'></iframe>")
-    await page.wait_for_timeout(300)
-    assert any("frame-ancestors" in text for text in refused)
+async def test_another_site_cannot_frame_a_page(site: Site, tabs: Tabs) -> None:
+    page = await tabs()
+    async with page.expect_console_message(lambda message: "frame-ancestors" in message.text):
+        await page.set_content(f"<iframe src='{site.app.url}/login'></iframe>")

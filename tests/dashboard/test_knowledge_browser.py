@@ -2,46 +2,37 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
-from playwright.async_api import Browser, Page, expect
+from playwright.async_api import expect
 
 from chatsvc.domain.models import SendMessage
-from chatsvc.services.accounts import bots
 from chatsvc.services.knowledge import previews, unanswered
 from tests.dashboard.client import Client
+from tests.dashboard.conftest import Tabs, wait_for
 from tests.dashboard.site import Site
-from tests.fakes import ADMIN
+
+FOUND = "#found li >> nth=0"
 
 
-async def signed_in(site: Site, browser: Browser, **options: Any) -> Page:
-    """Open a tab as the editor."""
-    page = await (await browser.new_context(locale="en-GB", **options)).new_page()
-    await site.sign_in(page, "editor")
-    return page
-
-
-async def test_the_search_beside_the_editor_follows_what_is_typed(site: Site, browser: Browser) -> None:
-    page = await signed_in(site, browser)
+async def test_the_search_beside_the_editor_follows_what_is_typed(site: Site, tabs: Tabs) -> None:
+    page = await tabs("editor")
     await page.goto(f"{site.app.url}/bots/{site.mine.bot}/knowledge/new")
     await page.fill("textarea[name=answer]", "Half written")
     await page.fill("input[name=q]", "rent a bicycle")
-    await expect(page.locator("#found li").first).to_contain_text("Do you rent bicycles?")
+    await expect(page.locator(FOUND)).to_contain_text("Do you rent bicycles?")
     await page.fill("input[name=question]", "Are you open on Saturday?")
     await page.locator("input[name=question]").blur()
-    await expect(page.locator("#found li").first).to_contain_text("Are you open on Saturday?")
+    await expect(page.locator(FOUND)).to_contain_text("Are you open on Saturday?")
     assert await page.input_value("textarea[name=answer]") == "Half written"
-    await page.context.close()
 
 
-async def test_without_a_script_the_search_keeps_what_was_typed(site: Site, browser: Browser) -> None:
-    page = await signed_in(site, browser, java_script_enabled=False)
+async def test_without_a_script_the_search_keeps_what_was_typed(site: Site, tabs: Tabs) -> None:
+    page = await tabs("editor", java_script_enabled=False)
     await page.goto(f"{site.app.url}/bots/{site.mine.bot}/knowledge/new")
     await page.fill("textarea[name=answer]", "Half written")
     await page.fill("input[name=q]", "rent a bicycle")
     await page.click("aside button")
-    await expect(page.locator("#found li").first).to_contain_text("Do you rent bicycles?")
+    await expect(page.locator(FOUND)).to_contain_text("Do you rent bicycles?")
     assert await page.input_value("textarea[name=answer]") == "Half written"
     await page.fill("input[name=question]", "Do you deliver?")
     await page.click("text=Preview first")
@@ -49,19 +40,16 @@ async def test_without_a_script_the_search_keeps_what_was_typed(site: Site, brow
         await page.reload()
     await page.click("text=Back to the editor")
     assert await page.input_value("input[name=question]") == "Do you deliver?"
-    await page.context.close()
 
 
 @pytest.mark.parametrize(("scripts", "asked"), [(True, "can parrots ride along"), (False, "what if the helmet falls off")])
-async def test_a_question_is_added_to_any_entry_and_another_deleted(
-    site: Site, browser: Browser, axe: str, scripts: bool, asked: str
-) -> None:
-    bot = await bots.show(site.app.services, ADMIN, bot=site.mine.bot)
+async def test_a_question_is_added_to_any_entry_and_another_deleted(site: Site, tabs: Tabs, axe: str, scripts: bool, asked: str) -> None:
+    bot = await site.do("bot.show", bot=site.mine.bot)
     for text in (asked, "is the moon made of cheese"):
         await unanswered.note(site.app.services, bot, SendMessage(bot.id, text, "v"), "web")
-    page = await signed_in(site, browser, java_script_enabled=scripts, viewport={"width": 390, "height": 800})
-    path = f"{site.app.url}/bots/{site.mine.bot}/unanswered"
-    await page.goto(path)
+    page = await tabs("editor", 390, java_script_enabled=scripts)
+    address = f"{site.app.url}/bots/{site.mine.bot}/unanswered"
+    await page.goto(address)
     await page.locator("article", has_text=asked).get_by_role("link", name="entry").click()
     if scripts:
         await page.evaluate(axe)
@@ -71,7 +59,7 @@ async def test_a_question_is_added_to_any_entry_and_another_deleted(
     await page.keyboard.press("Enter")
     await page.get_by_role("button", name="Add to this entry: Do you rent bicycles?").click()
     await expect(page.get_by_role("status")).to_contain_text("phrasings of the entry")
-    (entry,) = [one for one in await site.do("knowledge.list", bot=bot.id) if one.question == "Do you rent bicycles?"]
+    (entry,) = [entry for entry in await site.do("knowledge.list", bot=bot.id) if entry.question == "Do you rent bicycles?"]
     assert asked in entry.alt
     # What cannot be undone is folded, and the browser asks for the confirmation.
     cheese = page.locator("article", has_text="cheese")
@@ -79,21 +67,20 @@ async def test_a_question_is_added_to_any_entry_and_another_deleted(
     await expect(button).to_be_hidden()
     await cheese.locator("summary", has_text="Not needed").click()
     await button.click()
-    assert page.url == f"{path}?done=phrasings_added"
+    assert page.url == f"{address}?done=phrasings_added"
     await cheese.get_by_role("checkbox").check()
     await button.click()
     await expect(page.get_by_role("status")).to_contain_text("Removed.")
     await expect(cheese).to_have_count(0)
-    await page.context.close()
 
 
-async def test_a_preview_shows_its_result_by_itself(site: Site, browser: Browser, editor: Client, monkeypatch: Any) -> None:
+async def test_a_preview_shows_its_result_by_itself(site: Site, tabs: Tabs, editor: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(previews, "_PATIENCE_S", 0.0)
     fields = {"bot": site.mine.bot, "question": "Do you deliver?", "answer": "Yes."}
     shown = await editor.post(f"/bots/{site.mine.bot}/knowledge/new/preview", fields)
     assert "data-refresh" in shown.body
-    page = await signed_in(site, browser)
+    page = await tabs("editor")
+    await page.clock.install()
     await page.goto(site.app.url + shown.path)
-    await expect(page.locator("#preview form[data-action='knowledge.set']")).to_be_visible(timeout=30_000)
+    await wait_for(page, "#preview form[data-action='knowledge.set']")
     await expect(page.locator("#preview")).to_contain_text("gain an answer: 1.")
-    await page.context.close()

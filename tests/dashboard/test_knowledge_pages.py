@@ -18,7 +18,7 @@ from tests.fakes import ADMIN, ScriptedEngine
 UNKNOWN = "00000000-0000-4000-8000-000000000000"
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
+@pytest_asyncio.fixture(scope="module", loop_scope="package")
 async def base(site: Site) -> str:
     """The pages of the bot of `site.mine`, which answers from its knowledge in English."""
     await site.do("bot.set", bot=site.mine.bot, model="offline", language="en")
@@ -32,13 +32,12 @@ async def entry_of(site: Site, question: str) -> str:
 
 async def test_the_list_shows_entries_by_source_and_finds_them(site: Site, base: str, reader: Client, editor: Client) -> None:
     page = await reader.get(f"{base}/knowledge")
-    assert page.status == 200
-    assert "faq.md" in page.text
+    assert page.has("faq.md")
     assert site.mine.ids["entry"] in page.records()
     assert page.forms("knowledge.add") == []
     assert (await editor.get(f"{base}/knowledge")).forms("knowledge.add")
     found = await reader.get(f"{base}/knowledge?q=BICYCLES")
-    assert "Do you rent bicycles?" in found.text
+    assert found.has("Do you rent bicycles?")
     assert "Are you open on Saturday?" not in found.text
     assert "No entry was found" in (await reader.get(f"{base}/knowledge?q=zeppelin")).text
     assert (await reader.get(f"{base}/knowledge?source=other.md&after=x")).records() == []
@@ -53,10 +52,9 @@ async def test_an_entry_is_written_previewed_changed_and_removed(site: Site, bas
     entry = await entry_of(site, "Do you sell helmets?")
     assert page.path == f"{base}/knowledge/{entry}?done=saved"
     assert (await editor.get(f"{base}/knowledge?source=-")).records() == [entry]
-    page = await editor.submit(f"{base}/knowledge/{entry}", "knowledge.set", question="", answer="x" * 8001, alt="y" * 501)
-    assert page.status == 422
-    assert "The question is missing" in page.alert
-    assert "y" * 501 in page.body
+    assert (await editor.submit(f"{base}/knowledge/{entry}", "knowledge.set", question="", answer="x" * 8001, alt="y" * 501)).refuses(
+        "The question is missing", kept="y" * 501
+    )
     fields = {
         "bot": site.mine.bot,
         "entry": entry,
@@ -66,8 +64,7 @@ async def test_an_entry_is_written_previewed_changed_and_removed(site: Site, bas
         "language": "en",
     }
     preview = await editor.settled(await editor.post(f"{base}/knowledge/new/preview", fields))
-    assert "Answers that change: 2. Questions that gain an answer: 0. Questions that lose theirs: 0." in preview.text
-    assert "Only for children." in preview.text
+    assert preview.has("Answers that change: 2. Questions that gain an answer: 0. Questions that lose theirs: 0.", "Only for children.")
     assert "Yes, at the desk." in (await editor.get(f"{preview.path}?kind=changed")).text
     page = await editor.submit(preview.path, "knowledge.set")
     assert "Saved." in page.text
@@ -77,11 +74,11 @@ async def test_an_entry_is_written_previewed_changed_and_removed(site: Site, bas
     assert "Do you rent bicycles?" in beside.text
     assert "Do you rent bicycles?" in (await editor.get(f"{base}/knowledge/search?q=rent+bicycles")).text
     removal = await editor.settled(await editor.submit(f"{base}/knowledge/{entry}", "knowledge.preview"))
-    assert "lose theirs: 1" in removal.text
-    edited = await editor.settled(await editor.submit(f"{base}/knowledge/{entry}", "knowledge.preview", question="Helmets?", answer="No."))
-    assert "If you save “Helmets?”" in edited.text
-    page = await editor.submit(removal.path, "knowledge.remove")
-    assert "Removed." in page.text
+    assert removal.has("lose theirs: 1")
+    assert (
+        await editor.settled(await editor.submit(f"{base}/knowledge/{entry}", "knowledge.preview", question="Helmets?", answer="No."))
+    ).has("If you save “Helmets?”")
+    assert (await editor.submit(removal.path, "knowledge.remove")).has("Removed.")
     assert (await editor.get(f"{base}/knowledge/{entry}")).status == 404
 
 
@@ -100,14 +97,14 @@ async def test_files_are_added_previewed_and_their_faults_shown_at_their_lines(s
     assert page.status == 422
     assert "pasted.md, line 1" in page.alert
     assert "## Who are you?" in page.text
-    page = await editor.submit(f"{base}/knowledge", "knowledge.add", where={"name": ""}, text=" ")
-    assert page.alert == "Choose a file, or paste a text."
+    assert (await editor.submit(f"{base}/knowledge", "knowledge.add", where={"name": ""}, text=" ")).refuses(
+        "Choose a file, or paste a text."
+    )
     fields = {"bot": site.mine.bot, "text": "## Do you repair brakes?\n\nYes.", "name": "repairs.md"}
     preview = await editor.settled(await editor.post(f"{base}/knowledge/previews", fields))
-    assert "repairs.md" in preview.text
-    assert "Do you repair chains?" in preview.text
+    assert preview.has("repairs.md", "Do you repair chains?")
     page = await editor.submit(preview.path, "knowledge.add")
-    assert "Do you repair brakes?" in page.text
+    assert page.has("Do you repair brakes?")
     assert "Do you repair chains?" not in page.text
     twice = FormData(default_to_multipart=True)
     for _ in range(2):
@@ -125,22 +122,19 @@ async def test_files_are_added_previewed_and_their_faults_shown_at_their_lines(s
 async def test_a_change_is_shown_with_its_author_and_taken_back(site: Site, base: str, editor: Client, reader: Client) -> None:
     await editor.submit(f"{base}/knowledge/new", "knowledge.set", question="Where are you?", answer="At the pier.")
     page = await reader.get(f"{base}/knowledge/history")
-    assert "Written: Where are you?" in page.text
-    assert "Editor (page)" in page.text
+    assert page.has("Written: Where are you?", "Editor (page)")
     change = f"{base}/knowledge/history/{page.records()[0]}"
     assert (await reader.get(change)).forms("knowledge.undo") == []
-    undone = await editor.submit(change, "knowledge.undo")
-    assert "Taken back: Where are you?" in undone.text
+    assert (await editor.submit(change, "knowledge.undo")).has("Taken back: Where are you?")
     assert await site.do("knowledge.search", bot=site.mine.bot, questions=["x"])
-    again = await editor.post(change, {})
-    assert (again.status, "taken back already" in again.alert) == (422, True)
+    assert (await editor.post(change, {})).refuses("taken back already")
     assert (await editor.get(f"{base}/knowledge/history/{UNKNOWN}")).status == 404
 
 
 async def test_weak_spots_are_listed_with_links(site: Site, base: str, editor: Client, reader: Client) -> None:
     await editor.submit(f"{base}/knowledge/new", "knowledge.set", question="do you rent bicycles", answer="Yes, for 15 euros a day.")
     page = await reader.settled(await reader.submit(f"{base}/knowledge", "knowledge.lint"))
-    assert "same phrasing" in page.text
+    assert page.has("same phrasing")
     entry = await entry_of(site, "do you rent bicycles")
     assert f"{base}/knowledge/{entry}" in page.links()
 
@@ -156,7 +150,7 @@ async def test_unanswered_questions_become_entries_or_phrasings_in_two_clicks(
 ) -> None:
     await ask(site, "can I bring my dog", "can I bring my dogs", "is there a lift for wheelchairs", "do you sell gift vouchers")
     page = await reader.get(f"{base}/unanswered")
-    assert "asked 2 times" in page.text
+    assert page.has("asked 2 times")
     assert page.forms("unanswered.answer") == []
     group, *_ = page.records()
     draft = await editor.submit(f"{base}/unanswered", "unanswered.answer", where={"id": group})
@@ -169,7 +163,7 @@ async def test_unanswered_questions_become_entries_or_phrasings_in_two_clicks(
     assert {entry.question, *entry.alt} == {"can I bring my dog", "can I bring my dogs"}
     (lift,) = (await editor.get(f"{base}/unanswered?q=wheelchairs")).records()
     page = await editor.submit(f"{base}/unanswered?q=wheelchairs", "unanswered.add", entry=entry.id)
-    assert "phrasings of the entry" in page.text
+    assert page.has("phrasings of the entry")
     assert lift not in page.records()
     (voucher,) = page.records()
     # Any entry can be chosen, not the nearest ones alone.
@@ -185,7 +179,7 @@ async def test_unanswered_questions_become_entries_or_phrasings_in_two_clicks(
             ((reader, voucher), (editor, "99999"), (editor, "x"))] == [403, 404, 404]  # fmt: skip
     for fields in ({}, {"id": voucher}):
         refused = await editor.post(f"{base}/unanswered/forget", {"bot": site.mine.bot, **fields})
-        assert (refused.status, refused.alert) == (422, "This cannot be undone. Please confirm it.")
+        assert refused.refuses("This cannot be undone. Please confirm it.")
         assert voucher in refused.records()
     page = await editor.submit(f"{base}/unanswered", "knowledge.forget_unanswered", where={"id": voucher}, yes="1")
     assert voucher not in page.records()
@@ -203,52 +197,12 @@ async def test_unanswered_questions_become_entries_or_phrasings_in_two_clicks(
 
 async def test_a_trial_shows_reply_decision_and_reasons(site: Site, base: str, reader: Client) -> None:
     page = await reader.submit(f"{base}/try", "bot.try", text="Do you rent bicycles?")
-    assert "15 euros a day" in page.text
-    assert "answers" in page.text
-    assert "because of:" in page.text
-    page = await reader.submit(page.path, "bot.try", text="how far is the moon")
-    assert "The bot does not know" in page.text
-    assert "15 euros a day" in page.text
+    assert page.has("15 euros a day", "answers", "because of:")
+    assert (await reader.submit(page.path, "bot.try", text="how far is the moon")).has("The bot does not know", "15 euros a day")
     assert "15 euros a day" not in (await reader.get(f"{base}/try")).text
-    refused = await reader.submit(f"{base}/try", "bot.try", text=" ")
-    assert (refused.status, refused.alert) == (422, "Message: please fill in this field.")
+    assert (await reader.submit(f"{base}/try", "bot.try", text=" ")).refuses("Message: please fill in this field.")
     conversations = (await site.do("conversation.list", bot=site.mine.bot)).items
     assert all("moon" not in str(one) for one in conversations)
-
-
-async def test_readers_change_nothing_and_strangers_see_nothing(site: Site, base: str, reader: Client, editor: Client) -> None:
-    entry = site.mine.ids["entry"]
-    for path in ("/knowledge/new", "/knowledge/export"):
-        assert (await reader.get(base + path)).status == 403
-    for path in (
-        "/knowledge", "/knowledge/previews", "/knowledge/new", "/knowledge/new/preview", f"/knowledge/{entry}/remove",
-        f"/knowledge/{entry}/preview", f"/knowledge/history/{UNKNOWN}", "/unanswered/answer", "/unanswered/add",
-    ):  # fmt: skip
-        fields = {"question": "a", "answer": "b", "id": "1", "entry": entry, "text": "## A?\n\nb"}
-        assert (await reader.post(base + path, fields)).status == 403, path
-    theirs = f"/bots/{site.other.bot}"
-    for path in (
-        "", "/knowledge", "/knowledge/new", f"/knowledge/{site.other.ids['entry']}", "/knowledge/history", "/knowledge/search?q=x",
-        "/unanswered", "/try", "/texts", "/texts/done", "/forms/quote", "/bot.yaml", "/knowledge/export",
-    ):  # fmt: skip
-        assert (await editor.get(theirs + path)).status == 404, path
-        assert (await editor.get(f"/bots/{UNKNOWN}{path}")).status == 404, path
-    for path in ("/try", "/knowledge", "/knowledge/new", "/unanswered/answer", "/texts/done"):
-        assert (await editor.post(theirs + path, {"text": "x", "id": "1", "question": "a", "answer": "b"})).status == 404, path
-    assert (await editor.get(f"{base}/knowledge/{site.other.ids['entry']}")).status == 404
-    assert (await editor.get(f"{base}/knowledge/previews/{UNKNOWN}")).status == 404
-
-
-async def test_hostile_texts_are_shown_as_text(site: Site, base: str, editor: Client) -> None:
-    attack = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>"
-    page = await editor.submit(f"{base}/knowledge/new", "knowledge.set", question=attack, answer=attack, alt=attack)
-    assert "<script>alert" not in page.body
-    page = await editor.submit(f"{base}/knowledge", "knowledge.add", file=[(f"{attack}.exe", b"x")])
-    assert page.status == 422
-    assert "<script>alert" not in page.body
-    assert "<script>alert" not in (await editor.get(f"{base}/knowledge/history")).body
-    page = await editor.submit(f"{base}/try", "bot.try", text=attack)
-    assert "<script>alert" not in page.body
 
 
 async def test_the_pages_are_turkish_for_operators_who_want_it(site: Site, base: str) -> None:
@@ -265,9 +219,7 @@ async def test_the_pages_are_turkish_for_operators_who_want_it(site: Site, base:
         assert (page.status, page.language, words in page.text) == (200, "tr", True), path
     page = await owner.submit(f"{base}/knowledge", "knowledge.add", where={"name": ""}, text="## Kim?\nalt: siz", name="a.md")
     assert "a.md, satır 1: bu sorunun yanıtı yok" in page.alert
-    page = await owner.post(f"{base}/closed", {"from": "yarın"})
-    assert page.status == 422
-    assert "2026-12-31 gibi bir gün" in page.alert
+    assert (await owner.post(f"{base}/closed", {"from": "yarın"})).refuses("2026-12-31 gibi bir gün")
     page = await owner.submit(base, "bot.set", hours_mon="asla", hours_fri="9-")
     assert "pazartesi, cuma için saatleri" in page.alert
 
@@ -277,12 +229,9 @@ async def test_phrasings_of_a_model_are_previewed_and_added(site: Site, base: st
     monkeypatch.setitem(site.app.services.engines, "anthropic", engine)
     engine.completion = lambda text: json.dumps([["two wheels for a day"]] * text.count("["))
     draft = await editor.settled(await editor.submit(f"{base}/knowledge", "knowledge.phrase"))
-    assert "If you add what a model has written:" in draft.text
-    assert "two wheels for a day" in draft.text
-    page = await editor.submit(draft.path, "knowledge.phrase_apply")
-    assert "Added." in page.text
+    assert draft.has("If you add what a model has written:", "two wheels for a day")
+    assert (await editor.submit(draft.path, "knowledge.phrase_apply")).has("Added.")
     entries = await site.do("knowledge.list", bot=site.mine.bot)
     assert all("two wheels for a day" in entry.alt for entry in entries)
     engine.completion = lambda _: "nothing"
-    draft = await editor.settled(await editor.submit(f"{base}/knowledge", "knowledge.phrase"))
-    assert "The model wrote no new ways to ask." in draft.text
+    assert (await editor.settled(await editor.submit(f"{base}/knowledge", "knowledge.phrase"))).has("The model wrote no new ways to ask.")

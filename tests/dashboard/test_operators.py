@@ -11,28 +11,27 @@ async def test_an_owner_adds_somebody_and_passes_the_link_on(site: Site, owner: 
     (link,) = page.secrets()
     assert link.startswith(f"{site.app.config.server.public_url}/setup/")
     assert link not in (await owner.get("/shown")).body
-    one = await owner.get("/operators/new@example.com")
-    assert ("password not chosen yet" in one.text, "Nil" in one.text) == (True, True)
+    assert (await owner.get("/operators/new@example.com")).has("password not chosen yet", "Nil")
     guest = await site.client()
-    await guest.submit(link.removeprefix(site.app.config.server.public_url), "password.set", password=PASSWORD)
+    await guest.submit(site.path_of(link), "password.set", password=PASSWORD)
     assert (await guest.get("/me")).language == "tr"
     assert (await guest.get("/operators")).status == 403
 
 
 async def test_a_refused_addition_keeps_what_was_typed(owner: Client) -> None:
     page = await owner.submit("/operators", "operator.add", email="no address", name="Nil Kaya", role="owner")
-    assert (page.status, page.alert) == (422, "“no address” is not an e-mail address.")
-    (form,) = page.forms("operator.add")
-    assert {"email": "no address", "name": "Nil Kaya", "role": "owner"}.items() <= dict(page.values(form)).items()
-    there = await owner.submit("/operators", "operator.add", email="reader@example.com")
-    assert (there.status, there.alert) == (422, "reader@example.com is in the list already.")
+    assert page.refuses("“no address” is not an e-mail address.")
+    assert {"email": "no address", "name": "Nil Kaya", "role": "owner"}.items() <= page.filled("operator.add").items()
+    assert (await owner.submit("/operators", "operator.add", email="reader@example.com")).refuses(
+        "reader@example.com is in the list already."
+    )
 
 
 async def test_a_role_is_changed_and_taken_at_once(site: Site, owner: Client) -> None:
     await owner.submit("/operators", "operator.add", email="roles@example.com", role="reader", follow=False)
     link = (await owner.get("/shown")).secrets()[0]
     guest = await site.client()
-    await guest.submit(link.removeprefix(site.app.config.server.public_url), "password.set", name="Nil Kaya", password=PASSWORD)
+    await guest.submit(site.path_of(link), "password.set", name="Nil Kaya", password=PASSWORD)
     assert (await guest.get("/audit")).status == 403
     await owner.submit("/operators/roles@example.com", "operator.set", where={"role": "reader"}, role="owner")
     assert (await guest.get("/audit")).status == 200
@@ -45,17 +44,14 @@ async def test_a_role_is_changed_and_taken_at_once(site: Site, owner: Client) ->
 async def test_a_new_link_ends_sessions_and_removal_asks_first(site: Site, owner: Client) -> None:
     made = await owner.submit("/operators", "operator.add", email="gone@example.com", role="reader")
     guest = await site.client()
-    await guest.submit(
-        made.secrets()[0].removeprefix(site.app.config.server.public_url), "password.set", name="Nil Kaya", password=PASSWORD
-    )
+    await guest.submit(site.path_of(made.secrets()[0]), "password.set", name="Nil Kaya", password=PASSWORD)
     assert "HTTP" in (await owner.get("/operators/gone@example.com")).text or (await owner.get("/operators/gone@example.com")).records()
     link = (await owner.submit("/operators/gone@example.com", "operator.link")).secrets()[0]
     assert (await guest.get("/me")).status == 200
     renewed = await site.client()
-    await renewed.submit(link.removeprefix(site.app.config.server.public_url), "password.set", password=PASSWORD)
+    await renewed.submit(site.path_of(link), "password.set", password=PASSWORD)
     assert (await guest.get("/me", follow=False)).status == 303
-    asked = await owner.submit("/operators/gone@example.com", "operator.remove")
-    assert (asked.status, asked.alert) == (422, "This cannot be undone. Please confirm it.")
+    assert (await owner.submit("/operators/gone@example.com", "operator.remove")).refuses("This cannot be undone. Please confirm it.")
     done = await owner.submit("/operators/gone@example.com", "operator.remove", yes="1")
     assert (done.path.startswith("/operators?"), "gone@example.com" in done.text) == (True, False)
     assert (await renewed.get("/me", follow=False)).status == 303
@@ -64,12 +60,11 @@ async def test_a_new_link_ends_sessions_and_removal_asks_first(site: Site, owner
 async def test_ones_own_page_has_no_link_and_the_last_administrator_stays(site: Site, administrator: Client) -> None:
     page = await administrator.get("/operators/administrator@example.com")
     assert page.forms("operator.link") == []
-    answer = await administrator.post("/operators/administrator@example.com/link")
-    assert (answer.status, "My settings" in answer.alert) == (422, True)
-    kept = await administrator.submit("/operators/administrator@example.com", "operator.set", where={"admin": "false"})
-    assert (kept.status, "last administrator" in kept.alert) == (422, True)
-    gone = await administrator.submit("/operators/administrator@example.com", "operator.remove", yes="1")
-    assert (gone.status, "last administrator" in gone.alert) == (422, True)
+    assert (await administrator.post("/operators/administrator@example.com/link")).refuses("My settings")
+    assert (await administrator.submit("/operators/administrator@example.com", "operator.set", where={"admin": "false"})).refuses(
+        "last administrator"
+    )
+    assert (await administrator.submit("/operators/administrator@example.com", "operator.remove", yes="1")).refuses("last administrator")
 
 
 async def test_a_refused_change_keeps_what_was_typed(site: Site, owner: Client) -> None:
@@ -82,8 +77,9 @@ async def test_a_refused_change_keeps_what_was_typed(site: Site, owner: Client) 
 async def test_a_name_cannot_be_emptied_and_may_stay_unset(site: Site, owner: Client) -> None:
     where = {"language": ""}
     await site.do("operator.set", email="editor@example.com", name="Nil Kaya")
-    page = await owner.submit("/operators/editor@example.com", "operator.set", where=where, name=" ", language="en")
-    assert (page.status, "Name: please fill in this field." in page.alert) == (422, True)
+    assert (await owner.submit("/operators/editor@example.com", "operator.set", where=where, name=" ", language="en")).refuses(
+        "Name: please fill in this field."
+    )
     await site.do("operator.add", email="unnamed@example.com", account=site.mine.account, role="reader")
     page = await owner.submit("/operators/unnamed@example.com", "operator.set", where=where, name="", language="en")
     assert page.status == 200
@@ -94,9 +90,9 @@ async def test_a_name_cannot_be_emptied_and_may_stay_unset(site: Site, owner: Cl
 async def test_taking_away_ones_own_role_asks_first(site: Site) -> None:
     made = await site.do("operator.add", email="leaver@example.com", account=site.mine.account, role="owner")
     leaver = await site.client()
-    await leaver.submit(made.link.removeprefix(site.app.config.server.public_url), "password.set", name="Nil Kaya", password=PASSWORD)
+    await leaver.submit(site.path_of(made.link), "password.set", name="Nil Kaya", password=PASSWORD)
     asked = await leaver.submit("/operators/leaver@example.com", "operator.set", where={"role": "owner"}, role="none")
-    assert (asked.status, asked.alert) == (422, "This cannot be undone. Please confirm it.")
+    assert asked.refuses("This cannot be undone. Please confirm it.")
     assert [pair for form in asked.forms("operator.set") for pair in asked.values(form) if pair[0] == "role"] == [("role", "none")]
     gone = await leaver.submit("/operators/leaver@example.com", "operator.set", where={"role": "owner"}, role="none", yes="1")
     assert (gone.status, gone.path) == (200, "/?done=saved")
@@ -112,33 +108,19 @@ async def test_an_administrator_makes_another_one_without_a_role(site: Site, adm
 
 async def test_somebody_of_another_account_gets_a_role_from_an_administrator_alone(site: Site, owner: Client) -> None:
     await site.do("operator.add", email="both@example.com", account=site.other.account, role="reader")
-    refused = await owner.submit("/operators", "operator.add", email="both@example.com", role="editor")
-    assert (refused.status, "Only an administrator" in refused.alert) == (422, True)
+    assert (await owner.submit("/operators", "operator.add", email="both@example.com", role="editor")).refuses("Only an administrator")
     await site.do("operator.set", email="both@example.com", account=site.mine.account, role="editor")
     page = await owner.get("/operators/both@example.com")
-    assert "works for other accounts too" in page.text
+    assert page.has("works for other accounts too")
     assert (page.forms("operator.link"), page.forms("operator.remove")) == ([], [])
-    answer = await owner.post("/operators/both@example.com/remove", {"yes": "1"})
-    assert (answer.status, "Only an administrator" in answer.alert) == (422, True)
-
-
-async def test_somebody_of_another_account_is_nobody(site: Site, owner: Client) -> None:
-    await site.do("operator.add", email="stranger@example.com", account=site.other.account, role="owner")
-    for email in ("stranger@example.com", "nobody@example.com", "administrator@example.com"):
-        assert (await owner.get(f"/operators/{email}")).status == 404
-        for act in ("", "/link", "/remove"):
-            assert (await owner.post(f"/operators/{email}{act}", {"role": "reader", "yes": "1"})).status == 404
-    assert "stranger@example.com" not in (await owner.get("/operators")).text
+    assert (await owner.post("/operators/both@example.com/remove", {"yes": "1"})).refuses("Only an administrator")
 
 
 async def test_the_account_shows_plan_and_allowance(site: Site, owner: Client, reader: Client) -> None:
-    page = await owner.get("/account")
-    assert "3 of 100,000 used" in page.text
-    assert "enterprise" in page.text
+    assert (await owner.get("/account")).has("3 of 100,000 used", "enterprise")
     assert (await reader.get("/account")).status == 403
     await site.do("account.set", account=site.mine.account, messages_limit=3, status="past_due")
-    page = await owner.get("/account")
-    assert ("This month’s messages are used up" in page.text, "payment overdue" in page.text) == (True, True)
+    assert (await owner.get("/account")).has("This month’s messages are used up", "payment overdue")
     await site.do("account.set", account=site.mine.account, messages_limit=100_000, status="active")
     turkish = await site.client("owner", "tr")
     assert "100.000 mesajdan 3 kullanıldı" in (await turkish.get("/account")).text
@@ -151,8 +133,7 @@ async def test_the_audit_log_is_that_of_the_account_and_goes_on(site: Site, owne
     rows = [one for one in page.tree.iter("tr") if one.find("td") is not None]
     assert len(rows) == 50
     assert page.records() == sorted({one.get("data-id", "") for one in rows}, key=int, reverse=True)
-    assert "root" in page.text
-    assert "command line" in page.text
+    assert page.has("root", "command line")
     (more,) = page.links("next")
     older = await owner.get(more)
     assert ("Add an operator" in older.text, older.links("first")) == (True, ["/audit"])
@@ -164,8 +145,7 @@ async def test_the_audit_log_is_that_of_the_account_and_goes_on(site: Site, owne
     me = (await site.do("operator.list", account=site.mine.account)).items
     (person,) = [one.id for one in me if one.email == site.email("reader")]
     assert (await owner.get(f"/audit?actor={person}&act=operator.add")).records() == []
-    wrong = await owner.get("/audit?since=yesterday")
-    assert (wrong.status, "is not a time" in wrong.alert) == (422, True)
+    assert (await owner.get("/audit?since=yesterday")).refuses("is not a time")
 
 
 async def test_the_audit_log_names_the_records(site: Site, owner: Client) -> None:

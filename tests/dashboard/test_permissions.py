@@ -36,18 +36,23 @@ MISSING = {"email": "nobody@example.com"}
 OWN_PATHS = ("/me/",)
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
+@pytest_asyncio.fixture(scope="module", loop_scope="package")
 async def people(site: Site) -> AsyncIterator[dict[str, Client]]:
     """A browser for each role."""
     yield {role: await site.client(role) for role in ROLES}
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def all_forms(site: Site, people: dict[str, Client]) -> list[Found]:
-    """Every form of the dashboard: those that owner and administrator are shown."""
+@pytest_asyncio.fixture(scope="module", loop_scope="package")
+async def shown_forms(site: Site, people: dict[str, Client]) -> dict[str, list[Found]]:
+    """The forms that each role is shown."""
     ids = await ids_of(site, site.mine)
-    found = {(one.path, one.action): one for role in ("administrator", "owner") for one in await forms(people[role], ids)}
-    return list(found.values())
+    return {role: await forms(client, ids) for role, client in people.items()}
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="package")
+async def all_forms(shown_forms: dict[str, list[Found]]) -> list[Found]:
+    """Every form of the dashboard: those that owner and administrator are shown."""
+    return list({(form.path, form.action): form for role in ("administrator", "owner") for form in shown_forms[role]}.values())
 
 
 def test_every_page_is_in_the_table_with_its_access() -> None:
@@ -118,11 +123,9 @@ async def test_every_form_names_an_operation(all_forms: list[Found]) -> None:
     assert len(all_forms) > 5
 
 
-async def test_nobody_is_shown_a_form_that_the_role_does_not_allow(site: Site, people: dict[str, Client]) -> None:
-    ids = await ids_of(site, site.mine)
-    for role, client in people.items():
-        shown = [(one.path, one.action) for one in await forms(client, ids) if (least_of(one) or Role.READER) > RANK[role]]
-        assert shown == [], role
+async def test_nobody_is_shown_a_form_that_the_role_does_not_allow(shown_forms: dict[str, list[Found]]) -> None:
+    for role, found in shown_forms.items():
+        assert [(form.path, form.action) for form in found if (least_of(form) or Role.READER) > RANK[role]] == [], role
 
 
 async def test_a_form_is_refused_to_roles_below_its_operation(people: dict[str, Client], all_forms: list[Found], site: Site) -> None:

@@ -49,7 +49,8 @@ LEAST = {
     " webhook.set appointment.calendar"
     " webhook.show webhook.rotate webhook.remove webhook.test webhook.attempts webhook.attempt"
     " webhook.resend webhook.resend_failed webhook.events"
-    " conversation.export conversation.erase audit operator.add operator.list operator.set operator.link operator.sessions"
+    " inbox.export conversation.export conversation.export_rows conversation.erase audit"
+    " operator.add operator.list operator.set operator.link operator.sessions"
     " operator.remove channel.set channel.pause channel.resume channel.remove",
     Role.ADMINISTRATOR: "init account.create account.set account.delete account.export account.import_begin account.import_put"
     " account.import_end master_key.rotate backup.create backup.list backup.read egress.show"

@@ -18,7 +18,7 @@ LIMITS = FormLimits(size=8 * 1024 * 1024, field_size=64 * 1024, fields=8 * MOST_
 
 @view("knowledge_pieces.html")
 async def _pieces(page: Page, fields: Fields) -> dict[str, Any]:
-    """Return the pieces of the form compared with the entries of their source; those that are marked are joined with those above."""
+    """Return the pieces of the form beside the entries of their source. Those that are marked are joined with those above."""
     typed, chosen, marked = _typed(fields), _numbers(fields, "keep"), _numbers(fields, "join")
     rest = [number for number in range(len(typed)) if not number or number not in marked]
     pieces: Pieces = await page.perform(
