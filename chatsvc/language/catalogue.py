@@ -1,16 +1,23 @@
 """Sentences of the bot in every language: `languages/xx/messages.txt`, one `key: sentence` a line.
 
 A key with `.familiar` behind it is the same sentence in familiar address. A language that lacks a sentence says it in English.
+An owner's own words take the place of a sentence.
 """
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import date
 from functools import cache
 from pathlib import Path
 
+from chatsvc.domain import profiles
+from chatsvc.domain.models import Bot
+from chatsvc.domain.profiles import Profile
+
 FOLDER = Path(__file__).parent.parent / "languages"
 FALLBACK = "en"
+GREETING = "smalltalk.greeting"
 GONE = frozenset(
     {
         *("any.free", "ask.email", "ask.phone", "back.hedged", "back.missed", "back.near", "back.overview", "back.prices"),
@@ -24,9 +31,7 @@ GONE = frozenset(
 )
 """Keys of sentences that the bot no longer says. Owners may still have texts for them."""
 _FAMILIAR = ".familiar"
-_PARTS = frozenset(
-    {"days", "months", "yes_no", "format.date", "list.and", "wish.call", "wish.person"}
-)  # no sentences: parts that others are made of
+_PARTS = frozenset({"days", "months", "yes_no", "format.date", "list.and", "wish.call", "wish.person"})  # parts of other sentences
 _BRACES = re.compile(r"\{(\w{1,40})\}")
 
 
@@ -39,31 +44,31 @@ def languages() -> tuple[str, ...]:
 @cache
 def _sentences(language: str) -> Mapping[str, str]:
     """Read a language's sentences. Raises ValueError for a line that is none."""
-    made: dict[str, str] = {}
+    by_key: dict[str, str] = {}
     path = FOLDER / language / "messages.txt"
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
         if not line.strip() or line.startswith("#"):
             continue
         key, colon, sentence = line.partition(":")
-        if not colon or key in made:
+        if not colon or key in by_key:
             raise ValueError(f"{path.name}:{number}: no sentence, or a second one of its key: {line}")
-        made[key] = sentence.strip()
-    return made
+        by_key[key] = sentence.strip()
+    return by_key
 
 
 def find(key: str, language: str, *, familiar: bool = False) -> str | None:
     """Return a sentence as it stands in the catalogue; None if no language has it."""
     own = _sentences(language) if language in languages() else {}
-    found = own.get(key + _FAMILIAR) if familiar else None
-    return found if found is not None else own.get(key, _sentences(FALLBACK).get(key))
+    sentence = own.get(key + _FAMILIAR) if familiar else None
+    return sentence if sentence is not None else own.get(key, _sentences(FALLBACK).get(key))
 
 
 def say(key: str, language: str, *, familiar: bool = False, **values: str) -> str:
     """Return a sentence with its values filled in; raises KeyError for an unknown key."""
-    found = find(key, language, familiar=familiar)
-    if found is None:
+    sentence = find(key, language, familiar=familiar)
+    if sentence is None:
         raise KeyError(key)
-    return filled(found, values)
+    return filled(sentence, values)
 
 
 def filled(sentence: str, values: Mapping[str, str]) -> str:
@@ -71,7 +76,7 @@ def filled(sentence: str, values: Mapping[str, str]) -> str:
 
     A sentence may be a stranger's, from an imported account: `str.format` would follow its attributes and widths.
     """
-    return _BRACES.sub(lambda found: values.get(found[1], found[0]), sentence)
+    return _BRACES.sub(lambda name: values.get(name[1], name[0]), sentence)
 
 
 def names() -> list[str]:
@@ -91,11 +96,6 @@ def placeholders(key: str) -> frozenset[str] | None:
     return frozenset(name for sentence in sentences(key).values() for name in _BRACES.findall(sentence))
 
 
-def days(language: str) -> tuple[str, ...]:
-    """Return the names of the days, Monday first."""
-    return tuple(say("days", language).split())
-
-
 def yes_no(language: str) -> tuple[str, ...]:
     """Return the words for yes and no."""
     return tuple(say("yes_no", language).split())
@@ -103,5 +103,54 @@ def yes_no(language: str) -> tuple[str, ...]:
 
 def day(value: date, language: str) -> str:
     """Return a date in words: `25 Kasım 2026 Çarşamba`, `Wednesday 25 November 2026`."""
-    month, weekday = say("months", language).split()[value.month - 1], days(language)[value.weekday()]
+    month, weekday = say("months", language).split()[value.month - 1], say("days", language).split()[value.weekday()]
     return say("format.date", language, day=str(value.day), month=month, year=str(value.year), weekday=weekday)
+
+
+@dataclass(frozen=True, slots=True)
+class BotSentences:
+    """The sentences of one bot in one language: the owner's words where they are set. A call returns one with its values filled in."""
+
+    profile: Profile
+    language: str
+
+    def __call__(self, key: str, **values: str) -> str:
+        own = self.profile.texts.get(key, {}).get(self.language)
+        if own is not None:
+            return filled(own, values)
+        return say(key, self.language, familiar=self.profile.form_of_address == "familiar", **values)
+
+    def first(self, *keys: str, **values: str) -> str:
+        """Return the first of the sentences that exists."""
+        return self(next(key for key in keys if placeholders(key) is not None), **values)
+
+    def varied(self, key: str, *, again: bool, **values: str) -> str:
+        """Return a sentence, or its other wording if it has been said before."""
+        return self.first(f"{key}.again", key, **values) if again else self(key, **values)
+
+    @property
+    def days(self) -> tuple[str, ...]:
+        """The names of the days, Monday first."""
+        return tuple(say("days", self.language).split())
+
+    @property
+    def yes_no(self) -> tuple[str, ...]:
+        """The choices of a question that is answered by yes or no."""
+        return yes_no(self.language)
+
+    def date(self, value: date) -> str:
+        """Return a date in words."""
+        return day(value, self.language)
+
+
+def of_bot(bot: Bot, language: str) -> BotSentences:
+    """Return the sentences of a bot in a language. English for languages that it does not speak."""
+    return BotSentences(profiles.load(bot.profile), language if language in languages() else FALLBACK)
+
+
+def own_greeting(bot: Bot, language: str) -> str:
+    """Return the owner's greeting: the sentence of a language that is not the bot's, else the bot's greeting; "" without one."""
+    own = profiles.load(bot.profile).texts.get(GREETING, {}).get(language)
+    if own is not None and language != bot.language.partition("-")[0]:
+        return filled(own, {"name": bot.name})
+    return (bot.greeting or "").strip()

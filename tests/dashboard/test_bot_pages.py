@@ -13,7 +13,7 @@ from chatsvc.domain import profiles, times
 from chatsvc.domain.models import Bot
 from chatsvc.domain.opening_hours import DAYS
 from chatsvc.domain.profiles import Profile
-from chatsvc.engines.knowledge.say import own_greeting
+from chatsvc.language.catalogue import own_greeting
 from chatsvc.store import channels as stored_channels
 from chatsvc.store import platforms
 from tests.dashboard.client import Client, encoded

@@ -9,7 +9,7 @@ import pytest
 
 from chatsvc.domain.models import Entry
 from chatsvc.engines import site_of
-from chatsvc.engines.anthropic import facts, prompt
+from chatsvc.engines.anthropic import prompt
 from tests.engines.test_anthropic import BOT, TURN, Shelf, system_blocks
 
 WEEK = BOT._replace(opening_hours="mon-fri 09:00-12:00; mon-fri 13:00-18:00; sat 10:00-14:00")
@@ -25,7 +25,7 @@ CLOSED = WEEK._replace(profile='{"closed": ["2026-11-28 Fair", "2026-11-30..2027
     ],
 )
 def test_hours_are_in_words(hours: str, words: str) -> None:
-    assert facts.hours_in_words(hours) == words
+    assert prompt.hours_in_words(hours) == words
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def test_hours_are_in_words(hours: str, words: str) -> None:
     ],
 )
 def test_the_model_reads_whether_it_is_open(now: str, bot: object, status: str | None) -> None:
-    assert facts.status(bot, datetime.fromisoformat(now)) == status  # type: ignore[arg-type]
+    assert prompt.status(bot, datetime.fromisoformat(now)) == status  # type: ignore[arg-type]
 
 
 def test_a_prompt_has_the_state_of_now_and_the_closed_days_behind_its_stable_part() -> None:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from chatsvc.domain import profiles, times
 from chatsvc.domain.captures import FURTHEST_DAYS, Captured, Change, change_message, checked
 from chatsvc.domain.channels import REACHING
-from chatsvc.engines import Hit, Turn, language
-from chatsvc.engines.anthropic import facts, prompt, quotes, tools
+from chatsvc.engines import Hit, Turn, hours, language
+from chatsvc.engines.anthropic import prompt, quotes, tools
 from chatsvc.engines.anthropic.answer import ModelAnswer, ToolCall
 from chatsvc.engines.anthropic.tools import NoteCall, WrongArguments
 
@@ -135,7 +135,7 @@ class Notes:
         parts = ["Noted in place of what this message noted before." if again else "Noted."]
         parts.append(f"The team reads: {prompt.described(record)}")
         parts.append("Nothing is booked until they confirm it." if record.date else "They will see it.")
-        if claimed.date and claimed.time and not facts.is_open(self._turn.bot, datetime.combine(claimed.date, claimed.time)):
+        if claimed.date and claimed.time and not hours.is_open(self._turn.bot, datetime.combine(claimed.date, claimed.time)):
             parts.append("The business is closed then: tell the visitor that it may not be possible.")
         return " ".join((*parts, *self._left_out(wanted, record, matches)))
 
@@ -145,7 +145,7 @@ class Notes:
             return wanted.time
         if profiles.load(self._turn.bot.profile).form("appointment").appointment == "time":
             raise WrongArguments("time is missing. Ask the visitor for it if they have not told it.")
-        opening = facts.next_opening(self._turn.bot, datetime.combine(wanted.date, datetime.min.time()) - timedelta(minutes=1))
+        opening = hours.next_opening(self._turn.bot, datetime.combine(wanted.date, datetime.min.time()) - timedelta(minutes=1))
         return opening.time() if opening is not None and opening.date() == wanted.date else _NOON
 
     def _quoted(self, wanted: NoteCall) -> quotes.Quotes:
@@ -217,7 +217,7 @@ class Notes:
             raise WrongArguments(f"That is in the past; it is now {now:%Y-%m-%d %H:%M}. Ask for another day or time.")
         if moment > now + timedelta(days=FURTHEST_DAYS):
             raise WrongArguments(f"That is too far ahead; {now + timedelta(days=FURTHEST_DAYS):%Y-%m-%d} is the last day.")
-        return not facts.is_open(self._turn.bot, moment)
+        return not hours.is_open(self._turn.bot, moment)
 
 
 def _joined(notes: list[Captured]) -> Captured:

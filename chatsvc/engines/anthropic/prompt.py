@@ -12,16 +12,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import date, datetime, timedelta
 from functools import lru_cache
-from itertools import accumulate
+from itertools import accumulate, groupby
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
-from chatsvc.domain import times
+from chatsvc.domain import opening_hours, profiles, times
 from chatsvc.domain.captures import Captured, CapturedRecord
 from chatsvc.domain.models import Bot, Entry, HistoryMessage
-from chatsvc.engines import Hit, Knowledge, Turn, language, site_of
-from chatsvc.engines.anthropic import facts, tools
+from chatsvc.engines import Hit, Knowledge, Turn, hours, language, site_of
+from chatsvc.engines.anthropic import tools
 from chatsvc.engines.anthropic.answer import NO_ANSWER, clean, text_block, without_thoughts, without_tokens
 
 if TYPE_CHECKING:
@@ -58,48 +59,13 @@ _RECORDS = (
 _FROM_SERVICE, _FROM_VISITOR = "[From the service, not the visitor]", "[The visitor's message follows]"
 
 _LANGUAGES = {
-    "ar": "Arabic",
-    "az": "Azerbaijani",
-    "bg": "Bulgarian",
-    "bs": "Bosnian",
-    "cs": "Czech",
-    "da": "Danish",
-    "de": "German",
-    "el": "Greek",
-    "en": "English",
-    "es": "Spanish",
-    "fa": "Persian",
-    "fi": "Finnish",
-    "fr": "French",
-    "he": "Hebrew",
-    "hi": "Hindi",
-    "hr": "Croatian",
-    "hu": "Hungarian",
-    "hy": "Armenian",
-    "id": "Indonesian",
-    "it": "Italian",
-    "ja": "Japanese",
-    "ka": "Georgian",
-    "kk": "Kazakh",
-    "ko": "Korean",
-    "ku": "Kurdish",
-    "nb": "Norwegian",
-    "nl": "Dutch",
-    "no": "Norwegian",
-    "pl": "Polish",
-    "pt": "Portuguese",
-    "ro": "Romanian",
-    "ru": "Russian",
-    "sk": "Slovak",
-    "sq": "Albanian",
-    "sr": "Serbian",
-    "sv": "Swedish",
-    "tr": "Turkish",
-    "uk": "Ukrainian",
-    "ur": "Urdu",
-    "uz": "Uzbek",
-    "zh": "Chinese",
-}
+    "ar": "Arabic", "az": "Azerbaijani", "bg": "Bulgarian", "bs": "Bosnian", "cs": "Czech", "da": "Danish", "de": "German", "el": "Greek",
+    "en": "English", "es": "Spanish", "fa": "Persian", "fi": "Finnish", "fr": "French", "he": "Hebrew", "hi": "Hindi", "hr": "Croatian",
+    "hu": "Hungarian", "hy": "Armenian", "id": "Indonesian", "it": "Italian", "ja": "Japanese", "ka": "Georgian", "kk": "Kazakh",
+    "ko": "Korean", "ku": "Kurdish", "nb": "Norwegian", "nl": "Dutch", "no": "Norwegian", "pl": "Polish", "pt": "Portuguese",
+    "ro": "Romanian", "ru": "Russian", "sk": "Slovak", "sq": "Albanian", "sr": "Serbian", "sv": "Swedish", "tr": "Turkish",
+    "uk": "Ukrainian", "ur": "Urdu", "uz": "Uzbek", "zh": "Chinese",
+}  # fmt: skip
 _PREAMBLE = """\
 You are the chat assistant of one business and answer its visitors. What you know about it stands below.
 
@@ -152,6 +118,9 @@ _blocks: WeakKeyDictionary[Knowledge, dict[tuple[int, bool], TextBlockParam | No
 EPHEMERAL: CacheControlEphemeralParam = {"type": "ephemeral"}
 """Marks the end of a prefix for the provider's prompt cache."""
 
+_DAYS, _MONTHS = times.DAYS["en"], times.MONTHS["en"]
+_NAMED_DAYS = 6  # an opening that is further away is told with its date
+_SHOWN_CLOSED = 6  # closed days in a prompt
 _TAG = re.compile(r"([a-z]{2,3})(?:-([a-z]{2}|[a-z]{4}|[0-9]{3}))?(?:-.*)?", re.IGNORECASE | re.ASCII)
 
 
@@ -263,10 +232,45 @@ def _moment(turn: Turn) -> str:
     now = times.local(turn.now_ms, turn.bot.timezone)
     # A zone that this machine does not know must not cost the visitor the answer.
     zone = turn.bot.timezone if times.zone(turn.bot.timezone) is not None else "UTC"
-    clock = f"{facts.DAYS[now.weekday()]}, {now.day} {facts.MONTHS[now.month - 1]} {now.year}, {now:%H:%M} ({zone})"
-    lines = [("Now", facts.status(turn.bot, now)), ("Also closed on", facts.closed_days(turn.bot, now.date()))]
+    clock = f"{_DAYS[now.weekday()]}, {now.day} {_MONTHS[now.month - 1]} {now.year}, {now:%H:%M} ({zone})"
+    lines = [("Now", status(turn.bot, now)), ("Also closed on", _closed_days(turn.bot, now.date()))]
     opening = [f"{label}: {text}." for label, text in lines if text]
     return "\n".join((f"It is now {clock}.", *opening, _told(wanted, unclear)))
+
+
+@lru_cache(maxsize=256)
+def hours_in_words(text: str) -> str:
+    """Return opening hours day by day: "Monday to Friday 09:00-18:00; Saturday 10:00-14:00; Sunday closed"."""
+    if not hours.week_of(text):
+        return text.strip()
+    parts = []
+    for spans, run in groupby(zip(_DAYS, opening_hours.by_day(text).values(), strict=True), lambda day: day[1]):
+        (first, _), *others = run
+        parts.append(f"{first}{f' to {others[-1][0]}' if others else ''} {spans or 'closed'}")
+    return "; ".join(parts)
+
+
+def status(bot: Bot, now: datetime) -> str | None:
+    """Return whether the business is open now and until when, or when it opens. None without hours."""
+    if not hours.week_of(bot.opening_hours):
+        return None
+    minute = hours.minute_of(now)
+    for opens, closes in hours.spans_of(bot, now.date()):
+        if opens <= minute < closes:
+            return f"open until {hours.clock_of(closes % 1440)}"
+    opening = hours.next_opening(bot, now)
+    if opening is None:
+        return "closed"
+    ahead, day = (opening.date() - now.date()).days, _DAYS[opening.weekday()]
+    if ahead > _NAMED_DAYS:
+        day = f"{day} {opening.day} {_MONTHS[opening.month - 1]}"
+    return f"closed; opens {day if ahead else 'today'} {opening:%H:%M}"
+
+
+def _closed_days(bot: Bot, today: date) -> str:
+    """Return the closed days of the coming year, "" without any."""
+    ahead = [days for days in profiles.load(bot.profile).closed if today <= days.last < today + timedelta(days=365)]
+    return "; ".join(map(str, ahead[:_SHOWN_CLOSED]))
 
 
 @lru_cache(maxsize=256)
@@ -284,7 +288,7 @@ def record_line(record: CapturedRecord) -> str:
 
 def described(record: Captured | CapturedRecord) -> str:
     """Describe a record in words for the model: moment, contact and the visitor's words."""
-    when = f"appointment on {facts.DAYS[record.date.weekday()]} {record.date} at {record.time:%H:%M}" if record.date and record.time else ""
+    when = f"appointment on {_DAYS[record.date.weekday()]} {record.date} at {record.time:%H:%M}" if record.date and record.time else ""
     if when and (record.end_date or record.end_time):
         when += f" until {' '.join(filter(None, (str(record.end_date or ''), f'{record.end_time:%H:%M}' if record.end_time else '')))}"
     if record.item:
@@ -334,7 +338,7 @@ def rules(bot: Bot, site: str, *, offered: tuple[str, ...], cached: bool) -> Tex
         ("Description", bot.description),
         ("Country", bot.country),
         ("Time zone", bot.timezone),
-        ("Opening hours", facts.hours_in_words(bot.opening_hours) if bot.opening_hours else None),
+        ("Opening hours", hours_in_words(bot.opening_hours) if bot.opening_hours else None),
         ("Telephone", bot.phone),
         ("E-mail", bot.email),
         ("Address", bot.address),

@@ -23,6 +23,7 @@ ACTS = (
 )
 SURE = 0.5
 """Probability below which a sentence counts as a question."""
+SMALL_TALK = ("greet", "thank", "bye", "identity", "insult", "yes", "no", "skip", "stop")
 _WISHES = {
     "book": 0.6,
     "call": 0.7,
@@ -45,6 +46,8 @@ _MOST_WORDS = 40
 _MOST_CHARACTERS = 1_000
 _ROUNDS, _RATE, _SMALL = 20, 0.05, 0.005
 _UNIT, _ZERO = 0.02, 128  # of a weight in the table, and the byte of a weight of nothing
+_SENTENCE_END = re.compile(r"(?<=[.!?…])\s+|\n+")
+_MOST_SENTENCES = 8
 _WORD = re.compile(r"[^\W_]{1,20}")
 _MAIL = re.compile(r"\S{1,64}@\S{1,64}")
 _DIGITS = re.compile(r"\d+")
@@ -56,6 +59,11 @@ class Act(NamedTuple):
     name: str
     probability: float
     text: str
+
+
+def sentences_of(text: str) -> list[str]:
+    """Split a message into sentences; of a long one the last are left out."""
+    return [part for part in map(str.strip, _SENTENCE_END.split(text)) if part][:_MOST_SENTENCES]
 
 
 def classify(text: str, language: str) -> Act:

@@ -8,11 +8,11 @@ from chatsvc.domain import profiles
 from chatsvc.domain.captures import Captured
 from chatsvc.domain.models import Bot
 from chatsvc.domain.profiles import FormField
-from chatsvc.engines.knowledge import business, hours
-from chatsvc.engines.knowledge.business import WordSet
-from chatsvc.engines.knowledge.say import Say
+from chatsvc.engines import hours
+from chatsvc.engines.knowledge.business import LIGHT, TRIGGERS, WordSet, is_urgent, word_set
 from chatsvc.engines.knowledge.state import RequestDraft
 from chatsvc.language import values
+from chatsvc.language.catalogue import BotSentences
 from chatsvc.language.contacts import in_local_form
 from chatsvc.language.folding import fold, words
 from chatsvc.language.language_detection import is_word
@@ -21,22 +21,11 @@ from chatsvc.language.values import Values
 from chatsvc.language.wordlists import LanguageWords
 
 _OWN = "x."  # before the name of an owner's field
-_ASKED_AS = {"contact": "contact", "nights": "nights", "text": "text", "choice": "choice", "number": "number"}
-_SHOWN = ("date", "time", "nights", "name", "phone", "email")
-_REFUSALS = {
-    ("past", "date"): "past.date",
-    ("far", "date"): "far.date",
-    ("closed", "date"): "closed.date",
-    ("over", "date"): "over.date",
-    ("past", "time"): "past.time",
-    ("closed", "time"): "closed.time",
-}
+_WHEN, _CONTACT = ("date", "time", "nights"), ("name", "phone", "email")
 _LONGEST_NAME, _MOST_SHOWN, _STEM = 3, 600, 4
-_FILE = LanguageWords("business.txt")
-_PLACES = {int(place): WordSet(items) for place, items in _FILE.group("choice ").items()}
-_NONE, _FILLER = WordSet(_FILE.items("none")), WordSet(_FILE.items("filler"))
-WITHOUT, DECLINES, AGREES = WordSet(_FILE.items("without")), WordSet(_FILE.items("no")), WordSet(_FILE.items("yes"))
-PARTS = WordSet(_FILE.items("parts"))
+_NUMBERED = {int(number): WordSet(items) for number, items in LanguageWords("business.txt").group("choice ").items()}
+_NONE, _FILLER = word_set("none"), word_set("filler")
+WITHOUT, DECLINES, AGREES, PARTS = map(word_set, ("without", "no", "yes", "parts"))
 
 
 class Field(NamedTuple):
@@ -49,19 +38,19 @@ class Field(NamedTuple):
     def choices(self) -> tuple[str, ...]:
         """Return the owner's choices, each once and on one line."""
         listed = self.own.choices if self.own else ()
-        return tuple(choice for choice in dict.fromkeys(" ".join(choice.split()) for choice in listed) if choice)
+        return tuple(dict.fromkeys(filter(None, (" ".join(choice.split()) for choice in listed))))
 
 
 class RequestForm:
     """The form of a draft for one bot."""
 
-    def __init__(self, draft: RequestDraft, bot: Bot, say: Say, now: datetime, own: profiles.Form | None = None) -> None:
+    def __init__(self, draft: RequestDraft, bot: Bot, say: BotSentences, now: datetime, own: profiles.Form | None = None) -> None:
         self.draft, self.bot, self.say, self.now = draft, bot, say, now
         own = own or profiles.load(bot.profile).form(draft.kind)
         owned = [Field(_OWN + field.name, field.kind, field) for field in own.fields]
         last = {"time": [Field("time", "time")], "nights": [Field("nights", "number")]}.get(own.appointment, [])
         when = [Field("date", "date"), *last] if draft.kind == "appointment" else []
-        self.lasts = own.appointment == "nights"
+        self.is_stay = own.appointment == "nights"
         self.fields = [*when, Field("message", "text"), *owned, Field("name", "name"), Field("contact", "contact")]
 
     def missing(self) -> Field | None:
@@ -87,119 +76,85 @@ class RequestForm:
             return f"{asked} ({' / '.join(choices)})" if (choices := field.choices()) else asked
         if field.key == "message" and self.draft.asks_when:
             return self.say("change.other")
-        stay = ".stay" if self.lasts and field.key == "date" else ""
+        stay = ".stay" if self.is_stay and field.key == "date" else ""
         keys = [f"short.{field.key}"] if short and not stay else []
         return self.say.first(*keys, f"ask.{field.key}{stay}", f"ask.{field.key}.{self.draft.kind}", f"ask.{field.key}")
 
     def read(self, text: str, asked: Field | None) -> Values:
-        """Return the values of a message."""
+        """Return the values of a message. A bare weekday of today's name is today while its hours lie ahead."""
         kind = asked.kind if asked else ""
-        read = values.read(text, now=self.now, language=self.say.language, country=self.bot.country, asked=_ASKED_AS.get(kind, kind) or "")
-        return self._as_of_today(text, read)
-
-    def _as_of_today(self, text: str, read: Values) -> Values:
-        """Return values in which a bare weekday of today's name is today while its hours lie ahead."""
+        read = values.read(text, now=self.now, language=self.say.language, country=self.bot.country, asked=kind)
         today = self.now.date()
         if read.date is None or read.date.value != today + timedelta(days=7):
             return read
         earlier = values.from_day(text, read, today - timedelta(days=1), country=self.bot.country)
         if earlier.date is None or earlier.date.value != today:
             return read
-        spans = hours.spans_of(hours.week_of(self.bot.opening_hours), today)
-        minute = self.now.hour * 60 + self.now.minute
-        named = read.time.value.hour * 60 + read.time.value.minute if read.time else None
-        ahead = named > minute if named is not None else not spans or spans[-1][1] > minute
-        return earlier if ahead else read
+        spans = hours.weekly_spans(self.bot, today)
+        until = hours.minute_of(read.time.value) if read.time else spans[-1][1] if spans else 24 * 60
+        return earlier if until > hours.minute_of(self.now) else read
 
     def take(self, text: str, asked: Field | None, read: Values) -> tuple[set[str], list[str]]:
         """Put the values of a message into the draft; return the keys given and what to say of them."""
-        draft, given, remarks = self.draft, set(), list[str]()
-        name = read.name.value if read.name else leading_name(text, read)
-        contact = {"name": name, "phone": read.phone and read.phone.value, "email": read.email and read.email.value}
-        for key, value in contact.items():
-            if value:
-                draft.values[key] = value
-                given.add(key)
-        if "phone" not in given and read.phone_as_written and asked and asked.key == "contact":
+        draft, given, remarks = self.draft, set[str](), list[str]()
+        contact = contact_of(text, read)
+        draft.values |= contact
+        given.update(contact)
+        asked_key = asked.key if asked else ""
+        if "phone" not in given and read.phone_as_written and asked_key == "contact":
             given.add("phone.wrong")
         if draft.kind == "appointment":
-            self._take_when(read, given, remarks, asked)
+            self._take_when(read, given, remarks, asked_key)
         for field in self.fields:
-            if field.own and (value := self._own_value(field, text, read, field == asked)):
+            if field.own and (value := _own_value(field, text, read, is_asked=field == asked)):
                 draft.values[field.key] = value
                 given.add(field.key)
-        if asked and asked.key == "nights" and read.number and "nights" not in given:
+        if asked_key == "nights" and read.number:
             draft.values["nights"] = str(read.number.value)
             given.add("nights")
-        if read.flexible and asked and asked.key in ("date", "time") and asked.key not in given:
+        if read.flexible and asked_key in ("date", "time") and asked_key not in given:
             draft.skipped += [key for key in ("date", "time") if key not in draft.values]
-            given.add(asked.key)
+            given.add(asked_key)
             remarks.append(self.say("without.when" if "date" in draft.skipped else "without.time"))
         return given, remarks
 
-    def _take_when(self, read: Values, given: set[str], remarks: list[str], asked: Field | None) -> None:
-        draft, week = self.draft, hours.week_of(self.bot.opening_hours)
-        listed = hours.in_words(week, self.say.days)
-        if asked and asked.key == "date" and read.gone:
-            remarks.append(self.say("past.date"))
-        elif asked and asked.key == "date" and read.never:
-            remarks.append(self.say("never.date"))
+    def _take_when(self, read: Values, given: set[str], remarks: list[str], asked: str) -> None:
+        draft, listed = self.draft, hours.in_words(self.bot, self.say.days)
+        if asked == "date" and (read.gone or read.never):
+            remarks.append(self.say("past.date" if read.gone else "never.date"))
         if read.date:
-            day = read.date.value
-            closed = profiles.load(self.bot.profile).is_closed(day)
-            refused = hours.refused_day(day, self.now, week, closed=closed)
-            if self._accepts("date", day.isoformat(), refused, remarks, hours=listed):
-                draft.values["date"] = day.isoformat()
-                given.add("date")
-        if read.time and not self.lasts:
-            clock, day_named = read.time.value, draft.values.get("date")
-            of_day = date.fromisoformat(day_named) if day_named else None
-            refused = hours.refused_time(clock, of_day, self.now, week)
-            later = clock.replace(hour=clock.hour + 12) if refused == "closed" and clock.hour < 12 and read.bare_hour else None
-            if later and hours.refused_time(later, of_day, self.now, week) is None:  # "8" of a restaurant that opens at noon
-                clock, refused = later, None
-            if self._accepts("time", f"{clock:%H:%M}", refused, remarks, time=f"{clock:%H:%M}", hours=listed):
-                draft.values["time"] = f"{clock:%H:%M}"
-                given.add("time")
+            refusal = hours.refused_day(self.bot, read.date.value, self.now)
+            self._put("date", read.date.value.isoformat(), refusal, f"{refusal}.date", given, remarks, hours=listed)
+        if read.time and not self.is_stay:
+            clock = read.time.value
+            day = date.fromisoformat(draft.values["date"]) if "date" in draft.values else None
+            refusal = hours.refused_time(self.bot, clock, day, self.now)
+            later = clock.replace(hour=clock.hour + 12) if refusal == "closed" and clock.hour < 12 and read.bare_hour else None
+            if later and hours.refused_time(self.bot, later, day, self.now) is None:  # "8" of a restaurant that opens at noon
+                clock, refusal = later, None
+            self._put("time", f"{clock:%H:%M}", refusal, f"{refusal}.time", given, remarks, hours=listed)
 
-    def _accepts(self, key: str, value: str, refused: str | None, remarks: list[str], **said: str) -> bool:
-        """Return whether a day or hour is taken. One at which the business is closed is taken if it is named again."""
-        if refused is None:
-            return True
-        if refused in ("closed", "over") and self.draft.refused.get(key) == value:
-            remarks.append(self.say("insists"))
-            return True
+    def _put(self, key: str, value: str, refusal: str | None, sentence: str, given: set[str], remarks: list[str], *, hours: str) -> None:
+        """Put in a day or an hour unless it is refused. One at which the business is closed is taken if it is named again."""
+        is_closed = refusal in ("closed", "over")
+        if refusal is None or (is_closed and self.draft.refused.get(key) == value):
+            remarks += [self.say("insists")] if refusal else []
+            self.draft.values[key] = value
+            given.add(key)
+            return
         self.draft.refused[key] = value
         self.draft.values.pop(key, None)
-        hourless = refused in ("closed", "over") and not said.get("hours")
-        remarks.append(self.say("closed.day" if hourless else _REFUSALS[refused, key], **said))
-        return False
-
-    def _own_value(self, field: Field, text: str, read: Values, is_asked: bool) -> str | None:
-        if field.kind == "choice":
-            choices = field.choices()
-            return chosen(choices, text) if is_asked else whole(choices, text)
-        if not is_asked:
-            return None
-        if field.kind == "number":
-            return str(read.number.value) if read.number else text.strip() if any(map(str.isdigit, text)) else None
-        if field.kind == "date":
-            return text[read.date.start : read.date.end] if read.date else None
-        return text.strip()
+        remarks.append(self.say("closed.day" if is_closed and not hours else sentence, time=value, hours=hours))
 
     def summary(self) -> str:
         """Return what the draft holds, as the team will read it."""
-        draft, say = self.draft, self.say
-        shown = {key: draft.values[key] for key in _SHOWN if key in draft.values}
-        if "date" in shown:
-            shown["date"] = say.date(date.fromisoformat(shown["date"]))
-        if "phone" in shown:
-            shown["phone"] = in_local_form(shown["phone"], self.bot.country)
-        lines = [f"- {say(f'field.{key}')}: {value}" for key, value in shown.items()]
-        lines[len([key for key in shown if key in ("date", "time", "nights")]) : 0] = [
-            f"- {field.own.name}: {draft.values[field.key]}" for field in self.fields if field.own and field.key in draft.values
-        ]
-        if message := " / ".join(draft.quotes):
+        values, say, lines = self.draft.values, self.say, list[str]()
+        for key in (*_WHEN, *(field.key for field in self.fields if field.own), *_CONTACT):
+            if value := values.get(key):
+                shown = say.date(date.fromisoformat(value)) if key == "date" else value
+                shown = in_local_form(value, self.bot.country) if key == "phone" else shown
+                lines.append(f"- {key.removeprefix(_OWN) if key.startswith(_OWN) else say(f'field.{key}')}: {shown}")
+        if message := " / ".join(self.draft.quotes):
             short = message if len(message) <= _MOST_SHOWN else f"{message[:_MOST_SHOWN]}…"
             lines.append(f"- {say('field.message')}: {short}")
         return "\n".join(lines)
@@ -207,43 +162,59 @@ class RequestForm:
     def record(self) -> Captured:
         """Return the record that the draft proposes."""
         given = self.draft.values
+        day = date.fromisoformat(given["date"]) if "date" in given else None
         nights = given.get("nights", "")[:5]
         owned = [field for field in self.fields if field.own and field.key in given]
+        details = [(field.key.removeprefix(_OWN), given[field.key]) for field in owned]
         return Captured(
             request_type=self.draft.kind,
             message="\n".join(self.draft.quotes),
             visitor_name=given.get("name"),
             visitor_email=given.get("email"),
             visitor_phone=given.get("phone"),
-            date=date.fromisoformat(given["date"]) if "date" in given else None,
+            date=day,
             time=time.fromisoformat(given["time"]) if "time" in given else None,
-            details=(
-                *((field.own.name, given[field.key]) for field in owned if field.own),
-                *((self.say("field.nights"), given[key]) for key in ("nights",) if key in given),
-            ),
-            urgent=any(map(business.is_urgent, self.draft.quotes)),
-            end_date=date.fromisoformat(given["date"]) + timedelta(int(nights)) if "date" in given and nights.isdecimal() else None,
+            details=(*details, *([(self.say("field.nights"), given["nights"])] if "nights" in given else [])),
+            urgent=any(map(is_urgent, self.draft.quotes)),
+            end_date=day + timedelta(int(nights)) if day and nights.isdecimal() else None,
             offered=tuple(given[field.key] for field in owned if field.kind == "choice"),
         )
+
+
+def _own_value(field: Field, text: str, read: Values, *, is_asked: bool) -> str | None:
+    """Return what a message says to a field of the owner's."""
+    if field.kind == "choice":
+        return chosen(field.choices(), text) if is_asked else whole(field.choices(), text)
+    if not is_asked:
+        return None
+    if field.kind == "number":
+        return str(read.number.value) if read.number else text.strip() if any(map(str.isdigit, text)) else None
+    if field.kind == "date":
+        return text[read.date.start : read.date.end] if read.date else None
+    return text.strip()
+
+
+def contact_of(text: str, read: Values) -> dict[str, str]:
+    """Return the name, telephone number and e-mail address of a message."""
+    name = read.name.value if read.name else _leading_name(text, read)
+    contact = {"name": name, "phone": read.phone and read.phone.value, "email": read.email and read.email.value}
+    return {key: value for key, value in contact.items() if value}
 
 
 def refuses_contact(text: str) -> bool:
     """Return whether a message says that no telephone number or address will be given."""
     given = words(text)
-    called = any(word in business.TRIGGERS["phone"] or word in business.TRIGGERS["email"] for word in given)
-    return called and any(word in WITHOUT for word in given)
+    return any(word in WITHOUT for word in given) and any(word in TRIGGERS[kind] for word in given for kind in ("phone", "email"))
 
 
-def leading_name(text: str, read: Values) -> str | None:
+def _leading_name(text: str, read: Values) -> str | None:
     """Return a name typed without capitals before a telephone number or an address: "sevgi aydin 0505 ..."."""
     contact = read.phone or read.email
-    if contact is None:
+    parts = text[: contact.start].replace(",", " ").split() if contact else []
+    if not 1 < len(parts) <= _LONGEST_NAME or not all(map(str.isalpha, parts)):
         return None
-    parts = text[: contact.start].replace(",", " ").split()
-    if not 1 < len(parts) <= _LONGEST_NAME or not all(part.isalpha() for part in parts):
-        return None
-    folded = [fold(part) for part in parts]
-    if any(word in kind for word in folded for kind in (business.LIGHT, *business.TRIGGERS.values())):
+    folded = list(map(fold, parts))
+    if any(word in kind for word in folded for kind in (LIGHT, *TRIGGERS.values())):
         return None
     return " ".join(parts) if folded[0] in GIVEN_NAMES or not any(map(is_word, folded)) else None
 
@@ -253,36 +224,31 @@ def name_before_comma(text: str) -> str | None:
     parts = text.partition(",")[0].split() if "," in text else []
     if not 1 < len(parts) <= _LONGEST_NAME or not all(part.isalpha() and part.istitle() for part in parts):
         return None
-    return " ".join(parts) if not any(map(is_word, map(fold, parts))) or fold(parts[0]) in GIVEN_NAMES else None
+    return " ".join(parts) if fold(parts[0]) in GIVEN_NAMES or not any(map(is_word, map(fold, parts))) else None
 
 
 def whole(choices: Sequence[str], text: str) -> str | None:
     """Return the only choice whose words all stand in a text; the last of them may have a suffix."""
-    line = f" {' '.join(words(text))} "
-    named = [choice for choice in choices if _stands_in(words(choice), line)]
+    line, named = f" {' '.join(words(text))} ", list[str]()
+    for choice in choices:
+        name = words(choice)
+        if name and f" {' '.join(name)}{'' if len(name[-1]) >= _STEM else ' '}" in line:
+            named.append(choice)
     return named[0] if len(named) == 1 else None
 
 
-def _stands_in(name: list[str], line: str) -> bool:
-    return bool(name) and f" {' '.join(name)}{'' if len(name[-1]) >= _STEM else ' '}" in line
-
-
 def chosen(choices: Sequence[str], text: str) -> str | None:
-    """Return the choice that a text names, whole, by a word of its own or by its place."""
+    """Return the choice that a text names, whole, by a word of its own or by its number."""
     given = words(text)
     if (named := whole(choices, text)) is not None:
         return named
-    for place, forms in _PLACES.items():
-        if place <= len(choices) and any(word in forms for word in given) and all(word in forms or word in _FILLER for word in given):
-            return choices[place - 1]
-    content = [word for word in given if word not in _FILLER and word not in business.LIGHT]
-    if not content:
-        return None
+    for number, forms in _NUMBERED.items():
+        if number <= len(choices) and any(word in forms for word in given) and all(word in forms or word in _FILLER for word in given):
+            return choices[number - 1]
+    content = [word for word in given if word not in _FILLER and word not in LIGHT]
     shared = [sum(any(_alike(word, other) for other in words(choice)) for word in content) for choice in choices]
-    best = max(shared)
-    if best * 2 < len(content) or best == 0 or shared.count(best) > 1:
-        return None
-    return choices[shared.index(best)]
+    best = max(shared, default=0)
+    return choices[shared.index(best)] if best and best * 2 >= len(content) and shared.count(best) == 1 else None
 
 
 def _alike(word: str, other: str) -> bool:
@@ -292,4 +258,4 @@ def _alike(word: str, other: str) -> bool:
 def is_none(text: str) -> bool:
     """Return whether a text takes none of the choices offered."""
     given = words(text)
-    return any(word in _NONE for word in given) and all(word in _NONE or word in _FILLER or word in business.LIGHT for word in given)
+    return any(word in _NONE for word in given) and all(word in _NONE or word in _FILLER or word in LIGHT for word in given)

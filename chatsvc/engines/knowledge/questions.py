@@ -3,7 +3,7 @@
 from chatsvc.domain.models import Bot, Entry
 from chatsvc.engines import Knowledge
 from chatsvc.engines.knowledge import acts, business
-from chatsvc.engines.knowledge.dialogue import SMALL_TALK, sentences_of
+from chatsvc.engines.knowledge.acts import SMALL_TALK, sentences_of
 from chatsvc.language import catalogue
 from chatsvc.language.folding import words
 from chatsvc.language.language_detection import guess

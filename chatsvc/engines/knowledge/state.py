@@ -4,7 +4,7 @@ It is compact JSON. A state that cannot be read, is of another version, too larg
 """
 
 import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 from chatsvc.domain.times import DAY_MS
@@ -14,7 +14,7 @@ STALE_MS = 6 * 3_600_000
 """Pause after which the visitor is asked whether to go on with a form."""
 MAX_CHARACTERS = 16_000
 _KEPT_MS = 7 * DAY_MS
-_MOST_QUOTES, _MOST_QUOTE = 30, 500
+_MOST_QUOTES, _MOST_QUOTE, _MOST_LINES = 30, 500, 6
 
 
 @dataclass(slots=True)
@@ -43,7 +43,8 @@ class State:
 
     `pending` is what was asked: "form" (a field, whose key is `asked`), "confirm", "change", "offer", "resume", "choices", "name" (after
     a note), "cancel" or "move" (of `record`). `choices` are the titles offered for `question`; `learned` are titles chosen before, by
-    question. `contact` is the name, phone and e-mail that the visitor has left; `earlier` are messages that may belong to a wish to come.
+    question. `contact` is the name, phone and e-mail that the visitor has left; `earlier` are messages that may belong to a wish to come;
+    `lines` are the keys of the last sentences that are said in other words the second time.
     """
 
     language: str = ""
@@ -66,6 +67,10 @@ class State:
         self.pending = self.asked = self.question = self.record = ""
         self.choices, self.draft = [], None
 
+    def add_line(self, key: str) -> None:
+        """Remember that a sentence was said."""
+        self.lines = [*self.lines, key][-_MOST_LINES:]
+
 
 def load(text: str | None, now_ms: int) -> tuple[State, bool]:
     """Return the state, and whether it is of hours ago."""
@@ -84,4 +89,9 @@ def load(text: str | None, now_ms: int) -> tuple[State, bool]:
 
 def dump(state: State, now_ms: int) -> str:
     """Return the state as text."""
-    return json.dumps({"version": VERSION, "at": now_ms, **asdict(state)}, ensure_ascii=False, separators=(",", ":"))
+    values = {"version": VERSION, "at": now_ms, **_values(state)}
+    return json.dumps(values, default=_values, ensure_ascii=False, separators=(",", ":"))
+
+
+def _values(stored: State | RequestDraft) -> dict[str, object]:
+    return {name: getattr(stored, name) for name in stored.__dataclass_fields__}

@@ -77,11 +77,10 @@ class SampleQuestion(NamedTuple):
 
 def sample_questions(bot: Bot, kind: str, form: Form, language: str, now: datetime) -> list[SampleQuestion]:
     """Return what the bot says in a language until a form of a kind is filled in."""
-    from chatsvc.engines.knowledge import say
     from chatsvc.engines.knowledge.forms import RequestForm
     from chatsvc.engines.knowledge.state import RequestDraft
 
-    words = say.of(bot, language)
+    words = catalogue.of_bot(bot, language)
     shown = RequestForm(RequestDraft(kind), bot, words, now, own=form)
     asked = [SampleQuestion(shown.question(field), field.choices()) for field in shown.fields]
     done = words.first(f"done.{kind}", "done")

@@ -126,12 +126,11 @@ def sentence(bot: Bot, language: str, decision: str, appointment: Appointment | 
 
     Without an appointment the day and time stay open: `{when}`.
     """
-    from chatsvc.engines.knowledge import say
 
     when = "{when}"
     if appointment is not None:
         when = times.in_words(date.fromisoformat(appointment.date), time.fromisoformat(appointment.time), language)
-    return catalogue.filled(own, {"when": when}) or say.of(bot, language)(f"decision.{decision}", when=when)
+    return catalogue.filled(own, {"when": when}) or catalogue.of_bot(bot, language)(f"decision.{decision}", when=when)
 
 
 async def drafts(services: Services, caller: Caller, *, items: Sequence[InboxItem | BotAppointment]) -> dict[str, dict[str, str]]:

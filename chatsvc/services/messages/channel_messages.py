@@ -135,13 +135,11 @@ async def _settle(turn: _ChannelTurn, handling: str) -> None:
 
 async def _greet(turn: _ChannelTurn) -> None:
     """Greet the visitor, with the suggested questions and the wishes for a person and a call as choices."""
-    from chatsvc.engines.knowledge import say
-
     services, bot = turn.services, turn.bot
     # "/start" shows no language.
     language = await spoken(services, bot, turn.message.conversation, "")
-    sentences = say.of(bot, language)
-    greeting = say.own_greeting(bot, language) or sentences(say.GREETING, name=bot.name)
+    sentences = catalogue.of_bot(bot, language)
+    greeting = catalogue.own_greeting(bot, language) or sentences(catalogue.GREETING, name=bot.name)
     choices = (*profiles.load(bot.profile).suggestions, *wishes(bot, sentences.language))
     await _write(turn, NoticeSentence(greeting, services.clock(), first_delivery(turn.message.channel, "assistant"), choices=choices))
 
@@ -167,9 +165,9 @@ def _local_time(turn: _ChannelTurn) -> datetime:
 
 async def _away(turn: _ChannelTurn) -> str:
     """Return the sentence that the team is away, with the time of the next opening."""
-    from chatsvc.engines.knowledge import business, say
+    from chatsvc.engines.knowledge import business
 
-    sentences = say.of(turn.bot, await spoken(turn.services, turn.bot, turn.message.conversation, turn.message.text))
+    sentences = catalogue.of_bot(turn.bot, await spoken(turn.services, turn.bot, turn.message.conversation, turn.message.text))
     return sentences("handoff.away", next=business.next_opening(turn.bot, _local_time(turn), sentences)).strip()
 
 
@@ -225,9 +223,7 @@ async def _write(turn: _ChannelTurn, notice: NoticeSentence | None, handling: st
 
 async def sentence(services: Services, bot: Bot, conversation: ConversationKey, last_words: str, key: str) -> str:
     """Return one of the bot's sentences in the language of a conversation. `last_words` are the visitor's."""
-    from chatsvc.engines.knowledge import say
-
-    return say.of(bot, await spoken(services, bot, conversation, last_words))(key)
+    return catalogue.of_bot(bot, await spoken(services, bot, conversation, last_words))(key)
 
 
 async def spoken(services: Services, bot: Bot, conversation: ConversationKey, last_words: str) -> str:

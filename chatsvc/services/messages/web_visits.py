@@ -116,12 +116,13 @@ class Opening(NamedTuple):
 
 def opening(services: Services, bot: Bot, language: str) -> Opening:
     """Return what a bot's widget shows first, in a language."""
-    from chatsvc.engines.knowledge import business, say
+    from chatsvc.engines.knowledge import business
+    from chatsvc.language import catalogue
 
-    now, sentences, closed = times.local(services.clock(), bot.timezone), say.of(bot, language), ""
+    now, sentences, closed = times.local(services.clock(), bot.timezone), catalogue.of_bot(bot, language), ""
     if not hand_off.is_open(bot, now):
         closed = business.next_opening(bot, now, sentences) or sentences("handoff.away", next="").strip()
-    greeting = say.own_greeting(bot, language) or sentences(say.GREETING, name=bot.name)
+    greeting = catalogue.own_greeting(bot, language) or sentences(catalogue.GREETING, name=bot.name)
     return Opening(greeting, list(profiles.load(bot.profile).suggestions), list(channel_messages.wishes(bot, sentences.language)), closed)
 
 

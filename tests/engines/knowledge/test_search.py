@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from chatsvc.domain.models import Entry
-from chatsvc.engines.knowledge.search import facts
+from chatsvc.engines.knowledge.search import evidence, facts
 from chatsvc.engines.knowledge.search.index import KnowledgeIndex
 from chatsvc.engines.knowledge.search.tokens import Speller, stem
 
@@ -69,6 +69,10 @@ def test_compounds_and_spelling_are_read_as_the_entries_write_them() -> None:
     assert INDEX.search("giutar per month").hits[0].entry.question == "Instrument hire"
     assert Speller(["guitar", "harbour"]).nearest("zz") is None
     assert stem("kopegim") == "kopek"
+
+
+def test_a_word_that_may_ask_for_two_kinds_of_amounts_always_asks_for_the_same() -> None:
+    assert {evidence.kind_of(concepts) for concepts in (["price", "hours"], ["hours", "price"])} == {"clock"}
 
 
 def test_the_nearest_entries_are_ranked_without_their_facts() -> None:

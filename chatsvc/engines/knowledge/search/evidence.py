@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from operator import mul
@@ -44,7 +44,7 @@ SIGNS = (
     "unknown",  # share of the question's words that nothing knows
 )
 """Signs that the first entry answers the question."""
-_KINDS = {"price": "money", "hours": "clock", "when": "clock", "duration": "length", "phone": "number", "email": "number"}
+_KINDS = {"hours": "clock", "when": "clock", "duration": "length", "price": "money", "phone": "number", "email": "number"}
 _ASKED = 0.8  # strength of a word that asks for a kind of amount which the fact holds
 _SAME, _MEANT, _GROUP, _LIKE = 1.0, 0.85, 0.7, 0.6  # the same stem, a synonym, a word of its group, the same beginning
 _BEGINNING = 5  # letters of the same beginning
@@ -132,9 +132,9 @@ def _weights() -> tuple[tuple[float, ...], tuple[float, ...], float]:
 WEIGHTS, SURE, BIAS = _weights()
 
 
-def kind_of(concepts: Iterable[str]) -> str:
-    """Return the kind of amount that a word of these concepts asks for, or ""."""
-    return next((_KINDS[concept] for concept in concepts if concept in _KINDS), "")
+def kind_of(concepts: Collection[str]) -> str:
+    """Return the kind of amount that a word of these concepts asks for, or "". "kaça kadar" asks for a time, not for a price."""
+    return next((kind for concept, kind in _KINDS.items() if concept in concepts), "")
 
 
 def vocabulary(texts: Iterable[str], lexicon: Lexicon) -> Vocabulary:

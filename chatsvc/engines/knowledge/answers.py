@@ -1,0 +1,207 @@
+"""Answers of a dialogue: from the bot's settings, from its knowledge as one fact or as choices, and what was chosen of them."""
+
+from collections.abc import Sequence
+
+from chatsvc.domain.models import Entry
+from chatsvc.engines import Evidence, Fact, Hit, SearchResult
+from chatsvc.engines.knowledge import business, forms
+from chatsvc.engines.knowledge.acts import Act
+from chatsvc.engines.knowledge.search import facts
+from chatsvc.engines.knowledge.search.index import ANSWER
+from chatsvc.engines.knowledge.search.tokens import stem
+from chatsvc.engines.knowledge.state import RequestDraft
+from chatsvc.engines.knowledge.turn import FEW_WORDS, DialogueTurn
+from chatsvc.language import catalogue
+from chatsvc.language.catalogue import GREETING
+from chatsvc.language.folding import words
+
+_TALK = {
+    "identity": "smalltalk.identity",
+    "insult": "insult",
+    "bye": "smalltalk.goodbye",
+    "stop": "offer.declined",
+    "thank": "smalltalk.thanks",
+    "greet": GREETING,
+    "yes": "smalltalk.noted",
+    "no": "offer.declined",
+    "skip": "offer.declined",
+}
+"""Acts of small talk, the one that is answered first, with the sentence that answers it."""
+_MOST_ASKED, _MOST_CHOICES, _MOST_LEARNED = 2, 3, 8
+_MOST_TOLD = 1_200  # characters of a section told whole
+_BESIDE = 0.5  # confidence of an answer beside a form
+_AGAIN = 0.4  # confidence of what was offered before, and is asked for again in other words
+
+
+class Answers(DialogueTurn):
+    """The answers that a turn can give."""
+
+    def small_talk(self) -> str:
+        """Answer a greeting, thanks and the like."""
+        act = next((name for name in _TALK if self.does(name)), "yes")
+        if act == "greet":
+            return self.greeting()
+        if act == "insult":
+            self.offer(RequestDraft("contact"))
+        line = self.line(_TALK[act], name=self.bot.name)
+        return f"{line} {self.say('unknown.person')}" if act == "identity" and self.bot.hand_off else line
+
+    def greeting(self) -> str:
+        """Return the greeting once: the widget shows it first, and a platform's visitor is greeted at the start."""
+        first = catalogue.own_greeting(self.bot, self.language) or self.say(GREETING, name=self.bot.name)
+        is_first = GREETING not in self.state.lines and self.turn.channel != "web"
+        is_first = is_first and first not in [past.content for past in self.turn.history[:1]]
+        self.line(GREETING)
+        return first if is_first else self.say.varied(GREETING, again=True)
+
+    def business_answer(self, text: str) -> str | None:
+        """Answer a question about the business itself from the bot's settings, else from what the knowledge says of it."""
+        asked = self.bot, self.say, text, self.now, self.turn.knowledge
+        answer = business.answer(*asked)
+        if answer is None and len(self.questions) < 2 and not self.is_reachable:
+            answer = business.answer_clause(*asked)
+        if answer:
+            self.state.last_answer, self.evidence = "", Evidence((), "answer", 1.0)
+        return answer
+
+    def each_answer(self, known: Sequence[Act]) -> str | None:
+        """Answer the questions of a message one by one, if one is about the business or several have an answer."""
+        asked = [act.text for act in known if act.name == "ask"]
+        about = {text: answer for text in asked if (answer := self.business_answer(text))}
+        if not about and len(asked) < 2:
+            return None
+        answers: dict[str, str] = {}
+        for text in asked[:_MOST_ASKED]:
+            if text in about:
+                answers[text] = about[text]
+            elif (result := self._find(text)).decision == "answer" or (about and result.hits and result.confidence >= _BESIDE):
+                answers[text] = self._told(result)
+                self.evidence = Evidence.of(result)
+        return "\n\n".join(dict.fromkeys(answers.values())) if about or len(answers) > 1 else None
+
+    def answer_beside(self, asked: Sequence[Act]) -> str | None:
+        """Return the answers to questions beside a form, or what may be meant; None without either. The form stays as it is."""
+        answers: list[str] = []
+        for act in asked:
+            if answer := self.business_answer(act.text):
+                answers.append(answer)
+                continue
+            result = self._find(act.text)
+            if result.hits and (result.decision == "answer" or (result.decision == "ask" and result.confidence >= _BESIDE)):
+                answers.append(self._told(result))
+        return "\n\n".join(dict.fromkeys(answers)) or None
+
+    def search(self, text: str) -> str | None:
+        """Answer from the knowledge: one fact or choices. None where nothing is likely."""
+        result = self._find(text)
+        self.evidence = Evidence.of(result)
+        titles = [fact.title for fact in result.facts][:_MOST_CHOICES]  # of which a visitor may choose
+        is_repeated = result.confidence >= _AGAIN and bool(titles) and titles[0] in self.offered  # in other words, rather than chosen
+        if result.decision == "answer" or is_repeated:
+            return self._answered(text, result, titles)
+        if result.decision != "ask" or self.bot.ask_back is False or not titles:
+            return None
+        if (learned := self.state.learned.get(" ".join(words(text)))) in titles:
+            return self._tell_choice(text, str(learned))
+        if self.values.date and self.turn.may_capture:
+            if self.values.time:
+                return None
+            if not _naming(text):  # "can you do Saturday?"
+                return self.offer(self.draft("appointment"), "offer.appointment")
+        is_short = len(words(text)) <= FEW_WORDS and result.confidence >= _AGAIN
+        return self._ask_back(text, titles) if is_short or "?" in text or self.surely_asks else None
+
+    def is_known(self, text: str) -> bool:
+        """Return whether the knowledge surely has an answer."""
+        return self._find(text).decision == "answer"
+
+    def _answered(self, text: str, result: SearchResult, titles: Sequence[str]) -> str:
+        """Tell the fact of the first hit, or its whole section if that is named. The same text is not told twice in a row."""
+        entry, asked = result.hits[0].entry, " ".join(words(text))
+        is_named = not entry.alt and _naming(text) == _naming(entry.question)
+        if is_named and len(entry.answer) <= _MOST_TOLD and len(facts.parts_of(entry)) > 1:
+            answer = self._framed(facts.whole(entry).text, entry)
+        else:
+            answer = self._told(result)
+        self.missed = self.missed or ("" if result.confidence >= ANSWER else text)
+        evidence = self.evidence = Evidence.of(result)._replace(decision="answer")
+        is_same_question, self.state.last_question = asked == self.state.last_question, asked
+        if answer == self.state.last_answer and is_same_question:
+            return f"{answer}\n\n{self.offer(self.draft('contact'), 'offer.again')}"
+        is_own_question = words(text) in [words(phrasing) for phrasing in (entry.question, *entry.alt)]
+        if answer == self.state.last_answer and not is_own_question:
+            if len(titles) > 1 and self.bot.ask_back is not False:  # what else may be meant
+                self.evidence = Evidence(evidence.entries, "ask", result.confidence)
+                return self._ask_back(self.text, titles[1:])
+            self.evidence = None
+            return self.offer(self.draft("contact"), "offer.again")
+        self.state.last_answer = answer
+        self.keep_untold()
+        return answer
+
+    def _ask_back(self, text: str, titles: Sequence[str]) -> str:
+        self.state.pending, self.state.choices, self.state.question = "choices", list(titles), text
+        self.choices = tuple(titles)
+        self.keep_untold()
+        listed = "\n".join(f"- {title}" for title in titles)
+        return f"{self.say('back.several' if len(titles) > 1 else 'back.one')}\n{listed}"
+
+    def chosen(self) -> str | None:
+        """Tell what was chosen of what was offered; None if the message is about something else."""
+        choices, question = self.state.choices, self.state.question
+        title = next((choice for choice in choices if choice.casefold() == self.text.casefold()), None)
+        if title is None and len(choices) == 1 and self.does("yes"):
+            title = choices[0]
+        if title is None and not (self.questions and "?" in self.text):
+            title = forms.chosen(choices, self.text)
+        if title is not None:
+            return self._tell_choice(question, title)
+        if forms.is_none(self.text) or self.only("no"):
+            self.state.settle()
+            return self.say("back.none") if self.only("no") or len(self.words) <= FEW_WORDS else None
+        return None
+
+    def _tell_choice(self, question: str, title: str) -> str | None:
+        """Tell the fact of a title, and remember the choice for the question. None if the knowledge has it no more."""
+        result = self.turn.knowledge.search(question, self.language, limit=10, subject=self.state.subject or None)
+        fact = next((fact for fact in result.facts if fact.title == title), None)
+        if fact is None:
+            result = self.turn.knowledge.search(title, self.language, limit=10)
+            fact = next((fact for fact in result.facts if fact.title == title), _fact(result.hits[0]) if result.hits else None)
+        self.state.settle()
+        if fact is None:
+            return None
+        learned = {**self.state.learned, " ".join(words(question)): title}
+        self.state.learned = dict(list(learned.items())[-_MOST_LEARNED:])
+        self.state.subject, self.state.last_answer = fact.subject, fact.text
+        confidence = round(result.confidence, 4)
+        self.evidence = Evidence(((fact.entry.id, confidence),), "answer", confidence)
+        return self._framed(fact.text, fact.entry)
+
+    def _find(self, text: str) -> SearchResult:
+        """Search the knowledge; a question without a subject of its own leans on the last one."""
+        named = sum(word not in business.LIGHT for word in words(text))
+        return self.turn.knowledge.search(text, self.language, subject=self.state.subject if named < FEW_WORDS else None)
+
+    def _told(self, result: SearchResult) -> str:
+        fact = _fact(result.hits[0])
+        self.state.subject = fact.subject
+        return self._framed(fact.text, fact.entry)
+
+    def _framed(self, text: str, entry: Entry) -> str:
+        """Return a text of the owner's, once with a word about its language if that is another one."""
+        tongue = entry.language.partition("-")[0]
+        if tongue == self.language or "facts.language" in self.state.lines or tongue not in catalogue.languages():
+            return text
+        self.state.add_line("facts.language")
+        return f"{self.say('facts.language', name=self.say(f'language.{tongue}'))}\n{text}"
+
+
+def _fact(hit: Hit) -> Fact:
+    """Return what is told of a hit: its fact, else the whole entry."""
+    return hit.fact or Fact(hit.entry, hit.entry.question, hit.entry.answer)
+
+
+def _naming(text: str) -> set[str]:
+    """Return the stems of the words that name something."""
+    return {stem(word) for word in words(text) if word not in business.LIGHT}

@@ -1,0 +1,242 @@
+"""Forms of a dialogue: offered, opened, filled in over several messages, confirmed, and noted or left."""
+
+from collections.abc import Sequence
+
+from chatsvc.engines import hours
+from chatsvc.engines.knowledge import acts, business, forms
+from chatsvc.engines.knowledge.acts import Act
+from chatsvc.engines.knowledge.forms import Field, RequestForm
+from chatsvc.engines.knowledge.records import NOTED, Records
+from chatsvc.engines.knowledge.state import RequestDraft
+from chatsvc.engines.knowledge.turn import FEW_WORDS
+from chatsvc.language.folding import words
+from chatsvc.language.values import Values
+
+KINDS = {"book": "appointment", "call": "contact", "person": "contact", "complain": "support"}
+"""The kind of request that a wish is noted as."""
+_LEAVES = ("stop", "cancel", "thank", "bye")
+_VALUES = {"name", "phone", "email", "date", "time", "nights"}
+_MOST_ASIDES = 2  # questions in a row beside a form until it waits
+
+
+class Requests(Records):
+    """Acts of a turn on a form."""
+
+    def begin(self, kind: str, opening: str, draft: RequestDraft | None = None) -> str:
+        """Open a form with the values of the message, and ask for the first that is missing."""
+        draft = draft or self.draft(kind)
+        form = self.form(draft)
+        read = form.read(self.text, None)
+        given, remarks = form.take(self.text, None, read)
+        if self.bare_name:
+            draft.values["name"] = self.bare_name
+        elif self._has_words(read, given):
+            draft.quote(self.text)
+        if kind == "contact" and {"phone", "email"} & draft.values.keys() and "name" not in draft.values and draft.quotes:
+            draft.skipped.append("name")  # it is noted at once, and the name asked for after it
+        self.state.settle()
+        self.state.draft, self.state.earlier = draft, []
+        lead = [self.say(opening)]
+        if kind != "appointment" and read.date and hours.is_closed_on(self.bot, read.date.value):  # for a call back
+            day = self.text[read.date.start : read.date.end]
+            lead.append(business.hours_answer(self.bot, self.say, day, self.now) or "")
+        return self._next(form, [*lead, *remarks])
+
+    def offer_answered(self) -> str | None:
+        """Take the answer to an offer, or whether to go on with a form. None if the message is about something else."""
+        draft, read, wish = self.state.draft, self.values, self.wish
+        if draft is None:
+            return None
+        resumes = self.state.pending == "resume"
+        if not resumes and draft.kind == "contact" and (read.name or self.is_reachable) and (changed := self.amended()):
+            return changed
+        declines = self.says_no and not self.is_reachable
+        leaves = self.does("no", "stop", "bye", "thank", "skip") and not self.does("yes", "book", "call", "person")
+        if (declines or leaves) and not self.surely_asks:
+            self.state.settle()
+            self.state.earlier = []
+            return self.small_talk() if self.does("bye", "thank") else self.say("offer.declined")
+        gives = bool(read.name or self.is_reachable or self.bare_name) and ("?" not in self.text or self.does("give", "call", "yes"))
+        is_part = "?" not in self.text and len(self.words) <= FEW_WORDS and self.names_part_of_day
+        books = draft.kind == "appointment" and (is_part or (self.has_moment and not self.questions))
+        wishes = wish in KINDS and (gives or (wish != "complain" and not (wish == "book" and self.plain_questions)))
+        if not (wishes or gives or books or self.does("yes")):
+            self.keep_earlier(draft.quotes)
+            return None
+        if wish in ("book", "call", "person") and draft.kind not in ("support", "quote"):
+            draft.kind = KINDS[wish]
+        if resumes:
+            self.state.pending = "form"
+            return self._next(self.form(draft), [self.say("noted")])
+        text = self.begin(draft.kind, "open.volunteered" if gives and not wish else f"open.{draft.kind}", draft)
+        answer = self.answer_beside(self.questions) if self.does("yes") and not gives else None
+        return f"{answer}\n\n{text}" if answer else text
+
+    def _next(self, form: RequestForm, lead: Sequence[str], *, short: bool = False, repeats: bool = False) -> str:
+        """Ask for the next field, or for the confirmation, or note what is complete."""
+        field, parts = form.missing(), [part for part in lead if part]
+        if field is None:
+            return self._noted(form, parts) if form.draft.kind in ("contact", "support") else self._summary(form, parts)
+        short = short or bool(self.state.asked and not repeats)
+        self.state.pending, self.state.asked, self.choices = "form", field.key, field.choices()
+        if field.key == "contact" and not repeats and (privacy := self.say("privacy")):
+            parts.append(privacy)
+        return " ".join([*parts, form.question(field, short=short)])
+
+    def _summary(self, form: RequestForm, lead: Sequence[str]) -> str:
+        self.state.pending, self.state.asked, self.choices = "confirm", "", self.say.yes_no
+        shown = [" ".join(lead), f"{self.say('summary')}\n\n{form.summary()}", self.say("ask.confirm")]
+        return "\n\n".join(filter(None, shown))
+
+    def _noted(self, form: RequestForm, lead: Sequence[str] = ()) -> str:
+        """Propose the record, and say so."""
+        draft = form.draft
+        self.captured, self.choices = form.record(), ()
+        self.keep_contact(draft.values)
+        self.state.settle()
+        self.state.earlier = []
+        self.state.add_line(NOTED)
+        openings = {self.say(f"open.{opening}") for opening in ("contact", "person", "volunteered")}
+        done = " ".join([*(part for part in lead if part not in openings), self.say.first(f"done.{draft.kind}", "done")])
+        if draft.kind == "appointment":
+            return done
+        if "name" not in draft.values and "name" not in draft.missed:
+            self.state.pending = "name"
+            return "\n\n".join((done, form.summary(), self.say("ask.name")))
+        return "\n\n".join(filter(None, (done, form.summary())))
+
+    def field_answered(self) -> str | None:
+        """Take the answer to a field, answer a question in between, or end the form."""
+        if self.state.draft is None or not self.turn.may_capture:
+            return None
+        form = self.form(self.state.draft)
+        draft, asked = form.draft, form.field(self.state.asked)
+        about = [act for act in self.questions if business.kinds_of(act.text, self.bot.name) and self.business_answer(act.text)]
+        rest = " ".join(act.text for act in self.acts if act not in about)
+        given, remarks = self._take(form, asked, rest) if rest else (set[str](), list[str]())
+        gives_contact = bool({"phone", "email"} & given)
+        wanted = asked is not None and (asked.key in given or (asked.key == "contact" and gives_contact))
+        leaves = self.does("stop") or (not wanted and self.does(*_LEAVES) and (self.does("bye") or not self._asked()))
+        if leaves and not gives_contact:
+            return self._joined(self._left(draft), self.answer_beside(self._asked()))
+        if asked and asked.key == "contact" and not gives_contact and (self.does("skip") or forms.refuses_contact(self.text)):
+            draft.skipped.append("contact")
+            return self._next(form, [self.say("no.contact")])
+        answers = wanted or bool(remarks)
+        has_little_else = answers and len(words(self.values.rest)) <= FEW_WORDS + 2
+        questions = about or ([] if has_little_else else self._asked(plainly=bool(given)))
+        answer = self.answer_beside(questions)
+        if questions and not answer and (given or "?" in self.text):
+            answer = self.say("unknown.noted")
+        draft.asides = draft.asides + 1 if answer and not given else 0
+        if answer and draft.asides >= _MOST_ASIDES:  # who goes on asking is not asked again
+            self.choices = ()
+            return answer
+        if asked and asked.key in ("date", "time") and given and not answers:  # who gives other values has none of these
+            draft.missed[asked.key] = draft.missed.get(asked.key, 0) + 1
+            if draft.missed[asked.key] > 1:
+                draft.skipped.append(asked.key)
+                remarks = [self.say(f"without.{'when' if asked.key == 'date' else 'time'}")]
+        if asked is None or answer or remarks or (given and "phone.wrong" not in given):
+            return self._joined(answer, self._next(form, remarks, short=True))
+        return self._not_given(form, asked)
+
+    def _take(self, form: RequestForm, asked: Field | None, text: str) -> tuple[set[str], list[str]]:
+        """Put values and words of (a part of) the message into the form. Return the keys given and what to say of them."""
+        read, wanted = form.read(text, asked), set[str]()
+        if asked and asked.key == "message" and not self.does(*_LEAVES):
+            form.draft.quote(self.text)
+            form.draft.asks_when, wanted = False, {"message"}
+        is_no_text = self.only("yes", "no", "skip", *_LEAVES) or "?" in self.text
+        given, remarks = set[str](), list[str]()
+        if not (asked and asked.own and asked.kind == "text" and is_no_text):
+            given, remarks = form.take(text, asked, read)
+        if self._has_words(read, given):
+            form.draft.quote(self.text)
+        return given | wanted, remarks
+
+    def _has_words(self, read: Values, given: set[str]) -> bool:
+        """Return whether a message has words for the team beside its values and a bare yes or no."""
+        if len(self.words) <= FEW_WORDS + 1 and all(act.name in ("yes", "no", "greet", "thank", "bye") for act in self.acts):
+            return False
+        if given and given <= _VALUES:
+            return bool(words(read.rest))
+        return not (len(given) == 1 and next(iter(given)).startswith("x.") and len(self.words) <= FEW_WORDS)
+
+    def _asked(self, *, plainly: bool = False) -> list[Act]:
+        """Return the questions of a message in a form: what has a question mark, and unless `plainly` what surely asks."""
+        return [act for act in self.questions if "?" in act.text or (not plainly and act.probability >= acts.SURE)]
+
+    def _joined(self, lead: str | None, text: str | None) -> str:
+        return "\n\n".join(filter(None, (lead, text)))
+
+    def _not_given(self, form: RequestForm, asked: Field) -> str:
+        """Ask once more for what was not understood; then take the words as they are and go on."""
+        draft, key = form.draft, asked.key
+        refuses = self.does("skip", "no") or any(word in forms.WITHOUT for word in self.words)
+        missed = key in draft.missed
+        if key == "contact" and refuses:
+            draft.skipped.append("contact")
+            return self._next(form, [self.say("no.contact")])
+        if key == "time" and self.names_part_of_day:  # "in the afternoon" is for the team to read
+            draft.skipped.append("time")
+            return self._next(form, [self.say("noted")])
+        if not (refuses or missed):
+            return self._ask_again(form, key, f"hint.{key}")
+        if key in ("date", "time") and not missed and not self.does("skip"):
+            return self._ask_again(form, key, f"any.{key}")
+        if key == "name" and missed and not refuses and self.possible_name:
+            draft.values["name"] = self.possible_name
+        else:
+            draft.skipped.append(key)
+        if key == "date" and "time" not in draft.values:
+            draft.skipped.append("time")
+        lead = {"name": "no.name", "date": "without.when", "time": "without.time"}.get(key, "noted")
+        return self._next(form, [self.say(lead if refuses else "noted")])
+
+    def _ask_again(self, form: RequestForm, key: str, hint: str) -> str:
+        form.draft.missed[key] = 1
+        hint = "sorry" if self.does("complain", "insult") else hint
+        return self._next(form, [self.say.first(hint, "hint.field")], short=True, repeats=True)
+
+    def _left(self, draft: RequestDraft) -> str:
+        """End the form, and say that nothing is passed on."""
+        self.choices = ()
+        self.keep_contact(draft.values)
+        self.state.settle()
+        self.state.earlier = []
+        if self.does("bye") and not self.does("stop", "cancel"):
+            return self.say("smalltalk.goodbye.open")
+        return f"{self.say('kind')} {self.say('cancelled')}" if self.does("thank") else self.say("cancelled")
+
+    def confirmation_answered(self) -> str | None:
+        """Take the answer to the summary."""
+        if self.state.draft is None or not self.turn.may_capture:
+            return None
+        form = self.form(self.state.draft)
+        draft = form.draft
+        values, quotes = dict(draft.values), list(draft.quotes)
+        _, remarks = self._take(form, None, self.text)
+        is_changed, agrees = draft.values != values, self.does("yes") or self.says_yes
+        questions = [] if is_changed else self._asked()
+        answer = self.answer_beside(questions)
+        if questions and (agrees or answer or "?" in self.text):
+            answer = answer or self.say("unknown.noted")
+            if agrees:
+                return self._joined(answer, self._noted(form))
+            self.choices = self.say.yes_no
+            return self._joined(answer, self.say("ask.confirm"))
+        if remarks or is_changed:
+            return self._summary(form, remarks or [self.say("noted")])
+        self.choices = self.say.yes_no
+        if agrees and not self.does("no", "stop", "cancel"):
+            return self._noted(form)
+        if self.does("stop", "cancel") or (self.does("thank", "bye") and "confirm" in draft.missed):
+            return self._left(draft)
+        if self.does("thank", "bye"):
+            draft.missed["confirm"] = 1
+            return f"{self.say('not_sent')} {self.say('ask.confirm')}"
+        if self.only("no"):
+            self.state.pending, self.choices = "change", ()
+            return self.say("ask.change")
+        return self._summary(form, [self.say("noted")]) if draft.quotes != quotes else self.say("hint.confirm")

@@ -1,0 +1,177 @@
+"""The turn of a dialogue that is being answered: the visitor's message as it was understood, the state, and the reply in the making."""
+
+from collections.abc import Sequence
+from functools import cached_property
+
+from chatsvc.domain import times
+from chatsvc.domain.captures import Captured
+from chatsvc.engines import Evidence, Turn, language
+from chatsvc.engines.knowledge import acts, forms, state
+from chatsvc.engines.knowledge.acts import SMALL_TALK, Act
+from chatsvc.engines.knowledge.forms import Field, RequestForm
+from chatsvc.engines.knowledge.state import RequestDraft
+from chatsvc.language import catalogue
+from chatsvc.language.folding import words
+from chatsvc.language.values import Values
+
+FEW_WORDS = 3  # of a message that may lean on what was said before
+PLAINLY = 0.6  # probability of a question beside a wish that has no question mark
+WISHES = ("book", "call", "person", "complain", "cancel", "move", "status", "keep")
+_NAME_WORDS = 6  # of a message that is a name and no more
+_MOST_EARLIER, _LONGEST_EARLIER = 3, 500
+
+
+class DialogueTurn:
+    """The message with its acts and values, the state that the turn changes, and the parts of its reply."""
+
+    def __init__(self, turn: Turn) -> None:
+        self.turn, self.bot = turn, turn.bot
+        self.text = turn.message.strip()
+        self.words = words(self.text)
+        self.now = times.local(turn.now_ms, turn.bot.timezone)
+        self.state, self.is_stale = state.load(turn.dialogue, turn.now_ms)
+        self.offered = tuple(self.state.choices)  # by the bot's last message
+        self.language = self.state.language = self._spoken()
+        self.say = catalogue.of_bot(turn.bot, self.language)
+        self.acts = [acts.classify(sentence, self.language) for sentence in acts.sentences_of(self.text)]
+        # The reply in the making.
+        self.choices: tuple[str, ...] = ()
+        self.captured: Captured | None = None
+        self.evidence: Evidence | None = None
+        self.is_unknown = False
+        self.missed = ""
+
+    def _spoken(self) -> str:
+        """Return the language to answer in. A few words, which may be a name, do not change that of the conversation."""
+        if not self.turn.language and self.state.language and len(self.words) < FEW_WORDS:
+            return self.state.language
+        return language.among(self.turn, catalogue.languages())
+
+    # What the message says
+
+    def does(self, *names: str) -> bool:
+        """Return whether a sentence of the message does one of these."""
+        return any(act.name in names for act in self.acts)
+
+    def only(self, *names: str) -> bool:
+        """Return whether all sentences do one of these."""
+        return bool(self.acts) and all(act.name in names for act in self.acts)
+
+    @property
+    def wish(self) -> str:
+        """Return the act of a clear wish of the message, "" without one."""
+        wishes = [act for act in self.acts if act.name in WISHES]
+        return max(wishes, key=lambda act: (act.name != "book", act.probability)).name if wishes else ""
+
+    @property
+    def questions(self) -> list[Act]:
+        """Return the sentences that ask, or may ask: in doubt a sentence is a question."""
+        return [act for act in self.acts if act.name == "ask"]
+
+    @property
+    def plain_questions(self) -> list[Act]:
+        """Return the sentences that plainly ask."""
+        return [act for act in self.questions if "?" in act.text or act.probability >= PLAINLY]
+
+    @property
+    def surely_asks(self) -> bool:
+        """Return whether a sentence asks by its words, whatever signs it has."""
+        return any(act.probability >= acts.SURE for act in self.questions)
+
+    @property
+    def says_yes(self) -> bool:
+        """Return whether the message begins with a yes."""
+        return any(word in forms.AGREES for word in self.words[:1])
+
+    @property
+    def says_no(self) -> bool:
+        """Return whether the message begins with a no."""
+        return any(word in forms.DECLINES for word in self.words[:1])
+
+    @property
+    def names_part_of_day(self) -> bool:
+        """Return whether the message has a word such as "afternoon"."""
+        return any(word in forms.PARTS for word in self.words)
+
+    @cached_property
+    def values(self) -> Values:
+        """Return the values of the message, as they are without a form."""
+        return self.form(RequestDraft("appointment")).read(self.text, None)
+
+    @property
+    def is_reachable(self) -> bool:
+        """Return whether the message has a telephone number or an e-mail address."""
+        return bool(self.values.phone or self.values.email)
+
+    @property
+    def has_moment(self) -> bool:
+        """Return whether the message names a day or an hour."""
+        return bool(self.values.date or self.values.time)
+
+    @cached_property
+    def bare_name(self) -> str | None:
+        """Return the name that is all of the message."""
+        if "?" in self.text or self.does(*SMALL_TALK):
+            return None
+        if name := forms.name_before_comma(self.text):
+            return name
+        if len(self.text.split()) > _NAME_WORDS:
+            return None
+        read = self.form(RequestDraft("contact")).read(self.text, Field("name", "name"))
+        return read.name.value if read.name and not read.rest and (read.name.explicit or self.text.istitle()) else None
+
+    @property
+    def possible_name(self) -> str | None:
+        """Return a message that may be a name: few words of letters alone."""
+        parts = self.text.strip(" .!,").split()
+        is_name = 0 < len(parts) <= FEW_WORDS and all(part.replace("-", "").isalpha() for part in parts) and not self.does(*SMALL_TALK)
+        return " ".join(parts) if is_name else None
+
+    # What the turn keeps and says
+
+    def form(self, draft: RequestDraft) -> RequestForm:
+        """Return the form of a draft."""
+        return RequestForm(draft, self.bot, self.say, self.now)
+
+    def draft(self, kind: str) -> RequestDraft:
+        """Return a new draft with what is known: contact data, and messages that belong to the wish."""
+        draft = RequestDraft(kind, dict(self.state.contact))
+        for text in self.state.earlier:
+            draft.quote(text)
+        return draft
+
+    def offer(self, draft: RequestDraft, key: str = "offer") -> str:
+        """Offer to take a note or a request."""
+        if not self.turn.may_capture:
+            return ""
+        draft.quote(self.text)
+        self.state.draft, self.state.pending = draft, "offer"
+        self.choices = self.say.yes_no
+        return self.say(key)
+
+    def offer_appointment(self) -> str:
+        """Offer an appointment with the values of the message."""
+        draft = self.draft("appointment")
+        self.form(draft).take(self.text, None, self.values)
+        return self.offer(draft, "offer.appointment")
+
+    def keep_earlier(self, texts: Sequence[str]) -> None:
+        """Keep what was said for a wish that may follow."""
+        self.state.earlier = [*self.state.earlier, *(text[:_LONGEST_EARLIER] for text in texts)][-_MOST_EARLIER:]
+
+    def keep_untold(self) -> None:
+        """Keep the sentences that neither ask nor greet for a wish that may follow."""
+        asked = {act.text for act in self.acts if "?" in act.text or (act.name == "ask" and act.probability >= PLAINLY)}
+        told = " ".join(act.text for act in self.acts if act.text not in asked and act.name not in SMALL_TALK)
+        self.keep_earlier([told] if told else [])
+
+    def keep_contact(self, contact: dict[str, str]) -> None:
+        """Keep name, telephone number and e-mail address for the records to come."""
+        self.state.contact |= {key: contact[key] for key in ("name", "phone", "email") if key in contact}
+
+    def line(self, key: str, **values: str) -> str:
+        """Return a sentence, or its other wording if it has been said before."""
+        line = self.say.varied(key, again=key in self.state.lines, **values)
+        self.state.lines = [known for known in self.state.lines if known != key]
+        self.state.add_line(key)
+        return line
