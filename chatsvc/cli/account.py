@@ -108,31 +108,24 @@ class TransferWriter:
 
 def check(path: Path) -> str:
     """Check a file and return the account's id. Raises CommandError for a damaged file or a newer version."""
-    digest, lines, last = hashlib.sha256(), 0, b""
-    header: Any = None
-    for line in _lines(path):
-        if last:
-            digest.update(last)
-            lines += 1
-        else:
-            header = _header(path, line)
-        last = line
-    if not last:
-        raise CommandError(f"{path} is empty")
-    if _value(last) != {"end": lines, "sha256": digest.hexdigest()}:
-        raise CommandError(f"{path} is damaged or was not written to its end: its last line does not fit what is before it")
-    return str(header["account"])
-
-
-def _header(path: Path, line: bytes) -> Any:
     from chatsvc.domain.transfer import FORMAT, VERSION
 
-    header = _value(line)
-    if not isinstance(header, dict) or header.get("format") != FORMAT or type(header.get("version")) is not int:
-        raise CommandError(f"{path} is no file of `chatsvc account export`")
-    if header["version"] > VERSION:
-        raise CommandError(f"{path} is of version {header['version']}, this chatsvc knows {VERSION}: install a newer one")
-    return header
+    digest, number, last = hashlib.sha256(), -1, b""
+    header: Any = None
+    for number, line in enumerate(_lines(path)):
+        if number == 0:
+            header = _value(line)
+            if not isinstance(header, dict) or header.get("format") != FORMAT or type(header.get("version")) is not int:
+                raise CommandError(f"{path} is no file of `chatsvc account export`")
+            if header["version"] > VERSION:
+                raise CommandError(f"{path} is of version {header['version']}, this chatsvc knows {VERSION}: install a newer one")
+        digest.update(last)
+        last = line
+    if number < 0:
+        raise CommandError(f"{path} is empty")
+    if _value(last) != {"end": number, "sha256": digest.hexdigest()}:
+        raise CommandError(f"{path} is damaged or was not written to its end: its last line does not fit what is before it")
+    return str(header["account"])
 
 
 def _lines(path: Path) -> Iterator[bytes]:

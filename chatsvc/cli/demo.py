@@ -10,16 +10,17 @@ import shlex
 import signal
 import socket
 import tempfile
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from ipaddress import ip_network
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from chatsvc import samples
 from chatsvc.cli.operations import command, options
 from chatsvc.cli.output import echo, to_json
 from chatsvc.domain.channels import ANY_LINK
+from chatsvc.domain.errors import CommandError
 from chatsvc.domain.times import DAY_MS, now_ms
 
 if TYPE_CHECKING:
@@ -27,10 +28,13 @@ if TYPE_CHECKING:
     from chatsvc.cli.listener import ReceivedDelivery
     from chatsvc.config import Config
 
-
 WEBHOOK_S = 15.0
+WAIT_MINUTES = 240
+EMAIL = "demo@example.com"
+NOWHERE = "https://127.0.0.1:65535/chatsvc"  # a port where nobody listens: its deliveries fail at once
 
 Say = Callable[[str, dict[str, Any]], None]
+Send = Callable[[str, str, str], Awaitable[tuple[int, Any]]]
 
 
 @command(None, "demo", *options(once=bool))
@@ -47,64 +51,56 @@ def demo(once: bool, as_json: bool) -> None:
         uvloop.run(_run(Path(folder), config.load(None), once, say))
 
 
-def _certificate(folder: Path, address: str) -> tuple[Path, Path]:
-    """Make a self-signed certificate for a day, and its key. Both are PEM files in `folder`."""
-    from chatsvc.tls.certificates import self_signed
-
-    cert_file, key_file = folder / "cert.pem", folder / "key.pem"
-    for file, pem in zip((cert_file, key_file), self_signed([address], days=1), strict=True):
-        file.write_bytes(pem)
-    return cert_file, key_file
-
-
 async def _run(folder: Path, defaults: Config, once: bool, say: Say) -> None:
+    from aiohttp import ClientSession
+
     from chatsvc.app import App
     from chatsvc.cli.listener import Receiver
+    from chatsvc.tls.certificates import self_signed
 
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     say("Starting a throw-away instance ...", {"event": "starting"})
-    pem = _certificate(folder, "127.0.0.1")
-    port = _free_port()
+    certificate = folder / "cert.pem", folder / "key.pem"
+    for file, pem in zip(certificate, self_signed(["127.0.0.1"], days=1), strict=True):
+        file.write_bytes(pem)
+    with socket.socket() as probe:  # the dashboard's links need the port before the service listens
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
     throw_away = replace(
         defaults,
         server=replace(defaults.server, host="127.0.0.1", port=port, tls=None, public_url=f"http://127.0.0.1:{port}"),
         data_dir=folder / "data",
         # The receiver of the demo's webhook is on this machine, which webhooks refuse unless they are told otherwise.
-        webhooks=replace(defaults.webhooks, allowed_networks=(ip_network("127.0.0.0/8"),), ca_file=pem[0]),
+        webhooks=replace(defaults.webhooks, allowed_networks=(ip_network("127.0.0.0/8"),), ca_file=certificate[0]),
     )
     deliveries: asyncio.Queue[ReceivedDelivery] = asyncio.Queue()
-    receiver = Receiver("", deliveries.put_nowait)
-    clock = DemoClock()
-    async with App(throw_away, clock) as app, receiver.listening(0, pem) as hook:
+    receiver, clock = Receiver("", deliveries.put_nowait), DemoClock()
+    async with App(throw_away, clock) as app, receiver.listening(0, certificate) as hook:
         account, bot, key = await _furnish(app, say)
-        if not once:
-            async with _caller(app, key) as send:
+        async with ClientSession(headers={"Authorization": f"Bearer {key}"}, trust_env=False) as session:
+
+            async def send(bot: str, visitor: str, message: str) -> tuple[int, Any]:
+                body = {"chatbot_id": bot, "message": message, "user_id": visitor}
+                async with session.post(f"{app.url}/api/v2/messages", json=body) as response:
+                    return response.status, await response.json()
+
+            if not once:
                 await make_past(app, clock, account, bot, send)
-        webhook = await perform(app, "webhook.set", bot=bot, url=hook, events=["request.created"])
-        receiver.key = webhook.signing_key or ""
-        await _talk(app, bot, key, say)
+            webhook = await perform(app, "webhook.set", bot=bot, url=hook, events=["request.created"])
+            receiver.key = webhook.signing_key or ""
+            await _talk(bot, send, say)
         await _await_webhook(deliveries, say)
-        _go_on(app, bot, key, None if once else await add_operator(app), say)
-        if once:
-            return
-        say("\nThe instance runs on; Ctrl+C ends it and leaves nothing behind.", {"event": "running"})
-        await stop.wait()
-
-
-def _free_port() -> int:
-    """Return a free port. The dashboard's links need it before the service listens."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-    return port
+        link = None if once else (await perform(app, "operator.add", email=EMAIL, admin=True, name="Demo")).link
+        _go_on(app.url, bot, key, link, say)
+        if not once:
+            say("\nThe instance runs on; Ctrl+C ends it and leaves nothing behind.", {"event": "running"})
+            await stop.wait()
 
 
 async def _furnish(app: App, say: Say) -> tuple[str, str, str]:
     """Make an account with a bot that knows the sample business. Returns the ids of both and a key."""
-    from chatsvc import samples
-
     account = (await perform(app, "account.create", name="Demo")).account.id
     about = {"description": samples.BOT_DESCRIPTION, "instructions": samples.BOT_INSTRUCTIONS, "opening_hours": samples.OPENING_HOURS}
     bot = await perform(app, "bot.create", name=samples.BOT_NAME, **about)
@@ -117,39 +113,18 @@ async def _furnish(app: App, say: Say) -> tuple[str, str, str]:
     return account, bot.id, key.secret
 
 
-@asynccontextmanager
-async def _caller(app: App, key: str) -> AsyncIterator[Callable[[str, str, str], Awaitable[tuple[int, Any]]]]:
-    """Send messages over HTTP; takes bot, visitor and message, and returns the status with the answer."""
-    from aiohttp import ClientSession
-
-    async with ClientSession(headers={"Authorization": f"Bearer {key}"}, trust_env=False) as session:
-
-        async def send(bot: str, visitor: str, message: str) -> tuple[int, Any]:
-            body = {"chatbot_id": bot, "message": message, "user_id": visitor}
-            async with session.post(f"{app.url}/api/v2/messages", json=body) as response:
-                return response.status, await response.json()
-
-        yield send
-
-
-async def _talk(app: App, bot: str, key: str, say: Say) -> None:
-    """A question, and then a request that the bot takes down, all over HTTP."""
-    from chatsvc import samples
-    from chatsvc.domain.errors import CommandError
-
-    async with _caller(app, key) as send:
-        for message in (samples.QUESTION, *samples.REQUEST):
-            status, answer = await send(bot, "demo-visitor", message)
-            if status != 200:
-                raise CommandError(f"the demo's message was answered with {status} {answer.get('error')}: {answer.get('message_en')}")
-            data = answer["data"]
-            reply = data["reply"].replace("\n", "\n    ")
-            say(f"\n  > {data['message']}\n  < {reply}", {"event": "reply", **data})
+async def _talk(bot: str, send: Send, say: Say) -> None:
+    """Send a question, and then a request that the bot takes down."""
+    for message in (samples.QUESTION, *samples.REQUEST):
+        status, answer = await send(bot, "demo-visitor", message)
+        if status != 200:
+            raise CommandError(f"the demo's message was answered with {status} {answer.get('error')}: {answer.get('message_en')}")
+        data = answer["data"]
+        reply = data["reply"].replace("\n", "\n    ")
+        say(f"\n  > {data['message']}\n  < {reply}", {"event": "reply", **data})
 
 
 async def _await_webhook(deliveries: asyncio.Queue[ReceivedDelivery], say: Say) -> None:
-    from chatsvc.domain.errors import CommandError
-
     try:
         delivery = await asyncio.wait_for(deliveries.get(), WEBHOOK_S)
     except TimeoutError:
@@ -163,51 +138,16 @@ async def _await_webhook(deliveries: asyncio.Queue[ReceivedDelivery], say: Say) 
     )
 
 
-def _go_on(app: App, bot: str, key: str, link: str | None, say: Say) -> None:
+def _go_on(app_url: str, bot: str, key: str, link: str | None, say: Say) -> None:
     """Print a curl command, and the links to a chat and to the dashboard."""
-    url = f"{app.url}/api/v2/messages"
     question = json.dumps({"chatbot_id": bot, "message": "Do you rent electric bikes?"})
-    curl = f"curl -s {url} -H {shlex.quote('Authorization: Bearer ' + key)} -d {shlex.quote(question)}"
-    chat = f"{app.url}/chat/{bot}" if link else None
-    how = "Go on" if link else "While it runs (without --once)"
-    text = f"\n{how} with:\n\n  {curl}"
+    curl = f"curl -s {app_url}/api/v2/messages -H {shlex.quote('Authorization: Bearer ' + key)} -d {shlex.quote(question)}"
+    chat = f"{app_url}/chat/{bot}" if link else None
+    text = f"\n{'Go on' if link else 'While it runs (without --once)'} with:\n\n  {curl}"
     if link:
         text += f"\n\nChat with the bot as a visitor would:\n\n  {chat}"
         text += f"\n\nOpen the dashboard, choose a password, and look around:\n\n  {link}"
-    say(text, {"event": "ready", "base_url": f"{app.url}/api/v2", "key": key, "curl": curl, "chat": chat, "dashboard": link})
-
-
-EMAIL = "demo@example.com"
-SECOND_BOT = "Keçiyolu Turları"
-NOWHERE = "https://127.0.0.1:65535/chatsvc"  # a port where nobody listens: its deliveries fail at once
-
-# Days ago, visitor, messages. Both languages; some questions have no answer in the knowledge, some visitors leave their address.
-CONVERSATIONS: tuple[tuple[int, str, tuple[str, ...]], ...] = (
-    (19, "ayse", ("Bisiklet kiralama ücreti ne kadar?", "Depozito alıyor musunuz?")),
-    (17, "tom", ("What are your opening hours?", "Is there parking?")),
-    (16, "mehmet", ("Köpeğim için sepetiniz var mı?",)),
-    (14, "elif", ("Rehberli turlarınız var mı?", "Bana ulaşır mısınız? Adım Elif Demir, telefonum 0532 123 45 67", "Evet")),
-    (12, "anna", ("Do you rent tandems?", "Can I cancel my booking?")),
-    (11, "can", ("Bisikletimi tamir ediyor musunuz?", "Fren ayarı ne kadar sürer?")),
-    (9, "zeynep", ("Köpek sepeti kiralıyor musunuz?",)),
-    (7, "paul", ("How much does it cost to rent a bike?", "Do you deliver bikes to my hotel?", "Which routes do you recommend?")),
-    (6, "burak", ("Otelime bisiklet getirir misiniz?", "Teşekkürler")),
-    (5, "marie", ("Please call me back about a group tour. I am Marie Keller, marie@example.com", "Yes")),
-    (4, "seda", ("Kask ücretsiz mi?", "Dükkânınız nerede?")),
-    (3, "john", ("Do you have a dog basket?",)),
-    (2, "irem", ("Hangi rotaları önerirsiniz?", "Nasıl ödeme yapabilirim?")),
-    (1, "olga", ("Do you have bikes for children?", "What happens if the bike is stolen or damaged?")),
-    (0, "hakan", ("Yarın saat 14:00 için randevu almak istiyorum, adım Hakan Şen, hakan@example.com", "Evet")),
-    (0, "felix", ("I would like an appointment on Friday at 11:00. I am Felix Weber, felix@example.com", "Yes")),
-    (0, "derya", ("Çocuklar için bisikletiniz var mı?", "Açılış ve kapanış saatleriniz nedir?")),
-)
-TOUR_REQUEST = ("Tur hakkında bilgi almak istiyorum, beni arayın. Adım Cem Aksoy, e-postam cem@example.com", "Evet")
-
-# A visitor of the second bot, which has no opening hours and so lets visitors wait at any time.
-WAITING = ("Turlarınızda yemek var mı?", "Bir yetkiliyle görüşmek istiyorum")
-WAIT_MINUTES = 240
-
-Send = Callable[[str, str, str], Awaitable[object]]
+    say(text, {"event": "ready", "base_url": f"{app_url}/api/v2", "key": key, "curl": curl, "chat": chat, "dashboard": link})
 
 
 class DemoClock:
@@ -221,52 +161,40 @@ class DemoClock:
 
 
 async def make_past(app: App, clock: DemoClock, account: str, bot: str, send: Send) -> None:
-    """Let visitors talk to the bot on past days; `send` takes bot, visitor and message. A second bot has a webhook that fails."""
+    """Let visitors talk to the bot on past days. A second bot has a webhook that fails, and a visitor who waits."""
+    from chatsvc.services.messages import web_visits
+
     # Questions without an answer are part of the sample, and no reason for warnings.
     log = logging.getLogger("chatsvc")
     level = log.level
     log.setLevel(logging.ERROR)
-    for days, visitor, messages in CONVERSATIONS:
-        clock.days_ago = days
+    for clock.days_ago, visitor, messages in samples.conversations():
         for message in messages:
             await send(bot, visitor, message)
     log.setLevel(level)
     clock.days_ago = 0
-    second = (await perform(app, "bot.create", name=SECOND_BOT, account=account)).id
+    second = (await perform(app, "bot.create", name=samples.SECOND_BOT, account=account)).id
     await teach(app, second, "tr")
     await perform(app, "webhook.set", bot=second, url=NOWHERE, events=["request.created"])
-    for message in TOUR_REQUEST:
+    for message in samples.TOUR_REQUEST:
         await send(second, "cem", message)
     for past_bot in (bot, second):
         await perform(app, "channel.set", bot=past_bot, channel="web", sites=[ANY_LINK])
         await perform(app, "bot.set", bot=past_bot, hand_off=True, hand_off_wait=WAIT_MINUTES)
-    await _let_wait(app, second)
+    visits, widget = web_visits.WebVisits(app.services), await web_visits.find(app.services, second)
+    if widget is None:
+        raise AssertionError("the bot's widget was set up above")
+    for message in samples.WAITING:
+        await visits.send(widget, widget.user_of_first("waiting"), message, message, web_visits.LINK)
 
 
 async def teach(app: App, bot: str, language: str) -> int:
     """Add the sample business to the knowledge of a bot; returns the number of entries."""
-    from chatsvc import samples
     from chatsvc.services.knowledge import file_reading
 
     texts = [(name, text.encode()) for name, text in samples.knowledge().items()]
     files = await app.services.offload(lambda: file_reading.read_files(texts, language))
     return sum(file.entries for file in (await perform(app, "knowledge.add", bot=bot, files=files)).files)
-
-
-async def _let_wait(app: App, bot: str) -> None:
-    from chatsvc.services.messages import web_visits
-
-    visits, widget = web_visits.WebVisits(app.services), await web_visits.find(app.services, bot)
-    if widget is None:
-        raise AssertionError("the bot's widget was set up above")
-    for message in WAITING:
-        await visits.send(widget, widget.user_of_first("waiting"), message, message, web_visits.LINK)
-
-
-async def add_operator(app: App) -> str:
-    """Add an administrator; returns the set-up link."""
-    operator = await perform(app, "operator.add", email=EMAIL, admin=True, name="Demo")
-    return operator.link or ""
 
 
 async def perform(app: App, operation: str, **arguments: object) -> Any:

@@ -114,33 +114,21 @@ def healthcheck(ctx: click.Context, timeout_s: float, as_json: bool) -> None:
         raise CommandError(f"the service on {address} is not ready: {state}")
 
 
-class _SocketConnection(http.client.HTTPConnection):
-    """HTTP connection over the Unix socket at `path`."""
-
-    path: str
-
-    def connect(self) -> None:
-        self.sock = socket.socket(socket.AF_UNIX)
-        self.sock.settimeout(self.timeout)
-        self.sock.connect(self.path)
-
-
 def _ask(server: Server, timeout_s: float) -> str:
     host = ANYWHERE.get(server.host, server.host)
-    connection: http.client.HTTPConnection
-    if server.socket is not None:
-        connection = _SocketConnection("localhost", timeout=timeout_s)
-        connection.path = str(server.socket)
-    elif server.speaks_https:
+    connection = http.client.HTTPConnection(host, server.port, timeout=timeout_s)
+    if server.speaks_https:
         # The machine's own listener, by its address: the name in its certificate is for callers from outside.
         context = ssl.create_default_context()
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
         connection = http.client.HTTPSConnection(host, server.port, timeout=timeout_s, context=context)
-    else:
-        connection = http.client.HTTPConnection(host, server.port, timeout=timeout_s)
     with closing(connection):
         try:
+            if server.socket is not None:
+                connection.sock = socket.socket(socket.AF_UNIX)
+                connection.sock.settimeout(timeout_s)
+                connection.sock.connect(str(server.socket))
             connection.request("GET", "/readyz")
             return str(json.loads(connection.getresponse().read(10_000))["status"])[:MOST_SHOWN]
         except OSError as fault:

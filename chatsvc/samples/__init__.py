@@ -21,6 +21,11 @@ REQUEST = (
     "Evet",
 )
 
+# A visitor of a second bot, and one who waits there: it has no opening hours, so that visitors may wait at any time.
+SECOND_BOT = "Keçiyolu Turları"
+TOUR_REQUEST = ("Tur hakkında bilgi almak istiyorum, beni arayın. Adım Cem Aksoy, e-postam cem@example.com", "Evet")
+WAITING = ("Turlarınızda yemek var mı?", "Bir yetkiliyle görüşmek istiyorum")
+
 KNOWLEDGE_FILES = ("bicycles.tr.md", "bicycles.en.md")
 
 
@@ -28,3 +33,10 @@ def knowledge() -> dict[str, str]:
     """The knowledge files: name -> text, ready for `parse_file`."""
     here = resources.files(__package__)
     return {name: here.joinpath(name).read_text(encoding="utf-8") for name in KNOWLEDGE_FILES}
+
+
+def conversations() -> list[tuple[int, str, list[str]]]:
+    """Return past conversations: days ago, visitor, messages."""
+    lines = resources.files(__package__).joinpath("conversations.txt").read_text(encoding="utf-8").splitlines()
+    rows = [line.split(" | ") for line in lines if not line.startswith("#")]
+    return [(int(days), visitor, messages) for days, visitor, *messages in rows]
