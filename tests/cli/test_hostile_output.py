@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import os
+import shlex
 import socket
 import subprocess
 import threading
@@ -30,17 +31,6 @@ NAME = HOSTILE.replace("\0", "").replace("/", "")  # of a file
 FILES = ("bot export", "conversation export", "knowledge export")  # their lines are those of a file, which may begin with anything
 # Commands that talk to no service: what they print is tested elsewhere, or is the configuration's.
 APART = {"serve", "demo", "completion", "webhook listen", "licenses", "backup restore", "account import"}
-
-
-WITHOUT_ARGUMENTS = (
-    "account list, bot list, master-key rotate, nodes, operator list, mail list, client js, client python, conversation list,"
-    " conversation export, config show, doctor, healthcheck, audit"
-)
-OF_A_BOT = (
-    "bot show, bot export, bot activate, bot deactivate, knowledge list, knowledge history, knowledge site list, knowledge test,"
-    " knowledge lint, knowledge phrase, knowledge unanswered, knowledge export, webhook show, webhook rotate, webhook remove,"
-    " webhook test, webhook attempts, request list, appointment list, appointment calendar, channel list, channel snippet"
-)
 
 
 def in_yaml(text: str) -> str:
@@ -142,62 +132,13 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Site, Be
         site.json("webhook", "set", bot, "--pull", "--event", "request.created")
         entry = site.json("knowledge", "list", bot)[0]["id"]
         website = site.json("knowledge", "site", "add", bot, "http://127.0.0.1:9999/")["id"]
-        given = {
-            **{name: [] for name in WITHOUT_ARGUMENTS.split(", ")},
-            **{name: [bot] for name in OF_A_BOT.split(", ")},
-            **{f"conversation {name}": [conversation["id"]] for name in ("show", "settle", "release")},
-            "init": [str(site.folder / "made")],
-            "account create": ["A"],
-            "account show": [account],
-            "account set": [account, "--credits", "3"],
-            "account delete": ["x", "--yes"],
-            "account export": [account, str(folder / "out")],
-            "bot create": ["B", "--account", account],
-            "bot set": [bot, "--greeting", "hi"],
-            "bot apply": [bot, str(faq)],
-            "bot sync": [str(bots), "--account", account, "--check"],
-            "bot delete": ["x", "--yes"],
-            "key create": ["--account", account],
-            "key list": ["--account", account],
-            "key revoke": ["x"],
-            "knowledge add": [bot, str(faq), str(bad)],
-            "knowledge remove": [bot, entry],
-            "knowledge undo": [bot, "x"],
-            "knowledge site add": [bot, "http://127.0.0.1:9998/", "--exclude", NAME],
-            **{f"knowledge site {name}": [website] for name in ("show", "sync", "apply", "discard")},
-            "knowledge site remove": [website, "--yes"],
-            "knowledge search": [bot, "opening hours" + NAME],
-            "webhook set": [bot, "--pull", "--event", "request.created"],
-            "webhook resend": ["x"],
-            "webhook forward": [bot, "http://127.0.0.1:9/"],
-            "webhook verify": ["--signing-key-file", str(key), "--signature", "x", str(faq)],
-            "backup create": [str(folder / "backup")],
-            "backup verify": [str(faq)],
-            "store copy": ["--to", "postgresql://a@127.0.0.1:9/x" + NAME],
-            "operator add": ["b@example.com", "--account", account, "--role", "reader"],
-            "operator set": ["a@example.com", "--name", "A"],
-            "operator link": ["a@example.com"],
-            "operator sessions": ["a@example.com"],
-            "operator remove": ["x@example.com"],
-            "mail test": ["a@example.com"],
-            "request set": ["x", "--status", "done"],
-            "appointment add": [bot, "--date", "2026-12-05", "--time", "11:00", "--name", "Ada" + NAME],
-            "appointment set": ["x", "--status", "done"],
-            "conversation note": [conversation["id"], "note" + NAME],
-            "conversation assign": [conversation["id"], "a@example.com"],
-            "saved-reply set": ["greeting", "hello" + NAME, "--account", account],
-            "saved-reply list": ["--account", account],
-            "saved-reply remove": ["greeting", "--account", account],
-            "conversation take": [conversation["id"], "--as", "a@example.com"],
-            "conversation reply": [conversation["id"], "hello" + NAME],
-            "channel set": [bot, "web", "--site", "https://shop.example.com"],
-            "channel pause": [bot, "web"],
-            "channel resume": [bot, "web"],
-            "channel remove": [bot, "web", "--yes"],
-            "conversation erase": ["--user-id", "w", "--yes"],
-            "parse": ["tomorrow at 3" + NAME],
-            "usage": [account],
-        }
+        words = {"account": account, "bot": bot, "conversation": conversation["id"], "entry": entry, "website": website}
+        words |= {"folder": str(folder), "site": str(site.folder), "name": NAME}
+        given = {}
+        for line in (Path(__file__).parent / "hostile_commands.txt").read_text("utf-8").splitlines():
+            parts = [part.format(**words) for part in shlex.split(line)]
+            path = next(path for path in EVERY if list(path) == parts[: len(path)])
+            given[" ".join(path)] = parts[len(path) :]
         between = Between(site.data)
         yield site, between, given
         between.close()
