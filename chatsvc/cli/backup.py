@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING
 import click
 
 from chatsvc.cli import progress
-from chatsvc.cli.configuration import load_config
-from chatsvc.cli.files import InputPath, OutputFile, OutputPath, open_input, written
+from chatsvc.cli.files import InputPath, OutputFile, OutputPath, open_input, read_secret, written
 from chatsvc.cli.operations import command, group, option, options
-from chatsvc.cli.output import call, echo, show
+from chatsvc.cli.output import call, echo, load_config, show
 from chatsvc.domain import refusals
 from chatsvc.domain.errors import CommandError
 
@@ -28,8 +27,7 @@ backup, master_key = group("backup"), group("master-key")
 
 
 def _key_in(file: Path) -> str:
-    with open_input(file) as stream:
-        text = stream.read(1024).decode("ascii", "replace").strip()
+    text = read_secret(file)
     if not re.fullmatch("[0-9a-fA-F]{64}", text):
         raise CommandError(f"{file} does not hold a master key: 64 hexadecimal digits, as `openssl rand -hex 32` makes them")
     return text
@@ -58,7 +56,7 @@ def verify(file: Path, master_key_file: Path | None, as_json: bool) -> None:
     with progress.shown("verifying"), open_input(file) as stream:
         opened = Path(f"/proc/self/fd/{stream.fileno()}")  # the file that was opened, whatever has its name now
         try:
-            report = {**installation_json.backup_verified(backups.verify(opened, key)), "file": str(file)}
+            report = installation_json.backup_verified(backups.verify(opened, key), file)
         except refusals.Refused as refusal:
             raise CommandError(str(refusal.facts["fault"]).replace(str(opened), str(file))) from None
     show(report, as_json)
@@ -88,8 +86,6 @@ def rotate(ctx: click.Context, new_key_file: Path | None, as_json: bool) -> None
         echo("Put the new key into the configuration now: with the old one the service does not start again.", err=True)
 
 
-_MOST = 1 << 16  # bytes of a password file
-
 store = group("store")
 
 
@@ -98,12 +94,8 @@ def _settings(url: str, password_file: Path | None) -> PostgresSettings:
     from chatsvc.config import store as section
     from chatsvc.config import values
 
-    password = ""
-    if password_file is not None:
-        with open_input(password_file) as stream:
-            password = stream.read(_MOST).decode("ascii", "replace").strip()
     try:
-        return section.settings(url, values.login(password) if password_file else "")
+        return section.settings(url, values.login(read_secret(password_file)) if password_file else "")
     except ValueError as fault:
         raise click.BadParameter(str(fault), param_hint="--to and --password-file") from None
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from chatsvc.cli.files import InputPath, open_input
+from chatsvc.cli.files import InputPath, open_input, read_secret
 from chatsvc.cli.operations import POSITION, SET_CHANNEL, THEME, Called, command, group, operation, options
 from chatsvc.cli.output import call, echo, show
 from chatsvc.domain.errors import CommandError
@@ -67,11 +67,9 @@ def _secret(file: Path | None) -> str | None:
     """Return the secret in a file; raises CommandError for an empty one."""
     if file is None:
         return None
-    with open_input(file) as stream:
-        secret = stream.read().decode("utf-8", "replace").strip()
-    if not secret:
-        raise CommandError(f"{file} is empty")
-    return secret
+    if secret := read_secret(file):
+        return secret
+    raise CommandError(f"{file} is empty")
 
 
 operation(channel, "channel.list", "bot", columns="channel state fault verified_at seen_at created_at updated_at")

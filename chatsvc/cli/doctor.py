@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from chatsvc.cli.configuration import load_config
 from chatsvc.cli.operations import command, option
-from chatsvc.cli.output import counted, echo, show
+from chatsvc.cli.output import counted, echo, load_config, show
 from chatsvc.domain.errors import CommandError
 from chatsvc.domain.refusals import Refused
 from chatsvc.domain.terminal import one_line

@@ -13,6 +13,8 @@ import click
 from chatsvc.domain.errors import CommandError
 from chatsvc.local_user import open_own
 
+_MOST_SECRET = 1 << 16  # bytes
+
 
 class InputPath(click.Path):
     """The click type of an input file, which becomes a Path."""
@@ -24,6 +26,12 @@ class InputPath(click.Path):
 def open_input(path: Path) -> IO[bytes]:
     """Open a file to read it. Raises OSError and, as root, CommandError for a path of another user's."""
     return os.fdopen(open_own(path), "rb")
+
+
+def read_secret(file: Path) -> str:
+    """Read the one line of a small file."""
+    with open_input(file) as stream:
+        return stream.read(_MOST_SECRET).decode("utf-8", "replace").strip()
 
 
 class OutputFile:

@@ -10,9 +10,8 @@ from typing import Any
 import click
 
 from chatsvc import config
-from chatsvc.cli.configuration import load_config
 from chatsvc.cli.operations import command, options
-from chatsvc.cli.output import call, echo, show
+from chatsvc.cli.output import call, echo, load_config, show
 from chatsvc.config.load import DATA_DIR
 from chatsvc.domain.errors import CommandError
 from chatsvc.domain.terminal import one_line

@@ -4,9 +4,8 @@ from typing import Any
 
 import click
 
-from chatsvc.cli.configuration import load_config
 from chatsvc.cli.operations import ACCOUNT, APPOINTMENT_STATUS, BOT, REQUEST_STATUS, Word, command, group, operation, option, options
-from chatsvc.cli.output import call, echo, show
+from chatsvc.cli.output import call, echo, load_config, show
 from chatsvc.domain.errors import CommandError
 from chatsvc.domain.mails import SENT, STATES
 from chatsvc.domain.terminal import one_line

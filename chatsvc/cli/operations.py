@@ -94,7 +94,7 @@ def _items(words: Iterable[tuple[str, str | None]]) -> list[CompletionItem[Any]]
 
 
 def _config(ctx: click.Context) -> Config:
-    from chatsvc.cli.configuration import load_config
+    from chatsvc.cli.output import load_config
 
     # The command itself, which takes over -c, does not run here.
     root = ctx.find_root()

@@ -1,15 +1,46 @@
-"""Output of all commands. All goes through `echo` or `to_json`: no control or invisible character reaches a terminal."""
+"""What all commands do: load the configuration, call operations, print results.
+
+All output goes through `echo` or `to_json`: no control or invisible character reaches a terminal.
+"""
 
 import json
+import os
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import IO, Any
 
 import click
 
-from chatsvc.cli.configuration import load_document
+from chatsvc import config
+from chatsvc.config import Config, ConfigDocument
 from chatsvc.domain import terminal
+from chatsvc.local_user import refuse_root
 
 LARGEST_PAGE = 1000
+DOCUMENT, CONFIG = "chatsvc.document", "chatsvc.config"  # keys of the root context
+
+
+def load_document(ctx: click.Context) -> ConfigDocument:
+    """Read the configuration file once a call. Raises ConfigError, and CommandError where root would use another user's files."""
+    root = ctx.find_root()
+    if DOCUMENT not in root.meta:
+        path = config.locate(root.obj, os.environ, Path.cwd())
+        if path is not None:
+            refuse_root(path)
+        document = config.read(path)
+        refuse_root(document.data_dir())
+        root.meta[DOCUMENT] = document
+    loaded: ConfigDocument = root.meta[DOCUMENT]
+    return loaded
+
+
+def load_config(ctx: click.Context) -> Config:
+    """Load the whole configuration once a call. Raises ConfigError and CommandError."""
+    root = ctx.find_root()
+    if CONFIG not in root.meta:
+        root.meta[CONFIG] = config.build(load_document(ctx))
+    loaded: Config = root.meta[CONFIG]
+    return loaded
 
 
 def call(ctx: click.Context, operation: str, /, target: IO[bytes] | None = None, **arguments: Any) -> Any:

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from chatsvc.cli.configuration import load_config
 from chatsvc.cli.operations import command
-from chatsvc.cli.output import echo, to_json
+from chatsvc.cli.output import echo, load_config, to_json
 
 if TYPE_CHECKING:
     from chatsvc.app import App

@@ -7,10 +7,9 @@ from urllib.parse import urlsplit
 import click
 
 from chatsvc.cli import progress
-from chatsvc.cli.configuration import load_config
-from chatsvc.cli.files import InputPath, open_input
+from chatsvc.cli.files import InputPath, open_input, read_secret
 from chatsvc.cli.operations import BOT, EVENT, command, group, operation, option, options
-from chatsvc.cli.output import call, pages, show
+from chatsvc.cli.output import call, load_config, pages, show
 from chatsvc.domain.errors import CommandError
 
 ATTEMPT_COLUMNS = "id at event record_id success status_code error duration_ms url"
@@ -42,8 +41,7 @@ operation(webhook, "webhook.remove", "bot")
 
 def _signing_key(file: Path) -> str:
     """The signing key in a file. Raises CommandError for an empty one, with which anybody could sign."""
-    with open_input(file) as stream:
-        key = stream.read().decode("utf-8", "replace").strip()
+    key = read_secret(file)
     if not key.startswith("whsec_"):
         raise CommandError(f"{file} does not hold a signing key (whsec_...), as webhook set and rotate show it")
     return key

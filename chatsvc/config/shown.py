@@ -94,9 +94,6 @@ def _tier(tier: Tier) -> dict[str, Any]:
     if tier.engine == "knowledge":
         return {"engine": tier.engine}
     prices = {
-        "input_usd_per_mtok": tier.input_price,
-        "output_usd_per_mtok": tier.output_price,
-        "cache_read_usd_per_mtok": tier.cache_read_price,
-        "cache_write_usd_per_mtok": tier.cache_write_price,
+        f"{kind}_usd_per_mtok": getattr(tier, f"{kind}_price") / 1_000_000 for kind in ("input", "output", "cache_read", "cache_write")
     }
-    return {"engine": tier.engine, "model": tier.model, **{name: price / 1_000_000 for name, price in prices.items()}}
+    return {"engine": tier.engine, "model": tier.model, **prices}

@@ -143,15 +143,13 @@ def origin(text: str) -> str:
 
 
 def base_url(text: str) -> str:
-    url = _url(text)
-    if url is None:
+    if (url := _url(text)) is None:
         raise ValueError("expected a URL that begins with http:// or https://; no query, user or password")
     return url
 
 
 def https_url(text: str) -> str:
-    url = _url(text)
-    if url is None or not url.startswith("https://"):
+    if (url := _url(text)) is None or not url.startswith("https://"):
         raise ValueError("expected a URL that begins with https://; no query, user or password")
     return url
 

@@ -21,7 +21,7 @@ from chatsvc.domain.times import now_ms
 from chatsvc.outbound.egress import Egress
 from chatsvc.services.conversations.conversation_events import ConversationEvents
 from chatsvc.services.messages.conversation_locks import ConversationLocks
-from chatsvc.services.operations.leases import Leases
+from chatsvc.services.operations.nodes import Leases
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,10 +9,12 @@ from chatsvc.domain import profiles, shapes, times
 from chatsvc.domain.shapes import Json, fields
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from chatsvc.domain.actors import AuditRecord
     from chatsvc.domain.models import AccountUsage, ApiKey, Bot, FirstRecords, ListedKey, NewKey, ServiceNode
     from chatsvc.domain.operators import NewOperator, Operator, OperatorSession
-    from chatsvc.services.operations.backups import BackupDraft, RestoredBackup, VerifiedBackup
+    from chatsvc.services.operations.backups import BackupDraft, RestoredBackup
     from chatsvc.services.operations.master_key import Rotation
     from chatsvc.services.operations.system import EgressReport
     from chatsvc.store.copying import TableDigest
@@ -124,11 +126,10 @@ def backup_draft(result: BackupDraft) -> Json:
     return {**_backup(result.backup), "bytes": result.size, "draft": str(result.draft)}
 
 
-def backup_verified(result: VerifiedBackup) -> Json:
-    backup = result.backup
+def backup_verified(backup: Backup, file: Path) -> Json:
     notes = [] if backup.authenticated else [NOT_AUTHENTICATED]
     authenticated = {"authenticated": backup.authenticated, "faults": backup.faults, "notes": notes}
-    return {"valid": not backup.faults, "file": str(result.file), **_backup(backup), **authenticated}
+    return {"valid": not backup.faults, "file": str(file), **_backup(backup), **authenticated}
 
 
 def backup_restored(result: RestoredBackup) -> Json:

@@ -53,8 +53,7 @@ def question_result(result: QuestionResult) -> Json:
         "confidence": round(finding.confidence, 4),
         "entries": [
             {
-                "id": hit.entry.id,
-                "question": hit.entry.question,
+                **fields(hit.entry, "id", "question"),
                 "score": round(hit.score, 4),
                 "why": list(hit.why),
                 "tells": hit.fact.text if hit.fact else "",
@@ -69,9 +68,9 @@ def draft(result: Computation) -> Json:
     """Write the phrasings of a draft, and what it would change."""
     return {
         **fields(result, "id", "state", "step", "done", "of"),
-        "phrasings": [{"entry": one.id, "question": one.question, "alt": list(one.alt)} for one in result.draft.phrased],
+        "phrasings": [{"entry": entry.id, "question": entry.question, "alt": list(entry.alt)} for entry in result.draft.phrased],
         "counts": dict(result.counts),
-        "changes": [one._asdict() for one in result.changes],
+        "changes": [change._asdict() for change in result.changes],
     }
 
 

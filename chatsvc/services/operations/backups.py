@@ -5,8 +5,8 @@ import os
 import shutil
 import tempfile
 import uuid
-from collections.abc import AsyncIterator, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncIterator
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, NamedTuple
 
@@ -35,13 +35,6 @@ class BackupDraft(NamedTuple):
     draft: Path
 
 
-class VerifiedBackup(NamedTuple):
-    """A backup that was restored to a temporary place; valid if `backup.faults` is empty."""
-
-    file: Path
-    backup: Backup
-
-
 class RestoredBackup(NamedTuple):
     """A backup in its data folder; `replaced` is the renamed earlier database."""
 
@@ -68,49 +61,47 @@ async def create(services: Services, _: Caller, *, with_master_key: bool = False
 
     Raises StoreUnavailable, and Refused where the folder of backups cannot be used.
     """
-    folder, now = Folder(services.config.data_dir), services.clock()
-    kept = services.config.backup.folder
-    target = kept / NAME.format(_stamp(now)) if keep else folder.path / f"{OUTGOING}{uuid.uuid4().hex}"
+    folder, now = services.config.backup.folder, services.clock()
+    target = folder / NAME.format(_stamp(now)) if keep else services.config.data_dir / f"{OUTGOING}{uuid.uuid4().hex}"
     source = services.db.backup_source()
 
     def write() -> Backup:
         if keep:
-            kept.mkdir(mode=0o700, parents=True, exist_ok=True)
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         return backup.create(source, target, services.secret, made_at=now, version=__version__, with_master_key=with_master_key)
 
     try:
-        made = await services.offload(write)
+        return BackupDraft(await services.offload(write), target.stat().st_size, target)
     except OSError as fault:
-        raise refusals.backup_folder_unusable(folder=str(kept), fault=fault.strerror or str(fault)) from None
-    return BackupDraft(made, target.stat().st_size, target)
+        raise refusals.backup_folder_unusable(folder=str(folder), fault=fault.strerror or str(fault)) from None
 
 
 async def list_all(services: Services, _: Caller) -> list[KeptBackup]:
     """List the backups in the folder of backups, newest first. Those of the schedule and those made by hand."""
-    return await services.offload(lambda: _kept(services.config))
 
+    def look() -> list[KeptBackup]:
+        backups = []
+        for file in sorted(services.config.backup.folder.glob(NAME.format("*")), reverse=True):
+            with suppress(FileNotFoundError):  # deleted by the schedule in the meantime
+                status = file.stat()
+                backups.append(KeptBackup(file.name, int(status.st_mtime * 1000), status.st_size))
+        return backups
 
-def _kept(config: Config) -> list[KeptBackup]:
-    found = []
-    for file in sorted(config.backup.folder.glob(NAME.format("*")), reverse=True):
-        with suppress(FileNotFoundError):  # deleted by the schedule in the meantime
-            status = file.stat()
-            found.append(KeptBackup(file.name, int(status.st_mtime * 1000), status.st_size))
-    return found
+    return await services.offload(look)
 
 
 async def read(services: Services, caller: Caller, *, backup: str) -> BackupStream:
     """Read a backup of the folder piece by piece. Raises `backup_not_found` for any name that is not in the list."""
-    listed = {one.name: one for one in await list_all(services, caller)}
+    listed = {entry.name: entry for entry in await list_all(services, caller)}
     if backup not in listed:
         raise refusals.backup_not_found(backup=backup)
-    return BackupStream(listed[backup], _pieces(services, services.config.backup.folder / backup))
 
+    async def pieces() -> AsyncIterator[bytes]:
+        with (services.config.backup.folder / backup).open("rb") as stream:
+            while piece := await services.offload(lambda: stream.read(PIECE)):
+                yield piece
 
-async def _pieces(services: Services, file: Path) -> AsyncIterator[bytes]:
-    with file.open("rb") as stream:
-        while piece := await services.offload(lambda: stream.read(PIECE)):
-            yield piece
+    return BackupStream(listed[backup], pieces())
 
 
 async def keep(services: Services) -> str | None:
@@ -127,12 +118,12 @@ async def keep(services: Services) -> str | None:
 
     def write() -> str | None:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        kept = sorted(folder.glob(NAME.format("*")))
-        if kept and kept[-1].name > due:
+        backups = sorted(folder.glob(NAME.format("*")))
+        if backups and backups[-1].name > due:
             return None
         backup.create(source, target, services.secret, made_at=now, version=__version__)
-        for old in [*kept, target][: -settings.keep]:
-            old.unlink(missing_ok=True)
+        for oldest in [*backups, target][: -settings.keep]:
+            oldest.unlink(missing_ok=True)
         return target.name
 
     return await services.offload(write)
@@ -144,26 +135,23 @@ def _stamp(now: int) -> str:
 
 def clear_outgoing(config: Config) -> None:
     """Delete drafts that a crash left in the data folder."""
-    for left in config.data_dir.glob(f"{OUTGOING}*"):
-        left.unlink(missing_ok=True)
+    for draft in config.data_dir.glob(f"{OUTGOING}*"):
+        draft.unlink(missing_ok=True)
 
 
-def verify(file: Path, master_key: bytes | None = None) -> VerifiedBackup:
-    """Restore a backup to a temporary place and check it by `master_key` or the key in it; raises `backup_unreadable`."""
-    with _scratch() as scratch:
+def verify(file: Path, master_key: bytes | None = None) -> Backup:
+    """Restore a backup to a temporary folder and check it by `master_key` or the key in it. It is valid if it has no faults.
+
+    Raises `backup_unreadable`.
+    """
+    with tempfile.TemporaryDirectory(prefix="chatsvc-") as folder:
         try:
-            found = backup.examine(file, scratch, [master_key] if master_key else [], contained=master_key is None)
+            examined = backup.examine(file, Path(folder) / "restored.db", [master_key] if master_key else [], contained=master_key is None)
         except StoreUnavailable as fault:
             raise refusals.backup_unreadable(fault=str(fault)) from None
-    if master_key and not found.authenticated and not found.faults:
-        found.faults.append("it was made with another master key")
-    return VerifiedBackup(file, found)
-
-
-@contextmanager
-def _scratch() -> Iterator[Path]:
-    with tempfile.TemporaryDirectory(prefix="chatsvc-") as folder:
-        yield Path(folder) / "restored.db"
+    if master_key and not examined.authenticated and not examined.faults:
+        examined.faults.append("it was made with another master key")
+    return examined
 
 
 def restore(config: Config, source: IO[bytes], *, master_key: bytes | None, now: int) -> RestoredBackup:
@@ -181,43 +169,36 @@ def restore(config: Config, source: IO[bytes], *, master_key: bytes | None, now:
     try:
         with os.fdopen(os.open(incoming, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as copied:
             shutil.copyfileobj(source, copied)
-        present = _present(config, folder)
-        found = backup.examine(incoming, scratch, [key for key in (present, master_key) if key is not None], contained=master_key is None)
-        if found.faults:
-            raise refusals.backup_faulty(faults=found.faults)
-        key = _key_of(found, config, present, master_key)
-        if config.store is not None:
-            backup.settle(scratch, now)
-            store_copy.restore(config.store, scratch, found.check)
-            return RestoredBackup(found, folder.path, None)
+        present = config.given_master_key
+        if present is None and (folder.path / MASTER_KEY).exists():
+            present = bytes.fromhex((folder.path / MASTER_KEY).read_text("ascii").strip())
+        examined = backup.examine(incoming, scratch, [key for key in (present, master_key) if key], contained=master_key is None)
+        if examined.faults:
+            raise refusals.backup_faulty(faults=examined.faults)
+        key = _key_of(examined, config, present, master_key)
         backup.settle(scratch, now)
-        aside = _aside(folder, now)
-        replaced = _set_aside(folder, found, aside)
+        if config.store is not None:
+            store_copy.restore(config.store, scratch, examined.check)
+            return RestoredBackup(examined, folder.path, None)
+        ending = _ending(folder, now)
+        replaced = _set_aside(folder, examined, ending)
         backup.install(scratch, folder.database)
         if key != present:
-            keep_master_key(folder, key, aside)
+            keep_master_key(folder, key, ending)
     except OSError as fault:
         raise refusals.backup_unwritable(fault=fault.strerror or str(fault)) from None
     finally:
-        for left in (incoming, scratch):
-            left.unlink(missing_ok=True)
+        incoming.unlink(missing_ok=True)
+        scratch.unlink(missing_ok=True)
         os.close(lock)
-    return RestoredBackup(found, folder.path, replaced)
+    return RestoredBackup(examined, folder.path, replaced)
 
 
-def _present(config: Config, folder: Folder) -> bytes | None:
-    """The master key that the configuration or the data folder has."""
-    file = folder.path / MASTER_KEY
-    if config.given_master_key is not None or not file.exists():
-        return config.given_master_key
-    return bytes.fromhex(file.read_text("ascii").strip())
-
-
-def _key_of(found: Backup, config: Config, present: bytes | None, given: bytes | None) -> bytes:
-    """The master key that the backup's secrets are sealed with. Raises Refused where it is missing or the backup not authenticated."""
-    known = [key for key in (present, given, found.master_key) if key is not None]
+def _key_of(examined: Backup, config: Config, present: bytes | None, given: bytes | None) -> bytes:
+    """Return the master key of the backup's secrets. Raises Refused where it is missing or the backup not authenticated."""
+    known = [key for key in (present, given, examined.master_key) if key is not None]
     try:
-        key = MasterKey(*known).of(found.check).in_force if known and found.authenticated else None
+        key = MasterKey(*known).of(examined.check).in_force if known and examined.authenticated else None
     except StoreUnavailable:
         key = None
     if key is None:
@@ -227,7 +208,7 @@ def _key_of(found: Backup, config: Config, present: bytes | None, given: bytes |
     return key
 
 
-def _aside(folder: Folder, now: int) -> str:
+def _ending(folder: Folder, now: int) -> str:
     """Return the suffix of replaced files: the time, with a number if it is taken."""
     number, ending = 1, f".replaced-{_stamp(now)}"
     while list(folder.path.glob(f"*{ending}")):
@@ -235,7 +216,7 @@ def _aside(folder: Folder, now: int) -> str:
     return ending
 
 
-def _set_aside(folder: Folder, found: Backup, ending: str) -> Path | None:
+def _set_aside(folder: Folder, examined: Backup, ending: str) -> Path | None:
     """Keep the present database by another name, unless it is newer than the backup. It has its own name until it is replaced."""
     database = folder.database
     if not database.exists():
@@ -246,13 +227,9 @@ def _set_aside(folder: Folder, found: Backup, ending: str) -> Path | None:
         changed = backup.last_change(database)
     except StoreUnavailable as fault:
         raise refusals.restore_over_damage(fault=str(fault), database=str(database)) from None
-    if changed > found.made_at:
-        raise refusals.restore_over_newer(
-            folder=str(folder.path),
-            database=str(database),
-            changed_at=times.with_millis(changed),
-            made_at=times.with_millis(found.made_at),
-        )
+    if changed > examined.made_at:
+        moments = {"changed_at": times.with_millis(changed), "made_at": times.with_millis(examined.made_at)}
+        raise refusals.restore_over_newer(folder=str(folder.path), database=str(database), **moments)
     aside = database.with_name(f"{database.name}{ending}")
     backup.close_up(database)
     try:

@@ -51,9 +51,9 @@ async def run(services: Services, _: Caller) -> Examination:
     """Examine the installation now. The database's content for at most DATABASE_S, everything for at most LIMIT_S."""
     from chatsvc.doctor.examination import Extent
 
-    found = await _examine(services, Extent(models=False, database_s=DATABASE_S, egress=services.egress))
-    services.part(ExaminationCache).latest = found
-    return found
+    examination = await _examine(services, Extent(models=False, database_s=DATABASE_S, egress=services.egress))
+    services.part(ExaminationCache).latest = examination
+    return examination
 
 
 async def show(services: Services, _: Caller) -> Examination | None:
@@ -68,10 +68,10 @@ async def show(services: Services, _: Caller) -> Examination | None:
 async def _refresh(services: Services) -> None:
     from chatsvc.doctor.examination import Extent
 
-    found = await _examine(services, Extent(network=False, models=False, database_s=0))
-    before = services.part(ExaminationCache).latest
-    kept = [one for one in before.findings if one.code.startswith(_WHOLE_ONLY)] if before else []
-    services.part(ExaminationCache).latest = found._replace(findings=found.findings + kept)
+    examination = await _examine(services, Extent(network=False, models=False, database_s=0))
+    cache = services.part(ExaminationCache)
+    earlier = [finding for finding in cache.latest.findings if finding.code.startswith(_WHOLE_ONLY)] if cache.latest else []
+    cache.latest = examination._replace(findings=examination.findings + earlier)
 
 
 async def _examine(services: Services, extent: Extent) -> Examination:

@@ -35,43 +35,39 @@ async def list_all(services: Services, _: Caller) -> list[Licensed]:
 
 def _packages() -> Iterator[Licensed]:
     """Find the Python packages that chatsvc needs, directly or not."""
-    by_name = {_plain(found.name): found for found in metadata.distributions()}
-    waiting, seen = ["chatsvc"], set()
-    if "chatsvc" not in by_name:
-        # The binary holds the metadata of just what is in it.
-        waiting = list(by_name)
+    by_name = {_normalized(package.name): package for package in metadata.distributions()}
+    # The binary holds the metadata of just what is in it.
+    waiting, needed = ["chatsvc"] if "chatsvc" in by_name else list(by_name), set[str]()
     while waiting:
         name = waiting.pop()
-        found = by_name.get(name)
-        if found is None or name in seen:
+        if name in needed or name not in by_name:
             continue
-        seen.add(name)
-        waiting += [
-            _plain(re.split(r"[^A-Za-z0-9._-]", wanted, maxsplit=1)[0]) for wanted in found.requires or [] if "extra ==" not in wanted
-        ]
-    for name in sorted(seen - {"chatsvc"}):
-        found = by_name[name]
-        yield Licensed(found.name, found.version, _terms(found), _text(found))
+        needed.add(name)
+        requirements = [text for text in by_name[name].requires or [] if "extra ==" not in text]
+        waiting += [_normalized(re.split(r"[^A-Za-z0-9._-]", text, maxsplit=1)[0]) for text in requirements]
+    for name in sorted(needed - {"chatsvc"}):
+        package = by_name[name]
+        yield Licensed(package.name, package.version, _terms(package), _text(package))
 
 
-def _plain(name: str) -> str:
+def _normalized(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-def _terms(found: metadata.Distribution) -> str | None:
-    said = found.metadata
-    short = "".join(said.get_all("License-Expression") or said.get_all("License") or [])
+def _terms(package: metadata.Distribution) -> str | None:
+    about = package.metadata
+    short = "".join(about.get_all("License-Expression") or about.get_all("License") or [])
     if short and "\n" not in short and len(short) < 80:
         return short
-    classifiers = [line.rpartition(" :: ")[2] for line in said.get_all("Classifier") or [] if line.startswith(_CLASSIFIER)]
+    classifiers = [line.rpartition(" :: ")[2] for line in about.get_all("Classifier") or [] if line.startswith(_CLASSIFIER)]
     return ", ".join(classifiers) or None
 
 
-def _text(found: metadata.Distribution) -> str:
+def _text(package: metadata.Distribution) -> str:
     # Not by its list of files, which the binary does not have.
-    folder, own = Path(str(found.locate_file(""))), _plain(found.name)
-    where = [place for place in folder.glob("*.dist-info") if _plain(place.name.partition("-")[0]) == own]
-    files = sorted({file for place in where for file in place.rglob("*") if file.is_file() and _TEXTS.search(file.as_posix())})
+    name, site = _normalized(package.name), Path(str(package.locate_file("")))
+    folders = [folder for folder in site.glob("*.dist-info") if _normalized(folder.name.partition("-")[0]) == name]
+    files = sorted({file for folder in folders for file in folder.rglob("*") if file.is_file() and _TEXTS.search(file.as_posix())})
     return "\n\n".join(file.read_text("utf-8", "replace") for file in files)
 
 

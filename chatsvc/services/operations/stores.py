@@ -17,8 +17,7 @@ from chatsvc.domain.models import ServiceNode
 from chatsvc.domain.times import now_ms
 from chatsvc.outbound.tls import bundle
 from chatsvc.services.accounts.account_cache import AccountCache
-from chatsvc.services.operations.leases import Leases
-from chatsvc.services.operations.nodes import Presence
+from chatsvc.services.operations.nodes import Leases, Presence
 from chatsvc.services.services import Services
 from chatsvc.store.batches import READERS, StoreDatabase
 from chatsvc.store.database import Database, StoreUnavailable
@@ -74,13 +73,11 @@ class OneProcess:
         return Services(config, db, secret, AccountCache(db), clock)
 
     def enter(self, services: Services, node: ServiceNode) -> Presence:
-        """See StoreChoice.enter."""
         del services, node
         return Presence()
 
     @contextmanager
     def alone(self, folder: Folder) -> Iterator[None]:
-        """See StoreChoice.alone."""
         lock = folder.lock()
         try:
             yield
@@ -91,14 +88,14 @@ class OneProcess:
 class SeveralProcesses:
     """PostgreSQL: any number of processes work, and leases and locks are in the store."""
 
-    def __init__(self, place: PostgresTarget, connections: int) -> None:
-        self._place, self._connections = place, connections
+    def __init__(self, target: PostgresTarget, connections: int) -> None:
+        self._target, self._connections = target, connections
 
     async def open(self, folder: Folder, key: MasterKey, node: ServiceNode, *, serves: bool) -> StoreDatabase:
         from chatsvc.store.postgres.group_commit import FOR_OTHERS, PostgresDatabase
 
         del folder
-        return await PostgresDatabase.open(self._place, key, readers=self._connections - FOR_OTHERS if serves else 0, node=node)
+        return await PostgresDatabase.open(self._target, key, readers=self._connections - FOR_OTHERS if serves else 0, node=node)
 
     def services(self, config: Config, db: StoreDatabase, secret: MasterKey, clock: Callable[[], int] = now_ms) -> Services:
         from chatsvc.services.accounts.shared_caches import SharedAccounts, SharedKnowledge
@@ -107,20 +104,18 @@ class SeveralProcesses:
         from chatsvc.store.postgres.limiter import SharedLimiter
 
         shared = _shared(db)
-        made = Services(config, db, secret, SharedAccounts(db, shared.versioned), clock, leases=Leases(db))
-        made.conversation_locks = SharedTurns(db, shared.notices, clock)
-        made.knowledge, made.events = SharedKnowledge(db), ConversationEvents(shared.notices)
-        made.new_limiter = partial(SharedLimiter, shared.aside)
-        return made
+        services = Services(config, db, secret, SharedAccounts(db, shared.versioned), clock, leases=Leases(db))
+        services.conversation_locks = SharedTurns(db, shared.notices, clock)
+        services.knowledge, services.events = SharedKnowledge(db), ConversationEvents(shared.notices)
+        services.new_limiter = partial(SharedLimiter, shared.aside)
+        return services
 
     def enter(self, services: Services, node: ServiceNode) -> Presence:
-        """See StoreChoice.enter."""
         from chatsvc.services.operations.shared_services import SharedPresence
 
         return SharedPresence(services, node, _shared(services.db).replaced)
 
     def alone(self, folder: Folder) -> AbstractContextManager[None]:
-        """See StoreChoice.alone."""
         del folder
         return nullcontext()
 
@@ -150,8 +145,8 @@ def copy_target(settings: PostgresSettings, check: bytes, *, anew: bool) -> tupl
     """Return the name of a database, and CopyTarget.opened for it."""
     from chatsvc.store.postgres.copying import CopyTarget
 
-    place = postgres_target(settings)
-    return place.name, CopyTarget.opened(place, check, anew=anew)
+    target = postgres_target(settings)
+    return target.name, CopyTarget.opened(target, check, anew=anew)
 
 
 def examine_server(config: Config, tiers: frozenset[str]) -> tuple[ServerState, Examined | None]:

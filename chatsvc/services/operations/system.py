@@ -128,7 +128,6 @@ async def list_acts(
     """
     chosen = caller.scope.accounts if account is None else [(await accounts.resolve(services, caller, account)).account.id]
     start = instant_of(since) if since is not None else 0
-    limit, place = paging.clamped(limit), paging.parsed(after, paging.number)
-    behind = place[0] if place else LAST
-    found = await stored.page(services.db, chosen, start, limit + 1, behind, actor, act)
-    return paging.page_of(found, limit, lambda record: paging.position(record.number))
+    limit, position = paging.clamped(limit), paging.parsed(after, paging.number)
+    records = await stored.page(services.db, chosen, start, limit + 1, position[0] if position else LAST, actor, act)
+    return paging.page_of(records, limit, lambda record: paging.position(record.number))
