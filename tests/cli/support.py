@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
 import selectors
+import shutil
 import signal
 import ssl
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
+from functools import cache
 from http.client import HTTPConnection, HTTPSConnection
 from pathlib import Path
 from typing import Any, Self
@@ -38,12 +42,16 @@ def become_nobody() -> None:
     os.setuid(NOBODY)
 
 
+@cache
 def python_for_everybody() -> tuple[dict[str, str], str] | None:
-    """An interpreter that an unprivileged user can run, with its environment."""
+    """An interpreter that an unprivileged user can run, with its environment. Its byte code is shared by all who run it."""
     packages = Path(click.__file__).parents[1]
     sources = Path(__file__).parents[2]
+    byte_code = Path(tempfile.mkdtemp(prefix="chatsvc-byte-code-"))
+    byte_code.chmod(0o1777)
+    atexit.register(shutil.rmtree, byte_code, ignore_errors=True)
     for python in (sys.executable, "/usr/bin/python3"):
-        env = environment(HOME="/", PYTHONDONTWRITEBYTECODE="1")
+        env = environment(HOME="/", PYTHONPYCACHEPREFIX=str(byte_code))
         if python != sys.executable:
             env["PYTHONPATH"] = f"{sources}{os.pathsep}{packages}"
         probe = [python, "-c", f"import sys, sqlite3, aiohttp, chatsvc; sys.exit(sys.version_info[:2] != {sys.version_info[:2]})"]

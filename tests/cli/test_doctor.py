@@ -195,7 +195,7 @@ PLANTED: dict[str, tuple[Callable[[Site], object], str, str]] = {
     "a data folder that its owner may not write": (_owner_may_not_write, "data folder", "cannot be written"),
     "a key of the certificate that the service may not read": (_owners_key, "certificate", "Permission denied"),
     "a socket in a folder that is not there": (
-        lambda site: _replace(site, "{listen: ", "{listen: unix:run/s, public_url: https://x.example} #"), "listener", "is not there",
+        lambda site: _replace(site, "{listen: ", "{listen: unix:run/s, public_url: https://localhost} #"), "listener", "is not there",
     ),
     "a model server whose name cannot be looked up": (
         lambda site: _asks(site, "http://models.invalid"), "model server", "models.invalid cannot be looked up",

@@ -277,7 +277,7 @@ async def test_the_system_page_examines_and_backs_up(site: Site, administrator: 
     assert file.headers["Content-Disposition"] == f'attachment; filename="{name}"'
     copy = tmp_path / name
     copy.write_bytes(content)
-    assert backups.verify(copy).backup.faults == []
+    assert backups.verify(copy).faults == []
     assert (await administrator.get("/system/backups/nothing")).status == 404
     assert (await administrator.get("/system/backups/..%2Fmaster.key")).status in (400, 404)
     assert (await administrator.get("/system/licenses")).has("aiohttp")

@@ -12,8 +12,7 @@ import pytest
 
 from chatsvc import background
 from chatsvc.domain.models import ServiceNode
-from chatsvc.services.operations.leases import Leases
-from chatsvc.services.operations.nodes import NodeBeat
+from chatsvc.services.operations.nodes import Leases, NodeBeat
 from chatsvc.store import nodes, open_turns
 from chatsvc.store import nodes as stored
 from chatsvc.store.database import Database, StoreUnavailable

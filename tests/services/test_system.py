@@ -131,7 +131,7 @@ async def test_a_backup_is_made_listed_read_and_valid(app: App, caller: Caller, 
     copy = tmp_path / "copy"
     copy.write_bytes(b"".join([piece async for piece in stream.pieces]))
     verified = backups.verify(copy)
-    assert (verified.backup.faults, verified.backup.counts["messages"]) == ([], 2)
+    assert (verified.faults, verified.counts["messages"]) == ([], 2)
     audited = [(record.operation, record.outcome, record.times) for record in (await done(app, "audit")).items]
     assert audited[:2] == [("backup.read", "done", 1), ("backup.create", "done", 2)]
     for odd in ("../master.key", "chatsvc-.backup", "", f"./{listed[0].name}", "chatsvc.db"):
