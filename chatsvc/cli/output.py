@@ -1,4 +1,4 @@
-"""What all commands do: load the configuration, call operations, print results.
+"""The configuration, the calls of operations and the output of all commands.
 
 All output goes through `echo` or `to_json`: no control or invisible character reaches a terminal.
 """

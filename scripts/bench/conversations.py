@@ -1,17 +1,16 @@
 """Replay written conversations on a fresh service and write a transcript to be judged.
 
-A set is a folder with four parts:
+A set is a folder with three parts:
 bots.json     key of each bot: its `name`, its knowledge file (`kb`), and settings as in a file of `chatsvc bot apply`
 kb/           the knowledge files
 talks/*.txt   `== name | BOT | language? | user?` begins a conversation, then a message a line; `\\n` is a line break
-judged.tsv    optional: name of the conversation or its first word, number of the message, message, label, reason
 
 The service is real: real store, real HTTP. Its clock stands at 2026-11-22 03:05 UTC, a Sunday, when a conversation begins, and 20 seconds
 pass with each message. A user who has spoken in an earlier file comes back 26 hours later.
 
-The transcript has the messages (>), replies (<), captured records (+) and remarks (#): the label of judged.tsv, whether the reply differs
-from the one in the transcript of --earlier, "repeated" (the same reply twice in a row) and "forbidden" (something is said to be canceled,
-booked or passed on, and nothing has been captured of this user).
+The transcript has the messages (>), replies (<), captured records (+) and remarks (#): "repeated" (the same reply twice in a row) and
+"forbidden" (something is said to be canceled, booked or passed on, and nothing has been captured of this user). Two transcripts are
+compared by `diff`.
 """
 
 from __future__ import annotations
@@ -47,7 +46,6 @@ START_MS = int(datetime(2026, 11, 22, 3, 5, tzinfo=UTC).timestamp() * 1000)
 MESSAGE_MS = 20_000
 LATER_MS = 26 * 3_600_000
 SLOWEST = 10
-LABELS = ("right", "partly", "step", "honest", "missed", "weird", "wrong")
 CONFIG = """\
 server: {listen: "127.0.0.1:0"}
 limits: {requests_per_minute: 1000000}
@@ -121,33 +119,6 @@ def read_talks(folder: Path) -> list[Conversation]:
             elif line.strip():
                 found[-1].messages.append(line.strip())
     return found
-
-
-class Labels:
-    """Labels of a set, by conversation and number of the message."""
-
-    def __init__(self, file: Path) -> None:
-        rows = [line.split("\t") for line in file.read_text("utf-8").splitlines()] if file.exists() else []
-        self._found = {(row[0], int(row[1])): (row[3], "".join(row[4:])) for row in rows}
-
-    def of(self, conversation: Conversation, number: int) -> tuple[str, str]:
-        """Return the label and the reason; empty where the message has none."""
-        whole, first = (conversation.name, number), (conversation.name.split()[0], number)
-        return self._found.get(whole) or self._found.get(first) or ("", "")
-
-
-def read_replies(transcript: Path) -> dict[tuple[str, int], str]:
-    """Read the replies of a transcript."""
-    replies: dict[tuple[str, int], str] = {}
-    name, number = "", 0
-    for line in transcript.read_text("utf-8").splitlines():
-        if line.startswith("== "):
-            name = line[3:].partition("|")[0].strip()
-        elif begins := re.match(r"(\d+) > ", line):
-            number = int(begins[1])
-        elif line.startswith("  < "):
-            replies[name, number] = "\n".join(filter(None, (replies.get((name, number)), line[4:])))
-    return replies
 
 
 class Service:
@@ -249,25 +220,7 @@ def mark(exchanges: Sequence[Exchange]) -> None:
         last = one.reply
 
 
-def compare(exchanges: Sequence[Exchange], labels: Labels, earlier: dict[tuple[str, int], str]) -> list[list[str]]:
-    """Add the earlier labels and changes to the remarks. Return a table of them: for each label how many, and how many changed."""
-    counts: Counter[str] = Counter()
-    changed: Counter[str] = Counter()
-    for one in exchanges:
-        label, reason = labels.of(one.conversation, one.number)
-        counts[label] += 1
-        before = earlier.get((one.conversation.name, one.number))
-        now = "\n".join(filter(None, (one.reply or f"[{one.refusal}]").split("\n")))
-        if before is not None and before != now:
-            changed[label] += 1
-            one.remarks.insert(0, "changed")
-        if label:
-            one.remarks.insert(0, f"was {label}{f' ({reason})' if reason else ''}")
-    shown = [label for label in (*LABELS, "") if counts[label]]
-    return [["earlier label", "messages", "changed"], *([label or "none", str(counts[label]), str(changed[label])] for label in shown)]
-
-
-def summary(exchanges: Sequence[Exchange], table: list[list[str]]) -> Iterator[str]:
+def summary(exchanges: Sequence[Exchange]) -> Iterator[str]:
     """Write the figures that need no judge."""
     conversations = {one.conversation.name for one in exchanges}
     yield f"{len(exchanges)} messages in {len(conversations)} conversations, {sum(len(one.captured) for one in exchanges)} records captured"
@@ -283,16 +236,13 @@ def summary(exchanges: Sequence[Exchange], table: list[list[str]]) -> Iterator[s
     yield f"milliseconds a reply: median {quantile_ms(seconds, 0.5):.1f}, p99 {quantile_ms(seconds, 0.99):.1f}; the slowest:"
     for one in sorted(exchanges, key=lambda one: -one.seconds)[:SLOWEST]:
         yield f"  {one.seconds * 1000:.1f} {one.place}"
-    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    yield from ("  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip() for row in table)
 
 
 async def run(options: argparse.Namespace) -> None:
     """Replay the set, write the transcript and print the figures."""
-    earlier = read_replies(options.earlier) if options.earlier else {}
     exchanges = [one async for one in play(options.set, options.only)]
     mark(exchanges)
-    figures = list(summary(exchanges, compare(exchanges, Labels(options.set / "judged.tsv"), earlier)))
+    figures = list(summary(exchanges))
     lines: list[str] = []
     for one in exchanges:
         if one.number == 1:
@@ -307,7 +257,6 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("set", type=Path, help="folder of the set")
     parser.add_argument("transcript", type=Path, help="file to write the transcript to")
-    parser.add_argument("--earlier", type=Path, metavar="FILE", help="an earlier transcript, to compare the replies with")
     parser.add_argument("--only", default="", metavar="BOT", help="only the conversations with the bot of this key")
     logging.getLogger("chatsvc").setLevel(logging.ERROR)  # it warns of every reply that it refuses
     asyncio.run(run(parser.parse_args()))
