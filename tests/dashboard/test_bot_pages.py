@@ -14,6 +14,7 @@ from chatsvc.domain.models import Bot
 from chatsvc.domain.opening_hours import DAYS
 from chatsvc.domain.profiles import Profile
 from chatsvc.language.catalogue import own_greeting
+from chatsvc.services.accounts import bot_files
 from chatsvc.store import channels as stored_channels
 from chatsvc.store import platforms
 from tests.dashboard.client import Client, encoded
@@ -188,10 +189,21 @@ async def test_a_bot_is_switched_off_and_on(site: Site, owner: Client) -> None:
     assert (await bot_of(site)).active
 
 
+def test_forty_sentences_are_in_sight_by_their_place_in_the_talk_with_examples_that_belong_to_one() -> None:
+    names = {sentence.name.replace("?", "").replace(".", "_") for sentence in bot_files.default_sentences()}
+    keys = translations.section("bot_texts")
+    places = {key.removeprefix("at_") for key in keys if key.startswith("at_")}
+    assert (len(places) <= 40, places - names) == (True, set())
+    examples = [key.removeprefix("said_") for key in keys if key.startswith("said_")]
+    assert [example for example in examples if not any(f"{name}_".startswith(f"{example}_") for name in names)] == []
+
+
 async def test_sentences_are_found_reworded_and_restored(site: Site, editor: Client, reader: Client) -> None:
     here = f"/bots/{site.mine.bot}/texts"
     assert len((await reader.get(here)).records()) > 100
     assert "done" in (await reader.get(f"{here}?q=DONE")).records()
+    page = await reader.get(f"{here}?q=nobody+is+there")
+    assert (page.records(), page.has("When nobody is there", "I want to talk to a person")) == (["handoff.away"], True)
     assert (await reader.get(f"{here}?q=nothing-like-it")).records() == []
     assert (await editor.submit(f"{here}/smalltalk.greeting", "bot.set", en="Ahoy, {name} here!")).has("Saved.")
     assert (await profile_of(site)).texts["smalltalk.greeting"] == {"en": "Ahoy, {name} here!"}

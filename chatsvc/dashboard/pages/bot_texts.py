@@ -1,4 +1,4 @@
-"""Sentences of a bot's dialogue, by situation: list, reword one, restore its default."""
+"""Sentences of a bot's dialogue, by their place in the talk: list, reword one, restore its default. Rare ones are folded."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -17,15 +17,15 @@ from chatsvc.services.accounts.bot_files import DefaultSentence
 
 # Situations with the beginnings of their sentences' names; the longest beginning counts.
 SITUATIONS: Mapping[str, tuple[str, ...]] = {
-    "talk": ("smalltalk", "hello", "kind", "noted", "sorry", "insult", "nonsense", "speaks", "foreign", "language"),
-    "answers": ("back", "unknown", "offer", "not_text"),
+    "talk": ("smalltalk", "kind", "noted", "sorry", "insult", "foreign", "language"),
+    "answers": ("back", "unknown", "offer", "not_text", "business", "facts"),
     "hours": ("hours", "day"),
     "requests": (
-        *("open", "ask", "field", "kind.", "any", "why", "need", "no", "without", "way.without", "privacy"),
-        *("summary", "done", "cancelled", "given_up", "not_sent", "lost", "kept", "resume", "postponed"),
+        *("open", "ask", "short", "field", "kind.", "any", "no", "without", "privacy"),
+        *("summary", "done", "cancelled", "not_sent", "resume"),
     ),
-    "mistakes": ("hint", "way", "phone", "past", "far", "over", "never", "closed."),
-    "booked": ("status", "change", "own", "decision"),
+    "mistakes": ("hint", "past", "far", "over", "never", "closed.", "insists"),
+    "booked": ("status", "change", "decision"),
     "team": ("handoff", "person", "open.person", "open.nobody", "unavailable", "closed"),
 }
 _BEGINNINGS = sorted(((begin, name) for name, begins in SITUATIONS.items() for begin in begins), key=lambda pair: -len(pair[0]))
@@ -43,15 +43,24 @@ class Wording(NamedTuple):
 
     @property
     def situation(self) -> str:
-        """The situation in which the bot says it; `talk` where none is known."""
-        return next((name for begin, name in _BEGINNINGS if self.default.name.startswith(begin)), "talk")
+        """The situation in which the bot says it."""
+        return next(name for begin, name in _BEGINNINGS if self.default.name.startswith(begin))
+
+    @property
+    def place(self) -> str | None:
+        """The key of the sentence's place in the talk, such as "asking for the name". None for a rare sentence."""
+        key = "bot_texts.at_" + "_".join(self._parts)
+        return key if translations.has(key) else None
 
     @property
     def said(self) -> str | None:
         """The key of what a visitor says before, None where the bot begins."""
-        parts = self.default.name.replace("?", "").split(".")
-        keys = ("bot_texts.said_" + "_".join(parts[:length]) for length in range(len(parts), 0, -1))
+        keys = ("bot_texts.said_" + "_".join(self._parts[:length]) for length in range(len(self._parts), 0, -1))
         return next(filter(translations.has, keys), None)
+
+    @property
+    def _parts(self) -> list[str]:
+        return self.default.name.replace("?", "").split(".")
 
 
 def _wordings(bot: Bot) -> list[Wording]:
@@ -61,12 +70,15 @@ def _wordings(bot: Bot) -> list[Wording]:
 
 async def show(page: Page) -> Response:
     bot, q, state = await page.bot(), page.query.get("q", ""), page.query.get("status", "")
-    groups: dict[str, list[Wording]] = {name: [] for name in SITUATIONS}
-    for wording in _wordings(bot):
-        texts = [wording.default.name, *wording.current.values(), page.text(wording.said) if wording.said else ""]
+    usual: dict[str, list[Wording]] = {name: [] for name in SITUATIONS}
+    rare: dict[str, list[Wording]] = {name: [] for name in SITUATIONS}
+    order = {f"bot_texts.{key}": number for number, key in enumerate(translations.section("bot_texts"))}
+    for wording in sorted(_wordings(bot), key=lambda wording: order.get(wording.place or "", 0)):
+        texts = [wording.default.name, *wording.current.values(), *(page.text(key) for key in (wording.place, wording.said) if key)]
         if fold(q.strip()) in fold(" ".join(texts)) and (state != "own" or wording.own):
-            groups[wording.situation].append(wording)
-    return page.render("bot_texts.html", bot=bot, groups=groups, is_open=bool(q.strip() or state), q=q, state=state)
+            (usual if wording.place else rare)[wording.situation].append(wording)
+    is_open = bool(q.strip() or state)
+    return page.render("bot_texts.html", bot=bot, usual=usual, rare=rare, is_open=is_open, q=q, state=state)
 
 
 @view("bot_text.html")
