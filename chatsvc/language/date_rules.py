@@ -35,17 +35,13 @@ def _number(match: re.Match[str]) -> int:
     return 1 if match["one"] else int(match["n"])
 
 
-def _nothing(match: re.Match[str], today: date) -> date | None:  # noqa: ARG001 - every rule has the same signature
-    return None
-
-
-def _written(match: re.Match[str], today: date) -> date | None:  # noqa: ARG001 - every rule has the same signature
-    return days.made(*map(int, match["iso"].split("-")))
+def _weekday(match: re.Match[str]) -> int:
+    return int(match["wd"])
 
 
 def _day_and_month(match: re.Match[str], today: date) -> date | None:
     month, day, year = int(match["m"]), int(match["d"]), match["y"]
-    return days.made(int(year), month, day) if year else days.next_date(today, month, day)
+    return days.make(int(year), month, day) if year else days.next_date(today, month, day)
 
 
 def _ahead(match: re.Match[str], today: date) -> date | None:
@@ -56,27 +52,16 @@ def _ahead(match: re.Match[str], today: date) -> date | None:
     return days.after(today, number * {"day": 1, "week": 7, "fortnight": 14}[unit])
 
 
-def _day_of_week_ahead(match: re.Match[str], today: date) -> date | None:
-    """Resolve "in two weeks on Monday"."""
-    return days.weekday_of_week(today, int(match["wd"]), _number(match))
-
-
-def _weeks_after_day(match: re.Match[str], today: date) -> date | None:
-    """Resolve "a week on Monday"."""
-    first = days.next_weekday(today, int(match["wd"]))
-    return first and days.after(first, (14 if match["unit"] == "fortnight" else 7) * _number(match))
-
-
 def _nth_weekday(match: re.Match[str], today: date) -> date | None:
     """Resolve "the first Monday of December"."""
-    nth, weekday = -1 if match["last"] else int(match["nth"] or 1), int(match["wd"])
+    nth = -1 if match["last"] else int(match["nth"] or 1)
     if not 0 < abs(nth) <= 4:
         return None
     months = (int(match["m"]) - today.month) % 12 if match["m"] else 1 if match["nm"] else 0
-    found = days.nth_weekday(today, months, nth, weekday)
+    found = days.nth_weekday(today, months, nth, _weekday(match))
     if found is None or found >= today or match["nm"] or match["tm"]:
         return found
-    return days.nth_weekday(today, months + (12 if match["m"] else 1), nth, weekday)
+    return days.nth_weekday(today, months + (12 if match["m"] else 1), nth, _weekday(match))
 
 
 def _number_of_month(months: int) -> Resolve:
@@ -89,31 +74,20 @@ def _next_number(match: re.Match[str], today: date) -> date | None:
 
 def _after_day(match: re.Match[str], today: date) -> date | None:
     """Resolve "the day after Friday"."""
-    found = days.next_weekday(today, int(match["wd"]))
-    return found and days.after(found, 1)
+    friday = days.next_weekday(today, _weekday(match))
+    return friday and days.after(friday, 1)
 
 
 def _in_week(weeks: int) -> Resolve:
-    return lambda match, today: days.weekday_of_week(today, int(match["wd"]), weeks)
+    return lambda match, today: days.weekday_of_week(today, _weekday(match), weeks)
 
 
 def _in_days(number: int) -> Resolve:
-    return lambda match, today: days.after(today, number)  # noqa: ARG005 - every rule has the same signature
+    return lambda _, today: days.after(today, number)
 
 
-def _coming(match: re.Match[str], today: date) -> date | None:
-    return days.next_weekday(today, int(match["wd"]))
-
-
-def _this(match: re.Match[str], today: date) -> date | None:
-    """Resolve "this Wednesday", which is never in the past."""
-    return days.after(today, (int(match["wd"]) - today.weekday()) % 7)
-
-
-def _coming_week(match: re.Match[str], today: date) -> date | None:
-    """Resolve "Monday week"."""
-    found = days.next_weekday(today, int(match["wd"]))
-    return found and days.after(found, 7)
+def _coming(weeks: int = 0) -> Resolve:
+    return lambda match, today: days.next_weekday(today, _weekday(match), weeks)
 
 
 # mentions without a date: habits, and names that hold a day's name
@@ -137,7 +111,7 @@ _GONE = [
 ]
 # (rule, function that resolves its match)
 _DATES: list[tuple[str, Resolve]] = [
-    (rf"date=(?P<iso>\d+-\d+-\d+){_CASE} ", _written),
+    (rf"date=(?P<iso>\d+-\d+-\d+){_CASE} ", lambda match, _: days.make(*map(int, match["iso"].split("-")))),
     (rf"(?:the )?{_DAY}{_SPAN}(?:day )?(?:of )?{_M}(?:ayin |month )?{_YEAR}", _day_and_month),
     (rf"(?:the )?{_DAY}\??{_CASE} (?:day )?(?:of )?{_M}(?:ayin |month )?{_YEAR}", _day_and_month),
     (rf"{_M}(?:ayin |month )?(?:the )?{_DAY}\??{_CASE} (?!week |hour |minute ){_YEAR}{_GUN}", _day_and_month),
@@ -148,12 +122,13 @@ _DATES: list[tuple[str, Resolve]] = [
     (rf"{_NTH}{_D}{_GUN}(?:of |in )(?:the )?{_MONTH_OF}", _nth_weekday),
     (rf"{_MONTH_OF}{_NTH}{_D}{_GUN}", _nth_weekday),
     (rf"ayin {_DAY}\??{_CASE} {_GUN}", _next_number),
-    (r"ayin ordinal1 day ", lambda match, today: days.next_number(today, 1)),  # noqa: ARG005
+    (r"ayin ordinal1 day ", lambda _, today: days.next_number(today, 1)),
     # counted from today
     (rf"(?:in {_N}week (?:time )?|#(?P<n2>\d+)\?? week later )(?:, )?(?:on )?{_D}{_GUN}",
-     lambda match, today: days.weekday_of_week(today, int(match["wd"]), int(match["n"] or match["n2"] or 1))),
-    (rf"(?<!for ){_N}(?P<unit>week|fortnight) (?:by|on) {_D}", _weeks_after_day),
-    (rf"{_D}in {_N}week (?:time )?", _day_of_week_ahead),
+     lambda match, today: days.weekday_of_week(today, _weekday(match), int(match["n"] or match["n2"] or 1))),
+    (rf"(?<!for ){_N}(?P<unit>week|fortnight) (?:by|on) {_D}",  # a week on Monday
+     lambda match, today: days.next_weekday(today, _weekday(match), (2 if match["unit"] == "fortnight" else 1) * _number(match))),
+    (rf"{_D}in {_N}week (?:time )?", lambda match, today: days.weekday_of_week(today, _weekday(match), _number(match))),
     (rf"{_N}(?P<unit>day|week|month|year|fortnight)(?:'\w+)? later ", _ahead),
     (rf"(?:in )?{_N}(?P<unit>day|week|month|year|fortnight) by (?:today|now) ", _ahead),
     (rf"in {_N}(?P<unit>day|week|month|year|fortnight)(?:'\w+)? (?:time )?(?!and a half )", _ahead),
@@ -182,21 +157,20 @@ _WEEKDAYS: list[tuple[str, Resolve]] = [
     (rf"{_D}{_GUN}(?:of )?(?:the )?nextweek (?!D)", _in_week(1)),
     (rf"{_D}{_GUN}(?=(?:{_LINK}+(?:on )?{_ANY_D}{_GUN})+(?:of )?nextweek (?!D))", _in_week(1)),
     (rf"nextweek {_LOOSE}{_D}{_GUN}", _in_week(1)),
-    (rf"D(?P<wd>\d) week ", _coming_week),  # noqa: F541
-    (rf"obur(?:'\w+)? {_D}{_GUN}", _coming_week),
-    (rf"this {_D}{_GUN}coming ", _coming),
-    (rf"(?:this )?(?:next )?coming {_D}{_GUN}", _coming),
+    (rf"D(?P<wd>\d) week ", _coming(1)),  # noqa: F541
+    (rf"obur(?:'\w+)? {_D}{_GUN}", _coming(1)),
+    (rf"this {_D}{_GUN}coming ", _coming()),
+    (rf"(?:this )?(?:next )?coming {_D}{_GUN}", _coming()),
     (rf"next {_D}{_GUN}", _in_week(1)),
-    (rf"this {_D}{_GUN}", _this),
-    (rf"{_D}{_GUN}", _coming),
+    (rf"this {_D}{_GUN}", lambda match, today: days.after(today, (_weekday(match) - today.weekday()) % 7)),
+    (rf"{_D}{_GUN}", _coming()),
 ]  # fmt: skip
 
 
 # (rule, function that resolves its match, whether the day is named by more than its weekday)
 GONE = [rule(pattern) for pattern in _GONE]
 RULES: list[tuple[re.Pattern[str], Resolve, bool]] = [
-    *((pattern, _nothing, False) for pattern in GONE),
-    *((rule(pattern), _nothing, False) for pattern in _NO_DAYS),
-    *((rule(pattern), reading, True) for pattern, reading in _DATES),
-    *((rule(pattern), reading, False) for pattern, reading in _WEEKDAYS),
+    *((pattern, lambda _, __: None, False) for pattern in (*GONE, *map(rule, _NO_DAYS))),
+    *((rule(pattern), resolve, True) for pattern, resolve in _DATES),
+    *((rule(pattern), resolve, False) for pattern, resolve in _WEEKDAYS),
 ]

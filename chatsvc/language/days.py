@@ -1,11 +1,11 @@
-"""Calendar arithmetic of relative days. Weeks run Monday to Sunday."""
+"""Calendar arithmetic of relative days. Weeks run Monday to Sunday; None stands for a day that does not exist."""
 
 import calendar
 from datetime import date, timedelta
 
 
-def made(year: int, month: int, day: int) -> date | None:
-    """Return the date; None for one that does not exist."""
+def make(year: int, month: int, day: int) -> date | None:
+    """Return the date."""
     try:
         return date(year, month, day)
     except ValueError:
@@ -13,16 +13,16 @@ def made(year: int, month: int, day: int) -> date | None:
 
 
 def after(today: date, days: int) -> date | None:
-    """Return the date `days` after today; None past the end of the calendar."""
+    """Return the date `days` after today."""
     try:
         return today + timedelta(days=days)
     except OverflowError:
         return None
 
 
-def next_weekday(today: date, weekday: int) -> date | None:
-    """Return the next such weekday (0 is Monday) after today."""
-    return after(today, (weekday - today.weekday() - 1) % 7 + 1)
+def next_weekday(today: date, weekday: int, weeks: int = 0) -> date | None:
+    """Return the next such weekday (0 is Monday) after today, or the one `weeks` after it."""
+    return after(today, (weekday - today.weekday() - 1) % 7 + 1 + 7 * weeks)
 
 
 def weekday_of_week(today: date, weekday: int, weeks: int) -> date | None:
@@ -32,32 +32,26 @@ def weekday_of_week(today: date, weekday: int, weeks: int) -> date | None:
 
 def next_number(today: date, day: int) -> date | None:
     """Return the next date after today with this day of the month. Shorter months are skipped."""
-    for months in range(13):
-        if (found := in_month(today, months, day)) and found > today:
-            return found
-    return None
+    dates = (in_month(today, months, day) for months in range(13))
+    return next((found for found in dates if found and found > today), None)
 
 
 def in_month(today: date, months: int, day: int) -> date | None:
     """Return a day of the month that is `months` from this one. None if that month is shorter."""
     year, month = divmod(today.year * 12 + today.month - 1 + months, 12)
-    return made(year, month + 1, day)
+    return make(year, month + 1, day)
 
 
 def months_after(today: date, months: int) -> date | None:
     """Return the same day `months` later, or the last day of a shorter month."""
-    year, month = divmod(today.year * 12 + today.month - 1 + months, 12)
-    if not 1 <= year <= 9999:
-        return None
-    return date(year, month + 1, min(today.day, calendar.monthrange(year, month + 1)[1]))
+    first = in_month(today, months, 1)
+    return first and first.replace(day=min(today.day, calendar.monthrange(first.year, first.month)[1]))
 
 
 def next_date(today: date, month: int, day: int) -> date | None:
     """Return the next occurrence of a day and month, today included."""
-    for year in range(today.year, min(today.year + 9, 10_000)):
-        if (found := made(year, month, day)) and found >= today:
-            return found
-    return None
+    dates = (make(year, month, day) for year in range(today.year, today.year + 9))
+    return next((found for found in dates if found and found >= today), None)
 
 
 def nth_weekday(today: date, months: int, nth: int, weekday: int) -> date | None:

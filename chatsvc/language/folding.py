@@ -46,14 +46,9 @@ def fold_with_places(text: str) -> Folded:
     """Fold a text character by character. Dashes, quotes, blanks and fractions become one ASCII sign each."""
     if text.isascii():
         return Folded(text.lower().replace("`", "'"), list(range(len(text) + 1)))
-    letters: list[str] = []
-    place: list[int] = []
-    for at, char in enumerate(text):
-        for letter in _SIGNS.get(char) or fold_character(char):
-            letters.append(letter)
-            place.append(at)
-    place.append(len(text))
-    return Folded("".join(letters), place)
+    parts = [_SIGNS.get(character) or fold_character(character) for character in text]
+    place = [index for index, part in enumerate(parts) for _ in part]
+    return Folded("".join(parts), [*place, len(text)])
 
 
 def folded(text: str) -> str:
@@ -63,8 +58,13 @@ def folded(text: str) -> str:
 
 def words(text: str) -> list[str]:
     """Return the folded words of a text in order, at most MAX_WORDS. Suffixes behind an apostrophe or a number are left out."""
+    return list(_words(text))
+
+
+@lru_cache(maxsize=256)
+def _words(text: str) -> tuple[str, ...]:
     found = [_without_suffix(word) if "'" in word or word[0].isdigit() else word for word in _WORD.findall(fold(text))]
-    return [word[:MAX_LETTERS] for word in found[:MAX_WORDS]]
+    return tuple([word[:MAX_LETTERS] for word in found[:MAX_WORDS]])
 
 
 def _without_suffix(word: str) -> str:

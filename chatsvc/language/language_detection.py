@@ -137,7 +137,7 @@ def _prior(spanish: bool) -> tuple[float, ...]:
 def _score(word: str) -> _WordScore:
     models = load()
     listed = frozenset(language for language, model in models.items() if word in model.words)
-    likelihoods = [_likelihood(model, word) for model in models.values()]
+    likelihoods = [_likelihood(language, word) for language in models]
     gain = _LISTED_GAIN if listed else _SPELT_GAIN if word.isascii() else _MARKED_GAIN
     weights = tuple(gain * likelihood for likelihood in likelihoods)
     return _WordScore(len(word), listed, weights, weights if listed else tuple(_NAME * likelihood for likelihood in likelihoods))
@@ -199,17 +199,22 @@ def _unmarked(language: str, word: str) -> set[str]:
     return {bare, word.translate(_UMLAUTS)} if language == "de" else {bare}
 
 
-def _likelihood(model: _Model, word: str) -> float:
+def _likelihood(language: str, word: str) -> float:
     """Return the logarithm of the likelihood of a word in a language."""
-    spelt = 1.0
-    framed = f"^{word}$"
-    for at in range(1, len(framed)):
-        chance = 1 / 60
-        for start in range(at, max(-1, at - _ORDER), -1):
-            count, kinds = model.heads.get(framed[start:at], (0.0, 0))
-            if not count:
-                break
-            # Witten-Bell smoothing: the more different letters have followed, the likelier is another one
-            chance = (model.runs.get(framed[start : at + 1], 0.0) + kinds * chance) / (count + kinds)
-        spelt *= chance
+    spelt, framed, model = 1.0, f"^{word}$", load()[language]
+    for end in range(2, len(framed) + 1):
+        spelt *= _chance(language, framed[max(0, end - _ORDER) : end])
     return math.log(_LISTED * model.words.get(word, 0.0) / model.all_words + (1 - _LISTED) * spelt)
+
+
+@lru_cache(maxsize=65_536)
+def _chance(language: str, run: str) -> float:
+    """Return the chance of the last letter of an n-gram behind the others."""
+    model, chance = load()[language], 1 / 60
+    for start in range(len(run) - 1, -1, -1):
+        count, kinds = model.heads.get(run[start:-1], (0.0, 0))
+        if not count:
+            break
+        # Witten-Bell smoothing: the more different letters have followed, the likelier is another one
+        chance = (model.runs.get(run[start:], 0.0) + kinds * chance) / (count + kinds)
+    return chance

@@ -11,36 +11,25 @@ from chatsvc.language.language_detection import is_word
 from chatsvc.language.tokens import Kind
 from chatsvc.language.wordlists import FOLDER, LanguageWords, WordFile
 
-_FILE = LanguageWords("names.txt")
+_FILE, _GIVEN, _CUES = map(LanguageWords, ("names.txt", "given_names.txt", "name_cues.txt"))
 _FOREIGN = WordFile("language/foreign_names.txt")
-_GIVEN = LanguageWords("given_names.txt")
 GIVEN_NAMES = _GIVEN.words("given") | _FOREIGN.words("given")
-SURNAMES = _GIVEN.words("surnames") | _FOREIGN.words("surnames")
-TITLES = _FILE.words("titles")
-COURTESIES = _FILE.words("courtesies")
-BUSINESS = _FILE.words("business")
-DEMONYMS = _FILE.words("demonyms")
-NOT_NAMES = _FILE.words("not_names") | TITLES
-NAMES_AND_WORDS = _FILE.words("names_and_words")
-AMBIGUOUS_NAMES = _FILE.words("ambiguous")
-BEFORE_NAMES = _FILE.words("before_names")
-PARTICLES = _FILE.words("particles")
-COPULAS = _FILE.words("copulas")
-_CUES = LanguageWords("name_cues.txt")
-STRONG_CUE = _CUES.any_of("strong")
-WEAK_CUE = _CUES.any_of("weak")
-CAPITAL_CUE = _CUES.any_of("capital")
-NO_CUE = _CUES.any_of("no_cue")
-SURNAME_CUE = _CUES.any_of("surname", r"\A[ ,.]*+(?:{})")
-RELATION = _CUES.any_of("relation")
-PARTED = _CUES.any_of("parting", r"(?<![a-z])(?:{})[ ,.!\n-]+$")
-_AROUND, _EVERYDAY, _PLACES = _FILE.words("around"), _FILE.words("everyday"), _FILE.words("places")
+BEFORE_NAMES, AMBIGUOUS_NAMES = _FILE.words("before_names"), _FILE.words("ambiguous")
+_SURNAMES = _GIVEN.words("surnames") | _FOREIGN.words("surnames")
+_TITLES, _COURTESIES, _BUSINESS, _DEMONYMS, _NAMES_AND_WORDS, _PARTICLES, _COPULAS, _AROUND, _EVERYDAY, _PLACES = map(
+    _FILE.words,
+    ("titles", "courtesies", "business", "demonyms", "names_and_words", "particles", "copulas", "around", "everyday", "places"),
+)
+_NOT_NAMES = _FILE.words("not_names") | _TITLES
 _BEHIND = _FILE.words("behind") | _FILE.words("behind_any")
 _NOT, _REJECTED_BEHIND = _FILE.words("rejected_before"), _FILE.words("rejected_behind")
 _OTHERS = _FILE.words("others") | _FILE.words("relatives") | _FILE.words("pets")
 _CUTS = _FILE.words("outright") | _FILE.words("cues") | _BEHIND | _NOT | _REJECTED_BEHIND | _OTHERS | _FILE.words("labels")
 _ENDINGS = _FILE.any_of("endings", r"(?<=[a-z][a-z])(?:{})$")
 _SPOKEN_OF, _ASKS = _FILE.any_of("spoken_of"), _FILE.any_of("asks")
+_STRONG_CUE, _WEAK_CUE, _CAPITAL_CUE, _NO_CUE, _RELATION = map(_CUES.any_of, ("strong", "weak", "capital", "no_cue", "relation"))
+_SURNAME_CUE = _CUES.any_of("surname", r"\A[ ,.]*+(?:{})")
+_PARTED = _CUES.any_of("parting", r"(?<![a-z])(?:{})[ ,.!\n-]+$")
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*\.?")
 _TOKEN = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*\.?|\d[\d:.]*|[^\w\s]|\n")
 _SUFFIX = re.compile(r"(?<=[^\W\d_]{2})['’](?:y?[ıiuüİ]m|[dt][ıiuü]r|y?[ae]|n[ıiuü]n|[ıiuü]n|s)$")
@@ -76,16 +65,16 @@ def _announced(raw: str) -> Name | None:
     """Return the name behind words that announce one."""
     message = fold_with_places(raw)
     text = message.text
-    for pattern in (STRONG_CUE, CAPITAL_CUE, WEAK_CUE):
+    for pattern in (_STRONG_CUE, _CAPITAL_CUE, _WEAK_CUE):
         for match in pattern.finditer(text):
             start = message.place[match.end()]
-            if pattern is CAPITAL_CUE and not raw[start:][:1].isupper():
+            if pattern is _CAPITAL_CUE and not raw[start:][:1].isupper():
                 continue
             before = max(match.start() - 24, text.rfind(",", 0, match.start()), 0)
-            if NO_CUE.search(text, before, match.end()) or RELATION.search(text[max(0, match.start() - 12) : match.start()]):
+            if _NO_CUE.search(text, before, match.end()) or _RELATION.search(text[max(0, match.start() - 12) : match.start()]):
                 continue
-            if name := _name_from(raw, start, sure=pattern is STRONG_CUE):
-                gap = SURNAME_CUE.match(folded(raw[name.end : name.end + 40]))
+            if name := _name_from(raw, start, sure=pattern is _STRONG_CUE):
+                gap = _SURNAME_CUE.match(folded(raw[name.end : name.end + 40]))
                 if gap and (surname := _name_from(raw, name.end + gap.end(), sure=True)):
                     return Name(f"{name.value} {surname.value}", name.start, surname.end, cued=True)
                 return name
@@ -98,7 +87,7 @@ def _name_from(raw: str, start: int, *, sure: bool) -> Name | None:
     position = start
     while len(taken) < _MOST_WORDS and (match := _WORD.match(raw, position)):
         base = _base(match[0])
-        if not taken and base in TITLES:
+        if not taken and base in _TITLES:
             sure = True
             position = _behind_blanks(raw, match.end())
             continue
@@ -108,25 +97,26 @@ def _name_from(raw: str, start: int, *, sure: bool) -> Name | None:
         position = _behind_blanks(raw, match.end())
         if position - match.end() > 1 or raw[match.end() : match.end() + 1] not in ("", " ") or _ends(match[0], base):
             break
-    while taken and taken[-1][0] in PARTICLES:
+    while taken and taken[-1][0] in _PARTICLES:
         taken.pop()
-    if not taken or not BUSINESS.isdisjoint(_base(match[0]) for match in taken) or not (sure or _is_believed(raw, taken)):
+    if not taken or not _BUSINESS.isdisjoint(_base(match[0]) for match in taken) or not (sure or _is_believed(raw, taken)):
         return None
     following = _WORD.match(raw, _behind_blanks(raw, taken[-1].end()))
-    if following and (_base(following[0]) in BUSINESS or _base(following[0]) in COURTESIES):
+    if following and (_base(following[0]) in _BUSINESS or _base(following[0]) in _COURTESIES):
         return None
     return _name(raw, taken, cued=True)
 
 
 def _is_believed(raw: str, taken: Sequence[re.Match[str]]) -> bool:
     """Return whether words behind an unsure cue are a name: a known one, or one with a capital that ends its clause."""
-    base, capital = _base(taken[0][0]), taken[0][0][0].isupper()
-    if base in DEMONYMS or (base in _PLACES and base not in GIVEN_NAMES):
+    base, is_capital = _base(taken[0][0]), taken[0][0][0].isupper()
+    is_given = base in GIVEN_NAMES
+    if base in _DEMONYMS or (base in _PLACES and not is_given):
         return False
-    ends = not raw[taken[-1].end() :].strip() or raw[taken[-1].end()] in ".,;!?\n-"
-    if base in GIVEN_NAMES and base not in AMBIGUOUS_NAMES:
+    if is_given and base not in AMBIGUOUS_NAMES:
         return True
-    return capital and (base in GIVEN_NAMES or ends) and (len(taken) > 1 or (ends and (base in GIVEN_NAMES or not is_ordinary(base))))
+    ends = not raw[taken[-1].end() :].strip() or raw[taken[-1].end()] in ".,;!?\n-"
+    return is_capital and (is_given or ends) and (len(taken) > 1 or (ends and (is_given or not is_ordinary(base))))
 
 
 def _ends(word: str, base: str) -> bool:
@@ -136,16 +126,16 @@ def _ends(word: str, base: str) -> bool:
 
 def _continues(word: str, base: str, taken: Sequence[re.Match[str]], *, sure: bool) -> bool:
     """Return whether a word may be the next one of an announced name."""
-    if taken and word in PARTICLES:
+    if taken and word in _PARTICLES:
         return True
     cased = taken[0][0][0].isupper() if taken else word[0].isupper()
-    if base in GIVEN_NAMES or (taken and base in SURNAMES):
+    if base in GIVEN_NAMES or (taken and base in _SURNAMES):
         return not (taken and cased and word[0].islower() and base in AMBIGUOUS_NAMES)
     if taken and cased and word[0].islower():
         return False
-    if word[0].isupper() and cased and base in NAMES_AND_WORDS:
+    if word[0].isupper() and cased and base in _NAMES_AND_WORDS:
         return True
-    if base in NOT_NAMES or _is_grammar(base):
+    if base in _NOT_NAMES or _is_grammar(base):
         return False
     if not taken:
         return sure or word[0].isupper()
@@ -163,7 +153,7 @@ def _standing(text: str, values: Sequence[Span], asked: str, *, contact: bool) -
         beside = any(0 <= run[0].start() - end <= 3 or 0 <= start - run[-1].end() <= 3 for start, end in values)
         alone, last = len(pieces) == 1, not _WORD.search(text, run[-1].end())
         before, following = folded(text[: run[0].start()])[-_BEFORE:], _WORD.match(text, _behind_blanks(text, run[-1].end()))
-        signed = (last and (PARTED.search(before) or _DASHED.search(before))) or (following and folded(following[0]) in _BEHIND)
+        signed = (last and (_PARTED.search(before) or _DASHED.search(before))) or (following and folded(following[0]) in _BEHIND)
         if asked == "name":
             needed = 3 if question else 1 if alone else 2
         elif contact and (alone or beside):
@@ -186,10 +176,10 @@ def _pieces(text: str, values: Sequence[Span], *, asked: bool) -> Iterator[list[
     for match in [*list(_TOKEN.finditer(text))[:_MOST_TOKENS], None]:
         base = folded(match[0].rstrip(".")) if match else ""
         inside = match is not None and any(start <= match.start() < end for start, end in values)
-        known = match is not None and match[0][0].isupper() and (base in GIVEN_NAMES or (bool(run) and base in NAMES_AND_WORDS))
-        if match and match[0][0].isalpha() and not inside and (base not in _CUTS or known or (run and match[0] in PARTICLES)):
+        known = match is not None and match[0][0].isupper() and (base in GIVEN_NAMES or (bool(run) and base in _NAMES_AND_WORDS))
+        if match and match[0][0].isalpha() and not inside and (base not in _CUTS or known or (run and match[0] in _PARTICLES)):
             run.append(match)
-            if not match[0].endswith(".") or len(base) <= 1 or base in TITLES:
+            if not match[0].endswith(".") or len(base) <= 1 or base in _TITLES:
                 continue
         if run and not out and base not in _REJECTED_BEHIND:
             yield _stripped(run, asked=asked)
@@ -200,13 +190,13 @@ def _pieces(text: str, values: Sequence[Span], *, asked: bool) -> Iterator[list[
 
 def _stripped(run: list[re.Match[str]], *, asked: bool) -> list[re.Match[str]]:
     """Drop titles and courtesies around a name; return nothing if somebody else is spoken of ("Ayşe Hanım")."""
-    while run and (_base(run[0][0]) in TITLES or _base(run[0][0]) in _AROUND) and not (len(run) > 1 and _is_given(run[0])):
+    while run and (_base(run[0][0]) in _TITLES or _base(run[0][0]) in _AROUND) and not (len(run) > 1 and _is_given(run[0])):
         run = run[1:]
     while run and _base(run[-1][0]) in _AROUND:
         run = run[:-1]
     if any(_SPOKEN_OF.fullmatch(_base(word[0])) for word in run):
         return []
-    if len(run) > 1 and _base(run[-1][0]) in COURTESIES:
+    if len(run) > 1 and _base(run[-1][0]) in _COURTESIES:
         return run[:-1] if asked else []
     return run
 
@@ -216,13 +206,13 @@ def _rank(run: Sequence[re.Match[str]], *, shouted: bool) -> int:
     bases = [_base(word[0]) for word in run]
     capital = [word[0][0].isupper() and not shouted for word in run]
     sole, known = len(run) == 1, _is_given(run[0])
-    if len(run) > _MOST_WORDS or not BUSINESS.isdisjoint(bases) or _KEYS.search("".join(bases)) or (sole and len(bases[0]) == 1):
+    if len(run) > _MOST_WORDS or not _BUSINESS.isdisjoint(bases) or _KEYS.search("".join(bases)) or (sole and len(bases[0]) == 1):
         return 0
-    if sole and (bases[0] in DEMONYMS or (bases[0] in _PLACES and not known) or (run[0][0].isupper() and not shouted and not known)):
+    if sole and (bases[0] in _DEMONYMS or (bases[0] in _PLACES and not known) or (run[0][0].isupper() and not shouted and not known)):
         return 0
-    later = [base for base, word in zip(bases[1:], run[1:], strict=True) if word[0] not in PARTICLES and len(base) > 1]
-    whole = all(upper or word[0] in PARTICLES for upper, word in zip(capital, run, strict=True))
-    strange = (base for base in later if base not in GIVEN_NAMES | SURNAMES and not (whole and base in NAMES_AND_WORDS))
+    later = [base for base, word in zip(bases[1:], run[1:], strict=True) if word[0] not in _PARTICLES and len(base) > 1]
+    whole = all(upper or word[0] in _PARTICLES for upper, word in zip(capital, run, strict=True))
+    strange = (base for base in later if base not in GIVEN_NAMES | _SURNAMES and not (whole and base in _NAMES_AND_WORDS))
     if any(is_ordinary(base, capital=whole and known) for base in strange):
         return 0
     if known and (bases[0] not in AMBIGUOUS_NAMES or capital[0]):
@@ -242,7 +232,7 @@ def _without_copula(base: str) -> str:
     """Return the given name before a copula ending without its apostrophe: `Emreyim`."""
     if base in GIVEN_NAMES:
         return ""
-    heads = (base.removesuffix(ending) for ending in COPULAS if base.endswith(ending) and len(ending) > 1)
+    heads = (base.removesuffix(ending) for ending in _COPULAS if base.endswith(ending) and len(ending) > 1)
     return next((head for head in heads if head in GIVEN_NAMES and head not in AMBIGUOUS_NAMES), "")
 
 
@@ -252,13 +242,9 @@ def _is_grammar(base: str) -> bool:
 
 def is_ordinary(base: str, *, capital: bool = False) -> bool:
     """Return whether a folded word is an everyday word and no name. One with a capital must be listed as no name."""
-    if base in NOT_NAMES or base in _EVERYDAY or base in _AROUND or _is_grammar(base):
+    if base in _NOT_NAMES or base in _EVERYDAY or base in _AROUND or _is_grammar(base):
         return True
-    return not capital and _is_said(base)
-
-
-def _is_said(base: str) -> bool:
-    return is_word(base) or base in load() or bool(_ENDINGS.search(base))
+    return not capital and (is_word(base) or base in load() or bool(_ENDINGS.search(base)))
 
 
 @lru_cache(maxsize=1)
@@ -267,7 +253,7 @@ def load() -> frozenset[str]:
     texts = (path.read_text(encoding="utf-8") for path in FOLDER.glob("*/acts.txt"))
     parts = (part.partition("\n") for text in texts for part in text.split("\n== "))
     said = {word for act, _, sentences in parts if act != "give" for line in sentences.splitlines() for word in words(line)}
-    return frozenset(said) - (GIVEN_NAMES - AMBIGUOUS_NAMES) - SURNAMES
+    return frozenset(said) - (GIVEN_NAMES - AMBIGUOUS_NAMES) - _SURNAMES
 
 
 def _behind_blanks(raw: str, position: int) -> int:
@@ -276,6 +262,7 @@ def _behind_blanks(raw: str, position: int) -> int:
     return position
 
 
+@lru_cache(maxsize=4_096)
 def _base(word: str) -> str:
     return folded(_SUFFIX.sub("", word).rstrip("."))
 

@@ -8,26 +8,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from chatsvc.language import symbols
-from chatsvc.language.tokens import Case, Token, TokenLine
+from chatsvc.language.tokens import SENTENCE_ENDS, Case, Token, TokenLine
 from chatsvc.language.wordlists import LanguageWords
 
 _WORDS = LanguageWords("selection.txt")
 MOVES = tuple(_WORDS.items("moves"))  # beginnings of words that move an appointment
-_NOT_BEFORE = _WORDS.words("not_before")
 _NOT_BEHIND = symbols.REJECTED | _WORDS.words("not_behind")
-_NOT_BEHIND_WEAK = _WORDS.words("not_behind_weak")
-_NEGATED_QUESTION = _WORDS.words("negated_question")
-_NO_REJECTION = _WORDS.words("no_rejection")
-_UNLESS_LAST = _WORDS.words("unless_last")
-_CORRECTIONS = _WORDS.words("corrections")
-_TAKES = _WORDS.words("takes")
-
-_ATTRIBUTES, _ARTICLES, _BUT, _NEAR, LINKS, _NEW, _OR = (
-    _WORDS.words(name) for name in ("attributes", "articles", "but", "near", "links", "new", "or")
+_NOT_BEFORE, _NOT_BEHIND_WEAK, _NEGATED_QUESTION, _NO_REJECTION, _UNLESS_LAST, _CORRECTIONS, _TAKES = map(
+    _WORDS.words, ("not_before", "not_behind_weak", "negated_question", "no_rejection", "unless_last", "corrections", "takes")
 )
-_AGES = _WORDS.words("ages")
-_MEANT, _FAR_BEFORE, _MOVED_FROM, _MOVED_TO = (_WORDS.words(name) for name in ("meant", "far_before", "moved_from", "moved_to"))
-_STOPS = frozenset({".", ";", "!", "?"})
+_ATTRIBUTES, _ARTICLES, _BUT, _NEAR, _LINKS, _NEW, _OR, _AGES = map(
+    _WORDS.words, ("attributes", "articles", "but", "near", "links", "new", "or", "ages")
+)
+_MEANT, _FAR_BEFORE, _MOVED_FROM, _MOVED_TO = map(_WORDS.words, ("meant", "far_before", "moved_from", "moved_to"))
 _QUESTION = _WORDS.any_of("question", "(?:{})$")
 _WILL_NOT = _WORDS.any_of("will_not", "(?:{})$")
 _FROM = frozenset({Case.ABLATIVE, Case.POSSESSIVE_LOCATIVE, Case.LOCATIVE, Case.ATTRIBUTIVE, Case.ACCUSATIVE})
@@ -37,57 +30,60 @@ _FAR = 20  # tokens looked at on either side
 
 @dataclass(slots=True)
 class Candidate:
-    """A day, time or number found; `start` and `end` are offsets in the folded text."""
+    """A day, time or number; `start` and `end` are offsets in the folded text."""
 
     start: int
     end: int
     case: str = ""
 
 
-def choose(line: TokenLine, found: Sequence[Candidate], others: Sequence[Candidate] = ()) -> int | None:
+def choose(line: TokenLine, candidates: Sequence[Candidate], others: Sequence[Candidate] = ()) -> int | None:
     """Return the index of the wanted candidate. None if there is none, or all are rejected.
 
     A candidate of another kind (`others`) that follows directly may be the rejected one: in `salı saat 3 değil 5` only the time is.
     """
-    left = [at for at, refused in enumerate(rejections(line, found)) if not refused]
-    left = left or [at for at, one in enumerate(found) if any(_follows(line, one, other) for other in others if other.start >= one.end)]
-    if len(left) > 1 and (moved := _moved_to(line, found, left)) is not None:
+    if not candidates:
+        return None
+    left = [index for index, is_rejected in enumerate(_rejections(line, candidates)) if not is_rejected]
+    left = left or [
+        index
+        for index, candidate in enumerate(candidates)
+        if any(_are_near(_behind(line, candidate.end, other.start), _NEAR) for other in others if other.start >= candidate.end)
+    ]
+    if len(left) > 1 and (moved := _moved_to(line, candidates, left)) is not None:
         return moved
     return left[0] if left else None
 
 
-def rejections(line: TokenLine, found: Sequence[Candidate]) -> list[bool]:
+def _rejections(line: TokenLine, candidates: Sequence[Candidate]) -> list[bool]:
     """Return for each candidate whether it is rejected."""
-    rejected: list[bool] = []
-    for at, one in enumerate(found):
-        floor = found[at - 1].end if at else 0
-        ceiling = found[at + 1].start if at + 1 < len(found) else -1
-        rejected.append(
-            _refused_before(_before(line, one.start, floor))
-            or _refused_behind(_behind(line, one.end, ceiling), last=ceiling < 0)
-            or (ceiling >= 0 and _corrected(_behind(line, one.end, ceiling)))
-        )
-    for at in range(len(found) - 1):  # pazartesi ve salı olmaz
-        gap = _behind(line, found[at].end, found[at + 1].start)
-        if gap and len(gap) <= 2 and all(token.text in LINKS for token in gap):
-            joint = rejected[at] or rejected[at + 1]
-            if joint and not (rejected[at + 1] and not rejected[at] and _refused_before(_before(line, found[at + 1].start, found[at].end))):
-                rejected[at] = rejected[at + 1] = True
+    ends = [0, *(candidate.end for candidate in candidates)]
+    starts = [*(candidate.start for candidate in candidates[1:]), -1]
+    before = [_refused_before(_before(line, candidate.start, end)) for candidate, end in zip(candidates, ends, strict=False)]
+    behind = [_behind(line, candidate.end, start) for candidate, start in zip(candidates, starts, strict=True)]
+    rejected = [
+        before[index] or _refused_behind(gap, is_last=starts[index] < 0) or (starts[index] >= 0 and _corrected(gap))
+        for index, gap in enumerate(behind)
+    ]
+    for index, gap in enumerate(behind[:-1]):  # pazartesi ve salı olmaz
+        is_joint = rejected[index] or (rejected[index + 1] and not before[index + 1])
+        if gap and _are_near(gap, _LINKS) and is_joint:
+            rejected[index] = rejected[index + 1] = True
     return rejected
 
 
-def _follows(line: TokenLine, one: Candidate, other: Candidate) -> bool:
-    gap = _behind(line, one.end, other.start)
-    return len(gap) <= 2 and all(token.text in _NEAR for token in gap)
+def _are_near(gap: list[Token], words: frozenset[str]) -> bool:
+    """Return whether nothing but two of these words stand in a gap."""
+    return len(gap) <= 2 and all(token.text in words for token in gap)
 
 
-def _before(line: TokenLine, place: int, floor: int) -> list[Token]:
-    end = bisect_left(line.tokens, place, key=_start)
-    return [token for token in line.tokens[max(0, end - _FAR) : end] if floor <= token.start and token.end <= place]
+def _before(line: TokenLine, offset: int, floor: int) -> list[Token]:
+    end = bisect_left(line.tokens, offset, key=_start)
+    return [token for token in line.tokens[max(0, end - _FAR) : end] if floor <= token.start and token.end <= offset]
 
 
-def _behind(line: TokenLine, place: int, ceiling: int) -> list[Token]:
-    first = bisect_left(line.tokens, place, key=_start)
+def _behind(line: TokenLine, offset: int, ceiling: int) -> list[Token]:
+    first = bisect_left(line.tokens, offset, key=_start)
     return [token for token in line.tokens[first : first + _FAR] if ceiling < 0 or token.end <= ceiling]
 
 
@@ -97,52 +93,48 @@ def _start(token: Token) -> int:
 
 def _refused_before(tokens: list[Token]) -> bool:
     """Return whether words in front reject. Examples: `not on Monday`, `I can't come on Monday`, `instead of Friday`."""
+    texts = [token.text for token in tokens]
     for back, token in enumerate(reversed(tokens)):
-        if back > _REACH or token.symbol in _STOPS or token.text == "," or token.text in _BUT or token.text in _NO_REJECTION:
+        text, index = token.text, len(tokens) - 1 - back
+        if back > _REACH or token.symbol in SENTENCE_ENDS or text == "," or text in _BUT or text in _NO_REJECTION or text in _NEW:
             return False
-        if token.text in _NEW:
+        if text not in _NOT_BEFORE and not text.endswith(" but"):
+            continue
+        before, behind = texts[:index][-1:], texts[index + 1 :]
+        if text == "than" and before and before[0] in _NO_REJECTION:  # no later than 4
             return False
-        if token.text in _NOT_BEFORE or token.text.endswith(" but"):
-            at = len(tokens) - 1 - back
-            if token.text == "than" and at and tokens[at - 1].text in _NO_REJECTION:  # no later than 4
-                return False
-            asked = (at + 1 < len(tokens) and tokens[at + 1].text in _NEGATED_QUESTION) or (at > 0 and tokens[at - 1].text in {"why", "if"})
-            if token.text == "instead":
-                return tokens[at + 1 : at + 2] != [] and tokens[at + 1].text == "of" and all(one.text in _NEAR for one in tokens[at + 2 :])
-            if token.text == "rather":
-                return at + 1 < len(tokens) and tokens[at + 1].text == "than"
-            if token.text in _FAR_BEFORE or back <= 5:
-                return not asked
+        if text == "instead":
+            return behind[:1] == ["of"] and _NEAR.issuperset(behind[1:])
+        if text == "rather":
+            return behind[:1] == ["than"]
+        if text in _FAR_BEFORE or back <= 5:
+            return not (_NEGATED_QUESTION.intersection(behind[:1]) or before in (["why"], ["if"]))
     return False
 
 
-def _refused_behind(tokens: list[Token], *, last: bool) -> bool:
+def _refused_behind(tokens: list[Token], *, is_last: bool) -> bool:
     """Return whether words behind reject: `Monday doesn't work`, `pazartesi olmaz`, `salı yerine`."""
     comma = False
-    for at, token in enumerate(tokens[: _REACH + 2]):
-        if token.symbol in _STOPS or token.text in _BUT | _NEW or (token.text == "," and at > 0):
+    for index, token in enumerate(tokens[: _REACH + 2]):
+        text, behind = token.text, [token.text for token in tokens[index + 1 :]]
+        if token.symbol in SENTENCE_ENDS or text in _BUT or text in _NEW or (text == "," and index > 0):
             return False
-        comma = comma or token.text == ","
-        asked = at + 1 < len(tokens) and bool(_QUESTION.match(tokens[at + 1].text))
-        if token.text in _UNLESS_LAST and not last:
+        comma = comma or text == ","
+        if text in _UNLESS_LAST and not is_last:
             return True
-        if token.text in _NOT_BEHIND or _WILL_NOT.search(token.text):
-            return not asked
+        if text in _NOT_BEHIND or _WILL_NOT.search(text):
+            return not (behind and _QUESTION.match(behind[0]))
         # "Saturday for a full head", "for a 5 year old"
-        if token.text in _ATTRIBUTES and at and tokens[at - 1].text in _ARTICLES | _AGES:
+        if text in _ATTRIBUTES and index and tokens[index - 1].text in _ARTICLES | _AGES:
             continue
-        if token.text in _NOT_BEHIND_WEAK:
-            left = tokens[at + 1 :]
-            forward = not last and len(left) <= 4 and all(one.text in _NEAR or one.text != "," for one in left)
-            if forward and (comma or token.text == "not" or at > 0) and (all(one.text in _NEAR for one in left) or comma):
+        if text in _NOT_BEHIND_WEAK:
+            is_near = _NEAR.issuperset(behind)
+            is_forward = not is_last and len(behind) <= 4 and (is_near or "," not in behind)
+            if is_forward and (comma or text == "not" or index > 0) and (is_near or comma):
                 return False
-            if (
-                token.text in {"not", "cant", "dont"}
-                and at + 1 < len(tokens)
-                and tokens[at + 1].text in {*_NEGATED_QUESTION, *_NO_REJECTION}
-            ):
+            if text in {"not", "cant", "dont"} and behind and behind[0] in _NEGATED_QUESTION | _NO_REJECTION:
                 return False
-            return not (comma and not last and token.text == "not")
+            return not (comma and not is_last and text == "not")
     return False
 
 
@@ -153,27 +145,27 @@ def _corrected(gap: list[Token]) -> bool:
         return False
     if not _BUT.isdisjoint(texts) and not _MEANT.isdisjoint(texts):  # I said Monday but I need Wednesday
         return True
-    for at, text in enumerate(texts):
-        if text == "no" and at and texts[at - 1] not in {",", "-", ".", "?"}:
+    for index, text in enumerate(texts):
+        if text == "no" and index and texts[index - 1] not in {",", "-", ".", "?"}:
             continue
         if text in _CORRECTIONS and not (text == "rather" and texts[-1] == "than"):
             return True
     return False
 
 
-def _moved_to(line: TokenLine, found: Sequence[Candidate], left: list[int]) -> int | None:
+def _moved_to(line: TokenLine, candidates: Sequence[Candidate], left: list[int]) -> int | None:
     """Return the index of the day an appointment is moved to, if one is moved."""
-    moving = any(token.text.startswith(MOVES) for token in line.tokens)
-    taking = any(token.text in _TAKES for token in line.tokens)
-    from_day = found[left[0]].case in _FROM or any(
-        token.text in _MOVED_FROM for token in _behind(line, found[left[0]].end, found[left[1]].start)
-    )
-    if taking and found[left[0]].case == Case.ACCUSATIVE:  # 15:00'i 16:00 yapabilir miyiz
+    first, last = candidates[left[0]], candidates[left[-1]]
+    is_taking = any(token.text in _TAKES for token in line.tokens)
+    if is_taking and first.case == Case.ACCUSATIVE:  # 15:00'i 16:00 yapabilir miyiz
         return left[1]
-    if not moving and not (taking and from_day and found[left[-1]].case == Case.DATIVE):
+    is_moving = any(token.text.startswith(MOVES) for token in line.tokens)
+    between = _behind(line, first.end, candidates[left[1]].start)
+    is_from = first.case in _FROM or any(token.text in _MOVED_FROM for token in between)
+    if not is_moving and not (is_taking and is_from and last.case == Case.DATIVE):
         return None
-    for at in reversed(left[1:]):
-        before = _before(line, found[at].start, found[at - 1].end)
-        if found[at].case == Case.DATIVE or any(token.text in _MOVED_TO for token in before):
-            return at
+    for index in reversed(left[1:]):
+        before = _before(line, candidates[index].start, candidates[index - 1].end)
+        if candidates[index].case == Case.DATIVE or any(token.text in _MOVED_TO for token in before):
+            return index
     return None

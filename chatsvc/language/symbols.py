@@ -54,12 +54,11 @@ def _numbers() -> dict[str, tuple[int, str, str]]:
     known: dict[str, tuple[int, str, str]] = {}
     for language, file in _NUMBERS.files.items():
         named = {name.partition("'")[::2]: words for name, words in file.group("").items() if name[0].isdigit()}
-        for (value, case), words in named.items():
-            known |= {word: (int(value), case, language) for word in words if word not in known}
-        units = [(int(value), case, word) for (value, case), words in named.items() for word in words if int(value) < TEN]
-        for ten in file.items_if_any("tens"):
-            for unit, case, word in units:
-                known.setdefault(named[ten, ""][0] + word, (int(ten) + unit, case, language))
+        single = [(int(value), case, word) for (value, case), words in named.items() for word in words]
+        tens = [(int(ten), named[ten, ""][0]) for ten in file.items_if_any("tens")]
+        together = [(ten + value, case, name + word) for ten, name in tens for value, case, word in single if value < TEN]
+        for value, case, word in (*single, *together):
+            known.setdefault(word, (value, case, language))
     return known
 
 
@@ -74,14 +73,13 @@ LONGEST_PHRASE = max(map(len, PHRASE_OF))
 
 def _languages() -> dict[str, str]:
     """Return the language of each word that only one language has."""
-    found: dict[str, set[str]] = {}
+    languages_of: dict[str, set[str]] = {}
     for words in (_WORDS, _NUMBERS):
         for language, file in words.files.items():
             for name, items in file.group("").items():
-                if words is _WORDS or name[0].isdigit():
-                    for item in items:
-                        found.setdefault(item, set()).add(language)
-    return {word: languages.pop() for word, languages in found.items() if len(languages) == 1}
+                for item in items if words is _WORDS or name[0].isdigit() else ():
+                    languages_of.setdefault(item, set()).add(language)
+    return {word: next(iter(languages)) for word, languages in languages_of.items() if len(languages) == 1}
 
 
 LANGUAGE_OF = _languages()
@@ -93,17 +91,17 @@ def _correctable_words() -> dict[str, list[str]]:
     They are the names of days and months of five letters and more, and the forms of the long days. Forms of short names are one
     slip away from other words: saniye from saliye, yakinda from yarinda, arasindan from araliktan.
     """
-    found: dict[str, list[str]] = {}
+    words: dict[str, list[str]] = {}
     for word, symbol in SYMBOL_OF.items():
-        name = symbol.partition("'")[0]
+        is_correctable = symbol in _CORRECTED and len(word) >= _LONG
         if kind_of(symbol) in CALENDAR_NAMES:
-            stem = max((one for one in _GROUPS[name] if word.startswith(one)), key=len, default="")
-            fits = stem == word or (len(stem) >= _LONG and kind_of(symbol) is Kind.WEEKDAY)
-            if fits and len(stem) >= _SHORTEST_CORRECTED and stem not in SHORT_FORMS:
-                found.setdefault(word[0], []).append(word)
-        elif symbol in _CORRECTED and len(word) >= _LONG:
-            found.setdefault(word[0], []).append(word)
-    return found
+            stems = _GROUPS[symbol.partition("'")[0]]
+            stem = max((stem for stem in stems if word.startswith(stem)), key=len, default="")
+            is_form = stem == word or (len(stem) >= _LONG and kind_of(symbol) is Kind.WEEKDAY)
+            is_correctable = is_form and len(stem) >= _SHORTEST_CORRECTED and stem not in SHORT_FORMS
+        if is_correctable:
+            words.setdefault(word[0], []).append(word)
+    return words
 
 
 _CORRECTABLE = _correctable_words()
@@ -114,27 +112,25 @@ def symbol_of(word: str) -> str:
     """Return the symbol of one folded word, "x" without one."""
     if symbol := SYMBOL_OF.get(word):
         return symbol
-    if len(word) < _SHORTEST_CORRECTED or len(word) > 2 * _LONG or word in _EXACT or word.startswith(_EXACT_STEMS) or word in NUMBER_OF:
+    if not _SHORTEST_CORRECTED <= len(word) <= 2 * _LONG or word in _EXACT or word.startswith(_EXACT_STEMS) or word in NUMBER_OF:
         return Kind.UNKNOWN.value
-    best: tuple[int, str] | None = None
+    near: list[tuple[int, str]] = []
     for meant in _CORRECTABLE.get(word[0], ()):
         allowed = 2 if len(meant) >= _LONG else 1
-        if abs(len(meant) - len(word)) <= allowed:
-            edits = distance(word, meant, allowed)
-            if edits <= allowed and (best is None or (edits, meant) < best):
-                best = (edits, meant)
-    return SYMBOL_OF[best[1]] if best else Kind.UNKNOWN.value
+        if abs(len(meant) - len(word)) <= allowed and (edits := distance(word, meant, allowed)) <= allowed:
+            near.append((edits, meant))
+    return SYMBOL_OF[min(near)[1]] if near else Kind.UNKNOWN.value
 
 
-def distance(one: str, other: str, limit: int) -> int:
+def distance(word: str, other: str, limit: int) -> int:
     """Return the Damerau-Levenshtein distance; `limit` + 1 if it is greater than `limit`."""
     before: list[int] = []
     row = list(range(len(other) + 1))
-    for i, left in enumerate(one, start=1):
+    for i, left in enumerate(word, start=1):
         previous, row, older = row, [i], before
         for j, right in enumerate(other, start=1):
             cost = min(previous[j] + 1, row[j - 1] + 1, previous[j - 1] + (left != right))
-            if i > 1 and j > 1 and left == other[j - 2] and one[i - 2] == right:
+            if i > 1 and j > 1 and left == other[j - 2] and word[i - 2] == right:
                 cost = min(cost, older[j - 2] + 1)
             row.append(cost)
         before = previous

@@ -5,12 +5,7 @@ from collections.abc import Iterable, Iterator
 
 from chatsvc.language import symbols
 from chatsvc.language.folding import Folded
-from chatsvc.language.numbers import (
-    block_counts,
-    doubt_short_days,
-    join_numbers,
-    unname_parts,
-)
+from chatsvc.language.numbers import block_counts, doubt_short_days, join_numbers, unname_parts
 from chatsvc.language.tokens import CALENDAR_NAMES, VALUES_WITH_DIGITS, Case, Kind, Token, TokenLine, kind_of
 
 # Visitors say what they want at the beginning or the end of a long message: of more than this, only the two ends are read.
@@ -41,8 +36,8 @@ def ends_of(text: str) -> tuple[str, tuple[int, int]]:
         head = head[:blank]
     if (blank := tail.find(" ", 0, _WORD_BREAK)) >= 0:
         tail = tail[blank + 1 :]
-    kept = f"{head}\n{tail}"
-    return kept, (len(head) + 1, len(text) - len(kept))
+    ends = f"{head}\n{tail}"
+    return ends, (len(head) + 1, len(text) - len(ends))
 
 
 def line_of(folded: Folded, masked: Iterable[tuple[int, int]] = (), raw: str = "") -> TokenLine:
@@ -56,8 +51,7 @@ def line_of(folded: Folded, masked: Iterable[tuple[int, int]] = (), raw: str = "
         tokens.extend(_tokens(match, text, raw, folded))
         if len(tokens) > MAX_TOKENS:
             break
-    tokens = _join_phrases(_without_stops(tokens))
-    tokens = join_numbers(tokens)
+    tokens = join_numbers(_join_phrases(_without_stops(tokens)))
     doubt_short_days(tokens)
     block_counts(tokens)
     unname_parts(tokens)
@@ -67,11 +61,11 @@ def line_of(folded: Folded, masked: Iterable[tuple[int, int]] = (), raw: str = "
 def _without_stops(tokens: list[Token]) -> list[Token]:
     """Drop the full stop of an abbreviated day or month: `Nov. 25`, `Pzt. 10:00`."""
     stops = {
-        at
-        for at in range(1, len(tokens) - 1)
-        if tokens[at].symbol == "." and tokens[at - 1].text in symbols.SHORT_FORMS and tokens[at + 1].kind in VALUES_WITH_DIGITS
+        id(stop)
+        for before, stop, after in zip(tokens, tokens[1:], tokens[2:], strict=False)
+        if stop.symbol == "." and before.text in symbols.SHORT_FORMS and after.kind in VALUES_WITH_DIGITS
     }
-    return [token for at, token in enumerate(tokens) if at not in stops] if stops else tokens
+    return [token for token in tokens if id(token) not in stops]
 
 
 def _tokens(match: re.Match[str], text: str, raw: str, folded: Folded) -> Iterator[Token]:
@@ -80,20 +74,21 @@ def _tokens(match: re.Match[str], text: str, raw: str, folded: Folded) -> Iterat
         yield Token(";", "\n", start, end)
     elif match["sign"]:
         yield Token("at" if match["sign"] == "@" else match["sign"], match["sign"], start, end)
-    elif match["word"]:
-        if raw and match["word"] in symbols.NUMBER_OF and _is_other_word(match["word"], raw[folded.place[start] : folded.place[end]]):
-            yield Token(Kind.UNKNOWN.value, match["word"], start, end)
-        elif (number := match["word"].removesuffix("ish")) in symbols.NUMBER_OF and number != match["word"]:  # fiveish
+    elif word := match["word"]:
+        number = word.removesuffix("ish")
+        if raw and word in symbols.NUMBER_OF and _is_other_word(word, raw[folded.place[start] : folded.place[end]]):
+            yield Token(Kind.UNKNOWN.value, word, start, end)
+        elif number != word and number in symbols.NUMBER_OF:  # fiveish
             yield Token("", number, start, end - 3)
             yield Token("ish", "ish", end - 3, end)
         else:
-            yield _word(match, start, end)
+            yield _word(word, match["suffix"], start, end)
     elif (start and text[start - 1].isalpha()) or (start > 1 and text[start - 1] in ".,:" and text[start - 2].isalnum()):
         yield Token(Kind.UNKNOWN.value, match[0], start, end)  # v2.1, A4, B12
     else:
         hung = match["hung"] or ""
-        capital = hung in {"a", "b", "c", "d", "e"} and raw and raw[folded.place[end - 1]].isupper()
-        if hung and not match["mark"] and (capital or (hung == "a" and match["number"][-1] in "1234578")):
+        is_capital = hung in {"a", "b", "c", "d", "e"} and raw and raw[folded.place[end - 1]].isupper()
+        if hung and not match["mark"] and (is_capital or (hung == "a" and match["number"][-1] in "1234578")):
             yield Token(Kind.UNKNOWN.value, match[0], start, end)  # Daire 3A; the ending would be 3e
         else:
             yield from _numeral(match["number"], hung, start, match.end("number"), end)
@@ -104,53 +99,43 @@ def _is_other_word(folded: str, typed: str) -> bool:
     return (folded.startswith("on") and typed[0] in "öÖ") or (folded.startswith("uc") and typed[0] in "uU" and typed[1] in "çÇ")
 
 
-def _word(match: re.Match[str], start: int, end: int) -> Token:
-    word, suffix = match["word"], match["suffix"]
-    if suffix:
-        whole = word + suffix
-        weekday = suffix == "s" and kind_of(symbols.symbol_of(word)) is Kind.WEEKDAY  # Tuesday's fine
-        if whole == "wed":  # we'd
-            return Token("ok", whole, start, end)
-        if (whole in symbols.SYMBOL_OF and not weekday) or suffix in {"t", "m", "re", "ve", "ll", "d"}:
-            return Token(symbols.symbol_of(whole), whole, start, end)
-        symbol = symbols.symbol_of(word)
-        if word in symbols.NUMBER_OF:
-            return Token("", word + suffix, start, end)
-        case = Case.GENITIVE if suffix == "s" else symbols.CASE_OF.get(suffix, Case.POSSESSIVE_LOCATIVE)
-        if "'" in symbol or (kind_of(symbol) not in CALENDAR_NAMES and symbol not in {"today", "tomorrow", "obur"}):
-            return Token(symbol, word, start, end)
-        return Token(f"{symbol}'{case}", word, start, end)
-    return Token("" if word in symbols.NUMBER_OF else symbols.symbol_of(word), word, start, end)
+def _word(word: str, suffix: str | None, start: int, end: int) -> Token:
+    symbol = symbols.symbol_of(word)
+    if not suffix:
+        return Token("" if word in symbols.NUMBER_OF else symbol, word, start, end)
+    whole = word + suffix
+    if whole == "wed":  # we'd
+        return Token("ok", whole, start, end)
+    is_weekday = suffix == "s" and kind_of(symbol) is Kind.WEEKDAY  # Tuesday's fine
+    if (whole in symbols.SYMBOL_OF and not is_weekday) or suffix in {"t", "m", "re", "ve", "ll", "d"}:
+        return Token(symbols.symbol_of(whole), whole, start, end)
+    if word in symbols.NUMBER_OF:
+        return Token("", whole, start, end)
+    if "'" not in symbol and (kind_of(symbol) in CALENDAR_NAMES or symbol in {"today", "tomorrow", "obur"}):
+        symbol += f"'{Case.GENITIVE if suffix == 's' else symbols.CASE_OF.get(suffix, Case.POSSESSIVE_LOCATIVE)}"
+    return Token(symbol, word, start, end)
 
 
 def _numeral(number: str, hung: str, start: int, middle: int, end: int) -> Iterator[Token]:
     """Tokenise what begins with a digit, with the letters that follow it directly."""
     symbol = _literal(number)
     if symbol is None and "-" in number:  # 10-12, 13:00-15:00
-        at = start
-        parts = number.split("-")
-        for i, part in enumerate(parts):
-            if i:
-                yield Token("-", "-", at - 1, at)
-            if i == len(parts) - 1:
-                yield from _numeral(part, hung, at, middle, end)
-            else:
-                yield Token(_literal(part) or Kind.UNKNOWN.value, part, at, at + len(part))
-            at += len(part) + 1
+        *parts, last = number.split("-")
+        for part in parts:
+            yield Token(_literal(part) or Kind.UNKNOWN.value, part, start, start + len(part))
+            start += len(part) + 1
+            yield Token("-", "-", start - 1, start)
+        yield from _numeral(last, hung, start, middle, end)
         return
-    symbol = symbol or Kind.UNKNOWN.value
+    symbol, kind = symbol or Kind.UNKNOWN.value, kind_of(symbol or Kind.UNKNOWN.value)
     if number + hung in symbols.SYMBOL_OF:  # 2morrow
         yield Token(symbols.symbol_of(number + hung), number + hung, start, end)
-        return
-    if hung in _HANGS_ON_HOUR and not (hung == "a" and kind_of(symbol) is Kind.NUMBER) and hung != "p":
+    elif hung in _HANGS_ON_HOUR and hung != "p" and not (hung == "a" and kind is Kind.NUMBER):
         yield Token(symbol, number, start, middle)
         yield Token(_HANGS_ON_HOUR[hung], hung, middle, end)
-        return
-    if not hung or kind_of(symbol) is Kind.UNKNOWN:
+    elif not hung or kind is Kind.UNKNOWN:
         yield Token(symbol, number, start, end)
-        return
-    case = symbols.CASE_OF.get(hung)
-    if case:
+    elif case := symbols.CASE_OF.get(hung):
         yield Token(f"{symbol}'{case}", number, start, end)
     elif hung in symbols.SYMBOL_OF:  # 3gün, 10kisi
         yield Token(symbol, number, start, middle)
@@ -165,37 +150,30 @@ def _literal(number: str) -> str | None:
         year, _, month, day = match.group(1, 2, 3, 4)
         if not year:
             day, month, year = match.group(5, 7, 8)
-        year = year if len(year) == 4 else f"20{year}"
-        return f"{Kind.DATE.value}{year}-{month:0>2}-{day:0>2}"
+        return f"{Kind.DATE.value}{year if len(year) == 4 else f'20{year}'}-{month:0>2}-{day:0>2}"
     if match := _CLOCK.fullmatch(number):
         is_time = int(match[1]) <= 24 and int(match[2]) < 60
         return f"{Kind.CLOCK.value}{match[1]}:{match[2]}" if is_time else Kind.UNKNOWN.value
-    if (match := _PAIR.fullmatch(number)) and number not in {"24/7", "7/24"}:
+    if _PAIR.fullmatch(number) and number not in {"24/7", "7/24"}:
         return f"{Kind.PAIR.value}{number}"
-    if number.isdigit() and len(number) <= 4:
-        return f"{Kind.NUMBER.value}{number}"
-    return None
+    return f"{Kind.NUMBER.value}{number}" if number.isdigit() and len(number) <= 4 else None
 
 
 def _join_phrases(tokens: list[Token]) -> list[Token]:
     joined: list[Token] = []
-    at = 0
-    while at < len(tokens):
-        length = _phrase_at(tokens, at) if tokens[at].text in symbols.PHRASE_STARTS else 0
-        if length:
-            part = tokens[at : at + length]
-            symbol = symbols.PHRASE_OF[tuple(token.text for token in part)]
-            joined.append(Token(symbol, " ".join(token.text for token in part), part[0].start, part[-1].end))
-            at += length
-        else:
-            joined.append(tokens[at])
-            at += 1
+    index = 0
+    while index < len(tokens):
+        length = _phrase_at(tokens, index) if tokens[index].text in symbols.PHRASE_STARTS else 1
+        part = tokens[index : index + length]
+        if length > 1:
+            texts = tuple(token.text for token in part)
+            part = [Token(symbols.PHRASE_OF[texts], " ".join(texts), part[0].start, part[-1].end)]
+        joined += part
+        index += length
     return joined
 
 
-def _phrase_at(tokens: list[Token], at: int) -> int:
-    for length in range(symbols.LONGEST_PHRASE, 1, -1):
-        part = tuple(token.text for token in tokens[at : at + length])
-        if len(part) == length and part in symbols.PHRASE_OF:
-            return length
-    return 0
+def _phrase_at(tokens: list[Token], index: int) -> int:
+    """Return the number of tokens of the longest phrase that begins here, 1 without any."""
+    texts = tuple(token.text for token in tokens[index : index + symbols.LONGEST_PHRASE])
+    return next((length for length in range(len(texts), 1, -1) if texts[:length] in symbols.PHRASE_OF), 1)

@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum, StrEnum
 from functools import lru_cache
+from itertools import accumulate
 from typing import Generic, TypeVar
 
 Value = TypeVar("Value")
@@ -32,6 +33,8 @@ class Kind(Enum):
 
 CALENDAR_NAMES = frozenset({Kind.WEEKDAY, Kind.MONTH})
 VALUES_WITH_DIGITS = frozenset({Kind.NUMBER, Kind.CLOCK, Kind.PAIR})
+PARTS_OF_DAY = frozenset({"morning", "noon", "afternoon", "evening", "night"})
+SENTENCE_ENDS = frozenset({".", ";", "!", "?"})
 _KIND = re.compile(r"(D)\d|(M)\d|(#)|(clock=|pair=|date=)|(x)$")
 
 
@@ -47,9 +50,6 @@ class Case(StrEnum):
     POSSESSIVE_LOCATIVE = "psl"  # ayın 15'inde
     POSSESSIVE_DATIVE = "psd"  # ayın 15'ine
     POSSESSIVE_ACCUSATIVE = "psa"  # 3'ünü
-    POSSESSIVE_ABLATIVE = "psb"  # ayın 15'inden
-    INSTRUMENTAL = "ins"  # 10 ile 12 arası: 10'la
-    ORDINAL = "ord"  # 15th, 3'üncü
     ATTRIBUTIVE = "ki"  # cuma günkü
 
 
@@ -80,48 +80,28 @@ class Token:
         return self.symbol.partition("'")[2]
 
 
-@dataclass(slots=True)
 class TokenLine:
     """The tokens of a text. `text` is the string of their symbols, each followed by a blank."""
 
-    tokens: list[Token]
-    text: str = ""
-    _starts: list[int] = field(default_factory=list)
+    def __init__(self, tokens: list[Token]) -> None:
+        self.tokens = tokens
+        self.symbols = [token.symbol for token in tokens]
+        self.text = "".join([symbol + " " for symbol in self.symbols])
+        self._starts = list(accumulate((len(symbol) + 1 for symbol in self.symbols), initial=0))
 
-    def __post_init__(self) -> None:
-        at = 0
-        for token in self.tokens:
-            self._starts.append(at)
-            at += len(token.symbol) + 1
-        self.text = "".join(token.symbol + " " for token in self.tokens)
-
-    def token_at(self, position: int) -> int:
-        """Return the index of the token whose symbol covers a position of `text`."""
-        return bisect_right(self._starts, position) - 1
-
-    def symbols(self, first: int, end: int) -> list[str]:
-        """Return the symbols of the tokens from `first` up to `end`, exclusive."""
-        return [token.symbol for token in self.tokens[first:end]]
-
-    def found(self, rule: re.Pattern[str]) -> Iterator[tuple[re.Match[str], int, int]]:
+    def matches(self, rule: re.Pattern[str]) -> Iterator[tuple[re.Match[str], int, int]]:
         """Yield each match of a rule with its first token index and its end index."""
         for match in rule.finditer(self.text):
-            yield match, self.token_at(match.start()), self.token_at(match.end() - 1) + 1
+            yield match, bisect_right(self._starts, match.start()) - 1, bisect_right(self._starts, match.end() - 1)
 
     def replaced(self, spans: Iterable[tuple[int, int, str]]) -> TokenLine:
         """Return a line in which each span of tokens (first, end) is one token. The token has the given symbol."""
-        inside: dict[int, tuple[int, str]] = {first: (end, symbol) for first, end, symbol in spans}
-        tokens: list[Token] = []
-        at = 0
-        while at < len(self.tokens):
-            if at in inside:
-                end, symbol = inside[at]
-                tokens.append(Token(symbol, "", self.tokens[at].start, self.tokens[end - 1].end))
-                at = end
-            else:
-                tokens.append(self.tokens[at])
-                at += 1
-        return TokenLine(tokens)
+        tokens, done = list[Token](), 0
+        for first, end, symbol in spans:
+            tokens += self.tokens[done:first]
+            tokens.append(Token(symbol, "", self.tokens[first].start, self.tokens[end - 1].end))
+            done = end
+        return TokenLine([*tokens, *self.tokens[done:]])
 
 
 @dataclass(slots=True)

@@ -1,32 +1,49 @@
-"""Values in one message with their places, and what is said beside them."""
+"""Values in one message with their places, and what is said beside them: date, time, name, contact data, number."""
 
 import datetime as dt
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Generic, TypeVar
+from functools import lru_cache
+from typing import Any, Generic, TypeVar
 
-from chatsvc.language import contacts, language_detection, names, slots, symbols
-from chatsvc.language.folding import Folded
-from chatsvc.language.slots import SlotReading
-from chatsvc.language.tokenizer import ends_of
-from chatsvc.language.wordlists import LanguageWords
+from chatsvc.language import contacts, dates, language_detection, names, selection, symbols, times
+from chatsvc.language.contacts import Contact
+from chatsvc.language.folding import Folded, fold_with_places, folded
+from chatsvc.language.selection import Candidate
+from chatsvc.language.tokenizer import MAX_CHARACTERS, ends_of, line_of
+from chatsvc.language.tokens import PARTS_OF_DAY, Case, Expression, Kind, TokenLine
+from chatsvc.language.wordlists import LanguageWords, compiled
 
 Value = TypeVar("Value")
 Span = tuple[int, int]
 KINDS = ("date", "time", "email", "phone", "name")  # those that `chatsvc parse` shows
-_KINDS = {"phone": "phone", "contact": "phone", "email": "email", "date": "date", "time": "time"}
 _DIGITS = re.compile(r"(?<![\w.,:])\+?\d(?:[\d ()./-]{2,20})\d(?!\w|[.,:]\d)")
+_BARE_NUMBER = re.compile(r"\+?\d[\d\s().\-/]{5,24}\d")
 _CARRIED = 40  # characters before a value in which its carrier words stand
 _SHORT = 10  # digits of a number with the prefix of calls within a country that is mistyped
 _FEWEST_DIGITS = 4  # of what looks like a telephone number
-_PARTS = frozenset({"morning", "noon", "afternoon", "evening", "night", "tonight"})
+_ANSWER, _DAY_ANSWER = 6, 4  # tokens of a bare answer, and of one that is a day
+_CLOCK_DIGITS = 6  # more are a telephone number
+_LOOSE = frozenset({"at", "around", "saat", "in", *PARTS_OF_DAY})  # what may stand between "yesterday" and its hour
+_AROUND = frozenset({"neg", "by", "DATE", ",", "for", "till", "after", "to", *(f"DATE:{part}" for part in PARTS_OF_DAY)})
+_TELLING = frozenset({"nextweek", "ayin", "saat", "gibi", "kala", "yarim", "obur", "ertesi", "her"})  # whose words show the language
+_COLLIDING = frozenset({"on", "ten"})  # numbers of one language that are words of another
 _FILE = LanguageWords("counts.txt")
 _FLEXIBLE = _FILE.any_of("flexible")
 _CARRIERS_BEFORE = _FILE.any_of("carriers_before", r"(?:^|(?<=[\s,.;:!?(]))(?:{})[\s,:;.=!-]{0,4}$")
 _CARRIERS_BEHIND = _FILE.any_of("carriers_behind", r"[\s,:'’-]{0,4}(?:{})(?=$|[\s,.;:!?)])")
 _BETWEEN = _FILE.any_of("between", r"[\s,;.&/-]*(?:{})?[\s,;./&-]*")
+_SOON_COUNTS = {phrase: float(count) for count, phrases in _FILE.group("soon_count ").items() for phrase in phrases}
+_SOON_UNITS = {word: int(minutes) for minutes, words in _FILE.group("soon_unit ").items() for word in words}
+_SOON = [
+    compiled(file.expanded(pattern).replace("COUNT", rf"(?:(?P<n>\d{{1,3}})|(?P<w>{'|'.join(_SOON_COUNTS)}))"))
+    for file in _FILE.files.values()
+    for name, pattern in file.entries
+    if name == "soon"
+]
 _NUMBER = re.compile(r"(?<![\w.,:/+-])\d{1,9}(?![\d]|[.,:/-]\d|['’]?[a-z]{0,2}\d)|(?<![a-z'])[a-z]{1,20}(?![a-z'])")
 _EDGES = " \t\n,;:-–—/|()&+"
 _DOUBLED = re.compile(r"\s*([,;:/|–-])(?:\s*[,;:/|–-])+|\s+(?=[.,;:!?])|\(\s*\)")
@@ -61,49 +78,70 @@ class Values:
     rest: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class TextReading:
+    """Values of a text that is not long, whatever was asked: each kind but the name, with its span in the text as typed."""
+
+    message: Folded
+    line: TokenLine
+    language: str
+    values: dict[str, Any]
+    spans: dict[str, Span]
+    gone: bool
+    never: bool
+    contacts: tuple[Span, ...]  # telephone numbers and e-mail addresses
+    taken: tuple[Span, ...]  # all that is understood as a day, a time, contact data or another number of such a form
+
+
+def load() -> None:
+    """Learn the languages and the ordinary words, once a process."""
+    language_detection.load()
+    names.load()
+
+
 def read(text: str, *, now: dt.datetime, language: str | None = None, country: str = "TR", asked: str = "") -> Values:
     """Return the values of a message.
 
     `now` is local wall time, `country` (ISO 3166) that of numbers without a prefix. `asked` is what the bot asked for last: a kind of
     field or ""; a bare value of that kind is enough then. Of a long message only the two ends are read.
     """
-    kept, (cut, missing) = ends_of(text)
-    plain = slots.analyse(kept, now=now, language=language, country=country)
-    message, flexible = plain.message, bool(_FLEXIBLE.search(plain.message.text))
+    ends, (cut, missing) = ends_of(text)
+    plain = _analyse(ends, now, language, country)
+    flexible = bool(_FLEXIBLE.search(plain.message.text))
     # the "first available" day is not the first of the month
-    bare = slots.answered("" if flexible and asked in {"date", "time"} else _KINDS.get(asked, ""), kept, plain, now=now, country=country)
-    found = dict(bare.spans)
-    phone, written = _phone(kept, plain, bare, found, country, asked)
-    taken = [*plain.taken, *found.values(), *([written] if written else [])]
-
-    def place(span: Span) -> Span:
-        return tuple(at if at < cut or not missing else at + missing for at in span)  # type: ignore[return-value]
-
-    def mention(value: Value | None, kind: str) -> Mention[Value] | None:
-        return None if value is None or kind not in found else Mention(value, *place(found[kind]), explicit=kind in plain.spans)
-
-    number = _number(message, taken) if asked in ("number", "nights") else None
-    name = names.find(kept, taken, [*plain.contacts, *([found["phone"]] if phone else [])], asked)
+    reading = plain if flexible and asked in ("date", "time") else _with_bare(asked, ends, plain, now, country)
+    spans = dict(reading.spans)
+    phone, written = _phone(ends, reading, spans, country, asked)
+    found = {**reading.values, "phone": phone}
+    beside = [written] if written else []
+    if asked in ("number", "nights") and (number := _number(plain.message, [*plain.taken, *spans.values(), *beside])):
+        found["number"], spans["number"] = number
+    taken = [*plain.taken, *(span for kind, span in spans.items() if kind != "number"), *beside]
+    name = names.find(ends, taken, [*plain.contacts, *([spans["phone"]] if phone else [])], asked)
     if name:
-        found["name"] = name.start, name.end
-    beside = [*found.values(), *([written] if written else [])]
-    beside += [number[1]] if number else []
+        found["name"], spans["name"] = name.value, (name.start, name.end)
+
+    def mention(kind: str, explicit: bool | None = None) -> Mention[Any] | None:
+        if found.get(kind) is None or kind not in spans:
+            return None
+        start, end = (index if index < cut or not missing else index + missing for index in spans[kind])
+        return Mention(found[kind], start, end, kind in plain.spans if explicit is None else explicit)
+
+    has_minutes = re.search(r"\d\D?\d|[ap]\.?m", plain.message.text)
     return Values(
-        language=plain.slots.language,
-        date=mention(bare.slots.date, "date"),
-        time=mention(bare.slots.time, "time"),
+        language=plain.language,
+        date=mention("date"),
+        time=mention("time"),
         flexible=flexible,
-        bare_hour="time" in found
-        and not re.search(r"\d\D?\d|[ap]\.?m", message.text)
-        and not any(token.symbol in _PARTS for token in plain.line.tokens),
-        number=Mention(number[0], *place(number[1]), explicit=True) if number else None,
-        name=Mention(name.value, *place(found["name"]), explicit=name.cued) if name else None,
-        phone=mention(phone, "phone"),
-        phone_as_written=kept[slice(*written)] if written else None,
-        email=mention(bare.slots.email, "email"),
-        gone=plain.gone and bare.slots.date is None,
-        never=plain.never and bare.slots.date is None,
-        rest=_rest(text if not missing else kept, message, beside),
+        bare_hour="time" in spans and not has_minutes and PARTS_OF_DAY.union(("tonight",)).isdisjoint(plain.line.symbols),
+        number=mention("number", explicit=True),
+        name=mention("name", explicit=bool(name and name.cued)),
+        phone=mention("phone"),
+        phone_as_written=ends[slice(*written)] if written else None,
+        email=mention("email"),
+        gone=plain.gone and "date" not in found,
+        never=plain.never and "date" not in found,
+        rest=_rest(ends, plain.message, [*spans.values(), *beside]),
     )
 
 
@@ -113,41 +151,177 @@ def from_day(text: str, found: Values, day: dt.date, *, country: str) -> Values:
     return replace(found, date=again or found.date)
 
 
-def load() -> None:
-    """Learn the languages and the ordinary words, once a process."""
-    language_detection.load()
-    names.load()
+@lru_cache(maxsize=64)
+def _analyse(text: str, now: dt.datetime, language: str | None, country: str) -> TextReading:
+    """Return what a text says; of one turn, the parts of the dialogue ask several times."""
+    message = fold_with_places(text)
+    addresses = contacts.emails(message, text)
+    masked = [*((address.start, address.end) for address in addresses), *contacts.other_numbers(message)]
+    numbers = contacts.phones(message, country, masked)
+    masked += [(number.start, number.end) for number in numbers]
+    line = line_of(message, masked, text)
+    values: dict[str, Any] = {}
+    spans: dict[str, Span] = {}
+    for kind, several in (("email", addresses), ("phone", numbers)):
+        wanted = selection.choose(line, [Candidate(contact.start, contact.end) for contact in several])
+        if wanted is not None:
+            contact: Contact = several[wanted]
+            values[kind], spans[kind] = contact.value, message.span(contact.start, contact.end)
+    days = dates.find(line, now.date())
+    shorter = line.replaced([(day.first, day.end, _day_symbol(line, day)) for day in days if day.value or not day.explicit])
+    clocks = [clock for clock in times.find(shorter) if not _is_past(shorter, clock)]
+    named = [day for day in days if day.value]
+    day_places, clock_places = [_candidate(line, day) for day in named], [_candidate(shorter, clock) for clock in clocks]
+    if (wanted := selection.choose(line, day_places, clock_places)) is not None:
+        values["date"], spans["date"] = named[wanted].value, message.span(day_places[wanted].start, day_places[wanted].end)
+    if (wanted := selection.choose(line, clock_places, day_places)) is not None:
+        values["time"] = dt.time(*divmod(clocks[wanted].value or 0, 60))
+        spans["time"] = message.span(clock_places[wanted].start, clock_places[wanted].end)
+    places = [*masked, *((place.start, place.end) for place in clock_places)]
+    places += [(line.tokens[day.first].start, line.tokens[day.end - 1].end) for day in days]
+    return TextReading(
+        message,
+        line,
+        _language(text, line, language, country),
+        values,
+        spans,
+        gone=not named and any(day.gone for day in days),
+        never=not named and any(day.explicit for day in days),
+        contacts=tuple(message.span(contact.start, contact.end) for contact in (*numbers, *addresses)),
+        taken=tuple(message.span(start, end) for start, end in places),
+    )
 
 
-def _phone(
-    text: str, plain: SlotReading, bare: SlotReading, found: dict[str, Span], country: str, asked: str
-) -> tuple[str | None, Span | None]:
-    """Return the telephone number, and the place of digits that are meant as one and are none. `found` gets the number's place."""
-    if bare.slots.phone is not None:
-        return bare.slots.phone, None
-    possible = contacts.possible(blanked(text, plain.taken), country)
-    if possible is not None:
-        typed = "".join(filter(str.isdigit, text[slice(*possible[1])]))
-        # A short one with the prefix of calls within a country is mistyped, and none from abroad.
-        if typed[:1] == "0" and typed[:2] != "00" and len(typed) <= _SHORT and contacts.knows_country(country):
-            return None, possible[1]
-        found["phone"] = possible[1]
-        return possible[0], None
-    return None, _written_number(text, [*plain.taken, *found.values()], asked)
+def _is_past(line: TokenLine, clock: Expression[int]) -> bool:
+    """Return whether a time stands beside a day in the past. Examples: `dün saat 3'te`, `at 3 last Friday`."""
+    *_, far, near = ("", "", *line.symbols[max(0, clock.first - 2) : clock.first])
+    inside_and_behind = line.symbols[clock.first : clock.end + 1]
+    return "gone" in inside_and_behind or near == "gone" or (far == "gone" and near in _LOOSE)
 
 
-def blanked(text: str, spans: Iterable[Span]) -> str:
-    """Return the text with blanks in place of the spans, which may lie outside of it in part."""
-    for first, last in spans:
-        start, end = max(0, first), min(last, len(text))
-        text = text[:start] + " " * (end - start) + text[end:] if start < end else text
+def _day_symbol(line: TokenLine, mention: Expression[dt.date]) -> str:
+    """Return the symbol that replaces a day. `DATE`, with the part of the day of "tonight" or "this evening"."""
+    if mention.value is None:
+        return "gone" if mention.gone else "nodate"
+    parts = ("night" if symbol == "tonight" else symbol for symbol in line.symbols[mention.first : mention.end])
+    return next((f"DATE:{part}" for part in parts if part in PARTS_OF_DAY), "DATE")
+
+
+def _candidate(line: TokenLine, mention: Expression[dt.date] | Expression[int]) -> Candidate:
+    tokens = line.tokens[mention.first : mention.end]
+    # "not 4" and "Friday 4" are read as times, but only the 4 is
+    while len(tokens) > 1 and tokens[0].symbol in _AROUND:
+        tokens = tokens[1:]
+    while len(tokens) > 1 and tokens[-1].symbol in _AROUND:
+        tokens = tokens[:-1]
+    text = tokens[-1].text
+    loose = Case.DATIVE if text in ("gunune", "gune") else Case.ATTRIBUTIVE if text in ("gunku", "gunki") else ""
+    case = next((token.case for token in reversed(tokens) if token.case), loose)
+    return Candidate(tokens[0].start, tokens[-1].end, Case.DATIVE if case == Case.POSSESSIVE_DATIVE else case)
+
+
+def _language(text: str, line: TokenLine, language: str | None, country: str) -> str:
+    """Return the language. As given, else as detected, else by the words of the grammar, else that of the country."""
+    if language:
+        return re.split(r"[-_]", language)[0].lower()
+    if guessed := language_detection.guess(text):
+        return guessed
+    votes: Counter[str] = Counter()
+    for token in line.tokens:
+        if token.kind is Kind.WEEKDAY or token.symbol in _TELLING or (token.text in symbols.NUMBER_OF and token.text not in _COLLIDING):
+            votes.update(filter(None, [symbols.LANGUAGE_OF.get(token.text)]))
+    (most, count), (_, second) = (*votes.most_common(2), ("", 0), ("", 0))[:2]
+    return most if count > second else language_detection.language_of_country(country)
+
+
+# Bare answers
+
+
+def _with_bare(asked: str, text: str, reading: TextReading, now: dt.datetime, country: str) -> TextReading:
+    """Add the bare value of the kind that was asked for, if the text holds one."""
+    kind = "phone" if asked == "contact" else asked
+    if kind not in ("phone", "date", "time") or kind in reading.values or len(text) > MAX_CHARACTERS:
+        return reading
+    if kind == "phone":
+        digits = _BARE_NUMBER.search(text)
+        number = digits and contacts.is_number_of_any_plan(digits[0], country)
+        return _added(reading, {"phone": number}, digits.span()) if digits and number else reading
+    if reading.gone or (kind == "time" and sum(map(str.isdigit, text)) > _CLOCK_DIGITS):
+        return reading
+    if soon := next(filter(None, (pattern.search(folded(text)) for pattern in _SOON)), None):  # "in half an hour", "45 dakika sonra"
+        moment = now + dt.timedelta(minutes=float(soon["n"] or _SOON_COUNTS[soon["w"]]) * _SOON_UNITS[soon["unit"]])
+        moment += dt.timedelta(minutes=-moment.minute % 5)  # rounded up to five minutes
+        return _added(reading, {"date": moment.date(), "time": moment.time().replace(second=0, microsecond=0)}, soon.span())
+    if kind == "time":
+        taken = [reading.spans["date"]] if "date" in reading.spans else []
+    else:  # "half 11" is no day, but "4-6" may be some
+        taken = [span for span in reading.spans.values() if len(re.findall(r"\d+", text[slice(*span)])) == 1]
+    bare = _bare(kind, text, now, reading.language, taken)
+    return _added(reading, {kind: bare[0]}, bare[1]) if bare else reading
+
+
+def _added(reading: TextReading, values: dict[str, Any], span: Span) -> TextReading:
+    return replace(reading, values=reading.values | values, spans=reading.spans | dict.fromkeys(values, span))
+
+
+def _bare(kind: str, text: str, now: dt.datetime, language: str, taken: Collection[Span]) -> tuple[Any, Span] | None:
+    """Read an answer with "at" or "on the" before its first number that belongs to no other value."""
+    symbol = "saat" if kind == "time" else "ayin"
+    cue = next(word for word, meant in symbols.SYMBOL_OF.items() if meant == symbol) + " "
+    message = fold_with_places(text)
+    tokens = line_of(message, (), text).tokens
+    first = None
+    for index, token in enumerate(tokens):
+        is_ten = token.symbol == "on" and symbols.NUMBER_OF[token.text][2] == language  # which another language has as a word
+        counts = token.kind is Kind.NUMBER or token.symbol == "yarim" or is_ten
+        if counts and not any(start <= message.place[token.start] < end for start, end in taken):
+            first = index
+            break
+    if first is None or len(tokens) > (_ANSWER if kind == "time" else _DAY_ANSWER):
+        return None
+    number, behind = tokens[first], tokens[first + 1 :]
+    if number.symbol.endswith("?") and any(token.kind is Kind.UNKNOWN for token in tokens[first:]):
+        return None  # "bir de fön olsun", "one more thing"
+    counts_thing = bool(behind) and behind[0].symbol == "x" and not _CARRIERS_BEHIND.match(message.text, number.end)
+    if counts_thing and (kind == "date" or number.text.isalpha()):
+        return None  # "four cylinders", "2 high chairs"
+    start = message.place[number.start]
+    again = _analyse(text[:start] + cue + text[start:], now, language, "")
+    if (span := again.spans.get(kind)) is None:
+        return None
+    return again.values[kind], (max(span[0], start) - (0 if span[0] < start + len(cue) else len(cue)), span[1] - len(cue))
+
+
+# Numbers, and what is left
+
+
+def _phone(text: str, reading: TextReading, spans: dict[str, Span], country: str, asked: str) -> tuple[str | None, Span | None]:
+    """Return the telephone number, and the place of digits that are meant as one and are none. `spans` gets the number's place."""
+    if "phone" in reading.values:
+        return reading.values["phone"], None
+    possible = contacts.possible(_blanked(text, reading.taken), country)
+    if possible is None:
+        return None, _written_number(text, [*reading.taken, *spans.values()], asked)
+    number, span = possible
+    typed = "".join(filter(str.isdigit, text[slice(*span)]))
+    # A short one with the prefix of calls within a country is mistyped, and none from abroad.
+    if typed[:1] == "0" and typed[:2] != "00" and len(typed) <= _SHORT and contacts.knows_country(country):
+        return None, span
+    spans["phone"] = span
+    return number, None
+
+
+def _blanked(text: str, spans: Iterable[Span]) -> str:
+    """Return the text with blanks in place of the spans."""
+    for start, end in spans:
+        text = text[:start] + " " * (end - start) + text[end:]
     return text
 
 
 def _written_number(text: str, taken: Iterable[Span], asked: str) -> Span | None:
     """Return the digits that are meant as a telephone number: where one is asked for, or behind a word that names one."""
-    for match in _DIGITS.finditer(blanked(text, taken)):
-        called = asked in {"phone", "contact"} or contacts.is_announced(text, match.start())
+    for match in _DIGITS.finditer(_blanked(text, taken)):
+        called = asked in ("phone", "contact") or contacts.is_announced(text, match.start())
         if called and sum(map(str.isdigit, match[0])) >= _FEWEST_DIGITS and not contacts.names_other_number(text, match.start()):
             return match.span()
     return None
@@ -167,17 +341,17 @@ def _number(message: Folded, taken: Sequence[Span]) -> tuple[int, Span] | None:
 
 def _rest(text: str, message: Folded, spans: Iterable[Span]) -> str:
     """Return the text without these spans and without the words that only carry them."""
-    folded, place = message.text, message.place
+    folded_text, place = message.text, message.place
     cuts: list[Span] = []
     for first, last in sorted(spans):
         start, end = bisect_left(place, first), bisect_left(place, last)
         floor = cuts[-1][1] if cuts else 0
         start = max(start, floor)
-        while match := _CARRIERS_BEFORE.search(folded, max(floor, start - _CARRIED), start):
+        while match := _CARRIERS_BEFORE.search(folded_text, max(floor, start - _CARRIED), start):
             start = match.start()
-        while match := _CARRIERS_BEHIND.match(folded, end):
+        while match := _CARRIERS_BEHIND.match(folded_text, end):
             end = match.end()
-        if cuts and _BETWEEN.fullmatch(folded, floor, start):
+        if cuts and _BETWEEN.fullmatch(folded_text, floor, start):
             start = cuts.pop()[0]
         cuts.append((start, max(start, end)))
     for start, end in reversed(cuts):

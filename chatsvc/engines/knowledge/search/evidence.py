@@ -66,7 +66,7 @@ class QuestionTerm(NamedTuple):
     kind: str  # of amount that it asks for
     names: bool  # a thing
     keys: tuple[str, ...]  # its stem and beginning, as a vocabulary has them
-    meanings: tuple[str, ...]  # its concepts, likewise
+    meanings: frozenset[str]  # its concepts, likewise
 
 
 class PreparedPart(NamedTuple):
@@ -178,13 +178,12 @@ def prepare(entry: Entry, lexicon: Lexicon) -> PreparedEntry:
     title = vocabulary(phrasings, lexicon)
     prepared, parts = [], facts.parts_of(entry)
     named = Counter(word for part in parts for word in set(words(part.name)))
+    under = {head: title | vocabulary((head,), lexicon) for head in {part.head for part in parts}}
     for part in parts:
-        own = vocabulary((part.own,), lexicon)
-        text = f"{part.head} {part.own}"
-        whole = title | own | vocabulary((part.head,), lexicon)
-        said = words(text)
+        own, said = vocabulary((part.own,), lexicon), words(f"{part.head} {part.own}")
         name = tuple(word for word in words(part.name) if not is_light(word) and named[word] < _COMMON)
-        prepared.append(PreparedPart(part, own, whole, name, model.direction(features(said, lexicon)), letters(said)))
+        near = model.direction(features(said, lexicon))
+        prepared.append(PreparedPart(part, own, under[part.head] | own, name, near, letters(said)))
     asks = [model.direction(features(words(text), lexicon)) for text in phrasings]
     mean = topics.unit(tuple(map(sum, zip(*filter(None, asks), strict=True))))
     return PreparedEntry(tuple(prepared), title, title.union(*(part.own for part in prepared)), mean)
@@ -195,9 +194,9 @@ def strength(term: QuestionTerm, held: Vocabulary) -> float:
     own = term.keys
     if own[0] in held:
         return _SAME
-    shared = [meaning for meaning in term.meanings if meaning in held]
-    if not shared:
+    if term.meanings.isdisjoint(held):
         return _LIKE if len(own) > 1 and own[1] in held else 0.0
+    shared = term.meanings & held
     if any(meaning.startswith(OWN, 1) for meaning in shared):  # the owner says that they mean the same
         return _SAME
     return _MEANT if len(shared) > 1 or len(term.meanings) == 1 else _GROUP
@@ -205,14 +204,13 @@ def strength(term: QuestionTerm, held: Vocabulary) -> float:
 
 def explained(terms: Sequence[QuestionTerm], held: Vocabulary, kinds: frozenset[str] = frozenset()) -> float:
     """Return the share of a question's words that a vocabulary explains, by their weights."""
-    total = sum([term.weight for term in terms])
-    if not total:
-        return 0.0
-    met = 0.0
+    total = met = 0.0
     for term in terms:
+        total += term.weight
         shown = strength(term, held)
-        met += max(term.weight * _ASKED if term.kind in kinds else 0.0, shown * (term.weight if shown == _SAME else term.meant))
-    return met / total
+        part = shown * (term.weight if shown == _SAME else term.meant) if shown else 0.0
+        met += max(term.weight * _ASKED, part) if term.kind in kinds else part
+    return met / total if total else 0.0
 
 
 def of_entry(question: Question, prepared: PreparedEntry, ranked: tuple[float, float, float]) -> tuple[tuple[float, ...], ...]:

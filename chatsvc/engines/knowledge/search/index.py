@@ -183,7 +183,7 @@ class KnowledgeIndex:
                 weight = max(gains.values(), default=corpus.unknown) * factor
                 meant = min(meant * factor, weight) or weight
                 kind = evidence.kind_of(every)
-                keys, meanings = evidence.keys_of_word(word), tuple("c" + concept for concept in every)
+                keys, meanings = evidence.keys_of_word(word), frozenset("c" + concept for concept in every)
                 terms.append(QuestionTerm(word, weight, meant, every, kind, not light and not kind, keys, meanings))
                 alien += not light and bool(every) and not any(number for number in gains)
         for concept in expressed:

@@ -58,6 +58,8 @@ class Lexicon:
         matches = self._base.expressions(said) if self._base else []
         stems = [stem(word) for word in said]
         for start, two in enumerate(pairwise(stems)):
+            if two not in self._expressions and two[0] not in self._open:
+                continue
             for parts, concept in (*self._expressions.get(two, ()), *self._open.get(two[0], ())):
                 stop = start + 1 + len(parts)
                 if stop <= len(said) and all(map(_fits, parts, said[start + 1 : stop], stems[start + 1 : stop])):
