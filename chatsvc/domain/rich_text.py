@@ -1,7 +1,8 @@
 """Reader of the marks of Markdown in messages: bold, italic, code, links, lists and headings.
 
 A text is read once, in linear time, into spans that each front end shows as it can. A mark that is not complete stays as it is written,
-and so does a link that leads to anything but http, https, mailto or tel.
+and so does a link that leads to anything but http, https, mailto or tel. Behind words that name another host than the link leads to, the
+link's own host is shown.
 """
 
 import re
@@ -21,18 +22,22 @@ class Span(NamedTuple):
     link: str = ""
 
 
-_ADDRESS = r"(?:https?://|mailto:|tel:)[^\s()<>\[\]\x00-\x1f]{1,2000}(?:\([^\s()<>\[\]]{0,200}\)[^\s()<>\[\]]{0,200})?"
+_UNSEEN = r"\x00-\x1f\u061c\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff"  # also what turns the direction of text
+_CHARACTER = rf"[^\s()<>\[\]{_UNSEEN}]"
+_ADDRESS = rf"(?:https?://|mailto:|tel:){_CHARACTER}{{1,2000}}(?:\({_CHARACTER}{{0,200}}\){_CHARACTER}{{0,200}})?"
 _TOKEN = re.compile(
     r"\\(?P<escaped>[\\`*_\[\](){}#+.!~>|-])"
     r"|`(?P<code>[^`]{1,1000})`"
     rf"|!?\[(?P<label>[^\[\]]{{1,500}})\]\((?P<target>{_ADDRESS})(?:[ ]\"[^\"\[]{{0,200}}\")?\)"
     rf"|<(?P<automatic>{_ADDRESS})>"
-    r"|(?P<bare>https?://\w[^\s<>\"'`*]*)"
+    rf"|(?P<bare>https?://\w[^\s<>\"'`*{_UNSEEN}]*)"
     r"|(?P<literal>\*{4,}|_{4,})"
     r"|(?P<mark>\*\*|__|[*_])",
     re.IGNORECASE,
 )
-_BARE = re.compile(r"(?P<bare>https?://\w[^\s<>\"'`*]*)", re.IGNORECASE)
+_BARE = re.compile(rf"(?P<bare>https?://\w[^\s<>\"'`*{_UNSEEN}]*)", re.IGNORECASE)
+_HOST = re.compile(r"(?:https?://|mailto:[^?@]{0,200}@)(?P<host>[^/?#:@]*)(?P<user>[^/?#]*@)?", re.IGNORECASE)
+_NAMED_HOST = re.compile(r"(?<![\w.-])(?:[\w-]{1,63}\.){1,8}[^\W\d_]{2,24}(?![\w-])")
 _BULLET = re.compile(r"(?P<indent>[ \t]{0,12})[-*+][ \t]+(?=\S)")
 _HEADING = re.compile(r"#{1,6}[ \t]+(?P<text>\S.*)")
 _AFTER_ADDRESS = ".,;:!?)]_"
@@ -76,6 +81,12 @@ def address_behind(span: Span) -> str:
     return f" ({address})" if address and address not in span.text else ""
 
 
+def _names_another(words: str, host: str) -> bool:
+    """Tell whether a link's words name another host than the one to which it leads."""
+    named = (match[0].lower().removeprefix("www.") for match in _NAMED_HOST.finditer(words))
+    return any(host != name and not host.endswith(f".{name}") for name in named)
+
+
 class _MarksReader:
     """Pieces of a text in their order. A piece that is a string is a mark, which is literal unless it is in `_pairs`."""
 
@@ -107,12 +118,17 @@ class _MarksReader:
             self.add(style._replace(text=text[end : token.start()]))
             end = token.end()
             kind, value = token.lastgroup, token[token.lastgroup or 0]
-            if kind == "bare":
+            host = _HOST.match(value) if kind in {"bare", "target", "automatic"} else None
+            if host and host["user"]:  # what stands before the @ looks like the host
+                self.add(style._replace(text=token[0]))
+            elif kind == "bare":
                 address = value.rstrip(_AFTER_ADDRESS) if "(" not in value else value.rstrip(_AFTER_ADDRESS.replace(")", ""))
                 end = token.start() + len(address)
                 self.add(style._replace(text=address, link=address))
             elif kind == "target":
                 self.tokens(token["label"], style._replace(link=value), _LABEL)
+                if host and _names_another(token["label"], host["host"].lower()):
+                    self.add(style._replace(text=f" ({host['host']})", link=value))
             elif kind == "automatic":
                 self.add(style._replace(text=value.removeprefix("mailto:").removeprefix("tel:"), link=value))
             elif kind == "code":

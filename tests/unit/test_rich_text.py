@@ -50,6 +50,24 @@ def test_complete_marks_are_read_and_all_else_stays_as_it_is(text: str, expected
     assert rich_text.spans(text) == ([Span(text)] if expected is None else expected)
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("[bank.example](https://evil.example/x)", [link("bank.example (evil.example)", "https://evil.example/x")]),
+        ("[see https://bank.example/x](https://EVIL.example)", [link("see https://bank.example/x (EVIL.example)", "https://EVIL.example")]),
+        ("[a@bank.example](mailto:a@evil.example)", [link("a@bank.example (evil.example)", "mailto:a@evil.example")]),
+        ("[www.a.example](https://a.example)", [link("www.a.example", "https://a.example")]),
+        ("[a.example](https://shop.a.example/)", [link("a.example", "https://shop.a.example/")]),
+        ("[menu](https://bank.example@evil.example/)", [Span("[menu](https://bank.example@evil.example/)")]),
+        ("https://bank.example@evil.example/", [Span("https://bank.example@evil.example/")]),
+        ("[x](https://a.example/\u202egnp.exe)", [Span("[x]("), link("https://a.example/"), Span("\u202egnp.exe)")]),
+        ("https://a.example/\u202egnp.exe", [link("https://a.example/"), Span("\u202egnp.exe")]),
+    ],
+)
+def test_a_link_shows_the_host_to_which_it_leads(text: str, expected: list[Span]) -> None:
+    assert rich_text.spans(text) == expected
+
+
 def test_in_a_visitors_words_addresses_alone_are_links() -> None:
     assert rich_text.links("**a** https://a.example/*b*") == [Span("**a** "), link("https://a.example/"), Span("*b*")]
 
