@@ -156,11 +156,12 @@ async def test_a_preview_belongs_to_its_bot_and_old_ones_are_evicted(offline: co
     assert (await act(services, "knowledge.lint", bot=offline.bot)).state == "failed"
 
 
-async def test_the_check_of_a_knowledge_runs_in_a_process_of_its_own(offline: conftest.Caller) -> None:
+async def test_the_check_of_a_knowledge_runs_in_a_process_of_its_own(offline: conftest.Caller, monkeypatch: pytest.MonkeyPatch) -> None:
     services, bot = offline.app.services, offline.bot
+    monkeypatch.setattr("chatsvc.domain.business_facts.findings", lambda *_: 1 / 0)  # not called in this process
     await act(services, "knowledge.set", bot=bot, question="breakfast", answer="From 8 to 10.")
     found = await finished(services, bot, await act(services, "knowledge.lint", bot=bot))
-    assert "duplicate_phrasing" in {one.kind for one in found.findings}
+    assert {"duplicate_phrasing", "phone_missing"} <= {one.kind for one in found.findings}
     assert all(one.sentence("tr") != one.text for one in found.findings)
 
 
