@@ -2,6 +2,7 @@
 
 import json
 import re
+import zlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -110,10 +111,10 @@ class SiteEntry(NamedTuple):
 class SiteDifference(NamedTuple):
     """Difference between a bot's knowledge and what its site says. `kept` are entries that a person has edited, with the site's text."""
 
-    added: Sequence[SiteEntry]
-    changed: Sequence[tuple[Entry, SiteEntry]]
-    removed: Sequence[Entry]
-    kept: Sequence[tuple[Entry, SiteEntry | None]]
+    added: list[SiteEntry]
+    changed: list[tuple[Entry, SiteEntry]]
+    removed: list[Entry]
+    kept: list[tuple[Entry, SiteEntry | None]]
 
     @property
     def counts(self) -> dict[str, int]:
@@ -201,6 +202,14 @@ def parse_sitemap(text: str) -> tuple[bool, Iterable[str]]:
     return "<sitemapindex" in text[:5000].lower(), (unescape(address) for address in addresses if 0 < len(address) <= _LONGEST_LINK)
 
 
+def joined(base: str, link: str) -> str:
+    """Return the address to which a link leads, or "" for one that is no address."""
+    try:
+        return urljoin(base, link)
+    except ValueError:
+        return ""
+
+
 def page_address(base: str, link: str) -> str | None:
     """Return the address of a linked page of the same host, in one spelling. None for other hosts, and for what is no page."""
     if len(link) > _LONGEST_LINK:
@@ -211,10 +220,10 @@ def page_address(base: str, link: str) -> str | None:
             return None
     except ValueError:
         return None
-    query = "&".join(one for one in parts.query.split("&") if one and not one.startswith(("utm_", "fbclid=", "gclid=")))
+    query = "&".join(pair for pair in parts.query.split("&") if pair and not pair.startswith(("utm_", "fbclid=", "gclid=")))
     # A sitemap that still has http addresses means the pages of the site's own scheme.
-    found = urlunsplit((own.scheme, own.netloc.lower(), parts.path or "/", query, ""))
-    return found if len(found) <= _LONGEST_URL and found.isprintable() and " " not in found else None
+    address = urlunsplit((own.scheme, own.netloc.lower(), parts.path or "/", query, ""))
+    return address if len(address) <= _LONGEST_URL and address.isprintable() and " " not in address else None
 
 
 def www_twin(host: str) -> str | None:
@@ -238,79 +247,67 @@ def page_of(entry: Entry) -> str | None:
 def is_wanted(site: Site, url: str) -> bool:
     """Report whether a page's path fits the site's patterns."""
     path = unquote(urlsplit(url).path)
-    included = not site.include or any(fnmatchcase(path, one) for one in site.include)
-    return included and not any(fnmatchcase(path, one) for one in site.exclude)
+    included = not site.include or any(fnmatchcase(path, pattern) for pattern in site.include)
+    return included and not any(fnmatchcase(path, pattern) for pattern in site.exclude)
 
 
 def entries_of(pages: Sequence[tuple[str, Mapping[str, Any]]], language: str) -> list[SiteEntry]:
     """Make the entries of all pages, without what repeats on most of them. Each page is its address and its content."""
-    repeated = _repeated([content["lines"] for _, content in pages])
-    found: list[SiteEntry] = []
-    said: set[tuple[str, str]] = set()  # a text that two pages have is one entry
+    counts = Counter(line for _, content in pages for line in {text for kind, text in content["lines"] if kind == "line"})
+    repeated = {line for line, count in counts.items() if line and len(pages) > 3 and count * 2 > len(pages)}
+    entries: list[SiteEntry] = []
+    texts: set[tuple[str, str]] = set()  # a text that two pages have is one entry
     for url, content in pages:
         keys: Counter[str] = Counter()
-        for one in _entries_of_page(url, content, repeated, language):
-            if (one.question, one.answer) in said:
-                continue
-            said.add((one.question, one.answer))
-            keys[one.key] += 1
-            found.append(one if keys[one.key] == 1 else one._replace(key=f"{one.key}#{keys[one.key]}"))
-    return found
-
-
-def _repeated(pages: Iterable[Sequence[Sequence[Any]]]) -> set[str]:
-    """Return the lines of text that more than half of the pages have, where there are enough to tell."""
-    counts: Counter[str] = Counter()
-    total = 0
-    for lines in pages:
-        total += 1
-        counts.update({text for kind, text in lines if kind == "line"})
-    return {text for text, count in counts.items() if text and total > 3 and count * 2 > total}
+        for entry in _entries_of_page(url, content, repeated, language):
+            if (entry.question, entry.answer) not in texts:
+                texts.add((entry.question, entry.answer))
+                keys[entry.key] += 1
+                entries.append(entry if keys[entry.key] == 1 else entry._replace(key=f"{entry.key}#{keys[entry.key]}"))
+    return entries
 
 
 def _entries_of_page(url: str, content: Mapping[str, Any], repeated: set[str], default: str) -> Iterable[SiteEntry]:
-    said = content["language"] or ""
-    language = primary(said) if is_language(said) else default
-    found, sections = Gathering("", default_language=language), documents.Sections()
+    declared = content["language"] or ""
+    language = primary(declared) if is_language(declared) else default
+    gathering, sections = Gathering("", default_language=language), documents.Sections()
     page_lines.replay(content["lines"], sections, repeated, content["title"])
-    for question, answer in content["questions"]:
-        found.entry(1, question, (), answer, language, once=False)
-    for question, answer in _facts(content["facts"], language):
-        found.entry(1, question, (), answer, language, once=False)
+    for question, answer in (*content["questions"], *_facts(content["facts"], language)):
+        gathering.entry(1, question, (), answer, language, once=False)
     keys: list[str] = []
     with suppress(KnowledgeFileError):  # too many faults or entries: the rest of the page is left out
-        documents.take_labelled(found, sections, language)
-        keys = [one.question for one in found.entries]
+        documents.take_labelled(gathering, sections, language)
+        keys = [entry.question for entry in gathering.entries]
         for passage in sections.passages():
             keys.append(passage.key)
-            found.entry(1, passage.question or content["title"], (), passage.text, language, once=False)
-    for key, one in zip(keys, found.entries, strict=False):
-        says = any(map(str.isalnum, one.answer)) and any(map(str.isalpha, one.question))
-        if says and len(one.question) <= MAX_PHRASING and len(one.answer) <= MAX_ANSWER:
-            yield SiteEntry(url, key, one.question, one.answer, language, one.alt)
+            gathering.entry(1, passage.question or content["title"], (), passage.text, language, once=False)
+    for key, entry in zip(keys, gathering.entries, strict=False):
+        is_text = any(map(str.isalnum, entry.answer)) and any(map(str.isalpha, entry.question))
+        if is_text and len(entry.question) <= MAX_PHRASING and len(entry.answer) <= MAX_ANSWER:
+            yield SiteEntry(url, key, entry.question, entry.answer, language, entry.alt)
 
 
 def _facts(businesses: Sequence[Mapping[str, Any]], language: str) -> Iterable[tuple[str, str]]:
     """Yield questions and answers of the opening hours and contact data that a page names."""
     words: Mapping[str, Any] = _WORDS.get(language, _WORDS["en"])
-    for one in businesses:
-        name = f"{one['name']}: " if one.get("name") else ""
-        if lines := [f"{words['days'][day]}: {hours or words['closed']}" for day, hours in _hours(one.get("hours", ()))]:
+    for business in businesses:
+        name = f"{business['name']}: " if business.get("name") else ""
+        if lines := [f"{words['days'][day]}: {hours or words['closed']}" for day, hours in _hours(business.get("hours", ()))]:
             yield f"{name}{words['hours']}", "\n".join(lines)
-        if lines := [f"{words[kind]}: {one[kind]}" for kind in ("telephone", "email", "address") if one.get(kind)]:
+        if lines := [f"{words[kind]}: {business[kind]}" for kind in ("telephone", "email", "address") if business.get(kind)]:
             yield f"{name}{words['contact']}", "\n".join(lines)
 
 
 def _hours(given: Sequence[Any]) -> list[tuple[int, str]]:
     """Return the hours of each day, from texts ("Mo-Fr 09:00-18:00") and from lists of days with the times."""
     hours: dict[int, list[str]] = {}
-    for one in given:
-        if isinstance(one, str):
-            found = [(_span(days), opens, closes) for days, opens, closes in _SHORT_HOURS.findall(one)]
+    for entry in given:
+        if isinstance(entry, str):
+            spans = [(_span(days), opens, closes) for days, opens, closes in _SHORT_HOURS.findall(entry)]
         else:
-            days, opens, closes = one
-            found = [([_DAYS.index(day[:2]) for day in days if day[:2] in _DAYS], opens[:5], closes[:5])]
-        for numbers, opens, closes in found:
+            days, opens, closes = entry
+            spans = [([_DAYS.index(day[:2]) for day in days if day[:2] in _DAYS], opens[:5], closes[:5])]
+        for numbers, opens, closes in spans:
             for day in numbers:
                 hours.setdefault(day, []).extend([f"{opens}-{closes}"] if opens and opens != closes else [])
     return [(day, ", ".join(times)) for day, times in sorted(hours.items())]
@@ -327,49 +324,43 @@ def _span(days: str) -> list[int]:
 
 def adopted(new: Sequence[SiteEntry], applied: Sequence[SiteEntry], current: Mapping[str, Entry]) -> list[SiteEntry]:
     """Return what was applied, with the entries that already stand for a page and question: those of an account that was imported."""
-    known, taken = {(one.page, one.key) for one in applied}, {one.entry_id for one in applied}
+    known, taken = {(entry.page, entry.key) for entry in applied}, {entry.entry_id for entry in applied}
     there = {(entry.source, entry.question): entry for entry in current.values() if entry.source and entry.id not in taken}
-    twins = [(one, there.pop((one.page, one.question), None)) for one in new if (one.page, one.key) not in known] if there else []
-    return [*applied, *(one._replace(entry_id=twin.id, answer=twin.answer) for one, twin in twins if twin)]
+    twins = [(row, there.pop((row.page, row.question), None)) for row in new if (row.page, row.key) not in known] if there else []
+    return [*applied, *(row._replace(entry_id=twin.id, answer=twin.answer) for row, twin in twins if twin)]
 
 
 def difference(new: Sequence[SiteEntry], applied: Sequence[SiteEntry], current: Mapping[str, Entry]) -> SiteDifference:
     """Compare what a site says with what was applied, and with the stored entries by id. What a person has removed stays removed."""
-    added: list[SiteEntry] = []
-    changed: list[tuple[Entry, SiteEntry]] = []
-    removed: list[Entry] = []
-    kept: list[tuple[Entry, SiteEntry | None]] = []
-    before = {(one.page, one.key): one for one in adopted(new, applied, current)}
-    for one in new:
-        row = before.pop((one.page, one.key), None)
+    result = SiteDifference([], [], [], [])
+    before = {(row.page, row.key): row for row in adopted(new, applied, current)}
+    for site_entry in new:
+        row = before.pop((site_entry.page, site_entry.key), None)
         if row is None:
-            added.append(one)
-        elif (entry := current.get(row.entry_id)) and (row.question, row.answer) != (one.question, one.answer):
-            if _is_edited(entry, row):
-                kept.append((entry, one))
-            else:
-                changed.append((entry, one))
+            result.added.append(site_entry)
+        elif (entry := current.get(row.entry_id)) and (row.question, row.answer) != (site_entry.question, site_entry.answer):
+            (result.kept if _is_edited(entry, row) else result.changed).append((entry, site_entry))
     for row in before.values():
         if entry := current.get(row.entry_id):
             if _is_edited(entry, row):
-                kept.append((entry, None))
+                result.kept.append((entry, None))
             else:
-                removed.append(entry)
-    return SiteDifference(added, changed, removed, kept)
+                result.removed.append(entry)
+    return result
 
 
-def changed_entries(entries: Sequence[Entry], found: SiteDifference) -> list[Entry]:
+def changed_entries(entries: Sequence[Entry], changes: SiteDifference) -> list[Entry]:
     """Return a bot's entries as they will be."""
-    changed = {entry.id: entry._replace(question=one.question, answer=one.answer) for entry, one in found.changed}
-    removed = {entry.id for entry in found.removed}
-    kept = [changed.get(entry.id, entry) for entry in entries if entry.id not in removed]
-    return [*kept, *(Entry(f"new {nth}", one.question, tuple(one.alt), one.answer, one.language) for nth, one in enumerate(found.added))]
+    changed = {entry.id: entry._replace(question=row.question, answer=row.answer) for entry, row in changes.changed}
+    removed = {entry.id for entry in changes.removed}
+    left = [changed.get(entry.id, entry) for entry in entries if entry.id not in removed]
+    return [*left, *(Entry(f"new {nth}", row.question, tuple(row.alt), row.answer, row.language) for nth, row in enumerate(changes.added))]
 
 
 def edited(applied: Sequence[SiteEntry], current: Mapping[str, Entry]) -> list[tuple[Entry, SiteEntry]]:
     """Return the entries that a person has edited, with the site's texts."""
-    found = [(current[row.entry_id], row) for row in applied if row.entry_id in current]
-    return [(entry, row) for entry, row in found if _is_edited(entry, row)]
+    pairs = ((current[row.entry_id], row) for row in applied if row.entry_id in current)
+    return [(entry, row) for entry, row in pairs if _is_edited(entry, row)]
 
 
 def _is_edited(entry: Entry, row: SiteEntry) -> bool:
@@ -378,22 +369,18 @@ def _is_edited(entry: Entry, row: SiteEntry) -> bool:
 
 def lost_pages(new: Iterable[SiteEntry], applied: Iterable[SiteEntry], failed: Iterable[str]) -> bool:
     """Report whether more than a third of the pages with entries are gone: a site that is half empty has a fault."""
-    before = {one.page for one in applied}
-    gone = before - ({one.page for one in new} - set(failed))
+    before = {row.page for row in applied}
+    gone = before - ({row.page for row in new} - set(failed))
     return len(gone) * 3 > len(before)
 
 
 def pack(value: Any) -> bytes:
     """Serialise what is kept of a page or a draft."""
-    import zlib
-
     return zlib.compress(json.dumps(value, ensure_ascii=False).encode(), 1)
 
 
 def unpack(packed: bytes) -> Any:
     """Read what `pack` made; raises ValueError for more than MOST_CONTENT."""
-    import zlib
-
     stream = zlib.decompressobj()
     text = stream.decompress(packed, MOST_CONTENT)
     if not stream.eof:

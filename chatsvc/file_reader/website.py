@@ -86,8 +86,8 @@ class SiteFiles:
         return {"maps": [], "links": self._wanted(addresses)}
 
     def _page_links(self, name: str, content: dict[str, Any]) -> list[tuple[str, bool]]:
-        base = _joined(name, content.get("base") or "")
-        return self._wanted(_joined(base, link) for link in content["links"])
+        base = websites.joined(name, content.get("base") or "")
+        return self._wanted(websites.joined(base, link) for link in content["links"])
 
     def _wanted(self, links: Iterable[str]) -> list[tuple[str, bool]]:
         """Return the addresses of pages that the site wants, each once in a request."""
@@ -101,13 +101,6 @@ class SiteFiles:
                 self._left -= 1
                 wanted.append((url, self._robots.allows(url)))
         return wanted
-
-
-def _joined(base: str, link: str) -> str:
-    try:
-        return urljoin(base, link)
-    except ValueError:
-        return ""
 
 
 def read(data: bytes, charset: str) -> dict[str, Any]:

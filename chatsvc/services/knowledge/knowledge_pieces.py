@@ -66,40 +66,46 @@ async def split(services: Services, caller: Caller, *, bot: str, file: tuple[str
 async def compare(services: Services, caller: Caller, *, bot: str, source: str, pieces: Sequence[Piece]) -> Pieces:
     """Compare pieces with the present entries of a source, as a draft of a website is compared with its entries."""
     _, chatbot = await bots.resolve(services, caller, bot)
-    current = {one.id: one for one in await stored.entries(services.db, chatbot.id) if one.source == source}
-    applied = _keyed([SiteEntry(source, "", one.question, one.answer, one.language, one.alt, one.id) for one in current.values()])
-    new = _keyed([SiteEntry(source, "", one.question, one.answer, one.language, one.alt) for one in pieces])
-    found = websites.difference(new, applied, current)
-    known = {one.key: current[one.entry_id] for one in applied}
-    changed = {one.key for _, one in found.changed}
-    shown = [
-        piece._replace(state=CHANGED if one.key in changed else SAME if one.key in known else NEW, before=known.get(one.key))
-        for piece, one in zip(pieces, new, strict=True)
-    ]
-    return Pieces(source, shown, found.removed)
+    entries = await stored.entries(services.db, chatbot.id)
+
+    def work() -> Pieces:
+        current = {entry.id: entry for entry in entries if entry.source == source}
+        applied = _keyed(source, list(current.values()), list(current))
+        new = _keyed(source, pieces, [""] * len(pieces))
+        difference = websites.difference(new, applied, current)
+        known = {row.key: current[row.entry_id] for row in applied}
+        changed = {row.key for _, row in difference.changed}
+        shown = [
+            piece._replace(state=CHANGED if row.key in changed else SAME if row.key in known else NEW, before=known.get(row.key))
+            for piece, row in zip(pieces, new, strict=True)
+        ]
+        return Pieces(source, shown, difference.removed)
+
+    return await services.offload(work)
 
 
-def _keyed(entries: Sequence[SiteEntry]) -> list[SiteEntry]:
-    """Identify entries by their questions; the second one of a question gets its place."""
+def _keyed(source: str, entries: Sequence[Entry | Piece], ids: Sequence[str]) -> list[SiteEntry]:
+    """Identify entries by their questions; the second one of a question gets its number."""
     seen: Counter[str] = Counter()
     keyed = []
-    for one in entries:
-        seen[one.question] += 1
-        keyed.append(one._replace(key=f"{one.question}#{seen[one.question]}"))
+    for entry, entry_id in zip(entries, ids, strict=True):
+        seen[entry.question] += 1
+        key = f"{entry.question}#{seen[entry.question]}"
+        keyed.append(SiteEntry(source, key, entry.question, entry.answer, entry.language, entry.alt, entry_id))
     return keyed
 
 
-def joined(pieces: Sequence[Piece], places: set[int]) -> list[Piece]:
-    """Join the pieces at some places with those above them."""
-    made: list[Piece] = []
-    for place, piece in enumerate(pieces):
-        if place not in places or not made:
-            made.append(piece)
+def joined(pieces: Sequence[Piece], indexes: set[int]) -> list[Piece]:
+    """Join the pieces at some indexes with those above them."""
+    result: list[Piece] = []
+    for index, piece in enumerate(pieces):
+        if index not in indexes or not result:
+            result.append(piece)
             continue
-        above = made[-1]
+        above = result[-1]
         text = piece.answer if piece.answer.startswith(piece.question) else f"{piece.question}\n{piece.answer}"
-        made[-1] = above._replace(answer=f"{above.answer}\n\n{text}", alt=tuple(dict.fromkeys((*above.alt, *piece.alt))))
-    return made
+        result[-1] = above._replace(answer=f"{above.answer}\n\n{text}", alt=tuple(dict.fromkeys((*above.alt, *piece.alt))))
+    return result
 
 
 async def put(
@@ -117,15 +123,17 @@ async def put(
     A changed text keeps its id and its phrasings. Raises `files_invalid` with the faults of all pieces.
     """
     _, chatbot = await bots.resolve(services, caller, bot)
-    found = Gathering(source, "piece", chatbot.language)
-    for place, one in enumerate(pieces, start=1):
-        for text in (one.question, one.answer, *one.alt):
-            found.text(place, text)
-        found.entry(place, one.question, [(place, alt) for alt in one.alt], one.answer, found.language(place, one.language), once=False)
+    gathering = Gathering(source, "piece", chatbot.language)
+    for number, piece in enumerate(pieces, start=1):
+        for text in (piece.question, piece.answer, *piece.alt):
+            gathering.text(number, text)
+        alt, language = [(number, phrasing) for phrasing in piece.alt], gathering.language(number, piece.language)
+        gathering.entry(number, piece.question, alt, piece.answer, language, once=False)
     try:
-        parsed = found.done("nothing").entries
-    except KnowledgeFileError as fault:
-        raise refusals.files_invalid(faults=[{"file": source, "unit": fault.unit, **asdict(one)} for one in fault.faults]) from None
+        parsed = gathering.done("nothing").entries
+    except KnowledgeFileError as error:
+        faults = [{"file": source, "unit": error.unit, **asdict(fault)} for fault in error.faults]
+        raise refusals.files_invalid(faults=faults) from None
     compared = await compare(services, caller, bot=bot, source=source, pieces=pieces)
     entries = [
         Entry(

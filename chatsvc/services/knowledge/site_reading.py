@@ -20,9 +20,9 @@ from chatsvc import background
 from chatsvc.domain import websites
 from chatsvc.domain.actors import EVERYTHING, Actor, Caller
 from chatsvc.domain.knowledge_changes import ChangeOrigin
-from chatsvc.domain.models import Bot
 from chatsvc.domain.websites import Robots, Site, SitePage
 from chatsvc.outbound.website import FetchedPage, FetchFailed
+from chatsvc.services.accounts import bots
 from chatsvc.services.knowledge import file_reading, knowledge_work
 from chatsvc.services.knowledge.file_reading import GivenFile
 from chatsvc.services.services import Services
@@ -77,10 +77,10 @@ class SiteReadings:
         self._tasks = {site_id: task for site_id, task in self._tasks.items() if not task.done()}
 
     async def _run(self, site_id: str) -> None:
-        found = await stored.find(self._services.db, site_id)
-        if found is None:
+        site = await stored.find(self._services.db, site_id)
+        if site is None:
             return
-        account_id = await owners.account_of(self._services.db, "bot", found.bot_id, None) or ""
+        account_id = await owners.account_of(self._services.db, "bot", site.bot_id, None) or ""
         async with self._slots.slot(account_id):
             if not await self._services.leases.hold(f"website {site_id}"):
                 return  # another process reads it
@@ -110,7 +110,7 @@ class _Reading:
         self._services, self._site, self._account_id = services, site, account_id
         self._known: dict[str, SitePage] = {}  # pages of earlier readings, and those that this one has read; without contents
         self._waiting: deque[str] = deque()
-        self._found: set[str] = set()  # addresses that wait or were looked at
+        self._seen: set[str] = set()  # addresses that wait or were looked at
         self._forbidden: set[str] = set()  # those of them that robots.txt forbids
         self._lines, self._text = websites.MOST_LINES, websites.MOST_CONTENT  # what is left of the budget
         self._done = self._failures = self._fetched = 0
@@ -130,11 +130,11 @@ class _Reading:
                 outcome, counts = await self._compared()
         except _ReadingFailed as failure:
             outcome = SiteOutcome("failed", failure.code, site.changes)
+        except (StoreUnavailable, asyncio.CancelledError):
+            raise
         except (knowledge_work.WorkFailed, TimeoutError) as fault:
             log.error("the website %s could not be compared: %s", site.url, fault)
             outcome = SiteOutcome("failed", "unreadable", site.changes)
-        except (StoreUnavailable, asyncio.CancelledError):
-            raise
         except Exception:
             # Else the site would be read again and again.
             log.exception("unexpected fault while the website %s was read", site.url)
@@ -148,9 +148,7 @@ class _Reading:
     async def finish(self, outcome: SiteOutcome, counts: dict[str, int] | None = None) -> None:
         """Write the outcome, and when the site is read again."""
         now, days = self._services.clock(), self._site.every_days
-        due_at = now + _DAY_MS * (1 if outcome.reason else days) if days else None
-        if outcome.reason == "interrupted":
-            due_at = None
+        due_at = now + _DAY_MS * (1 if outcome.reason else days) if days and outcome.reason != "interrupted" else None
         await stored.finish(self._services.db, self._site, outcome, now, due_at, counts)
 
     async def _look_for_pages(self) -> None:
@@ -194,7 +192,7 @@ class _Reading:
     async def _read_sitemaps(self, origin: str) -> None:
         maps, seen = deque([*self._robots.sitemaps, "/sitemap.xml"]), set[str]()
         while maps and len(seen) < websites.MOST_SITEMAPS:
-            address = _joined(origin, maps.popleft())
+            address = websites.joined(origin, maps.popleft())
             if address in seen or not address.startswith(origin) or (seen and not maps and len(self._waiting) > 1):
                 continue
             seen.add(address)
@@ -211,30 +209,33 @@ class _Reading:
     def _add(self, links: Iterable[Sequence[Any]]) -> None:
         """Note addresses of pages, each with whether robots.txt allows it."""
         for url, allowed in links:
-            if url not in self._found and len(self._found) < websites.MOST_LINKS:
-                self._found.add(url)
+            if url not in self._seen and len(self._seen) < websites.MOST_LINKS:
+                self._seen.add(url)
                 self._waiting.append(url)
                 if not allowed:
                     self._forbidden.add(url)
 
     async def _parse(self, files: Sequence[GivenFile]) -> list[dict[str, Any] | None]:
         """Read files in a child process, and keep the budget of the reading."""
-        site, services = self._site, self._services
-        request = {
-            "url": site.url,
-            "include": list(site.include),
-            "exclude": list(site.exclude),
-            "rules": self._robots.rules,
-            "links": websites.MOST_LINKS - len(self._found),
-        }
-        return await services.site_readers.run(lambda: _parsed(files, request), self._account_id)
+        site = self._site
+        patterns = {"include": list(site.include), "exclude": list(site.exclude), "rules": self._robots.rules}
+        request = {"url": site.url, **patterns, "links": websites.MOST_LINKS - len(self._seen)}
+
+        def parse() -> list[dict[str, Any] | None]:
+            with file_reading.FileReader() as reader:
+                background.on_abandonment(reader.close)
+                return reader.read_site(files, request)
+
+        return await self._services.site_readers.run(parse, self._account_id)
 
     async def _read_pages(self) -> None:
         """Read all pages that wait, and those that they link to."""
         batch: list[SitePage] = []
         files: list[GivenFile] = []
         forbidden = 0
-        while self._waiting and self._done < self._site.max_pages and self._fetched < 2 * self._site.max_pages and self._has_budget:
+        while self._waiting and self._done < self._site.max_pages and self._fetched < 2 * self._site.max_pages:
+            if self._lines <= 0 or self._text <= 0:
+                break
             url = self._waiting.popleft()
             known = self._known.get(url)
             if url in self._forbidden:
@@ -261,10 +262,6 @@ class _Reading:
         batch += [SitePage(url, "skipped", "too_many_pages", read_at=self._site.started_at) for url in left]
         await self._save(batch, files)
 
-    @property
-    def _has_budget(self) -> bool:
-        return self._lines > 0 and self._text > 0
-
     async def _stored(self, page: SitePage) -> list[GivenFile]:
         """Return the stored content of a page whose links are followed."""
         if not self._follows_links or not page.has_content:
@@ -273,7 +270,7 @@ class _Reading:
 
     async def _read_page(self, url: str, known: SitePage | None) -> tuple[SitePage, tuple[bytes, str] | None]:
         """Fetch one page. Return it, with its bytes and charset where they have to be parsed."""
-        at = self._site.started_at
+        read_at = self._site.started_at
         self._fetched += 1
         # A page that failed the last time is read anew: its reason is no longer that of its content.
         validators = (known.etag, known.modified) if known and known.has_content and known.state != "failed" else ()
@@ -286,23 +283,23 @@ class _Reading:
             return self._failed(url, known, failure.code), None
         self._failures = 0
         if (address := websites.page_address(self._site.url, answer.url)) != url:
-            if address and websites.is_wanted(self._site, address) and self._robots.allows(address) and address not in self._found:
-                self._found.add(address)
+            if address and websites.is_wanted(self._site, address) and self._robots.allows(address) and address not in self._seen:
+                self._seen.add(address)
                 url, known = address, self._known.get(address)
             else:
-                return SitePage(url, "skipped", "redirect", read_at=at), None
+                return SitePage(url, "skipped", "redirect", read_at=read_at), None
         if answer.status == 304 and known and validators:
-            return _unchanged(known, at), None
+            return _unchanged(known, read_at), None
         if answer.status in {404, 410}:
             return self._failed(url, None, "not_found"), None
         if answer.status != 200:
             return self._failed(url, known, "http_status"), None
         if answer.kind not in _PAGES:
-            return SitePage(url, "skipped", "no_page", read_at=at), None
+            return SitePage(url, "skipped", "no_page", read_at=read_at), None
         digest = hashlib.sha256(answer.body).digest()
         if known and known.has_content and known.state != "failed" and known.digest == digest:
-            return _unchanged(known, at), None
-        page = SitePage(url, "read", None, 0, at, answer.etag, answer.modified, digest, has_content=True)
+            return _unchanged(known, read_at), None
+        page = SitePage(url, "read", None, 0, read_at, answer.etag, answer.modified, digest, has_content=True)
         return page, (answer.body, answer.charset)
 
     def _failed(self, url: str, known: SitePage | None, code: str) -> SitePage:
@@ -344,17 +341,18 @@ class _Reading:
     async def _compared(self) -> tuple[SiteOutcome, dict[str, int]]:
         """Compare the site with the knowledge. Return the outcome, and how many entries each page has. Raises _ReadingFailed."""
         services, site = self._services, self._site
+        _, bot = await bots.resolve(services, Caller(_ACTOR, EVERYTHING, "web"), site.bot_id)
         applied = await stored.applied(services.db, site.id)
         pages = {url: page for url, page in self._known.items() if page.read_at >= site.started_at}
         current = await knowledge.entries(services.db, site.bot_id)
         work = {
             "kind": "site",
-            "language": (await _bot_of(services, site)).language,
+            "language": bot.language,
             "applied": applied,
             "current": knowledge_work.plain(current, ()),
             "failed": [url for url, page in pages.items() if page.state == "failed"],
         }
-        outcome, *items = await knowledge_work.run(work, _silent, self._packed_pages(pages))
+        outcome, *items = await knowledge_work.run(work, lambda *_: None, self._packed_pages(pages))
         if not outcome["entries"] and not applied:
             raise _ReadingFailed(next((page.reason for page in pages.values() if page.reason), "nothing"))
         if outcome["lost"]:
@@ -380,30 +378,5 @@ class _Reading:
                     yield json.dumps([url, base64.b64encode(packed).decode()]).encode() + b"\n"
 
 
-def _unchanged(page: SitePage, at: int) -> SitePage:
-    is_skipped = page.state == "skipped"
-    return page._replace(state="skipped" if is_skipped else "unchanged", reason=page.reason if is_skipped else None, read_at=at)
-
-
-async def _bot_of(services: Services, site: Site) -> Bot:
-    from chatsvc.services.accounts import bots
-
-    return (await bots.resolve(services, Caller(_ACTOR, EVERYTHING, "web"), site.bot_id))[1]
-
-
-def _parsed(files: Sequence[GivenFile], request: dict[str, Any]) -> list[dict[str, Any] | None]:
-    with file_reading.FileReader() as reader:
-        background.on_abandonment(reader.close)
-        return reader.read_site(files, request)
-
-
-def _joined(base: str, link: str) -> str:
-    try:
-        return urljoin(base, link)
-    except ValueError:
-        return ""
-
-
-def _silent(step: str, done: int, of: int) -> None:
-    """Report no progress: that of the pages is what takes time."""
-    del step, done, of
+def _unchanged(page: SitePage, read_at: int) -> SitePage:
+    return page._replace(read_at=read_at) if page.state == "skipped" else page._replace(state="unchanged", reason=None, read_at=read_at)

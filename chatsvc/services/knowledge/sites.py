@@ -19,6 +19,7 @@ from chatsvc.services.knowledge.site_reading import SiteReadings
 from chatsvc.services.services import Services
 from chatsvc.store import knowledge
 from chatsvc.store import sites as stored
+from chatsvc.store.knowledge import Whole
 
 _MOST_PATTERN = 200  # characters
 _MOST_PATTERNS = 20
@@ -53,16 +54,15 @@ async def add(
     for field, value, least, most in (("max_pages", max_pages, 1, websites.MAX_PAGES), ("every", every_days, 0, websites.MAX_DAYS)):
         if not least <= value <= most:
             raise refusals.number_out_of_range(field=f"site.{field}", most=most)
-    patterns = [one.strip() for one in (*include, *exclude)]
-    if len(patterns) > _MOST_PATTERNS or any(len(one) > _MOST_PATTERN for one in patterns):
-        raise refusals.text_too_long(field="site.pattern", most=_MOST_PATTERN, length=max(map(len, patterns)))
-    url = url.strip()
+    included, excluded = ([pattern.strip() for pattern in patterns if pattern.strip()] for patterns in (include, exclude))
+    longest = max(map(len, [*included, *excluded]), default=0)
+    if len(included) + len(excluded) > _MOST_PATTERNS or longest > _MOST_PATTERN:
+        raise refusals.text_too_long(field="site.pattern", most=_MOST_PATTERN, length=longest)
     try:
-        address = await services.website.check(with_https(url))
+        address = await services.website.check(with_https(url.strip()))
     except TargetRefused as refusal:
         raise refusals.target_refused(fault=str(refusal), rule=refusal.rule) from None
-    named = [one for one in include if one.strip()], [one for one in exclude if one.strip()]
-    site = Site(str(uuid.uuid4()), chatbot.id, address, *named, max_pages, every_days, review, started_at=services.clock())
+    site = Site(str(uuid.uuid4()), chatbot.id, address, included, excluded, max_pages, every_days, review, started_at=services.clock())
     if not await stored.create(services.db, site):
         raise refusals.site_not_added(url=address, most=stored.MOST_SITES)
     if services.node is not None:
@@ -122,8 +122,12 @@ async def preview(services: Services, caller: Caller, *, site: str) -> Computati
     chatbot, found = await _resolve(services, caller, site)
     draft, applied = await _draft(services, found), await stored.applied(services.db, found.id)
     before = await knowledge.whole(services.db, chatbot.id)
-    difference = websites.difference(draft, applied, {entry.id: entry for entry in before.entries})
-    after = before._replace(entries=websites.changed_entries(before.entries, difference))
+
+    def change() -> Whole:
+        difference = websites.difference(draft, applied, {entry.id: entry for entry in before.entries})
+        return before._replace(entries=websites.changed_entries(before.entries, difference))
+
+    after = await services.offload(change)
     # Not the phrasings: with the entries of a site, hundreds come and go.
     return await previews.compare(services, caller, chatbot, PreviewDraft(site=found), before, after, phrasings=False)
 
