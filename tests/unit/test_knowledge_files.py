@@ -37,56 +37,41 @@ def test_a_question_its_phrasings_and_its_answer_are_an_entry() -> None:
     ]
 
 
-def test_several_entries_follow_each_other() -> None:
-    found = parse("## A\n\n1\n## B\nalt: b\n\n2\n\n\n## C\n3")
-    assert [(one.question, one.answer, one.line) for one in found] == [("A", "1", 1), ("B", "2", 4), ("C", "3", 10)]
+CODE = "```\n## not a question\nalt: not a phrasing\n\n<!-- no comment -->\n```\n\n~~~~\n```\n~~~~"
+RICH = f"### Prices\n\n- one\n- two\n\n    indented\n\n{CODE}\n#hash"
+ESCAPED = "## no question\n# no title\nalt: no phrasing\n- language: tr\n<!-- shown -->\n```\nSynonyms: x"
 
 
-def test_an_answer_may_hold_headings_lists_and_code() -> None:
-    code = "```\n## not a question\nalt: not a phrasing\n\n<!-- no comment -->\n```\n\n~~~~\n```\n~~~~"
-    answer = f"### Prices\n\n- one\n- two\n\n    indented\n\n{code}\n#hash"
-    assert parse(f"## Q?\n\n{answer}\n")[0].answer == answer
-
-
-def test_the_language_is_the_entrys_else_the_files_else_the_default() -> None:
-    text = "language: en\n\n## A\n\n1\n\n## B\nlanguage: pt-BR\nalt: b\n\n2\n"
-    assert [one.language for one in parse(text)] == ["en", "pt-BR"]
-    assert parse("## A\n\n1")[0].language == "tr"
-
-
-def test_the_language_may_stand_in_a_front_matter() -> None:
-    assert parse("---\nlanguage: en\n---\n\n# Title\n\n## A\n\n1")[0].language == "en"
-
-
-def test_a_title_starts_a_section_and_belongs_to_no_answer() -> None:
-    assert [one.answer for one in parse("# Shop\n## A\n\n1\n\n# Prices\nlanguage: en\n\n## B\n\n2")] == ["1", "2"]
-
-
-def test_comments_are_left_out() -> None:
-    text = "<!-- by us -->\n<!-- more\nlines --> \n## A\n<!-- todo --> <!-- x -->alt: a\n\n1\n<!-- check\n## this -->\n2\n"
-    assert [(one.question, one.alt, one.answer) for one in parse(text)] == [("A", ("a",), "1\n2")]
-
-
-def test_line_ends_byte_order_mark_and_trailing_blanks_do_not_matter() -> None:
-    plain = "## A\nalt: a\n\n1\n\n2\n"
-    wanted = parse(plain)
-    assert parse("\ufeff" + plain) == wanted
-    assert parse(plain.replace("\n", "\r\n")) == wanted
-    assert parse(plain.replace("\n", "\r")) == wanted
-    assert parse(plain.replace("\n", "  \t\n")) == wanted
-    assert parse(plain.rstrip()) == wanted
-
-
-def test_a_blank_line_below_the_question_and_a_list_of_phrasings_are_fine() -> None:
-    assert parse("## A ##\n\n- alt: a\n* alt: b\n- alt: a\nalt: A\n\n1")[0].alt == ("a", "b")
-
-
-def test_a_line_that_only_looks_like_a_language_is_answer() -> None:
-    assert parse("## A\n\nLanguage: we speak English.")[0].answer == "Language: we speak English."
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("## A\n\n1\n## B\nalt: b\n\n2\n\n\n## C\n3", [("A", (), "1", "tr"), ("B", ("b",), "2", "tr"), ("C", (), "3", "tr")]),
+        (f"## Q?\n\n{RICH}\n", [("Q?", (), RICH, "tr")]),
+        (
+            "language: en\n\n## A\n\n1\n\n## B\nlanguage: pt-BR\nalt: b\n\n2\n",
+            [("A", (), "1", "en"), ("B", ("b",), "2", "pt-BR")],
+        ),
+        ("---\nlanguage: en\n---\n\n# Title\n\n## A\n\n1", [("A", (), "1", "en")]),
+        ("# Shop\n## A\n\n1\n\n# Prices\nlanguage: en\n\n## B\n\n2", [("A", (), "1", "tr"), ("B", (), "2", "en")]),
+        (
+            "<!-- by us -->\n<!-- more\nlines --> \n## A\n<!-- todo --> <!-- x -->alt: a\n\n1\n<!-- check\n## this -->\n2\n",
+            [("A", ("a",), "1\n2", "tr")],
+        ),
+        ("## A ##\n\n- alt: a\n* alt: b\n- alt: a\nalt: A\n\n1", [("A", ("a", "b"), "1", "tr")]),
+        ("## A\n\nLanguage: we speak English.", [("A", (), "Language: we speak English.", "tr")]),
+        ("## Wi-Fi?\nlanguage: tr\n\nVar.\n## Wi-Fi?\nlanguage: en\n\nYes.", [("Wi-Fi?", (), "Var.", "tr"), ("Wi-Fi?", (), "Yes.", "en")]),
+        ("## A?\n\n" + "\n".join("\\" + line for line in ESCAPED.split("\n")), [("A?", (), ESCAPED, "tr")]),
+        ("## A?\n\n\\\\server\\share", [("A?", (), "\\\\server\\share", "tr")]),
+        ("\ufeff## A  \t\r\nalt: a\r1  \r\n\r\n2\n", [("A", ("a",), "1\n\n2", "tr")]),
+    ],
+)
+def test_what_stands_in_a_file_of_questions_is_read(text: str, expected: list[tuple[str, tuple[str, ...], str, str]]) -> None:
+    assert [(entry.question, entry.alt, entry.answer, entry.language) for entry in parse(text)] == expected
 
 
 def test_all_faults_are_told_at_once_in_the_files_order() -> None:
     text = "Welcome!\nand more\nalt: x\nlanguage: english\n## \n\n1\n## B\nalt:\n## C\n\n3\n\nalt: late\n## C\n\n4\n```\n"
+    assert (5, "this comment is never closed (-->)") in faults("## A\n\n1\n\n<!-- oh\n## B\n\n2")
     assert faults(text) == [
         (1, "text that belongs to no question; a question is a line that begins with ##"),
         (3, "an alt: line belongs under a question (## ...), and there is none above it"),
@@ -131,14 +116,6 @@ def test_a_file_without_a_question_is_a_fault(text: str) -> None:
     ]
 
 
-def test_a_comment_that_is_never_closed_is_told() -> None:
-    assert (5, "this comment is never closed (-->)") in faults("## A\n\n1\n\n<!-- oh\n## B\n\n2")
-
-
-def test_the_same_question_in_two_languages_is_two_entries() -> None:
-    assert len(parse("## Wi-Fi?\nlanguage: tr\n\nVar.\n## Wi-Fi?\nlanguage: en\n\nYes.")) == 2
-
-
 def test_sizes_are_bounded() -> None:
     assert parse(f"## {'q' * MAX_PHRASING}\nalt: {'a' * MAX_PHRASING}\n\n{'x' * MAX_ANSWER}")
     assert faults(f"## {'q' * 501}\nalt: {'a' * 501}\n\n{'x' * 8001}") == [
@@ -181,21 +158,19 @@ def test_synonyms_stand_outside_of_the_questions() -> None:
     ]
 
 
-def test_a_backslash_makes_text_of_what_would_be_read_as_something_else() -> None:
-    answer = "## no question\n# no title\nalt: no phrasing\n- language: tr\n<!-- shown -->\n```\nSynonyms: x"
-    text = "## A?\n\n" + "\n".join("\\" + line for line in answer.split("\n"))
-    assert parse(text)[0].answer == answer
-    assert parse("## A?\n\n\\\\server\\share")[0].answer == "\\\\server\\share"
-
-
-@pytest.mark.parametrize("text", ["## A?\n\n1\n\n### B\n\n2", "## A\nalt: b\n\n1\n\n### B\n\n2", "## A\n\nlanguage: en\n1\n### B\n\n2"])
-def test_a_file_that_asks_is_questions_and_answers(text: str) -> None:
-    assert len(parse(text)) == 1
-
-
-@pytest.mark.parametrize("text", ["## A\n\n1\n\n### B\n\n2", "## A?\n\n1\n\n## B\n\n2", "## A\n\nLanguage: we speak English.\n\n## B\n\n2"])
-def test_a_file_that_does_not_ask_is_a_document(text: str) -> None:
-    assert len(parse(text)) == 2
+@pytest.mark.parametrize(
+    ("text", "entries"),
+    [
+        ("## A?\n\n1\n\n### B\n\n2", 1),
+        ("## A\nalt: b\n\n1\n\n### B\n\n2", 1),
+        ("## A\n\nlanguage: en\n1\n### B\n\n2", 1),
+        ("## A\n\n1\n\n### B\n\n2", 2),
+        ("## A?\n\n1\n\n## B\n\n2", 2),
+        ("## A\n\nLanguage: we speak English.\n\n## B\n\n2", 2),
+    ],
+)
+def test_a_file_that_asks_is_questions_and_answers_and_any_other_a_document(text: str, entries: int) -> None:
+    assert len(parse(text)) == entries
 
 
 def test_the_sample_business_is_told_in_both_languages() -> None:
@@ -206,26 +181,7 @@ def test_the_sample_business_is_told_in_both_languages() -> None:
     assert all(len(one.alt) >= 5 for one in [*turkish, *english])
 
 
-PIECES = [
-    "#",
-    "## ",
-    "?",
-    "\\",
-    "synonyms: a, ",
-    "\n",
-    "\n\n",
-    "\r",
-    "alt: ",
-    "language: ",
-    "en",
-    "<!--",
-    "-->",
-    "```",
-    " ",
-    "q",
-    "ı",
-    "\x00",
-]
+PIECES = [*"#?\\\n\r q\u0131\0", "## ", "\n\n", "synonyms: a, ", "alt: ", "language: ", "en", "<!--", "-->", "```"]
 
 
 @given(st.lists(st.sampled_from(PIECES)).map("".join))
