@@ -23,6 +23,7 @@ from chatsvc.config.model import TeamNotices
 from chatsvc.config.shown import as_document
 from chatsvc.domain.plans import Plan
 from chatsvc.domain.pricing import Tier
+from tests.tables import rows
 
 SETTINGS = (
     "server, data_dir, master_key, master_key_file, store, limits, engines, models, plans, webhooks, website, channels, notices, backup,"
@@ -31,12 +32,6 @@ SETTINGS = (
 LIMITS = "requests_per_minute, max_in_flight, connections, connections_per_address, web_per_minute, web_daily"
 REPOSITORY = Path(__file__).resolve().parents[2]
 SECRET = "sk-ant-api03-Zq81nothingToSee"
-
-
-def faulty() -> list[tuple[str, str]]:
-    """Return configurations with one fault each, and the fault. ¶ ends a line."""
-    rows = (line.split("\t") for line in (Path(__file__).parent / "config_faults.tsv").read_text("utf-8").splitlines())
-    return [(text.replace("¶", "\n").replace("␀", "\0"), fault) for text, fault in rows]
 
 
 @pytest.fixture(params=["C parser", "Python parser"], autouse=True)
@@ -219,7 +214,7 @@ def test_relative_paths_start_at_the_folder_of_the_file(folder: Folder, monkeypa
     assert config.server.tls == Tls(elsewhere / ".." / "c.pem", Path("/k.pem"))
 
 
-@pytest.mark.parametrize(("text", "fault"), faulty())
+@pytest.mark.parametrize(("text", "fault"), rows("config_faults"))
 def test_what_a_setting_cannot_be_is_told_with_its_place(folder: Folder, text: str, fault: str) -> None:
     (folder.path / "key").write_text(SECRET)
     assert folder.fault(f"{text}\n", {"A": "a", "EMPTY": "", "LONG": "a." * 130}) == fault

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from chatsvc.config import ConfigError, Secret, load
+from chatsvc.config import Secret, load
 from chatsvc.config.model import Smtp
 from chatsvc.config.shown import as_document
 
@@ -50,33 +50,3 @@ def test_the_password_comes_from_the_environment_or_a_file_and_is_not_shown(tmp_
     absent = read(tmp_path, "{host: h, from: a@b, username: desk, password: '${SMTP}'}")
     assert absent
     assert absent.password is None
-
-
-@pytest.mark.parametrize(
-    ("text", "faults"),
-    [
-        ("{host: h}", "2:10: notices.smtp.host: expected from beside it: the sender's address, such as Support <support@example.com>"),
-        ("{from: a@b}", "2:10: notices.smtp.from: expected host beside it: the server that takes the mails"),
-        ("{host: h, from: a@b, username: u}", "2:30: notices.smtp.username: expected password or password_file beside it"),
-        ("{host: h, from: a@b, password: u}", "2:30: notices.smtp.password: expected username beside it"),
-        ("{host: 'a b', from: a@b}", "2:16: notices.smtp.host: expected the name or the address of a host, without a port"),
-        ("{host: 'h:25', from: a@b}", "2:16: notices.smtp.host: expected the name or the address of a host, without a port"),
-        ("{host: h, from: a@b, security: ssl}", "2:40: notices.smtp.security: expected tls or starttls or none"),
-        ("{host: h, from: a@b, port: 0}", "2:36: notices.smtp.port: expected a whole number from 1 to 65535, in decimal digits alone"),
-        (
-            '{host: h, from: "a@b\\r\\nBcc: eve@c"}',
-            "2:25: notices.smtp.from: expected an e-mail address, such as support@example.com or Support <support@example.com>",
-        ),
-        (
-            '{host: h, from: "A\\u000aB <a@b>"}',
-            "2:25: notices.smtp.from: expected an e-mail address, such as support@example.com or Support <support@example.com>",
-        ),
-        ('{host: h, from: a@b, username: "a\\0b", password: p}', "2:40: notices.smtp.username: expected printable ASCII characters"),
-        ("5", "2:9: notices.smtp: expected settings (host, port, username, password, password_file, from, security, ca_file)"),
-        ("{hots: h}", "2:10: notices.smtp: unknown setting hots: did you mean host?"),
-    ],
-)
-def test_faults_have_a_place(tmp_path: Path, text: str, faults: str) -> None:
-    with pytest.raises(ConfigError) as raised:
-        read(tmp_path, text)
-    assert str(raised.value) == f"{tmp_path / 'config.yaml'}:{faults}"

@@ -1,0 +1,9 @@
+"""Tables of cases: .tsv files beside the tests. ¶ is a line break in a cell, ␀ the character U+0000."""
+
+from pathlib import Path
+
+
+def rows(name: str) -> list[list[str]]:
+    """Return the cells of each row of a table in tests/unit."""
+    lines = (Path(__file__).parent / "unit" / f"{name}.tsv").read_text("utf-8").splitlines()
+    return [[cell.replace("¶", "\n").replace("␀", "\0") for cell in line.split("\t")] for line in lines]
