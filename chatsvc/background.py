@@ -145,6 +145,11 @@ class WorkPool:
         self._running: Counter[str] = Counter()
         self._waiting: deque[tuple[str, asyncio.Future[None]]] = deque()
 
+    @property
+    def load(self) -> int:
+        """Number of works that hold a slot or wait for one."""
+        return self._running.total() + len(self._waiting)
+
     async def run(self, work: Callable[[], T], account: str | None = None) -> T:
         """Run work in a thread for an account, that of ACCOUNT unless it is named."""
         account = ACCOUNT.get() if account is None else account

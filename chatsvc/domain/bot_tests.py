@@ -72,31 +72,24 @@ class BotTestRun(NamedTuple):
 
 def judge(test: BotTest, reply: GivenReply) -> BotTestOutcome:
     """Compare a reply with what its test expects. Case, accents and white space do not count in texts."""
-    why = [*_of_search(test, reply), *_of_text(test, reply.text)]
-    return BotTestOutcome(test.ask, not why, reply.decision, reply.confidence, reply.entry, reply.text, why)
-
-
-def _of_search(test: BotTest, reply: GivenReply) -> list[tuple[str, dict[str, Any]]]:
     why: list[tuple[str, dict[str, Any]]] = []
     if test.decision and test.decision != reply.decision:
         why.append(("other_decision", {"found": reply.decision or "-", "expected": test.decision}))
     if test.entry is None:
-        return why
-    if reply.entry is None:
+        pass
+    elif reply.entry is None:
         why.append(("no_entry", {"expected": test.entry}))
     elif reply.entry_id != test.entry and _folded(reply.entry) != _folded(test.entry):
         why.append(("other_entry", {"found": reply.entry, "expected": test.entry}))
     elif reply.decision == "ask" and test.decision is None:
         why.append(("not_answered", {"expected": test.entry}))
-    return why
-
-
-def _of_text(test: BotTest, text: str) -> list[tuple[str, dict[str, Any]]]:
-    folded = _folded(text)
+    folded = _folded(reply.text)
     if not folded and test.contains:
-        return [("no_reply", {})]
-    missing: list[tuple[str, dict[str, Any]]] = [("text_missing", {"text": one}) for one in test.contains if _folded(one) not in folded]
-    return missing + [("text_present", {"text": one}) for one in test.lacks if _folded(one) in folded]
+        why.append(("no_reply", {}))
+    else:
+        why += [("text_missing", {"text": text}) for text in test.contains if _folded(text) not in folded]
+        why += [("text_present", {"text": text}) for text in test.lacks if _folded(text) in folded]
+    return BotTestOutcome(test.ask, not why, reply.decision, reply.confidence, reply.entry, reply.text, why)
 
 
 def _folded(text: str) -> str:

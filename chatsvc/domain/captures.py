@@ -82,9 +82,7 @@ class Change(NamedTuple):
         """Return the kind of the change to this day and time, one of CHANGES."""
         if self.cancels:
             return "cancel"
-        if self.corrects:
-            return "amend"
-        if date is None:
+        if self.corrects or date is None:
             return "amend"
         return "withdraw" if (date, time) == (self.appointment.date, self.appointment.time) else "move"
 
@@ -186,7 +184,8 @@ def checked(captured: Captured, spoken: Sequence[str], now: datetime, country: s
     `spoken` are the visitor's own messages, `now` is the bot's local wall clock (naive), `country` the bot's (ISO 3166), whose
     code a telephone number without one gets. What is checked twice stays the same.
     """
-    name, email, phone = captured.visitor_name, captured.visitor_email, captured.visitor_phone
+    name, email, phone, item = captured.visitor_name, captured.visitor_email, captured.visitor_phone, captured.item
+    words = _flat("\n".join(spoken))
     kept = replace(
         captured,
         request_type=captured.request_type if captured.request_type in REQUEST_TYPES else "other",
@@ -194,20 +193,13 @@ def checked(captured: Captured, spoken: Sequence[str], now: datetime, country: s
         visitor_name=contacts.own_name(name, spoken) if name else None,
         visitor_email=contacts.own_email(email, spoken) if email else None,
         visitor_phone=contacts.own_phone(phone, spoken, country) if phone else None,
-    )
-    told = _flat("\n".join(spoken))
-    kept = replace(
-        kept,
-        details=tuple((name, value) for name, value in kept.details if _flat(value) in told or value in kept.offered),
-        item=kept.item.strip()[:MAX_ITEM] if kept.item and _flat(kept.item) and _flat(kept.item) in told else None,
+        details=tuple((name, value) for name, value in captured.details if _flat(value) in words or value in captured.offered),
+        item=item.strip()[:MAX_ITEM] if item and _flat(item) and _flat(item) in words else None,
     )
     if kept.change:
         kept = _changing(kept, kept.change)
-    if kept.date is None or kept.time is None:
-        return replace(kept, date=None, time=None, end_date=None, end_time=None)
-    clock, furthest = kept.time.replace(second=0, microsecond=0, tzinfo=None), now + timedelta(days=FURTHEST_DAYS)
-    begin = datetime.combine(kept.date, clock)
-    if not now < begin <= furthest:
+    clock, furthest = kept.time.replace(second=0, microsecond=0, tzinfo=None) if kept.time else None, now + timedelta(days=FURTHEST_DAYS)
+    if kept.date is None or clock is None or not now < (begin := datetime.combine(kept.date, clock)) <= furthest:
         return replace(kept, date=None, time=None, end_date=None, end_time=None)
     # A day alone ends at its end.
     end_clock = kept.end_time.replace(second=0, microsecond=0, tzinfo=None) if kept.end_time else None

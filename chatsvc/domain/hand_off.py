@@ -28,11 +28,11 @@ def is_open(bot: Bot, now: datetime) -> bool:
     """Return whether the business is open; without opening hours it always is. `now` is the wall time of the bot."""
     if profiles.load(bot.profile).is_closed(now.date()):
         return False
-    try:
-        week = opening_hours.parse(bot.opening_hours) if bot.opening_hours else None
-    except ValueError:
+    if not bot.opening_hours:
         return True
-    if week is None:
+    try:
+        week = opening_hours.parse(bot.opening_hours)
+    except ValueError:
         return True
     minute = now.hour * 60 + now.minute
     return any(opens <= minute < closes for opens, closes in week.get(opening_hours.DAYS[now.weekday()], []))

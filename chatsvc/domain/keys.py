@@ -11,7 +11,7 @@ from chatsvc.domain.models import ApiKey
 PREFIX = "csk_"
 _ALPHABET = string.digits + string.ascii_uppercase + string.ascii_lowercase
 _SHAPE = re.compile(r"csk_[0-9A-Za-z]{38}")
-_SHOWN = 10
+SHOWN = 10  # characters of a key by which its owner recognises it
 
 
 def _checksum(text: str) -> str:
@@ -36,11 +36,6 @@ def is_well_formed(key: str) -> bool:
 def digest(key: str) -> bytes:
     """SHA-256 of the key: all that is kept of it (help/interface.md 3.1)."""
     return hashlib.sha256(key.encode("utf-8", "surrogatepass")).digest()
-
-
-def shown_prefix(key: str) -> str:
-    """Return the beginning of a key, by which its owner recognises it."""
-    return key[:_SHOWN]
 
 
 def status(key: ApiKey, now: int) -> str:

@@ -7,11 +7,9 @@ import hashlib
 import hmac
 import json
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from functools import lru_cache
 
 VISITOR, SITE, MAIL = "visitor", "site", "mail"
 _MOST = 2000  # characters
-_KEPT = 4096  # tokens of which the result is kept
 
 
 def _mac(key: str, kind: str, text: bytes) -> bytes:
@@ -26,13 +24,10 @@ def _encoded(raw: bytes) -> str:
     return urlsafe_b64encode(raw).rstrip(b"=").decode()
 
 
-# A frame sends its tokens with every call.
-@lru_cache(maxsize=_KEPT)
 def sign(key: str, kind: str, *parts: str) -> str:
     return _token(key, kind, json.dumps(parts, separators=(",", ":")).encode())
 
 
-@lru_cache(maxsize=_KEPT)
 def read(key: str, kind: str, token: str) -> tuple[str, ...] | None:
     """Return the parts of a token. None for one that was not made with this key for this kind."""
     if len(token) > _MOST or not token.isascii():

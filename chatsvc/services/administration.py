@@ -54,8 +54,8 @@ class Operation(NamedTuple):
     def function(self) -> Callable[..., Coroutine[Any, Any, Any]]:
         """Import the use-case."""
         module, _, name = self.use_case.rpartition(".")
-        found: Callable[..., Coroutine[Any, Any, Any]] = getattr(import_module(f"chatsvc.services.{module}"), name)
-        return found
+        function: Callable[..., Coroutine[Any, Any, Any]] = getattr(import_module(f"chatsvc.services.{module}"), name)
+        return function
 
 
 LOOK, CHANGE, EXPORT, PART, ENTER = Effect.LOOK, Effect.CHANGE, Effect.EXPORT, Effect.PART, Effect.ENTER
@@ -244,8 +244,12 @@ def missing(kind: str, record_id: str) -> Refused:
 
 
 def least_role(name: str, arguments: Mapping[str, Any]) -> Role | None:
-    """Return the least role for an operation with these arguments. None where any operator may perform it."""
-    return _needed(find(name), arguments)
+    """Return the least role for an operation with these arguments. None where the use-case itself compares the record with the caller."""
+    operation, given = find(name), {name for name, value in arguments.items() if value is not None}
+    if given and given <= operation.own:
+        return None
+    given -= set(operation.records)
+    return EDITOR if given and given <= operation.editable else operation.role
 
 
 async def perform(services: Services, caller: Caller, name: str, arguments: Mapping[str, Any]) -> Any:
@@ -259,10 +263,10 @@ async def perform(services: Services, caller: Caller, name: str, arguments: Mapp
     if operation.role is None and operation.effect is not ENTER and caller.session is None:
         # Not recorded: strangers could evict the other records.
         raise refusals.session_needed()
-    is_own = _needed(operation, arguments) is None
-    act = AuditRecord(services.clock(), caller.actor, caller.via, None, name, _ids(arguments), own=is_own)
+    role = least_role(name, arguments)
+    act = AuditRecord(services.clock(), caller.actor, caller.via, None, name, _ids(arguments), own=role is None)
     try:
-        account_id, scope = await _authorised(services, caller.scope, name, operation, arguments)
+        account_id, scope = await _authorised(services, caller.scope, name, role, arguments)
     except Refused as fault:
         if operation.effect in (CHANGE, EXPORT):
             # A missing record belongs to no account.
@@ -320,17 +324,16 @@ async def _recorded(
 
 
 async def _authorised(
-    services: Services, scope: Scope, name: str, operation: Operation, arguments: Mapping[str, Any]
+    services: Services, scope: Scope, name: str, role: Role | None, arguments: Mapping[str, Any]
 ) -> tuple[str | None, Scope]:
     """Find the account concerned and those where the caller may perform the operation. Raises Refused, outside the scope as missing."""
-    role = _needed(operation, arguments)
     if role is None:
         return None, scope
     permitted = scope.at_least(role)
     if permitted.roles is not None and (role is ADMINISTRATOR or not permitted.roles):
         raise refusals.forbidden(operation=name, role=role.name.lower())
     account_id: str | None = None
-    for kind in operation.records:
+    for kind in OPERATIONS[name].records:
         record_id = arguments.get(kind)
         if kind not in owners.KINDS or not isinstance(record_id, str):
             continue
@@ -346,15 +349,6 @@ async def _authorised(
 def _only(scope: Scope) -> str | None:
     accounts = scope.accounts
     return accounts[0] if accounts is not None and len(accounts) == 1 else None
-
-
-def _needed(operation: Operation, arguments: Mapping[str, Any]) -> Role | None:
-    """Return the least role for these arguments. None where the use-case itself compares the record with the caller."""
-    given = {name for name, value in arguments.items() if value is not None}
-    if given and given <= operation.own:
-        return None
-    given -= set(operation.records)
-    return EDITOR if given and given <= operation.editable else operation.role
 
 
 def _ids(values: Mapping[str, Any]) -> dict[str, str]:

@@ -1,6 +1,6 @@
 """Container of the parts of one process with which use-cases work.
 
-Many parts are made when first used. The service and a command have one each. `Turns` limits expensive work.
+Many parts are made when first used. The service and a command have one each.
 """
 
 from __future__ import annotations
@@ -49,14 +49,6 @@ THREADS, SHARE = 8, 2  # that do long work at a time, and those of one account a
 HASHES = 2  # passwords hashed at a time, 19 MiB each
 
 
-class Turns:
-    """Slots for expensive work, with the number of callers that hold or await one."""
-
-    def __init__(self, slots: int) -> None:
-        self.slots = asyncio.Semaphore(slots)
-        self.waiting = 0
-
-
 @dataclass
 class Services:
     """The parts of one process.
@@ -80,7 +72,7 @@ class Services:
     site_readers: background.WorkPool = field(default_factory=partial(background.WorkPool, SITE_READERS, 1))
     threads: background.WorkPool = field(default_factory=partial(background.WorkPool, THREADS, SHARE))
     tallies: Tallies = field(default_factory=Tallies)
-    hashing: Turns = field(default_factory=partial(Turns, HASHES))
+    hashing: background.WorkPool = field(default_factory=partial(background.WorkPool, HASHES, HASHES))
     node: ServiceNode | None = None
     platforms: Mapping[str, Platform] = field(default_factory=dict)
     # Makes a limiter of requests from its name and the limit of a minute.

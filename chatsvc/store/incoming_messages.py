@@ -17,10 +17,7 @@ _CLEANED = 8  # old keys deleted with each new one
 
 
 class StoredMessage(NamedTuple):
-    """A stored message of a visitor. `is_new` is False where it had come before; `text` is what came first.
-
-    `begins`: it is the first of its conversation. `handling` is that of the conversation where no other message waits, else None.
-    """
+    """A stored message of a visitor; where it came again, `text` is what came first. `handling` is that of a new message's conversation."""
 
     number: int
     conversation_id: str
@@ -31,8 +28,6 @@ class StoredMessage(NamedTuple):
     at: int
     source_page_host: str
     kind: str | None = None
-    is_new: bool = False
-    begins: bool = False
     handling: str | None = None
 
     @property
@@ -79,8 +74,7 @@ def store_one(connection: Connection, m: NewMessage) -> _Result:
     if _begins_one_too_many(connection, m):
         connection.execute("DELETE FROM incoming_keys WHERE digest = ?", (m.digest,))
         return TooManyConversations()
-    new_id = str(uuid.uuid4())
-    conversation_row = addressed(connection, m, new_id)
+    conversation_row = addressed(connection, m, str(uuid.uuid4()))
     (number,) = connection.execute(
         """
         INSERT INTO messages (conversation, id, role, content, created_at, incoming, kind, pending) VALUES (?, ?, 'user', ?, ?, ?, ?, 1)
@@ -88,14 +82,9 @@ def store_one(connection: Connection, m: NewMessage) -> _Result:
         """,
         (conversation_row.number, str(uuid.uuid4()), m.text, m.at, m.digest, m.kind),
     ).fetchone()
-    (first,) = connection.execute(
-        "SELECT min(number) FROM messages WHERE pending = 1 AND conversation = ?", (conversation_row.number,)
-    ).fetchone()
-    parameters = number, conversation_row.id, m.bot_id, m.channel, m.user_id
-    begins, handling = conversation_row.id == new_id, conversation_row.handling if first == number else None
-    return StoredMessage(
-        *parameters, m.text, m.at, m.source_page_host or conversation_row.page_host, m.kind, is_new=True, begins=begins, handling=handling
-    )
+    page_host = m.source_page_host or conversation_row.page_host
+    parameters = number, conversation_row.id, m.bot_id, m.channel, m.user_id, m.text, m.at, page_host, m.kind
+    return StoredMessage(*parameters, conversation_row.handling)
 
 
 def _begins_one_too_many(connection: Connection, m: NewMessage) -> bool:

@@ -67,7 +67,7 @@ async def test_a_stored_message_is_answered_after_the_process_has_gone(visitor: 
     assert message is not None
     assert await stored.pending(services.db) == [(caller.account, caller.bot, message.number)]
     waiting = await stored.pending_message(services.db, message.number)
-    assert waiting == message._replace(is_new=False, begins=False, handling=None)
+    assert waiting == message._replace(handling=None)
     # The retry of the widget goes on with what was stored.
     assert await visitor.say("hello", key="k") == [("assistant", "echo: hello")]
     assert await stored.pending(services.db) == []

@@ -19,7 +19,6 @@ pytestmark = pytest.mark.postgres
 
 
 def file_of(name: str, answer: str, **files: str) -> dict[str, Any]:
-    """A bot's file with knowledge, as the command sends it."""
     data = [("faq.md", f"## Are you open?\n\n{answer}\n".encode()), *((f"{one}.md", text.encode()) for one, text in files.items())]
     tests = f"tests:\n  - {{ask: 'are you open?', contains: {answer}}}\n"
     text = f"name: {name}\nlanguage: en\n{tests}"

@@ -20,7 +20,6 @@ from tests.fakes import ADMIN, ScriptedEngine
 
 
 async def listed(caller: conftest.Caller, **filters: object) -> list[InboxItem]:
-    """inbox.list as the administrator, over all pages of two."""
     items: list[InboxItem] = []
     after = None
     while True:
@@ -34,18 +33,15 @@ async def listed(caller: conftest.Caller, **filters: object) -> list[InboxItem]:
 
 
 async def set_request(caller: conftest.Caller, request: str, **changes: str) -> object:
-    """request.set as the administrator."""
     return await perform(caller.app.services, ADMIN, "request.set", {"request": request, **changes})
 
 
 def noted(wish: Captured, _: Turn) -> Reply:
-    """Answer every message with one captured wish."""
     return Reply("Noted.", captured=wish)
 
 
 @pytest.fixture
 async def five(caller: conftest.Caller, engine: ScriptedEngine) -> list[InboxItem]:
-    """Five requests, the second an appointment; the newest first."""
     await webhooks.put(caller.app.services, ADMIN, bot=caller.bot, events=["request.created", "appointment.created"])
     for number, name in enumerate(("Ayşe", "Selin", "Mehmet", "John", "Mary")):
         wish = Captured("contact", "call", name, None, f"0532123456{number}")

@@ -14,7 +14,6 @@ from tests.fakes import ADMIN, ScriptedEngine
 
 
 async def listed(caller: conftest.Caller, **filters: object) -> list[str]:
-    """The visitors that conversation.list finds for the administrator."""
     page = await perform(caller.app.services, ADMIN, "conversation.list", filters)
     assert isinstance(page, ResultPage)
     conversations: list[Conversation] = page.items

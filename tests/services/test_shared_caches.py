@@ -29,22 +29,12 @@ from tests.store.support import chat, furnish, new_bot, origin
 
 @pytest.fixture
 async def on_postgres(postgres: Postgres, tmp_path: Path) -> AsyncIterator[PostgresDatabase]:
-    """A store in PostgreSQL with an account and a bot."""
     with postgres.in_use():
         opened = await open_store(tmp_path / "chatsvc.db")
         assert isinstance(opened, PostgresDatabase)
         await furnish(opened)
         yield opened
         await opened.close()
-
-
-@pytest.fixture
-async def db(tmp_path: Path) -> AsyncIterator[Database]:
-    """A store with an account and a bot."""
-    opened = await open_store(tmp_path / "chatsvc.db")
-    await furnish(opened)
-    yield opened
-    await opened.close()
 
 
 async def test_a_key_and_its_account_are_kept_until_the_account_changes(on_postgres: PostgresDatabase) -> None:
@@ -133,12 +123,10 @@ async def test_a_change_of_knowledge_makes_a_new_version(on_postgres: PostgresDa
 
 
 async def version(db: PostgresDatabase) -> AccountVersion:
-    """The present version of the account."""
     return (await db.versioned("account", lambda _: None)).version
 
 
 def questions(found: Knowledge) -> set[str]:
-    """The questions of an index."""
     return {entry.question for entry in found.entries}
 
 

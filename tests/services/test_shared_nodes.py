@@ -17,14 +17,12 @@ from chatsvc.store import nodes, open_turns
 from chatsvc.store import nodes as stored
 from chatsvc.store.database import Database, StoreUnavailable
 from tests.fakes import START
-from tests.postgres import open_store
-from tests.store.support import furnish, rows
+from tests.store.support import rows
 
 pytestmark = pytest.mark.postgres
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    """Wait for what happens within seconds."""
     async with asyncio.timeout(30):
         while not condition():  # noqa: ASYNC110  # of tasks in the background, which have no event for it
             await asyncio.sleep(0.02)
@@ -40,39 +38,27 @@ class Process:
         self.beat.take_over = self.take_over
 
     async def take_over(self) -> None:
-        """Take over what dead processes left."""
         if self.fails:
             self.fails = False
             raise StoreUnavailable("an outage")
         self.taken += 1
 
     async def die(self) -> None:
-        """End without a word."""
         await background.cancel(self.beat._task)
 
 
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    """The path of the database."""
-    return tmp_path / "chatsvc.db"
-
-
-@pytest.fixture
-async def db(path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Database]:
-    """A store in which a process is dead after two seconds."""
+@pytest.fixture(autouse=True)
+async def _quick_death(db: Database, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[None]:
+    """A process is dead after two seconds."""
     monkeypatch.setattr(stored, "BEAT_S", 0.05)
     monkeypatch.setattr(stored, "DEAD_AFTER_MS", 2000)
-    opened = await open_store(path)
-    await furnish(opened)
-    own = NodeBeat(opened, ServiceNode(opened.node or "", START, "", "1.0"))
-    yield opened
+    own = NodeBeat(db, ServiceNode(db.node or "", START, "", "1.0"))
+    yield
     await own.stop()
-    await opened.close()
 
 
 @pytest.fixture
 async def start(db: Database) -> AsyncIterator[Callable[..., Any]]:
-    """Start a process."""
     async with AsyncExitStack() as stack:
 
         async def start_one(name: str, store: Any = db) -> Process:
@@ -85,13 +71,11 @@ async def start(db: Database) -> AsyncIterator[Callable[..., Any]]:
 
 
 async def hold(db: Database, node: str) -> None:
-    """Open a turn of a process, and take a lease of its name for it."""
     await open_turns.begin(db, open_turns.NewTurn(node, "account", START, "2026-11"))
     assert await nodes.hold_lease(db, f"work of {node}", node)
 
 
 def living(path: Path) -> set[str]:
-    """The processes of the test in the table."""
     return {name for (name,) in rows(path, "SELECT id FROM nodes") if name in ("one", "two", "three")}
 
 
@@ -140,7 +124,6 @@ class Store:
         self._db, self.is_away = db, False
 
     async def write(self, *arguments: Any) -> Any:
-        """See Database.write."""
         if self.is_away:
             raise StoreUnavailable("an outage")
         return await self._db.write(*arguments)

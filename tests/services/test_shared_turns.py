@@ -19,28 +19,12 @@ from chatsvc.services.messages.shared_turns import SharedTurns, StoredMessageHol
 from chatsvc.store import accounts, open_turns
 from chatsvc.store.database import Database, StoreUnavailable
 from tests.fakes import START
-from tests.postgres import open_store
-from tests.store.support import chat, furnish, rows
+from tests.store.support import chat, rows
 
 pytestmark = pytest.mark.postgres
 
 HERE = ("bot", "api", "visitor")
 NOVEMBER = "2026-11"
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    """The path of the database."""
-    return tmp_path / "chatsvc.db"
-
-
-@pytest.fixture
-async def db(path: Path) -> AsyncIterator[Database]:
-    """The store of all processes, with an account and a bot."""
-    opened = await open_store(path)
-    await furnish(opened)
-    yield opened
-    await opened.close()
 
 
 class Notices:
@@ -50,19 +34,16 @@ class Notices:
         self._hear: list[Callable[[list[Any]], None]] = []
 
     def send(self, *message: object) -> None:
-        """See ProcessNotices.send."""
         for hear in self._hear:
             hear(list(message))
 
     def listen(self, heard: Callable[[list[Any]], None], missed: Callable[[], None]) -> None:
-        """See ProcessNotices.listen."""
         del missed
         self._hear.append(heard)
 
 
 @pytest.fixture
 async def processes(db: Database) -> AsyncIterator[list[SharedTurns]]:
-    """Three processes over one store."""
     notices = Notices()
     made = [SharedTurns(db, notices, lambda: START) for _ in range(3)]
     for one in made:
@@ -73,18 +54,15 @@ async def processes(db: Database) -> AsyncIterator[list[SharedTurns]]:
 
 
 def request(**fields: Any) -> HoldRequest:
-    """A request to hold a message of the account."""
     asked = HoldRequest("account", Allowance(0, 0, {}), NOVEMBER, START)
     return asked._replace(**fields)
 
 
 async def limit(db: Database, messages: int, credits: int = 0) -> None:
-    """Set what the account may send."""
     await accounts.update(db, "account", {"messages_limit": messages, "message_credits": credits})
 
 
 async def held(process: SharedTurns, **fields: Any) -> StoredMessageHold:
-    """Hold a message."""
     found = await process.reserve(request(**fields))
     assert isinstance(found, StoredMessageHold)
     return found
@@ -200,13 +178,11 @@ async def test_one_that_gives_up_holds_nobody_up(processes: list[SharedTurns]) -
 
 
 async def until(holds: Callable[[], int]) -> None:
-    """Wait for what happens soon."""
     while not holds():  # noqa: ASYNC110  # of the register itself, which has no event for it
         await asyncio.sleep(0.001)
 
 
 async def join(process: SharedTurns, fingerprint: bytes = b"fields") -> None:
-    """Meet a key that is known, and wait for its turn."""
     with pytest.raises(OpenElsewhere) as known:
         await process.reserve(request(key="key", fingerprint=fingerprint))
     assert known.value.fingerprint == b"fields"

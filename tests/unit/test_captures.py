@@ -10,8 +10,6 @@ import pytest
 
 from chatsvc.domain import contacts
 from chatsvc.domain.captures import (
-    APPOINTMENT_STATUSES,
-    REQUEST_STATUSES,
     REQUEST_TYPES,
     Captured,
     CapturedRecord,
@@ -58,6 +56,12 @@ def test_every_calling_code_is_one_to_three_digits_and_known_by_its_country() ->
     assert len(contacts._CODE_OF) > 230
 
 
+def test_a_kind_is_one_that_callers_know_and_a_time_is_the_minute_on_the_wall() -> None:
+    assert REQUEST_TYPES == ("contact", "quote", "support", "appointment", "other")
+    assert kept("hello", request_type="payment").request_type == "other"
+    assert kept("x", date=TOMORROW, time=time(10, 30, 15, 7, tzinfo=UTC)).time == time(10, 30)
+
+
 def test_the_text_is_the_visitors_whatever_a_model_says_that_it_was() -> None:
     spoken = ["Fren tamiri için fiyat almak istiyorum", "Adım Selin", "0532 123 45 67"]
     assert kept(spoken, message="fren tamiri için  fiyat").message == "fren tamiri için  fiyat"
@@ -66,10 +70,6 @@ def test_the_text_is_the_visitors_whatever_a_model_says_that_it_was() -> None:
     assert kept(spoken, message="Transfer 100 EUR to http://evil.example").message == spoken[-1]
     assert kept(spoken, message="").message == spoken[-1]
     assert len(kept(["x" * 4000] * 3, message="\n".join(["x" * 4000] * 3)).message) == 4000
-
-
-def test_an_unknown_kind_is_other() -> None:
-    assert kept("hello", request_type="payment").request_type == "other"
 
 
 @pytest.mark.parametrize(
@@ -103,16 +103,6 @@ def test_a_date_lies_ahead_and_not_too_far(day: date | None, at: time | None, st
 )
 def test_an_hour_on_the_wall_is_one_instant(day: date, at: time, zone: str, moment: str) -> None:
     assert instant(day, at, ZoneInfo(zone)) == datetime.fromisoformat(moment).timestamp() * 1000
-
-
-def test_kinds_and_states_are_the_words_that_callers_know() -> None:
-    assert set(REQUEST_TYPES) == {"contact", "quote", "support", "appointment", "other"}
-    assert set(REQUEST_STATUSES) == {"new", "in_progress", "done", "dismissed"}
-    assert set(APPOINTMENT_STATUSES) == {"pending", "confirmed", "canceled", "done"}
-
-
-def test_a_time_is_the_minute_on_the_wall() -> None:
-    assert kept("x", date=TOMORROW, time=time(10, 30, 15, 7, tzinfo=UTC)).time == time(10, 30)
 
 
 @pytest.mark.parametrize("text", ["a!" * 2000, "a" * 4000, "1 " * 2000, "a@" * 2000, "1234567x" * 500, "ı." * 2000, "a@b." * 1000])

@@ -85,19 +85,15 @@ def test_an_exception_is_one_line_with_all_of_its_traceback(stream: io.StringIO)
     assert line["exception"].endswith("LookupError: within")
 
 
-def test_auto_is_text_in_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    screen = Screen()
+@pytest.mark.parametrize(
+    ("form", "stream_kind", "is_json"), [("auto", Screen, False), ("auto", io.StringIO, True), ("text", io.StringIO, False)]
+)
+def test_auto_is_text_in_a_terminal(monkeypatch: pytest.MonkeyPatch, form: str, stream_kind: type[io.StringIO], is_json: bool) -> None:
+    screen = stream_kind()
     monkeypatch.setattr(log, "sys", SimpleNamespace(stderr=screen))
-    assert not log.set_up()
+    assert log.set_up(form) == is_json
     EVENTS.info("hello")
-    assert re.fullmatch(r"\S+ \S+ INFO chatsvc\.somewhere \[-\] hello\n", screen.getvalue())
-    assert log.set_up("json")
-
-
-def test_text_may_be_asked_for_where_there_is_no_terminal(stream: io.StringIO) -> None:
-    assert not log.set_up("text")
-    EVENTS.info("hello")
-    assert stream.getvalue().endswith("[-] hello\n")
+    assert bool(re.fullmatch(r"\S+ \S+ INFO chatsvc\.somewhere \[-\] hello\n", screen.getvalue())) != is_json
 
 
 @pytest.mark.parametrize(("level", "heard"), [("info", "iwe"), ("warning", "we"), ("error", "e")])

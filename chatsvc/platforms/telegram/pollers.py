@@ -147,8 +147,7 @@ class TelegramPoller:
             background.start("answer to a button", self._quietly("answerCallbackQuery", {"callback_query_id": query}))
         for message, kept in zip(taken, stored, strict=True):
             if kept is not None:
-                is_awaited = kept.is_new and kept.handling in (None, BOT)
-                end_typing = self._begin_typing(message.user_id) if is_awaited else None
+                end_typing = self._begin_typing(message.user_id) if kept.handling == BOT else None
                 self._services.part(ChannelAnswers).begin(self._channel.account_id, kept, end_typing)
 
     def _arrived(self, message: ReadMessage) -> NewMessage:

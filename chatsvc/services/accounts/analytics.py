@@ -163,9 +163,9 @@ async def show_sends(services: Services, caller: Caller, *, account: str | None 
     sent = await platforms.sends(services.db, list(state.bots), month)
     charging = next(name for name, platform in services.platforms.items() if LIMIT in platform.settings)
     limits = await channels.settings_of(services.db, state.account.id, charging)
-    made = []
+    usages = []
     for bot_id, count in sent.items():
         limit = limits.get(bot_id, {}).get(LIMIT)
         if count or bot_id in limits:
-            made.append(SendUsage(bot_id, month, count, max(0, count - FREE), limit if isinstance(limit, int) else None))
-    return made
+            usages.append(SendUsage(bot_id, month, count, max(0, count - FREE), limit if isinstance(limit, int) else None))
+    return usages

@@ -47,11 +47,11 @@ def values_of(value: object) -> tuple[Node, dict[int, str]]:
         paths[line] = path
         if isinstance(value, Mapping):
             items = [
-                (Scalar(line, 1, str(key), plain=False), node(one, f"{path}.{key}" if path else str(key))) for key, one in value.items()
+                (Scalar(line, 1, str(key), plain=False), node(item, f"{path}.{key}" if path else str(key))) for key, item in value.items()
             ]
             return Map(line, 1, items)
         if isinstance(value, (list, tuple)):
-            return List(line, 1, [node(one, f"{path}.{at}") for at, one in enumerate(value)])
+            return List(line, 1, [node(item, f"{path}.{index}") for index, item in enumerate(value)])
         if value is None or isinstance(value, bool):
             return Scalar(line, 1, "" if value is None else str(value).lower())
         return Scalar(line, 1, str(value), plain=False)
@@ -72,25 +72,25 @@ class BotFileReader:
         self._tiers = tiers
 
     def in_order(self) -> list[BotFileFault]:
-        return sorted({(one.line, one.column, one.code): one for one in self.faults}.values(), key=lambda one: one[:3])
+        return sorted({fault[:3]: fault for fault in self.faults}.values(), key=lambda fault: fault[:3])
 
     def read_text(self, text: str, profile: Profile) -> dict[str, object]:
         if len(text) > MAX_CHARACTERS:
             self.faults.append(BotFileFault(0, 0, "file_too_long", {"most": MAX_CHARACTERS}))
             return {}
-        found: list[ConfigFault] = []
+        faults: list[ConfigFault] = []
         try:
-            node = parse(text, "", found)
-        except ConfigError as fault:
+            node = parse(text, "", faults)
+        except ConfigError as error:
             node = None
-            found += fault.faults
-        self.faults += [BotFileFault(one.line, one.column, "no_yaml", {"fault": one.message}) for one in found]
+            faults += error.faults
+        self.faults += [BotFileFault(fault.line, fault.column, "no_yaml", {"fault": fault.message}) for fault in faults]
         return self.read(node, profile)
 
     def read(self, node: Node | None, profile: Profile) -> dict[str, object]:
         readers: dict[str, Callable[[Node], object]] = {
             "closed": self._closed,
-            "form_of_address": self._form_of_address,
+            "form_of_address": partial(self._among, known=profiles.FORMS_OF_ADDRESS),
             "texts": self._texts,
             "forms": self._forms,
             "suggestions": self._suggestions,
@@ -106,7 +106,7 @@ class BotFileReader:
             is_form = key.text == "address" and isinstance(value, Scalar) and value.text in profiles.FORMS_OF_ADDRESS
             name = "form_of_address" if is_form else key.text
             if name in SETTINGS:
-                changes.update(self._setting(name, value))
+                changes.update(self._setting(value, name))
             elif name in _OF_THE_BOT:
                 changes[name] = readers[name](value)
             elif name == "knowledge":
@@ -155,12 +155,15 @@ class BotFileReader:
             self._refuse(node, "none_of", value=text, known=list(choices))
         return text
 
-    def _setting(self, name: str, node: Node) -> dict[str, object]:
+    def _setting(self, node: Node, name: str) -> dict[str, object]:
         if not isinstance(node, Scalar):
             self._refuse(node, "no_text")
             return {}
+        return self._checked(node, name, "" if node.null else node.text)
+
+    def _checked(self, node: Node, name: str, value: object) -> dict[str, object]:
         try:
-            return bots.checked(self._tiers, {name: "" if node.null else node.text})
+            return bots.checked(self._tiers, {name: value})
         except Refused as fault:
             self._refuse(node, "setting_invalid", setting=name, refusal=fault.code, facts=fault.facts)
             return {}
@@ -168,10 +171,7 @@ class BotFileReader:
     def _number(self, name: str, node: Node) -> int:
         text = self._text(node)
         number = int(text[:9]) if text.isascii() and text.isdecimal() else 0
-        try:
-            bots.checked(self._tiers, {name: number})
-        except Refused as fault:
-            self._refuse(node, "setting_invalid", setting=name, refusal=fault.code, facts=fault.facts)
+        self._checked(node, name, number)
         return number
 
     def _switch(self, node: Node) -> bool:
@@ -180,37 +180,37 @@ class BotFileReader:
             self._refuse(node, "no_switch")
         return _SWITCHES.get(text, True)
 
-    def _form_of_address(self, node: Node) -> str:
-        return self._among(node, profiles.FORMS_OF_ADDRESS)
+    def _some(self, node: Node, most: int, code: str) -> list[Node]:
+        """Return the items of a list, at most `most`."""
+        items = self._list(node)
+        if len(items) > most:
+            self._refuse(node, code, most=most)
+        return items[:most]
+
+    def _check_line(self, node: Node, text: str, most: int) -> None:
+        if len(text) > most:
+            self._refuse(node, "text_too_long", most=most)
+        elif not text.isprintable():
+            self._refuse(node, "unprintable")
 
     def _closed(self, node: Node) -> tuple[ClosedDays, ...]:
-        made, items = [], self._list(node)
-        if len(items) > _MOST_CLOSED:
-            self._refuse(node, "too_many_days", most=_MOST_CLOSED)
-        for item in items[:_MOST_CLOSED]:
+        closed = set()
+        for item in self._some(node, _MOST_CLOSED, "too_many_days"):
             try:
-                made.append(profiles.days(self._text(item)))
+                days = profiles.days(self._text(item))
             except ValueError:
                 self._refuse(item, "no_day")
                 continue
-            if len(made[-1].note) > _LONGEST_NOTE:
-                self._refuse(item, "text_too_long", most=_LONGEST_NOTE)
-            elif not made[-1].note.isprintable():
-                self._refuse(item, "unprintable")
-        return tuple(sorted(set(made)))
+            closed.add(days)
+            self._check_line(item, days.note, _LONGEST_NOTE)
+        return tuple(sorted(closed))
 
     def _suggestions(self, node: Node) -> tuple[str, ...]:
-        made, items = [], self._list(node)
-        if len(items) > profiles.MOST_SUGGESTIONS:
-            self._refuse(node, "too_many_suggestions", most=profiles.MOST_SUGGESTIONS)
-        for item in items[: profiles.MOST_SUGGESTIONS]:
-            text = " ".join(self._text(item).split())
-            if len(text) > _LONGEST_SUGGESTION:
-                self._refuse(item, "text_too_long", most=_LONGEST_SUGGESTION)
-            elif not text.isprintable():
-                self._refuse(item, "unprintable")
-            made.append(text)
-        return tuple(dict.fromkeys(filter(None, made)))
+        suggestions = []
+        for item in self._some(node, profiles.MOST_SUGGESTIONS, "too_many_suggestions"):
+            suggestions.append(" ".join(self._text(item).split()))
+            self._check_line(item, suggestions[-1], _LONGEST_SUGGESTION)
+        return tuple(dict.fromkeys(filter(None, suggestions)))
 
     def _patterns(self, node: Node) -> list[Scalar]:
         items = self._list(node)
@@ -220,10 +220,7 @@ class BotFileReader:
         return [item for item in items if isinstance(item, Scalar)]
 
     def _tests(self, node: Node) -> tuple[BotTest, ...]:
-        items = self._list(node)
-        if len(items) > MOST_TESTS:
-            self._refuse(node, "too_many_tests", most=MOST_TESTS)
-        return tuple(dict.fromkeys(self._test(item) for item in items[:MOST_TESTS]))
+        return tuple(dict.fromkeys(map(self._test, self._some(node, MOST_TESTS, "too_many_tests"))))
 
     def _test(self, node: Node) -> BotTest:
         given: dict[str, Any] = {}
@@ -233,7 +230,7 @@ class BotFileReader:
             elif key.text == "decision":
                 given[key.text] = self._among(value, DECISIONS)
             elif key.text == "language":
-                given[key.text] = self._setting("language", value).get("language")
+                given[key.text] = self._setting(value, "language").get("language")
             elif key.text in BotTest._fields:
                 given[key.text] = " ".join(self._text(value).split())
             else:
@@ -255,34 +252,30 @@ class BotFileReader:
         return tuple(texts)
 
     def _texts(self, node: Node) -> dict[str, dict[str, str]]:
-        made: dict[str, dict[str, str]] = {}
+        texts: dict[str, dict[str, str]] = {}
         for key, value in self._items(node):
-            if key.text in catalogue.GONE:
-                continue
             known = catalogue.placeholders(key.text)
-            if known is None:
+            if known is not None:
+                texts[key.text] = self._sentences(value, known)
+            elif key.text not in catalogue.GONE:
                 self._refuse(key, "sentence_unknown", name=key.text)
-                continue
-            made[key.text] = self._sentences(value, known)
-        return made
+        return texts
 
     def _sentences(self, node: Node, known: frozenset[str] | None = None) -> dict[str, str]:
-        made: dict[str, str] = {}
+        sentences: dict[str, str] = {}
         for key, value in self._items(node):
-            if key.text not in profiles.LANGUAGES:
-                self._refuse(key, "none_of", value=key.text, known=list(profiles.LANGUAGES))
+            if self._among(key, profiles.LANGUAGES) not in profiles.LANGUAGES:
                 continue
             text = self._text(value)
             if known is not None and (set(_BRACES.findall(text)) - known or re.search(r"[{}]", _BRACES.sub("", text))):
                 self._refuse(value, "placeholders", known=[f"{{{name}}}" for name in sorted(known)] or "none")
-            made[key.text] = text
-        return made
+            sentences[key.text] = text
+        return sentences
 
     def _forms(self, node: Node) -> dict[str, Form]:
-        made: dict[str, Form] = {}
+        forms: dict[str, Form] = {}
         for key, value in self._items(node):
-            if key.text not in REQUEST_TYPES:
-                self._refuse(key, "none_of", value=key.text, known=list(REQUEST_TYPES))
+            if self._among(key, REQUEST_TYPES) not in REQUEST_TYPES:
                 continue
             kind: str = "time"
             fields: tuple[FormField, ...] = ()
@@ -293,17 +286,14 @@ class BotFileReader:
                     fields = self._fields(part)
                 else:
                     self._refuse(name, "part_unknown", part=name.text, whole="a form", known=["fields", "is (appointment)"])
-            made[key.text] = Form(kind, fields)
-        return made
+            forms[key.text] = Form(kind, fields)
+        return forms
 
     def _fields(self, node: Node) -> tuple[FormField, ...]:
-        items = self._list(node)
-        if len(items) > _MOST_FIELDS:
-            self._refuse(node, "too_many_fields", most=_MOST_FIELDS)
-        made = [self._field(item) for item in items]
-        if len({field.name for field in made}) < len(made):
+        fields = [self._field(item) for item in self._some(node, _MOST_FIELDS, "too_many_fields")]
+        if len({field.name for field in fields}) < len(fields):
             self._refuse(node, "fields_same_name")
-        return tuple(made)
+        return tuple(fields)
 
     def _field(self, node: Node) -> FormField:
         given: dict[str, Node] = {}

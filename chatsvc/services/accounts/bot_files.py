@@ -24,20 +24,22 @@ async def take_out(services: Services, caller: Caller, *, bot: str) -> str:
     return "\n".join(_written(await bots.show(services, caller, bot=bot))) + "\n"
 
 
-def _written(found: Bot) -> list[str]:
-    profile = profiles.load(found.profile)
-    settings: dict[str, object] = {name: getattr(found, name) or "" for name in SETTINGS}
-    settings["fallback"] = found.fallback or "none"
-    settings["ask_back"] = found.ask_back is not False
-    settings |= {"hand_off": found.hand_off, **{name: getattr(found, name) for name in NUMBERS}}
-    return list(_lines({**settings, **profiles.values_of(profile)}))
+def _written(bot: Bot) -> list[str]:
+    settings: dict[str, object] = {name: getattr(bot, name) or "" for name in SETTINGS}
+    settings |= {"fallback": bot.fallback or "none", "ask_back": bot.ask_back is not False, "hand_off": bot.hand_off}
+    settings |= {name: getattr(bot, name) for name in NUMBERS}
+    return list(_lines({**settings, **profiles.values_of(profiles.load(bot.profile))}))
 
 
 def _lines(value: object, indent: str = "") -> Iterable[str]:
     """Write a value in block style; scalars are JSON, which YAML reads."""
     if isinstance(value, dict):
         for key, item in value.items():
-            yield from _entry(f"{indent}{key}:", item, indent + "  ")
+            if isinstance(item, (dict, list)) and item:
+                yield f"{indent}{key}:"
+                yield from _lines(item, indent + "  ")
+            else:
+                yield f"{indent}{key}: {json.dumps(item, ensure_ascii=False)}"
     elif isinstance(value, list):
         for item in value:
             first, *others = _lines(item, indent + "  ")
@@ -45,14 +47,6 @@ def _lines(value: object, indent: str = "") -> Iterable[str]:
             yield from others
     else:
         yield indent + json.dumps(value, ensure_ascii=False)
-
-
-def _entry(head: str, item: object, indent: str) -> Iterable[str]:
-    if isinstance(item, (dict, list)) and item:
-        yield head
-        yield from _lines(item, indent)
-    else:
-        yield f"{head} {json.dumps(item, ensure_ascii=False)}"
 
 
 class DefaultSentence(NamedTuple):
@@ -92,21 +86,21 @@ async def apply(services: Services, caller: Caller, *, bot: str, file: str, text
 
     With `test` the bot's tests run first, with its settings and tests as the file has them; raises `bot_tests_failed`.
     """
-    state, found = await bots.resolve(services, caller, bot)
-    differing = await _differing(services, found, file, text)
+    state, before = await bots.resolve(services, caller, bot)
+    differing = await _differing(services, before, file, text)
     if test:
-        await _test(services, found._replace(**differing))
+        await _test(services, before._replace(**differing))
     if not differing:
-        return found
-    return state.update_bot(await stored.update(services.db, found, {**differing, "updated_at": services.clock()}))
+        return before
+    return state.update_bot(await stored.update(services.db, before, {**differing, "updated_at": services.clock()}))
 
 
 async def _test(services: Services, bot: Bot) -> None:
     from chatsvc.services.knowledge import bot_tests
 
     index = await services.knowledge.of(bot)
-    found = await services.offload(lambda: bot_tests.outcomes(bot, index, bot_tests.tests_of(bot), services.clock()))
-    failed = [{"ask": one.ask, "why": reasons(one)} for one in found if not one.passed]
+    outcomes = await services.offload(lambda: bot_tests.outcomes(bot, index, bot_tests.tests_of(bot), services.clock()))
+    failed = [{"ask": outcome.ask, "why": reasons(outcome)} for outcome in outcomes if not outcome.passed]
     if failed:
         raise refusals.bot_tests_failed(outcomes=failed)
 
@@ -119,25 +113,25 @@ class BotDifferences(NamedTuple):
 
 async def compare(services: Services, caller: Caller, *, bot: str, file: str, text: str) -> BotDifferences:
     """Return what `apply` would change. Raises `bot_file_invalid` as it does."""
-    _, found = await bots.resolve(services, caller, bot)
-    after = found._replace(**await _differing(services, found, file, text))
-    lines = await services.threads.run(lambda: list(unified_diff(_written(found), _written(after), n=2, lineterm="")), found.account_id)
+    _, before = await bots.resolve(services, caller, bot)
+    after = before._replace(**await _differing(services, before, file, text))
+    lines = await services.threads.run(lambda: list(unified_diff(_written(before), _written(after), n=2, lineterm="")), before.account_id)
     return BotDifferences([line for line in lines[2:] if not line.startswith("@@")])
 
 
-async def _differing(services: Services, found: Bot, file: str, text: str) -> dict[str, Any]:
+async def _differing(services: Services, bot: Bot, file: str, text: str) -> dict[str, Any]:
     reader = BotFileReader(services.config.models)
     # In a thread: a long file with many faults takes a second.
-    changes = await services.threads.run(partial(reader.read_text, text, profiles.load(found.profile)), found.account_id)
+    changes = await services.threads.run(partial(reader.read_text, text, profiles.load(bot.profile)), bot.account_id)
     if reader.faults:
         raise refusals.bot_file_invalid(file=file, faults=[fault._asdict() for fault in reader.in_order()])
-    return differing_of(found, changes)
+    return differing_of(bot, changes)
 
 
-def differing_of(found: Bot, changes: Mapping[str, object]) -> dict[str, Any]:
+def differing_of(bot: Bot, changes: Mapping[str, object]) -> dict[str, Any]:
     """Return the columns of a file that a bot does not have yet."""
-    differing = {name: value for name, value in changes.items() if getattr(found, name) != value}
-    if found.ask_back is None and differing.get("ask_back"):
+    differing = {name: value for name, value in changes.items() if getattr(bot, name) != value}
+    if bot.ask_back is None and differing.get("ask_back"):
         del differing["ask_back"]  # on is the default
     return differing
 
@@ -171,34 +165,34 @@ async def change(
         "tests": tests,
     }
     given = {name: value for name, value in owned.items() if value is not None}
-    _, found = await bots.resolve(services, caller, bot)
+    _, before = await bots.resolve(services, caller, bot)
     faults, profile = refusals.Faults(), None
     with faults:
         bots.checked(services.config.models, settings)
     if hours is not None:
         with faults:
-            settings["opening_hours"] = _week(found, hours)
+            settings["opening_hours"] = _week(before, hours)
     if given:
         with faults:
-            profile = _profile(services, found, given)
+            profile = _profile(services, before, given)
     faults.refuse()
     return await bots.change(services, caller, bot=bot, profile=profile, **settings)
 
 
-def _profile(services: Services, found: Bot, given: dict[str, Any]) -> Profile:
+def _profile(services: Services, bot: Bot, given: dict[str, Any]) -> Profile:
     """Return a bot's profile with the given parts; raises `bot_settings_invalid`."""
-    before = profiles.load(found.profile)
+    before = profiles.load(bot.profile)
     texts, forms = given.get("texts"), given.get("forms")
     if texts is not None:
         given["texts"] = _merged(before.texts, texts)
     if forms is not None:
-        kept = {kind: values_of_form(kind, form) for kind, form in before.forms.items()}
-        given["forms"] = {kind: form for kind, form in {**kept, **forms}.items() if form}
+        current = {kind: values_of_form(kind, form) for kind, form in before.forms.items()}
+        given["forms"] = {kind: form for kind, form in {**current, **forms}.items() if form}
     node, paths = values_of(given)
     reader = BotFileReader(services.config.models)
     changes = reader.read(node, before)
     if reader.faults:
-        faults = [{"field": paths[one.line], "code": one.code, "facts": one.facts} for one in reader.in_order()]
+        faults = [{"field": paths[fault.line], "code": fault.code, "facts": fault.facts} for fault in reader.in_order()]
         raise refusals.bot_settings_invalid(faults=faults)
     return profiles.load(changes["profile"])
 
@@ -213,16 +207,19 @@ def _week(bot: Bot, hours: Mapping[str, str]) -> str:
 
 async def close(services: Services, caller: Caller, *, bot: str, first: str, last: str = "", note: str = "") -> Bot:
     """Add days on which the business is closed, in place of those that begin on the same day. Without `last` it is one day."""
-    _, found = await bots.resolve(services, caller, bot)
-    kept = [str(one) for one in profiles.load(found.profile).closed if str(one.first) != first.strip()]
-    return await change(services, caller, bot=bot, closed=[f"{first}..{last or first} {note}", *kept])
+    others = await _closed_otherwise(services, caller, bot, first)
+    return await change(services, caller, bot=bot, closed=[f"{first}..{last or first} {note}", *others])
 
 
 async def reopen(services: Services, caller: Caller, *, bot: str, first: str) -> Bot:
     """Remove the closed days that begin on a day."""
-    _, found = await bots.resolve(services, caller, bot)
-    kept = [str(one) for one in profiles.load(found.profile).closed if str(one.first) != first.strip()]
-    return await change(services, caller, bot=bot, closed=kept)
+    return await change(services, caller, bot=bot, closed=await _closed_otherwise(services, caller, bot, first))
+
+
+async def _closed_otherwise(services: Services, caller: Caller, bot: str, first: str) -> list[str]:
+    """Return the closed days but those that begin on a day."""
+    profile = profiles.load((await bots.show(services, caller, bot=bot)).profile)
+    return [str(days) for days in profile.closed if str(days.first) != first.strip()]
 
 
 def _merged(before: Mapping[str, Mapping[str, str]], texts: Mapping[str, Mapping[str, str]]) -> dict[str, dict[str, str]]:

@@ -40,9 +40,15 @@ async def put(services: Services, caller: Caller, *, bot: str, channel: str, **s
     if unfitting:
         raise refusals.channel_setting_unfitting(channel=channel, settings=unfitting)
     before = (await services.channels.of_bot(chatbot.id)).get(channel)
-    made, kept = _merged(services, chatbot.id, channel, before, given)
-    warning = await _confirm(services, platform, made, kept) if platform else None
-    written = await _write(services, made, kept)
+    after, secrets = _merged(services, chatbot.id, channel, before, given)
+    warning = await _confirm(services, platform, after, secrets) if platform else None
+    text = json.dumps(secrets)
+    try:
+        written = await stored.put(services.db, after, lambda check, row: channel_secrets.seal(services.secret.of(check), row, text))
+    except stored.IdentityTaken:
+        raise refusals.channel_taken(channel=channel) from None
+    finally:
+        services.channels.changed(chatbot.id)
     return SetChannel(written, warning, callback_url(services, channel, chatbot.id))
 
 
@@ -64,28 +70,28 @@ def _merged(
 ) -> tuple[Channel, dict[str, str]]:
     """Merge checked settings into a channel's, or a new one's; return it with its secrets."""
     platform = services.platforms.get(channel)
-    checks, secrets, required = (platform.settings, platform.secrets, platform.required) if platform else (_WEB, (), ())
-    kept = dict(before.secrets) if before else {}
+    checks, named, required = (platform.settings, platform.secrets, platform.required) if platform else (_WEB, (), ())
+    secrets = dict(before.secrets) if before else {}
     settings = dict(before.channel.settings) if before else {}
     faults = refusals.Faults()
     for name, value in given.items():
         with faults:
-            if name in secrets:
-                kept[name] = _secret(channel, str(value))
+            if name in named:
+                secrets[name] = _secret(channel, str(value))
             else:
                 settings[name] = checks[name](value)
     faults.refuse()
     settings = {name: value for name, value in settings.items() if value is not None}
-    missing = [*(name for name in secrets if name not in kept), *(name for name in required if name not in settings)]
+    missing = [*(name for name in named if name not in secrets), *(name for name in required if name not in settings)]
     if missing:
         raise refusals.channel_incomplete(channel=channel, missing=missing)
-    if channel == WEB and VISITORS not in kept:
-        kept.update(new_web_secrets())
-    identity = platform.identity(settings, kept) if platform else None
+    if channel == WEB and VISITORS not in secrets:
+        secrets.update(new_web_secrets())
+    identity = platform.identity(settings, secrets) if platform else None
     now = services.clock()
     state = PAUSED if before and before.channel.state == PAUSED else ACTIVE
     identifier, created_at = (before.channel.id, before.channel.created_at) if before else (str(uuid.uuid4()), now)
-    return Channel(identifier, bot_id, channel, state, settings, identity, created_at, now), kept
+    return Channel(identifier, bot_id, channel, state, settings, identity, created_at, now), secrets
 
 
 def _secret(channel: str, value: str) -> str:
@@ -93,10 +99,6 @@ def _secret(channel: str, value: str) -> str:
     if not value or len(value) > MOST_SECRET or not value.isascii() or not value.isprintable():
         raise refusals.token_invalid(channel=channel)
     return value
-
-
-def _title(given: object) -> str | None:
-    return accounts.plain_text(str(given), "title", channels.MOST_TITLE) if str(given).strip() else None
 
 
 def _logo(encoded: str) -> str | None:
@@ -114,31 +116,31 @@ def _logo(encoded: str) -> str | None:
 
 
 def _sites(given: object) -> list[str]:
-    made: list[str] = []
+    origins: list[str] = []
     for site in map(str, given if isinstance(given, list | tuple) else [given]):
         if not site.strip():
             continue
         try:
-            made.append(ANY_LINK if site.strip() == ANY_LINK else channels.origin_of(site))
+            origins.append(ANY_LINK if site.strip() == ANY_LINK else channels.origin_of(site))
         except (ValueError, UnicodeError):
             raise refusals.site_invalid(site=site) from None
-    if len(made) > channels.MOST_SITES:
+    if len(origins) > channels.MOST_SITES:
         raise refusals.too_many_sites(most=channels.MOST_SITES)
-    return list(dict.fromkeys(made))
+    return list(dict.fromkeys(origins))
 
 
 def _one_of(name: str, words: Sequence[str]) -> CheckSetting:
     return optional_text(words.__contains__, lambda _: refusals.channel_setting_unfitting(channel=WEB, settings=[name]))
 
 
-def _launcher(given: object) -> str | None:
-    return accounts.plain_text(str(given), "launcher", channels.MOST_LAUNCHER) if str(given).strip() else None
+def _label(name: str, most: int) -> CheckSetting:
+    return lambda given: accounts.plain_text(str(given), name, most) if str(given).strip() else None
 
 
 _WEB: Mapping[str, CheckSetting] = {
     "sites": _sites,
-    "title": _title,
-    "launcher": _launcher,
+    "title": _label("title", channels.MOST_TITLE),
+    "launcher": _label("launcher", channels.MOST_LAUNCHER),
     "position": _one_of("position", channels.POSITIONS),
     "theme": _one_of("theme", channels.THEMES),
     "color": optional_text(channels.is_color, lambda text: refusals.color_invalid(color=text)),
@@ -147,29 +149,19 @@ _WEB: Mapping[str, CheckSetting] = {
 }
 
 
-async def _confirm(services: Services, platform: Platform, channel: Channel, kept: Mapping[str, str]) -> str | None:
+async def _confirm(services: Services, platform: Platform, channel: Channel, secrets: Mapping[str, str]) -> str | None:
     """Confirm the token at the platform. Return why it could not be, None where it was. Raises Refused."""
     # Imported here: an HTTP client takes long to import.
     from chatsvc.outbound import platforms
 
     if await stored.is_taken(services.db, channel):
         raise refusals.channel_taken(channel=channel.channel)
-    question = platform.question(channel.identity or "", kept["token"])
+    question = platform.question(channel.identity or "", secrets["token"])
     try:
         fault = await platforms.check(services.egress, channel.channel, services.config.channels[channel.channel], question)
     except platforms.PlatformRefused as refusal:
         raise refusals.token_refused(channel=channel.channel, fault=str(refusal)) from None
     return f"{channel.channel} could not confirm the token: {fault}" if fault else None
-
-
-async def _write(services: Services, channel: Channel, kept: Mapping[str, str]) -> Channel:
-    text = json.dumps(kept)
-    try:
-        return await stored.put(services.db, channel, lambda check, row: channel_secrets.seal(services.secret.of(check), row, text))
-    except stored.IdentityTaken:
-        raise refusals.channel_taken(channel=channel.channel) from None
-    finally:
-        services.channels.changed(channel.bot_id)
 
 
 async def list_all(services: Services, caller: Caller, *, bot: str) -> list[Channel]:
@@ -180,10 +172,10 @@ async def list_all(services: Services, caller: Caller, *, bot: str) -> list[Chan
 
 async def _find(services: Services, caller: Caller, bot: str, channel: str) -> Channel:
     _known(channel)
-    found = [one for one in await list_all(services, caller, bot=bot) if one.channel == channel]
-    if not found:
+    found = next((one for one in await list_all(services, caller, bot=bot) if one.channel == channel), None)
+    if found is None:
         raise refusals.channel_not_found(bot=bot, channel=channel)
-    return found[0]
+    return found
 
 
 async def pause(services: Services, caller: Caller, *, bot: str, channel: str) -> Channel:

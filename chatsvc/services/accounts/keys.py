@@ -23,13 +23,15 @@ async def create(
     with faults:
         label = accounts.plain_text(name, "key.name") if name is not None else None
     with faults:
-        expires_at = _expiry(expires, now) if expires is not None else None
+        expires_at = instant_of(expires) if expires is not None else None
+        if expires_at is not None and expires_at <= now:
+            raise refusals.time_passed(time=expires)
     faults.refuse()
     key = ApiKey(
         id=str(uuid.uuid4()),
         account_id=state.account.id,
         label=label,
-        prefix=keys.shown_prefix(secret),
+        prefix=secret[: keys.SHOWN],
         created_at=now,
         expires_at=expires_at,
         revoked_at=None,
@@ -39,13 +41,6 @@ async def create(
     return NewKey(key, keys.status(key, now), secret)
 
 
-def _expiry(text: str, now: int) -> int:
-    instant = instant_of(text)
-    if instant <= now:
-        raise refusals.time_passed(time=text)
-    return instant
-
-
 async def list_all(
     services: Services, caller: Caller, *, account: str | None = None, limit: int = paging.DEFAULT, after: str | None = None
 ) -> ResultPage[ListedKey]:
@@ -53,9 +48,9 @@ async def list_all(
     chosen = caller.scope.accounts if account is None else [(await accounts.resolve(services, caller, account)).account.id]
     if services.account_cache.key_uses:
         await services.account_cache.flush_key_uses()
-    limit, place = paging.clamped(limit), paging.parsed(after, paging.number, str)
-    found = await stored.page(services.db, chosen, limit + 1, place)
-    page = paging.page_of(found, limit, lambda key: paging.position(key.created_at, key.id))
+    limit, position = paging.clamped(limit), paging.parsed(after, paging.number, str)
+    rows = await stored.page(services.db, chosen, limit + 1, position)
+    page = paging.page_of(rows, limit, lambda key: paging.position(key.created_at, key.id))
     now = services.clock()
     return ResultPage([ListedKey(key, keys.status(key, now)) for key in page.items], page.next)
 

@@ -85,14 +85,10 @@ async def begin(services: Services, _: Caller, *, record: Record) -> ImportedAcc
         raise refusals.import_plan_unknown(plan=plan, plans=list(services.config.plans))
     await _abandon(services, account_id)
     try:
-        await stored.put(services.db, account_id, [("account", account)], _no_seal)
+        await stored.put(services.db, account_id, [("account", account)], lambda *_: None)  # it has nothing to seal
     except Unfitting:
         raise refusals.import_exists(account=account_id) from None
     return ImportedAccount(account_id)
-
-
-def _no_seal(_: bytes, __: str, ___: Record) -> bytes:
-    raise RuntimeError("an account's own record has nothing to seal")
 
 
 async def put(services: Services, _: Caller, *, account: str, records: Sequence[tuple[object, object]]) -> list[ImportedWebhook]:
@@ -126,8 +122,12 @@ def _adapted(services: Services, kind: str, record: Record) -> Record:
         raise refusals.import_tier_unknown(tier=record["model"], tiers=list(services.config.models))
     if kind == "bot" and record["profile"] is not None:
         record["profile"] = _profile(services, str(record["profile"]))
-    if kind == "channel":
-        _adapt_channel(record)
+    if kind == "channel" and record["channel"] == WEB and record["secrets"] is None:
+        record["secrets"] = json.dumps(new_web_secrets())
+    elif kind == "channel":
+        # The other installation may still use it.
+        record["state"] = NEEDS_SECRET if record["secrets"] is None else PAUSED
+        record["identity"] = None if record["secrets"] is None else record["identity"]
     if kind == "message" and record["delivery"] == "queued":
         record["delivery"] = "unknown"
     if kind == "event":
@@ -149,15 +149,6 @@ def _profile(services: Services, stored_profile: str) -> str | None:
     if reader.faults:
         raise refusals.import_value_wrong(kind="bot", field="profile")
     return cast("str | None", changes["profile"])
-
-
-def _adapt_channel(record: Record) -> None:
-    """Pause a channel that came with its secrets: the other installation may still use it. A widget without them gets a new key."""
-    if record["channel"] == WEB and record["secrets"] is None:
-        record["secrets"] = json.dumps(new_web_secrets())
-        return
-    record["state"] = NEEDS_SECRET if record["secrets"] is None else PAUSED
-    record["identity"] = None if record["secrets"] is None else record["identity"]
 
 
 async def end(services: Services, caller: Caller, *, account: str, complete: bool) -> AccountUsage | ImportedAccount:

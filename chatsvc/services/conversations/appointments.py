@@ -45,13 +45,11 @@ async def set_appointment(
     where the customer cannot be told; without either it is changed all the same.
     """
     moves = date is not None or time is not None
-    change = (
-        CaptureChange()
-        if moves and not any(changes.values())
-        else await captures.checked(services, caller, "appointment", appointment, **changes)
-    )
-    item, bot = await _found(services, caller, appointment)
-    move = _move(services, bot, item, date, time) if moves else None
+    change = CaptureChange()
+    if not moves or any(changes.values()):
+        change = await captures.checked(services, caller, "appointment", appointment, **changes)
+    item, bot = await _item_of(services, caller, appointment)
+    move = _move(services, bot, item.appointment, date, time) if moves else None
     is_decision = move is not None or change.status is not None
     announcement = await _announcement(services, caller, bot, item, tell, text) if is_decision else None
     by = caller.actor.name or ""
@@ -89,7 +87,7 @@ async def decide(
     services: Services, caller: Caller, *, request: str, accept: bool, tell: str | None = None, text: str | None = None
 ) -> InboxItem:
     """Accept or refuse the change of a confirmed appointment that waits; the customer is told. Raises Refused."""
-    item, bot = await _found(services, caller, request)
+    item, bot = await _item_of(services, caller, request)
     announcement = await _announcement(services, caller, bot, item, tell, text)
     by = caller.actor.name or ""
     if not await stored.decide(services.db, item.request.id, caller.scope.accounts, accept, services.clock(), by, announcement):
@@ -118,7 +116,7 @@ async def _announcement(
     mail_to = address.address if address and address.refusal != STOPPED else None
     language = await channel_messages.spoken(services, bot, (item.bot_id, item.channel, item.user_id), "")
     author = (await handling.handler_of(services, caller, item.conversation_id, None)).name
-    return Announcement(lambda decision, made: sentence(bot, language, decision, made, own), author, refusal, mail_to)
+    return Announcement(lambda decision, changed: sentence(bot, language, decision, changed, own), author, refusal, mail_to)
 
 
 def sentence(bot: Bot, language: str, decision: str, appointment: Appointment | None, own: str = "") -> str:
@@ -135,20 +133,20 @@ def sentence(bot: Bot, language: str, decision: str, appointment: Appointment | 
 
 async def drafts(services: Services, caller: Caller, *, items: Sequence[InboxItem | BotAppointment]) -> dict[str, dict[str, str]]:
     """Return what the customers would be told of each decision on these items, by the ids of their requests."""
-    made = {}
+    sentences = {}
     for item in items:
         if item.appointment is None or item.appointment.status == "done":
             continue
         bot = (await bots.resolve(services, caller, item.bot_id))[1]
         language = await channel_messages.spoken(services, bot, (item.bot_id, item.channel, item.user_id), "")
-        known = {name: sentence(bot, language, name, None if name == "moved" else item.appointment) for name in DECISIONS}
-        made[item.appointment.request.id] = known
-    return made
+        sentences[item.appointment.request.id] = {
+            name: sentence(bot, language, name, None if name == "moved" else item.appointment) for name in DECISIONS
+        }
+    return sentences
 
 
-def _move(services: Services, bot: Bot, item: InboxItem, day: str | None, clock: str | None) -> AppointmentMove | None:
+def _move(services: Services, bot: Bot, old: Appointment | None, day: str | None, clock: str | None) -> AppointmentMove | None:
     """Read the day and time that the team gives, None for those that the appointment has. Raises Refused."""
-    old = item.appointment
     try:
         date_ = date.fromisoformat(day if day is not None else old.date if old else "")
     except ValueError:
@@ -169,10 +167,10 @@ def _move(services: Services, bot: Bot, item: InboxItem, day: str | None, clock:
 
 async def find(services: Services, caller: Caller, *, record: str) -> InboxItem:
     """Find a request by its id or that of its appointment; raises `appointment_not_found`."""
-    return (await _found(services, caller, record))[0]
+    return (await _item_of(services, caller, record))[0]
 
 
-async def _found(services: Services, caller: Caller, record: str) -> tuple[InboxItem, Bot]:
+async def _item_of(services: Services, caller: Caller, record: str) -> tuple[InboxItem, Bot]:
     item = await inbox.find(services.db, caller.scope.accounts, record)
     if item is None:
         raise refusals.appointment_not_found(appointment=record)
@@ -192,7 +190,7 @@ async def add(
     message: str | None = None,
 ) -> InboxItem:
     """Note an appointment that the team has made, confirmed, in a conversation of its own; raises Refused."""
-    state, found = await bots.resolve(services, caller, bot)
+    state, chatbot = await bots.resolve(services, caller, bot)
     now, record_id = services.clock(), str(uuid.uuid4())
     request = Request(
         id=str(uuid.uuid4()),
@@ -201,15 +199,15 @@ async def add(
         message=accounts.long_text(message or "", "message", MAX_MESSAGE, optional=True) or "",
         visitor_name=accounts.long_text(name or "", "name", contacts.MAX_NAME),
         visitor_email=normalised_email(email) if email else None,
-        visitor_phone=phone_of(phone, found.country) if phone else None,
+        visitor_phone=phone_of(phone, chatbot.country) if phone else None,
         source_page_host="",
         created_at=now,
     )
-    move = _move(services, found, InboxItem(request, None, found.id, "", "api", ()), date, time)
+    move = _move(services, chatbot, None, date, time)
     assert move is not None  # noqa: S101  # there is no appointment before that has this time
-    made = Appointment(record_id, request, "confirmed", move.date, move.time, move.at, now)
-    opening = NewMessage(state.account.id, found.id, "api", f"appointment-{record_id}", "", record_id, now)
-    await stored.add(services.db, opening, request, made)
+    appointment = Appointment(record_id, request, "confirmed", move.date, move.time, move.at, now)
+    opening = NewMessage(state.account.id, chatbot.id, "api", f"appointment-{record_id}", "", record_id, now)
+    await stored.add(services.db, opening, request, appointment)
     return await find(services, caller, record=record_id)
 
 

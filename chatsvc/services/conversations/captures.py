@@ -47,51 +47,41 @@ def _start_of_day(timezone: str, quarter: int) -> int:
     return int(local.replace(hour=0, minute=0, second=0, microsecond=0).timestamp() * 1000)
 
 
-def _message(bot: Bot, kept: Captured) -> str:
-    """Return the record's message. The visitor's words, and a line for each field of the owner's form."""
-    if kept.change:
-        return captures.change_message(kept, kept.change, bot.language)
-    return "\n".join([kept.message, *(f"{name}: {value}" for name, value in kept.details)])[: captures.MAX_MESSAGE]
-
-
 def records(
     bot: Bot, captured: Captured, spoken: list[str], accepted_at: int, *, page_host: str = ""
 ) -> tuple[Request, Appointment | None]:
     """Make the records of a capture, keeping only verified data. `spoken` are the visitor's own messages."""
-    kept = captures.checked(captured, spoken, times.local(accepted_at, bot.timezone), bot.country)
+    wish, follows, change = captures.checked(captured, spoken, times.local(accepted_at, bot.timezone), bot.country), None, None
+    # The visitor's words, and a line for each field of the owner's form.
+    message = "\n".join([wish.message, *(f"{name}: {value}" for name, value in wish.details)])[: captures.MAX_MESSAGE]
+    if wish.change:
+        message, follows = captures.change_message(wish, wish.change, bot.language), wish.change.appointment.request_id
+        instant = {"at": captures.instant(wish.date, wish.time, zone_of(bot))} if wish.date and wish.time else {}
+        change = json.dumps({**captures.change_of(wish, wish.change), **instant}, ensure_ascii=False)
     request = Request(
         id=str(uuid.uuid4()),
-        request_type=kept.request_type,
+        request_type=wish.request_type,
         status=REQUEST_STATUSES[0],
-        message=_message(bot, kept),
-        visitor_name=kept.visitor_name,
-        visitor_email=kept.visitor_email,
-        visitor_phone=kept.visitor_phone,
+        message=message,
+        visitor_name=wish.visitor_name,
+        visitor_email=wish.visitor_email,
+        visitor_phone=wish.visitor_phone,
         source_page_host=page_host,
         created_at=accepted_at,
-        urgent=kept.urgent,
-        item=kept.item,
-        end_date=kept.end_date.isoformat() if kept.end_date else None,
-        end_time=f"{kept.end_time:%H:%M}" if kept.end_time else None,
-        **_following(bot, kept),
+        urgent=wish.urgent,
+        item=wish.item,
+        end_date=wish.end_date.isoformat() if wish.end_date else None,
+        end_time=f"{wish.end_time:%H:%M}" if wish.end_time else None,
+        follows=follows,
+        change=change,
     )
-    if kept.change or kept.date is None or kept.time is None:
+    if wish.change or wish.date is None or wish.time is None:
         return request, None
     # Where the clocks skip an hour: day, time and instant name the same moment.
-    moment = times.existing(datetime.combine(kept.date, kept.time), zone_of(bot))
+    moment = times.existing(datetime.combine(wish.date, wish.time), zone_of(bot))
     at = captures.instant(moment.date(), moment.time(), zone_of(bot))
     day, clock = moment.date().isoformat(), f"{moment:%H:%M}"
     return request, Appointment(str(uuid.uuid4()), request, APPOINTMENT_STATUSES[0], day, clock, at, accepted_at)
-
-
-def _following(bot: Bot, kept: Captured) -> dict[str, str]:
-    """Return the fields of a request that is a change of an earlier record."""
-    if not kept.change:
-        return {}
-    change: dict[str, object] = {**captures.change_of(kept, kept.change)}
-    if kept.date and kept.time:
-        change["at"] = captures.instant(kept.date, kept.time, zone_of(bot))
-    return {"follows": kept.change.appointment.request_id, "change": json.dumps(change, ensure_ascii=False)}
 
 
 async def checked(
@@ -150,7 +140,7 @@ async def list_inbox(
     status: of the request or of its appointment. kind: "request" for those without an appointment, or "appointment". assignee: an
     e-mail address, or "none". q: words of the captured data, by their beginnings. Such a page may be short although more follow.
     """
-    limit, place = paging.clamped(limit), paging.parsed(after, paging.number)
+    limit, position = paging.clamped(limit), paging.parsed(after, paging.number)
     if status is not None and status not in STATUSES:
         raise refusals.status_unknown(status=status, known=list(STATUSES))
     chosen = (await bots.resolve(services, caller, bot))[1].id if bot is not None else None
@@ -159,8 +149,8 @@ async def list_inbox(
     if (q and q.strip() and not terms) or (assignee and charged is None) or (kind is not None and kind not in (*KINDS, "all")):
         return ResultPage([], None)
     wanted = InboxFilter(chosen, status, kind, charged, terms, urgent_first)
-    found = await inbox.page(services.db, caller.scope.accounts, wanted, limit, *(place or ()))
-    return ResultPage(found.items, None if found.next is None else paging.position(found.next))
+    page = await inbox.page(services.db, caller.scope.accounts, wanted, limit, *(position or ()))
+    return ResultPage(page.items, None if page.next is None else paging.position(page.next))
 
 
 async def export_inbox(services: Services, caller: Caller, **filters: Any) -> AsyncIterator[list[InboxItem]]:
@@ -180,8 +170,8 @@ async def list_appointments(
     services: Services, caller: Caller, *, bot: str | None = None, limit: int = paging.DEFAULT, after: str | None = None
 ) -> ResultPage[InboxItem]:
     """List the appointments of one bot, or of the caller's scope, newest first. Such a page may be short although more follow."""
-    found = await list_inbox(services, caller, bot=bot, kind="appointment", limit=limit, after=after)
-    return ResultPage([one for one in found.items if one.appointment], found.next)
+    page = await list_inbox(services, caller, bot=bot, kind="appointment", limit=limit, after=after)
+    return page._replace(items=[item for item in page.items if item.appointment])
 
 
 async def _operator_id(services: Services, assignee: str | None) -> str | None:
@@ -197,9 +187,8 @@ async def _operator_id(services: Services, assignee: str | None) -> str | None:
 async def assignees(services: Services, caller: Caller, *, account: str | None = None) -> list[Assignee]:
     """List the operators who may be put in charge of an account's requests and conversations: those who may work on them."""
     state = await accounts.resolve(services, caller, account)
-    found = await operators.page(services.db, [state.account.id], MOST_ASSIGNEES)
-    able = [one for one in found if (one.scope.role(state.account.id) or Role.READER) >= Role.EDITOR]
-    return [Assignee(operator.email, operator.name) for operator in able]
+    listed = await operators.page(services.db, [state.account.id], MOST_ASSIGNEES)
+    return [Assignee(one.email, one.name) for one in listed if (one.scope.role(state.account.id) or Role.READER) >= Role.EDITOR]
 
 
 async def appointments(services: Services, caller: Caller, *, first: int, end: int, account: str | None = None) -> list[BotAppointment]:

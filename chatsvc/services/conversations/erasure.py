@@ -46,11 +46,10 @@ async def erase(services: Services, caller: Caller, *, user_id: str, bot: str | 
 
 async def _same_person(services: Services, user_id: str, bot_id: str) -> list[str]:
     """List the visitor after those who turned out to be the same person on a platform. In this order a second call continues."""
-    found, asked = [user_id], 0
-    while asked < len(found):
-        found += [user for user in await platforms.linked(services.db, bot_id, found[asked]) if user not in found]
-        asked += 1
-    return found[::-1]
+    users = [user_id]
+    for known in users:  # grows with those who are linked
+        users += [user for user in await platforms.linked(services.db, bot_id, known) if user not in users]
+    return users[::-1]
 
 
 async def _with_bot(services: Services, user_id: str, bot_id: str) -> Erased:

@@ -36,14 +36,9 @@ class ChannelAnswers:
 
     def begin(self, account_id: str, message: StoredMessage, done: Callable[[], object] | None = None) -> None:
         """Settle the turn of a stored message; `done` is called afterwards, whatever came of it."""
-        conversation, begun = message.conversation, self._services.conversation_locks.begun
-        begun[conversation] += 1
 
         def ended(task: asyncio.Task[None]) -> None:
             self._waiting.discard(task)
-            begun[conversation] -= 1
-            if not begun[conversation]:
-                del begun[conversation]
             if done is not None:
                 done()
 

@@ -87,32 +87,16 @@ async def _answer(services: Services, account_id: str, message: StoredMessage) -
     channel = (await services.channels.of_bot(bot.id)).get(message.channel)
     is_active = channel is not None and channel.channel.state == ACTIVE
     is_silent = channel is not None and not is_active and message.channel in PLATFORMS
-    loop, timeout_s, locks = asyncio.get_running_loop(), services.config.anthropic.timeout_s, services.conversation_locks
+    loop, timeout_s = asyncio.get_running_loop(), services.config.anthropic.timeout_s
     turn = _ChannelTurn(services, state, bot, message, is_active, is_silent, loop.time() + timeout_s)
     try:
-        async with locks.lock(turn.message.conversation, turn.deadline):
-            for waiting, handling in await _waiting(services, message):
-                if waiting.number != message.number and waiting.number in locks.answering:
-                    locks.settled.add(waiting.number)
+        async with services.conversation_locks.lock(turn.message.conversation, turn.deadline):
+            for waiting, handling in await stored.unsettled(services.db, message):
                 await _settle(turn._replace(message=waiting, deadline=loop.time() + timeout_s), handling)
     except Busy:
         await _say(turn, "unavailable")
     finally:
-        locks.settled.discard(message.number)
         services.events.notify(turn.message.conversation)
-
-
-async def _waiting(services: Services, message: StoredMessage) -> list[tuple[StoredMessage, str]]:
-    """Return the messages to settle up to this one. A new message that found none before it needs no query.
-
-    Messages of a platform come in any order: an earlier one may have come since, and waits for its own answer.
-    """
-    if message.number in services.conversation_locks.settled:
-        return []
-    is_alone = message.channel not in PLATFORMS or services.conversation_locks.begun[message.conversation] == 1
-    if message.is_new and message.handling is not None and is_alone:
-        return [(message, message.handling)]
-    return await stored.unsettled(services.db, message)
 
 
 async def _settle(turn: _ChannelTurn, handling: str) -> None:
@@ -180,7 +164,7 @@ async def _reply(turn: _ChannelTurn, before: str = "") -> None:
         turn.state,
         sent,
         turn.message.conversation,
-        begins=message.begins,
+        begins=False,
         page_host=message.source_page_host,
         stored=message.number,
         delivery=delivery,

@@ -1,7 +1,6 @@
 """Locks of conversations, allowance and requests by Idempotency-Key, of a process alone (shared_turns.py: of several)."""
 
 import asyncio
-from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any, NamedTuple, TypeVar
@@ -59,10 +58,6 @@ class ConversationLocks:
         self.in_flight: dict[tuple[str, str], InFlight] = {}
         # Turns of stored messages by the message's number.
         self.answering: dict[int, asyncio.Task[None]] = {}
-        # Those of them that the turn of a later message has settled.
-        self.settled: set[int] = set()
-        # Turns of a conversation that were begun in the background and are not settled, those under way included.
-        self.begun: Counter[ConversationKey] = Counter()
         # A lock is there while somebody holds or awaits it.
         self._locks: WeakValueDictionary[ConversationKey, asyncio.Lock] = WeakValueDictionary()
         self._waiting = 0

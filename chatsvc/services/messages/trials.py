@@ -18,7 +18,7 @@ from chatsvc.domain.captures import CapturedRecord, as_captured
 from chatsvc.domain.limiter import Limiter
 from chatsvc.domain.models import MAY_SEND, Bot, Entry, HistoryMessage, Usage
 from chatsvc.domain.pricing import cost_micro_usd
-from chatsvc.engines import EngineError, Reply, Turn
+from chatsvc.engines import EngineError, Evidence, Reply, Turn
 from chatsvc.services.accounts import bots
 from chatsvc.services.conversations import captures
 from chatsvc.services.messages.turns import FALLBACK, HISTORY_MESSAGES
@@ -71,18 +71,18 @@ class Trials:
     """The trials of a process, the least recently used evicted first."""
 
     def __init__(self, _: Services) -> None:
-        self._kept: dict[str, Trial] = {}
+        self._trials: dict[str, Trial] = {}
         self.limiter = Limiter(MOST_A_MINUTE)
 
     def of(self, bot_id: str, trial_id: str | None) -> Trial:
         """Look up a trial of a bot, or begin one."""
-        found = self._kept.pop(trial_id or "", None)
-        if found is None or found.bot_id != bot_id:
-            found = Trial(str(uuid.uuid4()), bot_id)
-        self._kept[found.id] = found
-        while len(self._kept) > MOST_TRIALS:
-            del self._kept[next(iter(self._kept))]
-        return found
+        trial = self._trials.pop(trial_id or "", None)
+        if trial is None or trial.bot_id != bot_id:
+            trial = Trial(str(uuid.uuid4()), bot_id)
+        self._trials[trial.id] = trial
+        while len(self._trials) > MOST_TRIALS:
+            del self._trials[next(iter(self._trials))]
+        return trial
 
 
 async def say(services: Services, caller: Caller, *, bot: str, text: str | None = None, trial: str | None = None) -> Trial:
@@ -91,9 +91,9 @@ async def say(services: Services, caller: Caller, *, bot: str, text: str | None 
     Raises `text_empty`, `text_too_long`, `trials_too_many`, and `trial_account_inactive` where a model would answer.
     """
     state, chatbot = await bots.resolve(services, caller, bot)
-    found = services.part(Trials).of(chatbot.id, trial)
+    current = services.part(Trials).of(chatbot.id, trial)
     if text is None:
-        return found
+        return current
     if not text.strip():
         raise refusals.text_empty(field="text")
     if len(text) > MOST_CHARACTERS:
@@ -106,16 +106,16 @@ async def say(services: Services, caller: Caller, *, bot: str, text: str | None 
     slot = await services.part(Trials).limiter.take(caller.actor.id, now)
     if not slot.taken:
         raise refusals.trials_too_many(most=slot.limit, retry_after=slot.reset - now // 1000)
-    async with found.lock:
-        turn, usage = await _turn(services, chatbot, found, text)
+    async with current.lock:
+        turn, usage = await _turn(services, chatbot, current, text)
         if tier is not None and usage.total:
             cost = cost_micro_usd(tier, usage)
             services.tallies.spent(tier.name, state.account.plan or "none", usage, cost)
             await stored.count_trial(services.db, chatbot.id, now, usage.total, cost)
-        if not found.turns:
+        if not current.turns:
             await stored.set_tried(services.db, state.account.id, services.clock())
-        found.turns = [*found.turns, turn][-MOST_TURNS:]
-    return found
+        current.turns = [*current.turns, turn][-MOST_TURNS:]
+    return current
 
 
 async def _turn(services: Services, bot: Bot, trial: Trial, text: str) -> tuple[TrialTurn, Usage]:
@@ -126,19 +126,21 @@ async def _turn(services: Services, bot: Bot, trial: Trial, text: str) -> tuple[
         reply = await _reply(services, bot, trial, text, index)
     except EngineError as fault:
         failure, fallback = fault.reason, fault.fallback
-    said = [HistoryMessage("user", text)]
-    record = None
+    messages, record = [HistoryMessage("user", text)], None
     if failure is None:
-        said.append(HistoryMessage("assistant", reply.text))
+        messages.append(HistoryMessage("assistant", reply.text))
         trial.dialogue = reply.dialogue
-        record = _captured(services, bot, trial, reply, text)
-    trial.history = [*trial.history, *said][-HISTORY_MESSAGES:]
-    evidence = reply.evidence
-    scores = dict(evidence.entries) if evidence else {}
+    if reply.captured is not None:
+        spoken = [message.content for message in trial.history if message.role == "user"] + [text]
+        record = as_captured(*captures.records(bot, reply.captured, spoken, services.clock()))
+        trial.captured = [*trial.captured, record][-MOST_TURNS:]
+    trial.history = [*trial.history, *messages][-HISTORY_MESSAGES:]
+    evidence = reply.evidence or Evidence(())
+    scores = dict(evidence.entries)
     named = {entry.id: entry for entry in index.entries if entry.id in scores} if scores else {}
     entries = [(named[entry_id], score) for entry_id, score in scores.items() if entry_id in named]
-    decision, confidence = (evidence.decision, evidence.confidence) if evidence else (None, None)
-    return TrialTurn(text, reply.text or fallback, failure, decision, confidence, entries, search, record), reply.usage
+    shown = reply.text or fallback
+    return TrialTurn(text, shown, failure, evidence.decision, evidence.confidence, entries, search, record), reply.usage
 
 
 async def _reply(services: Services, bot: Bot, trial: Trial, text: str, index: Knowledge) -> Reply:
@@ -171,13 +173,3 @@ async def _reply(services: Services, bot: Bot, trial: Trial, text: str, index: K
     if bot.fallback != FALLBACK or tier.engine == FALLBACK or fault.reason == "no_answer":
         raise fault
     return await services.engines[FALLBACK].reply(turn)
-
-
-def _captured(services: Services, bot: Bot, trial: Trial, reply: Reply, text: str) -> CapturedRecord | None:
-    """Keep what a reply captured in the trial, as the store would keep it."""
-    if reply.captured is None:
-        return None
-    spoken = [one.content for one in trial.history if one.role == "user"] + [text]
-    record = as_captured(*captures.records(bot, reply.captured, spoken, services.clock()))
-    trial.captured = [*trial.captured, record][-MOST_TURNS:]
-    return record

@@ -1,7 +1,6 @@
 """Finds a widget visitor's e-mail address, language and stop link, for mails with answers."""
 
 import re
-from itertools import islice
 from typing import NamedTuple
 
 from chatsvc.domain import times
@@ -39,12 +38,12 @@ async def to_mail(services: Services, caller: Caller, conversation: str, recorde
     thread = await conversations.find(services.db, caller.scope.accounts, conversation, _READ)
     if thread is None or (recorded is None and thread.conversation.channel != _CHANNEL):
         return None
-    found = recorded or _given(services, thread.messages) or thread.conversation.visitor_email
-    try:
-        address = normalised_email(found) if found and _is_its_domain(found, thread.messages) else None
-    except Refused:
+    given = recorded or _given(services, thread.messages) or thread.conversation.visitor_email
+    if not given or not _is_its_domain(given, thread.messages):
         return None
-    if address is None:
+    try:
+        address = normalised_email(given)
+    except Refused:
         return None
     return MailAddress(address, await mail_notices.find_refusal(services.db, thread.conversation.chatbot_id, address, services.clock()))
 
@@ -57,11 +56,11 @@ def _given(services: Services, messages: list[Message]) -> str | None:
     from chatsvc.language import values
 
     now = times.local(services.clock(), "UTC")
-    for message in islice((one for one in reversed(messages) if one.role == "user" and "@" in one.content), _LOOKED_AT):
-        at = message.content.rindex("@")
-        found = values.read(message.content[max(0, at - _BEFORE) : at + _BEHIND], now=now).email
-        if found:
-            return found.value
+    for text in [message.content for message in reversed(messages) if message.role == "user" and "@" in message.content][:_LOOKED_AT]:
+        sign = text.rindex("@")
+        email = values.read(text[max(0, sign - _BEFORE) : sign + _BEHIND], now=now).email
+        if email:
+            return email.value
     return None
 
 

@@ -6,7 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from chatsvc import background
 from chatsvc.domain import hand_off, profiles, times, visitor_tokens, websites
@@ -93,12 +93,12 @@ class Widget(NamedTuple):
 
 async def find(services: Services, bot_id: str) -> Widget | None:
     """Find a bot's widget. None where the bot, its account or the channel does not exist."""
-    found = (await services.channels.of_bot(bot_id)).get(WEB)
-    state = await services.account_cache.account(found.account_id) if found else None
+    channel = (await services.channels.of_bot(bot_id)).get(WEB)
+    state = await services.account_cache.account(channel.account_id) if channel else None
     bot = state.bots.get(bot_id) if state else None
-    if found is None or state is None or bot is None or VISITORS not in found.secrets:
+    if channel is None or state is None or bot is None or VISITORS not in channel.secrets:
         return None
-    return Widget(found.channel, found.secrets[VISITORS], found.account_id, bot, state.account.name)
+    return Widget(channel.channel, channel.secrets[VISITORS], channel.account_id, bot, state.account.name)
 
 
 class Overloaded(Exception):
@@ -170,32 +170,28 @@ class WebVisits:
         tallies, most = self.services.tallies, self.services.config.limits.max_in_flight
         if state is None or tallies.in_flight >= most or state.requests.in_flight >= max(1, most // 2):
             raise Overloaded
+        services = self.services
+        arrived = NewMessage(
+            account_id=widget.account_id,
+            bot_id=widget.bot.id,
+            channel=WEB,
+            user_id=user_id,
+            text=text,
+            key=f"{user_id} {key}",
+            at=services.clock(),
+            source_page_host="" if site == LINK else host_of(site),
+            most_new=services.config.limits.web_daily,
+        )
         tallies.in_flight += 1
         state.requests.in_flight += 1
         try:
-            return await self._send(widget, user_id, text, key, site)
+            message = await channel_messages.receive(services, arrived)
+            if message is not None:
+                await channel_messages.answer(services, widget.account_id, message)
+            return message is not None
         finally:
             tallies.in_flight -= 1
             state.requests.in_flight -= 1
-
-    async def _send(self, widget: Widget, user_id: str, text: str, key: str, site: str) -> bool:
-        services, host = self.services, "" if site == LINK else host_of(site)
-        arrived = NewMessage(
-            widget.account_id,
-            widget.bot.id,
-            WEB,
-            user_id,
-            text,
-            f"{user_id} {key}",
-            services.clock(),
-            host,
-            most_new=services.config.limits.web_daily,
-        )
-        message = await channel_messages.receive(services, arrived)
-        if message is None:
-            return False
-        await channel_messages.answer(services, widget.account_id, message)
-        return True
 
     async def read(self, widget: Widget, user_id: str, after: str, *, before: str = "", types: bool = False) -> WidgetNews | None:
         """Read the newest messages of a conversation, or those between two ids. None without a conversation.
@@ -204,20 +200,24 @@ class WebVisits:
         closed the page meanwhile has not read them. `types`: the visitor is typing.
         """
         services, key = self.services, widget.conversation(user_id)
-        found = await stored.news(services.db, key, after, MOST_MESSAGES, before)
-        if found is None:
+        news = await stored.news(services.db, key, after, MOST_MESSAGES, before)
+        if news is None:
             return None
-        if found.confirmed:
-            await stored.deliver(services.db, found.confirmed, "delivered")
+        if news.confirmed:
+            await stored.deliver(services.db, news.confirmed, "delivered")
         if types:
             services.events.type(key, "visitor")
         typing = services.events.is_typing(key, "operator")
-        pages = await self._pages(widget.bot.id, found.messages)
-        return WidgetNews(found.messages, found.conversation.handling, found.conversation.operator_name, typing, pages)
+        pages = await self._pages(widget.bot.id, news.messages)
+        return WidgetNews(news.messages, news.conversation.handling, news.conversation.operator_name, typing, pages)
 
     async def _pages(self, bot_id: str, messages: Sequence[Message]) -> dict[str, str]:
         """Return the web pages that answers come from, by the messages' ids."""
-        entries = {one.id: entry for one in messages if one.evidence and (entry := _answering(json.loads(one.evidence)))}
+        entries = {}
+        for message in messages:
+            evidence = json.loads(message.evidence or "{}")
+            if evidence.get("decision") == "answer" and evidence.get("entries"):
+                entries[message.id] = evidence["entries"][0]["id"]
         known = await knowledge.some(self.services.db, bot_id, sorted(set(entries.values()))) if entries else {}
         pages = {message_id: websites.page_of(known[entry]) for message_id, entry in entries.items() if entry in known}
         return {message_id: page for message_id, page in pages.items() if page}
@@ -290,7 +290,3 @@ class WidgetNews(NamedTuple):
     def state(self) -> str:
         """State that a widget shows beside the messages. It sends it back when it asks again."""
         return f"{self.handling}-{int(self.typing)}"
-
-
-def _answering(evidence: Mapping[str, Any]) -> str | None:
-    return evidence["entries"][0]["id"] if evidence.get("decision") == "answer" and evidence.get("entries") else None

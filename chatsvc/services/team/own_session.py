@@ -4,6 +4,8 @@ Passwords are hashed with Argon2id, in threads, few at a time: 19 MiB, two passe
 """
 
 import secrets
+from collections.abc import Callable
+from typing import TypeVar
 
 from chatsvc.domain import operators, passwords, refusals
 from chatsvc.domain.actors import Caller
@@ -12,6 +14,8 @@ from chatsvc.domain.passwords import SignInAttempt
 from chatsvc.services.services import Services
 from chatsvc.store import operators as stored
 from chatsvc.store import sessions, sign_in_failures
+
+T = TypeVar("T")
 
 
 async def own(services: Services, caller: Caller, *, verified: bool = True) -> SignedIn:
@@ -43,8 +47,10 @@ async def confirm_password(services: Services, signed_in: SignedIn, password: st
 
 async def is_right(services: Services, attempt: SignInAttempt, password: str, hashed: str | None) -> bool:
     """Compare a password with its hash. An attempt for which there was no turn is withdrawn. Raises `too_many_attempts`."""
+    text = passwords.normalised(password[: 4 * passwords.MOST])
     try:
-        return await _is_hash_of(services, passwords.normalised(password[: 4 * passwords.MOST]), hashed)
+        # Without a hash it takes as long.
+        return await _in_turn(services, lambda: _verified(text, hashed or _OF_NOBODY)) and hashed is not None
     except refusals.Refused:
         await sign_in_failures.withdraw(services.db, attempt)
         raise
@@ -59,24 +65,14 @@ _OF_NOBODY = f"$argon2id$v=19$m={MEMORY_KIB},t={PASSES},p={LANES}${'A' * 22}${'A
 
 async def hashed(services: Services, password: str) -> str:
     """Hash a password in the PHC string format; raises `too_many_attempts` while many others wait."""
-    return await _in_turn(services, password, None)
+    return await _in_turn(services, lambda: _hash(password))
 
 
-async def _is_hash_of(services: Services, password: str, stored: str | None) -> bool:
-    """Compare a password with a hash. Without a hash it takes as long and is False. Raises `too_many_attempts`."""
-    return bool(await _in_turn(services, password, stored or _OF_NOBODY)) and stored is not None
-
-
-async def _in_turn(services: Services, password: str, stored: str | None) -> str:
-    turn = services.hashing
-    if turn.waiting >= MOST_WAITING:
+async def _in_turn(services: Services, work: Callable[[], T]) -> T:
+    if services.hashing.load >= MOST_WAITING:
         raise refusals.too_many_attempts(retry_after=1)
-    turn.waiting += 1
-    try:
-        async with turn.slots:
-            return await services.offload(lambda: _hash(password) if stored is None else _verified(password, stored))
-    finally:
-        turn.waiting -= 1
+    async with services.hashing.slot(""):
+        return await services.offload(work)
 
 
 def _hash(password: str) -> str:
@@ -87,13 +83,12 @@ def _hash(password: str) -> str:
     return kdf.derive_phc_encoded(password.encode("utf-8", "surrogatepass"))
 
 
-def _verified(password: str, stored: str) -> str:
-    """Return the hash where the password is right, else an empty string."""
+def _verified(password: str, hashed: str) -> bool:
     from cryptography.exceptions import InvalidKey
     from cryptography.hazmat.primitives.kdf.argon2 import Argon2id
 
     try:
-        Argon2id.verify_phc_encoded(password.encode("utf-8", "surrogatepass"), stored)
+        Argon2id.verify_phc_encoded(password.encode("utf-8", "surrogatepass"), hashed)
     except InvalidKey:
-        return ""
-    return stored
+        return False
+    return True

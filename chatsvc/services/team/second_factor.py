@@ -114,11 +114,7 @@ def _step_of(services: Services, operator_id: str, sealed: bytes, code: str) -> 
 
     totp = TOTP(base64.b32decode(secret), DIGITS, SHA1(), STEP_S)  # noqa: S303  # RFC 6238; apps know no other
     now = services.clock() // 1000 // STEP_S
-    return next(
-        (
-            step
-            for step in range(now - TOLERANCE, now + TOLERANCE + 1)
-            if hmac.compare_digest(totp.generate(step * STEP_S), digits.encode("utf-8", "surrogatepass"))
-        ),
-        None,
-    )
+    for step in range(now - TOLERANCE, now + TOLERANCE + 1):
+        if hmac.compare_digest(totp.generate(step * STEP_S), digits.encode("utf-8", "surrogatepass")):
+            return step
+    return None
