@@ -45,23 +45,17 @@ def sums(rows: Iterable[UsageRow], key: Callable[[UsageRow], Key]) -> dict[Key, 
 NO_USAGE = UsageTotals()
 
 
-class BotUsage(NamedTuple):
-    """A bot and its messages within the window."""
-
-    bot: Bot
-    messages_in_window: int
-
-
 class UsageSummary(NamedTuple):
     """Figures of GET /analytics; instants in milliseconds, money in micro-dollars.
 
-    `messages_used` counts this month; `by_day` has each day from `covers_from` to `end`. The sums of `rows` are the totals.
+    `messages_used` counts this month, `bots` come with their messages within the window; `by_day` has each day from `covers_from` to `end`.
+    The sums of `rows` are the totals.
     """
 
     account: Account
     plan: Plan | None
     messages_used: int
-    bots: list[BotUsage]
+    bots: list[tuple[Bot, int]]
     window_days: int
     start: int
     end: int

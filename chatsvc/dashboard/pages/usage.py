@@ -70,7 +70,7 @@ async def show(page: Page) -> Response:
     chosen = page.query.get("bot") or None
     report: QualityReport = await page.perform("usage.quality", account=page.account_id, bot=chosen, days=days)
     summary: UsageSummary = await page.perform("usage", account=page.account_id, days=days)
-    names = {listed.bot.id: listed.bot.name for listed in summary.bots}
+    names = {bot.id: bot.name for bot, _ in summary.bots}
     by_day = [(day, report.of_day(day)) for day in report.days]
     of_bots = [(bot, report.of_bot(bot.id)) for bot in report.bots]
     now, single = total(report.rows.values()), report.bots[0].id if len(report.bots) == 1 else None

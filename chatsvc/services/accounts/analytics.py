@@ -8,7 +8,6 @@ from chatsvc.domain.actors import Caller
 from chatsvc.domain.analytics import (
     NO_USAGE,
     NOTHING,
-    BotUsage,
     Quality,
     ResponseTimes,
     UsageSummary,
@@ -45,7 +44,7 @@ async def summary(services: Services, state: AccountState, days: int) -> UsageSu
         account=state.account,
         plan=services.config.plans.get(state.account.plan or ""),
         messages_used=state.allowance.used.get(times.month(to), 0),
-        bots=[BotUsage(bot, by_bot.get(bot.id, NO_USAGE).messages) for bot in reversed(state.bots.values())],
+        bots=[(bot, by_bot.get(bot.id, NO_USAGE).messages) for bot in reversed(state.bots.values())],
         window_days=days,
         start=start,
         end=to,

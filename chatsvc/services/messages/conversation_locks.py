@@ -44,18 +44,12 @@ class HoldRequest(NamedTuple):
     fingerprint: bytes | None = None
 
 
-class InFlight(NamedTuple):
-    """A request under an Idempotency-Key that is being answered. The digest of its fields, and its task."""
-
-    fingerprint: bytes
-    answer: asyncio.Task[Exchange]
-
-
 class ConversationLocks:
     """The locks and the requests in flight of a process that works alone. SharedTurns is that of several over one store."""
 
     def __init__(self) -> None:
-        self.in_flight: dict[tuple[str, str], InFlight] = {}
+        # By account and Idempotency-Key: the digest of a request's fields, and its task.
+        self.in_flight: dict[tuple[str, str], tuple[bytes, asyncio.Task[Exchange]]] = {}
         # Turns of stored messages by the message's number.
         self.answering: dict[int, asyncio.Task[None]] = {}
         # A lock is there while somebody holds or awaits it.

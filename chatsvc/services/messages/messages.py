@@ -12,7 +12,7 @@ from chatsvc.domain.models import Exchange, SendMessage
 from chatsvc.engines import EMPTY_REASONS, EngineError
 from chatsvc.services.accounts.account_cache import AccountState
 from chatsvc.services.knowledge import unanswered
-from chatsvc.services.messages.conversation_locks import Busy, InFlight, OpenElsewhere
+from chatsvc.services.messages.conversation_locks import Busy, OpenElsewhere
 from chatsvc.services.messages.turns import IdempotencyKey, MessageTurn
 from chatsvc.services.services import Services
 from chatsvc.store import exchanges
@@ -33,14 +33,14 @@ async def send(
         return await locks.run(_answer(MessageTurn(services, state, message, conversation, begins=begins)))
     fields = [message.chatbot_id, message.message, message.user_id, message.language]
     idempotency = IdempotencyKey(idempotency_key, hashlib.sha256(json.dumps(fields).encode()).digest())
-    place = (state.account.id, idempotency_key)
-    request = locks.in_flight.get(place)
-    if request is None:
+    key = (state.account.id, idempotency_key)
+    if key not in locks.in_flight:
         turn = MessageTurn(services, state, message, conversation, begins=begins, idempotency=idempotency)
-        request = locks.in_flight[place] = InFlight(idempotency.fingerprint, locks.start(_answer_once(turn, idempotency)))
-        request.answer.add_done_callback(lambda _: locks.in_flight.pop(place))
-    _check_same(request.fingerprint, idempotency)
-    return await asyncio.shield(request.answer)
+        locks.in_flight[key] = idempotency.fingerprint, locks.start(_answer_once(turn, idempotency))
+        locks.in_flight[key][1].add_done_callback(lambda _: locks.in_flight.pop(key))
+    fingerprint, answer = locks.in_flight[key]
+    _check_same(fingerprint, idempotency)
+    return await asyncio.shield(answer)
 
 
 def _check_same(fingerprint: bytes, idempotency: IdempotencyKey) -> None:

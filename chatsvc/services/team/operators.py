@@ -6,7 +6,8 @@ else only where they have no role elsewhere, since a set-up link or a changed e-
 
 import json
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from chatsvc.domain import operators, paging, refusals
 from chatsvc.domain.actors import Caller, Role, Unchanged
@@ -21,6 +22,14 @@ from chatsvc.store import accounts as stored_accounts
 from chatsvc.store import operators as stored
 from chatsvc.store import sessions as stored_sessions
 from chatsvc.store.operators import EmailTaken, LastAdministrator, SetupLink
+
+# Checks of the settings that operators may change of themselves.
+_OWN_SETTINGS: Mapping[str, Callable[[Any], object]] = {
+    "name": lambda name: accounts.plain_text(name, "operator.name"),
+    "language": operators.known_language,
+    "timezone": operators.known_timezone,
+    "notices": lambda notices: json.dumps(operators.known_notices(notices)),
+}
 
 
 async def add(
@@ -68,7 +77,7 @@ async def add(
         updated_at=now,
         roles={account_id: role for account_id, role in roles.items() if role},
     )
-    token, link = _new_link(now)
+    address, link = _new_link(services)
     try:
         await stored.create(services.db, operator, link)
     except EmailTaken:
@@ -77,7 +86,7 @@ async def add(
         if there is not None and not _is_visible(caller, there):
             raise refusals.operator_shared(email=email) from None
         raise refusals.operator_exists(email=email) from None
-    return NewOperator(operator, _address(services, token), link.expires_at)
+    return NewOperator(operator, address, link.expires_at)
 
 
 async def list_all(
@@ -109,74 +118,61 @@ async def change(
     Raises `last_administrator`, `operator_shared` where an owner may change the role alone, and `notice_for_owners`. Sessions follow at
     once.
     """
-    found = await find(services, caller, email)
+    operator = await find(services, caller, email)
     _check_administers(caller, "operator.set", needed=admin is not None)
-    changes = _own_settings(name, language, timezone, notices)
-    if changes and not _is_self(caller, found):
-        _check_whole(caller, found)
+    given = {"name": name, "language": language, "timezone": timezone, "notices": notices}
+    changes = {setting: _OWN_SETTINGS[setting](value) for setting, value in given.items() if value is not None}
+    if changes and not _is_self(caller, operator):
+        _check_whole(caller, operator)
     if admin is not None:
         changes["admin"] = admin
     roles = await _roles(services, caller, account, role)
     if notices is not None:
-        _check_offered(found, admin, roles, notices)
+        # Against what the operator will be.
+        held = {account_id: role for account_id, role in {**operator.roles, **roles}.items() if role is not None}
+        later = operator._replace(admin=operator.admin if admin is None else admin, roles=held)
+        if OF_OWNERS in notices and OF_OWNERS not in operators.offered_notices(later):
+            raise refusals.notice_for_owners(email=operator.email, notice=OF_OWNERS)
     if not changes and not roles:
         raise refusals.nothing_to_change()
     try:
-        changed = await stored.change(services.db, found.id, {**changes, "updated_at": services.clock()}, roles)
+        changed = await stored.change(services.db, operator.id, {**changes, "updated_at": services.clock()}, roles)
     except LastAdministrator:
-        raise refusals.last_administrator(email=found.email) from None
+        raise refusals.last_administrator(email=operator.email) from None
     if changed is None:
         raise refusals.operator_not_found(email=email)
     shown = _shown(caller, changed)
-    return Unchanged(shown) if changed._replace(updated_at=found.updated_at) == found else shown
-
-
-def _own_settings(name: str | None, language: str | None, timezone: str | None, notices: Sequence[str] | None) -> dict[str, object]:
-    """Check the settings that operators may change of themselves; None leaves one as it is."""
-    changes: dict[str, object] = {}
-    if name is not None:
-        changes["name"] = accounts.plain_text(name, "operator.name")
-    if language is not None:
-        changes["language"] = operators.known_language(language)
-    if timezone is not None:
-        changes["timezone"] = operators.known_timezone(timezone)
-    if notices is not None:
-        changes["notices"] = json.dumps(operators.known_notices(notices))
-    return changes
+    return Unchanged(shown) if changed._replace(updated_at=operator.updated_at) == operator else shown
 
 
 async def link(services: Services, caller: Caller, *, email: str) -> NewOperator:
     """Make a set-up link, which replaces earlier ones. Its use ends all sessions and the second factor. Raises `link_for_oneself`."""
-    found = await find(services, caller, email)
-    _check_whole(caller, found)
-    if _is_self(caller, found):
+    operator = await _find_whole(services, caller, email)
+    if _is_self(caller, operator):
         # A stolen session must not outlive itself.
         raise refusals.link_for_oneself()
-    token, made = _new_link(services.clock())
-    if not await stored.add_link(services.db, found.id, made):
+    address, new_link = _new_link(services)
+    if not await stored.add_link(services.db, operator.id, new_link):
         raise refusals.operator_not_found(email=email)
-    return NewOperator(_shown(caller, found), _address(services, token), made.expires_at)
+    return NewOperator(_shown(caller, operator), address, new_link.expires_at)
 
 
 async def sessions(services: Services, caller: Caller, *, email: str) -> list[OperatorSession]:
     """List an operator's live sessions, newest first."""
-    found = await find(services, caller, email)
-    _check_whole(caller, found)
-    now = services.clock()
-    return [one for one in await stored_sessions.of_operator(services.db, found.id) if operators.is_live(one, now)]
+    operator, now = await _find_whole(services, caller, email), services.clock()
+    return [session for session in await stored_sessions.of_operator(services.db, operator.id) if operators.is_live(session, now)]
 
 
 async def remove(services: Services, caller: Caller, *, email: str) -> Operator:
     """Remove an operator with all sessions; raises `last_administrator`."""
-    found = await find(services, caller, email)
-    _check_whole(caller, found)
+    operator = await _find_whole(services, caller, email)
     try:
-        removed = await stored.remove(services.db, found.id)
+        removed = await stored.remove(services.db, operator.id)
     except LastAdministrator:
-        raise refusals.last_administrator(email=found.email) from None
+        raise refusals.last_administrator(email=operator.email) from None
     if not removed:
         raise refusals.operator_not_found(email=email)
-    return _shown(caller, found)
+    return _shown(caller, operator)
 
 
 async def set_language(services: Services, caller: Caller, *, language: str) -> Operator | Unchanged:
@@ -205,10 +201,17 @@ async def any_exists(services: Services) -> bool:
 
 async def find(services: Services, caller: Caller, email: str) -> Operator:
     """Find an operator whom the caller manages, or the caller; raises `operator_not_found`."""
-    found = await stored.find(services.db, operators.normalised_email(email))
-    if found is None or not (_is_visible(caller, found) or _is_self(caller, found)):
+    operator = await stored.find(services.db, operators.normalised_email(email))
+    if operator is None or not (_is_visible(caller, operator) or _is_self(caller, operator)):
         raise refusals.operator_not_found(email=email)
-    return found
+    return operator
+
+
+async def _find_whole(services: Services, caller: Caller, email: str) -> Operator:
+    """Find an operator of whom the caller manages all accounts; raises `operator_shared` as well."""
+    operator = await find(services, caller, email)
+    _check_whole(caller, operator)
+    return operator
 
 
 async def _roles(services: Services, caller: Caller, account: str | None, role: str | None) -> dict[str, Role | None]:
@@ -219,14 +222,6 @@ async def _roles(services: Services, caller: Caller, account: str | None, role: 
         return {}
     chosen = None if role == operators.NO_ROLE else operators.role_named(role)
     return {(await accounts.resolve(services, caller, account)).account.id: chosen}
-
-
-def _check_offered(operator: Operator, admin: bool | None, roles: Mapping[str, Role | None], notices: Sequence[str]) -> None:
-    """Check notices against what the operator will be; raises `notice_for_owners`."""
-    held = {account: role for account, role in {**operator.roles, **roles}.items() if role is not None}
-    later = operator._replace(admin=operator.admin if admin is None else admin, roles=held)
-    if OF_OWNERS in notices and OF_OWNERS not in operators.offered_notices(later):
-        raise refusals.notice_for_owners(email=operator.email, notice=OF_OWNERS)
 
 
 def _owned(caller: Caller) -> list[str] | None:
@@ -259,13 +254,11 @@ def _shown(caller: Caller, operator: Operator) -> Operator:
     return operator._replace(roles=roles)
 
 
-def _new_link(now: int) -> tuple[str, SetupLink]:
-    token = operators.new_token()
-    return token, SetupLink(operators.digest(token), now, now + operators.LINK_MS)
-
-
-def _address(services: Services, token: str) -> str:
-    return f"{services.config.server.public_url}/setup/{token}"
+def _new_link(services: Services) -> tuple[str, SetupLink]:
+    """Make a set-up link; return its address too."""
+    token, now = operators.new_token(), services.clock()
+    link = SetupLink(operators.digest(token), now, now + operators.LINK_MS)
+    return f"{services.config.server.public_url}/setup/{token}", link
 
 
 async def create_first(services: Services, caller: Caller, *, operator: str | None = None) -> FirstRecords:
@@ -273,19 +266,17 @@ async def create_first(services: Services, caller: Caller, *, operator: str | No
 
     An operator who exists already stays as he or she is, without a new set-up link.
     """
-    administrator = None if operator is None else await _administrator(services, caller, operator)
+    administrator = None
+    if operator is not None:
+        try:
+            administrator = await add(services, caller, email=operator, admin=True)
+        except Refused as refusal:
+            if refusal.code != refusals.operator_exists.code:
+                raise
+            administrator = NewOperator(await find(services, caller, operator), None, None)
     if await stored_accounts.count(services.db, None):
         return FirstRecords(None, None, None, administrator)
-    made = await accounts.create(services, caller, name="My company", plan=list(services.config.plans)[-1])
-    owner = made.account.id
-    bot = await bots.create(services, caller, name="Assistant", account=owner)
-    return FirstRecords(made, bot, await keys.create(services, caller, account=owner, name="first key"), administrator)
-
-
-async def _administrator(services: Services, caller: Caller, email: str) -> NewOperator:
-    try:
-        return await add(services, caller, email=email, admin=True)
-    except Refused as refusal:
-        if refusal.code != refusals.operator_exists.code:
-            raise
-        return NewOperator(await find(services, caller, email), None, None)
+    account = await accounts.create(services, caller, name="My company", plan=list(services.config.plans)[-1])
+    bot = await bots.create(services, caller, name="Assistant", account=account.account.id)
+    key = await keys.create(services, caller, account=account.account.id, name="first key")
+    return FirstRecords(account, bot, key, administrator)
