@@ -218,14 +218,14 @@ class App:
         await locks.drain(GRACE_S)
 
     async def _show_metrics(self, db: StoreDatabase) -> None:
-        place = self.config.metrics.listen
-        if place is None:
+        listen = self.config.metrics.listen
+        if listen is None:
             return
 
         from chatsvc.metrics.collector import Exposition
         from chatsvc.metrics.listener import MetricsListener
 
-        listener = await MetricsListener.open(Exposition(self.services, db), *place)
+        listener = await MetricsListener.open(Exposition(self.services, db), *listen)
         self._undo.append(listener.close)
         self.metrics_port = listener.port
 
@@ -251,15 +251,15 @@ def _application(services: Services, interface: Interface) -> web.Application:
         import chatsvc.dashboard
 
         outside = chatsvc.dashboard.Dashboard(services)
-    made = outside.application()
-    made.middlewares[:] = [observe(services), for_own_paths(*made.middlewares)]
-    pages.mount(made)
-    made.add_subapp(API_ROOT, interface.application())
-    WebChannel(services).mount(made)
+    application = outside.application()
+    application.middlewares[:] = [observe(services), for_own_paths(*application.middlewares)]
+    pages.mount(application)
+    application.add_subapp(API_ROOT, interface.application())
+    WebChannel(services).mount(application)
     for platform in PLATFORMS.values():
         if platform.callback_path and platform.front_end:
-            made.add_subapp(platform.callback_path, resolve_name(platform.front_end)(services).application())
-    return made
+            application.add_subapp(platform.callback_path, resolve_name(platform.front_end)(services).application())
+    return application
 
 
 async def _started(kind: str, engine: Engine) -> None:

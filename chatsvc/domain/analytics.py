@@ -36,10 +36,10 @@ class UsageRow(NamedTuple):
 
 
 def sums(rows: Iterable[UsageRow], key: Callable[[UsageRow], Key]) -> dict[Key, UsageTotals]:
-    made: dict[Key, UsageTotals] = {}
+    totals: dict[Key, UsageTotals] = {}
     for row in rows:
-        made[key(row)] = made.get(key(row), NO_USAGE).plus(row.usage)
-    return made
+        totals[key(row)] = totals.get(key(row), NO_USAGE).plus(row.usage)
+    return totals
 
 
 NO_USAGE = UsageTotals()

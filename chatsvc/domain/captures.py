@@ -169,8 +169,8 @@ def _own_words(message: str, spoken: Sequence[str]) -> str:
 
     A summary is never kept: a model that was talked into something must not put words into the visitor's mouth.
     """
-    told = _flat("\n".join(spoken))
-    if _flat(message) and (_flat(message) in told or all(_flat(line) in told for line in message.splitlines())):
+    words = _flat("\n".join(spoken))
+    if _flat(message) and (_flat(message) in words or all(_flat(line) in words for line in message.splitlines())):
         return message.strip()[:MAX_MESSAGE]
     about = set(_flat(message).split())
     shared = [len(about & set(_flat(text).split())) for text in spoken]
@@ -186,7 +186,7 @@ def checked(captured: Captured, spoken: Sequence[str], now: datetime, country: s
     """
     name, email, phone, item = captured.visitor_name, captured.visitor_email, captured.visitor_phone, captured.item
     words = _flat("\n".join(spoken))
-    kept = replace(
+    wish = replace(
         captured,
         request_type=captured.request_type if captured.request_type in REQUEST_TYPES else "other",
         message=_own_words(captured.message, spoken),
@@ -196,16 +196,16 @@ def checked(captured: Captured, spoken: Sequence[str], now: datetime, country: s
         details=tuple((name, value) for name, value in captured.details if _flat(value) in words or value in captured.offered),
         item=item.strip()[:MAX_ITEM] if item and _flat(item) and _flat(item) in words else None,
     )
-    if kept.change:
-        kept = _changing(kept, kept.change)
-    clock, furthest = kept.time.replace(second=0, microsecond=0, tzinfo=None) if kept.time else None, now + timedelta(days=FURTHEST_DAYS)
-    if kept.date is None or clock is None or not now < (begin := datetime.combine(kept.date, clock)) <= furthest:
-        return replace(kept, date=None, time=None, end_date=None, end_time=None)
+    if wish.change:
+        wish = _changing(wish, wish.change)
+    clock, furthest = wish.time.replace(second=0, microsecond=0, tzinfo=None) if wish.time else None, now + timedelta(days=FURTHEST_DAYS)
+    if wish.date is None or clock is None or not now < (begin := datetime.combine(wish.date, clock)) <= furthest:
+        return replace(wish, date=None, time=None, end_date=None, end_time=None)
     # A day alone ends at its end.
-    end_clock = kept.end_time.replace(second=0, microsecond=0, tzinfo=None) if kept.end_time else None
-    if (kept.end_date or end_clock) and not begin < datetime.combine(kept.end_date or kept.date, end_clock or time.max) <= furthest:
-        return replace(kept, time=clock, end_date=None, end_time=None)
-    return replace(kept, time=clock, end_time=end_clock)
+    end_clock = wish.end_time.replace(second=0, microsecond=0, tzinfo=None) if wish.end_time else None
+    if (wish.end_date or end_clock) and not begin < datetime.combine(wish.end_date or wish.date, end_clock or time.max) <= furthest:
+        return replace(wish, time=clock, end_date=None, end_time=None)
+    return replace(wish, time=clock, end_time=end_clock)
 
 
 def _changing(captured: Captured, change: Change) -> Captured:

@@ -171,7 +171,7 @@ def _folded(text: str) -> str:
 
 
 def _tokens(text: str) -> list[_HoursToken]:
-    folded, found, at = _folded(text).strip(), [], 0
+    folded, tokens, at = _folded(text).strip(), [], 0
     while at < len(folded):
         match = _TOKEN.match(folded, at)
         if match is None:
@@ -180,17 +180,17 @@ def _tokens(text: str) -> list[_HoursToken]:
         kind = match.lastgroup or ""
         word = match[0].strip()
         if match["hour"]:
-            found.append(_HoursToken("time", _time(match, word), word))
+            tokens.append(_HoursToken("time", _time(match, word), word))
         elif kind == "day":
             name = next((one for one in (word, re.sub("(?:l[ae]r)?[is]$", "", word)) if one in _DAY_OF), None)
             if name is None:
                 raise OpeningHoursError("no_day", text=word)
-            found.append(_HoursToken("day", (_DAY_OF[name],), word))
+            tokens.append(_HoursToken("day", (_DAY_OF[name],), word))
         elif kind == "group":
-            found.append(_HoursToken("group", tuple(_GROUPS[word]), word))
+            tokens.append(_HoursToken("group", tuple(_GROUPS[word]), word))
         elif kind != "none":
-            found.append(_HoursToken(kind, (), word))
-    return found
+            tokens.append(_HoursToken(kind, (), word))
+    return tokens
 
 
 def _time(match: re.Match[str], word: str) -> tuple[int, ...]:

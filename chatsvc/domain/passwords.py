@@ -107,10 +107,10 @@ def _group(address: str) -> str:
 
 def _within(address: str, bits_of_4: int, bits_of_6: int) -> str:
     try:
-        found = ip_address(address)
+        parsed = ip_address(address)
     except ValueError:
         return address
-    return str(ip_network((found, bits_of_4 if found.version == 4 else bits_of_6), strict=False).network_address)
+    return str(ip_network((parsed, bits_of_4 if parsed.version == 4 else bits_of_6), strict=False).network_address)
 
 
 def _key(kind: str, *texts: str) -> bytes:

@@ -77,8 +77,8 @@ class Profile(NamedTuple):
             }
             for kind, form in self.forms.items()
         }
-        kept = {name: value for name, value in {**values_of(self), "forms": forms}.items() if value}
-        return json.dumps(kept, ensure_ascii=False, sort_keys=True)
+        values = {name: value for name, value in {**values_of(self), "forms": forms}.items() if value}
+        return json.dumps(values, ensure_ascii=False, sort_keys=True)
 
 
 def values_of_form(kind: str, form: Form) -> dict[str, object]:
@@ -135,7 +135,7 @@ def days(text: str) -> ClosedDays:
     if match is None:
         raise ValueError("these are no days")
     first, last, note = match.groups("")
-    made = ClosedDays(date.fromisoformat(first), date.fromisoformat(last or first), note)
-    if made.last < made.first:
+    closed = ClosedDays(date.fromisoformat(first), date.fromisoformat(last or first), note)
+    if closed.last < closed.first:
         raise ValueError("the last day is before the first")
-    return made
+    return closed

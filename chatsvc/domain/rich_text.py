@@ -141,13 +141,13 @@ class _MarksReader:
 
     def _mark(self, mark: str, before: str, after: str) -> None:
         """Pair a mark with the one that opens it, or keep it as one that may open. Marks within words and between spaces are literal."""
-        place = len(self._pieces)
+        index = len(self._pieces)
         self.add(mark)
         closes = before.strip() != "" and (mark == "**" or not after.isalnum())
         if closes and mark in self._open:
-            self._pairs |= {self._open.pop(mark), place}
+            self._pairs |= {self._open.pop(mark), index}
         elif after.strip() and not before.isalnum():
-            self._open[mark] = place
+            self._open[mark] = index
 
     def spans(self) -> list[Span]:
         """Return the spans; neighbours in one style are one."""

@@ -22,10 +22,10 @@ _ASKED = ("message", "visitor_name", "visitor_email", "visitor_phone")
 def parsed(body: bytes) -> dict[str, Any] | None:
     """Read the object of a JSON text; None if it is none."""
     try:
-        found = json.loads(body)
+        value = json.loads(body)
     except (ValueError, RecursionError):
         return None
-    return found if isinstance(found, dict) else None
+    return value if isinstance(value, dict) else None
 
 
 def as_object(value: object) -> Mapping[str, Any]:

@@ -79,11 +79,11 @@ _CHOICES: dict[tuple[str, str], tuple[object, ...]] = {
 
 
 def _parsed(fields: str) -> dict[str, tuple[str, bool]]:
-    made = {}
+    forms = {}
     for field in fields.split():
         name, _, kind = field.rstrip("?").partition(":")
-        made[name] = (kind or "text", field.endswith("?"))
-    return made
+        forms[name] = (kind or "text", field.endswith("?"))
+    return forms
 
 
 RECORDS = {kind: _parsed(fields) for kind, fields in _FIELDS.items()}
@@ -97,14 +97,14 @@ def checked(kind: object, record: object, now: int) -> Record:
     if record.keys() != fields.keys():
         odd = sorted(set(record) ^ set(fields))
         raise refusals.import_fields_wrong(kind=kind, field=odd[0])
-    made = {name: _value(record[name], *form) for name, form in fields.items()}
-    wrong = [name for name, value in made.items() if value is _WRONG or value not in _CHOICES.get((kind, name), (value,))]
-    wrong += [name for name, value in made.items() if name not in wrong and not is_possible(kind, name, value, now)]
-    if not wrong and not is_consistent(kind, made):
+    values = {name: _value(record[name], *form) for name, form in fields.items()}
+    wrong = [name for name, value in values.items() if value is _WRONG or value not in _CHOICES.get((kind, name), (value,))]
+    wrong += [name for name, value in values.items() if name not in wrong and not is_possible(kind, name, value, now)]
+    if not wrong and not is_consistent(kind, values):
         wrong = list(fields)
     if wrong:
         raise refusals.import_value_wrong(kind=kind, field=wrong[0])
-    return made
+    return values
 
 
 _WRONG = object()

@@ -56,12 +56,12 @@ def _with_usage(services: Services, state: AccountState) -> AccountUsage:
 async def resolve(services: Services, caller: Caller, account_id: str | None) -> AccountState:
     """Look up an account in the caller's scope, the only one there without an id. Raises Refused."""
     if account_id is None:
-        found = await stored.page(services.db, caller.scope.accounts, "", 2)
-        if not found:
+        accounts = await stored.page(services.db, caller.scope.accounts, "", 2)
+        if not accounts:
             raise refusals.no_accounts()
-        if len(found) > 1:
+        if len(accounts) > 1:
             raise refusals.account_needed(count=await stored.count(services.db, caller.scope.accounts))
-        account_id = found[0][0].id
+        account_id = accounts[0][0].id
     state = await services.account_cache.account(account_id) if caller.scope.includes(account_id) else None
     if state is None:
         raise refusals.account_not_found(account=account_id)
@@ -90,15 +90,15 @@ async def list_all(
     services: Services, caller: Caller, *, q: str | None = None, limit: int = paging.DEFAULT, after: str | None = None
 ) -> ResultPage[AccountUsage]:
     """List the accounts in the caller's scope, oldest first, with this month's messages. `q`: a part of the name, or an id."""
-    limit, place = paging.clamped(limit), paging.parsed(after, paging.number, str)
-    month, wanted, found = times.month(services.clock()), _folded(q or ""), list[AccountUsage]()
-    while len(found) <= limit:
-        rows = await stored.page(services.db, caller.scope.accounts, month, paging.MOST if wanted else limit + 1, place)
-        found += [AccountUsage(*row) for row in rows if wanted in _folded(row[0].name) or wanted == row[0].id]
+    limit, position = paging.clamped(limit), paging.parsed(after, paging.number, str)
+    month, wanted, matches = times.month(services.clock()), _folded(q or ""), list[AccountUsage]()
+    while len(matches) <= limit:
+        rows = await stored.page(services.db, caller.scope.accounts, month, paging.MOST if wanted else limit + 1, position)
+        matches += [AccountUsage(*row) for row in rows if wanted in _folded(row[0].name) or wanted == row[0].id]
         if not wanted or len(rows) < paging.MOST:
             break
-        place = rows[-1][0].created_at, rows[-1][0].id
-    return paging.page_of(found, limit, lambda one: paging.position(one.account.created_at, one.account.id))
+        position = rows[-1][0].created_at, rows[-1][0].id
+    return paging.page_of(matches, limit, lambda match: paging.position(match.account.created_at, match.account.id))
 
 
 def _folded(text: str) -> str:

@@ -106,12 +106,12 @@ def _new(services: Services, state: AccountState) -> Bot:
 def _steps(wanted: SyncedBot, change: BotChange) -> list[SyncStep]:
     name = change.bot.name
     settings = _settings(wanted.bot, wanted.changes)
-    made = [SyncStep(name, "remove", files=change.removed)] if change.removed else []
+    removal = [SyncStep(name, "remove", files=change.removed)] if change.removed else []
     if wanted.is_new:
         return [SyncStep(name, "create", settings, change.files)]
     if settings or change.files:
-        return [SyncStep(name, "update", settings, change.files), *made]
-    return made or [SyncStep(name, "none")]
+        return [SyncStep(name, "update", settings, change.files), *removal]
+    return removal or [SyncStep(name, "none")]
 
 
 def _settings(bot: Bot, changes: Mapping[str, Any]) -> list[str]:
@@ -127,8 +127,8 @@ async def _failed(services: Services, wanted: SyncedBot, change: BotChange) -> l
     if not tests:
         return []
     files = wanted.files or ()
-    gone = [*(file.name for file in files), *(one.source for one in change.removed)]
-    kept = await entries.kept(services.db, change.bot.id, gone, [source for file in files for source in file.sources])
-    bot, known, now = change.bot, knowledge.beside(kept, files), services.clock()
-    found = await services.offload(lambda: bot_tests.outcomes(bot, bot_tests.index_of(bot, *known), tests, now))
-    return [one for one in found if not one.passed]
+    gone = [*(file.name for file in files), *(outcome.source for outcome in change.removed)]
+    others = await entries.kept(services.db, change.bot.id, gone, [source for file in files for source in file.sources])
+    bot, known, now = change.bot, knowledge.beside(others, files), services.clock()
+    outcomes = await services.offload(lambda: bot_tests.outcomes(bot, bot_tests.index_of(bot, *known), tests, now))
+    return [outcome for outcome in outcomes if not outcome.passed]

@@ -131,9 +131,9 @@ async def list_all(
 ) -> ResultPage[Bot]:
     """List the bots of one account, or of the caller's scope, account by account."""
     chosen = caller.scope.accounts if account is None else [(await accounts.resolve(services, caller, account)).account.id]
-    limit, place = paging.clamped(limit), paging.parsed(after, str, paging.number)
-    found = await stored.page(services.db, chosen, limit + 1, place)
-    page = paging.page_of(found, limit, lambda row: paging.position(row[0].account_id, row[1]))
+    limit, position = paging.clamped(limit), paging.parsed(after, str, paging.number)
+    rows = await stored.page(services.db, chosen, limit + 1, position)
+    page = paging.page_of(rows, limit, lambda row: paging.position(row[0].account_id, row[1]))
     return ResultPage([bot for bot, _ in page.items], page.next)
 
 
@@ -144,14 +144,14 @@ async def show(services: Services, caller: Caller, *, bot: str) -> Bot:
 
 async def change(services: Services, caller: Caller, *, bot: str, profile: Profile | None = None, **settings: object) -> Bot:
     """Change the given settings; "" removes an optional text. `profile` was checked by its reader."""
-    state, found = await resolve(services, caller, bot)
+    state, before = await resolve(services, caller, bot)
     changes = checked(services.config.models, settings)
     if profile is not None:
         changes["profile"] = profile.dump()
     if not changes:
         raise refusals.nothing_to_change()
     changes["updated_at"] = services.clock()
-    return state.update_bot(await stored.update(services.db, found, changes))
+    return state.update_bot(await stored.update(services.db, before, changes))
 
 
 async def activate(services: Services, caller: Caller, *, bot: str) -> Bot:
@@ -166,15 +166,15 @@ async def deactivate(services: Services, caller: Caller, *, bot: str) -> Bot:
 
 async def delete(services: Services, caller: Caller, *, bot: str) -> Bot:
     """Delete a bot with all its records; raises `bot_not_found`. The account's used messages stay counted."""
-    state, found = await resolve(services, caller, bot)
-    state.update_bot(await stored.update(services.db, found, {"active": False, "updated_at": services.clock()}))
-    while await stored.delete(services.db, found):
+    state, chatbot = await resolve(services, caller, bot)
+    state.update_bot(await stored.update(services.db, chatbot, {"active": False, "updated_at": services.clock()}))
+    while await stored.delete(services.db, chatbot):
         pass
     state.bots.pop(bot, None)
     services.account_cache.drop_unanswered()
     services.knowledge.invalidate(bot)
     services.channels.changed(bot)
-    return found
+    return chatbot
 
 
 def find(state: AccountState, chatbot_id: str) -> Bot:

@@ -44,20 +44,20 @@ def unseal(key: MasterKey, channel_id: str, sealed: bytes) -> str:
 def token_of(key: MasterKey, channel_id: str, sealed: bytes) -> str | None:
     """Return the token of a channel. None where its secrets cannot be opened or have none."""
     try:
-        found: dict[str, str] = json.loads(unseal(key, channel_id, sealed))
+        secrets_by_name: dict[str, str] = json.loads(unseal(key, channel_id, sealed))
     except sealing.Unsealable:
         return None
-    return found.get("token")
+    return secrets_by_name.get("token")
 
 
-def opened(key: MasterKey, found: stored.SealedChannel) -> OpenChannel:
+def opened(key: MasterKey, sealed: stored.SealedChannel) -> OpenChannel:
     secrets: dict[str, str] = {}
-    if found.secrets is not None:
+    if sealed.secrets is not None:
         try:
-            secrets = json.loads(unseal(key, found.channel.id, found.secrets))
+            secrets = json.loads(unseal(key, sealed.channel.id, sealed.secrets))
         except sealing.Unsealable as fault:
             log.error("a channel cannot be used: %s", fault)
-    return OpenChannel(found.channel, secrets, found.account_id)
+    return OpenChannel(sealed.channel, secrets, sealed.account_id)
 
 
 class OpenChannels:
@@ -70,7 +70,7 @@ class OpenChannels:
 
     async def of_bot(self, bot_id: str) -> Mapping[str, OpenChannel]:
         """Return the channels of a bot by their kind; raises StoreUnavailable."""
-        return {one.channel.channel: opened(self._key, one) for one in await stored.of_bot(self._db, bot_id)}
+        return {sealed.channel.channel: opened(self._key, sealed) for sealed in await stored.of_bot(self._db, bot_id)}
 
     def changed(self, bot_id: str) -> None:
         for observer in self.observers:
@@ -82,9 +82,9 @@ class OpenChannels:
 
     async def active(self, channel: str) -> list[OpenChannel]:
         """List the active channels of a kind, opened; those without secrets are left out."""
-        found = [opened(self._key, one) for one in await stored.of_kind(self._db, channel)]
-        return [one for one in found if one.channel.state == ACTIVE and one.secrets]
+        channels = [opened(self._key, sealed) for sealed in await stored.of_kind(self._db, channel)]
+        return [sealed for sealed in channels if sealed.channel.state == ACTIVE and sealed.secrets]
 
     async def is_set(self, channel: str, identity: str) -> bool:
         """Report whether a bot has a channel, paused or not, with this account."""
-        return any(one.channel.identity == identity for one in await stored.of_kind(self._db, channel))
+        return any(sealed.channel.identity == identity for sealed in await stored.of_kind(self._db, channel))

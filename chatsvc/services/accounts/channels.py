@@ -167,29 +167,29 @@ async def _confirm(services: Services, platform: Platform, channel: Channel, sec
 async def list_all(services: Services, caller: Caller, *, bot: str) -> list[Channel]:
     """List the channels of a bot."""
     _, chatbot = await bots.resolve(services, caller, bot)
-    return [one.channel for one in await stored.of_bot(services.db, chatbot.id)]
+    return [sealed.channel for sealed in await stored.of_bot(services.db, chatbot.id)]
 
 
 async def _find(services: Services, caller: Caller, bot: str, channel: str) -> Channel:
     _known(channel)
-    found = next((one for one in await list_all(services, caller, bot=bot) if one.channel == channel), None)
-    if found is None:
+    match = next((listed for listed in await list_all(services, caller, bot=bot) if listed.channel == channel), None)
+    if match is None:
         raise refusals.channel_not_found(bot=bot, channel=channel)
-    return found
+    return match
 
 
 async def pause(services: Services, caller: Caller, *, bot: str, channel: str) -> Channel:
     """Pause a channel. Visitors get the sentence for a closed channel, and operators' replies are refused."""
-    found = await _find(services, caller, bot, channel)
-    return await _set_state(services, found, found.state if found.state == NEEDS_SECRET else PAUSED)
+    before = await _find(services, caller, bot, channel)
+    return await _set_state(services, before, before.state if before.state == NEEDS_SECRET else PAUSED)
 
 
 async def resume(services: Services, caller: Caller, *, bot: str, channel: str) -> Channel:
     """Resume a paused channel; raises `channel_secret_missing` for one that was imported without its secrets."""
-    found = await _find(services, caller, bot, channel)
-    if found.state == NEEDS_SECRET:
-        raise refusals.channel_secret_missing(bot=found.bot_id, channel=channel)
-    return await _set_state(services, found, ACTIVE)
+    before = await _find(services, caller, bot, channel)
+    if before.state == NEEDS_SECRET:
+        raise refusals.channel_secret_missing(bot=before.bot_id, channel=channel)
+    return await _set_state(services, before, ACTIVE)
 
 
 async def _set_state(services: Services, channel: Channel, state: str) -> Channel:
@@ -203,17 +203,17 @@ async def _set_state(services: Services, channel: Channel, state: str) -> Channe
 
 async def remove(services: Services, caller: Caller, *, bot: str, channel: str) -> Channel:
     """Remove a channel with its secrets; its conversations stay."""
-    found = await _find(services, caller, bot, channel)
-    removed = await stored.remove(services.db, found)
-    services.channels.changed(found.bot_id)
+    before = await _find(services, caller, bot, channel)
+    removed = await stored.remove(services.db, before)
+    services.channels.changed(before.bot_id)
     if not removed:
-        raise refusals.channel_not_found(bot=found.bot_id, channel=channel)
-    return found
+        raise refusals.channel_not_found(bot=before.bot_id, channel=channel)
+    return before
 
 
 async def snippet(services: Services, caller: Caller, *, bot: str) -> Snippet:
     """Return the line of HTML that embeds the widget. Raises `channel_not_found` before the channel is set."""
-    found = await _find(services, caller, bot, WEB)
-    color = found.text("color")
-    attributes = f' data-bot="{found.bot_id}"' + (f' data-color="{color}"' if color else "")
+    widget = await _find(services, caller, bot, WEB)
+    color = widget.text("color")
+    attributes = f' data-bot="{widget.bot_id}"' + (f' data-color="{color}"' if color else "")
     return Snippet(f'<script src="{escape(services.config.server.public_url.rstrip("/"))}/widget.js"{attributes} async></script>')

@@ -59,9 +59,9 @@ class SharedAccounts(AccountCache):
             self.unanswered.clear()
         if version.settings > state.version.settings:
             # Without its keys it is read again by the next request.
-            kept = self._accounts.get(state.account.id)
-            if kept is not None and version.settings > kept.version.settings:
-                kept.keys = {}
+            cached = self._accounts.get(state.account.id)
+            if cached is not None and version.settings > cached.version.settings:
+                cached.keys = {}
             return False
         if version.activity > state.version.activity:
             state.version = version._replace(settings=state.version.settings)
@@ -72,8 +72,8 @@ class SharedAccounts(AccountCache):
         return state if state.counted else await self._load(state.account.id) or state
 
     async def _load(self, account_id: str, digest: bytes | None = None) -> AccountState | None:
-        found = await self._versioned(account_id, partial(_read, account_id, digest))
-        holding, key = found.result
+        snapshot = await self._versioned(account_id, partial(_read, account_id, digest))
+        holding, key = snapshot.result
         if holding is None:
             self._accounts.pop(account_id, None)
             return None
@@ -81,12 +81,12 @@ class SharedAccounts(AccountCache):
         requests = self._requests.get(account_id) or RequestCount()
         self._requests[account_id] = requests
         state = AccountState(holding, requests)
-        state.version = found.version
-        if before is not None and before.version.settings == found.version.settings:
+        state.version = snapshot.version
+        if before is not None and before.version.settings == snapshot.version.settings:
             state.keys = before.keys
         if key is not None and digest is not None:
             state.keys[digest] = key
-        if before is None or before.version <= found.version:
+        if before is None or before.version <= snapshot.version:
             self._accounts[account_id] = state
         return state
 

@@ -49,8 +49,8 @@ async def take_out(
 ) -> ExportPage:
     """Export the next records of an account behind `after`; raises Refused. API keys come as digests, other secrets only `with_secrets`."""
     state = await accounts.resolve(services, caller, account)
-    place = ExportPosition(*after) if after is not None else await stored.begin(services.db)  # type: ignore[arg-type]  # as this gave it
-    records, following = await stored.walk(services.db, state.account.id, place)
+    position = ExportPosition(*after) if after is not None else await stored.begin(services.db)  # type: ignore[arg-type]  # as this gave it
+    records, following = await stored.walk(services.db, state.account.id, position)
     for kind, record in records:
         if kind == "webhook":
             record["signing_key"] = _opened(services, record) if with_secrets else None
@@ -93,9 +93,9 @@ async def begin(services: Services, _: Caller, *, record: Record) -> ImportedAcc
 
 async def put(services: Services, _: Caller, *, account: str, records: Sequence[tuple[object, object]]) -> list[ImportedWebhook]:
     """Import records of an account, and list the webhooks that got a new signing key. Raises Refused."""
-    made = [(str(kind), _adapted(services, str(kind), checked(kind, record, services.clock()))) for kind, record in records]
+    adapted = [(str(kind), _adapted(services, str(kind), checked(kind, record, services.clock()))) for kind, record in records]
     new = []
-    for kind, record in made:
+    for kind, record in adapted:
         if kind == "webhook" and record["signing_key"] is None:
             record["signing_key"] = webhooks.generate_signing_key()
             new.append(ImportedWebhook(str(record["bot_id"]), str(record["signing_key"])))
@@ -108,7 +108,7 @@ async def put(services: Services, _: Caller, *, account: str, records: Sequence[
         return sealing.seal(services.secret.of(check)(SIGNING_KEYS), key, row_name("webhooks", bot_id))
 
     try:
-        await stored.put(services.db, account, made, seal)
+        await stored.put(services.db, account, adapted, seal)
     except Unfitting as fault:
         raise refusals.import_unfitting(kind=str(fault)) from None
     return new

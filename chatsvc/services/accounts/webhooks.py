@@ -99,10 +99,10 @@ async def remove(services: Services, caller: Caller, *, bot: str) -> WebhookSett
 async def _sent(services: Services, attempt_id: str, sending: Sending | None) -> Attempt:
     if sending:
         await services.webhooks.deliver(sending)
-    found = await deliveries.attempt(services.db, attempt_id, None)
-    if found is None:
+    recorded = await deliveries.attempt(services.db, attempt_id, None)
+    if recorded is None:
         raise refusals.attempt_not_found(attempt=attempt_id)
-    return found[0]
+    return recorded[0]
 
 
 async def test(services: Services, caller: Caller, *, bot: str) -> Attempt:
@@ -114,10 +114,10 @@ async def test(services: Services, caller: Caller, *, bot: str) -> Attempt:
     request = Request(str(uuid.uuid4()), "contact", REQUEST_STATUSES[0], "This is a test.", "Test Visitor", None, None, "", now)
     data = json.dumps({**shapes.request(request), "is_test": True}, ensure_ascii=False, separators=(",", ":"))
     event = Event(0, chatbot.id, TEST, request.id, data, now)
-    made = await deliveries.send_test(services.db, event, now, plans=_plans(services), sign=services.webhooks.sign)
-    if made is None:
+    sending = await deliveries.send_test(services.db, event, now, plans=_plans(services), sign=services.webhooks.sign)
+    if sending is None:
         raise refusals.bot_not_found(bot=bot)
-    return await _sent(services, *made)
+    return await _sent(services, *sending)
 
 
 async def attempts(
@@ -136,32 +136,32 @@ async def attempts(
     if event is not None and event not in (*SUBSCRIBED, TEST):
         raise refusals.event_unknown(event=event, events=[*SUBSCRIBED, TEST])
     chosen = (await bots.resolve(services, caller, bot))[1].id if bot is not None else None
-    limit, place = paging.clamped(limit), paging.parsed(after, paging.number)
+    limit, position = paging.clamped(limit), paging.parsed(after, paging.number)
     scope = caller.scope.accounts
-    rows = await deliveries.attempts(services.db, scope, chosen, limit + 1, *(place or ()), status=status, event=event)
+    rows = await deliveries.attempts(services.db, scope, chosen, limit + 1, *(position or ()), status=status, event=event)
     page = paging.page_of(rows, limit, lambda row: paging.position(row[1]))
     return ResultPage([attempt for attempt, _ in page.items], page.next)
 
 
 async def attempt(services: Services, caller: Caller, *, attempt: str) -> AttemptDetail:
     """Show an attempt with its request as sent, and the beginning of the answer's body."""
-    found = await deliveries.detail(services.db, attempt, caller.scope.accounts)
-    if found is None:
+    detail = await deliveries.detail(services.db, attempt, caller.scope.accounts)
+    if detail is None:
         raise refusals.attempt_not_found(attempt=attempt)
-    one, headers = found.attempt, dict[str, str]()
-    if found.body and one.url and found.signature:
-        headers = webhooks.sent_headers(one.url, one.event, one.delivery_id, found.signature, found.body)
-    return AttemptDetail(one, found.event_created_at, headers, found.body, found.answer)
+    recorded, headers = detail.attempt, dict[str, str]()
+    if detail.body and recorded.url and detail.signature:
+        headers = webhooks.sent_headers(recorded.url, recorded.event, recorded.delivery_id, detail.signature, detail.body)
+    return AttemptDetail(recorded, detail.event_created_at, headers, detail.body, detail.answer)
 
 
 async def resend(services: Services, caller: Caller, *, attempt: str) -> Attempt:
     """Send the event of an attempt again, with a new delivery id; raises Refused."""
-    found = await deliveries.attempt(services.db, attempt, caller.scope.accounts)
-    if found is None:
+    earlier = await deliveries.attempt(services.db, attempt, caller.scope.accounts)
+    if earlier is None:
         raise refusals.attempt_not_found(attempt=attempt)
-    if found[0].success is None:
+    if earlier[0].success is None:
         raise refusals.attempt_under_way(attempt=attempt)
-    sent = await _send_again(services, found[1])
+    sent = await _send_again(services, earlier[1])
     if sent is None:
         raise refusals.attempt_not_found(attempt=attempt)
     return sent
@@ -170,10 +170,10 @@ async def resend(services: Services, caller: Caller, *, attempt: str) -> Attempt
 async def _send_again(services: Services, event_number: int, *, failed: bool = False) -> Attempt | None:
     if services.webhooks.stopping:
         raise refusals.service_stopping()
-    made = await deliveries.send_again(
+    sending = await deliveries.send_again(
         services.db, event_number, services.clock(), plans=_plans(services), sign=services.webhooks.sign, failed=failed
     )
-    return await _sent(services, *made) if made else None
+    return await _sent(services, *sending) if sending else None
 
 
 async def resend_failed(
@@ -181,8 +181,8 @@ async def resend_failed(
 ) -> ResentPage:
     """Send each event again whose latest attempt since then failed. It is a page of those of one bot or of the caller's scope."""
     chosen = (await bots.resolve(services, caller, bot))[1].id if bot is not None else None
-    found = await deliveries.failed_since(services.db, caller.scope.accounts, chosen, instant_of(since), after)
-    page, left = found[:limit], len(found[limit:])
+    failed = await deliveries.failed_since(services.db, caller.scope.accounts, chosen, instant_of(since), after)
+    page, left = failed[:limit], len(failed[limit:])
     by_bot: dict[str, list[int]] = {}
     for number, bot_id in page:
         by_bot.setdefault(bot_id, []).append(number)
@@ -193,8 +193,8 @@ async def resend_failed(
             for bot_id, numbers in by_bot.items()
         )
     )
-    made = [attempt for of_bot in sent for attempt in of_bot if attempt]
-    return ResentPage(made, left, page[-1][0] if left else None)
+    attempts = [attempt for of_bot in sent for attempt in of_bot if attempt]
+    return ResentPage(attempts, left, page[-1][0] if left else None)
 
 
 async def events(
@@ -207,9 +207,9 @@ async def events(
         key = sealing.unseal_with_any(services.secret.every(SIGNING_KEYS), webhook.signing_key, row_name("webhooks", chatbot.id))
     except sealing.Unsealable:
         raise refusals.signing_key_unusable(bot=chatbot.id) from None
-    made: list[SignedEvent] = []
+    signed: list[SignedEvent] = []
     for event in await deliveries.events_since(services.db, chatbot.id, start, after, limit):
         delivery_id = str(uuid.uuid4())
         body = webhooks.build_request(event.event, delivery_id, event.created_at, chatbot.id, json.loads(event.data))
-        made.append(SignedEvent(event.number, event.event, event.record_id, delivery_id, body.decode(), webhooks.sign(key, body)))
-    return made
+        signed.append(SignedEvent(event.number, event.event, event.record_id, delivery_id, body.decode(), webhooks.sign(key, body)))
+    return signed

@@ -94,10 +94,10 @@ async def list_all(
 ) -> ResultPage[Operator]:
     """List the operators of one account, or of the caller's scope, oldest first. An owner sees the roles in own accounts."""
     chosen = caller.scope.accounts if account is None else [(await accounts.resolve(services, caller, account)).account.id]
-    limit, place = paging.clamped(limit), paging.parsed(after, paging.number, str)
-    found = await stored.page(services.db, chosen, limit + 1, place)
-    page = paging.page_of(found, limit, lambda one: paging.position(one.created_at, one.id))
-    return ResultPage([_shown(caller, one) for one in page.items], page.next)
+    limit, position = paging.clamped(limit), paging.parsed(after, paging.number, str)
+    rows = await stored.page(services.db, chosen, limit + 1, position)
+    page = paging.page_of(rows, limit, lambda operator: paging.position(operator.created_at, operator.id))
+    return ResultPage([_shown(caller, operator) for operator in page.items], page.next)
 
 
 async def change(

@@ -20,18 +20,18 @@ T = TypeVar("T")
 
 async def own(services: Services, caller: Caller, *, verified: bool = True) -> SignedIn:
     """Find the caller's own live session; raises `session_needed`. `verified` False finds one that waits for the second factor."""
-    found = await sessions.find_by_id(services.db, caller.session) if caller.session else None
-    if found is None or found.session.verified is not verified or not operators.is_live(found.session, services.clock()):
+    signed_in = await sessions.find_by_id(services.db, caller.session) if caller.session else None
+    if signed_in is None or signed_in.session.verified is not verified or not operators.is_live(signed_in.session, services.clock()):
         raise refusals.session_needed()
-    return found
+    return signed_in
 
 
 async def begin_attempt(services: Services, email: str, place: str, *, is_known: bool) -> SignInAttempt:
     """Begin an attempt with a password or code, which counts as failed until it passes. Raises `too_many_attempts`."""
-    begun = await sign_in_failures.begin(services.db, email, place, services.clock(), is_known=is_known)
-    if isinstance(begun, int):
-        raise refusals.too_many_attempts(retry_after=begun)
-    return begun
+    attempt = await sign_in_failures.begin(services.db, email, place, services.clock(), is_known=is_known)
+    if isinstance(attempt, int):
+        raise refusals.too_many_attempts(retry_after=attempt)
+    return attempt
 
 
 async def confirm_password(services: Services, signed_in: SignedIn, password: str) -> str:

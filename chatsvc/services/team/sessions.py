@@ -43,14 +43,14 @@ async def create(services: Services, _: Caller, *, email: str, password: str, br
         # Not the e-mail address: people type passwords into its field.
         log.warning("a sign-in from %s failed", address or "an unknown address")
         raise refusals.sign_in_failed()
-    made, digest = _new(services, operator, browser, address, verified=held.totp is None)
-    if not await stored.create(services.db, made.session, digest, held.password):
+    new, digest = _new(services, operator, browser, address, verified=held.totp is None)
+    if not await stored.create(services.db, new.session, digest, held.password):
         raise refusals.sign_in_failed()
-    if made.session.verified:
+    if new.session.verified:
         await sign_in_failures.passed(services.db, attempt)
     else:
         await sign_in_failures.withdraw(services.db, attempt)
-    return made
+    return new
 
 
 async def verify(services: Services, caller: Caller, *, code: str, address: str = "") -> NewSession:
@@ -59,18 +59,18 @@ async def verify(services: Services, caller: Caller, *, code: str, address: str 
     held = await stored_operators.credentials(services.db, waiting.operator.id)
     attempt = await begin_attempt(services, waiting.operator.email, address, is_known=_is_known(held, address))
     step = await second_factor.used_step(services, waiting.operator, code)
-    made, digest = _new(services, waiting.operator, waiting.session.browser, address, verified=True)
-    if not await stored.verify(services.db, made.session, digest, waiting.session.id, step, operators.recovery_digest(code)):
+    new, digest = _new(services, waiting.operator, waiting.session.browser, address, verified=True)
+    if not await stored.verify(services.db, new.session, digest, waiting.session.id, step, operators.recovery_digest(code)):
         log.warning("a code of a second factor from %s was wrong", address or "an unknown address")
         raise refusals.code_wrong()
     await sign_in_failures.passed(services.db, attempt)
-    return made
+    return new
 
 
 async def remove(services: Services, caller: Caller) -> OperatorSession:
     """Sign out: end the caller's own session; raises `session_needed`."""
-    found = await stored.find_by_id(services.db, caller.session or "")
-    removed = await stored.remove(services.db, found.session.id, found.operator.id) if found else None
+    signed_in = await stored.find_by_id(services.db, caller.session or "")
+    removed = await stored.remove(services.db, signed_in.session.id, signed_in.operator.id) if signed_in else None
     if removed is None:
         raise refusals.session_needed()
     return removed
@@ -88,7 +88,7 @@ async def revoke(services: Services, caller: Caller, *, session: str) -> Operato
 async def list_all(services: Services, caller: Caller) -> list[OperatorSession]:
     """List the operator's own live sessions, newest first."""
     operator, now = (await own(services, caller)).operator, services.clock()
-    return [one for one in await stored.of_operator(services.db, operator.id) if operators.is_live(one, now)]
+    return [session for session in await stored.of_operator(services.db, operator.id) if operators.is_live(session, now)]
 
 
 async def set_password(
@@ -120,10 +120,10 @@ async def set_password(
 
 
 async def _set_up(services: Services, token: str, password: str, name: str, browser: str, address: str) -> NewSession:
-    found = await operator_of_link(services, token)
-    if found is None:
+    invited = await operator_of_link(services, token)
+    if invited is None:
         raise refusals.link_invalid()
-    operator, chosen = found[0], found[0].name or ""
+    operator, chosen = invited[0], invited[0].name or ""
     faults = refusals.Faults()
     with faults:
         if name or not chosen:
@@ -132,11 +132,11 @@ async def _set_up(services: Services, token: str, password: str, name: str, brow
         password = passwords.check(password, operator.email, _common())
     faults.refuse()
     hashed = await own_session.hashed(services, password)
-    made, digest = _new(services, operator, browser, address, verified=True)
-    changed = await stored.use_link(services.db, operators.digest(token), hashed, chosen, made.session, digest)
+    new, digest = _new(services, operator, browser, address, verified=True)
+    changed = await stored.use_link(services.db, operators.digest(token), hashed, chosen, new.session, digest)
     if changed is None:
         raise refusals.link_invalid()
-    return made._replace(operator=changed)
+    return new._replace(operator=changed)
 
 
 async def operator_of_link(services: Services, token: str) -> tuple[Operator, int] | None:
@@ -146,12 +146,12 @@ async def operator_of_link(services: Services, token: str) -> tuple[Operator, in
 
 async def find(services: Services, token: str, address: str = "", *, is_act: bool = True) -> SignedIn | None:
     """Find the live session of a token. An act of its operator is noted once a minute; what a page reads by itself is none."""
-    found, now = await stored.find(services.db, operators.digest(token)), services.clock()
-    if found is None or not operators.is_live(found.session, now):
+    signed_in, now = await stored.find(services.db, operators.digest(token)), services.clock()
+    if signed_in is None or not operators.is_live(signed_in.session, now):
         return None
-    if is_act and found.session.verified and now - found.session.last_seen_at >= SEEN_EVERY_MS:
-        await stored.see(services.db, found.session.id, now, address or found.session.address)
-    return found
+    if is_act and signed_in.session.verified and now - signed_in.session.last_seen_at >= SEEN_EVERY_MS:
+        await stored.see(services.db, signed_in.session.id, now, address or signed_in.session.address)
+    return signed_in
 
 
 def caller_of(signed_in: SignedIn) -> Caller:
@@ -199,11 +199,11 @@ MOST = 50
 
 async def choices(services: Services, scope: Scope, chosen: str | None) -> list[Account]:
     """List the first accounts of a scope, oldest first. The chosen one is added if it is still there."""
-    found = [account for account, _ in await stored_accounts.page(services.db, scope.accounts, times.month(services.clock()), MOST)]
-    if chosen is None or any(account.id == chosen for account in found) or not scope.includes(chosen):
-        return found
+    accounts = [account for account, _ in await stored_accounts.page(services.db, scope.accounts, times.month(services.clock()), MOST)]
+    if chosen is None or any(account.id == chosen for account in accounts) or not scope.includes(chosen):
+        return accounts
     state = await services.account_cache.account(chosen)
-    return [*found, state.account] if state else found
+    return [*accounts, state.account] if state else accounts
 
 
 async def account_of(services: Services, scope: Scope, kind: str, record_id: str) -> str | None:

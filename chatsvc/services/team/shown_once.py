@@ -27,12 +27,14 @@ async def take(services: Services, session_id: str, text: str) -> dict[str, Any]
     """Decrypt content and use it up. None where it is another session's, shown already, expired or changed."""
     try:
         sealed = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
-        found = json.loads(sealing.unseal_with_any(services.secret.every(PURPOSE), sealed, _row(session_id)))
+        sealed_content = json.loads(sealing.unseal_with_any(services.secret.every(PURPOSE), sealed, _row(session_id)))
     except (binascii.Error, ValueError, sealing.Unsealable):
         return None
-    if services.clock() >= found["until"] or not await sessions.take_to_show(services.db, session_id, operators.digest(found["token"])):
+    if services.clock() >= sealed_content["until"] or not await sessions.take_to_show(
+        services.db, session_id, operators.digest(sealed_content["token"])
+    ):
         return None
-    content: dict[str, Any] = found["content"]
+    content: dict[str, Any] = sealed_content["content"]
     return content
 
 
