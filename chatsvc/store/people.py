@@ -2,8 +2,10 @@
 
 import json
 from collections.abc import Sequence
+from typing import Any
 
-from chatsvc.domain.models import Person
+from chatsvc.domain.models import Conversation, Person
+from chatsvc.store.conversations import COLUMNS
 from chatsvc.store.database import Connection, reads, writes
 from chatsvc.store.owners import ACCOUNT_IN_SCOPE, Accounts, listed
 
@@ -14,6 +16,13 @@ _PEOPLE = """
             WHERE r.conversation = c.number AND r.follows IS NULL), c.account_id
     FROM json_each(?) page CROSS JOIN conversations c ON c.number = CAST(page.value AS BIGINT)
 """
+_OF_CONTACTS = """
+    SELECT c.number FROM json_each(?4) page CROSS JOIN conversations c ON c.account_id = ?1 AND lower(c.visitor_email) = page.value
+    WHERE c.visitor_email IS NOT NULL AND (?2 IS NULL OR c.bot_id = ?2)
+    UNION
+    SELECT c.number FROM json_each(?5) page CROSS JOIN conversations c ON c.account_id = ?1 AND c.visitor_phone = page.value
+    WHERE c.visitor_phone IS NOT NULL AND (?2 IS NULL OR c.bot_id = ?2)
+"""
 
 
 def of_conversations(connection: Connection, numbers: Sequence[int]) -> dict[int, Person]:
@@ -22,6 +31,21 @@ def of_conversations(connection: Connection, numbers: Sequence[int]) -> dict[int
 
 
 read = reads(of_conversations)
+
+
+@reads
+def conversations_of(connection: Connection, people: Sequence[Person], bot_id: str | None, limit: int) -> list[tuple[Conversation, int]]:
+    """Read the conversations, with their numbers, that have an e-mail address or telephone number of these people."""
+    rows: list[tuple[Any, ...]] = []
+    for account_id in {person.account_id for person in people}:
+        of_account = [person for person in people if person.account_id == account_id]
+        emails = [person.email.lower() for person in of_account if person.email]
+        phones = [person.phone for person in of_account if person.phone]
+        rows += connection.execute(
+            f"SELECT {COLUMNS}, number FROM conversations WHERE number IN ({_OF_CONTACTS}) LIMIT ?3",
+            (account_id, bot_id, limit, json.dumps(emails), json.dumps(phones)),
+        )
+    return [(Conversation(*row[:-1]), row[-1]) for row in rows]
 
 
 @writes

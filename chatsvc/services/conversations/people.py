@@ -18,6 +18,7 @@ from chatsvc.store import people as stored
 from chatsvc.store.search_queries import ConversationFilter
 
 MOST_NOTE = 2000
+MOST_CONVERSATIONS = 2000  # of the people on a page
 
 
 class KnownVisitor(NamedTuple):
@@ -38,7 +39,8 @@ async def list_all(
 ) -> ResultPage[KnownVisitor]:
     """List visitors whose name or contact data are known, those last seen first. q: words as in the list of conversations.
 
-    The same person on one page is one; a page has `limit` conversations at most.
+    The same person is one, on the page of his or her newest conversation; a page may be short although more follow. With words the same
+    person on one page is one.
     """
     limit, position = paging.clamped(limit), paging.parsed(after, paging.number, paging.number)
     bot_id = (await bots.resolve(services, caller, bot))[1].id if bot is not None else None
@@ -48,8 +50,20 @@ async def list_all(
     wanted = ConversationFilter(bot_id, None, terms, KNOWN)
     page = await search_queries.conversations(services.db, caller.scope.accounts, wanted, limit, position)
     people = await stored.read(services.db, [number for _, number in page.rows])
-    shown = _merged([KnownVisitor(people[number], [conversation]) for conversation, number in page.rows if number in people])
+    rows, listed = page.rows, {conversation.id for conversation, number in page.rows if number in people}
+    if not terms:
+        same = await stored.conversations_of(services.db, list(people.values()), bot_id, MOST_CONVERSATIONS)
+        every = {number: conversation for conversation, number in [*rows, *same]}
+        rows = sorted(((conversation, number) for number, conversation in every.items()), key=_newest_first)
+        people = await stored.read(services.db, [number for _, number in rows])
+    merged = _merged([KnownVisitor(people[number], [conversation]) for conversation, number in rows if number in people])
+    # Whoever has a newer conversation is on an earlier page.
+    shown = [visitor for visitor in merged if visitor.conversations[0].id in listed]
     return ResultPage(shown, paging.position(*page.next) if page.next else None)
+
+
+def _newest_first(row: tuple[Conversation, int]) -> tuple[int, int]:
+    return -row[0].last_message_at, -row[1]
 
 
 def _merged(visitors: list[KnownVisitor]) -> list[KnownVisitor]:
@@ -58,7 +72,7 @@ def _merged(visitors: list[KnownVisitor]) -> list[KnownVisitor]:
     index_of: dict[tuple[str, str], int] = {}  # by account and address or number
     for visitor in visitors:
         more = visitor.person
-        contacts = [(more.account_id, contact) for contact in (more.email, more.phone) if contact]
+        contacts = [(more.account_id, contact.lower()) for contact in (more.email, more.phone) if contact]
         index = next((index_of[contact] for contact in contacts if contact in index_of), len(merged))
         index_of.update((contact, index) for contact in contacts if contact not in index_of)
         if index == len(merged):
