@@ -256,11 +256,11 @@ class _InFile(OneProcess):
 
 class _InDatabase(SeveralProcesses):
     def __init__(self) -> None:
-        """Leave the place to the folder."""
+        """Leave the database to the folder."""
         self._connections = DEFAULT_CONNECTIONS
 
     async def open(self, folder: Folder, key: MasterKey, node: ServiceNode, *, serves: bool) -> StoreDatabase:
-        self._place = RUNNING[0].database_of(folder.database)
+        self._target = RUNNING[0].database_of(folder.database)
         return await super().open(folder, key, node, serves=serves)
 
 

@@ -73,6 +73,7 @@ def _of_accounts(accounts: str, index: str, condition: str) -> str:
     return _of_owners(accounts, f"{condition} AND c.account_id = o.id AND {_CHOSEN}", f" INDEXED BY conversations_{index}")
 
 
+_ITS_ACCOUNT = "(SELECT account_id AS id FROM bots WHERE id = ?2) o"
 _MINE = f"""
     SELECT * FROM (SELECT * FROM ({_of_the_team("assigned", _ASSIGNED)}) page UNION
         SELECT * FROM ({_of_the_team("handed_off", _TAKEN)}) page) page {_IN_ORDER.replace("c.", "page.")}
@@ -81,7 +82,7 @@ _MINE = f"""
 _USER, _LABEL, _ALL = "user", "label", "all"
 _LISTS = {
     (kind, scope): statement
-    for scope, accounts, bots in (("one", SOME_ACCOUNTS, ONE_BOT), ("some", SOME_ACCOUNTS, SOME_BOTS), ("all", ALL_ACCOUNTS, ALL_BOTS))
+    for scope, accounts, bots in (("one", _ITS_ACCOUNT, ONE_BOT), ("some", SOME_ACCOUNTS, SOME_BOTS), ("all", ALL_ACCOUNTS, ALL_BOTS))
     for kind, statement in {
         WAITING: _of_the_team("handed_off", _CONDITIONS[WAITING]),
         OPERATOR: _of_the_team("handed_off", _CONDITIONS[OPERATOR]),
