@@ -15,14 +15,10 @@ from aiohttp import ClientSession
 
 from chatsvc.app import App
 from chatsvc.config import Config
-from chatsvc.domain.captures import Captured
-from chatsvc.domain.models import Usage
-from chatsvc.engines import EngineError, Reply, Turn
 from chatsvc.services.accounts import accounts, bots, keys
-from chatsvc.services.conversations import captures
 from tests.api.support import fetch
 from tests.conftest import Answer
-from tests.fakes import ADMIN, FakeClock, ScriptedEngine
+from tests.fakes import ADMIN, FakeClock, ScriptedEngine, failing
 from tests.postgres import store_of_test
 
 TEXT = Path(__file__).with_name("examples.txt").read_text("utf-8")
@@ -101,8 +97,6 @@ class Run:
             data = answer.json["data"]
             if isinstance(data, list) and data and self.path.startswith("/conversations"):
                 self.known["conversation"] = data[0]["id"]
-            if "pagination" in answer.json:
-                self.known["cursor"] = answer.json["pagination"]["next_cursor"] or ""
             if isinstance(data, dict) and "reply" in data:
                 self.known["user"] = data["user_id"]
 
@@ -113,19 +107,11 @@ class Run:
             headers = {}
         if once:
             headers["Idempotency-Key"] = once
-        sent: dict[str, Any] = {} if body is None else {"data": body} if isinstance(body, str) else {"json": body}
-        return await fetch(self.session, method, f"{self.app.url}/api/v2{path}", headers=headers, **sent)
+        return await fetch(self.session, method, f"{self.app.url}/api/v2{path}", headers=headers, json=body)
 
     async def do_get(self, customer: Customer, rest: str) -> Answer:
         path, _, key = rest.partition(" with ")
         return await self._send(customer, "GET", path, key=key or None)
-
-    async def do_next(self, customer: Customer) -> Answer:
-        return await self._send(customer, "GET", f"/conversations?limit=1&cursor={self.known['cursor']}")
-
-    async def do_post(self, customer: Customer, rest: str) -> Answer:
-        path, _, body = rest.partition(" ")
-        return await self._send(customer, "POST", path, body)
 
     async def do_send(self, customer: Customer, rest: str) -> Answer:
         found = re.fullmatch(r"(?P<text>.+?)(?: as (?P<user>\S+))?(?: to (?P<bot>\S+))?(?: once (?P<once>\S+))?", rest)
@@ -168,16 +154,7 @@ class Run:
         await keys.revoke(self.app.services, ADMIN, key=customer.keys[int(rest)].key.id)
 
     async def do_engine(self, _: Customer, rest: str) -> None:
-        def script(turn: Turn) -> Reply:
-            usage = Usage(10, 2)
-            if rest.startswith("captures"):
-                captured = Captured("callback", turn.message, "Selin Kaya", None, "0532 123 45 67")
-                return Reply("" if rest.endswith("nothing") else "Noted.", usage, captured)
-            if rest != "answers":
-                raise EngineError(rest)
-            return Reply(f"echo: {turn.message}", usage)
-
-        self.engine.script = script
+        self.engine.script = failing(rest) if rest != "answers" else ScriptedEngine().script
 
     async def do_wait(self, _: Customer, rest: str) -> None:
         self.clock.advance(seconds(rest))
@@ -189,9 +166,6 @@ class Run:
     async def do_restart(self, _: Customer) -> None:
         await self.app.stop()
         await self.start()
-
-    async def do_requests(self, customer: Customer, rest: str) -> None:
-        assert len((await captures.list_requests(self.app.services, ADMIN, bot=customer.bot, limit=10)).items) == int(rest)
 
 
 @pytest.fixture
