@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from typing import Any
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any, TypeVar
 
 from chatsvc.domain.actors import local_user
 from chatsvc.domain.models import Usage
 from chatsvc.engines import EngineError, Reply, Turn
 from chatsvc.store.database import StoreUnavailable
+
+T = TypeVar("T")
 
 ADMIN = local_user(0, "root")
 START = 1_795_176_868_123  # 2026-11-20T12:14:28.123Z
@@ -38,6 +40,20 @@ class ScriptedEngine:
         self.gate: asyncio.Event | None = None
         self.completion: Callable[[str], str] = lambda _: "[]"
         self.script: Callable[[Turn], Reply] = lambda turn: Reply(f"echo: {turn.message}", Usage(10, 2))
+
+    async def hold(self, message: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
+        """Begin a message, and hold its reply until `release`."""
+        self.gate, asked = self.gate or asyncio.Event(), len(self.turns)
+        task = asyncio.create_task(message)
+        async with asyncio.timeout(5):
+            while len(self.turns) == asked:  # noqa: ASYNC110  # what is waited for happens inside of the service
+                await asyncio.sleep(0.002)
+        return task
+
+    def release(self) -> None:
+        """Give the replies that are held."""
+        if self.gate is not None:
+            self.gate.set()
 
     async def start(self) -> None:
         """See Engine.start."""

@@ -105,7 +105,7 @@ async def test_what_is_being_answered_is_reserved(make_caller: MakeCaller, engin
     under_way = [asyncio.create_task(caller.send()) for _ in range(2)]
     await until(lambda: len(engine.turns) == 2)
     assert (await caller.send()).status == 402
-    engine.gate.set()
+    engine.release()
     assert [(await one).status for one in under_way] == [200, 200]
     assert (await caller.send()).status == 402
 
@@ -116,7 +116,7 @@ async def test_credits_given_while_messages_are_answered_are_not_lost(app: App, 
     under_way = [asyncio.create_task(caller.send()) for _ in range(2)]
     await until(lambda: len(engine.turns) == 2)
     await accounts.change(app.services, ADMIN, account=caller.account, credits=5)
-    engine.gate.set()
+    engine.release()
     assert [(await one).status for one in under_way] == [200, 200]
     assert (await caller.get("/analytics")).json["data"]["account"]["message_credits"] == 3
     assert [(await caller.send()).status for _ in range(4)] == [200, 200, 200, 402]
@@ -127,13 +127,10 @@ async def test_a_message_in_flight_over_the_end_of_the_month_belongs_to_the_mont
 ) -> None:
     caller = await make_caller(messages_limit=1)
     clock.now = NOVEMBER_ENDS - 1
-    engine.gate = asyncio.Event()
-    under_way = asyncio.create_task(caller.send(user_id="v"))
-    await until(lambda: bool(engine.turns))
+    under_way = await engine.hold(caller.send(user_id="v"))
     clock.now = NOVEMBER_ENDS + 4_000
-    december = asyncio.create_task(caller.send())
-    await until(lambda: len(engine.turns) == 2)
-    engine.gate.set()
+    december = await engine.hold(caller.send())
+    engine.release()
     first = await under_way
     assert first.status == (await december).status == 200
     assert first.json["data"]["created_at"] == "2026-12-01T00:00:04.000Z"
@@ -160,7 +157,7 @@ async def test_one_that_fails_over_the_end_of_the_month_gives_back_to_the_old_mo
     under_way = asyncio.create_task(caller.send())
     await until(lambda: bool(engine.turns))
     clock.now = NOVEMBER_ENDS
-    engine.gate.set()
+    engine.release()
     assert (await under_way).status == 502
     engine.script = script
     assert [(await caller.send()).status for _ in range(2)] == [200, 402]

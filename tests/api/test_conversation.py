@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import uuid
 
 from chatsvc.app import App
-from tests.api.support import UUID, assert_headers, envelope, insert_conversations, insert_messages, until
+from tests.api.support import UUID, assert_headers, envelope, insert_conversations, insert_messages
 from tests.conftest import Answer, Caller, MakeCaller
 from tests.fakes import START, FakeClock, ScriptedEngine
 
@@ -53,11 +52,9 @@ async def test_a_conversation_has_exactly_the_fields_of_the_specification(caller
 async def test_a_question_has_the_time_of_its_acceptance_and_a_reply_that_of_its_own(
     caller: Caller, clock: FakeClock, engine: ScriptedEngine
 ) -> None:
-    engine.gate = asyncio.Event()
-    under_way = asyncio.create_task(caller.send("hello", "v"))
-    await until(lambda: bool(engine.turns))
+    under_way = await engine.hold(caller.send("hello", "v"))
     clock.now += 2_000
-    engine.gate.set()
+    engine.release()
     exchange = (await under_way).json["data"]
     (listed,) = (await caller.get("/conversations")).json["data"]
     detail = (await caller.get(f"/conversations/{listed['id']}")).json["data"]

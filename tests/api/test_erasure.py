@@ -12,7 +12,7 @@ from chatsvc.control.rendering import conversations as conversations_json
 from chatsvc.domain.refusals import Refused
 from chatsvc.services.conversations import erasure
 from chatsvc.store import erasure as stored
-from tests.api.support import execute, until
+from tests.api.support import execute
 from tests.conftest import Caller
 from tests.fakes import ADMIN, ScriptedEngine
 from tests.postgres import RUNNING
@@ -66,13 +66,11 @@ async def test_usage_and_allowance_stay(caller: Caller) -> None:
 
 
 async def test_an_answer_under_way_is_waited_for_and_goes_as_well(caller: Caller, engine: ScriptedEngine) -> None:
-    engine.gate = asyncio.Event()
-    sending = asyncio.create_task(caller.send("my first words", "v"))
-    await until(lambda: bool(engine.turns))
+    sending = await engine.hold(caller.send("my first words", "v"))
     erasing = asyncio.create_task(erasure.erase(caller.app.services, ADMIN, user_id="v"))
     await asyncio.sleep(0.05)
     assert not erasing.done()
-    engine.gate.set()
+    engine.release()
     assert (await sending).status == 200
     assert (await erasing).erased.messages == 2
     assert await execute(caller.app, "SELECT count(*) FROM messages") == [(0,)]
@@ -83,13 +81,11 @@ async def test_where_an_answer_takes_too_long_nothing_is_erased_and_that_is_said
 ) -> None:
     await caller.send("hello", "v")
     monkeypatch.setattr(erasure, "WAIT_S", 0.05 - caller.app.config.anthropic.timeout_s)
-    engine.gate = asyncio.Event()
-    sending = asyncio.create_task(caller.send("again", "v"))
-    await until(lambda: len(engine.turns) == 2)
+    sending = await engine.hold(caller.send("again", "v"))
     with pytest.raises(Refused, match="visitor_busy"):
         await erasure.erase(caller.app.services, ADMIN, user_id="v")
     assert await execute(caller.app, "SELECT count(*) FROM messages") == [(2,)]
-    engine.gate.set()
+    engine.release()
     assert (await sending).status == 200
     assert (await erasure.erase(caller.app.services, ADMIN, user_id="v")).erased.messages == 4
 

@@ -20,7 +20,7 @@ from chatsvc.domain.paging import MAX_DEPTH, Position
 from chatsvc.engines import EMPTY_REASONS, UNAVAILABLE_REASONS, Reply, Turn
 from chatsvc.log import request_id
 from chatsvc.services.accounts import accounts, bots
-from tests.api.support import assert_headers, envelope, fetch, names, out_of_reach, until
+from tests.api.support import assert_headers, envelope, fetch, names, out_of_reach
 from tests.conftest import MODELS, Answer, Caller, MakeCaller
 from tests.fakes import ADMIN, START, FakeClock, ScriptedEngine, failing
 
@@ -424,14 +424,12 @@ async def test_no_response_has_a_cors_header(caller: Caller) -> None:
 async def test_too_many_in_flight_take_a_slot_but_no_allowance(app: App, make_caller: MakeCaller, engine: ScriptedEngine) -> None:
     app.services.config = replace(app.config, limits=replace(app.config.limits, max_in_flight=1))
     caller = await make_caller(messages_limit=2)
-    engine.gate = asyncio.Event()
-    held = asyncio.create_task(caller.send())
-    await until(lambda: bool(engine.turns))
+    held = await engine.hold(caller.send())
     refused = [await caller.send(), await caller.get("/chatbots"), await caller.get("/nowhere")]
     assert [answer.status for answer in refused] == [503] * 3
     assert [answer.json for answer in refused] == [envelope("service_unavailable")] * 3
     assert [answer.headers["X-RateLimit-Remaining"] for answer in refused] == ["99998", "99997", "99996"]
-    engine.gate.set()
+    engine.release()
     assert (await held).status == 200
     assert [(await caller.send()).status for _ in range(2)] == [200, 402]
 

@@ -233,12 +233,10 @@ async def _second_key(app: App, caller: Caller, **options: Any) -> tuple[str, di
 
 
 async def test_what_was_accepted_before_its_key_was_revoked_is_answered(app: App, caller: Caller, engine: ScriptedEngine) -> None:
-    engine.gate = asyncio.Event()
-    under_way = asyncio.create_task(caller.send())
-    await until(lambda: bool(engine.turns))
+    under_way = await engine.hold(caller.send())
     await keys.revoke(app.services, ADMIN, key=(await keys.list_all(app.services, ADMIN)).items[0].key.id)
     assert (await caller.send()).error == "invalid_api_key"
-    engine.gate.set()
+    engine.release()
     assert (await under_way).status == 200
     assert (await caller.send()).error == "invalid_api_key"
 
@@ -306,11 +304,9 @@ async def test_nothing_but_digests_stays_of_a_deleted_account(app: App, caller: 
 
 
 async def test_an_account_deleted_while_its_message_is_answered_gets_no_reply(app: App, caller: Caller, engine: ScriptedEngine) -> None:
-    engine.gate = asyncio.Event()
-    under_way = asyncio.create_task(caller.send())
-    await until(lambda: bool(engine.turns))
+    under_way = await engine.hold(caller.send())
     await accounts.delete(app.services, ADMIN, account=caller.account)
-    engine.gate.set()
+    engine.release()
     answer = await under_way
     assert answer.status == 401
     assert answer.json == envelope("account_not_found")
@@ -332,11 +328,9 @@ async def test_a_bot_deleted_while_its_message_is_answered_goes_with_all_its_row
         said = await caller.send("Selin, selin@example.com", "v", headers={"Idempotency-Key": bot}, chatbot_id=bot)
         assert said.status == 200
     before = await rows_of(app, other)
-    engine.gate = asyncio.Event()
-    under_way = asyncio.create_task(caller.send(user_id="v"))
-    await until(lambda: len(engine.turns) == 3)
+    under_way = await engine.hold(caller.send(user_id="v"))
     await bots.delete(app.services, ADMIN, bot=caller.bot)
-    engine.gate.set()
+    engine.release()
     assert (await under_way).error == "chatbot_not_found"
     assert (await caller.send(user_id="v")).error == "chatbot_not_found"
     assert await rows_of(app, caller.bot) == {}
@@ -396,9 +390,7 @@ async def test_a_stopping_service_finishes_what_it_began_and_answers_what_comes_
     for wire in (kept, other, idle):
         await wire.send(request("GET", "/api/v2/chatbots", caller))
         assert (await wire.answer()).status == 200
-    engine.gate = asyncio.Event()
-    under_way = asyncio.create_task(caller.send(user_id="v"))
-    await until(lambda: bool(engine.turns))
+    under_way = await engine.hold(caller.send(user_id="v"))
     stopping = asyncio.create_task(app.stop())
     await _is_refused(connect)
     await other.send(request("GET", "/api/v2/chatbots"))
@@ -410,7 +402,7 @@ async def test_a_stopping_service_finishes_what_it_began_and_answers_what_comes_
     await kept.send(request("POST", "/api/v2/messages", caller, body=body))
     await until(lambda: len(engine.turns) == 2)
     assert not stopping.done()
-    engine.gate.set()
+    engine.release()
     late = await kept.answer()
     assert (late.status, late.json["data"]["reply"], late.headers["Connection"]) == (200, "echo: and now?", "close")
     answered = await under_way

@@ -82,7 +82,7 @@ async def test_those_who_come_while_it_is_answered_share_the_one_answer(app: App
     await bots.deactivate(app.services, ADMIN, bot=caller.bot)
     waiting.append(asyncio.create_task(caller.send("hello", headers=KEY)))
     await asyncio.sleep(0.05)
-    engine.gate.set()
+    engine.release()
     answers = await asyncio.gather(*waiting)
     assert {(answer.status, answer.body) for answer in answers} == {(200, answers[0].body)}
     assert len({answer.headers["X-Request-Id"] for answer in answers}) == 11
@@ -96,7 +96,7 @@ async def test_they_share_a_failure_too_and_it_is_not_kept(caller: Caller, engin
     waiting = [asyncio.create_task(caller.send(headers=KEY)) for _ in range(5)]
     await until(lambda: bool(engine.turns))
     await asyncio.sleep(0.05)
-    engine.gate.set()
+    engine.release()
     for answer in await asyncio.gather(*waiting):
         assert answer.status == 502
         assert answer.json == envelope("assistant_unavailable", reason="overloaded")
@@ -127,9 +127,7 @@ async def test_a_failed_request_keeps_nothing_under_its_key(status: int, app: Ap
 
 async def test_other_fields_under_the_same_key_are_invalid_json(caller: Caller, engine: ScriptedEngine) -> None:
     body = {"chatbot_id": caller.bot, "message": "hello", "user_id": "v", "language": "tr"}
-    engine.gate = asyncio.Event()
-    first = asyncio.create_task(caller.request("POST", "/messages", json=body, headers=KEY))
-    await until(lambda: bool(engine.turns))
+    first = await engine.hold(caller.request("POST", "/messages", json=body, headers=KEY))
     others: dict[str, tuple[str | None, ...]] = {
         "message": ("other", "hello "),
         "user_id": ("w", None),
@@ -140,7 +138,7 @@ async def test_other_fields_under_the_same_key_are_invalid_json(caller: Caller, 
         for change in ({name: value} for name, values in others.items() for value in values):
             answer = await caller.request("POST", "/messages", json={**body, **change}, headers=KEY)
             assert (answer.status, answer.json) == (400, envelope("invalid_json", OTHER_FIELDS)), (state, change)
-        engine.gate.set()
+        engine.release()
         assert (await first).status == 200
     assert (await caller.request("POST", "/messages", json=body, headers=KEY)).body == (await first).body
     assert len(engine.turns) == 1
@@ -248,7 +246,7 @@ async def test_a_caller_that_hung_up_gets_the_answer_with_the_same_key(
     wire.hang_up()
     joined = asyncio.create_task(caller.send("hello", headers=KEY))
     await asyncio.sleep(0.05)
-    engine.gate.set()
+    engine.release()
     assert (await joined).status == 200
     assert (await caller.send("hello", headers=KEY)).body == (await joined).body
     assert len(engine.turns) == 1

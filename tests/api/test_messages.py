@@ -260,11 +260,9 @@ async def test_a_failed_reply_gives_back_and_writes_nothing(app: App, make_calle
 
 
 async def test_a_bot_switched_off_while_it_answers_still_answers(app: App, caller: Caller, engine: ScriptedEngine) -> None:
-    engine.gate = asyncio.Event()
-    under_way = asyncio.create_task(caller.send())
-    await until(lambda: bool(engine.turns))
+    under_way = await engine.hold(caller.send())
     await bots.deactivate(app.services, ADMIN, bot=caller.bot)
-    engine.gate.set()
+    engine.release()
     assert (await under_way).status == 200
     answer = await caller.send()
     assert answer.status == 409
@@ -285,7 +283,7 @@ async def test_a_conversation_is_answered_one_message_at_a_time_first_come_first
         await until(lambda n=n: app.services.conversation_locks.unfinished == n + 1)  # type: ignore[misc]  # bound at once
     await until(lambda: bool(engine.turns))
     assert [turn.message for turn in engine.turns] == ["0"]
-    engine.gate.set()
+    engine.release()
     answers = await asyncio.gather(*waiting)
     assert [answer.json["data"]["reply"] for answer in answers] == [f"echo: {n}" for n in range(12)]
     assert [turn.message for turn in engine.turns] == [str(n) for n in range(12)]
@@ -304,7 +302,7 @@ async def test_one_that_fails_does_not_hold_up_those_behind_it(app: App, caller:
     for n in range(3):
         waiting.append(asyncio.create_task(caller.send(str(n), "v")))
         await until(lambda n=n: app.services.conversation_locks.unfinished == n + 1)  # type: ignore[misc]  # bound at once
-    engine.gate.set()
+    engine.release()
     assert [(await one).status for one in waiting] == [502, 200, 200]
     assert [len(turn.history) for turn in engine.turns] == [0, 0, 2]
 
@@ -316,7 +314,7 @@ async def test_different_conversations_are_answered_at_the_same_time(app: App, c
     sent = [caller.send("m", "a"), caller.send("m", "b"), other.send("m", "a"), caller.send("m"), caller.send("m")]
     waiting = [asyncio.create_task(one) for one in sent]
     await until(lambda: len(engine.turns) == 5)
-    engine.gate.set()
+    engine.release()
     assert [(await one).status for one in waiting] == [200] * 5
 
 
@@ -379,7 +377,7 @@ async def test_a_caller_that_hangs_up_mid_answer_finds_the_exchange_written_once
     wire.hang_up()
     await asyncio.sleep(0.05)
     assert await _stored(app) == (0, 0, 0)
-    engine.gate.set()
+    engine.release()
     await until(lambda: app.services.conversation_locks.unfinished == 0)
     assert await _stored(app) == (2, 1, 1)
     assert (await caller.send("again", "v")).status == 200
@@ -390,9 +388,7 @@ async def test_a_caller_that_hangs_up_mid_answer_finds_the_exchange_written_once
 async def test_a_caller_that_hangs_up_while_it_waits_its_turn_is_answered_in_its_turn(
     app: App, caller: Caller, connect: Connect, engine: ScriptedEngine
 ) -> None:
-    engine.gate = asyncio.Event()
-    first = asyncio.create_task(caller.send("first", "v"))
-    await until(lambda: bool(engine.turns))
+    first = await engine.hold(caller.send("first", "v"))
     wire = await connect()
     body = json.dumps({"chatbot_id": caller.bot, "message": "second", "user_id": "v"}).encode()
     await wire.send(request("POST", "/api/v2/messages", caller, body=body))
@@ -400,7 +396,7 @@ async def test_a_caller_that_hangs_up_while_it_waits_its_turn_is_answered_in_its
     wire.hang_up()
     third = asyncio.create_task(caller.send("third", "v"))
     await until(lambda: app.services.conversation_locks.unfinished == 3)
-    engine.gate.set()
+    engine.release()
     assert [(await one).status for one in (first, third)] == [200, 200]
     assert [turn.message for turn in engine.turns] == ["first", "second", "third"]
     assert await _stored(app) == (6, 3, 3)
@@ -438,7 +434,7 @@ async def test_what_a_caller_that_hung_up_had_asked_is_answered_before_the_servi
     wire.hang_up()
     stopping = asyncio.create_task(app.stop())
     await asyncio.sleep(0.3)
-    engine.gate.set()
+    engine.release()
     await stopping
     async with App(config, clock, store_of_test()) as again:
         assert await _stored(again) == (2, 1, 1)

@@ -15,7 +15,7 @@ from chatsvc.app import App
 from chatsvc.config import Config
 from chatsvc.domain.limiter import Slot
 from chatsvc.services.accounts import accounts, bots, keys
-from tests.api.support import LIMIT, MINUTE_END, REMAINING, RESET, envelope, fetch, names, out_of_reach, standing, until
+from tests.api.support import LIMIT, MINUTE_END, REMAINING, RESET, envelope, fetch, names, out_of_reach, standing
 from tests.conftest import Answer, Caller
 from tests.fakes import ADMIN, START, FakeClock, ScriptedEngine, failing
 
@@ -183,9 +183,7 @@ async def test_responses_before_the_limiter_have_them_too_and_take_nothing(
 
 
 async def test_the_headers_tell_of_the_window_in_which_the_request_came(caller: Caller, clock: FakeClock, engine: ScriptedEngine) -> None:
-    engine.gate = asyncio.Event()
-    under_way = asyncio.create_task(caller.send())
-    await until(lambda: bool(engine.turns))
+    under_way = await engine.hold(caller.send())
     clock.advance(60)
-    engine.gate.set()
+    engine.release()
     assert standing(await under_way) == (120, 119, MINUTE_END)
