@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -225,22 +225,23 @@ async def session() -> AsyncIterator[ClientSession]:
         yield opened
 
 
+async def new_caller(app: App, session: ClientSession, plan: str = "enterprise", model: str = "scripted", **changes: Any) -> Caller:
+    """Make a customer: an account on a plan, with a bot and a key."""
+    account = (await accounts.create(app.services, ADMIN, name="Acme", plan=plan)).account.id
+    if changes:
+        await accounts.change(app.services, ADMIN, account=account, **changes)
+    bot = (await bots.create(app.services, ADMIN, name="Desk", account=account, model=model)).id if plan != "none" else ""
+    key = (await keys.create(app.services, ADMIN, account=account)).secret
+    return Caller(app, session, account, bot, key)
+
+
 MakeCaller = Callable[..., Any]
 
 
 @pytest.fixture
 def make_caller(app: App, session: ClientSession) -> MakeCaller:
-    """Makes a customer: an account on a plan, with a bot and a key."""
-
-    async def make(plan: str = "enterprise", model: str = "scripted", **changes: Any) -> Caller:
-        account = (await accounts.create(app.services, ADMIN, name="Acme", plan=plan)).account.id
-        if changes:
-            await accounts.change(app.services, ADMIN, account=account, **changes)
-        bot = (await bots.create(app.services, ADMIN, name="Desk", account=account, model=model)).id if plan != "none" else ""
-        key = (await keys.create(app.services, ADMIN, account=account)).secret
-        return Caller(app, session, account, bot, key)
-
-    return make
+    """Makes customers; see `new_caller`."""
+    return partial(new_caller, app, session)
 
 
 @pytest.fixture

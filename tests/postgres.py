@@ -114,25 +114,14 @@ class Postgres:
 
     def start(self) -> subprocess.Popen[bytes]:
         """Start it and wait until it answers."""
-        log = (self.folder / "log").open("ab")
-        with log:
+        line = [*WITH_PARENT, program("postgres") or "postgres", "-D", str(self.data), f"-cunix_socket_directories={self.folder}"]
+        with (self.folder / "log").open("ab") as log:
             process: subprocess.Popen[bytes] = subprocess.Popen(  # type: ignore[call-overload]
-                [
-                    *WITH_PARENT,
-                    program("postgres") or "postgres",
-                    "-D",
-                    str(self.data),
-                    f"-cunix_socket_directories={self.folder}",
-                    *self._options,
-                ],
-                stdout=log,
-                stderr=log,
-                cwd="/",
-                **self._as,
+                [*line, *self._options], stdout=log, stderr=log, cwd="/", **self._as
             )
         for _ in range(200):
             try:
-                psycopg.connect(host=str(self.folder), port=self.port, user="admin", dbname="postgres", connect_timeout=2).close()
+                self.connect().close()
             except psycopg.OperationalError:
                 if process.poll() is not None:
                     break
@@ -162,15 +151,17 @@ class Postgres:
                 self.administer(f"DROP DATABASE {name} WITH (FORCE)")
             self._databases.clear()
 
+    def connect(self, database: str = "postgres") -> psycopg.Connection[Any]:
+        """Connect as the superuser; each statement is a transaction."""
+        return psycopg.connect(host=str(self.folder), port=self.port, user="admin", dbname=database, autocommit=True, connect_timeout=2)
+
     def administer(self, statement: str) -> None:
         """Run a statement as the superuser."""
-        with psycopg.connect(host=str(self.folder), port=self.port, user="admin", dbname="postgres", autocommit=True) as connection:
-            connection.execute(statement.encode())
+        self.run_in("postgres", statement)
 
     def run_in(self, database: str, statement: str) -> None:
         """Run a statement in a database as its superuser."""
-        place = {"host": str(self.folder), "port": self.port, "user": "admin", "dbname": database}
-        with psycopg.connect(**place, autocommit=True) as connection:  # type: ignore[arg-type]  # a port is a number
+        with self.connect(database) as connection:
             connection.execute(statement.encode())
 
     def database_of(self, path: Path) -> PostgresTarget:

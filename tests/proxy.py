@@ -1,7 +1,7 @@
 """A TCP proxy that breaks connections between the service and its peers on demand.
 
-`async with Proxy(port) as proxy` listens at `proxy.port` and passes everything on to 127.0.0.1:port. `proxy.fault` says what is done
-instead from then on, on connections that are open already too; None heals it.
+`async with Proxy(port) as proxy` listens at `proxy.port` and passes everything on to 127.0.0.1:port. Within `proxy.broken(fault)` the fault
+says what is done instead, on connections that are open already too.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Link:
         self.told = False
 
     async def run(self) -> None:
-        """Until either end is gone."""
+        """Serve until either end is gone."""
         try:
             if self._proxy.fault:
                 await self._proxy.fault.opened(self)
@@ -46,7 +46,7 @@ class Link:
                     writer.close()
 
     async def pass_on(self, data: bytes) -> None:
-        """To the server."""
+        """Give bytes to the server."""
         if self._server is None:
             reader, self._server = await asyncio.open_connection("127.0.0.1", self._proxy.server_port)
             self._back = asyncio.create_task(self._answers(reader))
@@ -61,7 +61,7 @@ class Link:
         self._writer.close()
 
     async def give(self, data: bytes) -> None:
-        """To the caller."""
+        """Give bytes to the caller."""
         self._writer.write(data)
         self.given += len(data)
         await self._writer.drain()
@@ -71,18 +71,18 @@ class Link:
         self._writer.close()
 
     async def reset(self) -> None:
-        """RST."""
+        """Send RST."""
         raw = self._writer.get_extra_info("socket")
         if raw is not None and raw.fileno() >= 0:
             raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\x01\0\0\0\0\0\0\0")
         self._writer.transport.abort()
 
     async def wait_until_healed(self) -> None:
-        """Nothing, for as long as the fault lasts."""
+        """Do nothing for as long as the fault lasts."""
         await self._proxy.healed.wait()
 
 
-async def _nothing(_: Link) -> None:
+async def _nothing(*_: object) -> None:
     pass
 
 
@@ -95,14 +95,6 @@ class Fault:
     answered: Callable[[Link, bytes], Awaitable[None]] = Link.give
 
 
-async def _swallow(_: Link, __: bytes) -> None:
-    pass
-
-
-async def _resets(link: Link, _: bytes) -> None:
-    await link.reset()
-
-
 def hangs() -> Fault:
     """Accepts, and neither reads nor says anything."""
     return Fault(opened=Link.wait_until_healed, asked=lambda link, _: link.wait_until_healed())
@@ -110,12 +102,12 @@ def hangs() -> Fault:
 
 def swallows() -> Fault:
     """Takes everything and answers nothing."""
-    return Fault(asked=_swallow)
+    return Fault(asked=_nothing)
 
 
 def resets() -> Fault:
-    """RST instead of an answer, or of a welcome."""
-    return Fault(opened=Link.reset, asked=_resets)
+    """Sends RST instead of an answer, or of a welcome."""
+    return Fault(opened=Link.reset, asked=lambda link, _: link.reset())
 
 
 def hangs_up() -> Fault:
@@ -123,25 +115,20 @@ def hangs_up() -> Fault:
     return Fault(asked=lambda link, _: link.hang_up())
 
 
-def delays(seconds: float) -> Fault:
-    """Every piece of the answer comes that much later."""
+def delays(seconds: float, size: int = CHUNK) -> Fault:
+    """Gives each piece of the answer that much later."""
 
     async def answered(link: Link, data: bytes) -> None:
-        await asyncio.sleep(seconds)
-        await link.give(data)
+        for begin in range(0, len(data), size):
+            await asyncio.sleep(seconds)
+            await link.give(data[begin : begin + size])
 
     return Fault(answered=answered)
 
 
 def trickles(pause_s: float) -> Fault:
-    """The answer comes byte by byte."""
-
-    async def answered(link: Link, data: bytes) -> None:
-        for at in range(len(data)):
-            await link.give(data[at : at + 1])
-            await asyncio.sleep(pause_s)
-
-    return Fault(answered=answered)
+    """Gives the answer byte by byte."""
+    return delays(pause_s, 1)
 
 
 def cuts_after(count: int, end: Callable[[Link], Awaitable[None]] = Link.hang_up) -> Fault:
@@ -162,13 +149,9 @@ def cuts_after(count: int, end: Callable[[Link], Awaitable[None]] = Link.hang_up
 
 
 def garbles(share: float) -> Fault:
-    """That share of the answer's bytes is replaced by others."""
+    """Replaces that share of the answer's bytes by others."""
     chance = random.Random(7)
-
-    async def answered(link: Link, data: bytes) -> None:
-        await link.give(bytes(chance.randrange(256) if chance.random() < share else byte for byte in data))
-
-    return Fault(answered=answered)
+    return Fault(answered=lambda link, data: link.give(bytes(chance.randrange(256) if chance.random() < share else byte for byte in data)))
 
 
 def says(*pieces: bytes, end: Callable[[Link], Awaitable[None]] = Link.hang_up) -> Fault:
@@ -185,37 +168,26 @@ def says(*pieces: bytes, end: Callable[[Link], Awaitable[None]] = Link.hang_up) 
 
 
 class Proxy:
-    """See above."""
+    """Listens, and passes on or breaks what comes."""
 
     def __init__(self, server_port: int) -> None:
         self.server_port = server_port
         self.port = 0
         self.healed = asyncio.Event()
-        self._fault: Fault | None = None
+        self.fault: Fault | None = None
         self._listener: asyncio.Server | None = None
         self._links: set[asyncio.Task[None]] = set()
 
-    @property
-    def fault(self) -> Fault | None:
-        """The fault of a connection. None where there is none."""
-        return self._fault
-
-    @fault.setter
-    def fault(self, fault: Fault | None) -> None:
-        self._fault = fault
-        if fault is None:
-            self.healed.set()
-        else:
-            self.healed.clear()
-
     @contextmanager
     def broken(self, fault: Fault) -> Iterator[None]:
-        """Broken inside of the block."""
+        """Have the fault inside of the block."""
         self.fault = fault
+        self.healed.clear()
         try:
             yield
         finally:
             self.fault = None
+            self.healed.set()
 
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
@@ -229,28 +201,23 @@ class Proxy:
             self._links.discard(task)
 
     async def refuse(self) -> None:
-        """Nobody listens any more, and every connection is cut."""
+        """Stop listening, and cut every connection."""
         if self._listener:
             self._listener.close()
             self._listener = None
-        await self._cut()
+        for link in tuple(self._links):
+            link.cancel()
+        if self._links:
+            await asyncio.wait(tuple(self._links))
 
     async def listen(self) -> None:
         """Listen, again on the same port."""
         self._listener = await asyncio.start_server(self._accept, "127.0.0.1", self.port, backlog=1024)
         self.port = self._listener.sockets[0].getsockname()[1]
 
-    async def _cut(self) -> None:
-        links = set(self._links)
-        for link in links:
-            link.cancel()
-        if links:
-            await asyncio.wait(links)
-
     async def __aenter__(self) -> Self:
         await self.listen()
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        self.fault = None
         await self.refuse()

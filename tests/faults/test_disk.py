@@ -14,10 +14,10 @@ from aiohttp import ClientSession
 
 from chatsvc.app import App
 from chatsvc.config import Config
-from chatsvc.services.accounts import accounts, bots, keys, webhooks
+from chatsvc.services.accounts import accounts, webhooks
 from chatsvc.store.database import StoreUnavailable
 from tests.cli.support import one_line, run
-from tests.conftest import Answer, Caller
+from tests.conftest import Answer, Caller, new_caller
 from tests.crash.books import disagreements
 from tests.fakes import ADMIN, ScriptedEngine
 from tests.faults.disks import Ballast, breakable_disk, make_read_only, small_disk
@@ -132,16 +132,14 @@ async def test_a_disk_that_turns_read_only_is_told_and_reads_go_on(tmp_path: Pat
         # The running service lives on it, hence no fixture: it has to be gone before the disk is.
         async with App(config) as app, ClientSession() as session:
             app.services.engines["anthropic"] = engine
-            account = (await accounts.create(app.services, ADMIN, name="Acme")).account.id
-            bot = (await bots.create(app.services, ADMIN, name="Desk", account=account, model="scripted")).id
-            caller = Caller(app, session, account, bot, (await keys.create(app.services, ADMIN, account=account)).secret)
+            caller = await new_caller(app, session)
             assert await many(caller, "before", 20) == {(200, None): 20}
             make_read_only(disk)
             assert await many(caller, "after", 20) == {UNAVAILABLE: 20}
             await reads_go_on(caller)
             assert (await command(app, tmp_path, "account", "create", "Beta"))[0] == 1
             assert (await told(caller))[0] == 20
-            assert app.services.account_cache._accounts[account].allowance.reserved == {}
+            assert await caller.reserved() == {}
         with pytest.raises(StoreUnavailable, match="data cannot be used: Read-only file system"):
             async with App(config):
                 pass
@@ -152,15 +150,12 @@ async def test_a_database_that_a_stranger_has_locked_is_told_and_goes_on_when_it
     with locked(caller.app.config.data_dir / "chatsvc.db"):
         assert await many(caller, "meanwhile", 10) == {UNAVAILABLE: 10}
         await reads_go_on(caller)
-    assert await many(caller, "after", 10) == {(200, None): 10}
-    await nothing_has_drifted(caller, 20)
-
-
-async def test_a_lock_that_is_soon_let_go_is_waited_for(caller: Caller, engine: ScriptedEngine) -> None:
+    # One that is soon let go is waited for.
     with locked(caller.app.config.data_dir / "chatsvc.db"):
-        sending = asyncio.create_task(many(caller, "meanwhile", 10))
+        sending = asyncio.create_task(many(caller, "after", 10))
         await asyncio.sleep(0.5)
     assert await sending == {(200, None): 10}
+    await nothing_has_drifted(caller, 20)
 
 
 async def test_a_data_folder_that_is_deleted_while_the_service_runs_is_no_fault_of_the_program(

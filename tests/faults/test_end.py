@@ -11,9 +11,9 @@ from aiohttp import ClientSession
 
 from chatsvc.app import GRACE_S, App
 from chatsvc.config import Config
-from chatsvc.services.accounts import accounts, bots, keys, webhooks
+from chatsvc.services.accounts import webhooks
 from tests.api.support import Wire, insert_history, request
-from tests.conftest import Caller
+from tests.conftest import new_caller
 from tests.crash.books import disagreements
 from tests.fakes import ADMIN, ScriptedEngine
 from tests.faults.support import soon
@@ -27,13 +27,6 @@ def attempts(folder: Path) -> list[tuple[int | None, str | None]]:
     return query(folder / "chatsvc.db", "SELECT success, error FROM webhook_attempts ORDER BY number")
 
 
-async def customer(app: App, session: ClientSession) -> Caller:
-    """A customer of this service."""
-    account = (await accounts.create(app.services, ADMIN, name="Acme")).account.id
-    bot = (await bots.create(app.services, ADMIN, name="Desk", account=account, model="scripted")).id
-    return Caller(app, session, account, bot, (await keys.create(app.services, ADMIN, account=account)).secret)
-
-
 async def test_a_slow_model_a_slow_receiver_and_a_caller_who_does_not_read_end_in_time(
     config: Config, session: ClientSession, engine: ScriptedEngine, receiver: Receiver
 ) -> None:
@@ -41,7 +34,7 @@ async def test_a_slow_model_a_slow_receiver_and_a_caller_who_does_not_read_end_i
     receiver.answer = trickle(b"", OK, every_s=0.03)  # more than a second
     async with App(config) as app:
         app.services.engines["anthropic"] = engine
-        caller = await customer(app, session)
+        caller = await new_caller(app, session)
         await webhooks.put(app.services, ADMIN, bot=caller.bot, url=url(receiver), events=("request.created",))
         assert (await caller.send(SAID, "first")).status == 200
         assert await soon(lambda: len(receiver.bodies) == 1)

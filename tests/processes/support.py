@@ -33,10 +33,13 @@ class PostgresSite(Site):
         assert old in text
         self.config.write_text(text.replace(old, new))
 
+    def run_as_admin(self, statement: str) -> None:
+        """Run a statement on its database as the superuser."""
+        self.server.run_in(self.database, statement)
+
     def rows(self, statement: str) -> list[tuple[Any, ...]]:
         """Read from its database; raises LookupError where it has no such table."""
-        place = f"host={self.server.folder} port={self.server.port} user=admin dbname={self.database}"
-        with psycopg.connect(place) as connection:
+        with self.server.connect(self.database) as connection:
             try:
                 return connection.execute(statement.encode()).fetchall()
             except psycopg.errors.UndefinedTable:

@@ -10,12 +10,10 @@ import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-import psycopg
-
 from tests.cli.support import Serving
 from tests.postgres import Postgres
 from tests.processes.support import PostgresSite
-from tests.processes.test_serving import begin, chat
+from tests.processes.test_serving import begin, chat, wait_for
 from tests.proxy import Fault, Proxy, hangs, swallows
 
 
@@ -56,8 +54,7 @@ def test_a_session_that_hangs_alone_is_refused_and_opened_again(site: PostgresSi
     made = begin(site)
     with site.serve() as serving:
         assert chat(serving, made, "v") == 200
-        with psycopg.connect(f"host={site.server.folder} port={site.server.port} user=admin dbname={site.database}") as admin:
-            rows = admin.execute("SELECT pid FROM pg_stat_activity WHERE usename = 'chatsvc' AND datname = current_database()").fetchall()
+        rows = site.rows("SELECT pid FROM pg_stat_activity WHERE usename = 'chatsvc' AND datname = current_database()")
         sessions = [int(pid) for (pid,) in rows]
         for session in sessions:
             os.kill(session, signal.SIGSTOP)
@@ -68,8 +65,5 @@ def test_a_session_that_hangs_alone_is_refused_and_opened_again(site: PostgresSi
         finally:
             for session in sessions:
                 os.kill(session, signal.SIGCONT)
-        deadline = time.monotonic() + 20
-        while chat(serving, made, "v") != 200:
-            assert time.monotonic() < deadline, site.log.read_text()
-            time.sleep(0.2)
+        wait_for(lambda: chat(serving, made, "v") == 200, 20, site)
         assert serving.end() == 0

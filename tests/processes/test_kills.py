@@ -23,7 +23,7 @@ from tests.crash.test_kill import GONE, Customer, post
 from tests.engines.model_server import ModelServer, says
 from tests.postgres import Postgres, require_programs
 from tests.processes.support import PostgresSite
-from tests.processes.test_serving import fixed_port, restart, run_as_admin
+from tests.processes.test_serving import fixed_port, restart
 from tests.proxy import Proxy, hangs
 from tests.webhooks.certificates import Authority
 from tests.webhooks.receiver import Receiver
@@ -111,7 +111,7 @@ class Service:
         large, small = customers
         url = f"https://127.0.0.1:{self.receiver.port}/"
         await asyncio.to_thread(first.json, "webhook", "set", large.bot, url, "--event", "request.created")
-        await asyncio.to_thread(run_as_admin, first, STRFTIME)
+        await asyncio.to_thread(first.run_as_admin, STRFTIME)
         for site in self.sites:
             self.processes.append(await asyncio.to_thread(site.serve))
         self.visitors = [Visitor(name, of, ports) for of, names in ((large, "abcd"), (small, "xy")) for name in names]

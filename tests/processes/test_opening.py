@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import psycopg
 import pytest
 
 from tests.cli.support import environment, run
@@ -24,8 +23,7 @@ def test_a_message_is_answered_from_postgresql_and_no_file_holds_data(site: Post
         assert sorted(path.name for path in site.data.iterdir()) == ["control.sock", "lock"]
         assert serving.end() == 0
     assert site.json("usage")["usage"]["total_messages"] == 1
-    with psycopg.connect(f"host={site.server.folder} port={site.server.port} user=admin dbname={site.database}") as connection:
-        assert connection.execute("SELECT count(*) FROM messages").fetchall() == [(2,)]
+    assert site.rows("SELECT count(*) FROM messages") == [(2,)]
     shown = site.json("config", "show")
     assert shown["store"] == {"url": site.url, "password": "***", "connections": 10}
 
@@ -52,9 +50,7 @@ def administered(statement: str, *, init: bool = True) -> Callable[[PostgresSite
     def spoil(site: PostgresSite) -> None:
         if init:
             site.json("init")
-        place = f"host={site.server.folder} port={site.server.port} user=admin dbname={site.database}"
-        with psycopg.connect(place, autocommit=True) as connection:
-            connection.execute(statement.format(site=site).encode())
+        site.run_as_admin(statement.format(site=site))
 
     return spoil
 

@@ -11,17 +11,11 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-import psycopg
 import pytest
 
 from tests.cli.support import Serving
 from tests.processes.conftest import NewSite
 from tests.processes.support import PostgresSite
-
-
-def logged(site: PostgresSite, text: str, within_s: float = 15) -> None:
-    """Wait for a line of the log."""
-    wait_for(lambda: text in site.log.read_text(), within_s, site)
 
 
 def wait_for(done: Callable[[], object], within_s: float, site: PostgresSite) -> None:
@@ -42,14 +36,7 @@ def fixed_port(site: PostgresSite) -> int:
 
 def terminate_sessions(site: PostgresSite) -> None:
     """End all sessions of the service."""
-    run_as_admin(site, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'chatsvc' AND datname = current_database()")
-
-
-def run_as_admin(site: PostgresSite, statement: str) -> None:
-    """Run a statement on the database."""
-    place = f"host={site.server.folder} port={site.server.port} user=admin dbname={site.database}"
-    with psycopg.connect(place, autocommit=True) as admin:
-        admin.execute(statement.encode())
+    site.run_as_admin("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'chatsvc' AND datname = current_database()")
 
 
 def restart(site: PostgresSite) -> None:
@@ -163,8 +150,8 @@ def test_a_process_ends_when_a_newer_version_or_another_key_is_in_force(new_site
     for site in (first, second):
         site.change("5a" * 32, "6b" * 32)
     with first.serve() as one:
-        run_as_admin(first, "UPDATE chatsvc_schema SET version = version + 1")
+        first.run_as_admin("UPDATE chatsvc_schema SET version = version + 1")
         assert one.wait() == 1
         assert "a newer version has taken over" in first.log.read_text()
     assert "install the newer chatsvc again" in second.refused("serve")
-    run_as_admin(first, "UPDATE chatsvc_schema SET version = version - 1")
+    first.run_as_admin("UPDATE chatsvc_schema SET version = version - 1")

@@ -17,11 +17,11 @@ from chatsvc.app import App
 from chatsvc.config import Config
 from chatsvc.config.model import DEFAULT_CONNECTIONS, Secret
 from chatsvc.domain.models import ServiceNode
-from chatsvc.services.accounts import accounts, bots, keys
+from chatsvc.services.accounts import accounts, keys
 from chatsvc.services.operations.stores import SeveralProcesses
 from chatsvc.store import nodes
 from tests.api.support import until
-from tests.conftest import Answer, Caller
+from tests.conftest import Answer, Caller, new_caller
 from tests.fakes import ADMIN, START, FakeClock, ScriptedEngine, failing
 from tests.postgres import Postgres
 from tests.processes.support import MASTER_KEY
@@ -58,10 +58,8 @@ async def service(postgres: Postgres, config: Config, clock: FakeClock, session:
             app.services.engines["anthropic"] = engine
             apps.append(app)
             engines.append(engine)
-        account = (await accounts.create(apps[0].services, ADMIN, name="Acme", plan="enterprise")).account.id
-        bot = (await bots.create(apps[1].services, ADMIN, name="Desk", account=account, model="scripted")).id
-        key = (await keys.create(apps[2].services, ADMIN, account=account)).secret
-        yield Service(apps, engines, [Caller(app, session, account, bot, key) for app in apps])
+        first = await new_caller(apps[0], session)
+        yield Service(apps, engines, [Caller(app, session, first.account, first.bot, first.key) for app in apps])
 
 
 async def told(caller: Caller) -> tuple[int, int]:
