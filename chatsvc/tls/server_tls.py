@@ -1,10 +1,17 @@
-"""Server TLS context whose certificate can be replaced while the listener runs."""
+"""Server TLS context whose certificate can be replaced while the listener runs, and the operator's files that may hold it."""
 
+import asyncio
+import logging
 import os
 import ssl
 from collections.abc import Mapping
 from pathlib import Path
 
+from chatsvc.domain.errors import CommandError
+
+log = logging.getLogger(__name__)
+
+LOOK_EVERY_S = 10.0
 ACME_TLS = "acme-tls/1"
 _ASKED = b"\x0a" + ACME_TLS.encode()  # its encoding in the protocol list of a ClientHello
 _CLIENT_HELLO = 1
@@ -68,3 +75,51 @@ def _from_pem(pem: bytes) -> ssl.SSLContext:
         file.write(pem)
         file.flush()
         return _context(f"/proc/self/fd/{file.fileno()}")
+
+
+class CertificateFiles:
+    """Loads a certificate and its key into `server_tls`, and again after each change."""
+
+    def __init__(self, server_tls: ServerTls, cert_file: Path, key_file: Path) -> None:
+        self._server_tls, self._files = server_tls, (cert_file, key_file)
+        self._name = f"the certificate {cert_file} or its key {key_file}"
+        self._seen: object = None
+
+    def open(self) -> None:
+        """Load the files for the first time; raises CommandError where they cannot be used."""
+        self._seen = self._state()
+        try:
+            self._server_tls.use_files(*self._files)
+        except OSError as fault:
+            raise CommandError(f"{self._name} cannot be used: {fault.strerror or fault}") from None
+
+    def look(self) -> None:
+        """Load the files again if they have changed. Unusable ones are logged once and the previous certificate stays."""
+        state = self._state()
+        if state == self._seen:
+            return
+        self._seen = state
+        try:
+            self._server_tls.use_files(*self._files)
+        except OSError as fault:
+            log.error("%s changed and cannot be used, the one before stays in force: %s", self._name, fault.strerror or fault)
+        else:
+            log.info("%s changed: new connections get the new one", self._name)
+
+    async def run(self) -> None:
+        """Check periodically, until cancelled."""
+        while True:
+            await asyncio.sleep(LOOK_EVERY_S)
+            self.look()
+
+    def _state(self) -> list[tuple[int, ...] | None]:
+        """Return what changes when a file is replaced or written; links are followed."""
+        return [_state_of(file) for file in self._files]
+
+
+def _state_of(file: Path) -> tuple[int, ...] | None:
+    try:
+        status = file.stat()
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns

@@ -1,4 +1,4 @@
-"""All listeners of the service with their certificate renewal, opened and closed together."""
+"""All listeners of the service with their certificate renewal, opened and closed together; one of them redirects plain HTTP."""
 
 import asyncio
 import errno
@@ -6,11 +6,12 @@ import os
 import socket
 import ssl
 import stat
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from pathlib import Path
 from typing import Any
 
 from aiohttp import web
+from aiohttp.typedefs import Handler
 
 from chatsvc import background
 from chatsvc.config import Acme, Limits
@@ -18,18 +19,19 @@ from chatsvc.config import Server as Settings
 from chatsvc.domain.errors import CommandError
 from chatsvc.outbound.egress import Egress
 from chatsvc.outbound.tls import client_context
-from chatsvc.tls.files import CertificateFiles
-from chatsvc.tls.server_tls import ServerTls
-from chatsvc.web import redirect
+from chatsvc.tls.server_tls import CertificateFiles, ServerTls
 from chatsvc.web.client_address import ClientAddresses
 from chatsvc.web.deadlines import LINGER_S
+from chatsvc.web.faults import HttpFault
 from chatsvc.web.limits import ConnectionLimits
+from chatsvc.web.middlewares import word_faults
 from chatsvc.web.server import HttpServer, Refuse
 
 BACKLOG = 1024
 SOCKET_MODE = 0o660
 HANDSHAKE_TIMEOUT_S = 10.0
 FOLDER = "acme"
+CHALLENGES = "/.well-known/acme-challenge/"
 CERTIFICATE_RETRY_S = 60.0
 
 
@@ -83,7 +85,7 @@ class Listeners:
         else:
             self.port = await self._listen(main, settings.host, settings.port, server_tls.context if server_tls else None)
         if settings.http is not None:
-            plain = await self._serve(redirect.application(settings.public_url, tokens), redirect.refuse, {})
+            plain = await self._serve(redirecting(settings.public_url, tokens), _refuse, {})
             self.http_port = await self._listen(plain, *settings.http, None)
         if keep is not None:
             self._tasks.append(background.run("certificate", keep, CERTIFICATE_RETRY_S))
@@ -193,3 +195,36 @@ def _trust(acme: Acme) -> ssl.SSLContext:
         return client_context(acme.ca_file)
     except OSError as fault:
         raise CommandError(f"server.acme.ca_file {acme.ca_file} cannot be used: {fault.strerror or fault}") from None
+
+
+def redirecting(public_url: str, tokens: Mapping[str, str]) -> web.Application:
+    """Return an application that redirects to `public_url`; `tokens` maps the token of each pending challenge to its response."""
+
+    async def challenge(request: web.Request) -> web.Response:
+        authorization = tokens.get(request.match_info["token"])
+        return await redirect(request) if authorization is None else _text(200, authorization)
+
+    async def redirect(request: web.Request) -> web.Response:
+        # The host is the configured one: the Host field may say anything.
+        target = request.raw_path
+        path = target if target.startswith("/") and target.isascii() and target.isprintable() else "/"
+        return _text(308, "", {"Location": public_url + path})
+
+    @web.middleware
+    async def redirect_all(request: web.Request, handler: Handler) -> web.StreamResponse:
+        return await (redirect if request.match_info.http_exception else handler)(request)
+
+    app = web.Application(middlewares=[word_faults(lambda fault, _: _refuse(fault, "")), redirect_all])
+    app.router.add_get(CHALLENGES + "{token}", challenge, allow_head=False)
+    return app
+
+
+def _refuse(fault: HttpFault, request_id: str) -> web.Response:
+    """Refuse what is no HTTP without a word."""
+    del request_id
+    return _text(fault.status, "")
+
+
+def _text(status: int, text: str, headers: Mapping[str, str] | None = None) -> web.Response:
+    """Make a plain-text response that no cache stores."""
+    return web.Response(status=status, text=text, headers={"Cache-Control": "no-store", **(headers or {})})

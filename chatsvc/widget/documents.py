@@ -1,4 +1,4 @@
-"""Documents of the web widget. The loader that sites embed, the frame, and the page of its own."""
+"""Documents of the web widget. The loader that sites embed, the frame, the page of its own, and the page that stops mails."""
 
 import hashlib
 import json
@@ -19,7 +19,7 @@ from chatsvc.domain.language import primary
 from chatsvc.services.messages import web_visits
 from chatsvc.services.messages.web_visits import LINK, MOST_TEXT, WebVisits, Widget
 from chatsvc.web import static
-from chatsvc.widget.calls import shown_spans
+from chatsvc.widget.calls import CallRefused, shown_spans
 
 LOADER = "/widget.js"
 _FOLDER = files("chatsvc.widget")
@@ -219,3 +219,51 @@ def _html(status: int, page: str, script: str, origins: list[str]) -> Response:
         "Permissions-Policy": "camera=(), microphone=(), geolocation=()",
     }
     return Response(status=status, body=page.encode(), headers=headers)
+
+
+# For the owner of an e-mail address, who stops the mails with operators' answers.
+_MAILS_STYLE = (
+    ":root{color-scheme:light dark}"
+    "body{max-width:34rem;margin:3rem auto;padding:0 1rem;font:1rem/1.5 system-ui,sans-serif;overflow-wrap:anywhere}"
+    "h1{font-size:1.3rem}button{font:inherit;padding:.5rem 1rem}"
+)
+_MAILS_STYLE_HASH = b64encode(hashlib.sha256(_MAILS_STYLE.encode()).digest()).decode()
+_MAILS_POLICY = f"default-src 'none'; style-src 'sha256-{_MAILS_STYLE_HASH}'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+_MAILS_HEADERS = {
+    "Content-Type": HTML,
+    "Content-Security-Policy": _MAILS_POLICY,
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "Cache-Control": "no-store",
+}
+
+
+async def ask_to_stop_mails(visits: WebVisits, widget: Widget, request: Request) -> Response:
+    """Answer GET /chat/BOT/mails/TOKEN with a button. Mail programs that open links by themselves change nothing."""
+    del visits
+    _digest(widget, request)
+    words = texts(request, widget)
+    return _mails_page(request, widget, words["mails_ask"], f'<form method="post"><button>{escape(words["mails_stop"])}</button></form>')
+
+
+async def stop_mails(visits: WebVisits, widget: Widget, request: Request) -> Response:
+    """Answer POST /chat/BOT/mails/TOKEN, which the button and mail programs (RFC 8058) send."""
+    await visits.stop_mails(widget, _digest(widget, request))
+    return _mails_page(request, widget, texts(request, widget)["mails_stopped"], "")
+
+
+def _digest(widget: Widget, request: Request) -> bytes:
+    digest = widget.address_of(request.match_info["token"])
+    if digest is None:
+        raise CallRefused(404, "not_found")
+    return digest
+
+
+def _mails_page(request: Request, widget: Widget, text: str, more: str) -> Response:
+    name = escape(widget.bot.name)
+    body = (
+        f'<!doctype html><html lang="{language_of(request, widget)}"><head><meta charset="utf-8">'
+        f'<meta name="viewport" content="width=device-width, initial-scale=1"><meta name="robots" content="noindex"><title>{name}</title>'
+        f'<style>{_MAILS_STYLE}</style></head><body><main><h1 dir="auto">{name}</h1><p>{escape(text)}</p>{more}</main></body></html>'
+    )
+    return Response(body=body.encode(), headers=_MAILS_HEADERS)

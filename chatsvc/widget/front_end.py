@@ -19,7 +19,7 @@ from chatsvc.web.faults import HttpFault
 from chatsvc.web.middlewares import word_faults
 from chatsvc.web.requests import info_of
 from chatsvc.web.same_origin import is_same_origin, names_own_origin
-from chatsvc.widget import calls, documents, mail_stop
+from chatsvc.widget import calls, documents
 from chatsvc.widget.calls import CallRefused
 
 log = logging.getLogger(__name__)
@@ -30,9 +30,9 @@ _DOCUMENTS: dict[str, tuple[tuple[str, str, Handler], ...]] = {
     "/widget": (("GET", "/{bot}", documents.frame), ("GET", "/{bot}/look.js", documents.look)),
     "/chat": (
         ("GET", "/{bot}", documents.page),
-        ("GET", "/{bot}/mails/{token}", mail_stop.show),
+        ("GET", "/{bot}/mails/{token}", documents.ask_to_stop_mails),
         # From a mail program too, which is no page of this service: the token is the permission.
-        ("POST", "/{bot}/mails/{token}", mail_stop.stop),
+        ("POST", "/{bot}/mails/{token}", documents.stop_mails),
     ),
 }
 _CALLS: tuple[tuple[str, str, Handler], ...] = (

@@ -32,7 +32,7 @@ from chatsvc.services.operations import backups, mailer, retention
 from chatsvc.store import accounts
 from chatsvc.store.database import StoreUnavailable
 from chatsvc.store.sqlite.group_commit import GroupCommitDatabase
-from chatsvc.tls import files
+from chatsvc.tls import server_tls
 from chatsvc.tls.certificates import self_signed
 from chatsvc.web import listeners
 from tests.conftest import Caller
@@ -50,7 +50,7 @@ LOOPS: dict[str, tuple[Any, str]] = {
     "return of conversations": (handling, "return_overdue"),
     "websites": (site_reading.SiteReadings, "look"),
     "search indexes": (KnowledgeCache, "warm"),
-    "certificate": (files.CertificateFiles, "look"),
+    "certificate": (server_tls.CertificateFiles, "look"),
     "interrupted turns": (channel_answers, "settle_all"),
     "mails": (mailer.Mailer, "waiting"),
     "outbox": (outbox.Outbox, "waiting"),
@@ -109,7 +109,7 @@ def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
         for name in [name for name in vars(module) if name.endswith(("_EVERY_S", "_CHECK_S", "_RETRY_S"))]:
             monkeypatch.setattr(module, name, 0.02)
     monkeypatch.setattr(listeners, "CERTIFICATE_RETRY_S", 0.02)
-    monkeypatch.setattr(files, "LOOK_EVERY_S", 0.02)
+    monkeypatch.setattr(server_tls, "LOOK_EVERY_S", 0.02)
     monkeypatch.setattr(queue, "STORE_PAUSE_S", 0.02)
     monkeypatch.setattr(pollers, "LOOK_EVERY_S", 0.02)
     monkeypatch.setattr(channel_answers, "RETRY_S", 0.02)

@@ -24,7 +24,7 @@ from chatsvc.domain.addresses import TargetRefused
 from chatsvc.domain.errors import CommandError
 from chatsvc.services.services import Services
 from chatsvc.store.master_key import MasterKey
-from chatsvc.web.redirect import CHALLENGES
+from chatsvc.web.listeners import CHALLENGES
 from tests.listening.test_tls import put
 
 URL = "https://bots.example.com"

@@ -15,10 +15,9 @@ import pytest
 from chatsvc.app import App
 from chatsvc.config import Config, Tls
 from chatsvc.domain.errors import CommandError
-from chatsvc.tls import files
+from chatsvc.tls import server_tls
 from chatsvc.tls.certificates import self_signed
-from chatsvc.tls.files import CertificateFiles
-from chatsvc.tls.server_tls import ServerTls
+from chatsvc.tls.server_tls import CertificateFiles, ServerTls
 from chatsvc.web import deadlines, listeners
 from tests.api.support import Wire, request, until
 from tests.listening.support import session, shown
@@ -42,7 +41,7 @@ def der(tls: Tls) -> bytes:
 @pytest.fixture
 def secured(config: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Config:
     """With a certificate of its own that is looked at often."""
-    monkeypatch.setattr(files, "LOOK_EVERY_S", 0.05)
+    monkeypatch.setattr(server_tls, "LOOK_EVERY_S", 0.05)
     return replace(config, server=replace(config.server, tls=put(tmp_path), public_url=f"https://{NAME}"))
 
 
@@ -177,22 +176,22 @@ async def test_requests_that_come_in_one_go_are_answered_over_tls_and_whoever_ha
 
 
 async def test_the_proof_for_an_authority_is_shown_to_the_authority_alone(tmp_path: Path) -> None:
-    server_tls = ServerTls()
-    server_tls.use_files(*vars(put(tmp_path)).values())
-    listener = await asyncio.get_running_loop().create_server(asyncio.Protocol, "127.0.0.1", 0, ssl=server_tls.context)
+    holder = ServerTls()
+    holder.use_files(*vars(put(tmp_path)).values())
+    listener = await asyncio.get_running_loop().create_server(asyncio.Protocol, "127.0.0.1", 0, ssl=holder.context)
     port = listener.sockets[0].getsockname()[1]
     asking = ssl.create_default_context()
     asking.check_hostname, asking.verify_mode = False, ssl.CERT_NONE
     asking.set_alpn_protocols(["acme-tls/1"])
     common = await shown(port, NAME)
     proof = self_signed([NAME], days=1, proof=b"x" * 32)
-    server_tls.set_challenges({NAME: b"".join(proof)})
+    holder.set_challenges({NAME: b"".join(proof)})
     wanted = ssl.PEM_cert_to_DER_cert(proof[0].decode())
     assert await shown(port, NAME, asking) == wanted
     assert await shown(port, NAME) == common
     assert await shown(port, "elsewhere.example.com", asking) == common
     assert await asyncio.gather(*(shown(port, NAME, tls) for tls in [asking, None] * 10)) == [wanted, common] * 10
-    server_tls.set_challenges({})
+    holder.set_challenges({})
     assert await shown(port, NAME, asking) == common
     listener.close()
 
