@@ -24,7 +24,7 @@ MAX_POLL_S = 15.0
 MAX_ANSWER = 1 << 20
 NONCE_TRIES = 10  # an authority may refuse a valid nonce
 _BAD_NONCE = "urn:ietf:params:acme:error:badNonce"
-_MAX_TOLD = 300
+_MAX_TEXT = 300
 
 
 class AcmeError(Exception):
@@ -67,7 +67,7 @@ class AcmeClient:
         self._key = key
         self._challenge = challenge
         self._open_session = partial(open_session, egress or Egress(), "acme", tls)
-        self._places: dict[str, Any] = {}
+        self._directory: dict[str, Any] = {}
         self._nonce: str | None = None
         self._account: str | None = None
 
@@ -85,15 +85,15 @@ class AcmeClient:
             raise AcmeError("the authority's answer is not what RFC 8555 has it be") from None
 
     async def _order(self, domains: Sequence[str], email: str | None, request: bytes, proving: Proving) -> bytes:
-        directory = await self._send("GET", self._directory_url)
-        if directory.status != 200:
-            raise AcmeError(f"the authority answered {directory.status} when asked for its directory", _retry_after_s(directory))
-        self._places = _object(directory)
+        answer = await self._send("GET", self._directory_url)
+        if answer.status != 200:
+            raise AcmeError(f"the authority answered {answer.status} when asked for its directory", _retry_after_s(answer))
+        self._directory = _object(answer)
         # The account belongs to the key: an existing one is found, otherwise it is created.
         account: dict[str, Any] = {"termsOfServiceAgreed": True} | ({"contact": [f"mailto:{email}"]} if email else {})
-        self._account = (await self._post(self._places["newAccount"], account)).headers["Location"]
+        self._account = (await self._post(self._directory["newAccount"], account)).headers["Location"]
         wanted = {"identifiers": [{"type": "dns", "value": domain} for domain in domains]}
-        answer = await self._post(self._places["newOrder"], wanted)
+        answer = await self._post(self._directory["newOrder"], wanted)
         order_url, order = answer.headers["Location"], _object(answer)
         await self._authorize(order["authorizations"], proving)
         await self._poll(order_url, {"ready", "valid"})
@@ -102,7 +102,7 @@ class AcmeClient:
         return (await self._post(order["certificate"], None)).body
 
     async def _authorize(self, urls: Sequence[str], proving: Proving) -> None:
-        proofs, challenges, waiting = [], [], []
+        proofs, challenges, pending = [], [], []
         for url in urls:
             authorization = _object(await self._post(url, None))
             if authorization["status"] == "valid":
@@ -114,11 +114,11 @@ class AcmeClient:
             token = offered[0]["token"]
             proofs.append(Proof(domain, token, key_authorization(token, self._key)))
             challenges.append(offered[0]["url"])
-            waiting.append(url)
+            pending.append(url)
         async with proving(proofs):
             for url in challenges:
                 await self._post(url, {})
-            for url in waiting:
+            for url in pending:
                 await self._poll(url, {"valid"})
 
     async def _poll(self, url: str, done: set[str]) -> dict[str, Any]:
@@ -137,19 +137,19 @@ class AcmeClient:
     async def _post(self, url: str, payload: object | None) -> Answer:
         for _ in range(NONCE_TRIES):
             nonce, self._nonce = self._nonce or await self._new_nonce(), None
-            who = {"kid": self._account} if self._account else {"jwk": jwk(self._key.public_key())}
-            body = sign(self._key, {"alg": "ES256", "nonce": nonce, "url": url, **who}, payload)
+            sender = {"kid": self._account} if self._account else {"jwk": jwk(self._key.public_key())}
+            body = sign(self._key, {"alg": "ES256", "nonce": nonce, "url": url, **sender}, payload)
             answer = await self._send("POST", url, body)
             self._nonce = answer.headers.get("Replay-Nonce")
             if answer.status < 400:
                 return answer
             problem = _object(answer)
             if problem.get("type") != _BAD_NONCE:
-                raise AcmeError(f"the authority answered {answer.status}: {_told(problem)}", _retry_after_s(answer))
+                raise AcmeError(f"the authority answered {answer.status}: {_worded(problem)}", _retry_after_s(answer))
         raise AcmeError("the authority refuses every nonce that it gives")
 
     async def _new_nonce(self) -> str:
-        return (await self._send("HEAD", self._places["newNonce"])).headers["Replay-Nonce"]
+        return (await self._send("HEAD", self._directory["newNonce"])).headers["Replay-Nonce"]
 
     async def _send(self, method: str, url: str, body: bytes | None = None) -> Answer:
         headers = {"Content-Type": "application/jose+json"} if body is not None else {}
@@ -165,18 +165,18 @@ class AcmeClient:
 def _why(resource: dict[str, Any]) -> str:
     """Word the reason why an order or authorization failed."""
     faults = [resource.get("error"), *(entry.get("error") for entry in resource.get("challenges", ()))]
-    reasons = "; ".join(_told(fault) for fault in faults if isinstance(fault, dict))
+    reasons = "; ".join(_worded(fault) for fault in faults if isinstance(fault, dict))
     name = resource.get("identifier", {}).get("value")
     return f"{name or 'the order'} is {_line(str(resource['status']))}" + (f": {reasons}" if reasons else "")
 
 
-def _told(problem: dict[str, Any]) -> str:
+def _worded(problem: dict[str, Any]) -> str:
     """Word a problem document (RFC 7807) in one line."""
     return _line(f"{problem.get('detail') or 'no reason given'} ({problem.get('type') or 'unknown'})")
 
 
 def _line(text: str) -> str:
-    return "".join(character if character.isprintable() else " " for character in text)[:_MAX_TOLD]
+    return "".join(character if character.isprintable() else " " for character in text)[:_MAX_TEXT]
 
 
 def _retry_after_s(answer: Answer) -> float:
@@ -201,14 +201,9 @@ def jwk(key: ec.EllipticCurvePublicKey) -> dict[str, str]:
     return {"crv": "P-256", "kty": "EC", "x": b64(numbers.x.to_bytes(32)), "y": b64(numbers.y.to_bytes(32))}
 
 
-def thumbprint(public: Mapping[str, str]) -> str:
-    """Return the thumbprint (RFC 7638) of a key made by jwk()."""
-    return b64(sha256(_json(dict(public))).digest())
-
-
 def key_authorization(token: str, key: ec.EllipticCurvePrivateKey) -> str:
-    """Return the key authorization of a challenge (RFC 8555, 8.1)."""
-    return f"{token}.{thumbprint(jwk(key.public_key()))}"
+    """Return the key authorization of a challenge (RFC 8555, 8.1): the token and the key's thumbprint (RFC 7638)."""
+    return f"{token}.{b64(sha256(_json(jwk(key.public_key()))).digest())}"
 
 
 def sign(key: ec.EllipticCurvePrivateKey, protected: Mapping[str, object], payload: object | None) -> bytes:

@@ -77,7 +77,13 @@ def parse_message(body: bytes) -> SendMessage:
         raise errors.missing_message()
     if len(message) > MAX_MESSAGE:
         raise errors.message_too_long(max_chars=MAX_MESSAGE)
-    return SendMessage(chatbot_id, message, _user_id(value), _language(value))
+    user_id = _optional(value, "user_id")
+    if user_id and len(user_id) > MAX_USER_ID:
+        raise _because("user_id_long", most=MAX_USER_ID)
+    tag = _optional(value, "language")
+    if tag and not language.is_tag(tag):
+        raise _because("no_language")
+    return SendMessage(chatbot_id, message, user_id, tag)
 
 
 def _optional(value: dict[str, object], name: str) -> str | None:
@@ -85,20 +91,6 @@ def _optional(value: dict[str, object], name: str) -> str | None:
     if text is not None and not isinstance(text, str):
         raise _because("no_string", name=name)
     return text or None
-
-
-def _user_id(value: dict[str, object]) -> str | None:
-    text = _optional(value, "user_id")
-    if text and len(text) > MAX_USER_ID:
-        raise _because("user_id_long", most=MAX_USER_ID)
-    return text
-
-
-def _language(value: dict[str, object]) -> str | None:
-    text = _optional(value, "language")
-    if text and not language.is_tag(text):
-        raise _because("no_language")
-    return text
 
 
 def idempotency_key(request: web.Request) -> str | None:

@@ -13,7 +13,7 @@ from chatsvc.services.accounts import bots
 from chatsvc.services.conversations import captures
 from chatsvc.store import conversations
 from tests.conftest import Caller, MakeCaller
-from tests.fakes import ADMIN, FakeClock
+from tests.fakes import ADMIN
 
 WISH = "Yarın için randevu almak istiyorum"
 SAID = [WISH, "saat 10:30", "Ayşe Yılmaz", "0532 123 45 67, e-postam ayse@example.com", "evet"]
@@ -83,12 +83,6 @@ async def test_the_clock_is_that_of_the_bots_time_zone(caller: Caller) -> None:
     assert appointment.at == instant("2026-11-20T14:00:00+00:00")
 
 
-async def test_outside_the_opening_hours_the_bot_asks_again(caller: Caller) -> None:
-    await bots.change(caller.app.services, ADMIN, bot=caller.bot, opening_hours="mon-fri 09:00-18:00")
-    assert "Pazartesi-Cuma 09:00-18:00" in await say(caller, WISH)
-    assert "saat kaç" in await say(caller, "pazartesi")
-
-
 async def test_two_visitors_do_not_meet(caller: Caller) -> None:
     await say(caller, *SAID[:3])
     assert "Hangi gün" in await say(caller, "randevu almak istiyorum", user="w")
@@ -114,17 +108,3 @@ async def test_an_open_dialogue_never_ends_in_an_error(caller: Caller) -> None:
     await say(caller, WISH, "Uzayda hayat var mı?", "qwx", "merhaba", "vazgeçtim")
     assert await requests_of(caller) == []
     assert (await caller.send("Uzayda hayat var mı?", "v")).status == 502
-
-
-async def test_after_a_week_it_begins_anew(caller: Caller, clock: FakeClock) -> None:
-    await say(caller, WISH)
-    clock.advance(7 * 24 * 3600)
-    assert "talep oluşturayım mı" in await say(caller, "saat 10:30")
-    assert "Adınızı" in await say(caller, WISH)  # the hour has just been told
-
-
-async def test_a_message_without_a_visitor_opens_a_dialogue_that_nobody_can_go_on_with(caller: Caller) -> None:
-    answer = await caller.send(WISH)
-    assert answer.status == 200
-    user = answer.json["data"]["user_id"]
-    assert "Adınızı" in await say(caller, "saat 10:30", user=user)

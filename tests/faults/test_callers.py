@@ -24,7 +24,7 @@ from chatsvc.web import deadlines, listeners
 from tests.api.support import Wire, request
 from tests.conftest import Caller, MakeCaller
 from tests.fakes import ScriptedEngine
-from tests.faults.support import soon, told, written
+from tests.faults.support import soon, told
 from tests.webhooks.certificates import Authority
 
 QUICK_S = 0.5
@@ -180,21 +180,3 @@ async def test_an_account_has_half_of_the_requests_in_flight_at_most(caller: Cal
     slow.let_go.set()
     assert {answer.status for answer in await asyncio.gather(*waiting)} == {200}
     assert (await caller.send("quick")).status == 200
-
-
-async def test_more_than_may_be_in_flight_are_told_at_once_and_cost_nothing(caller: Caller, slow: Slow) -> None:
-    services = caller.app.services
-    services.config = replace(services.config, limits=replace(services.config.limits, max_in_flight=20))
-    waiting = [asyncio.create_task(caller.send("slow", f"visitor {number}")) for number in range(10)]
-    assert await soon(lambda: slow.waiting >= 10)
-    before = await written(caller.app)
-    started = monotonic()
-    refused = await asyncio.gather(*(caller.send("slow", f"another {number}") for number in range(50)))
-    assert monotonic() - started < 5 * QUICK_S
-    assert {(answer.status, answer.error) for answer in refused} == {(503, "service_unavailable")}
-    assert await written(caller.app) == before
-    assert await caller.reserved() == {"2026-11": 10}
-    slow.let_go.set()
-    assert {answer.status for answer in await asyncio.gather(*waiting)} == {200}
-    assert (await caller.send("quick")).status == 200
-    assert await told(caller) == (11, 0, 11)

@@ -127,9 +127,10 @@ class Service:
         if place in self._starts:
             await self._starts[place]
         await asyncio.to_thread(self.processes[place].end, signal.SIGKILL)
-        self._starts[place] = asyncio.create_task(self._start_again(place))
+        self._starts[place] = asyncio.create_task(self.start_again(place))
 
-    async def _start_again(self, place: int) -> None:
+    async def start_again(self, place: int) -> None:
+        """Start a process that has ended."""
         self.processes[place] = await asyncio.to_thread(self.sites[place].serve)
 
     async def started(self) -> None:
@@ -251,6 +252,16 @@ async def test_a_process_that_is_stopped_or_cut_off_for_a_while_loses_and_double
     await service.stop()
     service.check(interrupted=4)
     assert [process.process.poll() for process in service.processes] == [None] * 3
+
+
+async def test_a_rolling_restart_loses_and_doubles_nothing_and_interrupts_nothing(service: Service) -> None:
+    for place in range(3):
+        assert await asyncio.to_thread(service.processes[place].end) == 0
+        await service.answers_again(20)
+        await service.start_again(place)
+        await service.answers_again(20)
+    await service.stop()
+    service.check(interrupted=0)
 
 
 async def test_postgresql_that_is_restarted_loses_and_doubles_nothing(service: Service) -> None:

@@ -1,9 +1,10 @@
-"""ACME's signatures, by the examples of RFC 7515 (A.3) and RFC 7638 (3.1)."""
+"""ACME's signatures, by the example of RFC 7515 (A.3)."""
 
 from __future__ import annotations
 
 import json
-from base64 import urlsafe_b64decode
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from hashlib import sha256
 
 import pytest
 from cryptography.exceptions import InvalidSignature
@@ -17,11 +18,6 @@ KEY = ec.derive_private_key(
     int.from_bytes(urlsafe_b64decode("jpsQnnGQmL-YBIffH1136cspYG6-0iY7X1fCE9-E9LI=")),
     ec.SECP256R1(),
 )
-MODULUS = (
-    "0vx7agoebGcQSuuPiLJXZptN9nndrQmbXEps2aiAFbWhM78LhWx4cbbfAAtVT86zwu1RK7aPFFxuhDR1L6tSoc_BJECPebWKRXjBZCiFV4n3oknjhMstn64tZ_2W-5JsGY4Hc5n9yB"
-    "XArwl93lqt7_RN5w6Cf0h4QyQ5v-65YGjQR0_FDW2QvzqY368QQMicAtaSqzs8KJZgnYb9c7d0zgdAZHzu6qMQvRL5hajrn1n91CbOpbISD08qNLyrdkt-bFTWhAI4vMQFh6WeZu0f"
-    "M4lFd2NcRwr3XPksINHaQ-G_xBniIqbw0Ls1jF44-csFCur-kEgU8awapJzKnqDKgw"
-)
 
 
 def test_a_public_key_is_told_by_its_two_numbers() -> None:
@@ -33,14 +29,13 @@ def test_a_public_key_is_told_by_its_two_numbers() -> None:
     }
 
 
-def test_the_thumbprint_is_that_of_the_standard_whatever_the_order() -> None:
-    public = {"n": MODULUS, "kty": "RSA", "e": "AQAB"}
-    assert client.thumbprint(public) == "NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs"
-
-
-def test_the_authorization_is_the_token_and_the_thumbprint() -> None:
+def test_the_authorization_is_the_token_and_the_thumbprint_of_the_key() -> None:
+    """The thumbprint is the digest of the required members in the order of their names, without blanks."""
+    public = (
+        b'{"crv":"P-256","kty":"EC","x":"f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU","y":"x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0"}'
+    )
     token = "evaGxfADs6pSRb2LAv9IZf17Dt3juxGJ-PCt92wr-oA"
-    assert client.key_authorization(token, KEY) == f"{token}.{client.thumbprint(client.jwk(KEY.public_key()))}"
+    assert client.key_authorization(token, KEY) == f"{token}.{urlsafe_b64encode(sha256(public).digest()).rstrip(b'=').decode()}"
 
 
 def verify(body: bytes) -> tuple[object, object]:
