@@ -124,17 +124,14 @@ def test_every_setting_of_the_example_has_a_comment_with_its_unit() -> None:
         comment = ""
 
 
-SETTINGS = [number for number, line in enumerate(EXAMPLE.splitlines()) if re.match(r" *\w+: ", line)]
-
-
-@pytest.mark.parametrize("number", SETTINGS)
-def test_a_wrong_value_of_any_setting_is_refused_with_its_line(number: int, tmp_path: Path) -> None:
-    lines = EXAMPLE.splitlines()
-    lines[number] = re.sub(":.*", ": [[odd]]", lines[number])
+def test_a_wrong_value_of_any_setting_is_refused_with_its_line(tmp_path: Path) -> None:
     file = tmp_path / "config.yaml"
-    file.write_text("\n".join(lines))
-    with pytest.raises(config.ConfigError, match=rf"config\.yaml:{number + 1}:\d+: "):
-        config.load(file, {})
+    lines = EXAMPLE.splitlines()
+    for number, line in enumerate(lines):
+        if re.match(r" *\w+: ", line):
+            file.write_text("\n".join([*lines[:number], re.sub(":.*", ": [[odd]]", line), *lines[number + 1 :]]))
+            with pytest.raises(config.ConfigError, match=rf"config\.yaml:{number + 1}:\d+: "):
+                config.load(file, {})
 
 
 SOURCES = [
@@ -199,17 +196,17 @@ def test_every_configuration_that_is_shown_is_one_that_the_program_takes(tmp_pat
         config.load(file, {})
 
 
-def anchors(page: str) -> set[str]:
-    """Return what a link may name of a page: its headings, in the form of GitHub."""
-    return {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in re.findall(r"^##+ (.*)$", PAGES[page], re.MULTILINE)}
-
-
-@pytest.mark.parametrize("page", PAGES)
-def test_links_lead_somewhere(page: str) -> None:
-    folder = ROOT if page == README else ROOT / "chatsvc" / "help"
-    for target, anchor in re.findall(r"\]\(([^)#]*)#?([^)]*)\)", PAGES[page]):
-        assert not target or (folder / target).is_file(), target
-        assert not anchor or anchor in anchors(Path(target).stem if target else page), anchor
+def test_links_lead_somewhere() -> None:
+    # A heading's anchor, in the form of GitHub.
+    anchors = {
+        page: {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in re.findall(r"^##+ (.*)$", text, re.MULTILINE)}
+        for page, text in PAGES.items()
+    }
+    for page, text in PAGES.items():
+        folder = ROOT if page == README else ROOT / "chatsvc" / "help"
+        for target, anchor in re.findall(r"\]\(([^)#]*)#?([^)]*)\)", text):
+            assert not target or (folder / target).is_file(), target
+            assert not anchor or anchor in anchors[Path(target).stem if target else page], anchor
 
 
 @pytest.fixture(scope="module")
@@ -325,18 +322,16 @@ def test_the_python_function_verifies_the_published_vector() -> None:
     assert not names["verified"](key, body, "sha256=ç")
 
 
-RUNNERS = {
-    "js": ("node", ["-e"], 'process.exit(verified({0}, Buffer.from({1}), {2}) && !verified({0}, Buffer.from({1} + "!"), {2}) ? 0 : 1)'),
-    "php": ("php", ["-r"], 'exit(verified({0}, {1}, {2}) && !verified({0}, {1} . "!", {2}) ? 0 : 1);'),
-}
-
-
-@pytest.mark.parametrize("language", RUNNERS)
-def test_the_functions_that_can_run_here_verify_the_published_vector(language: str) -> None:
-    program, options, call = RUNNERS[language]
-    found = shutil.which(program)
-    if found is None:
-        pytest.skip(f"{program} is not on this machine")
+@pytest.mark.parametrize(
+    ("language", "program", "call"),
+    [
+        ("js", ("node", "-e"), 'process.exit(verified({0}, Buffer.from({1}), {2}) && !verified({0}, Buffer.from({1} + "!"), {2}) ? 0 : 1)'),
+        ("php", ("php", "-r"), 'exit(verified({0}, {1}, {2}) && !verified({0}, {1} . "!", {2}) ? 0 : 1);'),
+    ],
+)
+def test_the_functions_that_can_run_here_verify_the_published_vector(language: str, program: tuple[str, str], call: str) -> None:
+    if shutil.which(program[0]) is None:
+        pytest.skip(f"{program[0]} is not on this machine")
     key, body, signature = VECTOR
     code = f"{snippet(language).removeprefix('<?php')}\n{call.format(json.dumps(key), json.dumps(body.decode()), json.dumps(signature))}"
-    subprocess.run([found, *options, code], check=True, timeout=30)  # the page's own words
+    subprocess.run([*program, code], check=True, timeout=30)  # the page's own words
