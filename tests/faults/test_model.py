@@ -18,7 +18,7 @@ from tests.fakes import FakeClock
 from tests.faults.support import descriptors, soon, told, written
 from tests.proxy import Fault, Link, Proxy, cuts_after, delays, garbles, hangs, hangs_up, resets, says, swallows
 
-DEADLINE_S = 1.0
+DEADLINE_S = 2.0
 AT_ONCE = 5
 
 WAIT = Link.wait_until_healed

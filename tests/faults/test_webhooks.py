@@ -19,7 +19,7 @@ from tests.proxy import Fault, Link, Proxy
 from tests.webhooks.receiver import Receiver
 from tests.webhooks.support import CALL_ME, SAID, captures, settled, states
 
-TIMEOUT_S = 0.5
+TIMEOUT_S = 1.0
 EVENTS = 3  # a silent receiver has one lane, so that they may have to go one after another
 
 # What breaks before TLS stands, and what breaks once a delivery is under way. Garbled bytes do not get past TLS.
