@@ -74,6 +74,24 @@ async def test_a_question_is_added_to_any_entry_and_another_deleted(site: Site, 
     await expect(cheese).to_have_count(0)
 
 
+async def test_a_trial_goes_on_without_a_new_page_and_leads_to_the_editor(site: Site, tabs: Tabs) -> None:
+    await site.do("bot.set", bot=site.mine.bot, model="offline", language="en", suggestions=["Do you rent bicycles?"])
+    page = await tabs("editor")
+    await page.goto(f"{site.app.url}/bots/{site.mine.bot}/try")
+    await page.evaluate("window.isSame = true")
+    await page.click("button.chip")
+    await expect(page.locator("#last")).to_contain_text("15 euros a day")
+    await page.fill("input[name=text]", "how far is the moon")
+    await page.keyboard.press("Enter")
+    await expect(page.locator(".turn")).to_have_count(2)
+    assert await page.evaluate("window.isSame && document.activeElement.name") == "text"
+    await page.fill("input[name=text]", " ")
+    await page.keyboard.press("Enter")
+    await expect(page.get_by_role("alert")).to_contain_text("please fill in this field")
+    await page.get_by_role("link", name="Teach the answer").click()
+    assert await page.input_value("input[name=question]") == "how far is the moon"
+
+
 async def test_a_preview_shows_its_result_by_itself(site: Site, tabs: Tabs, editor: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(previews, "_PATIENCE_S", 0.0)
     fields = {"bot": site.mine.bot, "question": "Do you deliver?", "answer": "Yes."}

@@ -195,9 +195,11 @@ async def test_unanswered_questions_become_entries_or_phrasings_in_two_clicks(
     assert page.records() == []
 
 
-async def test_a_trial_shows_reply_decision_and_reasons(site: Site, base: str, reader: Client) -> None:
+async def test_a_trial_shows_reply_decision_and_reasons(site: Site, base: str, reader: Client, editor: Client) -> None:
     page = await reader.submit(f"{base}/try", "bot.try", text="Do you rent bicycles?")
-    assert page.has("15 euros a day", "answers", "because of:")
+    assert page.has("15 euros a day", "answers", "because of:", "Hello, I'm Harbour Cycles bot.")
+    assert "Improve this answer" not in page.text
+    assert (await editor.submit(f"{base}/try", "bot.try", text="Do you rent bicycles?")).has("Improve this answer")
     assert (await reader.submit(page.path, "bot.try", text="how far is the moon")).has("The bot does not know", "15 euros a day")
     assert "15 euros a day" not in (await reader.get(f"{base}/try")).text
     assert (await reader.submit(f"{base}/try", "bot.try", text=" ")).refuses("Message: please fill in this field.")

@@ -9,8 +9,10 @@ from chatsvc.dashboard.fields import NO_FIELDS, Fields
 from chatsvc.dashboard.page import Page
 from chatsvc.dashboard.views import form, view
 from chatsvc.domain.bot_tests import reasons
+from chatsvc.domain.channels import DEFAULT_COLOR, WEB, is_dark
 from chatsvc.domain.models import Bot
 from chatsvc.services.conversations.conversation_view import last_question
+from chatsvc.services.messages import web_visits
 
 _EMPTY = {"ask": "", "language": "", "entry": "", "contains": "", "lacks": "", "decision": ""}
 
@@ -62,9 +64,13 @@ async def run(page: Page, _: Fields) -> Response:
 
 @view("try_bot.html")
 async def show_trial(page: Page, typed: Fields) -> dict[str, Any]:
+    """Return the conversation as the widget on the website would show it, with the reasons of each reply."""
     bot = await page.bot()
     trial = await page.perform("bot.try", bot=bot.id, trial=typed.optional("trial") or page.query.get("trial"))
-    return {"bot": bot, "trial": trial, "text": typed.raw("text")}
+    web = next((channel for channel in await page.perform("channel.list", bot=bot.id) if channel.channel == WEB), None)
+    color, title = (web.text("color"), web.text("title")) if web else (None, None)
+    look = {"color": color or DEFAULT_COLOR, "is_dark": is_dark(color or DEFAULT_COLOR), "title": title or bot.name}
+    return {"bot": bot, "trial": trial, "text": typed.raw("text"), "opening": web_visits.opening(page.services, bot, page.language), **look}
 
 
 @form(show_trial)

@@ -52,10 +52,11 @@ async def show(page: Page) -> Response:
 async def show_new(page: Page) -> Response:
     """Show the editor of a new entry, empty or filled in.
 
-    `unanswered` is the number of a question whose group it begins with. `conversation` and `message` name a message: the visitor's last
-    question before it is the question, without personal data, and an operator's message is the answer.
+    `question` is filled in as it is. `unanswered` is the number of a question whose group it begins with. `conversation` and `message`
+    name a message: the visitor's last question before it is the question, without personal data, and an operator's message is the answer.
     """
-    values, number, filled = await editor.values(page, NO_FIELDS), page.query.get("unanswered", ""), {}
+    values, number = await editor.values(page, NO_FIELDS), page.query.get("unanswered", "")
+    filled = {"question": page.query.get("question", "")[:500]}
     if number:
         draft = await page.perform("unanswered.answer", bot=page.params["bot"], question=question_number(number))
         filled = {"question": draft.question, "alt": "\n".join(draft.alt), "language": draft.language}

@@ -325,6 +325,28 @@
     fields.position.addEventListener("change", () => { preview.querySelector("[data-position]").dataset.position = fields.position.value; });
   }
 
+  // A conversation on trial goes on without a new page: <section id="..." data-talk>.
+  document.addEventListener("submit", async (event) => {
+    const talk = event.target.closest("[data-talk]"), form = event.target, button = event.submitter;
+    if (!talk) return;
+    const fields = new URLSearchParams(new FormData(form, button));
+    event.preventDefault();
+    try {
+      const answer = await fetch(form.action, { method: "POST", body: fields, credentials: "same-origin" });
+      const fresh = new DOMParser().parseFromString(await answer.text(), "text/html").getElementById(talk.id);
+      if (!answer.ok || !fresh) throw new Error(`status ${answer.status}`);
+      for (const field of fresh.querySelectorAll("[autofocus]")) field.removeAttribute("autofocus");
+      talk.replaceChildren(...fresh.childNodes);
+      history.replaceState(null, "", answer.url);
+      talk.querySelector("input[name=text]").focus();
+    } catch {
+      // The page itself says what is wrong.
+      delete talk.dataset.talk;
+      if (button) button.disabled = false;
+      form.requestSubmit(button);
+    }
+  });
+
   // A password can be shown while it is typed.
   for (const field of document.querySelectorAll("input[type=password]")) {
     const label = document.createElement("label"), box = document.createElement("input"), text = document.createElement("span");
