@@ -158,8 +158,9 @@ def test_every_operation_with_json_is_called_by_a_command_and_with_arguments_tha
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_of_the_table_is_there_under_its_name(name: str) -> None:
-    module, _, attribute = COMMANDS[name][0].partition(":")
-    assert getattr(import_module(module), attribute).name == name
+    command = chatsvc_command.get_command(click.Context(chatsvc_command), name)
+    assert command is not None
+    assert command.name == name
 
 
 LOADED = """

@@ -20,39 +20,40 @@ from chatsvc.domain.refusals import Refused
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
+# The module and the name of each command, and its line in the list of commands.
 COMMANDS = {
-    "init": ("chatsvc.cli.init:init", "Make a configuration, a data folder and a first account, bot and API key."),
-    "serve": ("chatsvc.cli.serve:serve", "Run the service."),
-    "demo": ("chatsvc.cli.demo:demo", "Start a temporary instance with a sample bot that answers a real message."),
-    "account": ("chatsvc.cli.account:account", "Manage accounts: plan, allowance, subscription, export and import."),
-    "bot": ("chatsvc.cli.bot:bot", "Manage bots and their settings."),
-    "channel": ("chatsvc.cli.channel:channel", "Manage a bot's channels: web widget, Telegram, WhatsApp."),
-    "key": ("chatsvc.cli.operation_commands:key", "Create, list and revoke API keys."),
+    "init": ("init:init", "Make a configuration, a data folder and a first account, bot and API key."),
+    "serve": ("serve:serve", "Run the service."),
+    "demo": ("demo:demo", "Start a temporary instance with a sample bot that answers a real message."),
+    "account": ("account:account", "Manage accounts: plan, allowance, subscription, export and import."),
+    "bot": ("bot:bot", "Manage bots and their settings."),
+    "channel": ("channel:channel", "Manage a bot's channels: web widget, Telegram, WhatsApp."),
+    "key": ("operation_commands:key", "Create, list and revoke API keys."),
     "operator": (
-        "chatsvc.cli.operation_commands:operator",
+        "operation_commands:operator",
         "Manage the people who sign in to the dashboard: roles, set-up links, sessions.",
     ),
-    "knowledge": ("chatsvc.cli.knowledge:knowledge", "Manage a bot's knowledge: add files, list, search, remove, check, export."),
-    "webhook": ("chatsvc.cli.webhook:webhook", "Manage webhooks and their deliveries."),
-    "mail": ("chatsvc.cli.operation_commands:mail", "List mails to operators and visitors, and send a test mail."),
-    "backup": ("chatsvc.cli.backup:backup", "Create, verify and restore backups."),
-    "store": ("chatsvc.cli.backup:store", "Copy the store from SQLite to PostgreSQL."),
-    "master-key": ("chatsvc.cli.backup:master_key", "Replace the master key."),
-    "request": ("chatsvc.cli.operation_commands:request", "List captured requests and set their status."),
-    "appointment": ("chatsvc.cli.operation_commands:appointment", "List captured appointments and set their status."),
-    "conversation": ("chatsvc.cli.conversation:conversation", "List, show, export and erase conversations."),
-    "saved-reply": ("chatsvc.cli.operation_commands:saved_reply", "Manage the texts that operators insert into their messages."),
-    "parse": ("chatsvc.cli.parse:parse", "Show the date, time and contact data found in a sentence."),
-    "config": ("chatsvc.cli.operation_commands:config", "Show the configuration in force."),
-    "nodes": ("chatsvc.cli.operation_commands:nodes", "List the processes of this service."),
-    "doctor": ("chatsvc.cli.doctor:doctor", "List the faults of this installation with their remedies."),
-    "healthcheck": ("chatsvc.cli.doctor:healthcheck", "Check whether the service is ready."),
-    "licenses": ("chatsvc.cli.operation_commands:licenses", "List third-party software with its licences."),
-    "audit": ("chatsvc.cli.operation_commands:audit", "List administrative acts."),
-    "usage": ("chatsvc.cli.operation_commands:usage", "Show messages, tokens and cost of an account."),
-    "client": ("chatsvc.cli.client:client", "Print a client of the interface in one file, for Python or JavaScript."),
-    "help": ("chatsvc.cli.help:manual", "List the topics of the manual, or show one."),
-    "completion": ("chatsvc.cli.help:completion", "Print the script for Tab completion."),
+    "knowledge": ("knowledge:knowledge", "Manage a bot's knowledge: add files, list, search, remove, check, export."),
+    "webhook": ("webhook:webhook", "Manage webhooks and their deliveries."),
+    "mail": ("operation_commands:mail", "List mails to operators and visitors, and send a test mail."),
+    "backup": ("backup:backup", "Create, verify and restore backups."),
+    "store": ("backup:store", "Copy the store from SQLite to PostgreSQL."),
+    "master-key": ("backup:master_key", "Replace the master key."),
+    "request": ("operation_commands:request", "List captured requests and set their status."),
+    "appointment": ("operation_commands:appointment", "List captured appointments and set their status."),
+    "conversation": ("conversation:conversation", "List, show, export and erase conversations."),
+    "saved-reply": ("operation_commands:saved_reply", "Manage the texts that operators insert into their messages."),
+    "parse": ("parse:parse", "Show the date, time and contact data found in a sentence."),
+    "config": ("operation_commands:config", "Show the configuration in force."),
+    "nodes": ("operation_commands:nodes", "List the processes of this service."),
+    "doctor": ("doctor:doctor", "List the faults of this installation with their remedies."),
+    "healthcheck": ("doctor:healthcheck", "Check whether the service is ready."),
+    "licenses": ("operation_commands:licenses", "List third-party software with its licences."),
+    "audit": ("operation_commands:audit", "List administrative acts."),
+    "usage": ("operation_commands:usage", "Show messages, tokens and cost of an account."),
+    "client": ("client:client", "Print a client of the interface in one file, for Python or JavaScript."),
+    "help": ("help:manual", "List the topics of the manual, or show one."),
+    "completion": ("help:completion", "Print the script for Tab completion."),
 }
 
 
@@ -68,7 +69,7 @@ class Lazy(CatalogueGroup):
         if cmd_name not in COMMANDS:
             return None
         module, name = COMMANDS[cmd_name][0].split(":")
-        command: click.Command = getattr(import_module(module), name)
+        command: click.Command = getattr(import_module(f"chatsvc.cli.{module}"), name)
         return command
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem[Any]]:

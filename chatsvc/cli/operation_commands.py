@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from chatsvc.cli.operations import ACCOUNT, APPOINTMENT_STATUS, BOT, REQUEST_STATUS, Word, command, group, operation, option, options
+from chatsvc.cli.operations import ACCOUNT, APPOINTMENT_STATUS, BOT, REQUEST_STATUS, command, group, operation, option, options, word
 from chatsvc.cli.output import call, echo, load_config, show
 from chatsvc.domain.errors import CommandError
 from chatsvc.domain.mails import SENT, STATES
@@ -26,7 +26,7 @@ operation(saved_reply, "saved_reply.list", *OF_ACCOUNT, columns="name text")
 operation(saved_reply, "saved_reply.set", "name", "text", *OF_ACCOUNT)
 operation(saved_reply, "saved_reply.remove", "name", *OF_ACCOUNT)
 
-STATE = Word("state", *STATES)
+STATE = word("state", *STATES)
 
 
 def _end(sent: dict[str, Any]) -> None:
@@ -110,9 +110,9 @@ audit = operation(
 
 nodes = operation("nodes", "node.list", columns="id since listen version")
 
-ROLE = Word("role", "reader", "editor", "owner", "none")
-LANGUAGE = Word("L", "tr", "en")
-NOTICE = Word("N", "waiting", "request", "appointment", "webhook", "none")
+ROLE = word("role", "reader", "editor", "owner", "none")
+LANGUAGE = word("L", "tr", "en")
+NOTICE = word("N", "waiting", "request", "appointment", "webhook", "none")
 
 
 def _keep(operator: dict[str, Any]) -> str | None:

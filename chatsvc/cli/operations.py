@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from chatsvc.cli.catalogue import CatalogueCommand, CatalogueGroup, CatalogueOption
-from chatsvc.cli.output import call, call_all, echo, show
+from chatsvc.cli.output import call, call_all, echo, load_config, show
 from chatsvc.domain.captures import APPOINTMENT_STATUSES, REQUEST_STATUSES
 from chatsvc.domain.channels import POSITIONS, SETTABLE, THEMES
 from chatsvc.domain.models import CHANNELS, SUBSCRIPTION_STATUSES
@@ -23,57 +23,50 @@ if TYPE_CHECKING:
     from chatsvc.config import Config
 
 
-class Word(click.types.StringParamType):
-    """A word of a few that are known. Which are right is for the operation to say, in its own words."""
+Offer = Callable[[click.Context, str], Iterable[tuple[str, str | None]]]
 
-    def __init__(self, name: str, *words: str) -> None:
+
+class Offered(click.types.StringParamType):
+    """A text that Tab completes. Which texts are right is for the operation to say, in its own words."""
+
+    def __init__(self, name: str, offer: Offer) -> None:
         self.name = name
-        self._words = words
+        self._offer = offer
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem[Any]]:
         """Return the completions of a word; none where they cannot be determined."""
         del param
         try:
-            return list(self._offered(ctx, incomplete))
+            return completions(self._offer(ctx, incomplete))
         except Exception:  # noqa: BLE001  # whatever it is: a message would land in the line that is being typed
             return []
 
-    def _offered(self, _: click.Context, incomplete: str) -> Iterable[CompletionItem[Any]]:
-        return _items((word, None) for word in self._words if word.startswith(incomplete))
+
+def word(name: str, *words: str) -> Offered:
+    """Offer a few words that are known."""
+    return Offered(name, lambda _, begin: ((text, None) for text in words if text.startswith(begin)))
 
 
-class Setting(Word):
-    """A name that the configuration gives: a tier, a plan."""
-
-    def __init__(self, name: str, field: str, *more: str) -> None:
-        super().__init__(name, *more)
-        self._field = field
-
-    def _offered(self, ctx: click.Context, incomplete: str) -> Iterable[CompletionItem[Any]]:
-        names = (*getattr(_config(ctx), self._field), *self._words)
-        return _items((name, None) for name in names if name.startswith(incomplete))
+def setting(name: str, field: str, *more: str) -> Offered:
+    """Offer the names that the configuration gives: tiers, plans."""
+    return Offered(name, lambda ctx, begin: ((text, None) for text in (*getattr(_config(ctx), field), *more) if text.startswith(begin)))
 
 
-class Id(Word):
-    """An id that the running service can list. By the beginning of the id; or, where that fits none, by a part of the name."""
+def id_of(name: str, operation: str) -> Offered:
+    """Offer ids that the running service lists: by the beginning of the id, or where that fits none, by a part of the name."""
 
-    def __init__(self, name: str, operation: str) -> None:
-        super().__init__(name)
-        self._operation = operation
-
-    def _offered(self, ctx: click.Context, incomplete: str) -> Iterable[CompletionItem[Any]]:
-        from chatsvc.cli.output import call_all
+    def offer(ctx: click.Context, incomplete: str) -> list[tuple[str, str | None]]:
         from chatsvc.control import client
 
-        config = _config(ctx)
         # Where no service runs, the command would do the work itself: make a folder, migrate. Pressing Tab must not.
-        running = client.connect(config.data_dir)
+        running = client.connect(_config(ctx).data_dir)
         if running is None:
             return []
         running.close()
-        rows = [(row["id"], row["name"] or "") for row in call_all(ctx, self._operation)]
-        begun = [row for row in rows if row[0].startswith(incomplete)]
-        return _items(begun or [row for row in rows if incomplete.casefold() in row[1].casefold()])
+        rows = [(row["id"], row["name"] or "") for row in call_all(ctx, operation)]
+        return [row for row in rows if row[0].startswith(incomplete)] or [row for row in rows if incomplete.casefold() in row[1].casefold()]
+
+    return Offered(name, offer)
 
 
 @dataclass
@@ -84,38 +77,35 @@ class Called:
     kind: click.ParamType[Any]
 
 
-def _items(words: Iterable[tuple[str, str | None]]) -> list[CompletionItem[Any]]:
+def completions(words: Iterable[tuple[str, str | None]]) -> list[CompletionItem[Any]]:
     from click.shell_completion import CompletionItem
 
     from chatsvc.domain.terminal import one_line
 
     # A name may hold what a terminal obeys, and the shell prints it.
-    return [CompletionItem(one_line(word), help=text and one_line(text)) for word, text in words]
+    return [CompletionItem(one_line(text), help=about and one_line(about)) for text, about in words]
 
 
 def _config(ctx: click.Context) -> Config:
-    from chatsvc.cli.output import load_config
-
     # The command itself, which takes over -c, does not run here.
     root = ctx.find_root()
     root.obj = root.params.get("config_file")
-    config: Config = load_config(ctx)
-    return config
+    return load_config(ctx)
 
 
-ACCOUNT = Id("id", "account.list")
-BOT = Id("bot", "bot.list")
-KEY = Id("key", "key.list")
-TIER = Setting("tier", "models")
-PLAN = Setting("plan", "plans", "none")
-HANDLING = Word("handling", "waiting", "operator")
-CHANNEL = Word("channel", *CHANNELS)
-SET_CHANNEL = Word("channel", *SETTABLE)
-POSITION, THEME = Word("position", *POSITIONS, ""), Word("theme", *THEMES, "")
-EVENT = Word("event", "request.created", "appointment.created")
-SUBSCRIPTION = Word("status", *SUBSCRIPTION_STATUSES)
-REQUEST_STATUS = Word("status", *REQUEST_STATUSES)
-APPOINTMENT_STATUS = Word("status", *APPOINTMENT_STATUSES)
+ACCOUNT = id_of("id", "account.list")
+BOT = id_of("bot", "bot.list")
+KEY = id_of("key", "key.list")
+TIER = setting("tier", "models")
+PLAN = setting("plan", "plans", "none")
+HANDLING = word("handling", "waiting", "operator")
+CHANNEL = word("channel", *CHANNELS)
+SET_CHANNEL = word("channel", *SETTABLE)
+POSITION, THEME = word("position", *POSITIONS, ""), word("theme", *THEMES, "")
+EVENT = word("event", "request.created", "appointment.created")
+SUBSCRIPTION = word("status", *SUBSCRIPTION_STATUSES)
+REQUEST_STATUS = word("status", *REQUEST_STATUSES)
+APPOINTMENT_STATUS = word("status", *APPOINTMENT_STATUSES)
 
 Decorator = Callable[[Any], Any]
 # Types of arguments; others are texts.

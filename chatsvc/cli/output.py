@@ -85,7 +85,7 @@ def to_json(value: Any, indent: int | None = None) -> str:
 def show(value: Any, as_json: bool, columns: Sequence[str] = ()) -> None:
     """Print a result. JSON, a table of `columns` for a list, or a line for each field."""
     if as_json:
-        echo(to_json(value, indent=2))
+        click.echo(to_json(value, indent=2))
     elif isinstance(value, list):
         table(value, columns)
     else:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -102,8 +102,15 @@ def parse(text: str, file: str, faults: list[ConfigFault]) -> Node | None:
     """Parse the one document in `text`; None where it is empty. Raises ConfigError for invalid YAML."""
     import yaml
 
+    events = yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    builder, root = _Builder(yaml, events, file, faults), None
     try:
-        root = _Builder(text, file, faults).document()
+        for event in events:
+            if isinstance(event, yaml.DocumentStartEvent):
+                if root is not None:
+                    builder.refuse(event, "a second document begins here: expected one")
+                    break
+                root = builder.node(next(events), 0)
     except yaml.MarkedYAMLError as fault:
         raise ConfigError([*faults, _syntax_fault(fault, text, file)]) from None
     except yaml.YAMLError:
@@ -114,30 +121,16 @@ def parse(text: str, file: str, faults: list[ConfigFault]) -> Node | None:
 class _Builder:
     """Builds the tree of nodes from the parser's events."""
 
-    def __init__(self, text: str, file: str, faults: list[ConfigFault]) -> None:
-        import yaml
+    def __init__(self, yaml: Any, events: Iterator[Any], file: str, faults: list[ConfigFault]) -> None:
+        self._yaml, self._events = yaml, events
+        self._file, self._faults = file, faults
 
-        self._yaml = yaml
-        self._events = yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
-        self._file = file
-        self._faults = faults
-
-    def document(self) -> Node | None:
-        root: Node | None = None
-        for event in self._events:
-            if isinstance(event, self._yaml.DocumentStartEvent):
-                if root is not None:
-                    self._refuse(event, "a second document begins here: expected one")
-                    break
-                root = self._node(next(self._events), 0)
-        return root
-
-    def _node(self, event: Any, depth: int) -> Node:
+    def node(self, event: Any, depth: int) -> Node:
         y, line, column = self._yaml, event.start_mark.line + 1, event.start_mark.column + 1
         if depth > MAX_DEPTH:
             raise ConfigError([*self._faults, ConfigFault(self._file, line, column, "nested too deeply for a configuration")])
         if isinstance(event, y.AliasEvent):
-            self._refuse(event, "aliases (*name) are not taken here: write the value out")
+            self.refuse(event, "aliases (*name) are not taken here: write the value out")
             return Broken(line, column)
         node: Node
         if isinstance(event, y.ScalarEvent):
@@ -145,15 +138,15 @@ class _Builder:
         elif isinstance(event, y.SequenceStartEvent):
             node = List(line, column, [])
             while not isinstance(item := next(self._events), y.SequenceEndEvent):
-                node.items.append(self._node(item, depth + 1))
+                node.items.append(self.node(item, depth + 1))
         else:
             node = Map(line, column, [])
             while not isinstance(item := next(self._events), y.MappingEndEvent):
-                self._add(node, self._node(item, depth + 1), self._node(next(self._events), depth + 1))
+                self._add(node, self.node(item, depth + 1), self.node(next(self._events), depth + 1))
         if event.anchor is not None:
-            self._refuse(event, "anchors (&name) are not taken here: write the value where it is needed")
+            self.refuse(event, "anchors (&name) are not taken here: write the value where it is needed")
         if event.tag is not None:
-            self._refuse(event, "tags (!name) are not taken here")
+            self.refuse(event, "tags (!name) are not taken here")
             return Broken(line, column)
         return node
 
@@ -165,7 +158,7 @@ class _Builder:
         elif not isinstance(key, Broken):
             self._faults.append(ConfigFault(self._file, key.line, key.column, "expected the name of a setting"))
 
-    def _refuse(self, event: Any, message: str) -> None:
+    def refuse(self, event: Any, message: str) -> None:
         self._faults.append(ConfigFault(self._file, event.start_mark.line + 1, event.start_mark.column + 1, message))
 
 

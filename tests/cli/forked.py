@@ -18,6 +18,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
+import click
+
 if TYPE_CHECKING:
     from coverage import Coverage
 
@@ -185,13 +187,13 @@ def forks() -> Forks:
 def serve(descriptor: int) -> None:
     """Load the program, then fork for each command until standard input is closed."""
     from chatsvc.__main__ import main
-    from chatsvc.cli.main import COMMANDS
+    from chatsvc.cli.main import COMMANDS, chatsvc
     from chatsvc.engines.knowledge.search import lexicon, topics
     from chatsvc.language import values
     from chatsvc.services.administration import OPERATIONS
 
-    for where, _ in COMMANDS.values():
-        import_module(where.partition(":")[0])
+    for name in COMMANDS:
+        chatsvc.get_command(click.Context(chatsvc), name)
     for operation in OPERATIONS.values():
         operation.function()
     for module in LOADED:
