@@ -1,11 +1,8 @@
 """`chatsvc backup`: create, verify, restore. `chatsvc master-key`: rotate. `chatsvc store`: copy."""
 
-from __future__ import annotations
-
 import os
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -13,12 +10,14 @@ from chatsvc.cli import progress
 from chatsvc.cli.files import InputPath, OutputFile, OutputPath, open_input, read_secret, written
 from chatsvc.cli.operations import command, group, option, options
 from chatsvc.cli.output import call, echo, load_config, show
+from chatsvc.config import PostgresSettings, values
+from chatsvc.config import store as section
+from chatsvc.control.rendering import installation as installation_json
 from chatsvc.domain import refusals
 from chatsvc.domain.errors import CommandError
-
-if TYPE_CHECKING:
-    from chatsvc.config import PostgresSettings
-
+from chatsvc.domain.times import now_ms
+from chatsvc.local_user import caller_of
+from chatsvc.services.operations import backups, store_copy
 
 FILE = click.argument("file", type=InputPath(exists=False))
 MASTER_KEY_FILE = options(master_key_file=InputPath())
@@ -49,9 +48,6 @@ def create(ctx: click.Context, file: OutputFile, with_master_key: bool, as_json:
 
 @command(backup, "verify", FILE, *MASTER_KEY_FILE)
 def verify(file: Path, master_key_file: Path | None, as_json: bool) -> None:
-    from chatsvc.control.rendering import installation as installation_json
-    from chatsvc.services.operations import backups
-
     key = bytes.fromhex(_key_in(master_key_file)) if master_key_file else None
     with progress.shown("verifying"), open_input(file) as stream:
         opened = Path(f"/proc/self/fd/{stream.fileno()}")  # the file that was opened, whatever has its name now
@@ -66,10 +62,6 @@ def verify(file: Path, master_key_file: Path | None, as_json: bool) -> None:
 
 @command(backup, "restore", FILE, *MASTER_KEY_FILE)
 def restore(ctx: click.Context, file: Path, master_key_file: Path | None, as_json: bool) -> None:
-    from chatsvc.control.rendering import installation as installation_json
-    from chatsvc.domain.times import now_ms
-    from chatsvc.services.operations import backups
-
     config = load_config(ctx)
     key = bytes.fromhex(_key_in(master_key_file)) if master_key_file else None
     with open_input(file) as stream:
@@ -91,9 +83,6 @@ store = group("store")
 
 def _settings(url: str, password_file: Path | None) -> PostgresSettings:
     """Read the address of the target; raises click.BadParameter, which does not repeat it."""
-    from chatsvc.config import store as section
-    from chatsvc.config import values
-
     try:
         return section.settings(url, values.login(read_secret(password_file)) if password_file else "")
     except ValueError as fault:
@@ -102,11 +91,6 @@ def _settings(url: str, password_file: Path | None) -> PostgresSettings:
 
 @command(store, "copy", option("--to", "url", required=True, metavar="URL"), *options(password_file=InputPath()))
 def copy(ctx: click.Context, url: str, password_file: Path | None, as_json: bool) -> None:
-    from chatsvc.control.rendering import installation as installation_json
-    from chatsvc.domain.times import now_ms
-    from chatsvc.local_user import caller_of
-    from chatsvc.services.operations import store_copy
-
     settings = _settings(url, password_file)
     config = load_config(ctx)
     with progress.shown("copying") as report:

@@ -1,7 +1,5 @@
 """`chatsvc demo`: a throw-away instance. It answers a real message over HTTP and sends a webhook."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import logging
@@ -14,19 +12,25 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from ipaddress import ip_network
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from chatsvc import samples
+import uvloop
+from aiohttp import ClientSession
+
+from chatsvc import config, log, samples
+from chatsvc.app import App
+from chatsvc.cli.listener import ReceivedDelivery, Receiver
 from chatsvc.cli.operations import command, options
 from chatsvc.cli.output import echo, to_json
+from chatsvc.config import Config
 from chatsvc.domain.channels import ANY_LINK
 from chatsvc.domain.errors import CommandError
 from chatsvc.domain.times import DAY_MS, now_ms
-
-if TYPE_CHECKING:
-    from chatsvc.app import App
-    from chatsvc.cli.listener import ReceivedDelivery
-    from chatsvc.config import Config
+from chatsvc.local_user import caller_of
+from chatsvc.services import administration
+from chatsvc.services.knowledge import file_reading
+from chatsvc.services.messages import web_visits
+from chatsvc.tls.certificates import self_signed
 
 WEBHOOK_S = 15.0
 WAIT_MINUTES = 240
@@ -39,10 +43,6 @@ Send = Callable[[str, str, str], Awaitable[tuple[int, Any]]]
 
 @command(None, "demo", *options(once=bool))
 def demo(once: bool, as_json: bool) -> None:
-    import uvloop
-
-    from chatsvc import config, log
-
     def say(text: str, event: dict[str, Any]) -> None:
         echo(to_json(event) if as_json else text)
 
@@ -52,12 +52,6 @@ def demo(once: bool, as_json: bool) -> None:
 
 
 async def _run(folder: Path, defaults: Config, once: bool, say: Say) -> None:
-    from aiohttp import ClientSession
-
-    from chatsvc.app import App
-    from chatsvc.cli.listener import Receiver
-    from chatsvc.tls.certificates import self_signed
-
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
@@ -162,16 +156,14 @@ class DemoClock:
 
 async def make_past(app: App, clock: DemoClock, account: str, bot: str, send: Send) -> None:
     """Let visitors talk to the bot on past days. A second bot has a webhook that fails, and a visitor who waits."""
-    from chatsvc.services.messages import web_visits
-
     # Questions without an answer are part of the sample, and no reason for warnings.
-    log = logging.getLogger("chatsvc")
-    level = log.level
-    log.setLevel(logging.ERROR)
+    logger = logging.getLogger("chatsvc")
+    level = logger.level
+    logger.setLevel(logging.ERROR)
     for clock.days_ago, visitor, messages in samples.conversations():
         for message in messages:
             await send(bot, visitor, message)
-    log.setLevel(level)
+    logger.setLevel(level)
     clock.days_ago = 0
     second = (await perform(app, "bot.create", name=samples.SECOND_BOT, account=account)).id
     await teach(app, second, "tr")
@@ -190,8 +182,6 @@ async def make_past(app: App, clock: DemoClock, account: str, bot: str, send: Se
 
 async def teach(app: App, bot: str, language: str) -> int:
     """Add the sample business to the knowledge of a bot; returns the number of entries."""
-    from chatsvc.services.knowledge import file_reading
-
     texts = [(name, text.encode()) for name, text in samples.knowledge().items()]
     files = await app.services.offload(lambda: file_reading.read_files(texts, language))
     return sum(file.entries for file in (await perform(app, "knowledge.add", bot=bot, files=files)).files)
@@ -199,7 +189,4 @@ async def teach(app: App, bot: str, language: str) -> int:
 
 async def perform(app: App, operation: str, **arguments: object) -> Any:
     """Perform an operation as the local user, so that the audit log has it."""
-    from chatsvc.local_user import caller_of
-    from chatsvc.services.administration import perform
-
-    return await perform(app.services, caller_of(os.getuid()), operation, arguments)
+    return await administration.perform(app.services, caller_of(os.getuid()), operation, arguments)

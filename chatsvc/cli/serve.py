@@ -1,26 +1,19 @@
 """`chatsvc serve`: run the service."""
 
-from __future__ import annotations
-
 import logging
-from typing import TYPE_CHECKING
 
 import click
+import uvloop
 
+from chatsvc import app, log
+from chatsvc.app import App
 from chatsvc.cli.operations import command
 from chatsvc.cli.output import echo, load_config, to_json
-
-if TYPE_CHECKING:
-    from chatsvc.app import App
 
 
 @command(None, "serve")
 def serve(ctx: click.Context, as_json: bool) -> None:
     config = load_config(ctx)
-
-    import uvloop
-
-    from chatsvc import app, log
 
     def ready(started: App) -> None:
         # A port of 0 is chosen when the listener opens.

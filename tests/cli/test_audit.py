@@ -52,15 +52,6 @@ def test_acts_are_recorded_with_their_ids_and_outcomes_and_without_secrets(site:
         assert secret not in table
 
 
-def test_looking_leaves_no_record(site: Site) -> None:
-    account = site.account()
-    bot = site.bot(account)
-    before = stored(site)
-    for command in (f"account show {account}", "bot list", "key list", f"webhook attempts {bot}", f"usage {account}", "audit"):
-        site.json(*command.split())
-    assert stored(site) == before
-
-
 def test_acts_since_a_time_are_shown_to_people_as_a_table(site: Site) -> None:
     account = site.account()
     (act,) = [act for act in site.json("audit") if act["ids"] == {"id": account}]

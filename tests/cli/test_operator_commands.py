@@ -8,8 +8,6 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from chatsvc.control.client import ask, connect
-from chatsvc.domain.refusals import Refused
 from tests.cli.support import Site
 from tests.store.inspection import query
 
@@ -114,13 +112,3 @@ def test_an_export_leaves_operators_out_and_a_backup_keeps_them_without_sessions
     assert [one["email"] for one in fresh.json("operator", "list")] == ["a@example.com"]
     # A link that was used since the backup must not work again.
     assert query(fresh.data / "chatsvc.db", "SELECT count(*) FROM operator_links") == [(0,)]
-
-
-def test_the_control_socket_has_no_operations_on_a_session(fresh: Site) -> None:
-    with fresh.serve():
-        for operation in ("session.create", "password.set", "totp.disable"):
-            service = connect(fresh.data)
-            assert service
-            with pytest.raises(Refused, match="operation_unknown"):
-                ask(service, operation, {})
-    assert "Traceback" not in fresh.log.read_text()
