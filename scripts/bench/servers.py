@@ -60,23 +60,14 @@ class _AtOnce:
         """See Engine.close."""
 
 
-async def _watched(config_file: str) -> None:
-    """The service as it is, which tells on SIGUSR1 how many tasks it has."""
+async def _serve(config_file: str, *, at_once: bool) -> None:
     from chatsvc.app import App, serve
 
     def ready(app: App) -> None:
-        loop = asyncio.get_running_loop()
-        loop.add_signal_handler(signal.SIGUSR1, lambda: print(json.dumps({"tasks": len(asyncio.all_tasks())}), flush=True))
-        _tell(app.port)
-
-    await serve(configuration.load(Path(config_file), {}), ready)
-
-
-async def _product(config_file: str) -> None:
-    from chatsvc.app import App, serve
-
-    def ready(app: App) -> None:
-        app.services.engines["knowledge"] = _AtOnce()
+        tasks = lambda: print(json.dumps({"tasks": len(asyncio.all_tasks())}), flush=True)  # noqa: E731  # for a signal
+        asyncio.get_running_loop().add_signal_handler(signal.SIGUSR1, tasks)
+        if at_once:
+            app.services.engines["knowledge"] = _AtOnce()
         _tell(app.port)
 
     await serve(configuration.load(Path(config_file), {}), ready)
@@ -98,12 +89,12 @@ def main(kind: str, file: str) -> None:
         case "stock":
             asyncio.run(_stock(file))
         case "watched":
-            uvloop.run(_watched(file))
+            uvloop.run(_serve(file, at_once=False))
         case "product":
-            uvloop.run(_product(file))
+            uvloop.run(_serve(file, at_once=True))
         case "nothing":
             _write_nothing()
-            uvloop.run(_product(file))
+            uvloop.run(_serve(file, at_once=True))
         case _:
             sys.exit(__doc__)
 

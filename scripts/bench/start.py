@@ -15,7 +15,7 @@ import tempfile
 from pathlib import Path
 
 from harness import Bar, Report, ServerProcess, main, progress
-from instance import Instance, instances
+from instance import instances
 
 ROUNDS = 40
 EMPTY = """\
@@ -32,12 +32,6 @@ if __name__ == "__main__":
 """
 
 
-def command() -> list[str]:
-    """The installed `chatsvc`, or the package run as a module where it is not installed."""
-    installed = shutil.which("chatsvc", path=str(Path(sys.executable).parent))
-    return [installed] if installed else [sys.executable, "-m", "chatsvc"]
-
-
 def cpu_ms(arguments: list[str], cwd: Path) -> float:
     """Return the processor time of one process: other load on the machine distorts it less than wall time."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -48,42 +42,31 @@ def cpu_ms(arguments: list[str], cwd: Path) -> float:
 
 async def bench() -> Report:
     """See the module's docstring."""
-    with instances(2) as made, tempfile.TemporaryDirectory(prefix="chatsvc-bench-") as folder:
-        empty = Path(folder) / "empty.py"
-        empty.write_text(EMPTY, "ascii")
-        serving, resting = made
-        with ServerProcess.serving(serving):
-            times = measured([[sys.executable, str(empty)], create(resting), create(serving)], Path(folder))
-    report = Report()
-    for name, which, bar in (("no server", 1, 3.0), ("a running server", 2, 2.0)):
-        ratio = statistics.median(a / b for a, b in zip(times[which], times[0], strict=True))
-        report.bars.append(Bar(f"chatsvc key create, {name} / an empty click program (median)", ratio, bar, least=False))
-        report.bars.append(
-            Bar(f"chatsvc key create, {name} / an empty click program (fastest)", min(times[which]) / min(times[0]), bar, least=False)
-        )
-    for name, series in zip(("empty click program", "key create, no server", "key create, a running server"), times, strict=True):
-        report.notes.append(f"{name}: median {statistics.median(series):.1f} ms, fastest {min(series):.1f} ms")
-    return report
-
-
-def create(instance: Instance) -> list[str]:
-    """The command for one instance."""
-    return [*command(), "-c", str(instance.config), "key", "create"]
-
-
-def measured(commands: list[list[str]], cwd: Path) -> list[list[float]]:
-    """Return each command's processor time in milliseconds, interleaved. The first round warms caches."""
-    times: list[list[float]] = [[] for _ in commands]
+    chatsvc = shutil.which("chatsvc", path=str(Path(sys.executable).parent)) or "chatsvc"
     os.environ.pop("CHATSVC_CONFIG", None)
     # Byte code as an installed package has it.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-    os.environ["PYTHONPYCACHEPREFIX"] = str(cwd)
-    for number in range(ROUNDS + 2):
-        if number % 10 == 0:
-            progress(f"key create: round {number} of {ROUNDS}")
-        for series, arguments in zip(times, commands, strict=True):
-            series.append(cpu_ms(arguments, cwd))
-    return [series[2:] for series in times]
+    with instances(2) as made, tempfile.TemporaryDirectory(prefix="chatsvc-bench-") as folder:
+        os.environ["PYTHONPYCACHEPREFIX"] = folder
+        (Path(folder) / "empty.py").write_text(EMPTY, "ascii")
+        serving, resting = ([chatsvc, "-c", str(instance.config), "key", "create"] for instance in made)
+        commands = {"empty click program": [sys.executable, "empty.py"], "no server": resting, "a running server": serving}
+        times: dict[str, list[float]] = {name: [] for name in commands}
+        with ServerProcess.serving(made[0]):
+            for number in range(ROUNDS + 2):
+                if number % 10 == 0:
+                    progress(f"key create: round {number} of {ROUNDS}")
+                for name, arguments in commands.items():
+                    times[name].append(cpu_ms(arguments, Path(folder)))
+    report = Report()
+    series = {name: measured[2:] for name, measured in times.items()}  # the first rounds warm caches
+    empty = series["empty click program"]
+    for name, bar in (("no server", 3.0), ("a running server", 2.0)):
+        what, ratio = f"chatsvc key create, {name} / an empty click program", [a / b for a, b in zip(series[name], empty, strict=True)]
+        report.bars.append(Bar(f"{what} (median)", statistics.median(ratio), bar, least=False))
+        report.bars.append(Bar(f"{what} (fastest)", min(series[name]) / min(empty), bar, least=False))
+    report.notes += [f"{name}: median {statistics.median(ms):.1f} ms, fastest {min(ms):.1f} ms" for name, ms in series.items()]
+    return report
 
 
 if __name__ == "__main__":
