@@ -415,7 +415,7 @@ def test_the_demo_runs_on_with_a_key_that_works_until_it_is_told_to_stop(tmp_pat
     options: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     demo = subprocess.Popen([*CHATSVC, "demo", "--json"], cwd=tmp_path, env=environment(TMPDIR=str(tmp_path)), **options)
     # So that nothing below can wait for ever.
-    watch = threading.Timer(PATIENCE_S, demo.kill)
+    watch = threading.Timer(2 * PATIENCE_S, demo.kill)
     watch.start()
     assert demo.stdout is not None
     events: dict[str, Any] = {}
