@@ -125,14 +125,12 @@ def test_what_is_worst_comes_first_and_each_pair_once() -> None:
 def test_of_very_many_phrasings_the_first_of_each_entry_are_searched_for_and_all_where_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(knowledge_lint, "MOST_SEARCHED", 3)
     entries = [entry(name, f"{name} question", f"{name} other", f"{name} third") for name in ("apple", "banana")]
-    assert [phrasing for _, phrasing in knowledge_lint._in_turn(entries)][:4] == [
-        "apple question",
-        "banana question",
-        "apple other",
-        "banana other",
-    ]
+    order: list[str] = []
+    monkeypatch.setattr(knowledge_lint, "_searched", lambda _, __, phrasing: order.append(phrasing))
     for everything, searches in ((False, 3), (True, 6)):
         told: list[tuple[str, int, int]] = []
         findings(entries, "en", everything=everything, progress=lambda *state: told.append(state))  # noqa: B023  # called at once
         assert ("searching for phrasings", searches, searches) in told
+    assert order[:3] == ["apple question", "banana question", "apple other"]
+    assert order[3:7] == ["apple question", "banana question", "apple other", "banana other"]
     assert knowledge_lint.searched(entries) == (3, 6)

@@ -96,8 +96,10 @@ def from_file(file: dict[str, Any]) -> stored.FromFile:
 
 def beside(kept: stored.Whole, files: Sequence[stored.FromFile]) -> stored.Whole:
     """Return what is kept of a knowledge, with the contents of files."""
-    entries, synonyms = (one for file in files for one in file.entries), (one for file in files for one in file.synonyms)
-    return stored.Whole([*kept.entries, *entries], [*kept.synonyms, *synonyms])
+    return stored.Whole(
+        [*kept.entries, *(entry for file in files for entry in file.entries)],
+        [*kept.synonyms, *(group for file in files for group in file.synonyms)],
+    )
 
 
 async def list_all(services: Services, caller: Caller, *, bot: str) -> list[Entry]:
@@ -109,10 +111,10 @@ async def list_all(services: Services, caller: Caller, *, bot: str) -> list[Entr
 async def show(services: Services, caller: Caller, *, bot: str, entry: str) -> Entry:
     """Show one entry; raises `entry_not_found`."""
     _, chatbot = await bots.resolve(services, caller, bot)
-    found = await stored.find(services.db, chatbot.id, entry)
-    if found is None:
+    present = await stored.find(services.db, chatbot.id, entry)
+    if present is None:
         raise refusals.entry_not_found(entry=entry)
-    return found
+    return present
 
 
 async def export(services: Services, caller: Caller, *, bot: str) -> WholeKnowledge:
@@ -151,9 +153,9 @@ async def put(
     _, chatbot = await bots.resolve(services, caller, bot)
     written = draft(chatbot, question, answer, alt, language)
     if entry is None:
-        made = await stored.create(services.db, chatbot.id, written._replace(id=str(uuid.uuid4())), origin_of(services, caller))
+        created = await stored.create(services.db, chatbot.id, written._replace(id=str(uuid.uuid4())), origin_of(services, caller))
         services.knowledge.invalidate(chatbot.id)
-        return made
+        return created
 
     def edited(before: Entry) -> Entry:
         return written._replace(id=before.id, source=before.source, language=written.language if language else before.language)
@@ -171,30 +173,30 @@ async def _edit(services: Services, caller: Caller, chatbot: Bot, entry: str, ed
 
 def draft(bot: Bot, question: str, answer: str, alt: Sequence[str], language: str | None) -> Entry:
     """Check the texts of an entry as those of a file. Raises `entry_invalid` with all faults. Lines count its phrasings."""
-    found = Gathering("")
-    for text in (question, answer, *alt):
-        found.text(0, text)
     from chatsvc.language.language_detection import guess
 
-    tag = found.language(0, language) if language else guess(f"{question} {answer}")
+    gathering = Gathering("")
+    for text in (question, answer, *alt):
+        gathering.text(0, text)
+    tag = gathering.language(0, language) if language else guess(f"{question} {answer}")
     phrasings = [(line, text) for line, text in enumerate(alt, start=1) if text.strip()]
-    found.entry(0, question, phrasings, answer, tag or bot.language)
+    gathering.entry(0, question, phrasings, answer, tag or bot.language)
     try:
-        (made,) = found.done("nothing").entries
-    except KnowledgeFileError as fault:
-        raise refusals.entry_invalid(faults=[asdict(one) for one in fault.faults]) from None
-    return Entry("", made.question, made.alt, made.answer, made.language)
+        (entry,) = gathering.done("nothing").entries
+    except KnowledgeFileError as error:
+        raise refusals.entry_invalid(faults=[asdict(fault) for fault in error.faults]) from None
+    return Entry("", entry.question, entry.alt, entry.answer, entry.language)
 
 
 async def add_phrasings(services: Services, caller: Caller, chatbot: Bot, entry: str, phrasings: Sequence[str]) -> Entry:
     """Add phrasings that an entry does not have yet; raises `entry_not_found`."""
 
-    def edited(before: Entry) -> Entry:
-        known = {fold(one) for one in (before.question, *before.alt)}
-        new = {fold(one): one for one in phrasings if fold(one) not in known}
-        return before._replace(alt=(*before.alt, *new.values()))
-
     from chatsvc.language.folding import fold
+
+    def edited(before: Entry) -> Entry:
+        known = {fold(phrasing) for phrasing in (before.question, *before.alt)}
+        new = {fold(phrasing): phrasing for phrasing in phrasings if fold(phrasing) not in known}
+        return before._replace(alt=(*before.alt, *new.values()))
 
     return await _edit(services, caller, chatbot, entry, edited)
 
@@ -204,19 +206,19 @@ async def history(
 ) -> ResultPage[KnowledgeChange]:
     """List the changes to a bot's knowledge, newest first."""
     _, chatbot = await bots.resolve(services, caller, bot)
-    limit, place = paging.clamped(limit), paging.parsed(after, paging.number)
-    found = await changes.page(services.db, chatbot.id, limit + 1, *(place or ()))
-    page = paging.page_of(found, limit, lambda row: paging.position(row[1]))
+    limit, position = paging.clamped(limit), paging.parsed(after, paging.number)
+    rows = await changes.page(services.db, chatbot.id, limit + 1, *(position or ()))
+    page = paging.page_of(rows, limit, lambda row: paging.position(row[1]))
     return ResultPage([change for change, _ in page.items], page.next)
 
 
 async def show_change(services: Services, caller: Caller, *, bot: str, change: str) -> ChangeContent:
     """Show a change with the entries before and after it; raises `change_not_found`."""
     _, chatbot = await bots.resolve(services, caller, bot)
-    found = await changes.find(services.db, chatbot.id, change)
-    if found is None:
+    content = await changes.find(services.db, chatbot.id, change)
+    if content is None:
         raise refusals.change_not_found(change=change)
-    return found
+    return content
 
 
 async def undo(services: Services, caller: Caller, *, bot: str, change: str) -> ChangeContent:

@@ -6,7 +6,7 @@ with 250,000 phrasings take some minutes, half of it for the index.
 """
 
 from collections.abc import Callable, Container, Iterator, Sequence
-from itertools import islice, zip_longest
+from itertools import chain, islice, zip_longest
 
 from chatsvc.domain.knowledge_findings import KINDS, LintFinding
 from chatsvc.domain.language import primary
@@ -51,36 +51,34 @@ _FORMS: dict[str, dict[str, tuple[str, ...]]] = {
 Progress = Callable[[str, int, int], None]
 
 
-def _silent(what: str, done: int, of: int) -> None:
-    """Do nothing: a progress callback for callers that show none."""
-
-
 def findings(
     entries: Sequence[Entry],
     language: str,
     synonyms: Sequence[Sequence[str]] = (),
     *,
     everything: bool = False,
-    progress: Progress = _silent,
+    progress: Progress = lambda *_: None,
 ) -> list[LintFinding]:
     """Return all findings, worst first. `language` is the bot's, `progress` is called with the step, the amount done and the total."""
-    found: list[LintFinding] = []
+    results: list[LintFinding] = []
     for done, entry in enumerate(entries, start=1):
-        found.extend(_alone(entry))
+        results.extend(_alone(entry))
         progress("looking at entries", done, len(entries))
-    found.extend(_twice(entries))
-    told = {(one.entry, one.other) for one in found} | {(one.other, one.entry) for one in found}
+    results.extend(_twice(entries))
+    pairs = {pair for finding in results for pair in ((finding.entry, finding.other), (finding.other, finding.entry))}
     most = searched(entries)[everything]
     progress("indexing", 0, 0)
     index = KnowledgeIndex(entries, language, synonyms=synonyms)
-    for done, (entry, phrasing) in enumerate(islice(_in_turn(entries), most), start=1):
-        one = _searched(index, entry, phrasing)
-        if one and (one.entry, one.other) not in told:
-            told |= {(one.entry, one.other), (one.other, one.entry)}
-            found.append(one)
+    # Every entry's question, then every entry's first other phrasing, and so on.
+    in_turn = zip_longest(*([(entry, phrasing) for phrasing in (entry.question, *entry.alt)] for entry in entries))
+    for done, (entry, phrasing) in enumerate(islice(filter(None, chain.from_iterable(in_turn)), most), start=1):
+        finding = _searched(index, entry, phrasing)
+        if finding and (finding.entry, finding.other) not in pairs:
+            pairs |= {(finding.entry, finding.other), (finding.other, finding.entry)}
+            results.append(finding)
         progress("searching for phrasings", done, most)
-    found.extend(_asked(index, entries, told, progress))
-    return sorted(found, key=lambda one: KINDS.index(one.kind))
+    results.extend(_asked(index, entries, pairs, progress))
+    return sorted(results, key=lambda finding: KINDS.index(finding.kind))
 
 
 def searched(entries: Sequence[Entry]) -> tuple[int, int]:
@@ -89,27 +87,15 @@ def searched(entries: Sequence[Entry]) -> tuple[int, int]:
     return min(phrasings, MOST_SEARCHED), phrasings
 
 
-def _in_turn(entries: Sequence[Entry]) -> Iterator[tuple[Entry, str]]:
-    """Yield every entry's question, then every entry's first other phrasing, and so on."""
-    for phrasings in zip_longest(*([(entry, one) for one in (entry.question, *entry.alt)] for entry in entries)):
-        yield from (phrasing for phrasing in phrasings if phrasing)
-
-
 def _alone(entry: Entry) -> Iterator[LintFinding]:
     """Yield the findings about an entry by itself."""
     if len(entry.answer) > LONG_ANSWER:
         yield LintFinding("long_answer", entry.id, None, {"question": entry.question, "length": len(entry.answer)})
-    if seems := _other_language(entry):
-        yield LintFinding("foreign_language", entry.id, None, {"question": entry.question, "language": entry.language, "seems": seems})
-
-
-def _other_language(entry: Entry) -> str | None:
-    """Return the language of both phrasings and answer, if it is not the declared one."""
     asked = "\n".join((entry.question, *entry.alt))
     seems = guess(asked)
-    if seems is None or seems == primary(entry.language) or len(words(asked)) < _TELLING:
-        return None
-    return seems if guess(entry.answer) in {seems, None} else None
+    is_foreign = seems is not None and seems != primary(entry.language) and len(words(asked)) >= _TELLING
+    if is_foreign and guess(entry.answer) in {seems, None}:
+        yield LintFinding("foreign_language", entry.id, None, {"question": entry.question, "language": entry.language, "seems": seems})
 
 
 def _twice(entries: Sequence[Entry]) -> Iterator[LintFinding]:
@@ -160,18 +146,18 @@ def _searched(index: KnowledgeIndex, entry: Entry, phrasing: str) -> LintFinding
     return None
 
 
-def _asked(index: Knowledge, entries: Sequence[Entry], told: Container[object], progress: Progress) -> Iterator[LintFinding]:
+def _asked(index: Knowledge, entries: Sequence[Entry], known: Container[object], progress: Progress) -> Iterator[LintFinding]:
     """Yield the findings of searches for generated questions. Overlaps, and the entries that are most likely to be missed."""
     lists = [(entry, generated(entry)[: max(1, MOST_SEARCHED // len(entries))]) for entry in entries[:MOST_SEARCHED]]
     lost: list[tuple[float, Entry, list[str], int]] = []
     for done, (entry, questions) in enumerate(lists, start=1):
         results = [(question, index.search(question, entry.language)) for question in questions]
         missed = [question for question, result in results if not _finds(result, entry)]
-        yield from _overlaps(entry, results, told)
+        yield from _overlaps(entry, results, known)
         if len(missed) >= max(_FEWEST, _MISSED * len(questions)):
             lost.append((len(missed) / len(questions), entry, missed, len(questions)))
         progress("searching for generated questions", done, len(lists))
-    for _, entry, missed, of in sorted(lost, key=lambda one: (-one[0], -one[3]))[:MOST_MISSED]:
+    for _, entry, missed, of in sorted(lost, key=lambda row: (-row[0], -row[3]))[:MOST_MISSED]:
         examples = ", ".join(f"“{question}”" for question in missed[:_SHOWN])
         facts = {"question": entry.question, "missed": len(missed), "of": of, "questions": examples}
         yield LintFinding("easily_missed", entry.id, None, facts)
@@ -183,14 +169,14 @@ def _finds(result: SearchResult, entry: Entry) -> bool:
     return any(hit.entry.id == entry.id for hit in result.hits[:offered])
 
 
-def _overlaps(entry: Entry, results: Sequence[tuple[str, SearchResult]], told: Container[object]) -> Iterator[LintFinding]:
+def _overlaps(entry: Entry, results: Sequence[tuple[str, SearchResult]], known: Container[object]) -> Iterator[LintFinding]:
     """Yield the entries that answer several generated questions of another one."""
     by: dict[str, list[tuple[str, Entry]]] = {}
     for question, result in results:
         if result.decision == "answer" and result.hits[0].entry.id != entry.id:
             by.setdefault(result.hits[0].entry.id, []).append((question, result.hits[0].entry))
     for other, pairs in by.items():
-        if len(pairs) >= _OVERLAPS and (entry.id, other) not in told:
+        if len(pairs) >= _OVERLAPS and (entry.id, other) not in known:
             questions = ", ".join(f"“{question}”" for question, _ in pairs[:_SHOWN])
             yield LintFinding(
                 "overlap", entry.id, other, {"question": entry.question, "other": pairs[0][1].question, "questions": questions}
@@ -204,14 +190,14 @@ def generated(entry: Entry) -> list[str]:
     first telling words, if the entry has no other phrasings.
     """
     heading = entry.question.rstrip("?!. ")
-    made = [heading]
-    said = words(heading)
-    if len(said) <= _HEADING and "?" not in entry.question and not any(kind_of(lexicon.shared().of_word(word)) for word in said):
+    questions, heading_words = [heading], words(heading)
+    is_short = len(heading_words) <= _HEADING and "?" not in entry.question
+    if is_short and not any(kind_of(lexicon.shared().of_word(word)) for word in heading_words):
         forms = _FORMS.get(primary(entry.language), _FORMS["en"])
         stated = facts.kinds_of(entry.answer)
-        made += [form.format(heading.lower()) for kind, of_kind in forms.items() if kind in ("", *stated) for form in of_kind]
+        questions += [form.format(heading.lower()) for kind, of_kind in forms.items() if kind in ("", *stated) for form in of_kind]
     for sentence in facts.sentences(entry.answer)[:_SENTENCES] if not entry.alt else ():
         telling = [word.strip('.,;:!?()"“”') for word in sentence.split() if judged.tells(word)]
         if len(telling) >= _WORDS:
-            made.append(" ".join(telling[:_WORDS]).lower())
-    return list(dict.fromkeys(made))
+            questions.append(" ".join(telling[:_WORDS]).lower())
+    return list(dict.fromkeys(questions))

@@ -63,24 +63,24 @@ async def begin(services: Services, caller: Caller, *, bot: str, tier: str | Non
         raise refusals.trial_account_inactive(status=state.account.subscription_status)
     past = await previews.past_questions(services, caller, bot=chatbot.id)
     before = await stored.whole(services.db, chatbot.id)
-    made = Computation(str(uuid.uuid4()), chatbot.id, "preview", PreviewDraft(), questions=len(past))
+    computation = Computation(str(uuid.uuid4()), chatbot.id, "preview", PreviewDraft(), questions=len(past))
 
     async def work() -> Mapping[str, Any]:
-        made.draft.phrased = await _written(services, state, chatbot, chosen, before.entries[:MOST_ENTRIES], made)
-        changed = {one.id: one for one in made.draft.phrased}
-        after = before._replace(entries=[changed.get(one.id, one) for one in before.entries])
+        computation.draft.phrased = await _written(services, state, chatbot, chosen, before.entries[:MOST_ENTRIES], computation)
+        changed = {entry.id: entry for entry in computation.draft.phrased}
+        after = before._replace(entries=[changed.get(entry.id, entry) for entry in before.entries])
         return await previews.comparison(services, chatbot, past, before, after)
 
-    return await services.part(Computations).run(chatbot.account_id, made, work, made.take_changes)
+    return await services.part(Computations).run(chatbot.account_id, computation, work, computation.take_changes)
 
 
 async def apply(services: Services, caller: Caller, *, bot: str, preview: str) -> Phrased:
     """Add the phrasings of a draft to the entries that still exist; raises `preview_not_found`."""
     _, chatbot = await bots.resolve(services, caller, bot)
-    found = await previews.show(services, caller, bot=bot, preview=preview)
+    computation = await previews.show(services, caller, bot=bot, preview=preview)
     done = Phrased(chatbot.id, 0, 0)
-    known = {one.id: one for one in await stored.entries(services.db, chatbot.id)}
-    for entry in found.draft.phrased:
+    known = {entry.id: entry for entry in await stored.entries(services.db, chatbot.id)}
+    for entry in computation.draft.phrased:
         if entry.id in known:
             changed = await knowledge.add_phrasings(services, caller, chatbot, entry.id, entry.alt)
             done = Phrased(chatbot.id, done.entries + 1, done.phrasings + len(changed.alt) - len(known[entry.id].alt))
@@ -91,23 +91,26 @@ def _tier(services: Services, bot: Bot, name: str | None) -> Tier:
     tiers = services.config.models
     if name is not None and name not in tiers:
         raise refusals.tier_unknown(tier=name, tiers=sorted(tiers))
-    chosen = [tiers[name]] if name is not None else [*(one for one in (tiers.get(bot.model),) if one), *tiers.values()]
-    usable = next((one for one in chosen if one.engine != _KNOWLEDGE and one.engine in services.engines), None)
-    if usable is None:
-        raise refusals.model_missing()
-    return usable
+    for tier in [tiers[name]] if name is not None else [*filter(None, [tiers.get(bot.model)]), *tiers.values()]:
+        if tier.engine != _KNOWLEDGE and tier.engine in services.engines:
+            return tier
+    raise refusals.model_missing()
 
 
 async def _written(
-    services: Services, state: AccountState, bot: Bot, tier: Tier, entries: Sequence[Entry], made: Computation
+    services: Services, state: AccountState, bot: Bot, tier: Tier, entries: Sequence[Entry], computation: Computation
 ) -> list[Entry]:
     """Ask the model for the phrasings of all entries, and count what it costs. A batch that fails is left out."""
     engine, phrased = cast("PhrasingModel", services.engines[tier.engine]), list[Entry]()
     for start in range(0, len(entries), _BATCH):
-        made.report("asking the model", start, len(entries))
+        computation.report("asking the model", start, len(entries))
         batch = entries[start : start + _BATCH]
+        question = "\n\n".join(
+            f"{number}. [{entry.language}] {' / '.join((entry.question, *entry.alt[:MOST_PHRASINGS]))}\n{entry.answer[:_MOST_ANSWER]}"
+            for number, entry in enumerate(batch, start=1)
+        )
         try:
-            text, usage = await engine.complete(tier.model, _SYSTEM, _question(batch), _MAX_TOKENS)
+            text, usage = await engine.complete(tier.model, _SYSTEM, question, _MAX_TOKENS)
         except EngineError as fault:
             log.warning("bot %s: a model wrote no phrasings: %s", bot.id, fault)
             continue
@@ -118,31 +121,24 @@ async def _written(
     return phrased
 
 
-def _question(entries: Sequence[Entry]) -> str:
-    return "\n\n".join(
-        f"{number}. [{entry.language}] {' / '.join((entry.question, *entry.alt[:MOST_PHRASINGS]))}\n{entry.answer[:_MOST_ANSWER]}"
-        for number, entry in enumerate(entries, start=1)
-    )
-
-
 def _lists(text: str) -> list[list[str]]:
     """Read a model's lists of phrasings; none where it wrote something else."""
     begin, end = text.find("["), text.rfind("]")
     try:
-        found = json.loads(text[begin : end + 1]) if 0 <= begin < end else []
+        lists = json.loads(text[begin : end + 1]) if 0 <= begin < end else []
     except (ValueError, RecursionError):
         return []
-    return [[one for one in written if isinstance(one, str)] if isinstance(written, list) else [] for written in found]
+    return [[phrasing for phrasing in written if isinstance(phrasing, str)] if isinstance(written, list) else [] for written in lists]
 
 
 def _with(entry: Entry, written: Sequence[str]) -> Entry:
     """Return an entry with the new phrasings that it may have."""
     from chatsvc.language.folding import words
 
-    known, new = {tuple(words(one)) for one in (entry.question, *entry.alt)}, list[str]()
-    for text in (" ".join(one.split()) for one in written):
-        said = tuple(words(text))
-        if said and said not in known and len(text) <= MAX_PHRASING and text.isprintable() and len(new) < MOST_PHRASINGS:
-            known.add(said)
+    known, new = {tuple(words(phrasing)) for phrasing in (entry.question, *entry.alt)}, list[str]()
+    for text in (" ".join(phrasing.split()) for phrasing in written):
+        folded = tuple(words(text))
+        if folded and folded not in known and len(text) <= MAX_PHRASING and text.isprintable() and len(new) < MOST_PHRASINGS:
+            known.add(folded)
             new.append(text)
     return entry._replace(alt=(*entry.alt, *new))
