@@ -74,6 +74,9 @@ def test_a_table_stays_in_its_section_and_a_table_without_questions_keeps_all_co
     table = "| Van | Sleeps | Low season |\n| --- | --- | --- |\n| Poppy | 2 | £65 |\n| Marge |  | £95 |"
     assert found("vans.md", f"## Our vans\n\n{table}\n\nInsurance is included.") == {"Our vans": ((), f"{table}\n\nInsurance is included.")}
     assert found("our_vans.csv", "Van;Sleeps;Low season\nPoppy;2;£65\n\nMarge;;£95\n") == {"our vans": ((), table)}
+    assert found("prices.csv", "Size,Price 2026\nS,4 EUR\n") == {"prices": ((), "| Size | Price 2026 |\n| --- | --- |\n| S | 4 EUR |")}
+    with pytest.raises(KnowledgeFileError, match="the first line must name the columns"):
+        read("prices.csv", "Size S,4 EUR\nSize M,5 EUR\n", "en")
     assert found("sss.csv", "Soru;Yanıt\nAçık mısınız?;Evet.\n", "tr") == {"Açık mısınız?": ((), "Evet.")}
 
 

@@ -16,6 +16,7 @@ from itertools import chain
 
 from chatsvc.domain.knowledge_files.documents import LONGEST
 from chatsvc.domain.knowledge_files.parsed import MAX_SOURCE, Gathering, Parsed, lines_of, one_line
+from chatsvc.domain.knowledge_files.prices import is_price
 from chatsvc.domain.spreadsheets import with_formulas
 
 COLUMNS = ("question", "alt", "answer", "language", "source", "synonyms")
@@ -44,7 +45,7 @@ def parse_csv(text: str, default_language: str, source: str) -> Parsed:
     if len(first[1]) == len(_NEEDED) and first[1][0].rstrip().endswith("?"):
         rows, first = chain([first], rows), (first[0], list(_NEEDED))
     names = _names(first[1])
-    is_head = len(names) > 1 and all(name and not any(map(str.isdigit, name)) for name in names)
+    is_head = len(names) > 1 and all(any(map(str.isalpha, name)) and not is_price(name) for name in names)
     if is_head and not set(names) & {*COLUMNS, *_NOT_READ}:
         return _take_table(gathering, [first, *rows], source)
     header = _header(first, gathering)
