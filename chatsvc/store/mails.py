@@ -11,6 +11,7 @@ from typing import NamedTuple
 from chatsvc.domain.hand_off import WAITING
 from chatsvc.domain.mails import (
     ANSWER,
+    APPOINTMENT,
     DECISION,
     FAILED,
     FIRST_PAUSE_MS,
@@ -19,9 +20,11 @@ from chatsvc.domain.mails import (
     KEPT_MS,
     LONGEST_PAUSE_MS,
     QUEUED,
+    REQUEST,
     SENT,
     STOPPED,
     TEST,
+    URGENT,
     Mail,
     MailOutcome,
     MailState,
@@ -44,6 +47,31 @@ _UNREAD = """
 """
 
 
+MOST_DETAILS = 10
+# The newest causes of a notice: of the account ?1, of the conversation ?2 or any, ?3 of them, for the operator ?4.
+_WAITING = f"""
+    SELECT b.name, c.visitor_name, NULL, NULL, coalesce((SELECT q.content FROM messages q
+        WHERE q.conversation = c.number AND q.role = 'user' ORDER BY q.number DESC LIMIT 1), '')
+    FROM conversations c INDEXED BY conversations_handed_off CROSS JOIN bots b ON b.id = c.bot_id
+    WHERE c.handling <> 'bot' AND c.handling = '{WAITING}' AND c.account_id = ?1 AND (?2 IS NULL OR c.number = ?2) AND ?4 IS NOT NULL
+    ORDER BY c.handling_since DESC LIMIT ?3
+"""
+_RECORDS = """
+    SELECT b.name, r.visitor_name, a.appointment_date, a.appointment_time, r.message
+    FROM bots b CROSS JOIN requests r
+        ON r.number IN (SELECT n.number FROM requests n WHERE n.bot_id = b.id ORDER BY n.number DESC LIMIT 100)
+    LEFT JOIN appointments a ON a.request = r.number
+    WHERE b.account_id = ?1 AND (?2 IS NULL OR r.conversation = ?2) AND {condition} ORDER BY r.number DESC LIMIT ?3
+"""
+_WANTS_APPOINTMENTS = "EXISTS (SELECT 1 FROM operators o CROSS JOIN json_each(o.notices) n WHERE o.id = ?4 AND n.value = 'appointment')"
+_DETAILS = {
+    WAITING: _WAITING,
+    REQUEST: _RECORDS.format(condition=f"r.urgent = 0 AND (a.number IS NULL OR NOT {_WANTS_APPOINTMENTS})"),
+    APPOINTMENT: _RECORDS.format(condition="r.urgent = 0 AND a.number IS NOT NULL AND ?4 IS NOT NULL"),
+    URGENT: _RECORDS.format(condition="r.urgent = 1 AND ?4 IS NOT NULL"),
+}
+
+
 def _claim_answers(connection: Connection, conversation: int, number: int) -> int:
     """Mark the answers that the visitor has not read. Returns their number."""
     unread = connection.execute(_UNREAD, (conversation, number)).fetchall()
@@ -51,11 +79,22 @@ def _claim_answers(connection: Connection, conversation: int, number: int) -> in
     return len(unread)
 
 
+class NoticeDetail(NamedTuple):
+    """A cause of a notice: the bot, who it is, the wished local date and time, and the visitor's words."""
+
+    bot: str
+    name: str | None
+    date: str | None
+    time: str | None
+    words: str
+
+
 class OutgoingMail(NamedTuple):
     """A mail to write. `bot` is None where several bots are concerned, `conversation_id` None where it is no single one.
 
-    `language` is the recipient's, None where it has chosen none; `created_at` the time of the latest cause. An answer has the `texts` of
-    its messages, the visitor's user_id and the host of the page on which the visitor wrote; a decision has the appointment's id too.
+    `language` is the recipient's, else that of the account's first bot; `created_at` the time of the latest cause. An answer has the
+    `texts` of its messages, the visitor's user_id and the host of the page on which the visitor wrote; a decision has the appointment's
+    id too. A notice has the `details` of its newest causes, and a mail to an operator the `name`.
     """
 
     number: int
@@ -73,7 +112,9 @@ class OutgoingMail(NamedTuple):
     page_host: str | None
     channel: str | None = None
     appointment_id: str | None = None
+    name: str | None = None
     texts: tuple[str, ...] = ()
+    details: tuple[NoticeDetail, ...] = ()
 
 
 class DueMail(NamedTuple):
@@ -157,19 +198,28 @@ async def begin(db: Database, number: int, now: int) -> OutgoingMail | None:
 def _outgoing(connection: Connection, number: int) -> OutgoingMail:
     row = connection.execute(
         """
-        SELECT m.number, m.kind, m.recipient, o.language, m.causes, a.name, a.id, b.name, c.id, m.created_at, b.id, c.user_id,
-            c.source_page_host, c.channel, (SELECT id FROM appointments WHERE number = m.appointment), m.conversation FROM mails m
+        SELECT m.number, m.kind, m.recipient,
+            coalesce(o.language, (SELECT f.language FROM bots f WHERE f.account_id = m.account_id ORDER BY f.created_at, f.id LIMIT 1)),
+            m.causes, a.name, a.id, b.name, c.id, m.created_at, b.id, c.user_id,
+            c.source_page_host, c.channel, (SELECT id FROM appointments WHERE number = m.appointment), o.name,
+            m.operator_id, m.conversation FROM mails m
         LEFT JOIN operators o ON o.id = m.operator_id LEFT JOIN accounts a ON a.id = m.account_id LEFT JOIN bots b ON b.id = m.bot_id
         LEFT JOIN conversations c ON c.number = m.conversation WHERE m.number = ?
         """,
         (number,),
     ).fetchone()
-    if row[1] == ANSWER:
-        texts = connection.execute(_UNREAD, (row[-1], number)).fetchall()
+    *fields, operator_id, conversation = row
+    mail = OutgoingMail(*fields)
+    if mail.kind in _DETAILS:
+        values = mail.account_id, conversation, min(mail.causes, MOST_DETAILS), operator_id
+        rows = connection.execute(_DETAILS[mail.kind], values).fetchall()
+        return mail._replace(details=tuple(NoticeDetail(*detail) for detail in rows))
+    if mail.kind == ANSWER:
+        texts = connection.execute(_UNREAD, (conversation, number)).fetchall()
     else:
         carried = "SELECT number, content FROM messages WHERE conversation = ? AND mail = ?"
-        texts = connection.execute(carried, (row[-1], number)).fetchall()
-    return OutgoingMail(*row[:-1])._replace(texts=tuple(content for _, content in texts))
+        texts = connection.execute(carried, (conversation, number)).fetchall()
+    return mail._replace(texts=tuple(content for _, content in texts))
 
 
 def settle(connection: Connection, number: int, outcome: MailOutcome, now: int) -> None:

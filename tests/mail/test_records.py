@@ -47,9 +47,12 @@ async def test_requests_and_appointments_are_mailed_to_those_who_want_them(
         ("both@example.com", "Yeni talep: Desk"),
         ("requests@example.com", "2 new requests: Desk"),
     ]
-    # No words and no contact data of visitors.
-    text = "".join(mailbox.texts)
-    assert not any(word in text for word in ("Selin", "selin@", "secret wish", "0532"))
+    by_subject = {str(message["Subject"]): str(message.get_content()).replace("\r", "") for message in mailbox.messages}
+    appointment = f"Selin · 26 Kasım 2026 Perşembe, 15.30 · Desk\n> {SAID} 2026-11-26 15:30\n"
+    assert appointment in by_subject["Yeni randevu: Desk"]
+    assert f"Selin · Desk\n> {SAID} 2026-11-26 15:30\n" in by_subject["Yeni talep: Desk"]
+    both = by_subject["2 new requests: Desk"]
+    assert both.index("Selin · Thu 26 November 2026, 15:30 · Desk") < both.index("Selin · Desk")
     (conversation,) = [one for one in (await perform(caller.app.services, ADMIN, "conversation.list", {})).items if one.user_id == "v2"]
     (turkish,) = [one for one in mailbox.messages if "randevu" in str(one["Subject"])]
     assert f"/conversations/{conversation.id}" in str(turkish.get_content())
@@ -65,6 +68,11 @@ async def test_further_requests_wait_for_five_minutes(caller: Caller, engine: Sc
     assert len(mailbox.messages) == 1
     await post.pass_time(90)
     assert [str(one["Subject"]) for one in mailbox.messages] == ["New request: Desk", "7 new requests: Desk"]
+    assert mailbox.texts[1].count("Selin · Desk") == 7
+    for number in range(12):
+        await capture(caller, engine, "contact", f"w{number}")
+    await post.pass_time(300)
+    assert (mailbox.texts[2].count("Selin · Desk"), "... and 2 more." in mailbox.texts[2]) == (10, True)
 
 
 async def test_failed_webhooks_are_mailed_to_owners_alone(caller: Caller, engine: ScriptedEngine, post: Post, mailbox: Mailbox) -> None:

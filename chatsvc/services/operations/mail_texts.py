@@ -1,21 +1,23 @@
-"""Composes mails in Turkish and English: notices to operators, without visitors' words or contact data, and answers to visitors."""
+"""Composes mails in Turkish and English: notices to operators, and answers to visitors."""
 
 from collections.abc import Callable
+from datetime import date, time
 from email.headerregistry import Address
 from email.message import EmailMessage
 from email.policy import SMTP
 from email.utils import formatdate
 
 from chatsvc.config.model import Smtp
-from chatsvc.domain import rich_text
+from chatsvc.domain import rich_text, times
 from chatsvc.domain.mails import APPOINTMENT, REQUEST, TEST, URGENT, WAITING, WEBHOOK
 from chatsvc.domain.operators import LANGUAGES
 from chatsvc.services.conversations.calendar import Invitation
-from chatsvc.store.mails import OutgoingMail
+from chatsvc.store.mails import NoticeDetail, OutgoingMail
 from chatsvc.translations import template
 
-_LANGUAGE = "tr"  # of an operator who has chosen none
+_LANGUAGE = "tr"  # of an operator who has chosen none, in an account without bots
 _MOST_NAME = 80
+_MOST_WORDS = 1000
 
 
 def _text(language: str, key: str, **values: object) -> str:
@@ -24,14 +26,26 @@ def _text(language: str, key: str, **values: object) -> str:
 
 def notice(mail: OutgoingMail, smtp: Smtp, public_url: str | None) -> bytes:
     """Write a notice or a test mail to an operator. `public_url` is None where there is no dashboard to lead to."""
-    language = mail.language or _LANGUAGE
+    language = mail.language if mail.language in LANGUAGES else _LANGUAGE if mail.language is None else "en"
     where = plain(mail.bot or mail.account or "")
     subject, text = (_text(language, f"{mail.kind}_{part}", where=where, count=mail.causes) for part in ("subject", "text"))
-    parts = [text]
+    parts = [text, *(_detail(detail, language) for detail in mail.details)]
+    if mail.causes > len(mail.details) > 0:
+        parts.append(_text(language, "more", count=mail.causes - len(mail.details)))
     if public_url is not None and mail.kind != TEST:
         parts.append(f"{public_url}{_PATHS[mail.kind](mail)}")
         parts.append(f"-- \n{_text(language, 'footer', url=f'{public_url}/me')}")
     return compose(mail, smtp, subject, "\n\n".join(parts) + "\n", language)
+
+
+def _detail(detail: NoticeDetail, language: str) -> str:
+    """Write a cause of a notice: who it is, when, with which bot, and the words as a quotation."""
+    facts = [plain(detail.name or _text(language, "nameless"))]
+    if detail.date and detail.time:
+        facts.append(times.in_words(date.fromisoformat(detail.date), time.fromisoformat(detail.time), language))
+    lines = (" ".join("".join(letter if letter.isprintable() else " " for letter in line).split()) for line in detail.words.splitlines())
+    words = "\n".join(f"> {line}" for line in lines if line)
+    return f"{' · '.join([*facts, plain(detail.bot)])}\n{words[:_MOST_WORDS]}{'…' if len(words) > _MOST_WORDS else ''}"
 
 
 def answer(mail: OutgoingMail, smtp: Smtp, language: str, stop_url: str | None) -> bytes:
