@@ -50,6 +50,7 @@ READER, EDITOR, OWNER, ADMINISTRATOR = Access.READER, Access.EDITOR, Access.OWNE
 ROUTES = (
     Route("/login", PUBLIC, login.show, login.submit),
     Route("/login/code", WAITING, login.show_code, login.submit_code),
+    Route("/forgot", PUBLIC, login.show_forgotten, login.ask_for_link),
     Route("/setup/{token}", PUBLIC, login.show_setup, login.set_up),
     Route("/logout", PUBLIC, login.show_logout, login.sign_out),
     Route("/me", SIGNED_IN, me.show),

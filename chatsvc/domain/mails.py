@@ -8,6 +8,8 @@ from chatsvc.domain.times import DAY_MS
 WAITING, REQUEST, APPOINTMENT, WEBHOOK, TEST = "waiting", "request", "appointment", "webhook", "test"
 # A request that cannot wait, in place of the notices of it and its appointment.
 URGENT = "urgent"
+# To operators, with a link to choose a password: the first one, or another.
+INVITATION, PASSWORD = "invitation", "password"
 # To visitors: what an operator has answered, and what the team has decided on an appointment.
 ANSWER, DECISION = "answer", "decision"
 QUEUED, SENDING, SENT, FAILED, UNKNOWN, OBSOLETE = "queued", "sending", "sent", "failed", "unknown", "obsolete"
@@ -18,6 +20,8 @@ STATES = (QUEUED, SENDING, SENT, FAILED, UNKNOWN, OBSOLETE)
 MINUTE_MS = 60_000
 # A first notice leaves after LEAD_MS; those that follow within the period of their kind become one mail at its end.
 LEAD_MS = 2000
+# Anybody can ask for a link for anybody: so often one address gets it.
+LINK_EVERY_MS = 15 * MINUTE_MS
 PERIODS_MS = {WAITING: MINUTE_MS, REQUEST: 5 * MINUTE_MS, APPOINTMENT: 5 * MINUTE_MS, WEBHOOK: 15 * MINUTE_MS, URGENT: 0}
 # A visitor who has not read an answer for so long has gone.
 GONE_MS = 2 * MINUTE_MS

@@ -18,6 +18,7 @@ ROLES = {role.name.lower(): role for role in (Role.READER, Role.EDITOR, Role.OWN
 NO_ROLE = "none"
 HOUR_MS = 3_600_000
 LINK_MS = DAY_MS
+RESET_MS = 3_600_000  # for a link that somebody asked for on the sign-in page
 IDLE_MS = 12 * HOUR_MS
 SESSION_MS = 30 * DAY_MS
 SECOND_FACTOR_MS = 600_000  # for the code after the password
@@ -49,6 +50,14 @@ class Operator(NamedTuple):
     @property
     def scope(self) -> Scope:
         return EVERYTHING if self.admin else Scope(self.roles)
+
+
+class UsableLink(NamedTuple):
+    """A set-up link with its operator, its expiry in milliseconds, and whether it was mailed."""
+
+    operator: Operator
+    expires_at: int
+    mailed: bool
 
 
 class NewOperator(NamedTuple):

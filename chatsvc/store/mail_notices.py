@@ -11,6 +11,7 @@ from chatsvc.domain.mails import (
     DECISION,
     GONE_MS,
     LEAD_MS,
+    LINK_EVERY_MS,
     PERIODS_MS,
     REQUEST,
     STOPPED,
@@ -62,6 +63,21 @@ def note_capture(
     if has_appointment:
         note(connection, APPOINTMENT, bot_id, conversation, now)
     note(connection, REQUEST, bot_id, conversation, now, unless=APPOINTMENT if has_appointment else "")
+
+
+def note_link(connection: Connection, kind: str, recipient: str, now: int) -> None:
+    """Queue a mail with a set-up link for an operator, within a unit. Do nothing if one was queued shortly before."""
+    connection.execute(
+        f"""
+        INSERT INTO mails (kind, operator_id, recipient, causes, state, created_at, due_at)
+        SELECT ?1, o.id, o.email, 1, 'queued', ?3, ?3 FROM operators o WHERE o.email = ?2 AND NOT EXISTS (
+            SELECT 1 FROM mails m WHERE m.operator_id = o.id AND m.kind = ?1 AND m.created_at > ?3 - {LINK_EVERY_MS})
+        """,
+        (kind, recipient, now),
+    )
+
+
+ask_for_link = writes(note_link)
 
 
 def note_answer(connection: Connection, bot_id: str, conversation: int, recipient: str, at: int) -> None:

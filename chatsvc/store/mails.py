@@ -17,8 +17,10 @@ from chatsvc.domain.mails import (
     FIRST_PAUSE_MS,
     GIVE_UP_MS,
     GONE_MS,
+    INVITATION,
     KEPT_MS,
     LONGEST_PAUSE_MS,
+    PASSWORD,
     QUEUED,
     REQUEST,
     SENT,
@@ -29,10 +31,12 @@ from chatsvc.domain.mails import (
     MailOutcome,
     MailState,
 )
-from chatsvc.store import mail_notices
+from chatsvc.domain.operators import LINK_MS, RESET_MS
+from chatsvc.store import mail_notices, operators
 from chatsvc.store.database import LAST, Connection, Database, change_any, reads
 from chatsvc.store.mail_notices import WANTS
 from chatsvc.store.nodes import orphaned
+from chatsvc.store.operators import SetupLink
 
 _WANTED_NOW = WANTS.format(kind="m.kind", account="m.account_id")
 _WAITING_NOW = """
@@ -153,8 +157,8 @@ async def is_due(db: Database, now: int) -> bool:
     return is_any
 
 
-async def begin(db: Database, number: int, now: int) -> OutgoingMail | None:
-    """Mark a queued mail as being sent.
+async def begin(db: Database, number: int, now: int, link: SetupLink) -> OutgoingMail | None:
+    """Mark a queued mail as being sent. `link` is written for the operator of a mail with a set-up link.
 
     None where it is not sent: one that is not wanted any more becomes obsolete, an answer to an address that gets none fails.
     """
@@ -163,14 +167,15 @@ async def begin(db: Database, number: int, now: int) -> OutgoingMail | None:
         row = connection.execute(
             f"""
             SELECT m.account_id, m.conversation, m.kind, m.operator_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM operators o
-                WHERE o.id = m.operator_id AND {_WANTED_NOW}), a.deleted_at, m.bot_id, m.recipient
+                WHERE o.id = m.operator_id AND (m.kind IN ('{INVITATION}', '{PASSWORD}') OR {_WANTED_NOW})), a.deleted_at, m.bot_id,
+                m.recipient, m.operator_id
             FROM mails m LEFT JOIN accounts a ON a.id = m.account_id WHERE m.number = ? AND m.state = 'queued'
             """,
             (number,),
         ).fetchone()
         if row is None:
             return None
-        account_id, conversation, kind, is_unwanted, deleted_at, bot_id, recipient = row
+        account_id, conversation, kind, is_unwanted, deleted_at, bot_id, recipient, operator_id = row
         causes = None
         if kind == WAITING:
             causes = connection.execute(_WAITING_NOW, (account_id, conversation)).fetchone()[0]
@@ -183,6 +188,8 @@ async def begin(db: Database, number: int, now: int) -> OutgoingMail | None:
         if reason is not None and (kind == ANSWER or reason == STOPPED):
             settle(connection, number, MailOutcome(FAILED, reason), now)
             return None
+        if kind in (INVITATION, PASSWORD):
+            operators.insert_link(connection, operator_id, link._replace(expires_at=now + (LINK_MS if kind == INVITATION else RESET_MS)))
         connection.execute(
             """
             UPDATE mails SET state = 'sending', attempts = attempts + 1, causes = coalesce(?2, causes), status_code = NULL, error = NULL,

@@ -8,7 +8,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from chatsvc.domain.actors import Role
-from chatsvc.domain.operators import ROLES, Operator
+from chatsvc.domain.mails import INVITATION
+from chatsvc.domain.operators import ROLES, Operator, UsableLink
+from chatsvc.store import mail_notices
 from chatsvc.store.database import Connection, assign, reads, writes
 from chatsvc.store.owners import Accounts, listed
 
@@ -54,11 +56,12 @@ class Credentials(NamedTuple):
 
 
 class SetupLink(NamedTuple):
-    """Digest, creation and expiry of a set-up link, in milliseconds."""
+    """Digest, creation and expiry of a set-up link, in milliseconds. Only one that was not mailed ends the second factor."""
 
     digest: bytes
     created_at: int
     expires_at: int
+    mailed: bool = False
 
 
 def operator_of(row: Sequence[Any]) -> Operator:
@@ -113,8 +116,8 @@ def page(connection: Connection, accounts: Accounts, limit: int, after: tuple[in
 
 
 @writes
-def create(connection: Connection, operator: Operator, link: SetupLink) -> None:
-    """Write a new operator with roles and set-up link; raises EmailTaken."""
+def create(connection: Connection, operator: Operator, link: SetupLink, sends_mail: bool) -> None:
+    """Write a new operator with roles and set-up link, and invite by mail where that is set up; raises EmailTaken."""
     o = operator
     made = connection.execute(
         "INSERT INTO operators (id, email, name, language, admin, notices, created_at, updated_at)"
@@ -126,6 +129,8 @@ def create(connection: Connection, operator: Operator, link: SetupLink) -> None:
     for account_id, role in o.roles.items():
         _put_role(connection, o.id, account_id, role)
     _put_link(connection, o.id, link)
+    if sends_mail:
+        mail_notices.note_link(connection, INVITATION, o.email, o.created_at)
 
 
 @writes
@@ -149,12 +154,12 @@ def add_link(connection: Connection, operator_id: str, link: SetupLink) -> bool:
     return True
 
 
-def link_in(connection: Connection, digest: bytes, now: int) -> tuple[Operator, int] | None:
-    """Find the operator of a valid set-up link within a unit, and when the link expires."""
-    sql = "SELECT operator_id, expires_at FROM operator_links WHERE digest = ? AND expires_at > ?"
+def link_in(connection: Connection, digest: bytes, now: int) -> UsableLink | None:
+    """Find a valid set-up link within a unit."""
+    sql = "SELECT operator_id, expires_at, mailed FROM operator_links WHERE digest = ? AND expires_at > ?"
     row = connection.execute(sql, (digest, now)).fetchone()
     operator = find_in(connection, row[0]) if row else None
-    return (operator, row[1]) if operator else None
+    return UsableLink(operator, row[1], bool(row[2])) if operator else None
 
 
 of_link = reads(link_in)
@@ -186,7 +191,13 @@ def _put_role(connection: Connection, operator_id: str, account_id: str, role: R
 
 def _put_link(connection: Connection, operator_id: str, link: SetupLink) -> None:
     connection.execute("DELETE FROM operator_links WHERE operator_id = ?", (operator_id,))
-    connection.execute("INSERT INTO operator_links VALUES (?, ?, ?, ?)", (link.digest, operator_id, link.created_at, link.expires_at))
+    insert_link(connection, operator_id, link)
+
+
+def insert_link(connection: Connection, operator_id: str, link: SetupLink) -> None:
+    """Write a set-up link beside those that there are, within a unit. The use of one ends all."""
+    values = link.digest, operator_id, link.created_at, link.expires_at, int(link.mailed)
+    connection.execute("INSERT INTO operator_links (digest, operator_id, created_at, expires_at, mailed) VALUES (?, ?, ?, ?, ?)", values)
 
 
 def _check_administrator(connection: Connection) -> None:

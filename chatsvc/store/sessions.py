@@ -112,20 +112,20 @@ def set_password(connection: Connection, old: str, new: str, session: OperatorSe
 def use_link(
     connection: Connection, link: bytes, password: str, name: str | None, session: OperatorSession, digest: bytes
 ) -> Operator | None:
-    """Use up a set-up link. Write password hash and name, end all sessions and the second factor, and begin `session`.
+    """Use up a set-up link. Write password hash and name, end all sessions, and begin `session`.
 
-    Returns None where the link was used or has expired.
+    A link that was not mailed ends the second factor too. Return None if the link was used or has expired.
     """
     now = session.created_at
     link_row = link_in(connection, link, now)
     if link_row is None or link_row[0].id != session.operator_id:
         return None
-    operator, _ = link_row
-    connection.execute(
-        "UPDATE operators SET password = ?, name = ?, totp = NULL, totp_offered = NULL, totp_used = 0, updated_at = ? WHERE id = ?",
-        (password, name, now, operator.id),
-    )
-    for table in ("operator_links", "operator_sessions", "recovery_codes"):
+    operator = link_row.operator
+    connection.execute("UPDATE operators SET password = ?, name = ?, updated_at = ? WHERE id = ?", (password, name, now, operator.id))
+    if not link_row.mailed:
+        connection.execute("UPDATE operators SET totp = NULL, totp_offered = NULL, totp_used = 0 WHERE id = ?", (operator.id,))
+        connection.execute("DELETE FROM recovery_codes WHERE operator_id = ?", (operator.id,))
+    for table in ("operator_links", "operator_sessions"):
         connection.execute(f"DELETE FROM {table} WHERE operator_id = ?", (operator.id,))
     _insert(connection, session, digest)
     return find_in(connection, operator.id)

@@ -12,6 +12,7 @@ from chatsvc.domain.mails import ANSWERS_A_DAY, GONE_MS
 from chatsvc.engines import Evidence
 from chatsvc.services.messages.trials import Trials
 from chatsvc.store import conversations, exchanges, mails, unanswered
+from chatsvc.store.operators import SetupLink
 from chatsvc.store.webhooks import Event
 from tests.dashboard.client import Client, text_of
 from tests.dashboard.filled import fill
@@ -308,7 +309,7 @@ async def test_a_conversation_says_why_an_answer_was_not_mailed(site: Site, read
     ((number, _),) = [
         one for one in await db.read(lambda connection: mails.due(connection, now + GONE_MS, 100)) if one[1] == "gone@example.com"
     ]
-    assert await mails.begin(db, number, now) is None
+    assert await mails.begin(db, number, now, SetupLink(b"", 0, 0)) is None
     for client, told in (
         (reader, "not seen by the visitor yet · the e-mail failed (The address got five answers by mail within a day)"),
         (

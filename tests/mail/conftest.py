@@ -15,6 +15,7 @@ from chatsvc.config.model import Notices, Smtp
 from chatsvc.domain.mails import Mail
 from chatsvc.services.administration import perform
 from chatsvc.services.operations.mailer import Mailer
+from tests.api.support import execute
 from tests.conftest import Caller
 from tests.fakes import ADMIN, FakeClock
 from tests.mail.smtp_server import Mailbox, smtp_server
@@ -70,3 +71,5 @@ async def add_operator(caller: Caller, email: str, *notices: str, role: str = "e
     where = {"admin": True} if admin else {"account": caller.account, "role": role}
     await perform(caller.app.services, ADMIN, "operator.add", {"email": email, "language": language, **where})
     await perform(caller.app.services, ADMIN, "operator.set", {"email": email, "notices": list(notices) or ["none"]})
+    # The invitation has tests of its own.
+    await execute(caller.app, "DELETE FROM mails WHERE kind = 'invitation'")

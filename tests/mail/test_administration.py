@@ -21,6 +21,7 @@ from chatsvc.outbound.egress import Egress
 from chatsvc.outbound.smtp import client_name
 from chatsvc.services.administration import perform
 from chatsvc.store.batches import StoreDatabase
+from tests.api.support import execute
 from tests.conftest import Caller
 from tests.dashboard.client import Client
 from tests.fakes import ADMIN
@@ -38,6 +39,7 @@ async def administrator(app: App) -> AsyncIterator[Client]:
     given = {"token": made.link.rpartition("/")[2], "name": "Nil Kaya", "password": PASSWORD}
     await perform(app.services, ANONYMOUS, "password.set", given)
     async with ClientSession(cookie_jar=CookieJar(unsafe=True)) as session:
+        await execute(app, "DELETE FROM mails")  # the invitation
         client = Client(app, session)
         await client.post("/login", {"email": "boss@example.com", "password": PASSWORD, "next": "/"})
         yield client

@@ -32,6 +32,7 @@ async def capture(caller: Caller, engine: ScriptedEngine, kind: str, user_id: st
     assert (await caller.send(f"{SAID} 2026-11-26 15:30", user_id)).status == 200
 
 
+@pytest.mark.postgres
 async def test_requests_and_appointments_are_mailed_to_those_who_want_them(
     caller: Caller, engine: ScriptedEngine, post: Post, mailbox: Mailbox
 ) -> None:

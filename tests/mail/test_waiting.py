@@ -10,6 +10,7 @@ from chatsvc.domain.mails import MailOutcome
 from chatsvc.domain.refusals import Refused
 from chatsvc.services.administration import perform
 from chatsvc.store import mails as stored
+from chatsvc.store.operators import SetupLink
 from tests.conftest import Caller
 from tests.fakes import ADMIN, FakeClock
 from tests.mail.conftest import Post, add_operator
@@ -42,6 +43,7 @@ async def desk(caller: Caller, clock: FakeClock) -> Desk:
     return Desk(caller, clock)
 
 
+@pytest.mark.postgres
 async def test_operators_who_want_it_are_mailed_in_their_language(desk: Desk, post: Post, mailbox: Mailbox, config: Config) -> None:
     await add_operator(desk.caller, "ada@example.com", "waiting", "request")
     await add_operator(desk.caller, "ayse@example.com", "waiting", role="reader", language="tr")
@@ -204,7 +206,7 @@ async def test_a_server_that_puts_the_message_off_gets_it_later_with_what_came_m
     desk.clock.advance(2)
     # Marked as being sent, so that the next cause begins a mail of its own, and then put off.
     ((number, _),) = await desk.services.db.read(lambda connection: stored.due(connection, desk.clock(), 10))
-    assert await stored.begin(desk.services.db, number, desk.clock())
+    assert await stored.begin(desk.services.db, number, desk.clock(), SetupLink(b"", 0, 0))
     await desk.visitor_waits("v2")
     assert [state for _, state, _, _ in await post.states()] == ["sending", "queued"]
     outcome = MailOutcome("queued", "refused", 452, "full")
@@ -239,7 +241,7 @@ async def test_after_a_crash_what_was_being_sent_is_unknown(desk: Desk, post: Po
     await desk.visitor_waits()
     desk.clock.advance(2)
     ((number, _),) = await desk.services.db.read(lambda connection: stored.due(connection, desk.clock(), 10))
-    await stored.begin(desk.services.db, number, desk.clock())
+    await stored.begin(desk.services.db, number, desk.clock(), SetupLink(b"", 0, 0))
     await desk.services.db.write(lambda connection: connection.execute("UPDATE mails SET node = NULL"))
     assert await stored.interrupt(desk.services.db, desk.clock()) == 1
     assert await post.states() == [("waiting", "unknown", 1, "interrupted")]

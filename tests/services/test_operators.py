@@ -86,16 +86,17 @@ async def with_second_factor(team: Team, clock: FakeClock) -> tuple[str, list[st
 async def test_a_set_up_link_works_once_for_a_day_and_ends_what_was_before(team: Team, clock: FakeClock) -> None:
     token = await team.token()
     services = team.app.services
-    found, _ = await sessions.operator_of_link(services, token) or (None, 0)
+    link = await sessions.find_link(services, token)
+    found = link.operator if link else None
     assert found
     assert (found.email, found.is_set_up) == (EMAIL, False)
     assert await team.refusal("session.create", ANONYMOUS, email=EMAIL, password=PASSWORD) == "sign_in_failed"
     first = await team.do("password.set", ANONYMOUS, token=token, name="Ada L.", password=PASSWORD)
     assert (await team.acting(first)).scope.roles is None
     assert await team.refusal("password.set", ANONYMOUS, token=token, password=OTHER) == "link_invalid"
-    assert await sessions.operator_of_link(services, token) is None
+    assert await sessions.find_link(services, token) is None
     earlier, later = [str((await team.do("operator.link", email=EMAIL)).link).rpartition("/")[2] for _ in range(2)]
-    assert await sessions.operator_of_link(services, earlier) is None
+    assert await sessions.find_link(services, earlier) is None
     # Nothing ends before the link is used.
     assert await team.caller(first)
     clock.advance(24 * 3600)
@@ -130,7 +131,7 @@ async def test_the_use_of_a_link_ends_all_sessions_and_the_second_factor(team: T
 async def test_a_refused_set_up_leaves_the_link_as_it_was(team: Team, name: str, password: str, code: str) -> None:
     token = await team.token()
     assert await team.refusal("password.set", ANONYMOUS, token=token, name=name, password=password) == code
-    assert await sessions.operator_of_link(team.app.services, token)
+    assert await sessions.find_link(team.app.services, token)
 
 
 @pytest.mark.parametrize(

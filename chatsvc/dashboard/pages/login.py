@@ -16,7 +16,8 @@ from chatsvc.services.team import operators, sessions
 async def _values(page: Page, typed: Fields) -> dict[str, Any]:
     """Return the values of the form; `somebody` is false where the page names the command that makes the first operator."""
     next_path = local(typed.text("next") if typed else page.query.get("next"))
-    return {"email": typed.text("email"), "next": next_path, "somebody": bool(typed) or await operators.any_exists(page.services)}
+    somebody = bool(typed) or await operators.any_exists(page.services)
+    return {"email": typed.text("email"), "next": next_path, "somebody": somebody, "mails": page.services.sends_mail}
 
 
 login = view("login.html")(_values)
@@ -58,17 +59,32 @@ async def sign_out(page: Page) -> Response:
     return page.end_session()
 
 
+@view("forgotten.html")
+async def show_forgotten(page: Page, typed: Fields) -> dict[str, Any]:
+    """Return the values of the form that asks for a link by mail."""
+    if not page.services.sends_mail:
+        raise HTTPNotFound
+    return {"is_sent": "sent" in page.query and not typed, "email": typed.text("email")}
+
+
+@form(show_forgotten)
+async def ask_for_link(page: Page, fields: Fields) -> Response:
+    """Mail a link to the operator of an address. The page is the same if there is none."""
+    await sessions.ask_for_link(page.services, fields.text("email"), page.info.client_address)
+    return page.redirect("/forgot?sent=1")
+
+
 @view("setup.html")
 async def show_setup(page: Page, typed: Fields) -> dict[str, Any]:
     """Return the values for the operator of a set-up link. A used, expired or wrong one is one and the same 404."""
-    invited = await sessions.operator_of_link(page.services, page.params["token"])
-    if invited is None:
+    link = await sessions.find_link(page.services, page.params["token"])
+    if link is None:
         raise HTTPNotFound
-    operator, expires_at = invited
+    operator = link.operator
     page.timezone = operator.timezone or page.timezone
     name = typed.text("name") if typed else operator.name
     limits = {"least": passwords.LEAST, "most": passwords.MOST}
-    return {"path": page.path, "email": operator.email, "expires_at": expires_at, "name": name, **limits}
+    return {"path": page.path, "email": operator.email, "expires_at": link.expires_at, "name": name, **limits}
 
 
 @form(show_setup)

@@ -25,7 +25,14 @@ async def show(page: Page, typed: Fields) -> dict[str, Any]:
     listed = await page.perform("operator.list", account=account, after=page.query.get("after"))
     new = {name: typed.text(name) for name in ("email", "name", "role", "language")} | {"admin": typed.checked("admin")}
     new["role"] = new["role"] if typed else "reader"
-    return {"listed": listed, "roles": list(ROLES), "languages": LANGUAGES, "typed": new, "path_of": _path}
+    return {
+        "listed": listed,
+        "roles": list(ROLES),
+        "languages": LANGUAGES,
+        "typed": new,
+        "path_of": _path,
+        "mails": page.services.sends_mail,
+    }
 
 
 @form(show)

@@ -26,7 +26,7 @@ def _text(language: str, key: str, **values: object) -> str:
 
 def notice(mail: OutgoingMail, smtp: Smtp, public_url: str | None) -> bytes:
     """Write a notice or a test mail to an operator. `public_url` is None where there is no dashboard to lead to."""
-    language = mail.language if mail.language in LANGUAGES else _LANGUAGE if mail.language is None else "en"
+    language = _language(mail)
     where = plain(mail.bot or mail.account or "")
     subject, text = (_text(language, f"{mail.kind}_{part}", where=where, count=mail.causes) for part in ("subject", "text"))
     parts = [text, *(_detail(detail, language) for detail in mail.details)]
@@ -36,6 +36,18 @@ def notice(mail: OutgoingMail, smtp: Smtp, public_url: str | None) -> bytes:
         parts.append(f"{public_url}{_PATHS[mail.kind](mail)}")
         parts.append(f"-- \n{_text(language, 'footer', url=f'{public_url}/me')}")
     return compose(mail, smtp, subject, "\n\n".join(parts) + "\n", language)
+
+
+def set_up(mail: OutgoingMail, smtp: Smtp, public_url: str, token: str) -> bytes:
+    """Write a mail with the link by which an operator chooses a password."""
+    language, where = _language(mail), public_url.partition("//")[2]
+    subject = _text(language, f"{mail.kind}_subject", where=where)
+    text = _text(language, f"{mail.kind}_text", where=where, url=f"{public_url}/setup/{token}")
+    return compose(mail, smtp, subject, f"{text}\n", language)
+
+
+def _language(mail: OutgoingMail) -> str:
+    return mail.language if mail.language in LANGUAGES else _LANGUAGE if mail.language is None else "en"
 
 
 def _detail(detail: NoticeDetail, language: str) -> str:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from chatsvc.delivery.queue import DeliveryQueue, Outcome
 from chatsvc.domain import operators, paging, refusals, times
 from chatsvc.domain.actors import Caller
-from chatsvc.domain.mails import ANSWER, DECISION, FAILED, QUEUED, SENT, STATES, TEST, UNKNOWN, Mail, MailOutcome
+from chatsvc.domain.mails import ANSWER, DECISION, FAILED, INVITATION, PASSWORD, QUEUED, SENT, STATES, TEST, UNKNOWN, Mail, MailOutcome
 from chatsvc.domain.paging import ResultPage
 from chatsvc.services.conversations import calendar
 from chatsvc.services.messages import visitor_addresses
@@ -23,6 +23,7 @@ from chatsvc.services.services import Services
 from chatsvc.store import mails as stored
 from chatsvc.store.database import STORE_PAUSE_S, Connection, StoreUnavailable
 from chatsvc.store.mails import DueMail, OutgoingMail
+from chatsvc.store.operators import SetupLink
 
 if TYPE_CHECKING:
     from chatsvc.outbound.smtp import MailFault, SmtpConnection
@@ -81,7 +82,8 @@ class Mailer(DeliveryQueue[DueMail, DueMail]):
             return self._put_off(fault, stored.postpone)
         try:
             await connection.address(self._smtp.sender, item.recipient)
-            mail = await stored.begin(self.db, item.number, self._services.clock())
+            now, token = self._services.clock(), operators.new_token()
+            mail = await stored.begin(self.db, item.number, now, SetupLink(operators.digest(token), now, now, mailed=True))
         except MailFault as fault:
             if fault.of_server:
                 await self.rest()
@@ -89,7 +91,7 @@ class Mailer(DeliveryQueue[DueMail, DueMail]):
         except StoreUnavailable as fault:
             log.error("mails wait: %s", fault)
             return Outcome(None, lambda _: None, pause_s=STORE_PAUSE_S)
-        return await self._write(connection, mail) if mail is not None else Outcome(None, lambda _: None)
+        return await self._write(connection, mail, token) if mail is not None else Outcome(None, lambda _: None)
 
     async def _connected(self) -> SmtpConnection:
         """Return the connection without a recipient, another one where it has broken. Raises MailFault."""
@@ -117,12 +119,12 @@ class Mailer(DeliveryQueue[DueMail, DueMail]):
         if connection is not None:
             await connection.close()
 
-    async def _write(self, connection: SmtpConnection, mail: OutgoingMail) -> Outcome:
-        """Write the message of a mail that is marked as being sent."""
+    async def _write(self, connection: SmtpConnection, mail: OutgoingMail, token: str = "") -> Outcome:
+        """Write the message of a mail that is marked as being sent. `token` is that of its set-up link."""
         from chatsvc.outbound.smtp import MailFault, MailUncertain
 
         try:
-            message = await self._message(mail)
+            message = await self._message(mail, token)
         except Exception:
             log.exception("unexpected fault while mail %d was written", mail.number)
             return self._settled(mail.number, MailOutcome(FAILED, "internal_error"))
@@ -139,10 +141,12 @@ class Mailer(DeliveryQueue[DueMail, DueMail]):
             return self._settled(mail.number, MailOutcome(UNKNOWN, "connection_lost"))
         return self._settled(mail.number, MailOutcome(SENT, None, 250, answer))
 
-    async def _message(self, mail: OutgoingMail) -> bytes:
+    async def _message(self, mail: OutgoingMail, token: str) -> bytes:
         from chatsvc.services.operations import mail_texts
 
         services = self._services
+        if mail.kind in (INVITATION, PASSWORD):
+            return mail_texts.set_up(mail, self._smtp, services.config.server.public_url, token)
         if mail.kind not in (ANSWER, DECISION):
             server = services.config.server
             return mail_texts.notice(mail, self._smtp, server.public_url if server.dashboard else None)

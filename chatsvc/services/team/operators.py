@@ -79,7 +79,7 @@ async def add(
     )
     address, link = _new_link(services)
     try:
-        await stored.create(services.db, operator, link)
+        await stored.create(services.db, operator, link, services.sends_mail and services.config.server.dashboard)
     except EmailTaken:
         # E-mail addresses are not proven: an owner could make another account's operator with a password of his or her own choice.
         there = await stored.find(services.db, email)

@@ -10,8 +10,9 @@ from importlib import resources
 
 from chatsvc.domain import operators, passwords, refusals, times
 from chatsvc.domain.actors import Caller, Scope
+from chatsvc.domain.mails import PASSWORD
 from chatsvc.domain.models import Account
-from chatsvc.domain.operators import NewSession, Operator, OperatorSession, SignedIn
+from chatsvc.domain.operators import NewSession, Operator, OperatorSession, SignedIn, UsableLink
 from chatsvc.domain.passwords import network
 from chatsvc.domain.refusals import Refused
 from chatsvc.services.accounts import accounts
@@ -19,8 +20,8 @@ from chatsvc.services.services import Services
 from chatsvc.services.team import own_session, second_factor
 from chatsvc.services.team.own_session import begin_attempt, confirm_password, is_right, own
 from chatsvc.store import accounts as stored_accounts
+from chatsvc.store import mail_notices, owners, sign_in_failures
 from chatsvc.store import operators as stored_operators
-from chatsvc.store import owners, sign_in_failures
 from chatsvc.store import sessions as stored
 from chatsvc.store.operators import Credentials
 
@@ -104,7 +105,8 @@ async def set_password(
 ) -> NewSession:
     """Choose a password, with the token of a set-up link or the current password. All sessions end and a new one begins.
 
-    A set-up link ends the second factor too, and `name` becomes the operator's; it may be left out where the operator has one.
+    A set-up link ends the second factor too, unless it was mailed. `name` becomes the operator's; it may be left out where the operator
+    has one.
     Raises `link_invalid`, `password_wrong`, or the rule that the name or the password breaks.
     """
     if token is not None:
@@ -120,10 +122,10 @@ async def set_password(
 
 
 async def _set_up(services: Services, token: str, password: str, name: str, browser: str, address: str) -> NewSession:
-    invited = await operator_of_link(services, token)
-    if invited is None:
+    link = await find_link(services, token)
+    if link is None:
         raise refusals.link_invalid()
-    operator, chosen = invited[0], invited[0].name or ""
+    operator, chosen = link.operator, link.operator.name or ""
     faults = refusals.Faults()
     with faults:
         if name or not chosen:
@@ -132,16 +134,29 @@ async def _set_up(services: Services, token: str, password: str, name: str, brow
         password = passwords.check(password, operator.email, _common())
     faults.refuse()
     hashed = await own_session.hashed(services, password)
-    new, digest = _new(services, operator, browser, address, verified=True)
+    new, digest = _new(services, operator, browser, address, verified=not (link.mailed and operator.second_factor))
     changed = await stored.use_link(services.db, operators.digest(token), hashed, chosen, new.session, digest)
     if changed is None:
         raise refusals.link_invalid()
     return new._replace(operator=changed)
 
 
-async def operator_of_link(services: Services, token: str) -> tuple[Operator, int] | None:
-    """Find the operator of a set-up link, and when it expires. None for one that is wrong, used or expired."""
+async def find_link(services: Services, token: str) -> UsableLink | None:
+    """Find a set-up link with its operator. Return None for one that is wrong, used or expired."""
     return await stored_operators.of_link(services.db, operators.digest(token), services.clock())
+
+
+async def ask_for_link(services: Services, email: str, address: str) -> None:
+    """Mail a set-up link to the operator of an address, if there is one. The caller does not learn whether there is.
+
+    Raises `mail_not_set_up`, and `too_many_attempts` for a client's address that asks too often.
+    """
+    if not services.sends_mail:
+        raise refusals.mail_not_set_up()
+    email = _typed_email(email)
+    # Counted apart from wrong passwords: a stranger who asks must not hold up the operator's own sign-in.
+    await begin_attempt(services, f"link for {email}", address, is_known=False)
+    await mail_notices.ask_for_link(services.db, PASSWORD, email, services.clock())
 
 
 async def find(services: Services, token: str, address: str = "", *, is_act: bool = True) -> SignedIn | None:

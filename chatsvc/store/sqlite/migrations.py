@@ -92,11 +92,12 @@ CONVERSION: tuple[str, ...] = (
     ALTER TABLE requests ADD COLUMN end_date TEXT;
     ALTER TABLE requests ADD COLUMN end_time TEXT;
     """,
-    # 57: the share of the audit log counts each outcome apart; a record says what was changed.
+    # 57: the share of the audit log counts each outcome apart; a record says what was changed; links by mail.
     """
     DROP INDEX audit_of_share;
     CREATE INDEX audit_of_share ON audit_records (actor_id, operation, account_id, own, outcome, number);
     ALTER TABLE audit_records ADD COLUMN changes TEXT;
+    ALTER TABLE operator_links ADD COLUMN mailed INTEGER NOT NULL DEFAULT 0;
     """,
     # 58: a search reads the conversations themselves, and those of one visitor are found by their addresses.
     """

@@ -409,12 +409,13 @@ CREATE TABLE operator_roles (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX operator_roles_of_account ON operator_roles (account_id);
 
--- Links by which operators set a password.
+-- Links by which operators set a password. One that was mailed leaves the second factor as it is.
 CREATE TABLE operator_links (
     digest BLOB PRIMARY KEY,
     operator_id TEXT NOT NULL REFERENCES operators (id),
     created_at INTEGER NOT NULL,
-    expires_at INTEGER NOT NULL
+    expires_at INTEGER NOT NULL,
+    mailed INTEGER NOT NULL DEFAULT 0
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX operator_links_of_operator ON operator_links (operator_id);
 
