@@ -129,7 +129,7 @@ class DeliveryQueue(ABC, Generic[Row, Item]):
         del lane
         return True
 
-    async def rest(self) -> None:
+    async def release(self, lane: str) -> None:
         """End what is kept for a lane that has nothing more to send."""
 
     async def start(self) -> None:
@@ -179,7 +179,7 @@ class DeliveryQueue(ABC, Generic[Row, Item]):
             elif not lane.more or self.stopping:
                 # No await before the removal: a later wake() starts a new lane.
                 del self._lanes[lane.name]
-                await self.rest()
+                await self.release(lane.name)
                 return
 
     async def _take(self, lane: Lane) -> list[asyncio.Semaphore]:

@@ -23,8 +23,6 @@ KEEP_S = 0.5
 # A receiver may close after its answer without "Connection: close", and its FIN may come this much later: Nagle's algorithm delays it
 # until an acknowledgement that is itself delayed by 40 ms. A request sent meanwhile is lost, so each has to prove once that it does not.
 PROOF_S = 0.05
-FORGET_S = 600.0
-MAX_ROUTES = 1000
 
 # Values of a result's `error`.
 ERRORS = frozenset(
@@ -53,16 +51,15 @@ class _PostState:
         self.answer = bytearray()
 
 
-class _WebhookRoute:
+class _Route:
     """Way of a webhook to its target: a session, and what is known of the receiver.
 
     `keeps`: whether the receiver keeps connections open after an answer; None while nothing is known. `free_at`: when a connection became
     free for the next delivery; None if there is none.
     """
 
-    def __init__(self, target: Target, session: ClientSession, now: float, *, keeps: bool | None) -> None:
+    def __init__(self, target: Target, session: ClientSession, *, keeps: bool | None) -> None:
         self.target, self.session, self.keeps, self.reuses = target, session, keeps, keeps is not False
-        self.made_at = self.used_at = now
         self.free_at: float | None = None
         self.in_flight = 0
 
@@ -72,16 +69,16 @@ class WebhookSender:
 
     def __init__(self, guard: Guard, egress: Egress, *, timeout_s: float, tls: ssl.SSLContext) -> None:
         self._guard, self._egress, self._timeout_s, self._tls = guard, egress, timeout_s, tls
-        self._routes: dict[str, _WebhookRoute] = {}  # of each webhook, the one that was used last at the end
-        self._open: set[_WebhookRoute] = set()  # with those that are in use for the last time
+        self._routes: dict[str, _Route] = {}
+        self._open: set[_Route] = set()  # with those that are in use for the last time
         self._closed = False
 
     async def post(self, target: Target, body: bytes, headers: Mapping[str, str], *, webhook: str | None = None) -> PostResult:
         """Send `body` at most once; nothing is retried.
 
         `target`: from check_url() with the guard's rules; every connection is checked again. `webhook`: the webhook whose connection
-        may be reused; None: a connection for this delivery alone. Every failure is an outcome; raises only CancelledError, after
-        which it is unknown whether the body has arrived.
+        may be reused until release(); None: a connection for this delivery alone. Every failure is an outcome; raises only
+        CancelledError, after which it is unknown whether the body has arrived.
         """
         started = perf_counter()
         attempt = _PostState()
@@ -105,7 +102,7 @@ class WebhookSender:
         error = _reason_of_status(attempt.status)
         return PostResult(error is None, attempt.status, error, duration_ms, bytes(attempt.answer[:KEPT_BYTES]))
 
-    async def _send(self, route: _WebhookRoute, attempt: _PostState, body: bytes, headers: Mapping[str, str]) -> None:
+    async def _send(self, route: _Route, attempt: _PostState, body: bytes, headers: Mapping[str, str]) -> None:
         """Make an attempt, and note what it tells of the receiver. The status decides the outcome, whatever becomes of the rest."""
         loop = asyncio.get_running_loop()
         expects_free = False
@@ -129,51 +126,42 @@ class WebhookSender:
         route.free_at = loop.time() if attempt.leaves_open else None
 
     @asynccontextmanager
-    async def _route(self, webhook: str | None, target: Target) -> AsyncIterator[_WebhookRoute]:
+    async def _route(self, webhook: str | None, target: Target) -> AsyncIterator[_Route]:
         """Enter the webhook's way to its target; raises TargetRefused, and ClientConnectionError once the sender is closed."""
-        route = self._routes.pop(webhook, None) if webhook is not None else None
-        now = asyncio.get_running_loop().time()
-        # A bad experience expires: a restart of the receiver closes connections too.
-        if route is None or route.target != target or (route.keeps is False and now - route.made_at >= FORGET_S):
+        route = self._routes.get(webhook) if webhook is not None else None
+        if route is None or route.target != target:
             await self._retire(route)
             route = self._open_route(target, keeps=False if webhook is None else None)
-        if webhook is not None:
-            self._routes[webhook] = route
+            if webhook is not None:
+                self._routes[webhook] = route
         route.in_flight += 1
-        route.used_at = now
         try:
             yield route
         finally:
             route.in_flight -= 1
             if webhook is None or self._routes.get(webhook) is not route:
                 await self._retire(route)
-            await self._forget_unused(now)
 
-    def _open_route(self, target: Target, *, keeps: bool | None) -> _WebhookRoute:
+    def _open_route(self, target: Target, *, keeps: bool | None) -> _Route:
         if self._closed:
             raise ClientConnectionError("the sender is closed")
         if self._guard.target(target.url) != target:
             raise TargetRefused(f"the address at {target.host} could be read in two ways")
         idle_s = None if keeps is False else KEEP_S
         session = open_session(self._egress, "webhook", self._tls, guard=self._guard, idle_s=idle_s, on_reuse=_note_reuse)
-        route = _WebhookRoute(target, session, asyncio.get_running_loop().time(), keeps=keeps)
+        route = _Route(target, session, keeps=keeps)
         self._open.add(route)
         return route
 
-    async def _retire(self, route: _WebhookRoute | None) -> None:
+    async def _retire(self, route: _Route | None) -> None:
         """Close a route that nobody uses."""
         if route is not None and not route.in_flight:
             self._open.discard(route)
             await route.session.close()
 
-    async def _forget_unused(self, now: float) -> None:
-        """Close the routes that were unused for long, or are too many."""
-        while self._routes:
-            webhook, route = next(iter(self._routes.items()))
-            if route.in_flight or (now - route.used_at < FORGET_S and len(self._routes) <= MAX_ROUTES):
-                return
-            del self._routes[webhook]
-            await self._retire(route)
+    async def release(self, webhook: str) -> None:
+        """Forget a webhook that has nothing more to send."""
+        await self._retire(self._routes.pop(webhook, None))
 
     async def close(self) -> None:
         """Close every connection; deliveries in flight, and later ones, fail as `connection_lost`."""

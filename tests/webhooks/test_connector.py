@@ -598,34 +598,12 @@ async def test_the_loss_of_a_kept_connection_is_not_repeated_and_none_is_kept_fr
         for _ in range(2):
             assert (await post(receiver, webhook="w")).success
         assert receiver.accepted == 4
-
-
-async def test_what_a_receiver_did_wrong_is_forgotten(post: Post, server_tls: ssl.SSLContext, monkeypatch: pytest.MonkeyPatch) -> None:
-    async with Receiver(server_tls, close_after(OK)) as receiver:
-        for _ in range(2):
-            await post(receiver, webhook="w")
-        receiver.answer = OK
+        await post.sender.release("w")
         for _ in range(3):
-            await post(receiver, webhook="w")
-        assert receiver.accepted == 5
-        monkeypatch.setattr(sender, "FORGET_S", 0.0)
-        for _ in range(2):
-            await post(receiver, webhook="other")
-        monkeypatch.setattr(sender, "FORGET_S", 600.0)
-        for _ in range(3):
-            await post(receiver, webhook="w")
-        assert receiver.accepted == 8
-
-
-async def test_of_many_webhooks_those_that_were_used_last_keep_their_connections(
-    post: Post, server_tls: ssl.SSLContext, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(sender, "MAX_ROUTES", 2)
-    async with Receiver(server_tls) as receiver:
-        for webhook in ("a", "b", "c", "b", "c", "a"):
-            assert (await post(receiver, webhook=webhook)).success
-        assert receiver.accepted == 4
-        assert await eventually(lambda: receiver.open == 2)
+            assert (await post(receiver, webhook="w")).success
+        assert receiver.accepted == 5, "what it did wrong is forgotten"
+        await post.sender.release("w")
+        assert await eventually(lambda: receiver.open == 0, 0.3)
 
 
 @pytest.mark.parametrize(

@@ -298,6 +298,8 @@ class Queue(WebhookQueue):
             async def post(self, _: object, __: bytes, headers: dict[str, str], *, webhook: str) -> PostResult:
                 return await post(webhook, headers["X-Service-Event"])
 
+            async def release(self, _: str) -> None: ...
+
             async def close(self) -> None: ...
 
         services = caller.app.services

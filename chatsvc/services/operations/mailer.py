@@ -86,7 +86,7 @@ class Mailer(DeliveryQueue[DueMail, DueMail]):
             mail = await stored.begin(self.db, item.number, now, SetupLink(operators.digest(token), now, now, mailed=True))
         except MailFault as fault:
             if fault.of_server:
-                await self.rest()
+                await self.release()
             return self._not_taken(item.number, fault, partial(stored.postpone, number=item.number))
         except StoreUnavailable as fault:
             log.error("mails wait: %s", fault)
@@ -101,7 +101,7 @@ class Mailer(DeliveryQueue[DueMail, DueMail]):
             try:
                 await self._connection.reset()
             except MailFault:
-                await self.rest()
+                await self.release()
         if self._connection is None:
             self._connection = await self._open()
         return self._connection
@@ -114,7 +114,8 @@ class Mailer(DeliveryQueue[DueMail, DueMail]):
         settings = SmtpSettings(smtp.host, smtp.port, smtp.security, smtp.username, password, smtp.ca_file, name)
         return await open_smtp(settings, self._services.egress)
 
-    async def rest(self) -> None:
+    async def release(self, lane: str = LANE) -> None:
+        del lane
         connection, self._connection = self._connection, None
         if connection is not None:
             await connection.close()
@@ -137,7 +138,7 @@ class Mailer(DeliveryQueue[DueMail, DueMail]):
         except MailUncertain as fault:
             log.warning("nobody knows whether mail %d was sent: %s", mail.number, fault)
             if connection is self._connection:
-                await self.rest()
+                await self.release()
             return self._settled(mail.number, MailOutcome(UNKNOWN, "connection_lost"))
         return self._settled(mail.number, MailOutcome(SENT, None, 250, answer))
 
@@ -196,7 +197,7 @@ class Mailer(DeliveryQueue[DueMail, DueMail]):
 
     async def close(self) -> None:
         await super().close()
-        await self.rest()
+        await self.release()
 
 
 def _outcome(state: str, fault: MailFault) -> MailOutcome:
