@@ -204,6 +204,12 @@ async def context(browser: Browser) -> BrowserContext:
 
 
 @pytest.fixture
+async def hasty(context: BrowserContext) -> None:
+    """Let a fifth of the time pass in pages until they give up waiting."""
+    await context.add_init_script("const later = window.setTimeout; window.setTimeout = (work, ms = 0) => later(work, ms / 5)")
+
+
+@pytest.fixture
 async def page(context: BrowserContext) -> Page:
     """A tab."""
     return await context.new_page()
