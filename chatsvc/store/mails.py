@@ -96,9 +96,9 @@ class NoticeDetail(NamedTuple):
 class OutgoingMail(NamedTuple):
     """A mail to write. `bot` is None where several bots are concerned, `conversation_id` None where it is no single one.
 
-    `language` is the recipient's, else that of the account's first bot; `created_at` the time of the latest cause. An answer has the
-    `texts` of its messages, the visitor's user_id and the host of the page on which the visitor wrote; a decision has the appointment's
-    id too. A notice has the `details` of its newest causes, and a mail to an operator the `name`.
+    `language` is the recipient's, else that of the account's first bot, without an account of the first one of all; `created_at` is the
+    time of the latest cause. An answer has the `texts` of its messages, the visitor's user_id and the host of the page on which the visitor
+    wrote; a decision has the appointment's id too. A notice has the `details` of its newest causes, and a mail to an operator the `name`.
     """
 
     number: int
@@ -206,7 +206,8 @@ def _outgoing(connection: Connection, number: int) -> OutgoingMail:
     row = connection.execute(
         """
         SELECT m.number, m.kind, m.recipient,
-            coalesce(o.language, (SELECT f.language FROM bots f WHERE f.account_id = m.account_id ORDER BY f.created_at, f.id LIMIT 1)),
+            coalesce(o.language, (SELECT f.language FROM bots f WHERE m.account_id IS NULL OR f.account_id = m.account_id
+                ORDER BY f.created_at, f.id LIMIT 1)),
             m.causes, a.name, a.id, b.name, c.id, m.created_at, b.id, c.user_id,
             c.source_page_host, c.channel, (SELECT id FROM appointments WHERE number = m.appointment), o.name,
             m.operator_id, m.conversation FROM mails m

@@ -63,6 +63,7 @@ async def test_operators_who_want_it_are_mailed_in_their_language(desk: Desk, po
     assert "/me" in str(english.get_content())
     assert turkish["Subject"] == "Bir ziyaretçi bekliyor: Desk"
     assert "yanıt bekliyor (Desk)." in str(turkish.get_content())
+    assert (english["Content-Language"], turkish["Content-Language"]) == ("en", "tr")
     assert (english["From"], english["Auto-Submitted"]) == ("Desk <desk@example.com>", "auto-generated")
     assert english["Message-ID"].endswith("@example.com>")
     assert f"A visitor · Desk\n> {WISH}\n" in str(english.get_content()).replace("\r", "")

@@ -114,8 +114,8 @@ def compose(
     # The same for every attempt, so that a mail that was sent twice can be recognised.
     message["Message-ID"] = f"<chatsvc.{mail.number}.{mail.created_at}@{smtp.sender.rpartition('@')[2]}>"
     message["Auto-Submitted"] = "auto-generated"
-    message["Content-Language"] = language
     message.set_content(text, cte="quoted-printable")
+    message["Content-Language"] = language  # set_content() deletes such fields
     if invitation is not None:
         parameters = {"method": invitation.method}
         message.add_attachment(invitation.file.decode(), subtype="calendar", filename="appointment.ics", params=parameters)
