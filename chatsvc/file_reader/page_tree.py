@@ -80,41 +80,40 @@ def _above(node: LexborNode) -> Iterator[LexborNode]:
         node = parent
 
 
+def _beside(node: LexborNode, direction: str) -> Iterator[LexborNode]:
+    """Yield the nodes beside a node, in the direction "prev" or "next"."""
+    while (beside := getattr(node, direction)) is not None:
+        yield beside
+        node = beside
+
+
 def _part_prices(tree: LexborHTMLParser) -> None:
     """Part inline elements that follow each other, as their styles do: "Soup" and "£4" are no word "Soup£4"."""
     prose: dict[int, bool] = {}  # parents, each of which is looked at once
-    for one in tree.css("span, a, small, b, strong"):
-        text, before = one_line(one.text()), one.prev
-        if not text:
+    for node in tree.css("span, a, small, b, strong"):
+        if not (text := one_line(node.text())):
             continue
-        for _ in range(_BESIDE):
-            if before is None or before.tag not in _INLINE or before.text().strip():
-                break
-            before = before.prev
+        around = islice(_beside(node, "prev"), _BESIDE + 1)
+        before = next((beside for beside in around if beside.tag not in _INLINE or beside.text().strip()), None)
         if before is None or before.tag not in {*_INLINE, "-text"}:
             continue
-        said = before.text()
-        if is_price(text) and len(said.strip()) > 1 and said.strip()[-1] not in ":.…,(" and _is_last(one) and not _is_prose(one, prose):
-            one.insert_before(f"{_JOINT}: ")
-        elif before.tag in _INLINE and len(said) > 1 and len(text) > 1 and said[-1].isalnum() and text[0].isalnum():
-            one.insert_before(" ")
+        words = before.text()
+        ends_name = len(words.strip()) > 1 and words.strip()[-1] not in ":.…,("
+        if ends_name and is_price(text) and _is_last(node) and not _is_prose(node, prose):
+            node.insert_before(f"{_JOINT}: ")
+        elif before.tag in _INLINE and len(words) > 1 and len(text) > 1 and words[-1].isalnum() and text[0].isalnum():
+            node.insert_before(" ")
 
 
 def _is_prose(node: LexborNode, known: dict[int, bool]) -> bool:
     parent = node.parent
-    if parent is None:
-        return False
-    if parent.mem_id not in known:
+    if parent is not None and parent.mem_id not in known:
         known[parent.mem_id] = len(parent.text()) > _LEAD + _CALL
-    return known[parent.mem_id]
+    return parent is not None and known[parent.mem_id]
 
 
 def _is_last(node: LexborNode) -> bool:
-    after = node.next
-    for _ in range(_BESIDE):
-        if after is None or after.text().strip():
-            break
-        after = after.next
+    after = next((beside for beside in islice(_beside(node, "next"), _BESIDE + 1) if beside.text().strip()), None)
     return after is None or after.tag not in {*_INLINE, "-text"}
 
 
@@ -126,9 +125,7 @@ def _make_headings(tree: LexborHTMLParser) -> None:
         _make_heading(tree, node)
     leads: dict[int, list[tuple[LexborNode, str]]] = {}
     for paragraph in tree.css("p"):
-        first = paragraph.first_child
-        while first is not None and first.tag == "-text" and not first.text().strip():
-            first = first.next
+        first = next((child for child in paragraph.iter(include_text=True) if child.tag != "-text" or child.text().strip()), None)
         if first is not None and first.tag in {"b", "strong"} and paragraph.parent is not None:
             text = one_line(first.text()).rstrip(" :.")
             if text and len(text) <= _LEAD and one_line(paragraph.text()).rstrip(" :.") != text:
@@ -162,17 +159,15 @@ def _make_heading(tree: LexborHTMLParser, bold: LexborNode) -> None:
 
 def _is_line(node: LexborNode) -> bool:
     """Tell whether an element stands on a line alone."""
-    for step in ("prev", "next"):
-        beside = getattr(node, step)
-        while beside is not None and beside.tag == "-text" and not beside.text().strip():
-            beside = getattr(beside, step)
-        if beside is not None and (beside.tag == "-text" or beside.tag in _INLINE or beside.tag == "img"):
+    for direction in ("prev", "next"):
+        beside = next((other for other in _beside(node, direction) if other.tag != "-text" or other.text().strip()), None)
+        if beside is not None and beside.tag in {*_INLINE, "-text", "img"}:
             return False
     return True
 
 
 class _Cell(NamedTuple):
-    """A place of a table's grid. `owner` numbers the element that covers it, `shown` tells whether its text is shown there."""
+    """A cell of a table's grid. `owner` numbers the element that covers it, `shown` tells whether its text is shown there."""
 
     text: str
     heads: bool
@@ -218,7 +213,7 @@ def _grid(table: LexborNode) -> list[list[_Cell]]:
     owner = 0
     for row in table.css("tr")[: _ROWS + 1]:
         cells: list[_Cell] = []
-        given = [one for one in row.iter() if one.tag in {"td", "th"}]
+        given = [child for child in row.iter() if child.tag in {"td", "th"}]
         in_head = row.parent is not None and row.parent.tag == "thead"
         while given or len(cells) in open_rows:
             if len(cells) in open_rows:
@@ -227,11 +222,11 @@ def _grid(table: LexborNode) -> list[list[_Cell]]:
                     open_rows[len(cells)] = (left - 1, cell)
                 cells.append(cell._replace(below=True))
                 continue
-            one = given.pop(0)
-            text = one_line(one.text(separator=" "))
-            bold = one.css_first("b, strong")
-            heads = in_head or one.tag == "th" or (bold is not None and one_line(bold.text()) == text)
-            across, down = (_span(one, name) for name in ("colspan", "rowspan"))
+            element = given.pop(0)
+            text = one_line(element.text(separator=" "))
+            bold = element.css_first("b, strong")
+            heads = in_head or element.tag == "th" or (bold is not None and one_line(bold.text()) == text)
+            across, down = (_span(element, name) for name in ("colspan", "rowspan"))
             # A row's name stands in its first column; what is said of several columns stands in the last of them.
             shown = 0 if not cells else across - 1
             for nth in range(across):
@@ -255,30 +250,31 @@ def _span(cell: LexborNode, name: str) -> int:
 def _parts(grid: Sequence[Sequence[_Cell]]) -> Iterator[tuple[str, list[list[str]]]]:
     """Yield the parts of a table: title and rows, the first of which has the heads where the table names them."""
     width = max(map(len, grid))
-    named_twice = any(row and row[0].below and not all(one.heads for one in row) for row in grid)
+    named_twice = any(row and row[0].below and not all(cell.heads for cell in row) for row in grid)
     title, heads, rows = "", list[str](), list[list[str]]()
     for row in grid:
-        told = [one for one in row if one.text]
-        if not told:
+        filled = [cell for cell in row if cell.text]
+        if not filled:
             continue
-        is_title = len({one.owner for one in row}) == 1 and not row[0].below
-        spans = len({one.owner for one in row}) < len(row) and not any(is_price(one.text) for one in told)
-        is_heads = not is_title and (all(one.heads for one in told) or (spans and not rows and len(told) > 1))
+        owners = len({cell.owner for cell in row})
+        is_title = owners == 1 and not row[0].below
+        spans = owners < len(row) and not any(is_price(cell.text) for cell in filled)
+        is_heads = not is_title and (all(cell.heads for cell in filled) or (spans and not rows and len(filled) > 1))
         if rows and (is_title or is_heads):
             yield title, _finished(heads, rows, named_twice=named_twice)
             title, rows, heads = "", [], [] if is_heads else heads
         if is_title:
-            title = told[0].text
+            title = filled[0].text
         elif is_heads:
-            heads = _merged(heads, [one.text for one in row], width)
+            heads = _merged(heads, [cell.text for cell in row], width)
         else:
-            rows.append([*(one.text if one.shown else "" for one in row), *[""] * (width - len(row))])
+            rows.append([*(cell.text if cell.shown else "" for cell in row), *[""] * (width - len(row))])
     yield title, _finished(heads, rows, named_twice=named_twice) if rows else []
 
 
 def _merged(above: list[str], heads: Sequence[str], width: int) -> list[str]:
     both = [*heads, *[""] * (width - len(heads))]
-    return [two if one in two else f"{one} {two}".strip() for one, two in zip(above or both, both, strict=True)]
+    return [head if upper in head else f"{upper} {head}".strip() for upper, head in zip(above or both, both, strict=True)]
 
 
 def _finished(heads: list[str], rows: list[list[str]], *, named_twice: bool) -> list[list[str]]:
