@@ -38,7 +38,7 @@ _RULE = re.compile(r"[\s|:+=-]+")  # below the heads of a table
 _BOLD_QUESTION = re.compile(
     r"\A[>\s]*+(?:[-*+]\s++)?(\*\*|__)(?=\S)([^*_]{1,200}\?)\1[:\s]*+(.*)"
 )  # a question in bold, with its answer behind it or below
-_TABLE = 3  # lines of a table at least
+
 _FEWEST_DASHES = 3  # below a heading; as many alone are a rule between paragraphs
 _NUMBERING = re.compile(r"^(?:\d{1,2}(?:[.)]|(?:\.\d{1,2}){1,2}[.)]?)|[A-Za-z][.)])\s+")
 

@@ -1,4 +1,4 @@
-"""Headings, lines and prices of web pages: what they mean is in their place and form more often than in their tags."""
+"""Headings, lines and prices of web pages: what they mean is in their position and form more often than in their tags."""
 
 import re
 from collections.abc import Container, Sequence
@@ -22,46 +22,46 @@ def replay(calls: Sequence[Sequence[Any]], sections: Sections, left_out: Contain
     A line that asks, a short one above a list of questions, and the first that is part of the page's title are headings; a question
     that tells a price is a line.
     """
-    kept = _with_prices(_kept(calls, left_out))
-    named = any(kind == "heading" and value[0] == 1 for kind, value in kept)
+    lines = _with_prices(_without_ornaments(calls, left_out))
+    named = any(kind == "heading" and value[0] == 1 for kind, value in lines)
     parts = [] if named else [part.strip() for part in _TITLE.split(title)]
-    for nth, (kind, value) in enumerate(kept):
+    for nth, (kind, value) in enumerate(lines):
         if kind == "heading":
             sections.heading(value[0], _bare(value[1]))
         elif kind == "asked":
             sections.asked(closes=value)
         elif kind == "question" and (value.endswith("?") or not names_price(value)):
             sections.question(_bare(value))
-        elif kind == "line" and (level := _level(kept, nth, parts)):
+        elif kind == "line" and (level := _level(lines, nth, parts)):
             parts = parts if level > 1 else []
             sections.heading(level, _bare(value)) if level < QUESTION else sections.question(_bare(value))
         elif not (value and sections.labelled(1, value)):
             sections.line(1, value)
 
 
-def _kept(calls: Sequence[Sequence[Any]], left_out: Container[str]) -> list[tuple[str, Any]]:
+def _without_ornaments(calls: Sequence[Sequence[Any]], left_out: Container[str]) -> list[tuple[str, Any]]:
     """Return the calls without lines that say nothing: ornaments, the way to the page, a heading once more, empty lines in a row."""
-    kept: list[tuple[str, Any]] = []
+    lines: list[tuple[str, Any]] = []
     for kind, value in calls:
         if kind == "line" and value:
-            repeats = any(value == text[1] for what, text in kept[-2:] if what == "heading")
+            repeats = any(value == text[1] for what, text in lines[-2:] if what == "heading")
             is_word = len(value) > _SHORTEST or any(map(str.isalpha, value)) or is_price(value)
-            says = is_word and value not in left_out and not repeats and not _TRAIL.fullmatch(value)
+            is_telling = is_word and value not in left_out and not repeats and not _TRAIL.fullmatch(value)
         else:
-            says = (kind, value) != _BLANK or kept[-1:] != [_BLANK]
-        if says:
-            kept.append((kind, value))
-    return kept
+            is_telling = (kind, value) != _BLANK or lines[-1:] != [_BLANK]
+        if is_telling:
+            lines.append((kind, value))
+    return lines
 
 
 def _with_prices(calls: Sequence[tuple[str, Any]]) -> list[tuple[str, Any]]:
     """Put a price that stands on a line of its own behind the name above it."""
     joined: list[tuple[str, Any]] = []
     for kind, value in calls:
-        place = -2 if joined[-1:] == [_BLANK] else -1
-        above = joined[place] if len(joined) >= -place else _BLANK
+        position = -2 if joined[-1:] == [_BLANK] else -1
+        above = joined[position] if len(joined) >= -position else _BLANK
         if kind == "line" and value and is_price(value) and above[0] == "line" and _is_name(above[1]):
-            joined[place:] = [("line", f"{above[1]}: {value}")]
+            joined[position:] = [("line", f"{above[1]}: {value}")]
         else:
             joined.append((kind, value))
     return joined
@@ -77,27 +77,27 @@ def _bare(heading: str) -> str:
     return _ORNAMENTS.sub("", heading) or heading
 
 
-def _level(calls: Sequence[tuple[str, Any]], at: int, parts: Sequence[str]) -> int:
+def _level(calls: Sequence[tuple[str, Any]], index: int, parts: Sequence[str]) -> int:
     """Return the level of a line that is a heading; 0 for any other."""
-    text = calls[at][1]
+    text = calls[index][1]
     if text and text in parts:
         return 1
-    if _names_list(calls, at):
+    if _names_list(calls, index):
         return QUESTION - 1
-    return QUESTION if _asks(calls, at, _bare(text)) else 0
+    return QUESTION if _asks(calls, index, _bare(text)) else 0
 
 
-def _asks(calls: Sequence[tuple[str, Any]], at: int, text: str) -> bool:
+def _asks(calls: Sequence[tuple[str, Any]], index: int, text: str) -> bool:
     """Tell whether a line asks, alone in its paragraph, above a line that answers it."""
     characters, words = ASKING
-    begins = not at or calls[at - 1][0] != "line" or calls[at - 1] == _BLANK
+    begins = not index or calls[index - 1][0] != "line" or calls[index - 1] == _BLANK
     if not begins or not text.endswith("?") or len(text) > characters or len(text.split()) > words:
         return False
-    following = [value for kind, value in calls[at + 1 : at + 3] if kind == "line"]
+    following = [value for kind, value in calls[index + 1 : index + 3] if kind == "line"]
     return len(following) > 1 and not following[0] and not following[1].endswith("?")
 
 
-def _names_list(calls: Sequence[tuple[str, Any]], at: int) -> bool:
+def _names_list(calls: Sequence[tuple[str, Any]], index: int) -> bool:
     """Tell whether a line names the list of questions, or of dishes, that begins below it."""
-    text, following = calls[at][1], [call for call in calls[at + 1 : at + 4] if call not in (_BLANK, ("asked", True))]
+    text, following = calls[index][1], [call for call in calls[index + 1 : index + 4] if call not in (_BLANK, ("asked", True))]
     return len(text.split()) in _LIST_NAME and text.replace(" ", "").isalpha() and following[:1] == [("asked", False)]

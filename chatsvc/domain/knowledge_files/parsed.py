@@ -145,12 +145,12 @@ class Gathering:
 
     def _phrasings(self, alt: Iterable[tuple[int, str]], question: str) -> tuple[str, ...]:
         phrasings: dict[str, None] = {}
-        for at, raw in alt:
+        for line, raw in alt:
             phrasing = one_line(raw)
             if not phrasing:
-                self.fault(at, "phrasing_missing")
+                self.fault(line, "phrasing_missing")
             elif len(phrasing) > MAX_PHRASING:
-                self.fault(at, "phrasing_too_long", length=len(phrasing), most=MAX_PHRASING)
+                self.fault(line, "phrasing_too_long", length=len(phrasing), most=MAX_PHRASING)
             elif phrasing != question:
                 phrasings[phrasing] = None
         return tuple(phrasings)

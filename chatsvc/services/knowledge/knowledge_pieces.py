@@ -42,7 +42,7 @@ class Pieces(NamedTuple):
 
     @property
     def counts(self) -> Counter[str]:
-        return Counter(one.state for one in self.pieces)
+        return Counter(piece.state for piece in self.pieces)
 
 
 Upload = Callable[[], Sequence[tuple[str, bytes]]]  # read when it is its turn
@@ -138,16 +138,16 @@ async def put(
     entries = [
         Entry(
             piece.before.id if piece.before else str(uuid.uuid4()),
-            one.question,
-            tuple(dict.fromkeys((*(piece.before.alt if piece.before else ()), *one.alt))),
-            one.answer,
-            one.language,
+            entry.question,
+            tuple(dict.fromkeys((*(piece.before.alt if piece.before else ()), *entry.alt))),
+            entry.answer,
+            entry.language,
             source,
         )
-        for piece, one in zip(compared.pieces, parsed, strict=True)
+        for piece, entry in zip(compared.pieces, parsed, strict=True)
     ]
     file = stored.FromFile(
-        source, [*entries, *(one for one in compared.removed if one.id in keep)], [Synonyms(words, source) for words in synonyms]
+        source, [*entries, *(entry for entry in compared.removed if entry.id in keep)], [Synonyms(words, source) for words in synonyms]
     )
     origin = knowledge.origin_of(services, caller)
     (replaced,) = await stored.replace(services.db, chatbot.id, [file], origin)

@@ -171,12 +171,12 @@ def _knowledge(value: Mapping[str, Any]) -> tuple[list[Entry], list[Synonyms]]:
 
 def _progress() -> Report:
     """Make a callback that writes a line now and then."""
-    told = 0.0
+    written_at = 0.0
 
     def report(step: str, done: int, of: int) -> None:
-        nonlocal told
-        if time.monotonic() - told > _EVERY_S:
-            told = time.monotonic()
+        nonlocal written_at
+        if time.monotonic() - written_at > _EVERY_S:
+            written_at = time.monotonic()
             _tell("progress", step, done, of)
 
     return report

@@ -90,21 +90,21 @@ async def state(services: Services, caller: Caller, *, site: str) -> Site:
 
 async def show(services: Services, caller: Caller, *, site: str) -> ShownSite:
     """Show a website with its pages and the draft that waits; raises `site_not_found`."""
-    chatbot, found = await _resolve(services, caller, site)
-    pages = await stored.pages(services.db, found.id)
-    applied = await stored.applied(services.db, found.id)
+    chatbot, website = await _resolve(services, caller, site)
+    pages = await stored.pages(services.db, website.id)
+    applied = await stored.applied(services.db, website.id)
     current = {entry.id: entry for entry in await knowledge.entries(services.db, chatbot.id)}
-    draft = await stored.draft(services.db, found.id)
+    draft = await stored.draft(services.db, website.id)
     difference = await services.offload(lambda: websites.difference(draft, applied, current)) if draft is not None else None
     asked = [group.question for group in await unanswered.open_groups(services, chatbot, _MOST_QUESTIONS)]
-    return ShownSite(found, chatbot, pages, difference, websites.edited(applied, current), asked)
+    return ShownSite(website, chatbot, pages, difference, websites.edited(applied, current), asked)
 
 
 async def sync(services: Services, caller: Caller, *, site: str) -> Site:
     """Begin to read a website again, unless that is under way. Without a service, return when it is read."""
-    _, found = await _resolve(services, caller, site)
-    await stored.begin(services.db, found.id, services.clock())
-    reading = services.part(SiteReadings).start(found.id)
+    _, website = await _resolve(services, caller, site)
+    await stored.begin(services.db, website.id, services.clock())
+    reading = services.part(SiteReadings).start(website.id)
     if services.node is None:
         await asyncio.wait([reading])
     return (await _resolve(services, caller, site))[1]
@@ -119,8 +119,8 @@ async def _draft(services: Services, site: Site) -> list[SiteEntry]:
 
 async def preview(services: Services, caller: Caller, *, site: str) -> Computation:
     """Begin to ask the past questions before and after the draft of a website; raises `site_without_draft`."""
-    chatbot, found = await _resolve(services, caller, site)
-    draft, applied = await _draft(services, found), await stored.applied(services.db, found.id)
+    chatbot, website = await _resolve(services, caller, site)
+    draft, applied = await _draft(services, website), await stored.applied(services.db, website.id)
     before = await knowledge.whole(services.db, chatbot.id)
 
     def change() -> Whole:
@@ -129,30 +129,30 @@ async def preview(services: Services, caller: Caller, *, site: str) -> Computati
 
     after = await services.offload(change)
     # Not the phrasings: with the entries of a site, hundreds come and go.
-    return await previews.compare(services, caller, chatbot, PreviewDraft(site=found), before, after, phrasings=False)
+    return await previews.compare(services, caller, chatbot, PreviewDraft(site=website), before, after, phrasings=False)
 
 
 async def apply(services: Services, caller: Caller, *, site: str) -> Site:
     """Apply the draft of a website; raises `site_without_draft`."""
-    chatbot, found = await _resolve(services, caller, site)
-    draft = await _draft(services, found)
-    await stored.apply(services.db, found, draft, origin_of(services, caller))
+    chatbot, website = await _resolve(services, caller, site)
+    draft = await _draft(services, website)
+    await stored.apply(services.db, website, draft, origin_of(services, caller))
     services.knowledge.invalidate(chatbot.id)
     return (await _resolve(services, caller, site))[1]
 
 
 async def discard(services: Services, caller: Caller, *, site: str) -> Site:
     """Discard the draft of a website; raises `site_without_draft`. The next reading makes another one."""
-    _, found = await _resolve(services, caller, site)
-    if found.state != "review":
+    _, website = await _resolve(services, caller, site)
+    if website.state != "review":
         raise refusals.site_without_draft(site=site)
-    await stored.discard(services.db, found.id)
+    await stored.discard(services.db, website.id)
     return (await _resolve(services, caller, site))[1]
 
 
 async def remove(services: Services, caller: Caller, *, site: str) -> Site:
     """Remove a website with its entries."""
-    chatbot, found = await _resolve(services, caller, site)
-    await stored.remove(services.db, found, origin_of(services, caller))
+    chatbot, website = await _resolve(services, caller, site)
+    await stored.remove(services.db, website, origin_of(services, caller))
     services.knowledge.invalidate(chatbot.id)
-    return found
+    return website
