@@ -52,9 +52,6 @@ class Lane:
     silences: int = 0
     changed: asyncio.Event = field(default_factory=asyncio.Event)
 
-    def forget_pauses(self) -> None:
-        self.held, self.paused_until, self.silences = {}, 0.0, 0
-
     def wait_s(self, now: float) -> float | None:
         """Forget the pauses that have ended. Return the seconds until the next one ends, None where nothing is held up."""
         ended = [key for key, until in self.held.items() if until <= now]
@@ -124,7 +121,7 @@ class DeliveryQueue(ABC, Generic[Row, Item]):
         del lane
         return 1
 
-    async def is_ready(self, lane: Lane) -> bool:
+    async def is_ready(self, lane: str) -> bool:
         """Report whether the receiver takes anything at the moment. Another one may have other pauses."""
         del lane
         return True
@@ -161,8 +158,8 @@ class DeliveryQueue(ABC, Generic[Row, Item]):
 
     def forget_pauses(self, name: str) -> None:
         """Let a lane send at once: it has another receiver."""
-        if name in self._lanes:
-            self._lanes[name].forget_pauses()
+        if (lane := self._lanes.get(name)) is not None:
+            lane.held, lane.paused_until, lane.silences = {}, 0.0, 0
 
     async def _run(self, lane: Lane) -> None:
         loop = asyncio.get_running_loop()
@@ -187,7 +184,7 @@ class DeliveryQueue(ABC, Generic[Row, Item]):
         taken = list[asyncio.Semaphore]()
         if not lane.more or self.stopping:
             return taken
-        if not await self.is_ready(lane):
+        if not await self.is_ready(lane.name):
             lane.more = False
             return taken
         if lane.paused_until > asyncio.get_running_loop().time():

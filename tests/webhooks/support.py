@@ -66,10 +66,13 @@ async def states(caller: Caller) -> list[tuple[str, int]]:
     return await execute(caller.app, "SELECT event, state FROM webhook_events WHERE bot_id = :1 ORDER BY number", caller.bot)
 
 
-async def eventually(condition: Callable[[], Awaitable[bool]], within_s: float = 5.0) -> None:
+async def eventually(condition: Callable[[], Awaitable[bool] | bool], within_s: float = 5.0) -> None:
     """Wait until it is so."""
     async with asyncio.timeout(within_s):
-        while not await condition():  # noqa: ASYNC110  # what is waited for happens inside of the service
+        while True:
+            holds = condition()
+            if holds if isinstance(holds, bool) else await holds:
+                return
             await asyncio.sleep(0.005)
 
 

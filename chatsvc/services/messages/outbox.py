@@ -11,7 +11,7 @@ from functools import partial
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Protocol
 
-from chatsvc.delivery.queue import DeliveryQueue, Lane, Outcome
+from chatsvc.delivery.queue import DeliveryQueue, Outcome
 from chatsvc.domain.channels import ACTIVE, PLATFORMS, digest_of
 from chatsvc.domain.models import ConversationKey
 from chatsvc.domain.outgoing import OutgoingPart
@@ -81,12 +81,12 @@ class Outbox(DeliveryQueue[OutgoingMessage, OutgoingMessage]):
         # While the platform cannot be reached, one message is enough to learn that it can be again.
         return 1 if self.answers.get(lane) is False else IN_FLIGHT
 
-    async def is_ready(self, lane: Lane) -> bool:
-        channel, _, bot_id = lane.name.partition(" ")
+    async def is_ready(self, lane: str) -> bool:
+        channel, _, bot_id = lane.partition(" ")
         opened = (await self._services.channels.of_bot(bot_id)).get(channel)
         if opened is None:
-            lane.forget_pauses()
-            await stored.fail_all(self.db, lane.name, "channel_removed")
+            self.forget_pauses(lane)
+            await stored.fail_all(self.db, lane, "channel_removed")
             return False
         if opened.channel.state != ACTIVE or not opened.secrets or channel not in self._services.platforms:
             return False
