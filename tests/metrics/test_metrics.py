@@ -94,7 +94,7 @@ async def test_requests_are_counted_by_operation_status_and_error(app: App, sess
 async def test_what_limiter_and_allowance_refuse_is_counted(app: App, session: ClientSession, make_caller: MakeCaller) -> None:
     caller = await make_caller(messages_limit=0)
     await caller.send()
-    app._limiter.limit = 0
+    app._limiter.limit = 1
     await caller.send()
     found = await scrape(app, session)
     for status, error in (("402", "message_quota_exceeded"), ("429", "rate_limit_exceeded")):
