@@ -8,8 +8,10 @@ import logging
 import os
 import resource
 import signal
+import socket
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from functools import partial
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, Self
@@ -42,7 +44,6 @@ from chatsvc.store.batches import StoreDatabase
 from chatsvc.store.database import StoreUnavailable
 from chatsvc.store.folder import Folder, FolderInUse
 from chatsvc.store.master_key import MasterKey
-from chatsvc.supervisor import Supervisor
 from chatsvc.timezones import use_newest_zones
 from chatsvc.web.listeners import Listeners
 from chatsvc.web.middlewares import for_own_paths, observe
@@ -269,6 +270,25 @@ async def _started(kind: str, engine: Engine) -> None:
         log.error("the engine %s cannot be used: %s", kind, fault)
     except Exception:
         log.exception("unexpected fault while the engine %s was loaded", kind)
+
+
+class Supervisor:
+    """Notification socket of systemd (sd_notify(3)). `env` is the environment, which names it."""
+
+    def __init__(self, env: Mapping[str, str] = os.environ) -> None:
+        address = env.get("NOTIFY_SOCKET", "")
+        self._address = "\0" + address[1:] if address.startswith("@") else address
+        micros = env.get("WATCHDOG_USEC", "")
+        is_ours = env.get("WATCHDOG_PID", "") in ("", str(os.getpid()))
+        # Half of what is allowed, as systemd recommends.
+        self.every_s = int(micros) / 2_000_000 if self._address and micros.isdecimal() and is_ours else None
+
+    def notify(self, state: str) -> None:
+        """Send one message, such as "READY=1"; a supervisor that does not listen is no fault."""
+        if not self._address:
+            return
+        with suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as notified:
+            notified.sendto(state.encode(), self._address)
 
 
 async def serve(config: Config, ready: Callable[[App], None]) -> None:
