@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from dataclasses import dataclass
 
 
 class Allowance:
@@ -25,55 +25,35 @@ class Allowance:
         on_credit = sum(max(0, -self._left_of_plan(other)) for other in self.reserved)
         return max(0, self._left_of_plan(month)) + max(0, self.credits - on_credit)
 
-    def reserve(self, month: str) -> Reservation | None:
+    def reserve(self, month: str) -> HeldMessage | None:
         """Hold one message of `month` (`2026-11`); None where none is left."""
-        return Reservation(self, month) if self._left_of_plan(month) > 0 or self.left(month) else None
+        if self._left_of_plan(month) <= 0 and not self.left(month):
+            return None
+        self.reserved[month] = self.reserved.get(month, 0) + 1
+        return HeldMessage(month, self)
+
+    def give_back(self, month: str) -> None:
+        """Hold one message less."""
+        self.reserved[month] -= 1
+        if not self.reserved[month]:
+            del self.reserved[month]
 
 
-class HeldMessage(Protocol):
-    """Message of an allowance, held for a turn in memory or in the store."""
+@dataclass(slots=True)
+class HeldMessage:
+    """One message of an allowance that has been accepted and is not answered yet. Memory holds it in `allowance`, or the store.
+
+    turn: number of the open turn in the store that holds it; None where memory does. is_first: no earlier turn of its conversation is open.
+    """
 
     month: str
+    allowance: Allowance | None = None
+    turn: int | None = None
+    is_first: bool = True
+    is_open: bool = True
 
-    @property
-    def turn(self) -> int | None:
-        """Number of the open turn in the store that holds it; None where memory does."""
-        ...
-
-    def charge(self, used: int, credits: int, *, awaited: bool) -> None:
-        """Take over the counts that its transaction left. awaited: whether somebody at another process has awaited the end of its turn."""
-        ...
-
-
-class Reservation:
-    """One message that has been accepted and is not answered yet."""
-
-    __slots__ = ("_allowance", "_open", "month")
-
-    def __init__(self, allowance: Allowance, month: str) -> None:
-        self._allowance = allowance
-        self._open = True
-        self.month = month
-        allowance.reserved[month] = allowance.reserved.get(month, 0) + 1
-
-    @property
-    def turn(self) -> None:
-        """See HeldMessage.turn."""
-        return None
-
-    def release(self) -> None:
-        """Give it back; a second time does nothing."""
-        if not self._open:
-            return
-        self._open = False
-        reserved = self._allowance.reserved
-        reserved[self.month] -= 1
-        if not reserved[self.month]:
-            del reserved[self.month]
-
-    def charge(self, used: int, credits: int, *, awaited: bool = False) -> None:
-        """See HeldMessage.charge."""
-        del awaited
-        self.release()
-        self._allowance.used[self.month] = used
-        self._allowance.credits = credits
+    def close(self) -> None:
+        """Hold it no more: it was charged, or is given back. A second time does nothing."""
+        if self.is_open and self.allowance is not None:
+            self.allowance.give_back(self.month)
+        self.is_open = False

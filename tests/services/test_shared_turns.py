@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from chatsvc.domain import errors
-from chatsvc.domain.allowance import Allowance
+from chatsvc.domain.allowance import Allowance, HeldMessage
 from chatsvc.domain.errors import ProblemError
 from chatsvc.services.messages import shared_turns
 from chatsvc.services.messages.conversation_locks import Busy, HoldRequest, OpenElsewhere
-from chatsvc.services.messages.shared_turns import SharedTurns, StoredMessageHold
+from chatsvc.services.messages.shared_turns import SharedTurns
 from chatsvc.store import accounts, open_turns
 from chatsvc.store.database import Database, StoreUnavailable
 from tests.fakes import START
@@ -62,10 +62,15 @@ async def limit(db: Database, messages: int, credits: int = 0) -> None:
     await accounts.update(db, "account", {"messages_limit": messages, "message_credits": credits})
 
 
-async def held(process: SharedTurns, **fields: Any) -> StoredMessageHold:
+async def held(process: SharedTurns, **fields: Any) -> HeldMessage:
     found = await process.reserve(request(**fields))
-    assert isinstance(found, StoredMessageHold)
+    assert found
     return found
+
+
+def number(message: HeldMessage) -> int:
+    assert message.turn is not None
+    return message.turn
 
 
 async def test_three_processes_never_hold_more_than_is_left(db: Database, processes: list[SharedTurns]) -> None:
@@ -80,7 +85,7 @@ async def test_three_processes_never_hold_more_than_is_left(db: Database, proces
     for _, one in kept[10:20]:
         counts = await chat(db, user_id=f"of {one.turn}", turn=one.turn)
         assert counts is not None
-        one.charge(counts.month_used, counts.credits, awaited=counts.awaited)
+        processes[0].charged(one, awaited=counts.awaited)
     again = await asyncio.gather(*(processes[number % 3].reserve(request()) for number in range(20)))
     assert sum(one is not None for one in again) == 10
 
@@ -109,12 +114,12 @@ async def test_turns_of_a_conversation_run_one_at_a_time_in_the_order_of_their_m
     inside, order = 0, []
     deadline = asyncio.get_running_loop().time() + 20
 
-    async def turn(process: SharedTurns, one: StoredMessageHold) -> None:
+    async def turn(process: SharedTurns, one: HeldMessage) -> None:
         nonlocal inside
         async with process.lock(HERE, deadline, one):
             inside += 1
             assert inside == 1
-            order.append(one.number)
+            order.append(number(one))
             await asyncio.sleep(0.001)
             inside -= 1
         await process.release(one)
@@ -207,7 +212,7 @@ async def test_those_who_join_a_turn_share_its_problem(processes: list[SharedTur
     else:
         assert [outcome.as_json() for outcome in outcomes if isinstance(outcome, ProblemError)] == [problem.as_json()] * 2
     # Whoever comes later tries anew.
-    assert (await held(second, key="key", fingerprint=b"fields")).number > one.number
+    assert number(await held(second, key="key", fingerprint=b"fields")) > number(one)
 
 
 async def test_a_key_with_a_recorded_answer_is_known(db: Database, processes: list[SharedTurns]) -> None:
@@ -230,18 +235,18 @@ async def test_outcomes_are_kept_for_a_while_and_then_deleted(db: Database, path
     one, other = await held(processes[0], key="key", fingerprint=b"fields"), await held(processes[1])
     await processes[0].release(one, errors.assistant_unavailable(reason="timeout"))
     assert rows(path, "SELECT month, place FROM open_turns WHERE outcome IS NOT NULL") == [(None, None)]
-    await open_turns.end(db, open_turns.TurnEnd(other.number, START + open_turns.OUTCOME_MS))
+    await open_turns.end(db, open_turns.TurnEnd(number(other), START + open_turns.OUTCOME_MS))
     assert rows(path, "SELECT number FROM open_turns") == []
 
 
 async def test_an_exchange_whose_turn_has_been_taken_over_is_not_written(db: Database, path: Path, processes: list[SharedTurns]) -> None:
     one, other = await held(processes[0]), await held(processes[1])
-    await db.write(lambda connection: open_turns.delete(connection, [one.number]))
+    await db.write(lambda connection: open_turns.delete(connection, [number(one)]))
     written = await asyncio.gather(
-        *(chat(db, user_id=f"of {turn.number}", turn=turn.number) for turn in (one, other)), return_exceptions=True
+        *(chat(db, user_id=f"of {number(turn)}", turn=number(turn)) for turn in (one, other)), return_exceptions=True
     )
     assert [type(outcome).__name__ for outcome in written] == ["StoreUnavailable", "Counts"]
-    assert rows(path, "SELECT user_id FROM conversations") == [(f"of {other.number}",)]
+    assert rows(path, "SELECT user_id FROM conversations") == [(f"of {number(other)}",)]
     assert rows(path, "SELECT messages_used FROM allowances") == [(1,)]
 
 
@@ -256,7 +261,7 @@ async def test_one_that_waits_is_refused_where_its_turn_has_been_taken_over(db: 
 
     waiting = asyncio.create_task(wait())
     await until(lambda: second.waiting)
-    await db.write(lambda connection: open_turns.delete(connection, [waits.number]))
+    await db.write(lambda connection: open_turns.delete(connection, [number(waits)]))
     with pytest.raises(StoreUnavailable):
         await waiting
 

@@ -8,7 +8,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invariant, multiple, rule
 
-from chatsvc.domain.allowance import Allowance, Reservation
+from chatsvc.domain.allowance import Allowance, HeldMessage
 
 MONTHS = ("2026-11", "2026-12", "2027-01")
 months = st.sampled_from(MONTHS)
@@ -67,18 +67,18 @@ class AllowanceAgainstTheLedger(RuleBasedStateMachine):
         return reservation
 
     @rule(reservation=consumes(reservations))
-    def fail(self, reservation: Reservation) -> None:
-        reservation.release()
-        reservation.release()
+    def fail(self, reservation: HeldMessage) -> None:
+        reservation.close()
+        reservation.close()
         self.answering.remove(reservation.month)
 
     @rule(reservation=consumes(reservations))
-    def answer(self, reservation: Reservation) -> None:
+    def answer(self, reservation: HeldMessage) -> None:
         paid = self.ledger.pay(reservation.month)
         # Only an administrator who takes away what was promised can leave a message unpaid.
         assert paid or self.broke_it
-        reservation.charge(self.ledger.used[reservation.month], self.ledger.credits)
-        reservation.release()
+        reservation.close()
+        self.allowance.used[reservation.month], self.allowance.credits = self.ledger.used[reservation.month], self.ledger.credits
         self.answering.remove(reservation.month)
 
     @rule(limit=st.integers(0, 6))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from chatsvc.domain import keys as key_rules
-from chatsvc.domain.allowance import Allowance, HeldMessage
+from chatsvc.domain.allowance import Allowance
 from chatsvc.domain.limiter import AccountVersion
 from chatsvc.domain.models import Account, ApiKey, Bot, ConversationKey, HistoryMessage
 from chatsvc.store import accounts, keys
@@ -55,9 +55,10 @@ class AccountState:
         self.bots[bot.id] = bot
         return bot
 
-    def apply_exchange(self, bot_id: str, reservation: HeldMessage, counts: Counts) -> None:
+    def apply_exchange(self, bot_id: str, month: str, counts: Counts) -> None:
         """Take over the counts of a committed exchange."""
-        reservation.charge(counts.month_used, counts.credits, awaited=counts.awaited)
+        self.allowance.used[month] = counts.month_used
+        self.allowance.credits = counts.credits
         if counts.credits != self.account.message_credits:
             self.account = self.account._replace(message_credits=counts.credits)
         self.bots[bot_id] = self.bots[bot_id]._replace(messages_used=counts.bot_used)

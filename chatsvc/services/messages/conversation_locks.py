@@ -6,7 +6,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any, NamedTuple, TypeVar
 from weakref import WeakValueDictionary
 
-from chatsvc.domain.allowance import Allowance, HeldMessage, Reservation
+from chatsvc.domain.allowance import Allowance, HeldMessage
 from chatsvc.domain.errors import ProblemError
 from chatsvc.domain.models import ConversationKey, Exchange
 
@@ -75,8 +75,12 @@ class ConversationLocks:
     async def release(self, held: HeldMessage, problem: ProblemError | None = None) -> None:
         """Give a held message back, unless it was charged. `problem` is the outcome for those who have joined the turn."""
         del problem
-        if isinstance(held, Reservation):
-            held.release()
+        held.close()
+
+    def charged(self, held: HeldMessage, *, awaited: bool) -> None:
+        """Close a held message that was charged. awaited: whether somebody at another process has awaited the end of its turn."""
+        del awaited
+        held.close()
 
     @asynccontextmanager
     async def lock(self, conversation: ConversationKey, deadline: float, held: HeldMessage | None = None) -> AsyncIterator[None]:

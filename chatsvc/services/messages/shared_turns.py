@@ -24,26 +24,6 @@ STORE_PAUSE_S = 1.0
 END_S = 2.0
 
 
-class StoredMessageHold:
-    """One message of an allowance that an open turn holds."""
-
-    def __init__(self, number: int, month: str, ended: Callable[[], None], *, is_first: bool) -> None:
-        self.number, self.month, self.is_first = number, month, is_first
-        self.is_open = True
-        self._ended = ended
-
-    @property
-    def turn(self) -> int:
-        return self.number
-
-    def charge(self, used: int, credits: int, *, awaited: bool = False) -> None:
-        """See HeldMessage.charge. The turn ended in the same transaction."""
-        del used, credits
-        self.is_open = False
-        if awaited:
-            self._ended()
-
-
 class SharedTurns(ConversationLocks):
     """Locks and requests in flight of one of several processes. `notices` tell when a turn has ended that others await."""
 
@@ -85,7 +65,7 @@ class SharedTurns(ConversationLocks):
         place = place_of(conversation) if conversation else None
         match await stored.begin(self._db, NewTurn(self._db.node or "", account_id, at, month, place, key, fingerprint)):
             case OpenedTurn(number, is_first):
-                return StoredMessageHold(number, month, self._tell, is_first=is_first)
+                return HeldMessage(month, turn=number, is_first=is_first)
             case KnownKey(number, fingerprint):
                 raise OpenElsewhere(fingerprint, partial(self._join, number))
             case AccountGone():
@@ -95,10 +75,16 @@ class SharedTurns(ConversationLocks):
 
     async def release(self, held: HeldMessage, problem: ProblemError | None = None) -> None:
         """See ConversationLocks.release."""
-        if isinstance(held, StoredMessageHold) and held.is_open:
-            held.is_open = False
+        if held.turn is not None and held.is_open:
+            held.close()
             outcome = json.dumps([problem.problem.code, problem.because, problem.extra]) if problem else None
-            await self._end(TurnEnd(held.number, self._clock(), outcome))
+            await self._end(TurnEnd(held.turn, self._clock(), outcome))
+
+    def charged(self, held: HeldMessage, *, awaited: bool) -> None:
+        """See ConversationLocks.charged. The turn ended in the same transaction."""
+        held.close()
+        if awaited:
+            self._tell()
 
     async def _end(self, turn: TurnEnd) -> None:
         """End a turn, also where the caller is cancelled. Where the store cannot write it is repeated, and nobody waits for long."""
@@ -131,8 +117,8 @@ class SharedTurns(ConversationLocks):
     @asynccontextmanager
     async def lock(self, conversation: ConversationKey, deadline: float, held: HeldMessage | None = None) -> AsyncIterator[None]:
         """See ConversationLocks.lock. A message that is held stands in line since it was reserved."""
-        if isinstance(held, StoredMessageHold):
-            async with self._in_line(held.number, deadline, is_first=held.is_first):
+        if held is not None and held.turn is not None:
+            async with self._in_line(held.turn, deadline, is_first=held.is_first):
                 yield
             return
         opened = await stored.begin(self._db, NewTurn(self._db.node or "", None, self._clock(), place=place_of(conversation)))

@@ -206,7 +206,8 @@ class MessageTurn:
         if written is None:
             is_gone = await services.account_cache.account(state.account.id) is None
             raise errors.account_not_found() if is_gone else errors.chatbot_not_found()
-        state.apply_exchange(exchange.chatbot_id, self.held, written)
+        services.conversation_locks.charged(self.held, awaited=written.awaited)
+        state.apply_exchange(exchange.chatbot_id, self.held.month, written)
         services.tallies.spent(self.tier.name, state.account.plan or "none", reply.usage, cost)
         if captured and captured.tell:
             services.webhooks.wake(exchange.chatbot_id)
