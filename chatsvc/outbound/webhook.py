@@ -51,7 +51,7 @@ class _PostState:
         self.answer = bytearray()
 
 
-class _Route:
+class _WebhookRoute:
     """Way of a webhook to its target: a session, and what is known of the receiver.
 
     `keeps`: whether the receiver keeps connections open after an answer; None while nothing is known. `free_at`: when a connection became
@@ -69,8 +69,8 @@ class WebhookSender:
 
     def __init__(self, guard: Guard, egress: Egress, *, timeout_s: float, tls: ssl.SSLContext) -> None:
         self._guard, self._egress, self._timeout_s, self._tls = guard, egress, timeout_s, tls
-        self._routes: dict[str, _Route] = {}
-        self._open: set[_Route] = set()  # with those that are in use for the last time
+        self._routes: dict[str, _WebhookRoute] = {}
+        self._open: set[_WebhookRoute] = set()  # with those that are in use for the last time
         self._closed = False
 
     async def post(self, target: Target, body: bytes, headers: Mapping[str, str], *, webhook: str | None = None) -> PostResult:
@@ -102,7 +102,7 @@ class WebhookSender:
         error = _reason_of_status(attempt.status)
         return PostResult(error is None, attempt.status, error, duration_ms, bytes(attempt.answer[:KEPT_BYTES]))
 
-    async def _send(self, route: _Route, attempt: _PostState, body: bytes, headers: Mapping[str, str]) -> None:
+    async def _send(self, route: _WebhookRoute, attempt: _PostState, body: bytes, headers: Mapping[str, str]) -> None:
         """Make an attempt, and note what it tells of the receiver. The status decides the outcome, whatever becomes of the rest."""
         loop = asyncio.get_running_loop()
         expects_free = False
@@ -126,7 +126,7 @@ class WebhookSender:
         route.free_at = loop.time() if attempt.leaves_open else None
 
     @asynccontextmanager
-    async def _route(self, webhook: str | None, target: Target) -> AsyncIterator[_Route]:
+    async def _route(self, webhook: str | None, target: Target) -> AsyncIterator[_WebhookRoute]:
         """Enter the webhook's way to its target; raises TargetRefused, and ClientConnectionError once the sender is closed."""
         route = self._routes.get(webhook) if webhook is not None else None
         if route is None or route.target != target:
@@ -142,18 +142,18 @@ class WebhookSender:
             if webhook is None or self._routes.get(webhook) is not route:
                 await self._retire(route)
 
-    def _open_route(self, target: Target, *, keeps: bool | None) -> _Route:
+    def _open_route(self, target: Target, *, keeps: bool | None) -> _WebhookRoute:
         if self._closed:
             raise ClientConnectionError("the sender is closed")
         if self._guard.target(target.url) != target:
             raise TargetRefused(f"the address at {target.host} could be read in two ways")
         idle_s = None if keeps is False else KEEP_S
         session = open_session(self._egress, "webhook", self._tls, guard=self._guard, idle_s=idle_s, on_reuse=_note_reuse)
-        route = _Route(target, session, keeps=keeps)
+        route = _WebhookRoute(target, session, keeps=keeps)
         self._open.add(route)
         return route
 
-    async def _retire(self, route: _Route | None) -> None:
+    async def _retire(self, route: _WebhookRoute | None) -> None:
         """Close a route that nobody uses."""
         if route is not None and not route.in_flight:
             self._open.discard(route)
