@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -15,14 +16,12 @@ from chatsvc.dashboard.pages import usage
 from chatsvc.dashboard.wording import finding as worded
 from chatsvc.doctor import report
 from chatsvc.domain.operators import LANGUAGES
-from chatsvc.domain.times import start_of_day
+from chatsvc.domain.times import DAY_MS, start_of_day
 from chatsvc.services.operations import backups
-from chatsvc.store import exchanges
-from tests.dashboard.client import Client
+from tests.dashboard.client import Client, text_of
 from tests.dashboard.site import Site
 from tests.findings import findings
 from tests.store.inspection import execute, insert
-from tests.store.support import new_exchange
 
 BAR = "{http://www.w3.org/2000/svg}g"
 UNKNOWN = "00000000-0000-4000-8000-000000000000"
@@ -48,20 +47,15 @@ async def test_a_refused_key_keeps_what_was_typed(site: Site, owner: Client) -> 
 
 
 async def test_usage_agrees_with_the_interface_and_the_csv_file(site: Site, owner: Client, editor: Client, reader: Client) -> None:
-    for day in range(3):
-        for channel in ("web", "telegram"):
-            at = site.clock() - day * 86_400_000
-            made = new_exchange(site.mine.bot, site.mine.account, "counted", channel=channel, at=at)
-            await exchanges.record(site.app.services.db, made._replace(tokens=1000 + day, cost_micro_usd=4_200))
+    for day, channel in product(range(3), ("web", "telegram")):
+        await site.write("counted", channel=channel, later_ms=-day * DAY_MS, tokens=1000 + day, cost_micro_usd=4_200)
     await site.do("bot.set", bot=site.mine.bot, name='=HYPERLINK("x")')
     summary = await site.do("usage", account=site.mine.account, days=7)
     shown = await owner.get("/usage?days=7")
-    today = [one for one in shown.tree.iter("tr") if one.get("data-today") is not None]
-    assert ["".join(one.itertext()).split()[0] for one in today] == ["20"]
+    assert [text_of(row).split()[0] for row in shown.tree.iter("tr") if row.get("data-today") is not None] == ["20"]
     assert [bar.get("class") for bar in shown.tree.iter(BAR)] == ([None] * 6 + ["unfinished"]) * 4
     assert "Web widget" in shown.text
-    allowance = [" of the allowance" in (await client.get("/usage")).text for client in (owner, editor, reader)]
-    assert allowance == [True, False, False]
+    assert [" of the allowance" in (await client.get("/usage")).text for client in (owner, editor, reader)] == [True, False, False]
     file = await owner.get("/usage.csv?days=7")
     assert file.headers["Content-Disposition"] == 'attachment; filename="usage-2026-11-14-2026-11-20.csv"'
     assert file.body.startswith("\ufeffdate,")
@@ -77,39 +71,25 @@ async def test_usage_agrees_with_the_interface_and_the_csv_file(site: Site, owne
 
 
 async def test_usage_says_what_the_bots_did_beside_the_days_before(site: Site, owner: Client) -> None:
-    services, bot, day = site.app.services, site.mine.bot, 86_400_000
-    (entry,) = [one.id for one in await site.do("knowledge.list", bot=bot) if one.id == site.mine.ids["entry"]]
-    for at, times, used in ((site.clock() - 40 * day, 2, entry), (site.clock() - 35 * day, 1, None)):
-        for number in range(times):
-            made = new_exchange(bot, site.mine.account, f"earlier {number}", at=at)._replace(entry=used)
-            await exchanges.record(services.db, made)
+    bot, entry, columns, today = site.mine.bot, site.mine.ids["entry"], "bot_id, name, day, item, times", start_of_day(site.clock())
+    for visitor, days, used in (("earlier 0", 40, entry), ("earlier 1", 40, entry), ("earlier 0", 35, None)):
+        await site.write(visitor, later_ms=-days * DAY_MS, entry=used)
     operators = (await site.do("operator.list", account=site.mine.account)).items
     (person,) = [operator for operator in operators if operator.email == site.email("owner")]
-    rows = [
-        (bot, "response_s", start_of_day(site.clock()), seconds, times)
-        for seconds, times in ((f"30 {person.id}", 1), ("120", 8), ("7200", 1))
-    ]
-    await insert(site.app, "day_counts", "bot_id, name, day, item, times", rows)
-    await insert(site.app, "day_counts", "bot_id, name, day, item, times", [(bot, "up", start_of_day(site.clock()), "", 3)])
+    rows = [(bot, "response_s", today, seconds, times) for seconds, times in ((f"30 {person.id}", 1), ("120", 8), ("7200", 1))]
+    await insert(site.app, "day_counts", columns, [*rows, (bot, "up", today, "", 3)])
     report = await site.do("usage.quality", account=site.mine.account)
-    answered = sum(report.of_day(one).answered for one in report.days)
+    answered = sum(report.of_day(day).answered for day in report.days)
     shown = await owner.get("/usage?days=30")
-    assert shown.has(
-        f"Answered {answered}",
-        "3 in the 30 days before",
-        "Team’s first reply 2 minutes 9 in 10 within 2 minutes",
-        "Thumbs up 3 0 down",
-        "Half within9 in 10 within Owner130 seconds30 seconds",
-    )
+    assert shown.has(f"Answered {answered}", "3 in the 30 days before", "Team’s first reply 2 minutes 9 in 10 within 2 minutes")
+    assert shown.has("Thumbs up 3 0 down", "Half within9 in 10 within Owner130 seconds30 seconds", "Most used entries of the last 30 days")
     assert f'href="/bots/{bot}/unanswered"' in shown.body
-    assert "Most used entries of the last 30 days" in shown.text
-    assert (await owner.get("/usage?days=90")).has("Most used entries of the last 30 days No entry answered a question in these days")
-    await insert(
-        site.app, "day_counts", "bot_id, name, day, item, times", [(bot, "entry", start_of_day(site.clock()) - 29 * day, entry, 4)]
-    )
+    none = "Most used entries of the last {} days No entry answered a question in these days"
+    assert (await owner.get("/usage?days=90")).has(none.format(30))
+    await insert(site.app, "day_counts", columns, [(bot, "entry", today - 29 * DAY_MS, entry, 4)])
     listed = (await owner.get("/usage?days=90")).body.partition('class="ranked"')[2]
     assert f"/bots/{bot}/knowledge/{entry}" in listed.partition("</ol>")[0]
-    assert "Most used entries of the last 7 days No entry" in (await owner.get("/usage?days=7")).text
+    assert (await owner.get("/usage?days=7")).has(none.format(7))
     of_day = [sum(int(line[name]) for line in await csv_of(owner, "/usage.csv?days=90")) for name in ("answered", "up")]
     assert of_day == [answered + 3, 3]
     assert (await owner.get(f"/usage?bot={UNKNOWN}")).status == 404

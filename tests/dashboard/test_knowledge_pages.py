@@ -26,97 +26,70 @@ async def base(site: Site) -> str:
 
 
 async def entry_of(site: Site, question: str) -> str:
-    (found,) = [one.id for one in await site.do("knowledge.list", bot=site.mine.bot) if one.question == question]
-    return str(found)
+    (key,) = [entry.id for entry in await site.do("knowledge.list", bot=site.mine.bot) if entry.question == question]
+    return str(key)
 
 
 async def test_the_list_shows_entries_by_source_and_finds_them(site: Site, base: str, reader: Client, editor: Client) -> None:
     page = await reader.get(f"{base}/knowledge")
-    assert page.has("faq.md")
-    assert site.mine.ids["entry"] in page.records()
-    assert page.forms("knowledge.add") == []
+    assert (page.has("faq.md"), site.mine.ids["entry"] in page.records(), page.forms("knowledge.add")) == (True, True, [])
     assert (await editor.get(f"{base}/knowledge")).forms("knowledge.add")
-    found = await reader.get(f"{base}/knowledge?q=BICYCLES")
-    assert found.has("Do you rent bicycles?")
-    assert "Are you open on Saturday?" not in found.text
-    assert "No entry was found" in (await reader.get(f"{base}/knowledge?q=zeppelin")).text
+    page = await reader.get(f"{base}/knowledge?q=BICYCLES")
+    assert (page.has("Do you rent bicycles?"), "Are you open on Saturday?" in page.text) == (True, False)
+    assert (await reader.get(f"{base}/knowledge?q=zeppelin")).has("No entry was found")
     assert (await reader.get(f"{base}/knowledge?source=other.md&after=x")).records() == []
 
 
 async def test_an_entry_is_written_previewed_changed_and_removed(site: Site, base: str, editor: Client) -> None:
-    page = await editor.submit(
-        f"{base}/knowledge/new", "knowledge.set", question="Do you sell helmets?", alt="helmets\n\n", answer="Yes, at the desk."
-    )
-    assert (page.status, page.alert) == (200, "")
-    assert page.text.count("Saved.") == 1
-    entry = await entry_of(site, "Do you sell helmets?")
-    assert page.path == f"{base}/knowledge/{entry}?done=saved"
-    assert (await editor.get(f"{base}/knowledge?source=-")).records() == [entry]
-    assert (await editor.submit(f"{base}/knowledge/{entry}", "knowledge.set", question="", answer="x" * 8001, alt="y" * 501)).refuses(
-        "The question is missing", kept="y" * 501
-    )
-    fields = {
-        "bot": site.mine.bot,
-        "entry": entry,
-        "question": "Do you sell helmets?",
-        "alt": "",
-        "answer": "Only for children.",
-        "language": "en",
-    }
-    preview = await editor.settled(await editor.post(f"{base}/knowledge/new/preview", fields))
+    question, new = "Do you sell helmets?", f"{base}/knowledge/new"
+    page = await editor.submit(new, "knowledge.set", question=question, alt="helmets\n\n", answer="Yes, at the desk.")
+    assert (page.status, page.alert, page.text.count("Saved.")) == (200, "", 1)
+    entry = await entry_of(site, question)
+    path = f"{base}/knowledge/{entry}"
+    assert (page.path, (await editor.get(f"{base}/knowledge?source=-")).records()) == (f"{path}?done=saved", [entry])
+    page = await editor.submit(path, "knowledge.set", question="", answer="x" * 8001, alt="y" * 501)
+    assert page.refuses("The question is missing", kept="y" * 501)
+    fields = {"bot": site.mine.bot, "entry": entry, "question": question, "alt": "", "answer": "Only for children.", "language": "en"}
+    preview = await editor.settled(await editor.post(f"{new}/preview", fields))
     assert preview.has("Answers that change: 2. Questions that gain an answer: 0. Questions that lose theirs: 0.", "Only for children.")
-    assert "Yes, at the desk." in (await editor.get(f"{preview.path}?kind=changed")).text
+    assert (await editor.get(f"{preview.path}?kind=changed")).has("Yes, at the desk.")
     page = await editor.submit(preview.path, "knowledge.set")
-    assert "Saved." in page.text
-    assert "Only for children." in page.body
-    beside = await editor.post(f"{base}/knowledge/new/search", {**fields, "answer": "typed and kept", "q": "rent a bicycle"})
-    assert "typed and kept" in beside.body
-    assert "Do you rent bicycles?" in beside.text
-    assert "Do you rent bicycles?" in (await editor.get(f"{base}/knowledge/search?q=rent+bicycles")).text
-    removal = await editor.settled(await editor.submit(f"{base}/knowledge/{entry}", "knowledge.preview"))
+    assert (page.has("Saved."), "Only for children." in page.body) == (True, True)
+    beside = await editor.post(f"{new}/search", {**fields, "answer": "typed and kept", "q": "rent a bicycle"})
+    assert (beside.has("Do you rent bicycles?"), "typed and kept" in beside.body) == (True, True)
+    assert (await editor.get(f"{base}/knowledge/search?q=rent+bicycles")).has("Do you rent bicycles?")
+    removal = await editor.settled(await editor.submit(path, "knowledge.preview"))
     assert removal.has("lose theirs: 1")
-    assert (
-        await editor.settled(await editor.submit(f"{base}/knowledge/{entry}", "knowledge.preview", question="Helmets?", answer="No."))
-    ).has("If you save “Helmets?”")
+    edited = await editor.settled(await editor.submit(path, "knowledge.preview", question="Helmets?", answer="No."))
+    assert edited.has("If you save “Helmets?”")
     assert (await editor.submit(removal.path, "knowledge.remove")).has("Removed.")
-    assert (await editor.get(f"{base}/knowledge/{entry}")).status == 404
+    assert (await editor.get(path)).status == 404
 
 
-async def test_files_are_added_previewed_and_their_faults_shown_at_their_lines(site: Site, base: str, editor: Client) -> None:
-    good = b"## Do you repair chains?\nalt: chain\n\nYes, while you wait.\n"
-    page = await editor.submit(f"{base}/knowledge", "knowledge.add", file=[("repairs.md", good), ("more.csv", b"question,answer\na?,b\n")])
-    assert (page.status, page.alert) == (200, "")
-    assert "repairs.md" in page.text
+async def test_files_are_added_previewed_and_their_faults_shown_at_their_lines(base: str, editor: Client, site: Site) -> None:
+    path, good = f"{base}/knowledge", b"## Do you repair chains?\nalt: chain\n\nYes, while you wait.\n"
+    page = await editor.submit(path, "knowledge.add", file=[("repairs.md", good), ("more.csv", b"question,answer\na?,b\n")])
+    assert (page.alert, page.has("repairs.md")) == ("", True)
     bad = b"## Do you repair chains?\nalt: chain\n\n## And brakes?\n\nYes.\n"
-    page = await editor.submit(f"{base}/knowledge", "knowledge.add", file=[("repairs.md", bad), ("x.exe", b"MZ")])
-    assert page.status == 422
-    assert "repairs.md, line 1: this question has no answer" in page.alert
-    assert "'.exe' files cannot be read" in page.alert
-    assert "## Do you repair chains?" in page.text
-    page = await editor.submit(f"{base}/knowledge", "knowledge.add", where={"name": ""}, text="## Who are you?\nalt: who", name="pasted")
-    assert page.status == 422
-    assert "pasted.md, line 1" in page.alert
-    assert "## Who are you?" in page.text
-    assert (await editor.submit(f"{base}/knowledge", "knowledge.add", where={"name": ""}, text=" ")).refuses(
-        "Choose a file, or paste a text."
-    )
+    page = await editor.submit(path, "knowledge.add", file=[("repairs.md", bad), ("x.exe", b"MZ")])
+    assert page.refuses("repairs.md, line 1: this question has no answer", "'.exe' files cannot be read", kept="## Do you repair chains?")
+    for text, words in (("## Who are you?\nalt: who", "pasted.md, line 1"), (" ", "Choose a file, or paste a text.")):
+        page = await editor.submit(path, "knowledge.add", where={"name": ""}, text=text, name="pasted")
+        assert page.refuses(words, kept=text.partition("\n")[0])
     fields = {"bot": site.mine.bot, "text": "## Do you repair brakes?\n\nYes.", "name": "repairs.md"}
-    preview = await editor.settled(await editor.post(f"{base}/knowledge/previews", fields))
+    preview = await editor.settled(await editor.post(f"{path}/previews", fields))
     assert preview.has("repairs.md", "Do you repair chains?")
     page = await editor.submit(preview.path, "knowledge.add")
-    assert page.has("Do you repair brakes?")
-    assert "Do you repair chains?" not in page.text
+    assert (page.has("Do you repair brakes?"), "Do you repair chains?" in page.text) == (True, False)
     twice = FormData(default_to_multipart=True)
     for _ in range(2):
         twice.add_field("file", good, filename="twice.md")
-    preview = await editor.settled(await editor.request("POST", f"{base}/knowledge/previews", data=twice))
+    preview = await editor.settled(await editor.request("POST", f"{path}/previews", data=twice))
     page = await editor.submit(preview.path, "knowledge.add")
-    assert (page.status, "twice.md" in page.alert, page.path) == (422, True, preview.path)
-    assert page.forms("knowledge.add")
+    assert (page.refuses("twice.md"), page.path, len(page.forms("knowledge.add"))) == (True, preview.path, 1)
     for form, begins in (("csv", "\ufeffquestion,alt"), ("jsonl", "{"), ("markdown", "## ")):
-        export = await editor.get(f"{base}/knowledge/export?format={form}")
-        assert export.body.startswith(begins)
-        assert "attachment" in export.headers["Content-Disposition"]
+        export = await editor.get(f"{path}/export?format={form}")
+        assert (export.body.startswith(begins), "attachment" in export.headers["Content-Disposition"]) == (True, True)
 
 
 async def test_a_change_is_shown_with_its_author_and_taken_back(site: Site, base: str, editor: Client, reader: Client) -> None:
@@ -149,50 +122,44 @@ async def test_unanswered_questions_become_entries_or_phrasings_in_two_clicks(
     site: Site, base: str, editor: Client, reader: Client
 ) -> None:
     await ask(site, "can I bring my dog", "can I bring my dogs", "is there a lift for wheelchairs", "do you sell gift vouchers")
-    page = await reader.get(f"{base}/unanswered")
-    assert page.has("asked 2 times")
-    assert page.forms("unanswered.answer") == []
+    path = f"{base}/unanswered"
+    page = await reader.get(path)
+    assert (page.has("asked 2 times"), page.forms("unanswered.answer")) == (True, [])
     group, *_ = page.records()
-    draft = await editor.submit(f"{base}/unanswered", "unanswered.answer", where={"id": group})
+    draft = await editor.submit(path, "unanswered.answer", where={"id": group})
     assert draft.path == f"{base}/knowledge/new?unanswered={group}"
     page = await editor.submit(draft.path, "knowledge.set", answer="Dogs are welcome.")
-    assert page.path == f"{base}/unanswered?done=saved"
-    assert group not in page.records()
-    assert group in (await editor.get(f"{base}/unanswered?status=answered")).records()
-    (entry,) = [one for one in await site.do("knowledge.list", bot=site.mine.bot) if one.answer == "Dogs are welcome."]
+    assert (page.path, group in page.records()) == (f"{path}?done=saved", False)
+    assert group in (await editor.get(f"{path}?status=answered")).records()
+    (entry,) = [entry for entry in await site.do("knowledge.list", bot=site.mine.bot) if entry.answer == "Dogs are welcome."]
     assert {entry.question, *entry.alt} == {"can I bring my dog", "can I bring my dogs"}
-    (lift,) = (await editor.get(f"{base}/unanswered?q=wheelchairs")).records()
-    page = await editor.submit(f"{base}/unanswered?q=wheelchairs", "unanswered.add", entry=entry.id)
-    assert page.has("phrasings of the entry")
-    assert lift not in page.records()
+    (lift,) = (await editor.get(f"{path}?q=wheelchairs")).records()
+    page = await editor.submit(f"{path}?q=wheelchairs", "unanswered.add", entry=entry.id)
+    assert (page.has("phrasings of the entry"), lift in page.records()) == (True, False)
     (voucher,) = page.records()
     # Any entry can be chosen, not the nearest ones alone.
-    choice = f"{base}/unanswered?question={voucher}"
-    assert choice in page.links()
-    assert {one.id for one in await site.do("knowledge.list", bot=site.mine.bot)} == set((await editor.get(choice)).records())
-    assert "do you sell gift vouchers" in (await editor.get(choice)).text
-    assert "No entry matches." in (await editor.get(f"{choice}&q=zzzz")).text
+    choice = f"{path}?question={voucher}"
+    shown = await editor.get(choice)
+    assert {entry.id for entry in await site.do("knowledge.list", bot=site.mine.bot)} == set(shown.records())
+    assert (choice in page.links(), shown.has("do you sell gift vouchers")) == (True, True)
+    assert (await editor.get(f"{choice}&q=zzzz")).has("No entry matches.")
     matching = (await editor.get(f"{choice}&q=BICYCLES+euros")).records()
-    assert await entry_of(site, "Do you rent bicycles?") in matching
-    assert entry.id not in matching
-    assert [(await client.get(f"{base}/unanswered?question={number}")).status for client, number in
-            ((reader, voucher), (editor, "99999"), (editor, "x"))] == [403, 404, 404]  # fmt: skip
-    for fields in ({}, {"id": voucher}):
-        refused = await editor.post(f"{base}/unanswered/forget", {"bot": site.mine.bot, **fields})
-        assert refused.refuses("This cannot be undone. Please confirm it.")
-        assert voucher in refused.records()
-    page = await editor.submit(f"{base}/unanswered", "knowledge.forget_unanswered", where={"id": voucher}, yes="1")
-    assert voucher not in page.records()
+    assert (await entry_of(site, "Do you rent bicycles?") in matching, entry.id in matching) == (True, False)
+    for client, number, status in ((reader, voucher, 403), (editor, "99999", 404), (editor, "x", 404)):
+        assert (await client.get(f"{path}?question={number}")).status == status
     for number in ("99999", "x"):
-        assert (await editor.post(f"{base}/unanswered/answer", {"id": number})).status == 404
+        assert (await editor.post(f"{path}/answer", {"id": number})).status == 404
+    for fields in ({}, {"id": voucher}):
+        refused = await editor.post(f"{path}/forget", {"bot": site.mine.bot, **fields})
+        assert (refused.refuses("This cannot be undone. Please confirm it."), voucher in refused.records()) == (True, True)
+    page = await editor.submit(path, "knowledge.forget_unanswered", where={"id": voucher}, yes="1")
+    assert voucher not in page.records()
     await ask(site, "do you deliver to the airport")
     records = (await site.do("audit", limit=1000)).items
-    for query in ("", "?status=all&q=airport", "?after=20"):
-        assert (await reader.get(f"{base}/unanswered{query}")).status == 200
-    assert (await reader.get(f"{base}/unanswered?after=-1")).status == 422
+    for query, status in (("", 200), ("?status=all&q=airport", 200), ("?after=20", 200), ("?after=-1", 422)):
+        assert (await reader.get(path + query)).status == status
     assert (await site.do("audit", limit=1000)).items == records
-    page = await editor.post(f"{base}/unanswered/forget", {"bot": site.mine.bot, "yes": "1"})
-    assert page.records() == []
+    assert (await editor.post(f"{path}/forget", {"bot": site.mine.bot, "yes": "1"})).records() == []
 
 
 async def test_a_trial_shows_reply_decision_and_reasons(site: Site, base: str, reader: Client, editor: Client) -> None:
