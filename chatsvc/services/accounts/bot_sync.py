@@ -59,15 +59,15 @@ async def sync(
     except BotsExhausted:
         raise refusals.bots_exhausted(plan=plan.name if plan else None, most=most) from None
     pairs = list(zip(wanted, changes, strict=True))
-    steps = [step for one, change in pairs for step in _steps(one, change)]
+    steps = [step for before, change in pairs for step in _steps(before, change)]
     if check:
         return Unchanged(
-            SyncResult(steps, [(after.bot.name, one) for before, after in pairs for one in await _failed(services, before, after)])
+            SyncResult(steps, [(after.bot.name, outcome) for before, after in pairs for outcome in await _failed(services, before, after)])
         )
-    for one in changes:
-        state.update_bot(one.bot)
-        if one.files or one.removed:
-            services.knowledge.invalidate(one.bot.id)
+    for change in changes:
+        state.update_bot(change.bot)
+        if change.files or change.removed:
+            services.knowledge.invalidate(change.bot.id)
     done = SyncResult(steps, [])
     return Unchanged(done) if all(step.change == "none" for step in steps) else done
 
@@ -89,7 +89,7 @@ def _wanted(services: Services, state: AccountState, files: Sequence[dict[str, A
             reader.faults.append(BotFileFault(0, 0, "name_twice", {"name": name, "file": named[name]}))
         named[name] = file["file"]
         faults += [{**fault._asdict(), "file": file["file"]} for fault in reader.in_order()]
-        parsed = None if file["knowledge"] is None else [knowledge.from_file(one) for one in file["knowledge"]]
+        parsed = None if file["knowledge"] is None else [knowledge.from_file(parsed) for parsed in file["knowledge"]]
         wanted.append(SyncedBot(bot, not same, differing_of(bot, changes), parsed))
     if faults:
         raise refusals.bot_file_invalid(file="", faults=faults)

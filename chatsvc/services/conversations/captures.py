@@ -188,7 +188,11 @@ async def assignees(services: Services, caller: Caller, *, account: str | None =
     """List the operators who may be put in charge of an account's requests and conversations: those who may work on them."""
     state = await accounts.resolve(services, caller, account)
     listed = await operators.page(services.db, [state.account.id], MOST_ASSIGNEES)
-    return [Assignee(one.email, one.name) for one in listed if (one.scope.role(state.account.id) or Role.READER) >= Role.EDITOR]
+    return [
+        Assignee(operator.email, operator.name)
+        for operator in listed
+        if (operator.scope.role(state.account.id) or Role.READER) >= Role.EDITOR
+    ]
 
 
 async def appointments(services: Services, caller: Caller, *, first: int, end: int, account: str | None = None) -> list[BotAppointment]:

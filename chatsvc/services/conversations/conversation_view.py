@@ -130,7 +130,9 @@ def last_question(messages: Sequence[Message], country: str, language: str) -> s
     """Return the visitor's newest message that asks something, else the newest one at all. On one line, without personal data."""
     from chatsvc.engines.knowledge import questions
 
-    texts = [unanswered.without_personal_data(one.content, country) for one in messages[::-1][:_LOOKED_AT] if one.role == "user"]
+    texts = [
+        unanswered.without_personal_data(message.content, country) for message in messages[::-1][:_LOOKED_AT] if message.role == "user"
+    ]
     asked = (text for text in texts if questions.asks(text, language) and unanswered.MASK not in text)
     return next(asked, texts[0] if texts else "")[: unanswered.MOST_CHARACTERS]
 

@@ -75,7 +75,7 @@ async def confirm(services: Services, caller: Caller, *, code: str) -> RecoveryC
         raise refusals.code_wrong()
     await sign_in_failures.passed(services.db, attempt)
     codes = operators.new_recovery_codes()
-    digests = [operators.recovery_digest(one) for one in codes]
+    digests = [operators.recovery_digest(recovery_code) for recovery_code in codes]
     if not await sessions.confirm_second_factor(services.db, operator.id, held.totp_offered, step, digests, services.clock()):
         raise refusals.code_wrong()
     return RecoveryCodes(operator, codes)
