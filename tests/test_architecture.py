@@ -276,7 +276,6 @@ def of_target(target: ast.expr, value: ast.expr | None, name: str) -> Iterator[a
 # callers of `change_any` pass is looked at where they call it.
 PASSED_ON = {
     "postgres/connection.py": {"text", "statement", "script.encode()", "_of_arrays(begin, each, end, types)"},
-    "postgres/execution.py": {"text"},
     "sqlite/migrations.py": {"step", "script"},
     "database.py": {"find", "change"},
 }

@@ -153,7 +153,7 @@ async def test_a_commit_whose_answer_is_lost_is_asked_for(db: PostgresDatabase, 
             if statement != "COMMIT":
                 return execute(statement, *values)
             if took_place:
-                execute(statement).fetchone()
+                _ = execute(statement).rowcount
             connection.driver.close()
             raise psycopg.OperationalError("the connection is lost")
 

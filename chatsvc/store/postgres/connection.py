@@ -5,7 +5,8 @@ SQL is translated by store/postgres/dialect.py.
 
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -17,10 +18,10 @@ from psycopg.types.string import BytesBinaryDumper, StrDumper, TextLoader
 
 from chatsvc.store.database import ConstraintViolated, StoreFault, StoreUnavailable
 from chatsvc.store.postgres.dialect import translate
-from chatsvc.store.postgres.execution import Execution
 
 CONNECT_S = 3
 OLDEST = 15
+MOST_PREPARED = 200
 # A peer that is cut off is noticed on both sides within about 8 seconds.
 _CLIENT = {"keepalives": 1, "keepalives_idle": 3, "keepalives_interval": 1, "keepalives_count": 3, "tcp_user_timeout": 6000}
 _SESSION = {
@@ -151,13 +152,23 @@ def _of_arrays(begin: str, each: str, end: str, types: tuple[str | None, ...]) -
     return f"{begin.rstrip().removesuffix('VALUES')}SELECT {row} FROM {source}{end}"
 
 
+class _Cursor(psycopg.RawCursor[tuple[Any, ...]]):
+    """A Cursor. In a pipeline it waits for its statement where its rows are first asked for."""
+
+    @property
+    def rowcount(self) -> int:
+        """The number of rows; waits for all statements of the pipeline."""
+        if super().rowcount < 0 and self.connection.info.pipeline_status:
+            with self.connection.pipeline():
+                pass
+        return super().rowcount
+
+
 class PostgresConnection:
     """A connection that takes the store's SQL. Transactions begin and end where its users say so."""
 
     def __init__(self, driver: psycopg.Connection[tuple[Any, ...]]) -> None:
         self.driver = driver
-        self._execution = Execution(driver)
-        self.pipeline = self._execution.pipeline
 
     def execute(self, statement: str, values: Sequence[Any] | Mapping[str, Any] = (), /) -> Any:
         """See Connection.execute."""
@@ -165,7 +176,25 @@ class PostgresConnection:
             text, arranged = translate(statement, values)
         except LookupError:
             raise psycopg.ProgrammingError("a parameter of the statement has no value") from None
-        return self._execution.execute(text, arranged)
+        return self.driver.execute(text, arranged)
+
+    @contextmanager
+    def pipeline(self) -> Iterator[None]:
+        """Send the statements of the block together; their faults are raised where a result is needed, or in the end.
+
+        A block within another one is part of it.
+        """
+        if self.driver.info.pipeline_status:
+            yield
+            return
+        with self.driver.pipeline() as pipeline:
+            try:
+                yield
+            except BaseException:
+                # The rest of the answers says the same once more.
+                with suppress(psycopg.Error):
+                    pipeline.sync()
+                raise
 
     def executemany(self, statement: str, rows: Iterable[Sequence[Any]], /) -> None:
         """See Connection.executemany."""
@@ -186,7 +215,7 @@ class PostgresConnection:
 
     def run_script(self, script: str) -> tuple[Any, ...]:
         """Run statements without parameters. Return the first row of the last one, empty where there is none."""
-        results = self.driver.execute(script.encode())
+        results = self.driver.execute(script.encode(), prepare=False)
         while results.nextset():
             pass
         return (results.fetchone() if results.description else None) or ()
@@ -218,8 +247,9 @@ def connect(place: PostgresTarget, *, writes: bool, name: str = "", within_s: in
             options=options,
             application_name=name or "chatsvc",
             autocommit=True,
-            prepare_threshold=None,
+            cursor_factory=_Cursor,
         )
+        driver.prepared_max = MOST_PREPARED
         if not writes:
             driver.execute(_READ_ONLY)
     except psycopg.Error as fault:
