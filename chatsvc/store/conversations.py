@@ -3,14 +3,15 @@
 store/exchanges.py writes them; store/search_queries.py has filtered lists.
 """
 
+import json
 from operator import itemgetter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from chatsvc.domain.captures import CapturedRecord
 from chatsvc.domain.models import CHANNELS, Conversation, HistoryMessage, Message
 from chatsvc.domain.paging import Position
 from chatsvc.store import captures
-from chatsvc.store.database import Connection, Database, Together, quick, reads, writes
+from chatsvc.store.database import LAST, Connection, Database, Together, quick, reads, writes
 from chatsvc.store.owners import ACCOUNT_IN_SCOPE, Accounts, listed
 
 MAX_RECORDS = 20
@@ -33,49 +34,40 @@ class ConversationPage(NamedTuple):
 OF_A_PAGE = ", ".join(f"c.{name.strip()}" for name in COLUMNS.split(","))
 
 
-class _ConversationsQuery(NamedTuple):
-    account_id: str
-    bot_id: str | None
-    channels: tuple[str, ...]
-    limit: int
-    after: Position | None
+# ?1 is the account, ?2 the bot, ?3 are the channels, ?4 is the limit, ?5 and ?6 the position. Two indexes serve every filter: their first
+# rows of each channel are merged, and the records of those that come out of that alone are read.
+_PAGES = {
+    owner: f"""
+        SELECT {OF_A_PAGE}, c.number, total.conversations FROM (
+            SELECT coalesce(sum(conversations), 0) AS conversations FROM conversation_counts
+            WHERE account_id = ?1 AND (?2 IS NULL OR bot_id = ?2) AND channel IN (SELECT value FROM json_each(?3))
+        ) total
+        LEFT JOIN (
+            SELECT c.last_message_at, c.number FROM json_each(?3) channel CROSS JOIN conversations c ON c.number IN (
+                SELECT n.number FROM conversations n
+                WHERE {owner} AND n.channel = channel.value AND (n.last_message_at, n.number) < (?5, ?6)
+                ORDER BY n.last_message_at DESC, n.number DESC LIMIT ?4)
+            ORDER BY c.last_message_at DESC, c.number DESC LIMIT ?4
+        ) page ON true
+        LEFT JOIN conversations c ON c.number = page.number
+    """
+    for owner in ("n.account_id = ?1", "n.bot_id = ?2")
+}
 
 
 async def page(
     db: Database, account_id: str, limit: int, *, bot_id: str | None = None, channel: str | None = None, after: Position | None = None
 ) -> ConversationPage:
     """Conversations by `last_message_at`, newest first. Of a bot, which the caller has checked to be its own, or of an account."""
-    channels = CHANNELS if channel is None else tuple(known for known in CHANNELS if known == channel)
-    if not channels:
-        return ConversationPage([], 0, False, None)
-    return await _page(db, _ConversationsQuery(account_id, bot_id, channels, limit, after))
+    channels = json.dumps([known for known in CHANNELS if channel in (None, known)])
+    position = after[:2] if after else (LAST, LAST)
+    return await _page(db, (account_id, bot_id, channels, limit + 1, *position))
 
 
 @quick
-def _page(connection: Connection, asked: _ConversationsQuery) -> ConversationPage:
-    account_id, bot_id, channels, limit, after = asked
-    of_bot = "AND bot_id = ?" if bot_id is not None else ""
-    on_channel = "AND channel = ?" if len(channels) == 1 else ""
-    values: list[object] = [account_id]
-    values += [bot_id] if of_bot else []
-    values += channels if on_channel else []
-    # One walk of an index for each channel, merged as far as the page goes: two indexes serve every filter. The records themselves
-    # are read for what comes out of that alone.
-    behind = "AND (last_message_at, number) < (?, ?)" if after else ""
-    walk = f"SELECT last_message_at, number FROM conversations WHERE {'bot_id' if of_bot else 'account_id'} = ? AND channel = ? {behind}"
-    walks = " UNION ALL ".join([walk] * len(channels))
-    for channel in channels:
-        values += (bot_id if of_bot else account_id), channel, *(after[:2] if after else ())
-    rows = connection.execute(
-        f"""
-        SELECT {OF_A_PAGE}, c.number, total.conversations FROM (
-            SELECT coalesce(sum(conversations), 0) AS conversations FROM conversation_counts WHERE account_id = ? {of_bot} {on_channel}
-        ) total
-        LEFT JOIN ({walks} ORDER BY last_message_at DESC, number DESC LIMIT ?) page ON true
-        LEFT JOIN conversations c ON c.number = page.number
-        """,
-        (*values, limit + 1),
-    ).fetchall()
+def _page(connection: Connection, values: tuple[Any, ...]) -> ConversationPage:
+    limit = values[3] - 1
+    rows = connection.execute(_PAGES["n.account_id = ?1" if values[1] is None else "n.bot_id = ?2"], values).fetchall()
     *_, last, total = rows[0]
     if last is None:
         return ConversationPage([], total, False, None)

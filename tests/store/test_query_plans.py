@@ -289,7 +289,7 @@ BOUNDED = {f"SEARCH {t} USING COVERING INDEX idempotency_keys_by_age (created_at
 }
 # Merged from the first rows of several indexes, or the few rows of one owner.
 SORTED = (
-    {name for name in QUESTIONS if name.startswith("a page of")}
+    {name for name in QUESTIONS if name.startswith(("a page of", "conversations of a"))}
     | {"what waits today", "a conversation with its requests", "a conversation around a message"}
     | {"the events of a bot that failed", "the next messages of a queue"}
 )
