@@ -82,8 +82,9 @@ def _receive(connection: Connection, addressed_message: AddressedMessage, now: i
     """Store a visitor's message; None for one that came before."""
     if _is_known(connection, addressed_message.message.digest):
         return None
-    user_id = _user(connection, addressed_message.message.bot_id, addressed_message.addresses)
-    stored = store_one(connection, addressed_message.message._replace(user_id=user_id or uuid.uuid4().hex))
+    known = _conversations(connection, addressed_message.message.bot_id, addressed_message.addresses)
+    user_id = known[0][1] if known else uuid.uuid4().hex
+    stored = store_one(connection, addressed_message.message._replace(user_id=user_id))
     if not isinstance(stored, StoredMessage):
         return None
     (conversation,) = connection.execute("SELECT conversation FROM messages WHERE number = ?", (stored.number,)).fetchone()
@@ -109,11 +110,6 @@ def _conversations(connection: Connection, bot_id: str, addresses: Sequence[Plat
             )
         )
     return [(number, user_id) for _, number, user_id in sorted(numbers)]
-
-
-def _user(connection: Connection, bot_id: str, addresses: Sequence[PlatformAddress]) -> str | None:
-    numbers = _conversations(connection, bot_id, addresses)
-    return numbers[0][1] if numbers else None
 
 
 def _lead(connection: Connection, bot_id: str, conversation: int, addresses: Sequence[PlatformAddress], now: int) -> None:
@@ -159,7 +155,8 @@ def _echo(connection: Connection, addressed_message: AddressedMessage, sent: byt
     if not connection.execute("SELECT 1 FROM accounts WHERE id = ? AND deleted_at IS NULL", (m.account_id,)).fetchone():
         return None
     connection.execute("INSERT INTO incoming_keys (digest, bot_id, created_at) VALUES (?, ?, ?)", (m.digest, m.bot_id, m.at))
-    user_id = _user(connection, m.bot_id, addressed_message.addresses) or uuid.uuid4().hex
+    known = _conversations(connection, m.bot_id, addressed_message.addresses)
+    user_id = known[0][1] if known else uuid.uuid4().hex
     conversation = addressed(connection, m._replace(user_id=user_id), str(uuid.uuid4())).number
     _lead(connection, m.bot_id, conversation, addressed_message.addresses, now)
     connection.execute(

@@ -85,13 +85,6 @@ class Thread(NamedTuple):
     messages: list[Message]
 
 
-def _messages(connection: Connection, number: int, limit: int) -> list[Message]:
-    rows = connection.execute(
-        f"SELECT {MESSAGE_COLUMNS} FROM messages WHERE conversation = ? ORDER BY number DESC LIMIT ?", (number, limit)
-    ).fetchall()
-    return [Message(*row) for row in reversed(rows)]
-
-
 FIND = f"SELECT {COLUMNS}, number FROM conversations WHERE id = ?2 AND {ACCOUNT_IN_SCOPE}"
 
 
@@ -99,7 +92,11 @@ FIND = f"SELECT {COLUMNS}, number FROM conversations WHERE id = ?2 AND {ACCOUNT_
 def find(connection: Connection, accounts: Accounts, conversation_id: str, message_limit: int) -> Thread | None:
     """Read a conversation of these accounts (None for all) with its newest messages."""
     row = connection.execute(FIND, (listed(accounts), conversation_id)).fetchone()
-    return Thread(Conversation(*row[:-1]), _messages(connection, row[-1], message_limit)) if row else None
+    if row is None:
+        return None
+    newest = f"SELECT {MESSAGE_COLUMNS} FROM messages WHERE conversation = ? ORDER BY number DESC LIMIT ?"
+    messages = connection.execute(newest, (row[-1], message_limit)).fetchall()
+    return Thread(Conversation(*row[:-1]), [Message(*message) for message in reversed(messages)])
 
 
 class ConversationHistory(NamedTuple):

@@ -144,19 +144,14 @@ async def send_again(
     def unit(connection: Connection) -> tuple[str, Sending | None] | None:
         row = connection.execute(f"SELECT {EVENT} FROM webhook_events WHERE number = ?", (event_number,)).fetchone()
         standing = _standing(connection, row[1], plans) if row else None
-        if standing is None or (failed and _latest(connection, event_number) != 0):
+        if standing is None:
+            return None
+        latest = "SELECT success FROM webhook_attempts WHERE event_number = ? ORDER BY number DESC LIMIT 1"
+        if failed and connection.execute(latest, (event_number,)).fetchone() != (0,):
             return None
         return _record(connection, [Event(*row)], now, standing, sign, db.node)[0]
 
     return await db.write(unit)
-
-
-def _latest(connection: Connection, event_number: int) -> int | None:
-    """Whether the latest attempt succeeded; None while it is in flight."""
-    row = connection.execute(
-        "SELECT success FROM webhook_attempts WHERE event_number = ? ORDER BY number DESC LIMIT 1", (event_number,)
-    ).fetchone()
-    return row[0] if row else None
 
 
 _ATTEMPT_COLUMNS = "a.id, a.delivery_id, e.event, e.record_id, a.url, a.at, a.success, a.status_code, a.error, a.duration_ms, a.bot_id"

@@ -7,7 +7,6 @@ shorter but consistent conversation. Visitors' requests and retention use the sa
 from __future__ import annotations
 
 import json
-from functools import partial
 from typing import NamedTuple
 
 from chatsvc.domain.models import CHANNELS
@@ -69,9 +68,10 @@ def some_of(connection: Connection, conversation: OwnedConversation) -> Erased |
 
 def some_in(connection: Connection, conversation: int) -> Erased:
     """Erase one batch of a conversation within a unit. Its requests first, then its messages, at last the conversation."""
-    erased = _requests(connection, conversation)
-    if erased.requests:
-        return erased
+    requests = "SELECT number FROM requests WHERE conversation = ? ORDER BY created_at LIMIT ?"
+    numbers = [number for (number,) in connection.execute(requests, (conversation, BATCH))]
+    if numbers:
+        return _deleted(connection, "requests", (json.dumps(numbers),))
     messages = connection.execute(
         "DELETE FROM messages WHERE number IN (SELECT number FROM messages WHERE conversation = ? ORDER BY number LIMIT ?)",
         (conversation, BATCH),
@@ -87,13 +87,6 @@ def some_in(connection: Connection, conversation: int) -> Erased:
     return _deleted(connection, "conversation", (conversation,)).plus(Erased(messages=messages))
 
 
-def _requests(connection: Connection, conversation: int) -> Erased:
-    rows = connection.execute(
-        "SELECT number FROM requests WHERE conversation = ? ORDER BY created_at LIMIT ?", (conversation, BATCH)
-    ).fetchall()
-    return _deleted(connection, "requests", (json.dumps([number for (number,) in rows]),)) if rows else Erased()
-
-
 def _deleted(connection: Connection, by: str, values: tuple[object, ...]) -> Erased:
     numbers = [(counted, connection.execute(statement, values).rowcount) for counted, statement in _STATEMENTS[by]]
     return Erased(**{counted: number for counted, number in numbers if counted})
@@ -101,18 +94,10 @@ def _deleted(connection: Connection, by: str, values: tuple[object, ...]) -> Era
 
 async def forget_answers(db: Database, user_id: str, bot_id: str, until: int) -> None:
     """Delete the idempotency records of a visitor's messages that were accepted up to `until`."""
-
-    def find(connection: Connection) -> list[tuple[str, str]]:
-        return connection.execute(
-            f"SELECT account_id, key FROM idempotency_keys WHERE {_ANSWERS} AND created_at <= ?4",
-            (bot_id, user_id, json.dumps(user_id), until),
-        ).fetchall()
-
-    numbers = await db.read(find)
-    while numbers:
-        batch, numbers = numbers[:BATCH], numbers[BATCH:]
-        await db.write(partial(_delete_answers, batch=batch))
-
-
-def _delete_answers(connection: Connection, batch: list[tuple[str, str]]) -> None:
-    connection.executemany("DELETE FROM idempotency_keys WHERE account_id = ? AND key = ?", batch)
+    delete = "DELETE FROM idempotency_keys WHERE account_id = ? AND key = ?"
+    find = f"SELECT account_id, key FROM idempotency_keys WHERE {_ANSWERS} AND created_at <= ?4"
+    values = bot_id, user_id, json.dumps(user_id), until
+    keys = await db.read(lambda connection: connection.execute(find, values).fetchall())
+    for start in range(0, len(keys), BATCH):
+        batch = keys[start : start + BATCH]
+        await db.write(lambda connection, batch=batch: connection.executemany(delete, batch))  # type: ignore[misc]  # bound here

@@ -273,12 +273,9 @@ def _write_all(
             c = x.captured
             captures.write(connection, x.bot_id, number, c.request, c.appointment, tell=c.tell, sends_mail=c.sends_mail)
     _keys(connection, written)
-    counts = iter(_counts(connection, written, accounts, increased))
-    return [_told(next(counts), awaited, x.turn) if is_wanted else None for x, is_wanted in zip(exchanges, wanted, strict=True)]
-
-
-def _told(counts: Counts, awaited: Mapping[int, bool], turn: int | None) -> Counts:
-    return counts if turn is None else counts._replace(awaited=awaited[turn])
+    counts = _counts(connection, written, accounts, increased)
+    done = iter(c if x.turn is None else c._replace(awaited=awaited[x.turn]) for c, x in zip(counts, written, strict=True))
+    return [next(done) if is_wanted else None for is_wanted in wanted]
 
 
 async def record(db: Database, exchange: NewExchange) -> Counts | None:

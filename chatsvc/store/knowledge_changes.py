@@ -121,7 +121,8 @@ def record(
         """,
         (
             *(bot_id, origin.id, origin.at, *origin.actor, origin.via, kind, title[:_MOST_TITLE]),
-            *(len(before.entries), len(after.entries), json.dumps(list(files)), undoes, _packed(before, after)),
+            *(len(before.entries), len(after.entries), json.dumps(list(files)), undoes),
+            zlib.compress(json.dumps([before, after], ensure_ascii=False).encode(), 1),
         ),
     )
     connection.execute(
@@ -137,24 +138,18 @@ def record(
     )
 
 
-def _packed(before: Rows, after: Rows) -> bytes:
-    return zlib.compress(json.dumps([before, after], ensure_ascii=False).encode(), 1)
-
-
-def _unpacked(packed: bytes) -> tuple[Rows, Rows]:
-    before, after = map(_rows, json.loads(zlib.decompress(packed)))
-    return before, after
-
-
-def _rows(value: Any) -> Rows:
-    entries, synonyms = value
-    return Rows(
-        [
-            StoredEntry(number, Entry(identity, question, tuple(alt), answer, language, source), file, created_at)
-            for number, (identity, question, alt, answer, language, source), file, created_at in entries
-        ],
-        [StoredSynonyms(tuple(words), source, file) for words, source, file in synonyms],
-    )
+def _unpacked(packed: bytes) -> list[Rows]:
+    """Return the rows before and after a change."""
+    return [
+        Rows(
+            [
+                StoredEntry(number, Entry(*entry)._replace(alt=tuple(entry[2])), file, created_at)
+                for number, entry, file, created_at in entries
+            ],
+            [StoredSynonyms(tuple(words), source, file) for words, source, file in synonyms],
+        )
+        for entries, synonyms in json.loads(zlib.decompress(packed))
+    ]
 
 
 _SELECT = f"""

@@ -4,23 +4,15 @@ Also names the row to which a secret is bound. store/sealing.py has the encrypti
 """
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 from chatsvc.store import facts
 from chatsvc.store.database import Connection, writes
 from chatsvc.store.master_key import MasterKey
 from chatsvc.store.tables import TABLES
 
-
-class _Statements(NamedTuple):
-    purpose: str
-    table: str
-    select: str
-    update: str
-
-
+# Purpose of the key, table, SELECT and UPDATE of each column with sealed secrets.
 _STATEMENTS = [
-    _Statements(
+    (
         rule.purpose,
         table.name,
         f"SELECT {rule.row}, {column} FROM {table.name} WHERE {column} IS NOT NULL",

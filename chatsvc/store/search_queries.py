@@ -45,7 +45,6 @@ _CONDITIONS: dict[str | None, str] = {
     KNOWN: "(c.visitor_name IS NOT NULL OR c.visitor_email IS NOT NULL OR c.visitor_phone IS NOT NULL)",
 }
 _LABELLED = "c.labels IS NOT NULL AND EXISTS (SELECT 1 FROM json_each(c.labels) label WHERE label.value = ?4)"
-_CAPTURED = "EXISTS (SELECT 1 FROM requests r WHERE r.conversation = c.number)"
 _CHOSEN = "(?2 IS NULL OR c.bot_id = ?2) AND c.channel IN (SELECT value FROM json_each(?6))"
 _IN_ORDER = "ORDER BY c.last_message_at {order}, c.number {order} LIMIT ?9"
 _BEHIND = f"(c.last_message_at, c.number) {{beyond}} (?7, ?8) {_IN_ORDER}"

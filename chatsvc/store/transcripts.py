@@ -9,17 +9,20 @@ from typing import Any, NamedTuple
 from chatsvc.domain.models import Conversation, Message
 from chatsvc.store.conversations import COLUMNS
 from chatsvc.store.database import Connection, reads
-from chatsvc.store.owners import Accounts, listed
+from chatsvc.store.owners import ACCOUNT_IN_SCOPE, Accounts, listed
 
 PAGE = 1_000_000  # characters of messages, or a little more
 _EACH = 200  # what a record takes beside its text
 
-_OF_A_BOT = "bot_id = ?2 AND (channel, user_id) > (?3, ?4)"
-_OF_ALL = "(bot_id, channel, user_id) > (?2, ?3, ?4)"
-_OWNED = """
-    EXISTS (SELECT 1 FROM accounts a WHERE a.id = account_id AND a.deleted_at IS NULL
-        AND (?1 IS NULL OR a.id IN (SELECT value FROM json_each(?1))))
-"""
+# The conversation at a position, and the next one behind it, of the bot or of all.
+_SAME, _NEXT_OF_BOT, _NEXT = (
+    f"SELECT {COLUMNS}, number FROM conversations WHERE {condition} AND {ACCOUNT_IN_SCOPE} ORDER BY bot_id, channel, user_id LIMIT 1"
+    for condition in (
+        "bot_id = ?2 AND channel = ?3 AND user_id = ?4",
+        "bot_id = ?2 AND (channel, user_id) > (?3, ?4)",
+        "(bot_id, channel, user_id) > (?2, ?3, ?4)",
+    )
+)
 
 
 class TranscriptPosition(NamedTuple):
@@ -59,7 +62,8 @@ def walk(
     parts: list[Part] = []
     while room > 0:
         begins = position.told >= position.until
-        row = _next(connection, accounts, position, one_bot=bot_id is not None) if begins else _same(connection, accounts, position)
+        statement = _SAME if not begins else _NEXT if bot_id is None else _NEXT_OF_BOT
+        row: tuple[Any, ...] | None = connection.execute(statement, (listed(accounts), *position[:3])).fetchone()
         if begins and row is None:
             return parts, None
         if begins and row is not None:
@@ -82,23 +86,6 @@ def questions(connection: Connection, bot_id: str, limit: int) -> list[tuple[str
         (bot_id, limit),
     )
     return list(Counter(content for (content,) in rows).items())
-
-
-def _next(connection: Connection, accounts: Accounts, position: TranscriptPosition, *, one_bot: bool) -> tuple[Any, ...] | None:
-    behind = _OF_A_BOT if one_bot else _OF_ALL
-    row: tuple[Any, ...] | None = connection.execute(
-        f"SELECT {COLUMNS}, number FROM conversations WHERE {behind} AND {_OWNED} ORDER BY bot_id, channel, user_id LIMIT 1",
-        (listed(accounts), *position[:3]),
-    ).fetchone()
-    return row
-
-
-def _same(connection: Connection, accounts: Accounts, position: TranscriptPosition) -> tuple[Any, ...] | None:
-    row: tuple[Any, ...] | None = connection.execute(
-        f"SELECT {COLUMNS}, number FROM conversations WHERE bot_id = ?2 AND channel = ?3 AND user_id = ?4 AND {_OWNED}",
-        (listed(accounts), *position[:3]),
-    ).fetchone()
-    return row
 
 
 def _messages(connection: Connection, conversation: int, position: TranscriptPosition, room: int) -> tuple[list[Message], int, int]:

@@ -90,10 +90,9 @@ def walk(connection: Connection, account_id: str, place: ExportPosition) -> tupl
         rows, nearly = _window(connection, account_id, at)
         records += [(at.kind, _record(at.kind, row[-len(RECORDS[at.kind]) :])) for row in rows]
         room -= sum(_EACH + sum(len(value) for value in row if isinstance(value, str | bytes)) for row in rows)
-        following = nearly or _behind(at)
-        if following is None:
+        if nearly is None and at.kind == _KINDS[-1]:
             return records, None
-        at = following
+        at = nearly or ExportPosition(_KINDS[_KINDS.index(at.kind) + 1], None, at.until)
         if room <= 0:
             break
     return records, at
@@ -109,11 +108,6 @@ def _window(connection: Connection, account_id: str, at: ExportPosition) -> tupl
     after = at.after if isinstance(at.after, Sequence) else _FIRST[at.kind]
     rows = connection.execute(_SELECT[at.kind], (account_id, WINDOW, *after)).fetchall()
     return rows, at._replace(after=rows[-1][: len(after)]) if len(rows) == WINDOW else None
-
-
-def _behind(at: ExportPosition) -> ExportPosition | None:
-    following = _KINDS.index(at.kind) + 1
-    return ExportPosition(_KINDS[following], None, at.until) if following < len(_KINDS) else None
 
 
 def _record(kind: str, values: Sequence[Any]) -> Record:

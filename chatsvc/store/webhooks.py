@@ -31,13 +31,10 @@ Seal = Callable[[bytes], bytes]
 _WEBHOOK = "bot_id, url, events, signing_key, created_at, updated_at"
 
 
-def _webhook(row: tuple[str, str | None, str, bytes, int, int] | None) -> Webhook | None:
-    return Webhook(row[0], row[1], tuple(json.loads(row[2])), *row[3:]) if row else None
-
-
 def find_in(connection: Connection, bot_id: str) -> Webhook | None:
     """Find the webhook of a bot within a unit."""
-    return _webhook(connection.execute(f"SELECT {_WEBHOOK} FROM webhooks WHERE bot_id = ?", (bot_id,)).fetchone())
+    row = connection.execute(f"SELECT {_WEBHOOK} FROM webhooks WHERE bot_id = ?", (bot_id,)).fetchone()
+    return Webhook(*row)._replace(events=tuple(json.loads(row[2]))) if row else None
 
 
 find = reads(find_in)

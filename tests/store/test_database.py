@@ -47,20 +47,6 @@ async def test_a_unit_that_raises_is_undone_and_tells_what_it_raised(db: Databas
 
 
 @pytest.mark.sqlite
-async def test_a_commit_that_fails_writes_nothing(db: Database) -> None:
-    def fails_at_its_commit(connection: Connection) -> None:
-        note("half")(connection)
-        connection.execute("PRAGMA defer_foreign_keys=ON")
-        connection.execute("INSERT INTO allowances (account_id, month, messages_used) VALUES ('nobody', '2026-11', 1)")
-
-    with pytest.raises(StoreFault):
-        await db.write(fails_at_its_commit)
-    assert await db.read(names) == []
-    await db.write(note("after"))
-    assert await db.read(names) == ["after"]
-
-
-@pytest.mark.sqlite
 async def test_a_full_disk_is_an_outage_that_leaves_nothing_behind_and_passes(db: Database) -> None:
     def fill_up(connection: Connection) -> None:
         pages = connection.execute("PRAGMA page_count").fetchone()[0]

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from chatsvc.store.batches import MAX_BATCH, StoreDatabase
-from chatsvc.store.database import Connection, ConstraintViolated, StoreFault, StoreUnavailable, Together
+from chatsvc.store.database import Connection, ConstraintViolated, StoreUnavailable, Together
 from tests.postgres import open_store
 from tests.store.support import rows
 from tests.store.test_database import names, note
@@ -57,14 +57,28 @@ def write(db: StoreDatabase, unit: Callable[[Connection], str], done: Callable[[
     return asyncio.create_task(run())
 
 
-def raises(fault: Exception) -> Callable[[Connection], str]:
+async def behind_a_busy_writer(
+    db: StoreDatabase, units: Iterable[Callable[[Connection], str]], done: Callable[[str], None] | None = None
+) -> list[str | BaseException]:
+    """Write units that wait together while the writer is busy; return their results."""
+    held, first = await start_held(db)
+    writes = [write(db, unit, done) for unit in units]
+    await queued(db, *writes)
+    # Reading goes on while the disk is slow.
+    assert await asyncio.wait_for(db.read(names), 5) == []
+    held.let_go.set()
+    results = await asyncio.gather(*writes, return_exceptions=True)
+    assert await first == "held"
+    return results
+
+
+FAULT = LookupError("mine")
+
+
+def raises(connection: Connection) -> str:
     """A unit that writes and then raises."""
-
-    def unit(connection: Connection) -> str:
-        note("undone")(connection)
-        raise fault
-
-    return unit
+    note("undone")(connection)
+    raise FAULT
 
 
 def fails_at_the_commit(connection: Connection) -> str:
@@ -84,91 +98,44 @@ async def test_units_that_wait_go_into_one_transaction(group: StoreDatabase) -> 
 
     await group.write(watch)
     statements.clear()
-    held, first = await start_held(group)
-    others = [write(group, note(f"{i:02}")) for i in range(20)]
-    await queued(group, *others)
-    held.let_go.set()
-    assert await asyncio.gather(first, *others) == ["held", *(f"{i:02}" for i in range(20))]
+    assert await behind_a_busy_writer(group, (note(f"{i:02}") for i in range(20))) == [f"{i:02}" for i in range(20)]
     assert [text for text in statements if text.startswith(("BEGIN", "COMMIT"))] == ["BEGIN IMMEDIATE", "COMMIT"] * 2
     assert sum(text.startswith("INSERT") for text in statements) == 20
 
 
-async def test_no_batch_is_greater_than_the_greatest(group: StoreDatabase) -> None:
-    held, first = await start_held(group)
-    others = [write(group, note(f"{i:04}")) for i in range(MAX_BATCH + 10)]
-    await queued(group, *others)
-    held.let_go.set()
-    await asyncio.gather(first, *others)
-    assert len(await group.read(names)) == MAX_BATCH + 10
-
-
-async def test_a_unit_that_raises_undoes_itself_alone_and_tells_its_own_caller_alone(group: StoreDatabase) -> None:
-    held, first = await start_held(group)
-    fault = LookupError("mine")
-    others = [
-        write(group, note("a")),
-        write(group, raises(fault)),
-        write(group, note("b")),
-        write(group, raises(fault)),
-        write(group, note("c")),
-    ]
-    await queued(group, *others)
-    held.let_go.set()
-    assert await asyncio.gather(first, *others, return_exceptions=True) == ["held", "a", fault, "b", fault, "c"]
-    assert await group.read(names) == ["a", "b", "c"]
-
-
-async def test_a_constraint_that_one_unit_breaks_does_not_touch_the_units_around_it(group: StoreDatabase) -> None:
-    held, first = await start_held(group)
-    others = [write(group, note("a")), write(group, note("a")), write(group, note("b"))]
-    await queued(group, *others)
-    held.let_go.set()
-    _, *results = await asyncio.gather(first, *others, return_exceptions=True)
-    assert isinstance(results[1], StoreFault)
-    assert [results[0], results[2]] == ["a", "b"]
-    assert await group.read(names) == ["a", "b"]
-
-
-async def test_callers_go_on_in_the_order_of_the_commits(group: StoreDatabase) -> None:
+async def test_more_than_a_batch_is_written_and_callers_go_on_in_the_order_of_the_commits(group: StoreDatabase) -> None:
     order: list[str] = []
-    held, first = await start_held(group)
-    others = [write(group, note(f"{i:02}"), order.append) for i in range(20)]
-    await queued(group, *others)
-    held.let_go.set()
-    await asyncio.gather(first, *others)
-    assert order == [f"{i:02}" for i in range(20)]
+    wanted = [f"{i:04}" for i in range(MAX_BATCH + 10)]
+    assert await behind_a_busy_writer(group, map(note, wanted), order.append) == order == await group.read(names) == wanted
+
+
+def together(connection: Connection, items: list[str]) -> list[str]:
+    """Write several facts of one kind in one call."""
+    return [note(item)(connection) for item in items]
+
+
+@pytest.mark.parametrize("is_together", [False, True])
+async def test_a_unit_that_fails_undoes_itself_alone_and_tells_its_own_caller_alone(group: StoreDatabase, is_together: bool) -> None:
+    units = [Together(together, name) if is_together else note(name) for name in ("a", "b", "a", "c")]
+    results = await behind_a_busy_writer(group, [*units, raises, note("d"), raises])
+    assert isinstance(results.pop(2), ConstraintViolated)
+    assert results == ["a", "b", "c", FAULT, "d", FAULT]
+    assert await group.read(names) == ["a", "b", "c", "d"]
 
 
 async def test_those_of_one_kind_that_stand_side_by_side_are_written_in_one_call(group: StoreDatabase, store: str) -> None:
     calls: list[list[str]] = []
 
-    def together(connection: Connection, items: list[str]) -> list[str]:
+    def counted(connection: Connection, items: list[str]) -> list[str]:
         calls.append(items)
-        return [note(item)(connection) for item in items]
+        return together(connection, items)
 
     order: list[str] = []
-    held, first = await start_held(group)
-    others = [write(group, Together(together, name) if name.islower() else note(name), order.append) for name in "abXcdefY"]
-    await queued(group, *others)
-    held.let_go.set()
-    assert await asyncio.gather(*others) == list("abXcdefY")
-    await first
+    units = [Together(counted, name) if name.islower() else note(name) for name in "abXcdefY"]
+    assert await behind_a_busy_writer(group, units, order.append) == list("abXcdefY")
     # PostgreSQL's batches are sorted by kind before they are written: a call costs a round trip there.
     assert calls == ([["a", "b"], ["c", "d", "e", "f"]] if store == "sqlite" else [list("abcdef")])
     assert order == list("abXcdefY" if store == "sqlite" else "abcdefXY")
-
-
-async def test_a_fault_in_one_call_for_many_undoes_its_own_item_alone(group: StoreDatabase) -> None:
-    def together(connection: Connection, items: list[str]) -> list[str]:
-        return [note(item)(connection) for item in items]
-
-    held, first = await start_held(group)
-    others = [asyncio.create_task(group.write(Together(together, name))) for name in ("a", "b", "a", "c")]
-    await queued(group, *others)
-    held.let_go.set()
-    _, *results = await asyncio.gather(first, *others, return_exceptions=True)
-    assert isinstance(results.pop(2), StoreFault)
-    assert results == await group.read(names) == ["a", "b", "c"]
 
 
 async def test_reads_of_one_kind_that_wait_are_read_in_one_call_and_a_fault_fails_its_own_alone(group: StoreDatabase) -> None:
@@ -220,16 +187,7 @@ async def test_a_caller_that_is_cancelled_leaves_its_unit_committed_in_its_place
 @pytest.mark.sqlite
 async def test_a_commit_that_fails_fails_the_whole_batch(group: StoreDatabase, path: Path) -> None:
     applied: list[str] = []
-    held, first = await start_held(group)
-    others = [
-        write(group, note("a"), applied.append),
-        write(group, fails_at_the_commit, applied.append),
-        write(group, note("b"), applied.append),
-    ]
-    await queued(group, *others)
-    held.let_go.set()
-    head, *results = await asyncio.gather(first, *others, return_exceptions=True)
-    assert head == "held"
+    results = await behind_a_busy_writer(group, [note("a"), fails_at_the_commit, note("b")], applied.append)
     assert [type(result) for result in results] == [ConstraintViolated] * 3
     assert applied == []
     assert rows(path, "SELECT * FROM store_facts") == []
@@ -246,11 +204,8 @@ async def test_a_full_disk_fails_the_unit_that_needs_room_or_the_whole_batch_and
 
     await group.write(fill_up)
     applied: list[str] = []
-    held, first = await start_held(group)
-    others = [write(group, note(f"{i}", b"x" * (10 if i % 2 else 50_000)), applied.append) for i in range(6)]
-    await queued(group, *others)
-    held.let_go.set()
-    _, *results = await asyncio.gather(first, *others, return_exceptions=True)
+    units = [note(f"{i}", b"x" * (10 if i % 2 else 50_000)) for i in range(6)]
+    results = await behind_a_busy_writer(group, units, applied.append)
     told = [result for result in results if isinstance(result, str)]
     assert all(isinstance(result, StoreUnavailable) for result in results[::2])
     assert applied == told
@@ -293,14 +248,6 @@ async def test_a_closed_store_says_so_and_closing_twice_does_no_harm(path: Path)
     await db.close()
 
 
-async def test_reading_goes_on_while_the_disk_is_slow(group: StoreDatabase) -> None:
-    await group.write(note("a"))
-    held, first = await start_held(group)
-    assert await asyncio.wait_for(group.read(names), 5) == ["a"]
-    held.let_go.set()
-    await first
-
-
 async def test_a_reader_sees_one_snapshot_and_cannot_write(group: StoreDatabase) -> None:
     before = threading.Event()
     written = threading.Event()
@@ -323,16 +270,6 @@ async def test_a_reader_sees_one_snapshot_and_cannot_write(group: StoreDatabase)
 @pytest.mark.sqlite
 async def test_a_reader_does_not_checkpoint(group: StoreDatabase) -> None:
     assert await group.read(lambda connection: connection.execute("PRAGMA wal_autocheckpoint").fetchone()) == (0,)
-
-
-async def test_a_reader_that_fails_serves_the_next_all_the_same(group: StoreDatabase) -> None:
-    def fails(connection: Connection) -> None:
-        raise LookupError
-
-    for _ in range(10):
-        with pytest.raises(LookupError):
-            await group.read(fails)
-    assert await group.read(names) == []
 
 
 async def test_a_thousand_writers_at_once_are_all_written_and_counted_in_order(group: StoreDatabase) -> None:

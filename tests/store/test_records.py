@@ -62,18 +62,13 @@ async def test_credits_pay_for_what_the_plan_does_not_and_never_go_below_none(db
     assert december == exchanges.Counts(1, 0, 5)
 
 
-async def test_nothing_is_written_for_an_account_that_is_gone(db: Database, path: Path) -> None:
+@pytest.mark.parametrize("bot", ["bot", "no such bot"])
+async def test_nothing_is_written_for_an_account_or_a_bot_that_is_gone(db: Database, path: Path, bot: str) -> None:
     await furnish(db)
-    await accounts.delete(db, "account", START)
+    if bot == "bot":
+        await accounts.delete(db, "account", START)
     before = dump(path)
-    assert await chat(db, key="k") is None
-    assert dump(path) == before
-
-
-async def test_an_exchange_of_a_bot_that_does_not_exist_leaves_nothing_at_all(db: Database, path: Path) -> None:
-    await furnish(db)
-    before = dump(path)
-    assert await chat(db, bot_id="no such bot") is None
+    assert await chat(db, bot_id=bot, key="k") is None
     assert dump(path) == before
 
 
@@ -291,13 +286,6 @@ async def test_a_deletion_that_a_crash_interrupted_goes_on_at_the_next_start(
         await db.close()
     assert [line for line in dump(path) if line not in others and SECRET in line.replace(f"digest {SECRET}", "")] == []
     assert set(others) <= set(dump(path))
-
-
-async def test_a_sweep_with_nobody_deleted_does_nothing(db: Database, path: Path) -> None:
-    await fill(db, "acme", 5)
-    before = dump(path)
-    assert not await accounts.sweep(db)
-    assert dump(path) == before
 
 
 async def test_a_batch_of_the_sweep_is_small(db: Database, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

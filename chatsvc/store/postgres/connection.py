@@ -152,7 +152,7 @@ def _of_arrays(begin: str, each: str, end: str, types: tuple[str | None, ...]) -
     return f"{begin.rstrip().removesuffix('VALUES')}SELECT {row} FROM {source}{end}"
 
 
-class _Cursor(psycopg.RawCursor[tuple[Any, ...]]):
+class _PipelineCursor(psycopg.RawCursor[tuple[Any, ...]]):
     """A Cursor. In a pipeline it waits for its statement where its rows are first asked for."""
 
     @property
@@ -247,7 +247,7 @@ def connect(place: PostgresTarget, *, writes: bool, name: str = "", within_s: in
             options=options,
             application_name=name or "chatsvc",
             autocommit=True,
-            cursor_factory=_Cursor,
+            cursor_factory=_PipelineCursor,
         )
         driver.prepared_max = MOST_PREPARED
         if not writes:

@@ -177,16 +177,9 @@ def write_to(place: PostgresTarget, file: Connection) -> dict[str, int]:
         for table in TABLES:
             for rows in pages(connection, table):
                 insert(file, table, rows)
-        return _numbers(connection)
+        highest = highest_numbers(connection).items()
+        return {name: max(number, connection.execute(_NUMBER, (name,)).fetchone()[0] or 0) for name, number in highest}
     except psycopg.Error as fault:
         raise outage(fault, place) from None
     finally:
         connection.close()
-
-
-def _numbers(connection: PostgresConnection) -> dict[str, int]:
-    found = highest_numbers(connection)
-    for name in found:
-        (last,) = connection.execute(_NUMBER, (name,)).fetchone()
-        found[name] = max(found[name], last or 0)
-    return found

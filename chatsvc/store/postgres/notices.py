@@ -7,7 +7,6 @@ import os
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
-from functools import partial
 from typing import Any
 
 import psycopg
@@ -22,6 +21,7 @@ log = logging.getLogger(__name__)
 MOST_QUEUED = 10_000
 PAUSE_S = 1.0
 _CHANNEL = "chatsvc"
+_NOTIFY = "SELECT pg_notify(?1, text) FROM unnest(?2::text[]) AS text"
 
 Hear = Callable[[list[Any]], None]
 
@@ -48,7 +48,7 @@ class PostgresNotices:
             while self._queued:
                 texts = list(self._queued)
                 self._queued.clear()
-                await self._aside.run(partial(_notify, texts=texts))
+                await self._aside.run(lambda connection, texts=texts: connection.execute(_NOTIFY, (_CHANNEL, texts)))
         except StoreUnavailable:
             # The others look by themselves when they hear again; a backlog would only repeat it.
             self._queued.clear()
@@ -85,7 +85,12 @@ class PostgresNotices:
             connection.close()
 
     async def _open(self) -> PostgresConnection:
-        opening = asyncio.create_task(asyncio.to_thread(_listen_to, self._place))
+        def listen() -> PostgresConnection:
+            connection = connect(self._place, writes=True, name="chatsvc notices")
+            connection.driver.execute(f"LISTEN {_CHANNEL}")
+            return connection
+
+        opening = asyncio.create_task(asyncio.to_thread(listen))
         try:
             return await asyncio.shield(opening)
         except asyncio.CancelledError:
@@ -99,16 +104,6 @@ class PostgresNotices:
         await background.cancel(self._listening)
         if self._sending is not None:
             await asyncio.wait([self._sending])
-
-
-def _notify(connection: PostgresConnection, texts: list[str]) -> None:
-    connection.execute("SELECT pg_notify(?1, text) FROM unnest(?2::text[]) AS text", (_CHANNEL, texts))
-
-
-def _listen_to(target: PostgresTarget) -> PostgresConnection:
-    connection = connect(target, writes=True, name="chatsvc notices")
-    connection.driver.execute(f"LISTEN {_CHANNEL}")
-    return connection
 
 
 def _received(connection: PostgresConnection, target: PostgresTarget) -> list[str]:

@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from chatsvc.domain import times
 from chatsvc.store import channel_messages, mails
@@ -96,7 +95,9 @@ def create(write: Write, target: Path, key: MasterKey, *, made_at: int, version:
         # The key of this snapshot, also while the master key is being rotated.
         key = key.of(backup.check)
         backup.master_key = key.in_force if with_master_key else None
-        backup_trailer.append(draft, _about(backup, key), key(_TAG))
+        about = {"made_at": made_at, "chatsvc_version": version, "schema_version": backup.schema_version, "counts": backup.counts}
+        secret = {"master_key": backup.master_key.hex()} if backup.master_key else {}
+        backup_trailer.append(draft, {**about, "key": key(_KEY_ID)[:8].hex(), **secret}, key(_TAG))
         # A link does not replace a file that has come in the meantime.
         os.link(draft, target)
         sync_names(target.parent)
@@ -107,12 +108,6 @@ def create(write: Write, target: Path, key: MasterKey, *, made_at: int, version:
     finally:
         draft.unlink(missing_ok=True)
     return backup
-
-
-def _about(backup: Backup, key: MasterKey) -> dict[str, Any]:
-    about = {"made_at": backup.made_at, "chatsvc_version": backup.chatsvc_version, "schema_version": backup.schema_version}
-    secret = {"master_key": backup.master_key.hex()} if backup.master_key else {}
-    return {**about, "counts": backup.counts, "key": key(_KEY_ID)[:8].hex(), **secret}
 
 
 def examine(file: Path, scratch: Path, keys: list[bytes], *, contained: bool = True) -> Backup:
