@@ -130,27 +130,27 @@ def _settle(connection: Connection, old: RecordState, status: str, now: int) -> 
 
 
 def _announce(
-    connection: Connection, number: int, conversation: int, request: int, told: Announcement, decision: str, now: int, by: str
+    connection: Connection, number: int, conversation: int, request: int, announcement: Announcement, decision: str, now: int, by: str
 ) -> None:
     """Tell the customer in the conversation and by mail, and note in the history what was said and how."""
     (channel,) = connection.execute("SELECT channel FROM conversations WHERE number = ?", (conversation,)).fetchone()
-    text = told.text(decision, _appointment(connection, number))
-    ways = ([] if told.refusal else [channel]) + (["mail"] if told.mail_to else [])
+    text = announcement.text(decision, _appointment(connection, number))
+    ways = ([] if announcement.refusal else [channel]) + (["mail"] if announcement.mail_to else [])
     if ways:
         message = say(
             connection,
             conversation,
-            NoticeSentence(text, now, "failed" if told.refusal else first_delivery(channel, OPERATOR)),
+            NoticeSentence(text, now, "failed" if announcement.refusal else first_delivery(channel, OPERATOR)),
             OPERATOR,
-            told.author,
+            announcement.author,
         )
-        if told.refusal:
-            connection.execute("UPDATE messages SET error = ? WHERE number = ?", (told.refusal, message))
+        if announcement.refusal:
+            connection.execute("UPDATE messages SET error = ? WHERE number = ?", (announcement.refusal, message))
         else:
             day_counts.note_response(connection, conversation, now)
-        if told.mail_to:
-            mail_notices.note_decision(connection, number, message, told.mail_to, now)
-    remember(connection, request, {"at": now, "by": by, "kind": "told", "how": ways, "text": text, "error": told.refusal})
+        if announcement.mail_to:
+            mail_notices.note_decision(connection, number, message, announcement.mail_to, now)
+    remember(connection, request, {"at": now, "by": by, "kind": "told", "how": ways, "text": text, "error": announcement.refusal})
 
 
 def _appointment(connection: Connection, number: int) -> Appointment:

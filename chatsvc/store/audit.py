@@ -139,10 +139,10 @@ def page(
     accounts: None for all. after: number of the last record of the page before. actor: only those of this actor's id. act: only those of
     this operation.
     """
-    found = "audit_records r" if accounts is None else _OF_SOME
+    source = "audit_records r" if accounts is None else _OF_SOME
     rows = connection.execute(
         f"""
-        SELECT {_OF_COLUMNS}, r.number, r.times FROM {found}
+        SELECT {_OF_COLUMNS}, r.number, r.times FROM {source}
         WHERE r.number < ?3 AND r.at >= ?2 AND (?5 IS NULL OR r.actor_id = ?5) AND (?6 IS NULL OR r.operation = ?6)
         ORDER BY r.number DESC LIMIT ?4
         """,

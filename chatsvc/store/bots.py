@@ -54,8 +54,8 @@ def create(connection: Connection, bot: Bot, most: int) -> Bot | None:
 
 def count(connection: Connection, account_id: str) -> int:
     """Count an account's bots within a unit."""
-    found: int = connection.execute("SELECT count(*) FROM bots WHERE account_id = ?", (account_id,)).fetchone()[0]
-    return found
+    total: int = connection.execute("SELECT count(*) FROM bots WHERE account_id = ?", (account_id,)).fetchone()[0]
+    return total
 
 
 def insert(connection: Connection, bot: Bot) -> Bot:

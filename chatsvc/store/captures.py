@@ -84,13 +84,13 @@ def write(
     if webhook is None:
         return
     state = webhooks.KEPT if webhook.url is None else webhooks.PENDING
-    told: int | None = None
+    created: int | None = None
     if "request.created" in webhook.events:
         event = Event(0, bot_id, "request.created", r.id, _snapshot(shapes.request(r)), r.created_at)
-        told = webhooks.add_event(connection, event, state)
+        created = webhooks.add_event(connection, event, state)
     if appointment and "appointment.created" in webhook.events:
         data = _snapshot(shapes.appointment(appointment))
-        webhooks.add_event(connection, Event(0, bot_id, "appointment.created", appointment.id, data, r.created_at, told), state)
+        webhooks.add_event(connection, Event(0, bot_id, "appointment.created", appointment.id, data, r.created_at, created), state)
 
 
 def _snapshot(data: Json) -> str:
@@ -185,7 +185,9 @@ def apply_change(connection: Connection, root: RecordState, change: Json, now: i
     before, kind = root.state(), change["kind"]
     history = json.loads(root.history or '{"changes": []}')
     if kind == "withdraw":
-        former = next((one["before"] for one in reversed(history["changes"]) if one["by"] == VISITOR and one["kind"] != "withdraw"), None)
+        former = next(
+            (entry["before"] for entry in reversed(history["changes"]) if entry["by"] == VISITOR and entry["kind"] != "withdraw"), None
+        )
         change = {"kind": kind, **former} if former else change
     moment = change.get("at")
     if root.appointment is not None:
@@ -275,8 +277,8 @@ def _note(connection: Connection, number: int, text: str, now: int, by: str, old
     """Keep a note in the history. An empty one removes all."""
     entries = json.loads(history or '{"changes": []}')["changes"]
     if not text:
-        kept = json.dumps({"changes": [entry for entry in entries if entry["kind"] != NOTE]}, ensure_ascii=False)
-        connection.execute("UPDATE requests SET history = ? WHERE number = ?", (kept, number))
+        remaining = json.dumps({"changes": [entry for entry in entries if entry["kind"] != NOTE]}, ensure_ascii=False)
+        connection.execute("UPDATE requests SET history = ? WHERE number = ?", (remaining, number))
         return
     # A note of an earlier version has no author.
     unsigned = [{"at": old_at, "by": "", "kind": NOTE, "text": old}] if old and all(entry["kind"] != NOTE for entry in entries) else []

@@ -186,7 +186,7 @@ _NEWS = (
 @quick
 def _news(connection: Connection, q: _NewsQuery) -> News | None:
     row = connection.execute(_NEWS, (q.after, q.before, q.limit, *q.visitor)).fetchone()
-    return row and News(Conversation(*row[:-2]), [Message(*one) for one in reversed(json.loads(row[-2]))], json.loads(row[-1]))
+    return row and News(Conversation(*row[:-2]), [Message(*message) for message in reversed(json.loads(row[-2]))], json.loads(row[-1]))
 
 
 async def news(db: Database, visitor: tuple[str, str, str], after: str, limit: int, before: str = "") -> News | None:

@@ -30,8 +30,8 @@ class IdentityTaken(Exception):
 
 
 def _channel(row: tuple[object, ...]) -> Channel:
-    made = Channel(*row)  # type: ignore[arg-type]  # the columns are the fields
-    return made._replace(settings=json.loads(str(row[4])))
+    channel = Channel(*row)  # type: ignore[arg-type]  # the columns are the fields
+    return channel._replace(settings=json.loads(str(row[4])))
 
 
 @reads
@@ -62,8 +62,8 @@ def put(connection: Connection, channel: Channel, seal: Seal) -> Channel:
     """Write a bot's channel; raises IdentityTaken. An existing one keeps its id and creation time."""
     if _is_taken(connection, channel):
         raise IdentityTaken
-    kept = connection.execute("SELECT id FROM channels WHERE bot_id = ? AND channel = ?", (channel.bot_id, channel.channel)).fetchone()
-    c = channel._replace(id=kept[0]) if kept else channel
+    existing = connection.execute("SELECT id FROM channels WHERE bot_id = ? AND channel = ?", (channel.bot_id, channel.channel)).fetchone()
+    written = channel._replace(id=existing[0]) if existing else channel
     row = connection.execute(
         f"""
         INSERT INTO channels ({_WRITTEN}, secrets) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
@@ -72,7 +72,7 @@ def put(connection: Connection, channel: Channel, seal: Seal) -> Channel:
             secrets = excluded.secrets
         RETURNING {_COLUMNS}
         """,
-        (*c[:4], json.dumps(c.settings), *c[5:8], seal(facts.check_in(connection), c.id)),
+        (*written[:4], json.dumps(written.settings), *written[5:8], seal(facts.check_in(connection), written.id)),
     ).fetchone()
     return _channel(row)
 

@@ -138,7 +138,7 @@ def of_conversation(connection: Connection, conversation: int) -> TeamRecords:
         (conversation,),
     ).fetchone()
     notes = connection.execute(f"SELECT {NOTES} FROM conversation_notes n WHERE n.conversation = ? ORDER BY n.number", (conversation,))
-    return TeamRecords(assignee, [Note(*one) for one in notes], labels_of(labels), hand_off.set_aside(*aside), aside[1])
+    return TeamRecords(assignee, [Note(*note) for note in notes], labels_of(labels), hand_off.set_aside(*aside), aside[1])
 
 
 def labels_of(text: str | None) -> list[str]:
@@ -155,7 +155,7 @@ def read(connection: Connection, accounts: Accounts, conversation_id: str) -> Te
 @reads
 def notes_of(connection: Connection, conversation_ids: Sequence[str]) -> dict[str, list[Note]]:
     """Read the notes of conversations, by the conversations' ids. Conversations without a note are left out."""
-    found: dict[str, list[Note]] = {}
+    notes_by_id: dict[str, list[Note]] = {}
     rows = connection.execute(
         f"""
         SELECT n.number, c.id, {NOTES} FROM json_each(?) page CROSS JOIN conversations c ON c.id = page.value
@@ -164,5 +164,5 @@ def notes_of(connection: Connection, conversation_ids: Sequence[str]) -> dict[st
         (json.dumps(list(conversation_ids)),),
     )
     for _, conversation_id, *note in sorted(rows):
-        found.setdefault(conversation_id, []).append(Note(*note))
-    return found
+        notes_by_id.setdefault(conversation_id, []).append(Note(*note))
+    return notes_by_id

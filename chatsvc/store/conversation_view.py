@@ -64,7 +64,7 @@ def read(
     newer = connection.execute("SELECT 1 FROM messages WHERE conversation = ? AND number >= ? LIMIT 1", (number, below)).fetchone()
     return ConversationView(
         Conversation(*row[:-1]),
-        [Message(*one) for one in reversed(shown)],
+        [Message(*message_row) for message_row in reversed(shown)],
         len(rows) > limit,
         newer is not None,
         inbox.of_conversation(connection, number),
@@ -91,14 +91,14 @@ def _below(connection: Connection, conversation: int, window: Window, limit: int
     wanted = window.around or window.before
     if wanted is None:
         return LAST
-    found = connection.execute("SELECT number FROM messages WHERE conversation = ? AND id = ?", (conversation, wanted)).fetchone()
-    if found is None:
+    message = connection.execute("SELECT number FROM messages WHERE conversation = ? AND id = ?", (conversation, wanted)).fetchone()
+    if message is None:
         return LAST
     if window.around is None:
-        return int(found[0])
+        return int(message[0])
     after = connection.execute(
         "SELECT number FROM messages WHERE conversation = ? AND number > ? ORDER BY number LIMIT 1 OFFSET ?",
-        (conversation, found[0], limit // 2),
+        (conversation, message[0], limit // 2),
     ).fetchone()
     return int(after[0]) if after else LAST
 

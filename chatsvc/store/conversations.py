@@ -126,19 +126,19 @@ _HISTORIES = """
 """
 
 
-def _histories(connection: Connection, asked: list[tuple[str, str, str, int, int]]) -> list[ConversationHistory]:
+def _histories(connection: Connection, queries: list[tuple[str, str, str, int, int]]) -> list[ConversationHistory]:
     # Imported here: commands start faster without it.
     from orjson import loads
 
-    values = [value for place, one in enumerate(asked) for value in (place, *one)]
+    values = [value for index, query in enumerate(queries) for value in (index, *query)]
     begin = "WITH asked (place, bot_id, channel, user_id, most, since) AS (VALUES "
-    found = [NO_HISTORY] * len(asked)
-    for place, dialogue, said, captured, capturing in connection.at_once(begin, "(?, ?, ?, ?, ?, ?)", values, _HISTORIES):
+    histories = [NO_HISTORY] * len(queries)
+    for index, dialogue, texts, captured, capturing in connection.at_once(begin, "(?, ?, ?, ?, ?, ?)", values, _HISTORIES):
         # They come in the order of the subquery, which SQL does not promise.
-        messages = [HistoryMessage(role, content) for _, role, content in sorted(loads(said))[-asked[place][3] :]]
+        messages = [HistoryMessage(role, content) for _, role, content in sorted(loads(texts))[-queries[index][3] :]]
         records = captures.of_conversation(connection, capturing, MAX_RECORDS) if capturing is not None else ()
-        found[place] = ConversationHistory(messages, dialogue, captured, records)
-    return found
+        histories[index] = ConversationHistory(messages, dialogue, captured, records)
+    return histories
 
 
 async def history(db: Database, conversation: tuple[str, str, str], limit: int, since: int) -> ConversationHistory:

@@ -22,16 +22,18 @@ def _keys(table: Table, each: str = "{}") -> str:
 
 
 # Columns stand in one order in both stores, which the same migrations make.
-_FIRST = {one.name: f"SELECT {_keys(one, 't.{}')}, t.* FROM {one.name} t ORDER BY {_keys(one, 't.{}')} LIMIT {PAGE}" for one in TABLES}
-_BEHIND = {
-    one.name: f"SELECT {_keys(one, 't.{}')}, t.* FROM {one.name} t WHERE ({_keys(one, 't.{}')}) > ({', '.join('?' * len(one.key))})"
-    f" ORDER BY {_keys(one, 't.{}')} LIMIT {PAGE}"
-    for one in TABLES
-}
-_LAST = {one.name: f"SELECT {_keys(one)} FROM {one.name} ORDER BY {_keys(one, '{} DESC')} LIMIT 1" for one in TABLES}
-_COUNT = {one.name: f"SELECT count(*) FROM {one.name}" for one in TABLES}
-_INSERT = {one.name: f"INSERT INTO {one.name}" for one in TABLES}
-_HIGHEST = {one.name: f"SELECT coalesce(max(number), 0) FROM {one.name}" for one in TABLES if one.key == ("number",)}
+_FIRST, _BEHIND = (
+    {
+        table.name: f"SELECT {_keys(table, 't.{}')}, t.* FROM {table.name} t{behind.format(_keys(table, 't.{}'), _keys(table, '?'))}"
+        f" ORDER BY {_keys(table, 't.{}')} LIMIT {PAGE}"
+        for table in TABLES
+    }
+    for behind in ("", " WHERE ({}) > ({})")
+)
+_LAST = {table.name: f"SELECT {_keys(table)} FROM {table.name} ORDER BY {_keys(table, '{} DESC')} LIMIT 1" for table in TABLES}
+_COUNT = {table.name: f"SELECT count(*) FROM {table.name}" for table in TABLES}
+_INSERT = {table.name: f"INSERT INTO {table.name}" for table in TABLES}
+_HIGHEST = {table.name: f"SELECT coalesce(max(number), 0) FROM {table.name}" for table in TABLES if table.key == ("number",)}
 
 
 class TableDigest(NamedTuple):
@@ -80,8 +82,8 @@ def last_key(connection: Connection, table: Table) -> Row | None:
 
 def count(connection: Connection, table: Table) -> int:
     """Count the rows of a table."""
-    (found,) = connection.execute(_COUNT[table.name]).fetchone()
-    return int(found)
+    (total,) = connection.execute(_COUNT[table.name]).fetchone()
+    return int(total)
 
 
 def insert(connection: Connection, table: Table, rows: list[Row]) -> None:
@@ -103,14 +105,13 @@ def digest(connection: Connection, table: Table) -> TableDigest:
 
 def compare(source: Connection, target: Connection, report: Report) -> list[TableDigest]:
     """Compute the digests of all tables; raises SourceChanged for the first that differs."""
-    found = []
-    for place, table in enumerate(TABLES):
-        report(f"{COMPARING} {table.name}", place, len(TABLES))
-        one = digest(source, table)
-        if digest(target, table) != one:
+    digests = []
+    for index, table in enumerate(TABLES):
+        report(f"{COMPARING} {table.name}", index, len(TABLES))
+        digests.append(digest(source, table))
+        if digest(target, table) != digests[-1]:
             raise SourceChanged(table.name)
-        found.append(one)
-    return found
+    return digests
 
 
 def highest_numbers(connection: Connection) -> dict[str, int]:

@@ -178,7 +178,9 @@ def find(connection: Connection, bot_id: str, change_id: str) -> ChangeContent |
         return None
     (packed,) = connection.execute("SELECT replaced FROM knowledge_changes WHERE number = ?", row[-1:]).fetchone()
     before, after = _unpacked(packed)
-    return ChangeContent(_change(row[:-1]), [one.entry for one in before.entries], [one.entry for one in after.entries])
+    return ChangeContent(
+        _change(row[:-1]), [entry_row.entry for entry_row in before.entries], [entry_row.entry for entry_row in after.entries]
+    )
 
 
 @writes
@@ -222,11 +224,11 @@ def _is_overwritten(connection: Connection, bot_id: str, number: int, files: lis
     A change and the one that takes it back cancel each other.
     """
     named = {*files, *(row.file for row in before.entries if row.file)}
-    found = connection.execute(
+    overwriting = connection.execute(
         """
         SELECT 1 FROM knowledge_changes c, json_each(c.files) f WHERE c.bot_id = ?1 AND c.number > ?2 AND c.undone = 0
             AND NOT (c.kind = 'undo' AND c.undoes > ?2) AND f.value IN (SELECT value FROM json_each(?3)) LIMIT 1
         """,
         (bot_id, number, json.dumps(sorted(named))),
     ).fetchone()
-    return found is not None
+    return overwriting is not None

@@ -66,8 +66,8 @@ class SetupLink(NamedTuple):
 
 def operator_of(row: Sequence[Any]) -> Operator:
     """Make an operator from the columns COLUMNS."""
-    id_, email, name, language, timezone, admin, notices, is_set_up, second_factor, created_at, updated_at, held = row
-    roles = {account_id: ROLES[role] for account_id, role in json.loads(held).items()}
+    id_, email, name, language, timezone, admin, notices, is_set_up, second_factor, created_at, updated_at, held_roles = row
+    roles = {account_id: ROLES[role] for account_id, role in json.loads(held_roles).items()}
     texts = tuple(json.loads(notices))
     return Operator(
         id_, email, name, language, timezone, bool(admin), texts, bool(is_set_up), bool(second_factor), created_at, updated_at, roles
@@ -93,8 +93,8 @@ def find(connection: Connection, email: str) -> Operator | None:
 @reads
 def name_of(connection: Connection, operator_id: str) -> str | None:
     """Read an operator's own name, None without one."""
-    found = find_in(connection, operator_id)
-    return found.name if found else None
+    operator = find_in(connection, operator_id)
+    return operator.name if operator else None
 
 
 @reads
@@ -105,8 +105,8 @@ def credentials(connection: Connection, operator_id: str) -> Credentials | None:
     ).fetchone()
     if row is None:
         return None
-    password, totp, totp_offered, totp_used, known = row
-    return Credentials(password, totp, totp_offered, totp_used, json.loads(known))
+    password, totp, totp_offered, totp_used, networks = row
+    return Credentials(password, totp, totp_offered, totp_used, json.loads(networks))
 
 
 @reads
@@ -119,12 +119,12 @@ def page(connection: Connection, accounts: Accounts, limit: int, after: tuple[in
 def create(connection: Connection, operator: Operator, link: SetupLink, sends_mail: bool) -> None:
     """Write a new operator with roles and set-up link, and invite by mail where that is set up; raises EmailTaken."""
     o = operator
-    made = connection.execute(
+    inserted = connection.execute(
         "INSERT INTO operators (id, email, name, language, admin, notices, created_at, updated_at)"
         " VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (email) DO NOTHING",
         (o.id, o.email, o.name, o.language, o.admin, json.dumps(o.notices), o.created_at, o.updated_at),
     )
-    if not made.rowcount:
+    if not inserted.rowcount:
         raise EmailTaken
     for account_id, role in o.roles.items():
         _put_role(connection, o.id, account_id, role)

@@ -84,8 +84,8 @@ def release_send(connection: Connection, bot_id: str, month: str) -> None:
 @reads
 def sends(connection: Connection, bot_ids: Sequence[str], month: str) -> dict[str, int]:
     """Return the messages that bots have sent in a month."""
-    found = {}
+    counts = {}
     for bot_id in bot_ids:
         row = connection.execute("SELECT sent FROM whatsapp_sends WHERE bot_id = ? AND month = ?", (bot_id, month)).fetchone()
-        found[bot_id] = int(row[0]) if row else 0
-    return found
+        counts[bot_id] = int(row[0]) if row else 0
+    return counts

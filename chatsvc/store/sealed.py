@@ -39,9 +39,9 @@ def reseal(connection: Connection, keys: MasterKey, check: bytes, change: Callab
     keys.of(facts.check_in(connection))
     sealed, unusable = 0, 0
     for purpose, table, select, update in _STATEMENTS:
-        held = connection.execute(select).fetchall()
-        made = [(new, key) for key, old in held if (new := change(purpose, row_name(table, key), old)) is not None]
-        connection.executemany(update, made)
-        sealed, unusable = sealed + len(made), unusable + len(held) - len(made)
+        secrets = connection.execute(select).fetchall()
+        sealed_anew = [(new, key) for key, old in secrets if (new := change(purpose, row_name(table, key), old)) is not None]
+        connection.executemany(update, sealed_anew)
+        sealed, unusable = sealed + len(sealed_anew), unusable + len(secrets) - len(sealed_anew)
     connection.execute("UPDATE store_facts SET value = ? WHERE name = ?", (check, facts.CHECK))
     return sealed, unusable

@@ -52,8 +52,8 @@ def set_to_show(connection: Connection, session_id: str, digest: bytes) -> None:
 @writes
 def take_to_show(connection: Connection, session_id: str, digest: bytes) -> bool:
     """Use up the secret that a session has to show. False where it was shown before."""
-    done = connection.execute("UPDATE operator_sessions SET to_show = NULL WHERE id = ? AND to_show = ?", (session_id, digest))
-    return done.rowcount == 1
+    changed = connection.execute("UPDATE operator_sessions SET to_show = NULL WHERE id = ? AND to_show = ?", (session_id, digest))
+    return changed.rowcount == 1
 
 
 @writes
@@ -186,8 +186,8 @@ def _insert(connection: Connection, session: OperatorSession, digest: bytes) -> 
     connection.execute("DELETE FROM operator_sessions WHERE created_at <= ? OR last_seen_at <= ?", (now - SESSION_MS, now - IDLE_MS))
     connection.execute(_INSERT, (digest, *session))
     if session.verified and session.address:
-        (held,) = connection.execute("SELECT known_networks FROM operators WHERE id = ?", (session.operator_id,)).fetchone()
-        known = list(dict.fromkeys([network(session.address), *json.loads(held)]))[:KNOWN_NETWORKS]
+        (networks,) = connection.execute("SELECT known_networks FROM operators WHERE id = ?", (session.operator_id,)).fetchone()
+        known = list(dict.fromkeys([network(session.address), *json.loads(networks)]))[:KNOWN_NETWORKS]
         connection.execute("UPDATE operators SET known_networks = ? WHERE id = ?", (json.dumps(known), session.operator_id))
 
 

@@ -191,14 +191,14 @@ async def apply(db: Database, site: Site, new: Sequence[SiteEntry], origin: Chan
         stored = _stored(connection, site.bot_id)
         current = {entry_id: row.entry for entry_id, row in stored.items()}
         rows = websites.adopted(new, _applied(connection, site.id), current)
-        found = websites.difference(new, rows, current)
-        ids = {(one.page, one.key): one.entry_id for one in rows}
-        added = [one._replace(entry_id=str(uuid.uuid4())) for one in found.added]
-        ids |= {(one.page, one.key): one.entry_id for one in added}
-        made = [Entry(one.entry_id, one.question, tuple(one.alt), one.answer, one.language, one.page) for one in added]
-        before = Rows([stored[one.id] for one in (*(entry for entry, _ in found.changed), *found.removed)])
-        edited = [stored[e.id]._replace(entry=e._replace(question=one.question, answer=one.answer)) for e, one in found.changed]
-        fresh = knowledge.numbered(connection, [StoredEntry(0, entry, None, origin.at) for entry in made])
+        difference = websites.difference(new, rows, current)
+        ids = {(item.page, item.key): item.entry_id for item in rows}
+        added = [item._replace(entry_id=str(uuid.uuid4())) for item in difference.added]
+        ids |= {(item.page, item.key): item.entry_id for item in added}
+        new_entries = [Entry(item.entry_id, item.question, tuple(item.alt), item.answer, item.language, item.page) for item in added]
+        before = Rows([stored[item.id] for item in (*(entry for entry, _ in difference.changed), *difference.removed)])
+        edited = [stored[e.id]._replace(entry=e._replace(question=item.question, answer=item.answer)) for e, item in difference.changed]
+        fresh = knowledge.numbered(connection, [StoredEntry(0, entry, None, origin.at) for entry in new_entries])
         after = Rows([*edited, *fresh])
         if before.entries or after.entries:
             knowledge_changes.delete(connection, site.bot_id, before)
@@ -210,11 +210,11 @@ async def apply(db: Database, site: Site, new: Sequence[SiteEntry], origin: Chan
             INSERT INTO site_entries (site, bot_id, page, key, question, answer, language, entry_id)
             VALUES ({_NUMBER}, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
             """,
-            [(site.id, site.bot_id, *one[:5], ids[one.page, one.key]) for one in new],
+            [(site.id, site.bot_id, *item[:5], ids[item.page, item.key]) for item in new],
         )
         settle = "UPDATE sites SET state = 'idle', draft = NULL, changes = ?2 WHERE id = ?1"
-        connection.execute(settle, (site.id, json.dumps(found.counts)))
-        return found.counts
+        connection.execute(settle, (site.id, json.dumps(difference.counts)))
+        return difference.counts
 
     return await db.write(unit)
 
@@ -229,7 +229,7 @@ async def remove(db: Database, site: Site, origin: ChangeOrigin) -> None:
     """Delete a site with its pages and its entries; the change of the knowledge is recorded."""
 
     def unit(connection: Connection) -> None:
-        stored, ids = _stored(connection, site.bot_id), {one.entry_id for one in _applied(connection, site.id)}
+        stored, ids = _stored(connection, site.bot_id), {item.entry_id for item in _applied(connection, site.id)}
         before = Rows([row for entry_id, row in stored.items() if entry_id in ids])
         if before.entries:
             knowledge_changes.delete(connection, site.bot_id, before)

@@ -377,5 +377,5 @@ def old_rows(table: Table) -> str:
 
 def erasing(by: str) -> list[tuple[str, str]]:
     """The statements that delete a visitor's rows, children first. Each comes with the field of the report that counts them."""
-    found = [(table, table.visitor) for table in CHILDREN_FIRST if table.visitor and table.visitor.by == by]
-    return [(rule.counted, f"DELETE FROM {table.name} WHERE {rule.rows}") for table, rule in found]
+    rules = [(table, table.visitor) for table in CHILDREN_FIRST if table.visitor and table.visitor.by == by]
+    return [(rule.counted, f"DELETE FROM {table.name} WHERE {rule.rows}") for table, rule in rules]

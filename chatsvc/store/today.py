@@ -115,7 +115,9 @@ def read(connection: Connection, account_id: str, now: int, since: int, limit: i
 def _appointments(connection: Connection, account_id: str, first: int, end: int, limit: int) -> list[BotAppointment]:
     """Read an account's appointments from `first` until before `end` that are not canceled, in the order of their times."""
     rows = connection.execute(_APPOINTMENTS, (account_id, first, limit, end)).fetchall()
-    return [BotAppointment(one, *row[-4:]) for one, row in zip(appointments_of([row[:-4] for row in rows]), rows, strict=True)]
+    return [
+        BotAppointment(appointment, *row[-4:]) for appointment, row in zip(appointments_of([row[:-4] for row in rows]), rows, strict=True)
+    ]
 
 
 appointments = reads(_appointments)

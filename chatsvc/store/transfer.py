@@ -45,7 +45,7 @@ def _select(kind: str) -> str:
         owned = f"t.{table.owner} = ?1" if table.owner != BOT else f"t.bot_id {_OF_BOTS}"
     if kind not in _BY_NUMBER:
         key = ", ".join(f"t.{column}" for column in _KEYS[kind])
-        after = ", ".join(f"?{place}" for place in range(3, 3 + len(_KEYS[kind])))
+        after = ", ".join(f"?{start}" for start in range(3, 3 + len(_KEYS[kind])))
         # With the plus sign the rows come in the order of the key, and none has to be sorted.
         owned = f"+{owned}" if len(_KEYS[kind]) > 1 else owned
         return f"SELECT {key}, {_fields(kind)} FROM {table.name} t WHERE {owned} AND ({key}) > ({after}) ORDER BY {key} LIMIT ?2"
@@ -82,32 +82,32 @@ def begin(connection: Connection) -> ExportPosition:
 
 
 @reads
-def walk(connection: Connection, account_id: str, place: ExportPosition) -> tuple[list[tuple[str, Record]], ExportPosition | None]:
+def walk(connection: Connection, account_id: str, start: ExportPosition) -> tuple[list[tuple[str, Record]], ExportPosition | None]:
     """Read the records after a position. Return them with the next position, None at the end. Secrets are sealed, in base64."""
     records: list[tuple[str, Record]] = []
-    room, at = PAGE, place
+    room, position = PAGE, start
     for _ in range(WINDOWS):
-        rows, nearly = _window(connection, account_id, at)
-        records += [(at.kind, _record(at.kind, row[-len(RECORDS[at.kind]) :])) for row in rows]
+        rows, nearly = _window(connection, account_id, position)
+        records += [(position.kind, _record(position.kind, row[-len(RECORDS[position.kind]) :])) for row in rows]
         room -= sum(_EACH + sum(len(value) for value in row if isinstance(value, str | bytes)) for row in rows)
-        if nearly is None and at.kind == _KINDS[-1]:
+        if nearly is None and position.kind == _KINDS[-1]:
             return records, None
-        at = nearly or ExportPosition(_KINDS[_KINDS.index(at.kind) + 1], None, at.until)
+        position = nearly or ExportPosition(_KINDS[_KINDS.index(position.kind) + 1], None, position.until)
         if room <= 0:
             break
-    return records, at
+    return records, position
 
 
-def _window(connection: Connection, account_id: str, at: ExportPosition) -> tuple[list[tuple[Any, ...]], ExportPosition | None]:
+def _window(connection: Connection, account_id: str, position: ExportPosition) -> tuple[list[tuple[Any, ...]], ExportPosition | None]:
     """Read some rows of one kind. Return them with the next position, None after the last of the kind."""
-    if at.kind in _BY_NUMBER:
-        start, end = at.after if isinstance(at.after, int) else 0, at.until[at.kind]
+    if position.kind in _BY_NUMBER:
+        start, end = position.after if isinstance(position.after, int) else 0, position.until[position.kind]
         stop = min(start + WINDOW, end)
-        rows = connection.execute(_SELECT[at.kind], (account_id, start, stop)).fetchall()
-        return rows, at._replace(after=stop) if stop < end else None
-    after = at.after if isinstance(at.after, Sequence) else _FIRST[at.kind]
-    rows = connection.execute(_SELECT[at.kind], (account_id, WINDOW, *after)).fetchall()
-    return rows, at._replace(after=rows[-1][: len(after)]) if len(rows) == WINDOW else None
+        rows = connection.execute(_SELECT[position.kind], (account_id, start, stop)).fetchall()
+        return rows, position._replace(after=stop) if stop < end else None
+    after = position.after if isinstance(position.after, Sequence) else _FIRST[position.kind]
+    rows = connection.execute(_SELECT[position.kind], (account_id, WINDOW, *after)).fetchall()
+    return rows, position._replace(after=rows[-1][: len(after)]) if len(rows) == WINDOW else None
 
 
 def _record(kind: str, values: Sequence[Any]) -> Record:
@@ -176,7 +176,7 @@ async def put(
 
     def unit(connection: Connection) -> None:
         nonlocal kind
-        said: Counter[object] = Counter()
+        counts: Counter[object] = Counter()
         for kind, record in records:
             values = {**record, "account_id": account_id}
             if kind in SECRETS:
@@ -184,7 +184,7 @@ async def put(
             if connection.execute(_INSERT[kind], values).rowcount != 1:
                 raise Unfitting(kind)
             if kind == "message":
-                said[record["conversation_id"]] += 1
+                counts[record["conversation_id"]] += 1
             elif kind == "conversation":
                 connection.execute(
                     """
@@ -195,7 +195,8 @@ async def put(
                     values,
                 )
         connection.executemany(
-            "UPDATE conversations SET message_count = message_count + ? WHERE id = ?", [(count, one) for one, count in said.items()]
+            "UPDATE conversations SET message_count = message_count + ? WHERE id = ?",
+            [(count, conversation_id) for conversation_id, count in counts.items()],
         )
 
     try:

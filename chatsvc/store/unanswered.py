@@ -222,7 +222,9 @@ def _group(connection: Connection, bot_id: str, row: Sequence[int], wordings: in
     ).fetchall()
     first = Asked(*of_group[0])
     is_answered = None if state < 0 else bool(state)
-    return Group(group_id, first, [one[1] for one in of_group], int(times), last_asked_at, [name for (name,) in channels], is_answered)
+    return Group(
+        group_id, first, [wording[1] for wording in of_group], int(times), last_asked_at, [name for (name,) in channels], is_answered
+    )
 
 
 @reads

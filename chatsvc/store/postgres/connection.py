@@ -80,9 +80,9 @@ def _is_here(host: str) -> bool:
     return host.startswith("/") or host in _LOCAL
 
 
-def is_local(place: PostgresTarget) -> bool:
+def is_local(address: PostgresTarget) -> bool:
     """Report whether connections to a database stay on this machine."""
-    return all(map(_is_here, str(place.parameters["host"]).split(",")))
+    return all(map(_is_here, str(address.parameters["host"]).split(",")))
 
 
 class _Flag(Dumper):
@@ -143,11 +143,11 @@ def _of_arrays(begin: str, each: str, end: str, types: tuple[str | None, ...]) -
     """Make a statement that takes an array for each column which is not all NULL."""
     if each == "?":
         return f"{begin.rstrip().removesuffix('IN (')}= ANY (?::{types[0]}[]{end}"
-    names = iter("NULL" if kind is None else f"given.c{place}" for place, kind in enumerate(types))
+    names = iter("NULL" if kind is None else f"given.c{index}" for index, kind in enumerate(types))
     row = ", ".join(
-        f"{value} AS column{place}" for place, value in enumerate(re.sub(r"\?", lambda _: next(names), each)[1:-1].split(", "), 1)
+        f"{value} AS column{index}" for index, value in enumerate(re.sub(r"\?", lambda _: next(names), each)[1:-1].split(", "), 1)
     )
-    given = [(f"?::{kind}[]", f"c{place}") for place, kind in enumerate(types) if kind]
+    given = [(f"?::{kind}[]", f"c{index}") for index, kind in enumerate(types) if kind]
     source = f"unnest({', '.join(array for array, _ in given)}) AS given ({', '.join(name for _, name in given)})"
     return f"{begin.rstrip().removesuffix('VALUES')}SELECT {row} FROM {source}{end}"
 
@@ -207,11 +207,11 @@ class PostgresConnection:
         if not values:
             return ()
         width = each.count("?")
-        columns = [values[place::width] for place in range(width)]
+        columns = [values[index::width] for index in range(width)]
         types = tuple(map(_element_type, columns))
         arrays = [array(column) for column, kind in zip(columns, types, strict=True) if kind]
-        found: Iterable[Any] = self.execute(_of_arrays(begin, each, end, types), arrays)
-        return found
+        rows: Iterable[Any] = self.execute(_of_arrays(begin, each, end, types), arrays)
+        return rows
 
     def run_script(self, script: str) -> tuple[Any, ...]:
         """Run statements without parameters. Return the first row of the last one, empty where there is none."""
@@ -234,16 +234,16 @@ class PostgresConnection:
         self.driver.close()
 
 
-def connect(place: PostgresTarget, *, writes: bool, name: str = "", within_s: int = CONNECT_S) -> PostgresConnection:
+def connect(address: PostgresTarget, *, writes: bool, name: str = "", within_s: int = CONNECT_S) -> PostgresConnection:
     """Open a connection; raises StoreUnavailable."""
-    for variable in [one for one in os.environ if one.startswith("PG")]:
+    for variable in [name for name in os.environ if name.startswith("PG")]:
         # The address alone says where the store is: libpq would fill its gaps from these.
         del os.environ[variable]
     settings = {**_SESSION, **({} if writes else _READER)}
     options = " ".join(f"-c {setting}={value}" for setting, value in settings.items())
     try:
         driver = psycopg.connect(
-            **{**place.parameters, "connect_timeout": within_s},
+            **{**address.parameters, "connect_timeout": within_s},
             options=options,
             application_name=name or "chatsvc",
             autocommit=True,
@@ -253,15 +253,15 @@ def connect(place: PostgresTarget, *, writes: bool, name: str = "", within_s: in
         if not writes:
             driver.execute(_READ_ONLY)
     except psycopg.Error as fault:
-        raise outage(fault, place) from None
+        raise outage(fault, address) from None
     if driver.info.server_version < OLDEST * 10_000:
         version = driver.info.server_version // 10_000
         driver.close()
-        raise StoreUnavailable(f"{place.name} has version {version}; chatsvc needs PostgreSQL {OLDEST} or newer")
+        raise StoreUnavailable(f"{address.name} has version {version}; chatsvc needs PostgreSQL {OLDEST} or newer")
     encoding = driver.info.parameter_status("server_encoding")
     if encoding != "UTF8":
         driver.close()
-        raise StoreUnavailable(f"{place.name} has the encoding {encoding}: create it with ENCODING UTF8, which holds all characters")
+        raise StoreUnavailable(f"{address.name} has the encoding {encoding}: create it with ENCODING UTF8, which holds all characters")
     adapters = driver.adapters
     adapters.register_dumper(bool, _Flag)
     adapters.register_dumper(int, _Integer)
@@ -273,21 +273,21 @@ def connect(place: PostgresTarget, *, writes: bool, name: str = "", within_s: in
     return PostgresConnection(driver)
 
 
-def outage(fault: psycopg.Error, place: PostgresTarget) -> StoreUnavailable:
+def outage(fault: psycopg.Error, address: PostgresTarget) -> StoreUnavailable:
     """Make a StoreUnavailable with one line. What PostgreSQL says may contain the host and the user, never the password."""
-    said = fault.diag.message_primary or str(fault)
-    return StoreUnavailable(f"{place.name}: {' '.join(said.split())}")
+    message = fault.diag.message_primary or str(fault)
+    return StoreUnavailable(f"{address.name}: {' '.join(message.split())}")
 
 
 _OUTAGES = (errors.OperationalError, errors.InterfaceError, errors.InternalError, errors.InsufficientPrivilege)
 
 
-def translated(fault: BaseException, place: PostgresTarget) -> BaseException:
+def translated(fault: BaseException, address: PostgresTarget) -> BaseException:
     """Translate an error of the driver into StoreUnavailable, StoreFault or ConstraintViolated. Others are returned as they are."""
     if not isinstance(fault, psycopg.Error):
         return fault
     if isinstance(fault, _OUTAGES):
-        return outage(fault, place)
+        return outage(fault, address)
     # The details of an error, which tracebacks show, contain the values of a row.
     text = fault.diag.message_primary or type(fault).__name__
     return ConstraintViolated(text) if isinstance(fault, errors.IntegrityError) else StoreFault(text)

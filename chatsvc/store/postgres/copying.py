@@ -52,32 +52,32 @@ class CopyTarget:
 
     @classmethod
     @contextmanager
-    def opened(cls, place: PostgresTarget, source: bytes, *, anew: bool) -> Iterator[CopyTarget]:
+    def opened(cls, address: PostgresTarget, source: bytes, *, anew: bool) -> Iterator[CopyTarget]:
         """Take the lock, and begin a copy or continue one of the same source.
 
         source: the check value of the source's master key. anew: begin again, whatever the copy holds.
         Raises StoreInUse, StoreUnavailable, SchemaTooNew and TargetNotEmpty.
         """
-        connection = connect(place, writes=True, name="chatsvc copy")
+        connection = connect(address, writes=True, name="chatsvc copy")
         try:
             if not try_copy_lock(connection):
-                raise StoreInUse(place.name)
+                raise StoreInUse(address.name)
             target = cls(connection)
-            target._begin(place, source, anew=anew)
+            target._begin(address, source, anew=anew)
             yield target
         except psycopg.Error as fault:
-            raise outage(fault, place) from None
+            raise outage(fault, address) from None
         finally:
             connection.close()
 
-    def _begin(self, place: PostgresTarget, source: bytes, *, anew: bool) -> None:
+    def _begin(self, address: PostgresTarget, source: bytes, *, anew: bool) -> None:
         connection = self._connection
         if schema_version(connection) != UNFINISHED:
-            if check_schema(connection, place) == 0:
-                migrate(connection, place)
-            elif check_schema(connection, place) != newest():
+            if check_schema(connection, address) == 0:
+                migrate(connection, address)
+            elif check_schema(connection, address) != newest():
                 raise TargetNotEmpty("")
-            self._transaction(lambda: self._check_unused(place))
+            self._transaction(lambda: self._check_unused(address))
             used = next((table.name for table in TABLES if last_key(connection, table) is not None), None)
             if used is not None:
                 raise TargetNotEmpty(used)
@@ -89,10 +89,10 @@ class CopyTarget:
         if anew:
             self._empty(source)
 
-    def _check_unused(self, place: PostgresTarget) -> None:
+    def _check_unused(self, address: PostgresTarget) -> None:
         nodes.remove_dead(self._connection)
         if nodes.is_any(self._connection):
-            raise StoreInUse(place.name)
+            raise StoreInUse(address.name)
 
     def _mark(self, source: bytes) -> None:
         self._connection.execute(f"CREATE TABLE {_NOTE} (source bytea NOT NULL, version bigint NOT NULL)")
@@ -131,12 +131,12 @@ class CopyTarget:
             raise
 
     def _fill(self, table: Table, source: Connection, report: Report) -> None:
-        done, of = count(self._connection, table), count(source, table)
-        report(f"{COPYING} {table.name}", done, of)
+        copied, of = count(self._connection, table), count(source, table)
+        report(f"{COPYING} {table.name}", copied, of)
         for rows in pages(source, table, last_key(self._connection, table)):
             self._put(table, rows)
-            done += len(rows)
-            report(f"{COPYING} {table.name}", done, of)
+            copied += len(rows)
+            report(f"{COPYING} {table.name}", copied, of)
 
     def _put(self, table: Table, rows: list[tuple[object, ...]]) -> None:
         try:
@@ -164,15 +164,15 @@ class CopyTarget:
         self._transaction(work)
 
 
-def write_to(place: PostgresTarget, file: Connection) -> dict[str, int]:
+def write_to(address: PostgresTarget, file: Connection) -> dict[str, int]:
     """Copy the store at one instant, while others write, into a file with empty tables. Return the last number of each table.
 
     Raises StoreUnavailable.
     """
-    connection = connect(place, writes=False, name="chatsvc backup")
+    connection = connect(address, writes=False, name="chatsvc backup")
     try:
-        if check_schema(connection, place) != newest():
-            raise StoreUnavailable(f"{place.name} has the schema of an earlier version: start the service once")
+        if check_schema(connection, address) != newest():
+            raise StoreUnavailable(f"{address.name} has the schema of an earlier version: start the service once")
         connection.driver.execute(_READ)
         for table in TABLES:
             for rows in pages(connection, table):
@@ -180,6 +180,6 @@ def write_to(place: PostgresTarget, file: Connection) -> dict[str, int]:
         highest = highest_numbers(connection).items()
         return {name: max(number, connection.execute(_NUMBER, (name,)).fetchone()[0] or 0) for name, number in highest}
     except psycopg.Error as fault:
-        raise outage(fault, place) from None
+        raise outage(fault, address) from None
     finally:
         connection.close()

@@ -105,9 +105,9 @@ def _on_one_snapshot(connection: PostgresConnection, units: list[Unit[Any]]) -> 
 class _Writer(PostgresThread):
     """The session that writes. After the answer to a commit was lost, it finds out what became of it."""
 
-    def __init__(self, place: PostgresTarget, key: MasterKey | None, name: str, membership: Membership) -> None:
+    def __init__(self, address: PostgresTarget, key: MasterKey | None, name: str, membership: Membership) -> None:
         super().__init__(self._open)
-        self._place, self._key, self._name = place, key, name
+        self._address, self._key, self._name = address, key, name
         self._membership = membership
         self._has_entered = False
         self.leaves = False  # a process that ends does not enter anew
@@ -116,12 +116,12 @@ class _Writer(PostgresThread):
         self._loop = asyncio.get_running_loop()
 
     def _open(self) -> PostgresConnection:
-        connection = connect(self._place, writes=True, name=self._name)
+        connection = connect(self._address, writes=True, name=self._name)
         try:
             if self._has_entered:
                 self._membership.enter_again(connection)
             else:
-                check_schema(connection, self._place)
+                check_schema(connection, self._address)
                 if self._key is not None:
                     check_key(connection, self._key)
                 self._membership.enter(connection)
@@ -170,15 +170,15 @@ class _Writer(PostgresThread):
         """Ask for a commit in doubt. False where the server does not answer in time: the callers are refused."""
         deadline = time.monotonic() + RESOLVE_S
         while time.monotonic() < deadline:
-            with suppress(StoreUnavailable, psycopg.Error), closing(connect(self._place, writes=False, within_s=PROBE_S)) as again:
+            with suppress(StoreUnavailable, psycopg.Error), closing(connect(self._address, writes=False, within_s=PROBE_S)) as again:
                 again.set_statement_timeout(PROBE_S)
                 return self._membership.has_written(again)
             time.sleep(0.2)
         return False
 
 
-def _connect_reader(place: PostgresTarget, name: str) -> PostgresConnection:
-    connection = connect(place, writes=False, name=name)
+def _connect_reader(address: PostgresTarget, name: str) -> PostgresConnection:
+    connection = connect(address, writes=False, name=name)
     connection.set_statement_timeout(STATEMENT_S)
     return connection
 
@@ -197,13 +197,13 @@ class PostgresDatabase:
     """
 
     def __init__(
-        self, place: PostgresTarget, threads: list[PostgresThread], batches: list[BatchThread], membership: Membership, name: str
+        self, address: PostgresTarget, threads: list[PostgresThread], batches: list[BatchThread], membership: Membership, name: str
     ) -> None:
-        self._place, self._membership = place, membership
+        self._address, self._membership = address, membership
         self.node: str | None = membership.node.id
-        self.aside = AsideConnection(place, name)
+        self.aside = AsideConnection(address, name)
         self.aside.fault = lambda: self.fault
-        self.notices = PostgresNotices(place, self.aside, membership.node.id)
+        self.notices = PostgresNotices(address, self.aside, membership.node.id)
         self._threads = [*threads, self.aside]
         self.writer, self.readers = batches[0], batches[1:]
         self.fault: str | None = None
@@ -218,7 +218,7 @@ class PostgresDatabase:
     @classmethod
     async def open(
         cls,
-        place: PostgresTarget,
+        address: PostgresTarget,
         key: MasterKey | None = None,
         *,
         readers: int = READERS,
@@ -230,14 +230,14 @@ class PostgresDatabase:
         key: must be the store's, where it has one already. Without readers, as in a command, the writer's thread reads.
         node: this process, which has to be noted again within DEAD_AFTER_MS.
         """
-        membership = Membership(node, place)
-        writer = _Writer(place, key, name, membership)
+        membership = Membership(node, address)
+        writer = _Writer(address, key, name, membership)
         threads: list[PostgresThread] = [writer]
-        translate = partial(translated, place=place)
+        translate = partial(translated, address=address)
         try:
             await writer.run(lambda _: None)
             while len(threads) <= readers:
-                threads.append(await PostgresThread.open(partial(_connect_reader, place, name)))
+                threads.append(await PostgresThread.open(partial(_connect_reader, address, name)))
         except BaseException as fault:
             for thread in reversed(threads):
                 await thread.close()
@@ -249,12 +249,12 @@ class PostgresDatabase:
         batches += [
             BatchThread("reader", thread, partial(read_batch, on_one_snapshot=_on_one_snapshot), translate) for thread in threads[1:]
         ]
-        return cls(place, threads, batches, membership, name)
+        return cls(address, threads, batches, membership, name)
 
     async def _beat(self) -> None:
         """Keep the writer's session alive, and find out whether the server answers."""
         now = time.monotonic()
-        late = [one for one in self._threads if one.busy_since is not None and now - one.busy_since > SLOW_S]
+        late = [thread for thread in self._threads if thread.busy_since is not None and now - thread.busy_since > SLOW_S]
         if late:
             try:
                 hung = await asyncio.to_thread(self._hung, late)
@@ -265,9 +265,9 @@ class PostgresDatabase:
             else:
                 self._reached_at = now
                 if self._threads[0] in hung:
-                    self.fault = f"{self._place.name}: the session that writes does not answer"
-            for one in hung:
-                one.interrupt()
+                    self.fault = f"{self._address.name}: the session that writes does not answer"
+            for thread in hung:
+                thread.interrupt()
             return
         if self.writer.under_way or self.writer.queue:
             self._reached_at = now
@@ -276,21 +276,21 @@ class PostgresDatabase:
 
     async def _ask(self) -> None:
         """Ask the server for a sign of life. Where it hangs, the next beat finds the writer late."""
-        asked = time.monotonic()
+        asked_at = time.monotonic()
         try:
             await self.writer.run(lambda connection: connection.execute("SELECT 1").fetchone())
         except StoreUnavailable as fault:
             self.fault = str(fault)
         else:
-            self.fault, self._reached_at = None, asked
+            self.fault, self._reached_at = None, asked_at
 
     @property
     def lost(self) -> str | None:
         """See Database.lost. A process that was stopped for a while finds it out here first."""
         if self.replaced.is_set():
-            return f"{self._place.name}: a newer version or another master key is in force"
+            return f"{self._address.name}: a newer version or another master key is in force"
         if self.fault is None and time.monotonic() - self._reached_at > LOST_S:
-            return f"{self._place.name} was not reached for {LOST_S:g} s"
+            return f"{self._address.name} was not reached for {LOST_S:g} s"
         return self.fault
 
     def check(self) -> None:
@@ -298,13 +298,13 @@ class PostgresDatabase:
 
     def _hung(self, late: list[PostgresThread]) -> list[PostgresThread]:
         """Return those whose session waits, while they wait for it. Raises StoreUnavailable if the server does not answer."""
-        connection = connect(self._place, writes=False, within_s=PROBE_S)
+        connection = connect(self._address, writes=False, within_s=PROBE_S)
         try:
             connection.execute(_END_BLOCKING, (self._writer.backend, BLOCKS_S))
             waiting = connection.execute(_WAITING_SESSIONS, (HUNG_S,)).fetchall()
-            return [one for one in late if (one.backend,) in waiting]
+            return [thread for thread in late if (thread.backend,) in waiting]
         except psycopg.Error as fault:
-            raise outage(fault, self._place) from None
+            raise outage(fault, self._address) from None
         finally:
             connection.close()
 
@@ -338,15 +338,15 @@ class PostgresDatabase:
 
     async def size(self) -> int:
         """See Database.size. The server's logs do not count."""
-        found: tuple[int] = await self.read(lambda connection: connection.execute("SELECT pg_database_size(current_database())").fetchone())
-        return found[0]
+        row: tuple[int] = await self.read(lambda connection: connection.execute("SELECT pg_database_size(current_database())").fetchone())
+        return row[0]
 
     def backup_source(self) -> Callable[[Any], None]:
         """See Database.backup_source."""
         from chatsvc.store.postgres.copying import write_to
         from chatsvc.store.sqlite.backup import of_rows
 
-        return of_rows(partial(write_to, self._place))
+        return of_rows(partial(write_to, self._address))
 
     async def purge(self) -> None:
         """See Database.purge."""
@@ -370,6 +370,6 @@ class PostgresDatabase:
 
     async def _cut_late(self) -> None:
         """Cut the sessions whose work takes longer than a process that ends may take: most wait for an answer that does not come."""
-        for one in self._threads:
-            if one.busy_since is not None and time.monotonic() - one.busy_since > CLOSE_S:
-                one.interrupt()
+        for thread in self._threads:
+            if thread.busy_since is not None and time.monotonic() - thread.busy_since > CLOSE_S:
+                thread.interrupt()

@@ -26,20 +26,20 @@ class TakenForDead(StoreUnavailable):
 class Membership:
     """Membership of one process."""
 
-    def __init__(self, node: ServiceNode, place: PostgresTarget) -> None:
+    def __init__(self, node: ServiceNode, address: PostgresTarget) -> None:
         self.node = node
         self._written = 0
-        self._place = place
+        self._address = address
 
     def enter(self, connection: PostgresConnection) -> None:
         """Take up the work. The first process of a newer version migrates. Raises SchemaTooNew and StoreUnavailable."""
-        migrate(connection, self._place)
+        migrate(connection, self._address)
         connection.set_statement_timeout(STATEMENT_S)
         self.note(connection)
 
     def enter_again(self, connection: PostgresConnection) -> None:
         """Go on after the session broke. Raises Replaced and StoreUnavailable."""
-        if check_schema(connection, self._place) != newest():
+        if check_schema(connection, self._address) != newest():
             raise self._replaced()
         connection.set_statement_timeout(STATEMENT_S)
 
@@ -50,15 +50,15 @@ class Membership:
         connection.execute(WAIT_TURN)
         row = connection.execute(_NUMBER, (self._written, self.node.id)).fetchone()
         if row is None:
-            raise TakenForDead(f"{self._place.name}: the other processes had taken this one for dead")
+            raise TakenForDead(f"{self._address.name}: the other processes had taken this one for dead")
         if row != (newest(),):
             raise self._replaced()
 
     def has_written(self, connection: PostgresConnection) -> bool:
         """Report whether the latest transaction took place. It has ended when this one comes to its turn."""
         connection.run_script(BEGIN_IN_TURN)
-        found = connection.execute("SELECT written FROM nodes WHERE id = ?", (self.node.id,)).fetchone()
-        return bool(found == (self._written,))
+        row = connection.execute("SELECT written FROM nodes WHERE id = ?", (self.node.id,)).fetchone()
+        return bool(row == (self._written,))
 
     def note(self, connection: PostgresConnection) -> None:
         """Add the process to the list. The number stays that of its latest transaction."""
@@ -67,4 +67,4 @@ class Membership:
         connection.driver.execute("COMMIT")
 
     def _replaced(self) -> Replaced:
-        return Replaced(f"a newer version has taken over {self._place.name}")
+        return Replaced(f"a newer version has taken over {self._address.name}")

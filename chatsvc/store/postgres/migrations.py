@@ -34,16 +34,16 @@ def schema_version(connection: PostgresConnection) -> int:
     return version
 
 
-def check_schema(connection: PostgresConnection, place: PostgresTarget) -> int:
+def check_schema(connection: PostgresConnection, address: PostgresTarget) -> int:
     """Return the schema's version. Raises SchemaTooNew, and StoreUnavailable for another program's database."""
     version = schema_version(connection)
     if version == -1:
-        raise StoreUnavailable(f"{place.name} holds another program's tables: name an empty database in store.url")
+        raise StoreUnavailable(f"{address.name} holds another program's tables: name an empty database in store.url")
     if version == -2:
-        raise StoreUnavailable(f"{place.name} has no schema that this user can use: create the database with this user as its owner")
+        raise StoreUnavailable(f"{address.name} has no schema that this user can use: create the database with this user as its owner")
     if version == UNFINISHED:
         raise StoreUnavailable(
-            f"{place.name} holds an unfinished copy of a store: run `chatsvc store copy` or `chatsvc backup restore` again to complete it"
+            f"{address.name} holds an unfinished copy of a store: run `chatsvc store copy` or `chatsvc backup restore` again to complete it"
         )
     if version > 0:
         steps_from(version)
@@ -56,17 +56,17 @@ def check_key(connection: PostgresConnection, key: MasterKey) -> None:
         key.of(check)
 
 
-def migrate(connection: PostgresConnection, place: PostgresTarget) -> None:
+def migrate(connection: PostgresConnection, address: PostgresTarget) -> None:
     """Apply all missing steps in one transaction, which a fault rolls back. Raises SchemaTooNew and StoreUnavailable.
 
     Transactions of other processes wait meanwhile, and those of an older version find the newer schema.
     """
-    if check_schema(connection, place) == newest():
+    if check_schema(connection, address) == newest():
         return
     connection.run_script(BEGIN_IN_TURN)
     try:
         # Another process may have migrated before this one came to its turn.
-        version = check_schema(connection, place)
+        version = check_schema(connection, address)
         if version == 0:
             connection.driver.execute(f"CREATE TABLE {VERSION} (version bigint NOT NULL, worker bytea)")
             connection.driver.execute(f"INSERT INTO {VERSION} VALUES (0)")

@@ -30,7 +30,7 @@ class PostgresNotices:
     """A ProcessNotices. It listens from `listen` on, with a connection of its own; a command only sends."""
 
     def __init__(self, target: PostgresTarget, aside: AsideConnection, node: str) -> None:
-        self._place, self._aside, self._node = target, aside, node
+        self._address, self._aside, self._node = target, aside, node
         self._queued: deque[str] = deque(maxlen=MOST_QUEUED)
         self._sending: asyncio.Task[None] | None = None
         self._listening: asyncio.Task[None] | None = None
@@ -74,7 +74,7 @@ class PostgresNotices:
             while True:
                 await readable.wait()
                 readable.clear()
-                for text in _received(connection, self._place):
+                for text in _received(connection, self._address):
                     node, *message = json.loads(text)
                     if node != self._node:
                         for heard in self._heard:
@@ -86,7 +86,7 @@ class PostgresNotices:
 
     async def _open(self) -> PostgresConnection:
         def listen() -> PostgresConnection:
-            connection = connect(self._place, writes=True, name="chatsvc notices")
+            connection = connect(self._address, writes=True, name="chatsvc notices")
             connection.driver.execute(f"LISTEN {_CHANNEL}")
             return connection
 

@@ -33,13 +33,13 @@ class PostgresThread:
     @classmethod
     async def open(cls, connect: Callable[[], PostgresConnection]) -> PostgresThread:
         """Open a connection in a new thread; raises what `connect` raises."""
-        made = cls(connect)
+        opened = cls(connect)
         try:
-            await made.run(lambda _: None)
+            await opened.run(lambda _: None)
         except BaseException:
-            await made.close()
+            await opened.close()
             raise
-        return made
+        return opened
 
     async def run(self, work: Callable[..., T], *arguments: Any) -> T:
         """Call `work(connection, *arguments)` in the thread; raises what it raises."""
@@ -86,9 +86,9 @@ class PostgresThread:
 class AsideConnection(PostgresThread):
     """A connection that commits each statement; opened when first used."""
 
-    def __init__(self, place: PostgresTarget, name: str) -> None:
-        super().__init__(partial(connect, place, writes=True, name=name))
-        self._place = place
+    def __init__(self, address: PostgresTarget, name: str) -> None:
+        super().__init__(partial(connect, address, writes=True, name=name))
+        self._address = address
         # Why the store cannot be used; the database that owns the connection sets it.
         self.fault: Callable[[], str | None] = lambda: None
 
@@ -99,4 +99,4 @@ class AsideConnection(PostgresThread):
         try:
             return await super().run(work, *arguments)
         except psycopg.Error as error:
-            raise translated(error, self._place) from None
+            raise translated(error, self._address) from None

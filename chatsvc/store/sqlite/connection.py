@@ -34,9 +34,9 @@ def translated(fault: BaseException, path: Path) -> BaseException:
         return fault
     if is_outage(fault):
         return outage(fault, path)
-    made = ConstraintViolated(str(fault)) if isinstance(fault, sqlite3.IntegrityError) else StoreFault(str(fault))
-    made.__cause__ = fault
-    return made
+    fault_of_store = ConstraintViolated(str(fault)) if isinstance(fault, sqlite3.IntegrityError) else StoreFault(str(fault))
+    fault_of_store.__cause__ = fault
+    return fault_of_store
 
 
 def outage(fault: sqlite3.Error, path: Path, action: str = "") -> StoreUnavailable:
@@ -45,9 +45,9 @@ def outage(fault: sqlite3.Error, path: Path, action: str = "") -> StoreUnavailab
         text = f"{path} is damaged ({fault}): stop the service, move {path}* into another folder, and put a backup back"
     else:
         text = f"{action}: {fault}" if action else str(fault)
-    made = StoreUnavailable(text)
-    made.__cause__ = fault
-    return made
+    fault_of_store = StoreUnavailable(text)
+    fault_of_store.__cause__ = fault
+    return fault_of_store
 
 
 @lru_cache(maxsize=128)
@@ -61,15 +61,15 @@ class SqliteConnection(sqlite3.Connection):
     def at_once(self, begin: str, each: str, values: list[Any], end: str = "") -> list[Any]:
         """See Connection.at_once. The rows are divided into powers of two, so that few different statements are compiled."""
         width = each.count("?")
-        found: list[Any] = []
-        at, left = 0, len(values) // width
+        rows: list[Any] = []
+        start, left = 0, len(values) // width
         while left:
             times = 1 << left.bit_length() - 1
-            some = values[at : at + times * width]
-            found += self.execute(_repeated(begin, each, end, times), some).fetchall()
-            at += len(some)
+            some = values[start : start + times * width]
+            rows += self.execute(_repeated(begin, each, end, times), some).fetchall()
+            start += len(some)
             left -= times
-        return found
+        return rows
 
 
 def open_connection(path: Path) -> SqliteConnection:

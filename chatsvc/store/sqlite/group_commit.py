@@ -52,10 +52,10 @@ async def _open_thread(path: Path, *, writes: bool, key: MasterKey | None = None
 def _identity(file: Path) -> tuple[int, int] | None:
     """Device and inode of a file, None if there is none."""
     try:
-        found = file.stat()
+        status = file.stat()
     except OSError:
         return None
-    return found.st_dev, found.st_ino
+    return status.st_dev, status.st_ino
 
 
 class GroupCommitDatabase:

@@ -21,8 +21,8 @@ OLDEST, BEFORE = (0, 22), (0, 23)
 
 def check_version(version: str = aiosqlite.__version__) -> None:
     """Raise StoreUnavailable unless aiosqlite is one that this module was written for."""
-    found = tuple(int(part) for part in version.split(".")[:2] if part.isdecimal())
-    if not OLDEST <= found < BEFORE:
+    parts = tuple(int(part) for part in version.split(".")[:2] if part.isdecimal())
+    if not OLDEST <= parts < BEFORE:
         wanted = ".".join(map(str, OLDEST))
         raise StoreUnavailable(f"aiosqlite {version} is installed; chatsvc works with {wanted}: install it anew, with its locked versions")
 

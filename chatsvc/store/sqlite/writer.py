@@ -61,7 +61,7 @@ def _back_up_before_upgrade(connection: sqlite3.Connection, path: Path, key: Mas
     # Imported here, for one start in a version: commands start faster without it.
     from chatsvc.store.sqlite import backup
 
-    kept = path.with_name(f"before-upgrade-from-{schema_version(connection)}.backup")
+    backup_file = path.with_name(f"before-upgrade-from-{schema_version(connection)}.backup")
     # An earlier one is of an upgrade that failed.
-    kept.unlink(missing_ok=True)
-    backup.create(backup.of_file(path), kept, key, made_at=now_ms(), version=__version__)
+    backup_file.unlink(missing_ok=True)
+    backup.create(backup.of_file(path), backup_file, key, made_at=now_ms(), version=__version__)
