@@ -21,7 +21,7 @@ from chatsvc.store import nodes, sign_in_failures
 from chatsvc.store.database import Connection, Database, StoreUnavailable
 from chatsvc.store.postgres.connection import PostgresTarget, connect
 from chatsvc.store.postgres.group_commit import PostgresDatabase
-from chatsvc.store.postgres.lock import BEGIN_IN_TURN
+from chatsvc.store.postgres.migrations import BEGIN_IN_TURN
 from chatsvc.store.sqlite import migrations
 from tests.fakes import START
 from tests.store.support import chat, furnish, new_account

@@ -31,8 +31,7 @@ from chatsvc.store.copying import (
 )
 from chatsvc.store.database import Connection, StoreInUse, StoreUnavailable
 from chatsvc.store.postgres.connection import PostgresConnection, PostgresTarget, connect, outage
-from chatsvc.store.postgres.lock import try_copy_lock
-from chatsvc.store.postgres.migrations import UNFINISHED, VERSION, check_schema, migrate, schema_version
+from chatsvc.store.postgres.migrations import UNFINISHED, VERSION, check_schema, migrate, schema_version, try_copy_lock
 from chatsvc.store.sqlite.migrations import newest
 from chatsvc.store.tables import TABLES, Table
 

@@ -99,43 +99,33 @@ class SharedLimiter:
             takes[key_minute] = takes.get(key_minute, 0) + asked.takes
             accounts[key_minute] = asked.account_id or accounts.get(key_minute, "")
         minute = max(minute for _, minute in places)
-        used = await self._aside.run(partial(_count, takes=takes, accounts=accounts, forget=minute - 1 if minute != self._minute else None))
+        used, clock_ms = await self._aside.run(
+            partial(_count, takes=takes, accounts=accounts, forget=minute - 1 if minute != self._minute else None)
+        )
         self._minute = minute
-        self._compare(used.clock_ms)
-        counts = {key_minute: used.rows[key_minute].taken - taken for key_minute, taken in takes.items()}
+        # The store's clock decides for all processes.
+        behind = clock_ms - time.time_ns() // 1_000_000
+        self._behind_ms = behind if abs(behind) > APART_MS else 0
+        counts = {key_minute: used[key_minute][0] - taken for key_minute, taken in takes.items()}
         for asked, key_minute in zip(batch, places, strict=True):
             taken = asked.takes > 0 and counts[key_minute] < self.limit
             counts[key_minute] += asked.takes
             if not asked.answer.done():  # else its caller has gone
                 remaining = max(0, self.limit - counts[key_minute])
-                asked.answer.set_result(Slot(taken, self.limit, remaining, (key_minute[1] + 1) * WINDOW_S, used.rows[key_minute].version))
+                asked.answer.set_result(Slot(taken, self.limit, remaining, (key_minute[1] + 1) * WINDOW_S, used[key_minute][1]))
 
     def _minute_of(self, now_ms: int) -> int:
         """Return the minute of a request. A clock set back by less than a minute counts on in the later one, as Limiter does."""
         minute = (now_ms + self._behind_ms) // (WINDOW_S * 1000)
         return self._minute if minute == self._minute - 1 else minute
 
-    def _compare(self, clock_ms: int) -> None:
-        """Compare the clock of this process with the store's, which decides for all."""
-        behind = clock_ms - time.time_ns() // 1_000_000
-        self._behind_ms = behind if abs(behind) > APART_MS else 0
 
-
-class _MinuteCount(NamedTuple):
-    taken: int
-    version: AccountVersion
-
-
-class _Used(NamedTuple):
-    rows: dict[_Place, _MinuteCount]
-    clock_ms: int
-
-
-def _count(connection: PostgresConnection, takes: dict[_Place, int], accounts: dict[_Place, str], forget: int | None) -> _Used:
-    """Add to the counts and return them, with the versions of the accounts. `forget`: the minute before which counts are deleted."""
+def _count(
+    connection: PostgresConnection, takes: dict[_Place, int], accounts: dict[_Place, str], forget: int | None
+) -> tuple[dict[_Place, tuple[int, AccountVersion]], int]:
+    """Add to the counts. Return them with the versions of the accounts, and the clock. `forget`: delete counts before this minute."""
     if forget is not None:
         connection.execute("DELETE FROM chatsvc_requests WHERE minute < ?", (forget,))
     columns: list[list[Any]] = [[key for key, _ in takes], [minute for _, minute in takes], list(takes.values()), list(accounts.values())]
     rows = connection.execute(_COUNT, [array(column) for column in columns]).fetchall()
-    minutes = {(key, minute): _MinuteCount(taken, AccountVersion(*version)) for key, minute, taken, *version, _ in rows}
-    return _Used(minutes, rows[0][-1])
+    return {(key, minute): (taken, AccountVersion(*version)) for key, minute, taken, *version, _ in rows}, rows[0][-1]

@@ -8,8 +8,7 @@ from chatsvc.domain.models import ServiceNode
 from chatsvc.store import nodes
 from chatsvc.store.database import StoreUnavailable
 from chatsvc.store.postgres.connection import STATEMENT_S, PostgresConnection, PostgresTarget
-from chatsvc.store.postgres.lock import BEGIN_IN_TURN, WAIT_TURN
-from chatsvc.store.postgres.migrations import VERSION, check_schema, migrate
+from chatsvc.store.postgres.migrations import BEGIN_IN_TURN, VERSION, WAIT_TURN, check_schema, migrate
 from chatsvc.store.sqlite.migrations import newest
 
 _NUMBER = f"UPDATE nodes SET written = ? WHERE id = ? RETURNING (SELECT version FROM {VERSION})"

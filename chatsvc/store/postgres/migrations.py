@@ -7,11 +7,22 @@ from chatsvc.store.database import StoreUnavailable
 from chatsvc.store.master_key import MasterKey
 from chatsvc.store.postgres.connection import PostgresConnection, PostgresTarget
 from chatsvc.store.postgres.dialect import translate_schema
-from chatsvc.store.postgres.lock import BEGIN_IN_TURN
 from chatsvc.store.sqlite.migrations import newest, schema, steps_from
 
+# Locks: of all transactions that write, one at a time, and of a copy.
+_COPY, _TRANSACTIONS = 0x63686174, 0x63686175  # "chat"
+_SCHEMA = "hashtext(coalesce(current_schema(), ''))"
+# The first statement of a transaction: it waits for those of the other processes, so that units find the store as with one process.
+WAIT_TURN = f"SELECT pg_advisory_xact_lock({_TRANSACTIONS}, {_SCHEMA})"
+BEGIN_IN_TURN = f"BEGIN; {WAIT_TURN}"
 VERSION = "chatsvc_schema"
 UNFINISHED = -3  # version of the schema while a copy is under way
+
+
+def try_copy_lock(connection: PostgresConnection) -> bool:
+    """Take the lock of a copy until the session ends, if it is free."""
+    (locked,) = connection.execute(f"SELECT pg_try_advisory_lock({_COPY}, {_SCHEMA})").fetchone()
+    return bool(locked)
 
 
 def schema_version(connection: PostgresConnection) -> int:
