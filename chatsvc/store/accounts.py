@@ -91,7 +91,7 @@ hold = writes(holding)  # behind the writes that were queued before it
 
 @writes
 def update(connection: Connection, account_id: str, changes: Mapping[str, object]) -> Account | None:
-    """Write the fields named in `changes` and give the account back as it now stands. None where there is none."""
+    """Write the fields named in `changes` and give the account back as it now stands. Return None if there is none."""
     assignments = assign(changes, CHANGEABLE)
     row = connection.execute(
         f"UPDATE accounts SET {assignments} WHERE id = ? AND deleted_at IS NULL RETURNING {_COLUMNS}", (*changes.values(), account_id)
@@ -101,7 +101,7 @@ def update(connection: Connection, account_id: str, changes: Mapping[str, object
 
 @writes
 def delete(connection: Connection, account_id: str, now: int) -> bool:
-    """Mark the account as deleted; `sweep` removes its records later. False where there is none."""
+    """Mark the account as deleted; `sweep` removes its records later. Return False if there is none."""
     done = connection.execute("UPDATE accounts SET deleted_at = ? WHERE id = ? AND deleted_at IS NULL", (now, account_id))
     connection.execute("UPDATE api_keys SET label = NULL, prefix = '', last_used_at = NULL WHERE account_id = ?", (account_id,))
     return done.rowcount == 1
@@ -109,7 +109,7 @@ def delete(connection: Connection, account_id: str, now: int) -> bool:
 
 @writes
 def arrive(connection: Connection, account_id: str) -> bool:
-    """Let an account that has been imported whole be seen. False where none was being imported."""
+    """Let an account that has been imported whole be seen. Return False if none was being imported."""
     done = connection.execute("UPDATE accounts SET deleted_at = NULL WHERE id = ? AND deleted_at = ?", (account_id, IMPORTING))
     return done.rowcount == 1
 
@@ -126,7 +126,7 @@ _SWEEP_BATCH = 1000  # rows: small enough not to delay other writers
 
 @writes
 def sweep(connection: Connection) -> bool:
-    """Remove one batch of what deleted accounts held. False once nothing is left, so that a crash in between loses nothing."""
+    """Remove one batch of what deleted accounts held. Return False once nothing is left, so that a crash in between loses nothing."""
     row = connection.execute("SELECT id FROM accounts WHERE deleted_at <> ? LIMIT 1", (IMPORTING,)).fetchone()
     if row is None:
         return False

@@ -59,7 +59,7 @@ def set_appointment(
     move: AppointmentMove | None = None,
     announcement: Announcement | None = None,
 ) -> Appointment | None:
-    """Change an appointment of these accounts (None for all); None where there is none. Its request has the status that goes with it.
+    """Change an appointment of these accounts (None for all); return None if there is none. Its request has the status that goes with it.
 
     A decision of the team on the appointment is one on the change that waits, too. `by` is who changes it, for its history. The customer
     is told where something has changed.

@@ -48,7 +48,7 @@ def page(connection: Connection, accounts: Accounts, limit: int, after: tuple[st
 
 @writes
 def create(connection: Connection, bot: Bot, most: int) -> Bot | None:
-    """Write a new bot; None where the account already has `most` of them."""
+    """Write a new bot; return None if the account already has `most` of them."""
     return insert(connection, bot) if count(connection, bot.account_id) < most else None
 
 
@@ -83,7 +83,7 @@ _BATCH = 1000  # rows: small enough not to delay other writers
 
 @writes
 def delete(connection: Connection, bot: Bot) -> bool:
-    """Delete one batch of what belongs to a bot, itself at last. False once it is gone; a crash in between leaves the rest of it."""
+    """Delete one batch of what belongs to a bot, itself at last. Return False once it is gone; a crash in between leaves the rest of it."""
     return any(connection.execute(statement, (bot.id, _BATCH)).rowcount >= _BATCH for statement in _DELETIONS)
 
 

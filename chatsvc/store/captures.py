@@ -295,6 +295,6 @@ def settle_missed(connection: Connection, number: int) -> None:
 def set_request(
     connection: Connection, request_id: str, accounts: Accounts, change: CaptureChange, now: int, by: str = ""
 ) -> Request | None:
-    """Change a request of these accounts (None for all); None where there is none."""
+    """Change a request of these accounts (None for all); return None if there is none."""
     number = change_request(connection, request_id, accounts, change, now, by)
     return Request(*connection.execute(_ONE_REQUEST, (number,)).fetchone()) if number is not None else None

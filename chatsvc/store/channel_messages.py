@@ -142,7 +142,7 @@ def pending(connection: Connection, until: int | None = None) -> list[Unfinished
 
 @reads
 def pending_message(connection: Connection, number: int) -> StoredMessage | None:
-    """Read a message whose turn is not settled. None where it has been settled or erased."""
+    """Read a message whose turn is not settled. Return None if it has been settled or erased."""
     row = connection.execute(f"{STORED} WHERE m.pending = 1 AND m.number = ?", (number,)).fetchone()
     return StoredMessage(*row) if row else None
 
@@ -190,7 +190,7 @@ def _news(connection: Connection, q: _NewsQuery) -> News | None:
 
 
 async def news(db: Database, visitor: tuple[str, str, str], after: str, limit: int, before: str = "") -> News | None:
-    """Read messages of a conversation (bot, channel, user) between two others, given by their ids. None where there is none.
+    """Read messages of a conversation (bot, channel, user) between two others, given by their ids. Return None if there is none.
 
     An unknown `after` is the beginning, an empty `before` the end. Of more than `limit` messages the newest are read.
     """
@@ -207,7 +207,7 @@ def deliver(connection: Connection, numbers: list[int], delivery: str, error: st
 
 @writes
 def rate(connection: Connection, visitor: tuple[str, str, str], message_id: str, feedback: str | None) -> bool:
-    """Write the visitor's thumb on a reply of the conversation. False where there is no such reply."""
+    """Write the visitor's thumb on a reply of the conversation. Return False if there is no such reply."""
     row = connection.execute(
         """
         SELECT m.number, m.feedback, m.created_at FROM conversations c CROSS JOIN messages m ON m.conversation = c.number

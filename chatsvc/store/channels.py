@@ -79,7 +79,7 @@ def put(connection: Connection, channel: Channel, seal: Seal) -> Channel:
 
 @writes
 def set_state(connection: Connection, channel: Channel, state: str, now: int) -> bool:
-    """Write the state of a channel; False where it was removed meanwhile."""
+    """Write the state of a channel; return False if it was removed meanwhile."""
     changed = connection.execute("UPDATE channels SET state = ?, updated_at = ? WHERE id = ?", (state, now, channel.id))
     return changed.rowcount == 1
 
@@ -136,5 +136,5 @@ def settings_of(connection: Connection, account_id: str, channel: str) -> dict[s
 
 @writes
 def remove(connection: Connection, channel: Channel) -> bool:
-    """Delete a channel with its secrets; False where it was removed meanwhile."""
+    """Delete a channel with its secrets; return False if it was removed meanwhile."""
     return connection.execute("DELETE FROM channels WHERE id = ?", (channel.id,)).rowcount == 1

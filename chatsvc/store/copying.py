@@ -75,7 +75,7 @@ def pages(connection: Connection, table: Table, after: Row | None = None) -> Ite
 
 
 def last_key(connection: Connection, table: Table) -> Row | None:
-    """Return the greatest key of a table; None if it is empty."""
+    """Return the greatest key of a table; return None if it is empty."""
     row: Row | None = connection.execute(_LAST[table.name]).fetchone()
     return row
 

@@ -49,7 +49,7 @@ class _Standing(NamedTuple):
 
 
 def _standing(connection: Connection, bot_id: str, plans: frozenset[str]) -> _Standing | None:
-    """Read the state for an attempt. None if the account has been deleted: nothing is sent or recorded then."""
+    """Read the state for an attempt. Return None if the account has been deleted: nothing is sent or recorded then."""
     row = connection.execute(
         "SELECT plan FROM bots JOIN accounts ON accounts.id = bots.account_id WHERE bots.id = ? AND deleted_at IS NULL", (bot_id,)
     ).fetchone()

@@ -58,7 +58,7 @@ def _set(connection: Connection, number: int, handling: str, taken_at: int | Non
 def take(
     connection: Connection, accounts: Accounts, conversation_id: str, handler: Handler, taken_at: int, check: Check
 ) -> Conversation | None:
-    """Give a conversation to a person; None where there is none in the scope."""
+    """Give a conversation to a person; return None if there is none in the scope."""
     conversation_row = _found(connection, accounts, conversation_id)
     if conversation_row is None:
         return None
@@ -89,7 +89,7 @@ def reply(
     *,
     takes: bool = True,
 ) -> OperatorMessage | None:
-    """Store a person's message, which takes the conversation unless `takes` is False. None where there is none in the scope.
+    """Store a person's message, which takes the conversation unless `takes` is False. Return None if there is none in the scope.
 
     `handler` returns the author for the conversation as it is, and may refuse; the sentence's delivery state is that of other channels
     than the interface, where nothing is delivered. `key` is the digest that recognises the message; raises AlreadyWritten.
@@ -120,7 +120,7 @@ def release(
     conversation_id: str,
     notice: Callable[[Conversation], NoticeSentence | None],
 ) -> Conversation | None:
-    """Give a conversation back to the bot, with one notice unless it was the bot's. None where there is none in the scope.
+    """Give a conversation back to the bot, with one notice unless it was the bot's. Return None if there is none in the scope.
 
     `notice` is called with the conversation as it is, and may refuse; None is no sentence, and on the interface it is not said.
     """
@@ -135,7 +135,7 @@ def release(
 
 @writes
 def settle(connection: Connection, accounts: Accounts, conversation_id: str, settled_at: int, check: Check) -> Conversation | None:
-    """Set a conversation aside as done: nobody waits in it, and nobody has it. None where there is none in the scope."""
+    """Set a conversation aside as done: nobody waits in it, and nobody has it. Return None if there is none in the scope."""
     conversation_row = _found(connection, accounts, conversation_id)
     if conversation_row is None:
         return None
@@ -174,7 +174,7 @@ def overdue(connection: Connection, now: int, limit: int) -> list[Overdue]:
 
 @writes
 def give_back(connection: Connection, overdue: Conversation, sentence: NoticeSentence) -> bool:
-    """Return an overdue conversation to the bot, on a channel with a sentence. False where its handling has changed meanwhile."""
+    """Return an overdue conversation to the bot, on a channel with a sentence. Return False if its handling has changed meanwhile."""
     row = connection.execute(
         """
         UPDATE conversations SET handling = 'bot', handling_since = NULL, waiting_since = NULL, operator_id = NULL, operator_name = NULL,

@@ -146,7 +146,7 @@ def _delivery(event: str, state: int, attempted: int, success: int | None, statu
 
 @reads
 def find(connection: Connection, accounts: Accounts, record_id: str) -> InboxItem | None:
-    """Find a request by its id or that of its appointment; None where there is none in the scope."""
+    """Find a request by its id or that of its appointment; return None if there is none in the scope."""
     row = connection.execute(
         f"""
         SELECT number FROM requests WHERE (id = ?2 OR number = (SELECT request FROM appointments WHERE id = ?2)) AND {BOT_IN_SCOPE}

@@ -48,7 +48,7 @@ def page(connection: Connection, accounts: Accounts, limit: int, after: tuple[in
 
 @writes
 def revoke(connection: Connection, key_id: str, accounts: Accounts, now: int) -> ApiKey | None:
-    """Revoke a key of these accounts (None for all) for good, the first time counts. None where there is none."""
+    """Revoke a key of these accounts (None for all) for good, the first time counts. Return None if there is none."""
     row = connection.execute(_REVOKE, (listed(accounts), now, key_id)).fetchone()
     return ApiKey(*row) if row else None
 

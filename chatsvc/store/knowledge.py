@@ -188,7 +188,7 @@ def numbered(connection: Connection, rows: Iterable[StoredEntry]) -> list[Stored
 
 @writes
 def remove(connection: Connection, bot_id: str, entry_id: str, origin: ChangeOrigin) -> Entry | None:
-    """Delete one entry, record the change and return the entry. None if the bot has none with this id."""
+    """Delete one entry, record the change and return the entry. Return None if the bot has none with this id."""
     before = Rows(changes.entries_of(connection.execute(_ONE_ENTRY, (bot_id, entry_id))))
     if not before.entries:
         return None
@@ -214,7 +214,7 @@ def update(
     edit: Callable[[Entry], Entry],
     origin: ChangeOrigin,
 ) -> Entry | None:
-    """Change one entry in its place and record the change. None if the bot has none with this id. An equal entry is no change."""
+    """Change one entry in its place and record the change. Return None if the bot has none with this id. An equal entry is no change."""
     before = Rows(changes.entries_of(connection.execute(_ONE_ENTRY, (bot_id, entry_id))))
     if not before.entries:
         return None

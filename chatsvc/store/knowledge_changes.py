@@ -185,7 +185,7 @@ def find(connection: Connection, bot_id: str, change_id: str) -> ChangeContent |
 
 @writes
 def undo(connection: Connection, bot_id: str, change_id: str, origin: ChangeOrigin) -> bool:
-    """Put the rows before a change back, as a change of its own. False where there is none. Raises NotUndoable."""
+    """Put the rows before a change back, as a change of its own. Return False if there is none. Raises NotUndoable."""
     row = connection.execute(
         "SELECT number, kind, undone, undoes, files, replaced FROM knowledge_changes WHERE bot_id = ? AND id = ?", (bot_id, change_id)
     ).fetchone()

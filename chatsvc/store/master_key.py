@@ -139,7 +139,7 @@ def _found(folder: Folder, file: Path) -> list[bytes]:
 
 
 def _read(file: Path) -> bytes | None:
-    """Read the key in a file; None if there is none."""
+    """Read the key in a file; return None if there is none."""
     match = _HEX.fullmatch(file.read_bytes())
     return bytes.fromhex(match[1].decode()) if match else None
 

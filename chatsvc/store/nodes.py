@@ -72,7 +72,7 @@ def living(connection: Connection) -> list[ServiceNode]:
 
 
 async def hold_lease(db: Database, name: str, node: str) -> bool:
-    """Take a lease that is free, or keep one's own. False where another process holds it."""
+    """Take a lease that is free, or keep one's own. Return False if another process holds it."""
 
     def holder(connection: Connection) -> str | None:
         row = connection.execute("SELECT node FROM leases WHERE name = ?", (name,)).fetchone()

@@ -42,6 +42,6 @@ def listed(accounts: Accounts) -> str | None:
 
 @reads
 def account_of(connection: Connection, kind: str, record_id: str, accounts: Accounts) -> str | None:
-    """Look up the account of a record among `accounts` (None for all). None where there is no such record."""
+    """Look up the account of a record among `accounts` (None for all). Return None if there is no such record."""
     row = connection.execute(_OWNER[kind], (record_id, listed(accounts))).fetchone()
     return row[0] if row else None

@@ -50,7 +50,7 @@ def conversations_of(connection: Connection, people: Sequence[Person], bot_id: s
 
 @writes
 def put(connection: Connection, accounts: Accounts, conversation_id: str, values: Sequence[str | None]) -> Person | None:
-    """Set name, e-mail, phone and note of a conversation's visitor. `accounts` is the scope, None for all; None where there is none."""
+    """Set name, e-mail, phone and note of a conversation's visitor. `accounts` is the scope, None for all; return None if there is none."""
     row = connection.execute(
         f"""
         UPDATE conversations SET visitor_name = ?3, visitor_email = ?4, visitor_phone = ?5, visitor_note = ?6

@@ -20,7 +20,7 @@ _DELETE = {
 
 
 async def expire(db: Database, table: str, before: int, now: int) -> set[str] | bool:
-    """Delete a batch of a table's rows that are older than `before`. False once none is left; of conversations, their accounts."""
+    """Delete a batch of a table's rows that are older than `before`. Return False once none is left; of conversations, their accounts."""
     if table == "conversations":
         return await db.write(lambda connection: _conversations(connection, before))
     unit = _UNITS.get(table)

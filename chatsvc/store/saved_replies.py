@@ -13,7 +13,7 @@ def all_of(connection: Connection, account_id: str) -> list[SavedReply]:
 
 @writes
 def put(connection: Connection, account_id: str, reply: SavedReply, at: int, most: int) -> bool:
-    """Write a saved reply, in place of one of the same name. False where the account has `most` already."""
+    """Write a saved reply, in place of one of the same name. Return False if the account has `most` already."""
     (others,) = connection.execute(
         "SELECT count(*) FROM saved_replies WHERE account_id = ? AND name <> ?", (account_id, reply.name)
     ).fetchone()
@@ -31,7 +31,7 @@ def put(connection: Connection, account_id: str, reply: SavedReply, at: int, mos
 
 @writes
 def remove(connection: Connection, account_id: str, name: str) -> SavedReply | None:
-    """Delete a saved reply; None where there is none."""
+    """Delete a saved reply; return None if there is none."""
     row = connection.execute(
         "DELETE FROM saved_replies WHERE account_id = ? AND name = ? RETURNING name, text", (account_id, name)
     ).fetchone()

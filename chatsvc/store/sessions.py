@@ -51,7 +51,7 @@ def set_to_show(connection: Connection, session_id: str, digest: bytes) -> None:
 
 @writes
 def take_to_show(connection: Connection, session_id: str, digest: bytes) -> bool:
-    """Use up the secret that a session has to show. False where it was shown before."""
+    """Use up the secret that a session has to show. Return False if it was shown before."""
     changed = connection.execute("UPDATE operator_sessions SET to_show = NULL WHERE id = ? AND to_show = ?", (session_id, digest))
     return changed.rowcount == 1
 
@@ -71,7 +71,7 @@ def of_operator(connection: Connection, operator_id: str) -> list[OperatorSessio
 
 @writes
 def remove(connection: Connection, session_id: str, operator_id: str) -> OperatorSession | None:
-    """Delete one session of an operator; None if there is none."""
+    """Delete one session of an operator; return None if there is none."""
     row = connection.execute(
         f"DELETE FROM operator_sessions WHERE id = ? AND operator_id = ? RETURNING {_SESSION}", (session_id, operator_id)
     ).fetchone()
@@ -82,7 +82,7 @@ def remove(connection: Connection, session_id: str, operator_id: str) -> Operato
 def verify(connection: Connection, session: OperatorSession, digest: bytes, old_id: str, step: int | None, code: bytes) -> bool:
     """Replace the session that waits for a second factor by a verified one. The code is used up.
 
-    step: the time step of a TOTP code; None for the recovery code with the digest `code`. Returns False where the code was used
+    step: the time step of a TOTP code; None for the recovery code with the digest `code`. Return False if the code was used
     already or the waiting session has ended.
     """
     waits = connection.execute("SELECT 1 FROM operator_sessions WHERE id = ? AND verified = 0", (old_id,)).fetchone()

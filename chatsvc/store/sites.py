@@ -37,7 +37,7 @@ def _site(row: Sequence[Any]) -> Site:
 
 @writes
 def create(connection: Connection, site: Site) -> bool:
-    """Insert a site, to be read at once. False where the bot has it, or MOST_SITES, already."""
+    """Insert a site, to be read at once. Return False if the bot has it, or MOST_SITES, already."""
     (others,) = connection.execute("SELECT count(*) FROM sites WHERE bot_id = ?", (site.bot_id,)).fetchone()
     if others >= MOST_SITES:
         return False

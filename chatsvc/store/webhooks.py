@@ -63,7 +63,7 @@ def put(connection: Connection, webhook: Webhook, seal: Seal) -> tuple[Webhook, 
 
 @writes
 def rotate(connection: Connection, bot_id: str, seal: Seal, now: int) -> Webhook | None:
-    """Replace the signing key of a bot's webhook; None if it has none."""
+    """Replace the signing key of a bot's webhook; return None if it has none."""
     sealed = seal(facts.check_in(connection))
     connection.execute("UPDATE webhooks SET signing_key = ?, updated_at = ? WHERE bot_id = ?", (sealed, now, bot_id))
     return find_in(connection, bot_id)

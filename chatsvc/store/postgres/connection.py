@@ -120,7 +120,7 @@ _ARRAYS = {str: "text", int: "bigint", bool: "bigint", bytes: "bytea"}
 
 
 def _element_type(column: Sequence[Any]) -> str | None:
-    """Return the type of the values of a column; None where all are NULL."""
+    """Return the type of the values of a column; return None if all are NULL."""
     return next((_ARRAYS[type(value)] for value in column if value is not None), None)
 
 

@@ -167,7 +167,7 @@ class _Writer(PostgresThread):
             raise doubt.cause from None
 
     def _took_place(self) -> bool:
-        """Ask for a commit in doubt. False where the server does not answer in time: the callers are refused."""
+        """Ask for a commit in doubt. Return False if the server does not answer in time: the callers are refused."""
         deadline = time.monotonic() + RESOLVE_S
         while time.monotonic() < deadline:
             with suppress(StoreUnavailable, psycopg.Error), closing(connect(self._address, writes=False, within_s=PROBE_S)) as again:

@@ -49,7 +49,7 @@ def append(file: Path, about: dict[str, Any], key: bytes) -> None:
 
 
 def read(file: Path) -> Trailer | None:
-    """Read the trailer; None if the file does not end in one of this format. Raises OSError."""
+    """Read the trailer; return None if the file does not end in one of this format. Raises OSError."""
     whole = file.stat().st_size
     with file.open("rb") as stream:
         stream.seek(max(0, whole - _MOST))

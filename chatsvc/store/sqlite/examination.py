@@ -46,7 +46,7 @@ def examine(database: Path, tiers: frozenset[str], limit_s: float | None = None)
 
 
 def _problems(connection: SqliteConnection, limit_s: float | None) -> list[str] | None:
-    """Check the content of a database; None if the time was over before."""
+    """Check the content of a database; return None if the time was over before."""
     if limit_s == 0:
         return None
     deadline = None if limit_s is None else time.monotonic() + limit_s
