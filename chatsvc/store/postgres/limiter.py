@@ -103,9 +103,7 @@ class SharedLimiter:
             partial(_count, takes=takes, accounts=accounts, forget=minute - 1 if minute != self._minute else None)
         )
         self._minute = minute
-        # The store's clock decides for all processes.
-        behind = clock_ms - time.time_ns() // 1_000_000
-        self._behind_ms = behind if abs(behind) > APART_MS else 0
+        self._compare(clock_ms)
         counts = {key_minute: used[key_minute][0] - taken for key_minute, taken in takes.items()}
         for asked, key_minute in zip(batch, places, strict=True):
             taken = asked.takes > 0 and counts[key_minute] < self.limit
@@ -118,6 +116,11 @@ class SharedLimiter:
         """Return the minute of a request. A clock set back by less than a minute counts on in the later one, as Limiter does."""
         minute = (now_ms + self._behind_ms) // (WINDOW_S * 1000)
         return self._minute if minute == self._minute - 1 else minute
+
+    def _compare(self, clock_ms: int) -> None:
+        """Compare the clock of this process with the store's, which decides for all."""
+        behind = clock_ms - time.time_ns() // 1_000_000
+        self._behind_ms = behind if abs(behind) > APART_MS else 0
 
 
 def _count(
