@@ -219,6 +219,14 @@ def test_a_statement_is_translated_outside_of_its_texts() -> None:
         "SELECT '?', ':a', coalesce(json_agg(json_build_array(b.id)), '[]') FROM json_each($1) s JOIN bots b ON b.id = s.value"
         " WHERE NULL IS NULL"
     )
+    # The first rows of each owner are looked up once an owner, not for each row of the table.
+    of_each = (
+        "SELECT c.id FROM bots b CROSS JOIN conversations c ON c.number IN (SELECT number FROM messages LIMIT max(1, 2)) WHERE b.id = 1"
+    )
+    assert translate(of_each, ())[0] == (
+        "SELECT c.id FROM bots b CROSS JOIN LATERAL (SELECT number FROM messages LIMIT max(1, 2)) c_rows (number)"
+        " JOIN conversations c ON c.number = c_rows.number WHERE b.id = 1"
+    )
     assert translate("SELECT :one, :two, :one", {"one": 1, "two": 2}) == ("SELECT $1, $2, $1", [1, 2])
     assert translate_schema("CREATE TABLE t (a TEXT, b BLOB, c INTEGER) STRICT, WITHOUT ROWID") == (
         'CREATE TABLE t (a TEXT COLLATE "C", b BYTEA, c BIGINT)'
