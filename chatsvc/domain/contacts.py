@@ -176,32 +176,16 @@ def _typed_numbers(text: str) -> Iterator[tuple[str, bool]]:
             before += len(groups[first])
 
 
-# ISO 3166 code and calling code (ITU E.164); the +1 countries with their area code are +1 like the others.
-_CODES = """
-AC247 AD376 AE971 AF93 AG1 AI1 AL355 AM374 AO244 AR54 AS1 AT43 AU61 AW297 AX358 AZ994 BA387 BB1 BD880 BE32 BF226 BG359 BH973
-BI257 BJ229 BL590 BM1 BN673 BO591 BQ599 BR55 BS1 BT975 BW267 BY375 BZ501 CA1 CC61 CD243 CF236 CG242 CH41 CI225 CK682 CL56
-CM237 CN86 CO57 CR506 CU53 CV238 CW599 CX61 CY357 CZ420 DE49 DJ253 DK45 DM1 DO1 DZ213 EC593 EE372 EG20 EH212 ER291 ES34 ET251
-FI358 FJ679 FK500 FM691 FO298 FR33 GA241 GB44 GD1 GE995 GF594 GG44 GH233 GI350 GL299 GM220 GN224 GP590 GQ240 GR30 GT502 GU1
-GW245 GY592 HK852 HN504 HR385 HT509 HU36 ID62 IE353 IL972 IM44 IN91 IO246 IQ964 IR98 IS354 IT39 JE44 JM1 JO962 JP81 KE254
-KG996 KH855 KI686 KM269 KN1 KP850 KR82 KW965 KY1 KZ7 LA856 LB961 LC1 LI423 LK94 LR231 LS266 LT370 LU352 LV371 LY218 MA212
-MC377 MD373 ME382 MF590 MG261 MH692 MK389 ML223 MM95 MN976 MO853 MP1 MQ596 MR222 MS1 MT356 MU230 MV960 MW265 MX52 MY60 MZ258
-NA264 NC687 NE227 NF672 NG234 NI505 NL31 NO47 NP977 NR674 NU683 NZ64 OM968 PA507 PE51 PF689 PG675 PH63 PK92 PL48 PM508 PR1
-PS970 PT351 PW680 PY595 QA974 RE262 RO40 RS381 RU7 RW250 SA966 SB677 SC248 SD249 SE46 SG65 SH290 SI386 SJ47 SK421 SL232 SM378
-SN221 SO252 SR597 SS211 ST239 SV503 SX1 SY963 SZ268 TC1 TD235 TG228 TH66 TJ992 TK690 TL670 TM993 TN216 TO676 TR90 TT1 TV688
-TW886 TZ255 UA380 UG256 US1 UY598 UZ998 VA39 VC1 VE58 VG1 VI1 VN84 VU678 WF681 WS685 XK383 YE967 YT262 ZA27 ZM260 ZW263
-"""
-_CODE_OF: dict[str, str] = dict(re.findall(r"([A-Z]{2})(\d+)", _CODES))
-
 # The digits with which the numbers of a country begin, behind the trunk prefix.
 _FIRST_DIGITS = {"TR": "234589", "GB": "12378"}
-
-# What people dial before a number within their country; 0 nearly everywhere. Italy's 0 belongs to the number.
-_TRUNK = {"HU": "06", "RU": "8", "KZ": "8", "IT": "", "SM": "", "VA": ""}
+_WITHOUT_TRUNK = ("1", "7", "39")  # calling codes behind which a number may begin with the digits of a trunk prefix
 
 
 def code_of(country: str) -> str | None:
-    """The calling code of a country (ISO 3166), without a plus. None for an unknown one."""
-    return _CODE_OF.get(country.upper())
+    """Return the calling code of a country (ISO 3166), without a plus. None for an unknown one."""
+    import phonenumbers  # a tenth of a second, which most commands do not need
+
+    return str(phonenumbers.country_code_for_region(country.upper()) or "") or None
 
 
 def abroad(digits: str, country: str) -> str | None:
@@ -212,19 +196,27 @@ def abroad(digits: str, country: str) -> str | None:
     code, known = code_of(country), _FIRST_DIGITS.get(country.upper())
     if code is None or (known and digits[:1] == "0" and digits[1:2] not in ("0", *known)):
         return None
-    if len(digits) > 10 and digits.startswith(code):
+    if len(digits) > LONGEST_WITHOUT_CODE and digits.startswith(code):
         # 90 532 123 45 67, and 1 212 555 01 23: the code is there, only the plus is not.
         return digits
-    return code + digits.removeprefix(_TRUNK.get(country.upper(), "0"))
+    return code + digits.removeprefix(_trunk_of(country.upper()))
 
 
-_TRUNK_OF = {code: _TRUNK.get(country, "0") for country, code in _CODE_OF.items() if code not in ("1", "7", "39")}
+def _trunk_of(country: str) -> str:
+    """Return what people dial before a number within their country: mostly 0. Italy's 0 belongs to the number."""
+    import phonenumbers
+
+    prefix = phonenumbers.ndd_prefix_for_region(country, True) or ""
+    return "0" if prefix == "1" else prefix  # America's 1 is its calling code too
 
 
 def without_trunk(digits: str) -> str:
     """Return a number's digits with its country's code, without the trunk prefix. Example: `44 (0) 7700 ...`."""
+    import phonenumbers
+
     for length in (1, 2, 3):
-        trunk = _TRUNK_OF.get(digits[:length])
-        if trunk and digits[length:].startswith(trunk):
-            return digits[:length] + digits[length + len(trunk) :]
+        code = digits[:length]
+        region = phonenumbers.region_code_for_country_code(int(code or 0))
+        if code not in _WITHOUT_TRUNK and region not in ("ZZ", "001"):  # of no country
+            return code + digits[length:].removeprefix(_trunk_of(region))
     return digits

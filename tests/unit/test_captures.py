@@ -48,12 +48,18 @@ def test_a_name_is_not_put_together_from_two_messages() -> None:
     assert kept(["ben selin", "kaya mahallesinden"], visitor_name="Selin").visitor_name == "selin"
 
 
-def test_every_calling_code_is_one_to_three_digits_and_known_by_its_country() -> None:
-    assert contacts.code_of("tr") == "90"
-    assert contacts.code_of("XX") is None
-    assert contacts.abroad("0532", "XX") is None
-    assert all(1 <= len(code) <= 3 for code in contacts._CODE_OF.values())
-    assert len(contacts._CODE_OF) > 230
+@pytest.mark.parametrize(
+    ("digits", "country", "number"),
+    [
+        ("05321234567", "tr", "905321234567"),
+        ("06301234567", "HU", "36301234567"),
+        ("89123456789", "RU", "79123456789"),
+        ("0612345678", "IT", "390612345678"),
+        ("0532", "XX", None),
+    ],
+)
+def test_a_number_is_dialled_from_abroad_with_the_code_of_its_country(digits: str, country: str, number: str | None) -> None:
+    assert contacts.abroad(digits, country) == number
 
 
 def test_a_kind_is_one_that_callers_know_and_a_time_is_the_minute_on_the_wall() -> None:

@@ -8,6 +8,7 @@ import random
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import nullcontext
 from functools import partial
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from chatsvc.domain.models import Usage
@@ -115,7 +116,8 @@ class AnthropicEngine:
     async def _ready_client(self) -> Client:
         """Return the client, which is created once. The library's import takes a second: in a thread."""
         if self._new_client is None:
-            self._new_client = await asyncio.to_thread(_import_client)
+            module = await asyncio.to_thread(import_module, "chatsvc.engines.anthropic.client")
+            self._new_client = module.Client
         if self._closed:
             raise EngineError("unreachable", "the engine is closed")
         if self._client is None:
@@ -164,12 +166,6 @@ class AnthropicEngine:
         raise AssertionError("unreachable")
 
 
-def _import_client() -> type[Client]:
-    from chatsvc.engines.anthropic.client import Client
-
-    return Client
-
-
 class _Rounds:
     """The rounds of one message: ask the model, execute its tool calls or review its reply, and ask again.
 
@@ -182,16 +178,11 @@ class _Rounds:
         self._turn, self._ask, self._share, self._hosted, self._ends_at = turn, ask, share, hosted, ends_at
         self._shortened = shortened
         self._budget = prompt.HOSTED if hosted else prompt.ON_PREM
-        self._offered = self._choose_tools() if may_use_tools else ()
+        changes = any(record.status in notes.TAKEN_BACK for record in turn.captured)
+        searches = prompt.knowledge(turn.knowledge, self._budget.knowledge, cached=hosted) is None
+        self._offered = tools.offered(notes=turn.may_capture, changes=changes, searches=searches) if may_use_tools else ()
         self._notes = notes.Notes(turn, self._offered)
         self._spent = Usage()
-        self._corrected = False
-
-    def _choose_tools(self) -> tuple[str, ...]:
-        turn = self._turn
-        changes = any(record.status in notes.TAKEN_BACK for record in turn.captured)
-        searches = prompt.knowledge(turn.knowledge, self._budget.knowledge, cached=self._hosted) is None
-        return tools.offered(notes=turn.may_capture, changes=changes, searches=searches)
 
     def _begin(self, turn: Turn) -> MessageCreateParamsNonStreaming:
         self._notes.hits = prompt.passages(turn, self._budget.passages)
@@ -202,41 +193,36 @@ class _Rounds:
 
         Once something is captured, no failure of the model loses it: the visitor gets a fixed sentence instead of the model's words.
         """
-        body = await self._share.run(self._begin, self._turn)
+        body, captured, is_corrected = await self._share.run(self._begin, self._turn), None, False
         for _ in range(MAX_ROUNDS):
             try:
-                async with nullcontext() if self._notes.captured is None else asyncio.timeout_at(self._ends_at - SPARE_S):
+                async with nullcontext() if captured is None else asyncio.timeout_at(self._ends_at - SPARE_S):
                     message = answer.parse(await self._ask(body), hosted=self._hosted)
                 self._spent = self._spent.plus(message.usage)
                 if not message.calls or not self._offered:
                     text = answer.reply(message)
-                    work = partial(review.complaint, text, self._notes.hits, self._notes.captured)
+                    work = partial(review.complaint, text, self._notes.hits, captured)
                     complaint = await self._share.run(work, self._turn, review.characters_read(self._turn, text))
                     if complaint is None:
-                        return self._reply(text)
-                    body = self._correct(body, text, complaint)
+                        return Reply(text, self._spent, captured, evidence=Evidence.of_hits(self._notes.hits))
+                    if is_corrected:
+                        raise EngineError("no_answer", "the model's reply failed its review twice")
+                    is_corrected = True
+                    body = _continued(body, [answer.text_block(text)], [answer.text_block(complaint)])
                     continue
             except (EngineError, TimeoutError):
-                if self._notes.captured is None:
+                if captured is None:
                     raise
                 break
             results = await self._share.run(partial(self._notes.results, message), self._turn)
-            if self._notes.captured is None and all(call.name == tools.NO_ANSWER for call in message.calls):
+            captured = self._notes.captured
+            if captured is None and all(call.name == tools.NO_ANSWER for call in message.calls):
                 raise EngineError("no_answer", "by its tool")
             body = _continued(body, message.blocks, results)
-        if self._notes.captured is None:
+        if captured is None:
             raise EngineError("tool_loop", f"still calling tools after {MAX_ROUNDS} rounds")
-        return self._reply(notes.confirmation(self._turn, self._notes.captured))
-
-    def _correct(self, body: MessageCreateParamsNonStreaming, text: str, complaint: str) -> MessageCreateParamsNonStreaming:
-        """Ask for another reply, once; raises EngineError."""
-        if self._corrected:
-            raise EngineError("no_answer", "the model's reply failed its review twice")
-        self._corrected = True
-        return _continued(body, [answer.text_block(text)], [answer.text_block(complaint)])
-
-    def _reply(self, text: str) -> Reply:
-        return Reply(text, self._spent, self._notes.captured, evidence=Evidence.of_hits(self._notes.hits))
+        text = notes.confirmation(self._turn, captured)
+        return Reply(text, self._spent, captured, evidence=Evidence.of_hits(self._notes.hits))
 
 
 def _continued(

@@ -136,7 +136,8 @@ def request(
     whole = knowledge(turn.knowledge, budget.knowledge, cached=hosted)
     system = [rules(turn.bot, site_of(turn.knowledge), offered=offered, cached=hosted and whole is None), *([whole] if whole else [])]
     passages = [] if whole else [entries_told([hit.entry for hit in hits], "What was found for this question")]
-    records = [_RECORDS + "".join(map(record_line, turn.captured[-MAX_RECORDS:]))] if turn.captured else []
+    lines = (f"\n- {record.kind} {record.id}, status {record.status}: {described(record)}" for record in turn.captured[-MAX_RECORDS:])
+    records = [_RECORDS + "".join(lines)] if turn.captured else []
     sent = messages(turn.history, turn.message, _half(turn.history, budget.history) if shortened else budget.history)
     message = str(sent[-1]["content"])
     if hosted:
@@ -279,11 +280,6 @@ def _told(wanted: str | None, unclear: str) -> str:
         return f"Answer in {wanted}, whatever language the visitor writes in."
     name = language_name(unclear) or "Turkish"
     return f"Answer in the language of the visitor's last message; where that is unclear, in {name}."
-
-
-def record_line(record: CapturedRecord) -> str:
-    """Write a record as the prompt has it: id, status, moment, contact and text."""
-    return f"\n- {record.kind} {record.id}, status {record.status}: {described(record)}"
 
 
 def described(record: Captured | CapturedRecord) -> str:

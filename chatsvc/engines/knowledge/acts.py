@@ -4,13 +4,11 @@ A multinomial logistic regression over words, pairs of words and letter n-grams,
 and a byte for each act. `scripts/train` makes `languages/xx/acts.table` from the sentences of `languages/xx/acts.txt`.
 """
 
-import hashlib
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import cache
 from itertools import pairwise
 from math import exp
-from pathlib import Path
 from typing import NamedTuple
 from zlib import crc32
 
@@ -41,11 +39,10 @@ _CALLS = 0.15  # share of a wish that is one to be called
 FALLBACK = "en"
 DIGEST = 32
 """Bytes at the head of a table that tell what it was learned from."""
-_BUCKETS = 1 << 12
+BUCKETS = 1 << 12
 _MOST_WORDS = 40
 _MOST_CHARACTERS = 1_000
-_ROUNDS, _RATE, _SMALL = 20, 0.05, 0.005
-_UNIT, _ZERO = 0.02, 128  # of a weight in the table, and the byte of a weight of nothing
+UNIT, ZERO = 0.02, 128  # of a weight in the table, and the byte of a weight of nothing
 _SENTENCE_END = re.compile(r"(?<=[.!?…])\s+|\n+")
 _MOST_SENTENCES = 8
 _WORD = re.compile(r"[^\W_]{1,20}")
@@ -86,9 +83,9 @@ def classify(text: str, language: str) -> Act:
 def probabilities(text: str, language: str) -> dict[str, float]:
     """Return the probability of each act."""
     table, width = _table(language), len(ACTS)
-    rows = [table[bucket * width : (bucket + 1) * width] for bucket in _features(text)]
-    scores = [_UNIT * (sum(column) - _ZERO * len(rows)) for column in zip(*rows, strict=True)]
-    return dict(zip(ACTS, _softmax(scores), strict=True))
+    rows = [table[bucket * width : (bucket + 1) * width] for bucket in features_of(text)]
+    scores = [UNIT * (sum(column) - ZERO * len(rows)) for column in zip(*rows, strict=True)]
+    return dict(zip(ACTS, softmax(scores), strict=True))
 
 
 @cache
@@ -97,7 +94,7 @@ def _table(language: str) -> bytes:
     return path.read_bytes()[DIGEST:] if path.is_file() else _table(FALLBACK)
 
 
-def _features(text: str) -> list[int]:
+def features_of(text: str) -> list[int]:
     text = text[:_MOST_CHARACTERS]
     words = [_masked(word) for word in _WORD.findall(_MAIL.sub(" mail ", fold(text)))[:_MOST_WORDS]]
     features = {"", f"<{min(len(words), 6)}", *words, *(sign for sign in text if sign in "?!👍👎🙏")}
@@ -107,7 +104,7 @@ def _features(text: str) -> list[int]:
         padded = f"_{word}_"
         features.add(f"{word[:5]}~")
         features.update(f"{padded[start : start + 4]}~~" for start in range(len(padded) - 3))
-    return sorted({crc32(feature.encode("utf-8", "surrogatepass")) % _BUCKETS for feature in features})
+    return sorted({crc32(feature.encode("utf-8", "surrogatepass")) % BUCKETS for feature in features})
 
 
 def _masked(word: str) -> str:
@@ -115,45 +112,7 @@ def _masked(word: str) -> str:
     return f"#{min(len(word), 5)}" if word.isdigit() else _DIGITS.sub("#", word)
 
 
-def read(path: Path) -> list[tuple[str, str]]:
-    """Read training sentences, each under the header of its act; raises ValueError for an unknown act."""
-    examples: list[tuple[str, str]] = []
-    act = ""
-    for line in filter(None, map(str.strip, path.read_text(encoding="utf-8").splitlines())):
-        if line.startswith("== "):
-            act = line[3:]
-        elif not line.startswith("#"):
-            if act not in ACTS:
-                raise ValueError(f"{path.name}: no act {act!r} for: {line}")
-            examples.append((act, line))
-    return examples
-
-
-def train(examples: Sequence[tuple[str, str]]) -> bytes:
-    """Return the table of weights; the same sentences in the same order always give the same table."""
-    prepared = [(ACTS.index(act), _features(text)) for act, text in examples]
-    weights = [[0.0] * len(ACTS) for _ in range(_BUCKETS)]
-    step = next(prime for prime in (1009, 1013, 1019) if len(prepared) % prime)  # spreads the acts, which stand together in the file
-    for round_ in range(_ROUNDS):
-        rate = _RATE * (1 - 0.9 * round_ / _ROUNDS)
-        for number in range(len(prepared)):
-            right, features = prepared[(number * step + round_) % len(prepared)]
-            rows = [weights[bucket] for bucket in features]
-            errors = _softmax([sum(column) for column in zip(*rows, strict=True)])
-            errors[right] -= 1.0
-            changes = [(act, rate * error) for act, error in enumerate(errors) if abs(error) >= _SMALL]
-            for row in rows:
-                for act, change in changes:
-                    row[act] -= change
-    return bytes(min(max(_ZERO + round(weight / _UNIT), 0), 255) for row in weights for weight in row)
-
-
-def digest(path: Path) -> bytes:
-    """Return what a table depends on: the sentences, their features and how they are learned."""
-    return hashlib.sha256(Path(__file__).read_bytes() + path.read_bytes()).digest()
-
-
-def _softmax(scores: Iterable[float]) -> list[float]:
+def softmax(scores: Iterable[float]) -> list[float]:
     scores = list(scores)
     highest = max(scores)
     grown = [exp(score - highest) for score in scores]

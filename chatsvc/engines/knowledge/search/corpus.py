@@ -10,12 +10,11 @@ import math
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from itertools import chain, islice, pairwise
+from itertools import accumulate, chain, islice, pairwise
 
 from chatsvc.domain.models import Entry
 from chatsvc.engines.knowledge.search import facts, topics
 from chatsvc.engines.knowledge.search.lexicon import Lexicon
-from chatsvc.engines.knowledge.search.postings import Postings
 from chatsvc.engines.knowledge.search.tokens import STOPWORDS, stem
 from chatsvc.language.folding import words
 
@@ -35,9 +34,8 @@ _MOST_COMPOUNDS = 20_000  # that are remembered: those of a few hundred entries
 def features_of(word: str, concepts: Iterable[str]) -> list[tuple[str, float]]:
     """Return the features of a word with their weights: stem, beginning (for endings that the stemmer does not know), concepts."""
     factor = _STOP if word in STOPWORDS else 1.0
-    found = [("s" + stem(word), WEIGHTS["s"] * factor), ("r" + word[:_ROOT_LETTERS], WEIGHTS["r"] * factor)]
-    found += [("c" + name, WEIGHTS["c"]) for name in concepts]
-    return found
+    own = ("s" + stem(word), WEIGHTS["s"] * factor), ("r" + word[:_ROOT_LETTERS], WEIGHTS["r"] * factor)
+    return [*own, *(("c" + name, WEIGHTS["c"]) for name in concepts)]
 
 
 def phrasings_of(entry: Entry) -> tuple[str, ...]:
@@ -45,6 +43,53 @@ def phrasings_of(entry: Entry) -> tuple[str, ...]:
     if entry.alt and not facts.heading_of(entry):
         return entry.question, *entry.alt
     return entry.question, *entry.alt, *islice((part for part in facts.sentences(entry.answer) if len(part) > _SENTENCE), _SENTENCES)
+
+
+_BUDGET = 8_000  # postings that one search may touch, about a millisecond; rare features come first, frequent ones are dropped
+_SMALL = 1 << 16  # entry numbers up to this fit in two bytes
+_UNIT = 255  # code of the weight 1.0; square roots are stored, which keeps small weights distinct
+_WEIGHTS = [(root / _UNIT) ** 2 for root in range(_UNIT + 1)]
+
+
+class Postings:
+    """Map of feature numbers to (entry number, weight). Filled once with the announced number of postings."""
+
+    def __init__(self, counts: Sequence[int], entries: int) -> None:
+        """Allocate `counts[feature]` postings for each feature."""
+        self._offsets = array("I", accumulate(counts, initial=0))
+        self._free = self._offsets[:-1]
+        self._entries = array("H" if entries <= _SMALL else "I", [0]) * self._offsets[-1]
+        self._weights = bytearray(self._offsets[-1])
+
+    def put(self, entry: int, weights: Iterable[tuple[int, float]]) -> None:
+        """Add the features of one entry, each with its weight from 0 to 1."""
+        for feature, weight in weights:
+            index = self._free[feature]
+            self._free[feature] = index + 1
+            self._entries[index] = entry
+            self._weights[index] = int(math.sqrt(weight) * _UNIT + 0.5)
+
+    def filled(self) -> None:
+        """Free the bookkeeping of `put`; nothing can be added after this."""
+        self._free = array("I")
+
+    def count(self, feature: int) -> int:
+        """Return how many entries hold the feature."""
+        return self._offsets[feature + 1] - self._offsets[feature]
+
+    def accumulate(self, query: Iterable[tuple[int, float]], budget: int = _BUDGET) -> dict[int, float]:
+        """Return the dot product of the query with each entry, within the budget of postings."""
+        scores: dict[int, float] = {}
+        left = budget
+        for feature, weight in sorted(query, key=lambda pair: (self.count(pair[0]), pair[0])):
+            start, stop = self._offsets[feature], self._offsets[feature + 1]
+            if stop - start > left and scores:
+                break
+            stop = min(stop, start + budget)
+            for entry, value in zip(self._entries[start:stop], self._weights[start:stop], strict=True):
+                scores[entry] = scores.get(entry, 0.0) + weight * _WEIGHTS[value]
+            left -= stop - start
+        return scores
 
 
 class Compounds:
