@@ -218,28 +218,30 @@ def of_entry(question: Question, prepared: PreparedEntry, ranked: tuple[float, f
     naming = [term for term in question.terms if term.names]
     unsaid = 1 - explained(naming, prepared.whole) if naming else 0.0
     titled, asks = explained(question.terms, prepared.title), topics.cosine(question.near, prepared.asks)
-    asked, found = question.kinds, []
+    asked, rows = question.kinds, []
     given = frozenset(key for term in question.terms for key in term.keys)
+    reach = given.union(*(term.meanings for term in question.terms))  # all by which a vocabulary may explain a word
     for part in prepared.parts:
         kinds = part.part.kinds
         proper = not asked.isdisjoint(kinds)
-        found.append(
+        is_owned = proper or not reach.isdisjoint(part.own)
+        rows.append(
             (
                 *ranked,
                 titled,
                 asks,
                 explained(question.terms, part.whole, kinds),
-                explained(question.terms, part.own, kinds),
+                explained(question.terms, part.own, kinds) if is_owned else 0.0,
                 topics.cosine(question.near, part.near),
                 len(question.letters & part.letters) / (len(question.letters) or 1),
-                sum(not given.isdisjoint(keys_of_word(word)) for word in part.name) / (len(part.name) or 1),
+                sum([not given.isdisjoint(keys_of_word(word)) for word in part.name]) / (len(part.name) or 1),
                 float(proper),
                 float(bool(asked) and not proper),
                 explained(question.subject, part.whole) if question.subject else 0.0,
                 unsaid,
             )
         )
-    return tuple(found)
+    return tuple(rows)
 
 
 def score(evidence: Sequence[float]) -> float:
