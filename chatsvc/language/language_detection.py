@@ -22,7 +22,6 @@ _NEIGHBOURS = _FOREIGN_FILE.words("neighbours")
 LANGUAGES = (*_FILES, *(name for name, _ in _FOREIGN_FILE.entries if len(name) == 2 and name not in _NEIGHBOURS), *_OF_SCRIPT)
 
 _INTERNATIONAL = _FOREIGN_FILE.words("alike")  # words used alike in all languages, and names of things: they show no language
-_SHORT = 200
 _MAX_CHARACTERS = 400  # of a text that are looked at
 _MAX_WORDS = 40
 _OFTEN = 8.0  # weight of a word of the "often" part
@@ -76,15 +75,10 @@ class _WordScore:
 
 def guess(text: str) -> str | None:
     """Return one of LANGUAGES. None if the text does not show it (a number, a name, "ok", another language)."""
-    return _guess_short(text) if len(text) <= _SHORT else _guess(text[:_MAX_CHARACTERS])
+    return _guess(text[:_MAX_CHARACTERS])
 
 
-@lru_cache(maxsize=1_024)
-def _guess_short(text: str) -> str | None:
-    # Greetings recur, and each message of a conversation is looked at again with the later ones.
-    return _guess(text)
-
-
+@lru_cache(maxsize=1_024)  # greetings recur, and each message of a conversation is looked at again with the later ones
 def _guess(text: str) -> str | None:
     if "@" in text or "://" in text or "www." in text:  # the pattern is slow on texts without any
         text = _ADDRESS.sub(" ", text)

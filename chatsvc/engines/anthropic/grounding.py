@@ -67,7 +67,7 @@ _PHONE_DIGITS = range(7, 16)
 _MOST_GROUPS = 6  # of a written phone number
 _STREETS = "|".join(map(re.escape, _WORDS.items("street")))
 _STREET = re.compile(rf"((?:[A-ZÇĞİÖŞÜ0-9][\w.’'-]{{0,30}}+ ){{1,4}})(?:{_STREETS})(?!\w)")
-_FIGURES = re.compile(rf"\d|@|\w\.\w|{_STREETS}")
+FIGURES = re.compile(rf"\d|@|\w\.\w|{_STREETS}")  # anything that Sources.unknown() checks
 _CLOCK = re.compile(r"(?<![\d.:])([01]?\d|2[0-4])[:.]([0-5]\d)(?![\d:]|[.,]\d)")
 _ISO = re.compile(r"\b(20\d\d)-(\d\d)-(\d\d)\b")
 _DAY_FIRST = re.compile(r"(?<![\d.:/-])([0-3]?\d)([./-])([01]?\d)\2((?:20)?\d\d)(?!\d)")
@@ -107,13 +107,9 @@ _WORD = re.compile(r"\b(?:" + "|".join(sorted(map(re.escape, _NUMBER_OF), key=le
 Clock = tuple[int, int]
 
 
-def _shorten_words(text: str) -> str:
-    return _LONG_WORD.sub(r"\1", text)
-
-
 def comparable(text: str) -> str:
     """Fold a text for comparison and shorten overlong words."""
-    return fold(_shorten_words(text))
+    return fold(_LONG_WORD.sub(r"\1", text))
 
 
 class Known:
@@ -171,11 +167,6 @@ class Known:
         return frozenset(value for match in _PERCENT.finditer(self.text) for value in _values(match[1] or match[2]))
 
 
-def has_figures(text: str) -> bool:
-    """Report whether a text has anything that Sources.unknown() checks."""
-    return _FIGURES.search(text) is not None
-
-
 class Sources:
     """Texts that a reply may repeat. The knowledge, the bot's settings and the conversation, with the days of its records.
 
@@ -204,7 +195,7 @@ class Sources:
 
     def unknown(self, reply: str) -> list[str]:
         """Name the first parts of a reply that no source has."""
-        reply = _shorten_words(reply)
+        reply = _LONG_WORD.sub(r"\1", reply)
         text, unknown = _IDIOMS.sub(" ", fold(reply)), list[str]()
         for match in _LINK.finditer(text):
             if not any(_bare_link(match[0]) in source.links for source in self._known):
@@ -224,7 +215,11 @@ class Sources:
         named = Counter(_all_values(comparable("\n".join((text, *self._spoken)))))
         computed, unknown = 0, list[str]()
         for match in _NUMBER.finditer(text):
-            if self._has_number(match) or self._is_emergency_number(match[0]) or self._are_numbers(match):
+            is_short = match[0].isdecimal() and len(match[0]) <= 4
+            if self._has_number(match) or (is_short and phonenumbers.is_emergency_number(match[0], self._country)):
+                continue
+            parts = re.split(r"[ ’']", match[0])
+            if len(parts) > 1 and all(self._has_value(_values(part)) for part in parts):  # several known ones beside each other
                 continue
             computed += 1
             if computed > MAX_COMPUTED or not self._is_computed(match, named):
@@ -232,14 +227,6 @@ class Sources:
                 if len(unknown) == MAX_NAMED:
                     break
         return unknown
-
-    def _are_numbers(self, match: re.Match[str]) -> bool:
-        """Report whether a number with blanks is several known ones beside each other."""
-        parts = re.split(r"[ ’']", match[0])
-        return len(parts) > 1 and all(self._has_value(_values(part)) for part in parts)
-
-    def _is_emergency_number(self, text: str) -> bool:
-        return text.isdecimal() and len(text) <= 4 and phonenumbers.is_emergency_number(text, self._country)
 
     def _without_phones(self, text: str) -> tuple[str, list[str]]:
         unknown = list[str]()

@@ -53,7 +53,7 @@ def complaint(text: str, hits: Sequence[Hit], captured: Captured | None, turn: T
             f"{_HEAD} It says that more is noted than is: no record holds {named}. Note it with the visitor's words in the quotes, or "
             "say only what is noted."
         )
-    unknown = _sources(turn, hits, records, known).unknown(text) if grounding.has_figures(text) else []
+    unknown = _sources(turn, hits, records, known).unknown(text) if grounding.FIGURES.search(text) else []
     if unknown:
         named = ", ".join(f"“{figure}”" for figure in unknown)
         return (

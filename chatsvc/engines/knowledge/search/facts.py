@@ -31,6 +31,7 @@ _RULE = re.compile(r"[\s|:+=-]+")
 _PIECE = re.compile(r"(?:[,;](?!\d)|\.(?=\s))\s*(?![^()]*\))")
 _AND = re.compile(r"\A(?:and|or|ve|veya|ya da)\s+")
 _DOTS = re.compile(r"[ \t]{0,20}(?:\.{3,40}|_{3,40}|…)[ \t]*(?=[\d₺$€£])")  # between a name and its price
+_PLAIN_HEADS = frozenset({"price", "fiyat", "ucret", "fee", "cost", "answer", "yanit", "cevap"})  # say nothing that their cells do not
 _MARKS = re.compile(r"\*\*|__|`")
 _MONEY = re.compile(
     r"[₺$€£]\s?\d|\d\s?(?:[₺$€£]|(?:tl|try|lira|usd|eur|gbp|chf|euros?|avro|dolar|dollars?|pounds?|sterlin|pence|p)\b)"
@@ -141,7 +142,9 @@ class _Reader:
             if len(self.parts) >= MOST:
                 break
             if _is_row(block[0]):
-                self._table([[cell.strip() for cell in cells_of(line)] for line in block if not _RULE.fullmatch(line)], _ruled(block))
+                is_ruled = len(block) > 1 and bool(_RULE.fullmatch(block[1]))
+                rows = [[cell.strip() for cell in _cells_of(line)] for line in block if not _RULE.fullmatch(line)]
+                self._table(rows, rows[0] if len(rows) > 1 and (is_ruled or _is_head(rows)) else [])
             else:
                 self._lines(block)
         if not self.parts:
@@ -207,8 +210,7 @@ class _Reader:
             self._over(told, label),
         )
 
-    def _table(self, rows: list[list[str]], ruled: bool) -> None:
-        heads = rows[0] if len(rows) > 1 and (ruled or _is_head(rows)) else []
+    def _table(self, rows: list[list[str]], heads: list[str]) -> None:
         body = rows[1:] if heads else rows
         if body and all(len(row) == len(heads) + 1 for row in body):  # the names of the rows have no head
             heads = heads and ["", *heads]
@@ -219,9 +221,8 @@ class _Reader:
             (_, name), *others = cells
             if len(others) == 1:
                 head, cell = others[0]
-                text = self._under(
-                    f"{name} {cell}" if len(heads) == 2 else f"{name}: {cell}", head if len(heads) == 2 and not _is_plain(head) else ""
-                )
+                is_plain = len(heads) != 2 or fold(head) in _PLAIN_HEADS
+                text = self._under(f"{name} {cell}" if len(heads) == 2 else f"{name}: {cell}", "" if is_plain else head)
             else:
                 text = self._under(f"{name}: {listed(others)}" if others else name)
             self._add(name, text, " ".join(row), f"{self.heading} {' '.join(heads)}", name, self._under(name), others)
@@ -245,11 +246,6 @@ def _names(said: set[str], head: str) -> bool:
     return not telling or not telling.isdisjoint(said)
 
 
-def _is_plain(head: str) -> bool:
-    """Return whether a column's head says nothing that its cells do not: "Price"."""
-    return fold(head) in {"price", "fiyat", "ucret", "fee", "cost", "answer", "yanit", "cevap"}
-
-
 def _blocks(answer: str) -> Iterator[list[str]]:
     """Yield the paragraphs, lists and tables, each a list of lines."""
     block: list[str] = []
@@ -270,14 +266,10 @@ def _is_row(line: str) -> bool:
     )
 
 
-def cells_of(line: str) -> list[str]:
+def _cells_of(line: str) -> list[str]:
     """Return the cells of a row, with "|" or tabs between them."""
     line = line.strip(" ") if "|" in line else line.replace("\t" if "\t" in line.strip() else ";", "|")
     return line.removeprefix("|").removesuffix("|").split("|")
-
-
-def _ruled(lines: Sequence[str]) -> bool:
-    return len(lines) > 1 and bool(_RULE.fullmatch(lines[1]))
 
 
 def _is_head(rows: Sequence[Sequence[str]]) -> bool:
