@@ -99,11 +99,11 @@ def lay_out(
 
 
 def _block(each: BotAppointment, bots: dict[str, Bot], others: Sequence[BotAppointment], begin: datetime, step: int) -> Block:
-    bot, at = bots.get(each.bot_id), each.appointment.at
+    bot, instant = bots.get(each.bot_id), each.appointment.at
     minutes = bot.appointment_minutes if bot else 30
     length = minutes * MINUTE_MS
-    beside = [other.appointment.at for other in others if other.bot_id == each.bot_id and abs(other.appointment.at - at) < length]
-    most = max(sum(start <= moment < start + length for start in beside) for moment in beside if moment >= at)
+    beside = [other.appointment.at for other in others if other.bot_id == each.bot_id and abs(other.appointment.at - instant) < length]
+    most = max(sum(start <= moment < start + length for start in beside) for moment in beside if moment >= instant)
     minute = begin.hour * 60 + begin.minute
     first = minute // step
     behind = max(first + 1, min(-(-(minute + minutes) // step), DAY_MINUTES // step))

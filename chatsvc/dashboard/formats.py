@@ -49,8 +49,8 @@ def date(instant: int, language: str, zone: str = "UTC") -> str:
     return day(moment(instant, zone), language)
 
 
-def day(there: calendar_date, language: str) -> str:
-    return f"{there.day} {MONTHS[language][there.month - 1]} {there.year}"
+def day(local: calendar_date, language: str) -> str:
+    return f"{local.day} {MONTHS[language][local.month - 1]} {local.year}"
 
 
 def days(first: calendar_date, last: calendar_date, language: str) -> str:
@@ -74,9 +74,9 @@ def date_and_time(instant: int, language: str, zone: str = "UTC") -> str:
 
 def short_date(instant: int, now: int, language: str, zone: str = "UTC") -> str:
     """Write day and month, and the year where it is not the present one: `22 Kas`, `22 Nov 2025`."""
-    there = moment(instant, zone)
-    year = f" {there.year}" if there.year != moment(now, zone).year else ""
-    return f"{there.day} {MONTHS[language][there.month - 1][:3]}{year}"
+    local = moment(instant, zone)
+    year = f" {local.year}" if local.year != moment(now, zone).year else ""
+    return f"{local.day} {MONTHS[language][local.month - 1][:3]}{year}"
 
 
 def days_ago(instant: int, now: int, zone: str = "UTC") -> int:

@@ -213,19 +213,19 @@ class Page:
             "money": partial(formats.money, language=language),
             "size": partial(formats.size, language=language),
             "reasons": partial(wording.reasons, language),
-            "date": lambda at, there=zone: formats.date(at, language, there),
+            "date": lambda instant, zone=zone: formats.date(instant, language, zone),
             "days": partial(formats.days, language=language),
             "ago_text": self._ago,
             "visitor": partial(wording.visitor, language),
-            "weekday": lambda at, there=zone: formats.weekday(at, language, there),
-            "clock": lambda at, there=zone: self._zoned(formats.clock(at, there), there),
-            "date_and_time": lambda at, there=zone: self._zoned(formats.date_and_time(at, language, there), there),
+            "weekday": lambda instant, zone=zone: formats.weekday(instant, language, zone),
+            "clock": lambda instant, zone=zone: self._zoned(formats.clock(instant, zone), zone),
+            "date_and_time": lambda instant, zone=zone: self._zoned(formats.date_and_time(instant, language, zone), zone),
         }
 
-    def _ago(self, at: int) -> str:
+    def _ago(self, instant: int) -> str:
         """Write how long ago something was: minutes, hours of the same day, yesterday, the weekday, then the date."""
         now, zone = self.services.clock(), self.timezone
-        days, minutes = formats.days_ago(at, now, zone), max(0, now - at) // MINUTE_MS
+        days, minutes = formats.days_ago(instant, now, zone), max(0, now - instant) // MINUTE_MS
         if minutes < 1:
             return self.text("parts.ago_now")
         if minutes < 60:
@@ -234,14 +234,15 @@ class Page:
             return self.text("parts.ago_hours", count=minutes // 60)
         if days == 1:
             return self.text("parts.ago_yesterday")
-        return formats.weekday(at, self.language, zone) if days < 7 else formats.short_date(at, now, self.language, zone)
+        return formats.weekday(instant, self.language, zone) if days < 7 else formats.short_date(instant, now, self.language, zone)
 
-    def day_name(self, at: int, zone: str) -> str:
+    def day_name(self, instant: int, zone: str) -> str:
         """Name the day of an instant: today, yesterday, or the weekday and the date."""
-        days = formats.days_ago(at, self.services.clock(), zone)
+        days = formats.days_ago(instant, self.services.clock(), zone)
         if days in (0, 1):
             return self.text("parts.today" if days == 0 else "parts.yesterday")
-        return self.text("parts.day", weekday=formats.weekday(at, self.language, zone), date=formats.date(at, self.language, zone))
+        weekday, date = formats.weekday(instant, self.language, zone), formats.date(instant, self.language, zone)
+        return self.text("parts.day", weekday=weekday, date=date)
 
     def _zoned(self, time: str, zone: str) -> str:
         """Name the zone of a time if it is another than the page's."""

@@ -17,17 +17,17 @@ Submit = Callable[[Page, Fields], Awaitable[Response]]
 class View:
     """A page. `values` are those of its template; its second argument are the fields of a form that is shown again, else none."""
 
-    def __init__(self, template: str, values: Values, kept: Container[str] = ()) -> None:
+    def __init__(self, template: str, values: Values, codes: Container[str] = ()) -> None:
         self.template = template
         self.values = values
-        self._kept = kept
+        self._codes = codes
 
     async def __call__(self, page: Page, typed: Fields = NO_FIELDS, **more: Any) -> Response:
         return page.render(self.template, **{**await self.values(page, typed), **more})
 
     async def refuse(self, page: Page, refusal: Refused, typed: Fields, **more: Any) -> Response:
         """Show the page again with a refusal and with what was typed. Re-raises one about permission or a missing record."""
-        status = 422 if refusal.code in self._kept else status_of(refusal)
+        status = 422 if refusal.code in self._codes else status_of(refusal)
         if status not in (422, 429):
             raise refusal
         return page.refused(self.template, refusal, status, **{**await self.values(page, typed), **more})
@@ -37,9 +37,9 @@ class View:
         return page.conflict(self.template, changed, **await self.values(page, typed))
 
 
-def view(template: str, kept: Container[str] = ()) -> Callable[[Values], View]:
-    """Make a view of the function that returns its values. `kept` are refusals shown in it although they name a missing record."""
-    return lambda values: View(template, values, kept)
+def view(template: str, codes: Container[str] = ()) -> Callable[[Values], View]:
+    """Make a view of the function that returns its values. `codes` are refusals shown in it although they name a missing record."""
+    return lambda values: View(template, values, codes)
 
 
 def form(shown: View | None = None) -> Callable[[Submit], Handler]:

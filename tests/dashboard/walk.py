@@ -27,6 +27,7 @@ PAGES: Mapping[str, Access] = {
     "/login": Access.PUBLIC,
     "/login/code": Access.WAITING,
     "/logout": Access.PUBLIC,
+    "/forgot": Access.PUBLIC,
     "/setup": Access.PUBLIC,
     "/me": Access.SIGNED_IN,
     "/shown": Access.SIGNED_IN,

@@ -179,7 +179,7 @@ async def _reply_values(page: Page, shown: ShownConversation, reply: Fields) -> 
 
 
 # The channel may be removed while a reply is written: the conversation itself exists, so the text is kept.
-@view("conversation.html", kept=("channel_not_found",))
+@view("conversation.html", codes=("channel_not_found",))
 async def opened(page: Page, typed: Fields) -> dict[str, Any]:
     shown: ShownConversation = await page.perform(
         "conversation.view",
