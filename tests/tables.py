@@ -1,4 +1,4 @@
-"""Tables of cases: .tsv files beside the tests. ¶ is a line break in a cell, ␀ the character U+0000."""
+"""Tables of cases: .tsv files beside the tests. ¶ is a line break in a cell, ␀ and ␇ are control characters."""
 
 from pathlib import Path
 
@@ -6,4 +6,4 @@ from pathlib import Path
 def rows(name: str) -> list[list[str]]:
     """Return the cells of each row of a table in tests/unit."""
     lines = (Path(__file__).parent / "unit" / f"{name}.tsv").read_text("utf-8").splitlines()
-    return [[cell.replace("¶", "\n").replace("␀", "\0") for cell in line.split("\t")] for line in lines]
+    return [[cell.replace("¶", "\n").replace("␀", "\0").replace("␇", "\a") for cell in line.split("\t")] for line in lines]

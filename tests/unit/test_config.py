@@ -622,39 +622,7 @@ def test_a_secret_shows_itself_to_nobody(folder: Folder) -> None:
         Secret("")
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "engines: {anthropic: {api_key: [S]}}",
-        "engines: {anthropic: {api_key: {S: S}}}",
-        "engines: {anthropic: {api_key:S}}",
-        "engines: {anthropic: {S: S}}",
-        "engines: {anthropic: S}",
-        "engines: {anthropic: {api_key: S S}}",
-        "engines: {anthropic: {api_key: S, api_key: S}}",
-        "engines: {anthropic: {api_key: 'S', api_key_file: S}}",
-        "engines: {anthropic: {api_key_file: S}}",
-        "engines: {anthropic: {api_key: '${S S}'}}",
-        "engines: {anthropic: {api_key: *S}}",
-        "engines: {anthropic: {api_key: &S x}}",
-        "engines: {anthropic: {api_key: !S x}}",
-        "engines: {anthropic: {api_key: 'S}}",
-        'engines: {anthropic: {api_key: "S\\q"}}',
-        "engines: {anthropic: {base_url: 'https://u:S@a.com'}}",
-        "engines:\n  anthropic:\n    api_key: @S",
-        "engines:\n  anthropic:\n    api_key:S",
-        "engines:\n  anthropic:\n    api_key:S\n    timeout_s: 5",
-        "S",
-        "{S: 1}",
-        "S: 1",
-        "S S: 1\nS S: 1",
-        "models: {S S: {}, S S: {}}",
-        "limits: {max_in_flight: S}",
-        "data_dir: [S]",
-        "server: {listen: S, public_url: S, tls: S}",
-        "%YAML S\n---\n",
-    ],
-)
+@pytest.mark.parametrize("text", [text for (text,) in rows("config_secrets")])
 def test_no_fault_shows_a_value(folder: Folder, text: str) -> None:
     with pytest.raises(ConfigError) as raised:
         folder.load(text.replace("S", SECRET))

@@ -16,6 +16,7 @@ from chatsvc.domain.knowledge_files.table import parse_csv
 from chatsvc.domain.models import Entry, Synonyms
 from chatsvc.file_reader import html
 from tests.knowledge_files import read
+from tests.tables import rows
 
 
 def brief(found: Parsed) -> list[tuple[str, str]]:
@@ -65,46 +66,9 @@ def test_a_table_may_name_sources_and_synonyms() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("name", "text", "expected"),
-    [
-        (
-            "a.csv",
-            'question,answer,language\nA?,1,en\n\n"B\n?",,en\nC?,1,english\nD?,1\nE?,"1" x,en\nA?,2,en\nF?,1\x00,\nG?,"open\n\n',
-            [
-                "4: this question has no answer",
-                "6: 'english' is no language; write a tag such as tr, en or en-GB",
-                "7: 2 cells where the header has 3; cells with commas or line breaks stand in quotes",
-                "8: a blank or text behind a closing quote; a quote inside of a cell is written twice",
-                "9: this question was asked on line 2 already; keep one of the two",
-                "10: a character that is no text (U+0000); save the file as UTF-8",
-                "11: this quote is never closed; a quote inside of a cell is written twice",
-            ],
-        ),
-        (
-            "a.csv",
-            "question,antwort\n1,2,3\n",
-            ["1: the first line must name the columns question, alt, answer, language; not there: answer"],
-        ),
-        (
-            "a.csv",
-            "question,answer,mood\n1,2,3\n",
-            ["1: unknown column 'mood'; known are question, alt, answer, language, source, synonyms"],
-        ),
-        ("a.csv", "question,answer,answer\n1,2,3\n", ["1: the column answer is there twice"]),
-        (
-            "a.csv",
-            "sep=;\nquestion;answer\nOpen?\n",
-            ["3: 1 cells where the header has 2; cells with commas or line breaks stand in quotes"],
-        ),
-        ("a.html", "<p>a</p>\n<p>b\n<a href=x", ["2: this tag (<a href=x...) is never closed"]),
-        ("a.html", "<p>a\n\n<!-- b", ["1: this comment is never closed"]),
-        ("a.html", "<nav>only this</nav>", ["1: no text in this page"]),
-        ("a.html", "<p>a<p>\x07", ["2: a character that is no text (U+0007); save the file as UTF-8"]),
-    ],
-)
-def test_every_fault_of_a_file_is_told_with_its_line(name: str, text: str, expected: list[str]) -> None:
-    assert faults(name, text) == expected
+@pytest.mark.parametrize(("name", "text", "expected"), rows("file_faults"))
+def test_every_fault_of_a_file_is_told_with_its_line(name: str, text: str, expected: str) -> None:
+    assert faults(name, text) == expected.split("\n")
 
 
 def test_jsonl_has_an_entry_a_line() -> None:
