@@ -156,6 +156,22 @@ async def test_a_preview_belongs_to_its_bot_and_old_ones_are_evicted(offline: co
     assert (await act(services, "knowledge.lint", bot=offline.bot)).state == "failed"
 
 
+async def test_previews_of_one_account_do_not_hold_up_those_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun: list[str] = []
+
+    async def never(work: dict[str, str], _: object) -> None:
+        begun.append(work["account"])
+        await asyncio.sleep(60)
+
+    monkeypatch.setattr(previews, "_PATIENCE_S", 0.05)
+    monkeypatch.setattr(knowledge_work, "run", never)
+    computations = previews.Computations(None)  # type: ignore[arg-type]  # it looks at no services
+    for number, account in enumerate("aab"):
+        await computations.run(account, Computation(str(number), "bot", "lint"), {"account": account}, lambda _: None)
+    assert begun == ["a", "b"]
+    await computations.close()
+
+
 async def test_the_check_of_a_knowledge_runs_in_a_process_of_its_own(offline: conftest.Caller, monkeypatch: pytest.MonkeyPatch) -> None:
     services, bot = offline.app.services, offline.bot
     monkeypatch.setattr("chatsvc.domain.business_facts.findings", lambda *_: 1 / 0)  # not called in this process
