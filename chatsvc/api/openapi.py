@@ -315,17 +315,6 @@ def _operation(name: str, tag: str, summary: str, answer: str, parameters: tuple
     }
 
 
-def _send_message() -> Schema:
-    key: Schema = {
-        "name": "Idempotency-Key",
-        "in": "header",
-        "description": "The same key with the same body within 24 hours gives the first answer again, charged once.",
-        "schema": {"type": "string", "pattern": "^[!-~]{1,255}$"},
-    }
-    operation = _operation("send_message", "messages", "Send a message to a bot and get its reply", "ExchangeAnswer", (key,), _SENDING)
-    return {**operation, "requestBody": {"required": True, "content": {"application/json": {"schema": _ref("SendMessage")}}}}
-
-
 def _operations() -> dict[str, Schema]:
     """Describe the operations by method and path, in the order of their routes."""
     page = (_integer("limit", DEFAULT_LIMIT, MAX_LIMIT), _parameter("cursor", "The `next_cursor` of the page before, as it was received."))
@@ -333,28 +322,29 @@ def _operations() -> dict[str, Schema]:
         _parameter("chatbot_id", "Only those of this bot."),
         _parameter("channel", f"Only those of this channel: {', '.join(CHANNELS)}."),
     )
-    messages = _integer("message_limit", conversations.DEFAULT_MESSAGES, conversations.MAX_MESSAGES)
-    days = _integer("days", analytics.DEFAULT_DAYS, analytics.MAX_DAYS)
+    key: Schema = {
+        "name": "Idempotency-Key",
+        "in": "header",
+        "description": "The same key with the same body within 24 hours gives the first answer again, charged once.",
+        "schema": {"type": "string", "pattern": "^[!-~]{1,255}$"},
+    }
+    thread = (_id("conversation"), _integer("message_limit", conversations.DEFAULT_MESSAGES, conversations.MAX_MESSAGES))
+    days = (_integer("days", analytics.DEFAULT_DAYS, analytics.MAX_DAYS),)
     newest = "List the account's conversations, the one with the newest message first"
+    bot, listing = ("chatbot_not_found",), (*_CURSOR, "chatbot_not_found")
+    whole = "Get one conversation with its newest messages"
+    body = {"required": True, "content": {"application/json": {"schema": _ref("SendMessage")}}}
+    sending = _operation("send_message", "messages", "Send a message to a bot and get its reply", "ExchangeAnswer", (key,), _SENDING)
     return {
         "GET /chatbots": _operation("list_chatbots", "chatbots", "List the account's chatbots, newest first", "ChatbotList", page, _CURSOR),
-        "GET /chatbots/{id}": _operation(
-            "get_chatbot", "chatbots", "Get one chatbot", "ChatbotAnswer", (_id("bot"),), ("chatbot_not_found",)
-        ),
-        "POST /messages": _send_message(),
-        "GET /conversations": _operation(
-            "list_conversations", "conversations", newest, "ConversationList", (*page, *only), (*_CURSOR, "chatbot_not_found")
-        ),
+        "GET /chatbots/{id}": _operation("get_chatbot", "chatbots", "Get one chatbot", "ChatbotAnswer", (_id("bot"),), bot),
+        "POST /messages": {**sending, "requestBody": body},
+        "GET /conversations": _operation("list_conversations", "conversations", newest, "ConversationList", (*page, *only), listing),
         "GET /conversations/{id}": _operation(
-            "get_conversation",
-            "conversations",
-            "Get one conversation with its newest messages",
-            "ConversationAnswer",
-            (_id("conversation"), messages),
-            ("conversation_not_found",),
+            "get_conversation", "conversations", whole, "ConversationAnswer", thread, ("conversation_not_found",)
         ),
         "GET /analytics": _operation(
-            "get_analytics", "analytics", "Get the account's usage over the last days", "AnalyticsAnswer", (days,), ()
+            "get_analytics", "analytics", "Get the account's usage over the last days", "AnalyticsAnswer", days, ()
         ),
     }
 

@@ -76,13 +76,12 @@ async def read(visits: WebVisits, widget: Widget, request: Request) -> Response:
         raise CallRefused(400, "before_invalid")
     if "wait" not in query:
         return _answer(widget, user_id, await visits.read(widget, user_id, after, before=before, types="typing" in query))
-    place = share_of(info_of(request).client_address)
+    address = share_of(info_of(request).client_address)
     # The key of a first message proves nothing: anybody can invent one. What is not held is counted like any other connection.
-    if request.headers.get("Authorization", "").startswith("Visitor ") and visits.may_hold(widget, user_id, place):
+    if request.headers.get("Authorization", "").startswith("Visitor ") and visits.may_hold(widget, user_id, address):
         info_of(request).authenticated()
-    return _answer(
-        widget, user_id, await visits.wait(widget, user_id, place, WidgetState(after, query.get("known", ""), "typing" in query))
-    )
+    state = WidgetState(after, query.get("known", ""), "typing" in query)
+    return _answer(widget, user_id, await visits.wait(widget, user_id, address, state))
 
 
 async def rate(visits: WebVisits, widget: Widget, request: Request) -> Response:
@@ -145,20 +144,20 @@ def _answer(widget: Widget, user_id: str, news: WidgetNews | None) -> Response:
     )
 
 
-def _message(widget: Widget, m: Message, page: str | None) -> dict[str, object]:
-    made: dict[str, object] = {"id": m.id, "role": m.role, "text": m.content, "created_at": times.with_millis(m.created_at)}
-    choices = json.loads(m.choices) if m.choices else None
-    text = without_choices(m.content, choices) if choices else m.content
-    spans = shown_spans(rich_text.links(text) if m.role == "user" else rich_text.spans(text))
-    more = {
-        "spans": spans if spans and spans != [m.content] else None,
-        "author": widget.shown_name(m.author) if m.author else None,
-        "feedback": m.feedback,
-        "answer": _is_answer(m) or None,
+def _message(widget: Widget, message: Message, page: str | None) -> dict[str, object]:
+    choices = json.loads(message.choices) if message.choices else None
+    text = without_choices(message.content, choices) if choices else message.content
+    spans = shown_spans(rich_text.links(text) if message.role == "user" else rich_text.spans(text))
+    optional = {
+        "spans": spans if spans and spans != [message.content] else None,
+        "author": widget.shown_name(message.author) if message.author else None,
+        "feedback": message.feedback,
+        "answer": _is_answer(message) or None,
         "choices": choices,
         "source": page,
     }
-    return {**made, **{name: value for name, value in more.items() if value is not None}}
+    always = {"id": message.id, "role": message.role, "text": message.content, "created_at": times.with_millis(message.created_at)}
+    return {**always, **{name: value for name, value in optional.items() if value is not None}}
 
 
 def _is_answer(message: Message) -> bool:

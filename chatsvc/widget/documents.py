@@ -42,8 +42,8 @@ def _text(name: str) -> str:
 
 @cache
 def _texts() -> Mapping[str, Mapping[str, str]]:
-    found: Mapping[str, Mapping[str, str]] = json.loads(_text("texts.json"))
-    return found
+    texts: Mapping[str, Mapping[str, str]] = json.loads(_text("texts.json"))
+    return texts
 
 
 async def loader(request: Request) -> Response:
@@ -122,7 +122,7 @@ def language_of(request: Request, widget: Widget) -> str:
     """Return the language of the widget's own texts. The one asked for, else the browser's, else the bot's."""
     accepted = [part.partition(";")[0].strip() for part in request.headers.get("Accept-Language", "").split(",")]
     wanted = [request.query.get("language", ""), *accepted, widget.bot.language]
-    return next((tag for one in wanted if (tag := primary(one.lower())) in _texts()), "en")
+    return next((tag for asked in wanted if (tag := primary(asked.lower())) in _texts()), "en")
 
 
 def texts(request: Request, widget: Widget) -> Mapping[str, str]:
@@ -185,7 +185,7 @@ def _filled(page: str, values: Mapping[str, str], data: Mapping[str, Any]) -> st
         # In a script element nothing but "</" and "<!--" has a meaning.
         "data": json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c"),
     }
-    return _NAME.sub(lambda found: html[found[1]] if found[1] in html else escape(values[found[1]]), page)
+    return _NAME.sub(lambda name: html[name[1]] if name[1] in html else escape(values[name[1]]), page)
 
 
 @cache
