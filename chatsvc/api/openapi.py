@@ -299,7 +299,8 @@ def _operation(name: str, tag: str, summary: str, answer: str, parameters: tuple
         codes.setdefault(PROBLEMS[code].status, []).append(code)
     for status, those in sorted(codes.items()):
         description = "\n".join(f"- `{code}`: {PROBLEMS[code].text('en')}" for code in those)
-        schemas = [_ref(name) for name in sorted({_title(code) if PROBLEMS[code].extra else "Error" for code in those}, key="Error".__eq__)]
+        names = dict.fromkeys(_title(code) if PROBLEMS[code].extra else "Error" for code in those)
+        schemas = [_ref(name) for name in sorted(names, key="Error".__eq__)]
         more = (_HEADERS_OF[status],) if status in _HEADERS_OF else ()
         responses[str(status)] = {
             **_response(description, schemas[0] if len(schemas) == 1 else {"anyOf": schemas}, _headers(*more)),

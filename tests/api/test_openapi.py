@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import subprocess
+import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -67,6 +70,15 @@ def test_the_document_has_the_routes_of_the_interface_and_no_other() -> None:
     assert list(_operations()) == SUPPORTED_ENDPOINTS
     # Answers may get more fields.
     assert [name for name, schema in SCHEMAS.items() if schema.get("additionalProperties") is False] == ["SendMessage"]
+
+
+def test_the_document_is_the_same_in_every_process() -> None:
+    print_it = "from chatsvc.api import openapi; print(openapi.document('https://chat.example.com/api/v2'))"
+    for seed in ("1", "2"):
+        done = subprocess.run(
+            [sys.executable, "-c", print_it], env={**os.environ, "PYTHONHASHSEED": seed}, capture_output=True, text=True, check=True
+        )
+        assert done.stdout == f"{DOCUMENT}\n"
 
 
 def test_every_error_is_described_where_it_occurs() -> None:
