@@ -96,7 +96,7 @@ async def test_other_domains_get_another_certificate_and_the_one_before_serves_u
 @pytest.mark.slow
 @pytest.mark.parametrize("http", [False, True], ids=["TLS-ALPN-01", "HTTP-01"])
 async def test_renewal_drops_no_request(tmp_path: Path, config: Config, *, http: bool) -> None:
-    with pebble(tmp_path, validity_s=6, PEBBLE_AUTHZREUSE="0") as authority:
+    with pebble(tmp_path, validity_s=9, PEBBLE_AUTHZREUSE="0") as authority:
         config = served_by(authority, config, http=http)
         trusting = authority.trusting()
         seen, answers, faults = set[bytes](), 0, list[Exception]()
