@@ -29,7 +29,8 @@ def _numbered(statement: str) -> str:
 
 
 def _run(connection: Connection, statement: str, values: Sequence[object]) -> Rows:
-    return connection.execute(_numbered(statement), values).fetchall()
+    cursor: Any = connection.execute(_numbered(statement), values)
+    return cursor.fetchall() if cursor.description else []  # psycopg fetches nothing of a statement without rows
 
 
 def query(database: Path, statement: str, *values: object) -> Rows:
