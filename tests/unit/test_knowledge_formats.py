@@ -354,3 +354,8 @@ def test_any_file_of_any_format_gives_entries_or_faults(ending: str, text: str) 
         lines = len(text.replace("\r\n", "\n").replace("\r", "\n").split("\n"))
         assert found.faults
         assert all(1 <= fault.line <= lines for fault in found.faults)
+
+
+def test_a_column_of_the_owner_stands_behind_the_answer_with_its_name() -> None:
+    text = "soru;yanıt;Süre;id\nKesim kaç para?;500 TL;45 dk;7\nAçık mısınız?;Evet;;8\n"
+    assert [entry.answer for entry in parse_csv(text, "tr", "fiyat.csv").entries] == ["500 TL\n\nSüre: 45 dk", "Evet"]

@@ -1,7 +1,8 @@
 """CSV reader (RFC 4180): a header with `question` and `answer`, then one entry a row.
 
 Optional columns are `alt`, `language`, `synonyms` and `source`; `soru` and `yanıt` are headers too, and two columns without a header whose
-first cell asks are questions and answers. Any other table is kept whole, with all of its columns, in sections named after the file.
+first cell asks are questions and answers. Other columns beside these stand behind the answer. Any other table is kept whole, with all of
+its columns, in sections named after the file.
 
 Several phrasings in one cell stand on lines of their own, or, where it is one line, have `|` between them; so have several groups of
 synonyms, whose words have commas between them. What separates the cells, comma or semicolon (as Excel writes where the comma is the
@@ -28,6 +29,7 @@ _NAMES = {
     "kaynak": "source",
 }
 _NOT_READ = frozenset({"id"})  # what an export may hold besides
+_READ = _NOT_READ.union(COLUMNS)
 _MOST_SHOWN = 5  # columns in a fault
 _SEPARATORS = ";,\t"
 _NAMED = re.compile(r'"?sep=([,;\t|])"?\n', re.IGNORECASE)
@@ -99,7 +101,10 @@ def _take(gathering: Gathering, line: int, row: dict[str, str]) -> None:
     language = gathering.language(line, tag) if tag.strip() else None
     if row["question"].strip() or row["answer"].strip() or row.get("alt", "").strip():
         alt = [(line, phrasing) for phrasing in _several(row.get("alt", ""))]
-        gathering.entry(line, row["question"], alt, row["answer"], language, source=source)
+        # A column of the owner's own is a fact of the answer.
+        facts = [f"{name}: {one_line(cell)}" for name, cell in row.items() if name not in _READ and one_line(cell)]
+        answer = "\n\n".join(filter(None, [row["answer"], "\n".join(facts)]))
+        gathering.entry(line, row["question"], alt, answer, language, source=source)
 
 
 def together(several: Iterable[str]) -> str:
@@ -125,13 +130,10 @@ def _header(first: tuple[int, list[str]], gathering: Gathering) -> list[str]:
     if lacking:
         gathering.fault(line, "columns_missing", columns=lacking)
         return []
-    unknown = [name[:40] for name in names if name not in COLUMNS and name not in _NOT_READ]
-    if unknown:
-        gathering.fault(line, "columns_unknown", columns=", ".join(map(repr, unknown[:_MOST_SHOWN])), known=list(COLUMNS))
     twice = sorted(name for name, times in Counter(names).items() if times > 1)[:_MOST_SHOWN]
     if twice:
         gathering.fault(line, "columns_twice", columns=twice)
-    return [] if unknown or twice else names
+    return [] if twice else [name if name in _READ else one_line(cell) for name, cell in zip(names, cells, strict=True)]
 
 
 def _separator(text: str) -> str:
