@@ -29,8 +29,10 @@ def _numbered(statement: str) -> str:
 
 
 def _run(connection: Connection, statement: str, values: Sequence[object]) -> Rows:
-    cursor: Any = connection.execute(_numbered(statement), values)
-    return cursor.fetchall() if cursor.description else []  # psycopg fetches nothing of a statement without rows
+    cursor = connection.execute(_numbered(statement), values)
+    # psycopg fetches nothing of a statement without rows.
+    has_rows = statement.split(maxsplit=1)[0].upper() not in ("INSERT", "UPDATE", "DELETE") or "RETURNING" in statement
+    return cursor.fetchall() if has_rows else []
 
 
 def query(database: Path, statement: str, *values: object) -> Rows:
