@@ -31,7 +31,7 @@ def _numbered(statement: str) -> str:
 def _run(connection: Connection, statement: str, values: Sequence[object]) -> Rows:
     cursor = connection.execute(_numbered(statement), values)
     # psycopg fetches nothing of a statement without rows.
-    has_rows = statement.split(maxsplit=1)[0].upper() not in ("INSERT", "UPDATE", "DELETE") or "RETURNING" in statement
+    has_rows = statement.split(maxsplit=1)[0].upper() in ("SELECT", "WITH", "PRAGMA", "EXPLAIN") or "RETURNING" in statement
     return cursor.fetchall() if has_rows else []
 
 
