@@ -35,6 +35,7 @@ class Installation:
         for email in OPERATORS:
             self.site.json("operator", "add", email, "--account", account, "--role", "editor")
             self.site.json("operator", "set", email, "--notice", "request")
+        rows(self.site, "DELETE FROM mails")  # the invitations
 
     def ask(self, serving: Serving) -> None:
         """Leave requests."""
