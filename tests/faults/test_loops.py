@@ -213,7 +213,14 @@ async def test_the_writer_goes_on_after_an_unexpected_fault(
     database: Any = caller.app.services.db
     planted = Planted(database.writer._answer)
     monkeypatch.setattr(database.writer, "_answer", planted)
-    with pytest.raises(StoreUnavailable, match="result was lost"):
-        await accounts.sweep(database)
+    lost = False
+    for _ in range(20):  # the fault may meet a write of the service itself
+        planted.calls = 0
+        try:
+            await accounts.sweep(database)
+        except StoreUnavailable as fault:
+            lost = "result was lost" in str(fault)
+            break
+    assert lost
     assert (await caller.send("hello", "v")).status == 200
     assert "writer: unexpected fault" in caplog.text
