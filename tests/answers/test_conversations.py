@@ -16,7 +16,6 @@ BOTS = {"SHOP": {"name": "Shop", "kb": "kb/shop.md", "language": "en", "country"
 KNOWLEDGE = "language: en\n\n## What does the sign say?\n\nYour order has been canceled.\n\n## Where is the shop?\n\nIn Mill Lane.\n"
 FIRST = "== one place | SHOP\nWhere is the shop?\nWhat does the sign say?\n== two | SHOP | en | ada\nWhere is\\nthe shop?\n"
 SECOND = "== three | SHOP || ada\nWhere is the shop?\n"
-JUDGED = "one\t1\tWhere is the shop?\tright\t\none\t2\tWhat does the sign say?\twrong\tit was not\n"
 
 
 @pytest.fixture
@@ -40,7 +39,6 @@ def folder(tmp_path: Path) -> Path:
         "kb/shop.md": KNOWLEDGE,
         "talks/a1.txt": FIRST,
         "talks/a2.txt": SECOND,
-        "judged.tsv": JUDGED,
     }.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text, "utf-8")
@@ -53,24 +51,16 @@ def exchange(bench: Any, user: str, number: int, reply: str, *captured: str) -> 
     return bench.Exchange(conversation, number, reply, "", 0.01, list(captured))
 
 
-async def test_a_set_is_replayed_and_compared_with_its_labels_and_an_earlier_transcript(
-    bench: Any, folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    earlier = folder / "earlier.txt"
-    earlier.write_text(
-        "== one place | SHOP\n1 > Where is the shop?\n  < In Station Road.\n2 > x\n  < Your order has been canceled.\n", "utf-8"
-    )
+async def test_a_set_is_replayed_and_its_transcript_written(bench: Any, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     transcript = folder / "transcript.txt"
-    await bench.run(Namespace(set=folder, transcript=transcript, earlier=earlier, only=""))
+    await bench.run(Namespace(set=folder, transcript=transcript, only=""))
     text = transcript.read_text("utf-8")
-    assert "== one place | SHOP\n1 > Where is the shop?\n  < In Mill Lane.\n  # was right; changed\n" in text
-    assert "2 > What does the sign say?\n  < Your order has been canceled.\n  # was wrong (it was not); forbidden\n" in text
+    assert "== one place | SHOP\n1 > Where is the shop?\n  < In Mill Lane.\n" in text
+    assert "2 > What does the sign say?\n  < Your order has been canceled.\n  # forbidden\n" in text
     assert "== two | SHOP\n1 > Where is\\nthe shop?\n  < In Mill Lane.\n" in text
     figures = capsys.readouterr().out
     assert "4 messages in 3 conversations, 0 records captured\n" in figures
     assert "forbidden (said to be done, and nothing captured): 1\n  one place, 2\n" in figures
-    assert "right          1         1\nwrong          1         0\nnone           2         0\n" in figures
-    assert bench.read_replies(transcript)["one place", 2] == "Your order has been canceled."
 
 
 def test_a_user_who_speaks_in_a_later_file_comes_back_later(bench: Any, folder: Path) -> None:
