@@ -113,9 +113,10 @@ class RequestForm:
             draft.values["nights"] = str(read.number.value)
             given.add("nights")
         if read.flexible and asked_key in ("date", "time") and asked_key not in given:
-            draft.skipped += [key for key in ("date", "time") if key not in draft.values]
+            left = [key for key in ("date", "time") if key not in draft.values]
+            draft.skipped += left
             given.add(asked_key)
-            remarks.append(self.say("without.when" if "date" in draft.skipped else "without.time"))
+            remarks.append(self.say("without.when" if len(left) > 1 else f"without.{left[0]}"))
         return given, remarks
 
     def _take_when(self, read: Values, given: set[str], remarks: list[str], asked: str) -> None:

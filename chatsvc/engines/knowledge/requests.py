@@ -135,8 +135,7 @@ class Requests(Records):
         if asked and asked.key in ("date", "time") and given and not answers:  # who gives other values has none of these
             draft.missed[asked.key] = draft.missed.get(asked.key, 0) + 1
             if draft.missed[asked.key] > 1:
-                draft.skipped.append(asked.key)
-                remarks = [self.say(f"without.{'when' if asked.key == 'date' else 'time'}")]
+                remarks = [self._without(draft, asked.key)]
         if asked is None or answer or remarks or (given and "phone.wrong" not in given):
             return self._joined(answer, self._next(form, remarks, short=True))
         return self._not_given(form, asked)
@@ -187,12 +186,17 @@ class Requests(Records):
             return self._ask_again(form, key, f"any.{key}")
         if key == "name" and missed and not refuses and self.possible_name:
             draft.values["name"] = self.possible_name
-        else:
-            draft.skipped.append(key)
+            return self._next(form, [self.say("noted")])
+        lead = self._without(draft, key)
+        return self._next(form, [lead if refuses else self.say("noted")])
+
+    def _without(self, draft: RequestDraft, key: str) -> str:
+        """Go on without a field, and without the hour where no day is known; return what to say of it."""
+        draft.skipped.append(key)
         if key == "date" and "time" not in draft.values:
             draft.skipped.append("time")
-        lead = {"name": "no.name", "date": "without.when", "time": "without.time"}.get(key, "noted")
-        return self._next(form, [self.say(lead if refuses else "noted")])
+            return self.say("without.when")
+        return self.say({"name": "no.name", "date": "without.date", "time": "without.time"}.get(key, "noted"))
 
     def _ask_again(self, form: RequestForm, key: str, hint: str) -> str:
         form.draft.missed[key] = 1
