@@ -41,14 +41,6 @@ _REFUSALS = {
 _FIELDS = {code: field for field, codes in _REFUSALS.items() for code in codes.split()}
 # Fields that forms name otherwise than the operations.
 _NAMES = {"message_credits": "credits", "closed": "from", "suggestions": "suggestion"}
-# A reason of a search as a line: `word = word`, `word ~ word`, `word -> word (concept)`, `word (answer)`, `(about: topics)`.
-_REASONS = {
-    "same": re.compile(r"(?P<said>.+?) = .+"),
-    "alike": re.compile(r"(?P<said>.+?) ~ (?P<found>.+)"),
-    "means": re.compile(r"(?P<said>(?:(?! -> ).)+) -> (?P<found>(?:(?! \().)+) \(.*\)"),
-    "in_answer": re.compile(r"(?P<said>.+?) \(answer\)"),
-    "topic": re.compile(r"\(about: .+\)"),
-}
 
 
 def faults_of(language: str, refusal: Refused) -> dict[str, str]:
@@ -151,9 +143,13 @@ def visitor(language: str, conversation: Conversation) -> str:
 
 def reasons(language: str, lines: Iterable[str]) -> str:
     """Word the reasons for which a search found an entry, with commas between them."""
-    words = []
-    for line in lines:
-        matches = ((name, match) for name, form in _REASONS.items() if (match := form.fullmatch(line)))
-        name, match = next(matches, ("", None))
-        words.append(catalogue.text(language, f"reasons.{name}", **match.groupdict()) if match else line)
-    return ", ".join(words)
+    return ", ".join(_reason(language, line) for line in lines)
+
+
+def _reason(language: str, line: str) -> str:
+    """Word one of `word = word`, `word ~ word`, `word -> word (concept)`, `word (answer)`, `(about: topics)`; return any other as it is."""
+    for name, separator in (("same", " = "), ("alike", " ~ "), ("means", " -> "), ("in_answer", " (answer)")):
+        said, separated, rest = line.partition(separator)
+        if said and separated:
+            return catalogue.text(language, f"reasons.{name}", said=said, found=rest.partition(" (")[0] if name == "means" else rest)
+    return catalogue.text(language, "reasons.topic") if line.startswith("(about: ") else line
