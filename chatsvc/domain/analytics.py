@@ -92,6 +92,11 @@ class Quality(NamedTuple):
     trial_cost_micro_usd: int = 0
     missed: int = 0
 
+    @property
+    def other_requests(self) -> int:
+        """Count the requests that are no appointments: `requests` has both."""
+        return max(0, self.requests - self.appointments)
+
 
 # All that is counted of a day. ENTRY counts the entries of replies, and RESPONSE_S first responses: the item is their time in seconds,
 # and behind a space the id of the operator who wrote.

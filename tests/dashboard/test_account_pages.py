@@ -84,6 +84,9 @@ async def test_usage_says_what_the_bots_did_beside_the_days_before(site: Site, o
     assert shown.has(f"Answered {answered}", "3 in the 30 days before", "Team’s first reply 2 minutes 9 in 10 within 2 minutes")
     assert shown.has("Thumbs up 3 0 down", "Half within9 in 10 within Owner130 seconds30 seconds", "Most used entries of the last 30 days")
     assert f'href="/bots/{bot}/unanswered"' in shown.body
+    requests = sum(report.of_day(day).requests for day in report.days)
+    assert shown.has(f"Requests {requests} appointments included", "AppointmentsOther requests")
+    assert re.search(rf'href="/inbox\?bot={bot}">Requests<', shown.body)  # which lists both
     none = "Most used entries of the last {} days No entry answered a question in these days"
     assert (await owner.get("/usage?days=90")).has(none.format(30))
     await insert(site.app, "day_counts", columns, [(bot, "entry", today - 29 * DAY_MS, entry, 4)])
@@ -98,16 +101,16 @@ async def test_usage_says_what_the_bots_did_beside_the_days_before(site: Site, o
 
 async def test_lists_are_downloaded_with_the_filters_of_their_pages(site: Site, owner: Client) -> None:
     inbox = await csv_of(owner, "/inbox.csv")
-    assert list(inbox[0])[:5] == ["Noted", "Kind", "Status", "Day", "Time"]
+    assert list(inbox[0])[:5] == ["Received", "Kind", "Status", "Day", "Time"]
     shown = (await site.do("inbox.list", bot=site.mine.bot)).items
-    assert {line["Number"] for line in inbox if line["Bot"] == "Harbour Cycles bot"} == {item.request.id for item in shown}
-    (first,) = [item for item in shown if item.request.id == inbox[0]["Number"]]
+    assert {line["ID"] for line in inbox if line["Bot"] == "Harbour Cycles bot"} == {item.request.id for item in shown}
+    (first,) = [item for item in shown if item.request.id == inbox[0]["ID"]]
     assert (inbox[0]["Name"], inbox[0]["Message"]) == (first.request.visitor_name or "", first.request.message)
     appointments = await csv_of(owner, "/inbox.csv?kind=appointment")
     assert appointments == [line for line in inbox if line["Kind"] == "Appointment"] != inbox
     assert (await owner.get("/inbox.csv?status=x")).status == 422
     conversations = await csv_of(owner, "/conversations.csv?q=bicycle")
-    assert {line["Number"] for line in conversations} == {
+    assert {line["ID"] for line in conversations} == {
         row.conversation.id for row in (await site.do("conversation.rows", bot=site.mine.bot, q="bicycle")).items
     }
     acts = [act.operation for act in (await site.do("audit", account=site.mine.account)).items]
@@ -123,6 +126,11 @@ def test_stacked_bars_stand_on_each_other_and_leave_zeros_out() -> None:
     chart = usage.chart("talks", ["one", "two", "three"], [0, 1], [(5, 0, 5), (0, 0, 0)], ["a", "b"])
     assert (chart.top, chart.width, chart.totals) == (10, 20, [5, 0, 5])
     assert chart.bars == [("a", [("one", "M1.5 100v-50h7v50z"), ("three", "M1.5 50v-50h7v50z")]), ("b", [])]
+
+
+@pytest.mark.parametrize(("key", "highest", "top"), [("talks", 1, 2), ("talks", 12, 16), ("talks", 18, 20), ("cost", 12, 15)])
+def test_half_of_the_edge_of_a_chart_of_counts_is_a_number(key: str, highest: int, top: int) -> None:
+    assert usage.chart(key, ["one"], [0], [(highest,)], ["a"]).top == top
 
 
 def test_bars_are_measured_against_a_round_number() -> None:

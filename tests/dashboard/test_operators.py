@@ -134,6 +134,20 @@ async def test_the_audit_log_is_that_of_the_account_and_goes_on(site: Site, owne
     assert (await owner.get("/audit?since=yesterday")).refuses("is not a time")
 
 
+async def test_the_audit_log_words_values_as_the_page_of_their_setting(site: Site, administrator: Client) -> None:
+    account = (await site.do("account.create", name="Worded Ltd")).account
+    bot = await site.do("bot.create", name="Worded", account=account.id, language="en")
+    changes = {"opening_hours": "tue-sat 09:00-19:00; sun 11:00-16:00", "language": "tr", "fallback": "knowledge", "hand_off": True}
+    await site.do("bot.set", bot=bot.id, suggestions=["Kesim ne kadar?", "Açık mısınız?"], form_of_address="familiar", **changes)
+    await site.do("operator.add", email="worded@example.com", account=account.id, role="reader")
+    await site.do("operator.set", email="worded@example.com", account=account.id, role="owner")
+    page = await (await site.client("administrator", "tr")).get("/audit")
+    assert page.has("Salı-Cumartesi 09:00-19:00; Pazar 11:00-16:00", "İngilizce → Türkçe", "Kesim ne kadar?, Açık mısınız?", "samimi (sen)")
+    assert page.has("bilgi kayıtlarından yanıt verilsin", "hayır → evet", "Rol: Worded Ltd: izleyici → sahip")
+    rows = ["".join(row.itertext()) for row in page.tree.iter("tr")]
+    assert [row.count("Worded Ltd") for row in rows if "Hesap oluşturma" in row and "Worded" in row] == [1]
+
+
 async def test_the_audit_log_names_the_records(site: Site, owner: Client) -> None:
     added = await site.do("operator.add", email="named@example.com", account=site.mine.account, role="reader")
     bot = await site.do("bot.create", name="Second", account=site.mine.account)

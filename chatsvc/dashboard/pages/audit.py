@@ -1,5 +1,8 @@
 """Audit log: who did what, from where, with what outcome. An administrator sees the installation's, an owner the account's."""
 
+import json
+import re
+from contextlib import suppress
 from typing import Any
 
 from aiohttp.web import Response
@@ -7,9 +10,23 @@ from aiohttp.web import Response
 from chatsvc import translations
 from chatsvc.dashboard import catalogue, records
 from chatsvc.dashboard.page import Page
+from chatsvc.domain import opening_hours, times
 from chatsvc.domain.actors import AuditRecord
 from chatsvc.domain.folding import fold
 from chatsvc.services.administration import OPERATIONS
+
+_DAY = re.compile(rf"\b(?:{'|'.join(opening_hours.DAYS)})\b")
+_WORDS = {
+    "status": "records.status_{}",
+    "subscription_status": "account.status_{}",
+    "fallback": "bot.fallback_{}",
+    "form_of_address": "bot.{}",
+    "roles": "roles.{}",
+    "notices": "me.notice_{}",
+    "language": "languages.{}",
+    "country": "countries.{}",
+}
+"""Settings whose values are codes, with the texts that name them."""
 
 
 async def show(page: Page) -> Response:
@@ -32,17 +49,31 @@ async def show(page: Page) -> Response:
         acts=sorted(((name, text) for name, text in acts.items() if text != name), key=lambda pair: fold(pair[1])),
         names=accounts,
         act_of=lambda name: acts.get(name, name),
-        setting_of=lambda path: _setting(page, path),
-        value_of=lambda value: page.text(f"audit.{value}") if value in ("true", "false") else value,
+        setting_of=lambda path: _setting(page, path, accounts),
+        value_of=lambda path, value: _value(page, path.partition(".")[0], value),
         concerned=lambda record: [(_kind(page, kind), (accounts | team | bots).get(key), key) for kind, key in _ids(record)],
     )
 
 
-def _setting(page: Page, path: str) -> str:
-    """Return the name of a setting, such as "Sentences: thanks.tr"."""
+def _setting(page: Page, path: str, accounts: dict[str, str]) -> str:
+    """Return the name of a setting, such as "Sentences: thanks.tr"; a role has the name of its account."""
     name, _, rest = path.partition(".")
     title = next((page.text(key) for key in (f"audit.setting_{name}", f"fields.{name}") if translations.has(key)), name)
-    return f"{title}: {rest}" if rest else title
+    return f"{title}: {accounts.get(rest, rest)}" if rest else title
+
+
+def _value(page: Page, setting: str, value: str) -> str:
+    """Word a value as the page of its setting does; show what has no word as it is."""
+    if value in ("true", "false"):
+        return page.text(f"audit.{value}")
+    if setting == "opening_hours":
+        return _DAY.sub(lambda day: times.DAYS[page.language][opening_hours.DAYS.index(day[0])], value)
+    parts = [value]
+    if value.startswith("["):
+        with suppress(ValueError):  # a long list is cut
+            parts = list(map(str, json.loads(value)))
+    keys = [_WORDS.get(setting, "").format(part) for part in parts]
+    return ", ".join(page.text(key) if translations.has(key) else part for key, part in zip(keys, parts, strict=True))
 
 
 def _ids(record: AuditRecord) -> list[tuple[str, str]]:
@@ -51,7 +82,11 @@ def _ids(record: AuditRecord) -> list[tuple[str, str]]:
     A new one has the kind of its operation, such as `key.create`.
     """
     named = {key: kind for kind, key in record.ids.items() if kind != "id"}
-    new = [(record.operation.partition(".")[0], key) for kind, key in record.ids.items() if kind == "id" and key not in named]
+    new = [
+        (record.operation.partition(".")[0], key)
+        for kind, key in record.ids.items()
+        if kind == "id" and key not in {*named, record.account_id}
+    ]
     return [(kind, key) for key, kind in named.items() if kind != "account"] + new
 
 

@@ -16,7 +16,7 @@ from chatsvc.services.accounts.analytics import QualityReport
 
 DEFAULT_DAYS = 30
 COUNTS = ("answered", "unanswered", "handed_over", "requests", "appointments", "up")
-STACKS = {"talks": COUNTS[:3], "records": COUNTS[3:5]}
+STACKS = {"talks": COUNTS[:3], "records": ("appointments", "other_requests")}
 SLOT, BAR, HEIGHT = 10, 7.0, 100.0  # of a bar, in units of the drawing, which is stretched to the page
 _STEPS = (1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10)
 
@@ -38,7 +38,9 @@ class Chart(NamedTuple):
 
 def chart(key: str, series: Sequence[str], days: list[int], rows: Sequence[Sequence[int]], texts: Sequence[str]) -> Chart:
     """Lay out a bar for each day; the last one is unfinished."""
-    top, bars = ceiling(max(map(sum, rows), default=0)), []
+    top, bars = ceiling(max(map(sum, rows), default=0)), list[tuple[str, list[tuple[str, str]]]]()
+    if key != "cost":
+        top += top % 2  # half of it is a number too
     for place, (values, text) in enumerate(zip(rows, texts, strict=True)):
         x, floor, parts = place * SLOT + (SLOT - BAR) / 2, HEIGHT, []
         for name, value in zip(series, values, strict=True):
@@ -83,7 +85,7 @@ async def show(page: Page) -> Response:
         paths={
             "answered": page.url("/conversations", bot=single),
             "handed_over": page.url("/conversations", bot=single, status="missed" if now.missed else None),
-            "requests": page.url("/inbox", bot=single, kind="request"),
+            "requests": page.url("/inbox", bot=single),
             "appointments": page.url("/inbox", bot=single, kind="appointment"),
             **(dict.fromkeys(("unanswered", "up"), f"/bots/{single}/unanswered") if single else {}),
         },
