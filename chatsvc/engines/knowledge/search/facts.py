@@ -20,6 +20,7 @@ MOST = 80  # facts of an entry
 _WHOLE = 420  # characters of an answer of prose that is told whole
 _TITLE, _TITLE_WORDS, _HEADING_WORDS = 80, 10, 9  # of the name of a sentence, and of a heading that stands before what is told
 _FEWEST_LISTED = 2  # prices in a sentence that lists them
+_SHARED_WORDS = 3  # of the first name of a list whose others are one word: "saç kesimi kadın 600 TL, erkek 350 TL"
 _SHORT_TITLE = 30  # characters of a name before which the heading stands
 _LABEL = 60  # characters of the name before a colon
 _NEXT = 20  # characters in which the word after a full stop is looked for
@@ -188,13 +189,17 @@ class _Reader:
         if not colon or len(name) > _LABEL or not rest.strip():
             name, rest = "", text
         pieces = [_AND.sub("", piece.strip(" .")) for piece in _PIECE.split(rest) if piece.strip(" .")]
-        if len(pieces) >= _FEWEST_LISTED and all(_PRICED.search(piece) and not _PRICED.match(piece) for piece in pieces):
+        is_list = len(pieces) >= _FEWEST_LISTED and all(_PRICED.search(piece) and not _PRICED.match(piece) for piece in pieces)
+        named = [len(words(_PRICED.split(piece)[0].rstrip(" 0123456789.,"))) for piece in pieces] if is_list else []
+        if is_list and not (named[0] >= _SHARED_WORDS and set(named[1:]) == {1}):
             over = ", ".join(filter(None, (label, name)))
             for piece in pieces:
                 title = _PRICED.split(piece)[0].rstrip(" 0123456789.,") or piece
+                text = self._under(piece, over)
+                first = "İ" if text[0] == "i" and self.entry.language.startswith("tr") else text[0].upper()
                 self._add(
                     ", ".join(filter(None, (name, piece if len(piece) <= _LABEL else title))),
-                    self._under(piece, over),
+                    first + text[1:],
                     piece,
                     f"{self.heading} {over}",
                     title,
