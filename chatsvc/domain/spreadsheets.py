@@ -18,9 +18,9 @@ _SPECIAL = re.compile(r'[",;\t\r\n]|^\s|\s$')
 BYTE_ORDER_MARK = "\ufeff"  # begins a file for people: without it spreadsheets take UTF-8 for another encoding
 
 
-def row(*cells: str | int | None) -> str:
+def row(*cells: str | int | None, separator: str = ",") -> str:
     """Format a row as in RFC 4180; None is an empty cell. Texts with separators, quotes or blanks at the ends are quoted."""
-    return ",".join("" if cell is None else _text(cell) if isinstance(cell, str) else str(cell) for cell in cells) + "\r\n"
+    return separator.join("" if cell is None else _text(cell) if isinstance(cell, str) else str(cell) for cell in cells) + "\r\n"
 
 
 def _text(cell: str) -> str:

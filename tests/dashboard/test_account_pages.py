@@ -15,6 +15,7 @@ from chatsvc.dashboard import catalogue
 from chatsvc.dashboard.pages import usage
 from chatsvc.dashboard.wording import finding as worded
 from chatsvc.doctor import report
+from chatsvc.domain.captures import Captured
 from chatsvc.domain.operators import LANGUAGES
 from chatsvc.domain.times import DAY_MS, start_of_day
 from chatsvc.services.operations import backups
@@ -100,7 +101,10 @@ async def test_usage_says_what_the_bots_did_beside_the_days_before(site: Site, o
 
 
 async def test_lists_are_downloaded_with_the_filters_of_their_pages(site: Site, owner: Client) -> None:
+    await site.do("bot.set", bot=site.mine.bot, country="TR")
+    await site.say(site.mine, "Call me, Ali Can, +905321234567", "phoned", Captured("contact", "Call me", "Ali Can", None, "+905321234567"))
     inbox = await csv_of(owner, "/inbox.csv")
+    assert [line["Phone"] for line in inbox if line["Name"] == "Ali Can"] == ["0532 123 45 67"]
     assert list(inbox[0])[:5] == ["Received", "Kind", "Status", "Day", "Time"]
     shown = (await site.do("inbox.list", bot=site.mine.bot)).items
     assert {line["ID"] for line in inbox if line["Bot"] == "Harbour Cycles bot"} == {item.request.id for item in shown}
@@ -109,6 +113,8 @@ async def test_lists_are_downloaded_with_the_filters_of_their_pages(site: Site, 
     appointments = await csv_of(owner, "/inbox.csv?kind=appointment")
     assert appointments == [line for line in inbox if line["Kind"] == "Appointment"] != inbox
     assert (await owner.get("/inbox.csv?status=x")).status == 422
+    turkish = (await (await site.client("owner", "tr")).get("/inbox.csv")).body
+    assert turkish.startswith("\ufeffAlınma zamanı;Tür;Durum;Gün;Saat;")
     conversations = await csv_of(owner, "/conversations.csv?q=bicycle")
     assert {line["ID"] for line in conversations} == {
         row.conversation.id for row in (await site.do("conversation.rows", bot=site.mine.bot, q="bicycle")).items

@@ -9,6 +9,7 @@ from chatsvc.dashboard.page import Page
 from chatsvc.domain.captures import InboxItem
 from chatsvc.domain.models import Bot
 from chatsvc.domain.spreadsheets import BYTE_ORDER_MARK, row
+from chatsvc.language.contacts import in_local_form
 from chatsvc.services.conversations.conversations import ConversationRow
 
 CSV = "text/csv; charset=utf-8"
@@ -19,8 +20,13 @@ _RECORDS = (
 _CONVERSATIONS = ("begun_at", "last_message_at", "name", "email", "messages", "status", "labels", "assignee", "bot", "channel", "id")
 
 
+def _row(page: Page, *cells: str | int | None) -> str:
+    """Format a row with the separator that spreadsheets expect where the language of the page is spoken."""
+    return row(*cells, separator=";" if page.language == "tr" else ",")
+
+
 def _begin(page: Page, columns: tuple[str, ...]) -> str:
-    return BYTE_ORDER_MARK + row(*(page.text(f"lists.{column}") for column in columns))
+    return BYTE_ORDER_MARK + _row(page, *(page.text(f"lists.{column}") for column in columns))
 
 
 def _time(page: Page, instant: int) -> str:
@@ -43,13 +49,15 @@ async def download_inbox(page: Page) -> Response:
 
 def _record(page: Page, item: InboxItem, bot: Bot | None) -> str:
     request, appointment = item.request, item.appointment
-    return row(
+    phone = request.visitor_phone and in_local_form(request.visitor_phone, bot.country if bot else "")
+    return _row(
+        page,
         _time(page, request.created_at),
         page.text("lists.appointment" if appointment else "lists.request"),
         page.text(f"records.status_{(appointment or request).status}"),
         *((appointment.date, appointment.time) if appointment else ("", "")),
         *(request.end_date, request.end_time, request.item),
-        *(request.visitor_name, request.visitor_phone, request.visitor_email, request.message),
+        *(request.visitor_name, phone, request.visitor_email, request.message),
         page.text("records.urgent") if request.urgent else "",
         *(request.assignee, bot.name if bot else item.bot_id, page.text(f"records.channel_{item.channel}")),
         *(item.conversation_id, request.id),
@@ -75,7 +83,8 @@ async def download_conversations(page: Page) -> Response:
 def _conversation(page: Page, entry: ConversationRow, bot: Bot | None) -> str:
     conversation, details = entry.conversation, entry.details
     status = details.aside or (None if conversation.handling == "bot" else conversation.handling)
-    return row(
+    return _row(
+        page,
         *(_time(page, conversation.created_at), _time(page, conversation.last_message_at)),
         *(conversation.visitor_name, conversation.visitor_email, conversation.message_count),
         page.text(f"conversations.{'aside' if details.aside else 'status'}_{status}") if status else "",
