@@ -158,7 +158,7 @@ async def test_a_change_that_waits_is_taken_back(desk: Desk) -> None:
         ({"status": "confirmed"}, "Your appointment is confirmed: Sat 21 November 2026, 10:30. We look forward to seeing you."),
         (
             {"status": "canceled"},
-            "Your appointment on Sat 21 November 2026, 10:30 has been cancelled. Write to us here if you would like another time.",
+            "Your appointment on Sat 21 November 2026, 10:30 has been canceled. Write to us here if you would like another time.",
         ),
         ({"date": "2026-12-01"}, "Your appointment has been moved. The new time is Tue 1 December 2026, 10:30."),
         ({"status": "confirmed", "text": "See you on {when}!"}, "See you on Sat 21 November 2026, 10:30!"),
