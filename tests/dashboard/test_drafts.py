@@ -73,7 +73,7 @@ async def test_settings_keep_what_was_typed_in_the_other_sections(page: Page, si
     await page.fill(DESCRIPTION, "For customers of the shop")
     await page.fill(MONDAY, "soon")
     await page.click(f"#hours {SAVE}")
-    assert await page.locator("#hours .fault").count() == 1
+    await page.locator("#hours .fault").wait_for()
     assert await page.input_value(DESCRIPTION) == "For customers of the shop"
     assert await page.locator("#general .unsaved").is_visible()
     await page.fill(MONDAY, "09:00-18:00")

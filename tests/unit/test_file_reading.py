@@ -246,7 +246,7 @@ def pieces(table: str) -> list[str]:
 
 @pytest.mark.no_cover  # times are told, and each reader is measured with fewer lines
 @pytest.mark.parametrize("ending", [".md", ".txt", ".html", ".csv", ".jsonl"])
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_anything_is_read_in_time_that_grows_with_its_length(ending: str, data: st.DataObject) -> None:
     text = data.draw(st.sampled_from(pieces(BEGINNINGS)))
