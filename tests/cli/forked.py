@@ -124,7 +124,9 @@ class Command:
     def send_signal(self, number: int) -> None:
         """Send a signal while it runs."""
         if self.poll() is None:
-            os.kill(self.pid, number)
+            # It may have ended meanwhile: another process waits for it.
+            with suppress(ProcessLookupError):
+                os.kill(self.pid, number)
 
     def kill(self) -> None:
         """Kill it."""
