@@ -6,6 +6,7 @@ from typing import Any
 
 from chatsvc.domain import profiles
 from chatsvc.domain.actors import Caller, SettingChange
+from chatsvc.domain.operators import normalised_email
 from chatsvc.domain.refusals import Refused
 from chatsvc.services.accounts import accounts, bots, channels
 from chatsvc.services.services import Services
@@ -20,7 +21,7 @@ _LEFT_OUT = frozenset(
 
 
 async def settings_of(services: Services, caller: Caller, operation: str, arguments: Mapping[str, Any]) -> dict[str, str]:
-    """Return the settings that an operation may change, by path, such as "greeting" or "texts.thanks.tr". None if the record is missing."""
+    """Return the settings that an operation may change, by path such as "texts.thanks.tr"; none if the record is missing."""
     try:
         return dict(_flat("", await _record(services, caller, operation, arguments)))
     except Refused:
@@ -41,15 +42,13 @@ async def _record(services: Services, caller: Caller, operation: str, arguments:
         case "account.set":
             return (await accounts.show(services, caller, account=arguments["account"])).account._asdict()
         case "operator.set":
-            operator = await operators.find(services.db, str(arguments["email"]).strip().lower())
-            return (
-                {}
-                if operator is None
-                else {**operator._asdict(), "roles": {key: role.name.lower() for key, role in operator.roles.items()}}
-            )
+            operator = await operators.find(services.db, normalised_email(arguments["email"]))
+            if operator is not None:
+                return {**operator._asdict(), "roles": {account: role.name.lower() for account, role in operator.roles.items()}}
         case "channel.set":
-            found = await channels.list_all(services, caller, bot=arguments["bot"])
-            return next((dict(channel.settings) for channel in found if channel.channel == arguments["channel"]), {})
+            for channel in await channels.list_all(services, caller, bot=arguments["bot"]):
+                if channel.channel == arguments["channel"]:
+                    return channel.settings
         case "webhook.set":
             from chatsvc.services.accounts import webhooks  # commands that make accounts and keys start without its HTTP client
 
@@ -71,8 +70,7 @@ def _flat(path: str, value: Any) -> Iterator[tuple[str, str]]:
             if name not in _LEFT_OUT:
                 yield from _flat(f"{path}.{name}" if path else str(name), part)
     elif value not in (None, "", [], ()):
-        is_plain = isinstance(value, str)
-        yield path, value if is_plain else json.dumps(value, ensure_ascii=False, default=str)
+        yield path, value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 
 
 def _short(text: str) -> str:
