@@ -8,8 +8,8 @@ import sys
 import tempfile
 import textwrap
 from collections.abc import Callable, Iterable, Iterator
+from itertools import repeat
 from pathlib import Path
-from typing import NamedTuple
 
 import click
 
@@ -25,30 +25,31 @@ NAMED = ("models", "plans")  # maps whose keys are names that the operator choos
 _PART = re.compile(r"(<!-- begin (.+?): written by scripts/docs -->\n).*?(<!-- end \2 -->)", re.DOTALL)
 
 
+_AGAIN = "Repeat with the same Idempotency-Key and growing pauses."
+_TELL = "Tell the operator; `chatsvc doctor` names the fault."
 # What the reasons of a 502 mean, and what to do.
 _REASONS = {
     "no_answer": ("The bot's knowledge has no answer.", "Show a sentence of your own, or let a person answer."),
-    "timeout": ("The model server did not answer within the deadline.", "Repeat with the same Idempotency-Key and growing pauses."),
-    "unreachable": ("No connection to the model server.", "Repeat with the same Idempotency-Key and growing pauses."),
-    "overloaded": ("The model server is overloaded.", "Repeat with the same Idempotency-Key and growing pauses."),
-    "rate_limited": ("The model server limits its requests.", "Repeat with the same Idempotency-Key and growing pauses."),
-    "provider_error": ("The model server reported a fault of its own.", "Repeat with the same Idempotency-Key and growing pauses."),
-    "bad_response": ("The model server's answer could not be read.", "Repeat with the same Idempotency-Key and growing pauses."),
+    "timeout": ("The model server did not answer within the deadline.", _AGAIN),
+    "unreachable": ("No connection to the model server.", _AGAIN),
+    "overloaded": ("The model server is overloaded.", _AGAIN),
+    "rate_limited": ("The model server limits its requests.", _AGAIN),
+    "provider_error": ("The model server reported a fault of its own.", _AGAIN),
+    "bad_response": ("The model server's answer could not be read.", _AGAIN),
     "busy": ("An earlier message of the conversation used up the deadline.", "Repeat with the same Idempotency-Key."),
     "refused": ("The model declined to answer.", "Ask in other words."),
     "context_exceeded": ("The conversation is too long for the model.", "Shorten the message, or continue with another `user_id`."),
     "tool_loop": ("The model called tools without coming to an end.", "Repeat once."),
     "empty": ("The reply was empty.", "Repeat once."),
     "truncated": ("The reply reached the model's length limit.", "Repeat once, or ask for less."),
-    "not_configured": ("The bot's tier has no model server or no key.", "Tell the operator; `chatsvc doctor` names the fault."),
-    "provider_auth": ("The model server refused the key.", "Tell the operator; `chatsvc doctor` names the fault."),
-    "model_not_found": ("The model server does not have the model.", "Tell the operator; `chatsvc doctor` names the fault."),
-    "request_rejected": ("The model server refused the request as invalid.", "Tell the operator; `chatsvc doctor` names the fault."),
+    "not_configured": ("The bot's tier has no model server or no key.", _TELL),
+    "provider_auth": ("The model server refused the key.", _TELL),
+    "model_not_found": ("The model server does not have the model.", _TELL),
+    "request_rejected": ("The model server refused the request as invalid.", _TELL),
 }
 
 
 def table(heading: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[str]:
-    """Yield the lines of a Markdown table."""
     yield f"| {' | '.join(heading)} |"
     yield "|---" * len(heading) + "|"
     for cells in rows:
@@ -62,42 +63,32 @@ def _wrapped(text: str) -> Iterator[str]:
         yield from (*textwrap.wrap(text, 140, break_long_words=False, break_on_hyphens=False), "")
 
 
+def _codes(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
+
+
 def error_codes() -> Iterator[str]:
-    """Yield a row for each error code, by status."""
-    rows = (
-        (
-            f"`{one.code}`",
-            str(one.status),
-            "by `reason`" if one.status == 502 else "yes" if one.retryable else "",
-            ", ".join(f"`{name}`" for name in one.extra),
-            one.text("en"),
-            one.text("remedy"),
-        )
-        for one in sorted(PROBLEMS.values(), key=lambda one: one.status)
-    )
+    rows = [
+        (_codes([problem.code]), str(problem.status), retryable, _codes(problem.extra), problem.text("en"), problem.text("remedy"))
+        for problem in sorted(PROBLEMS.values(), key=lambda problem: problem.status)
+        for retryable in ["by `reason`" if problem.status == 502 else "yes" if problem.retryable else ""]
+    ]
     return table(("Code", "Status", "Retryable", "Also in the body", "Meaning", "What to do"), rows)
 
 
 def reasons() -> Iterator[str]:
-    """Yield a row for each reason of a 502."""
-    return table(
-        ("Reason", "Retryable", "Meaning", "What to do"),
-        ((f"`{name}`", "yes" if name in RETRYABLE_REASONS else "", *_REASONS[name]) for name in REPLY_FAILURES),
-    )
+    rows = ((f"`{name}`", "yes" if name in RETRYABLE_REASONS else "", *_REASONS[name]) for name in REPLY_FAILURES)
+    return table(("Reason", "Retryable", "Meaning", "What to do"), rows)
 
 
 def metrics() -> Iterator[str]:
     """Yield a row for each metric, under the name that Prometheus shows."""
     suffixes = {"counter": "_total", "info": "_info"}
-    rows = (
-        (f"`{one.name}{suffixes.get(one.kind, '')}`", ", ".join(f"`{label}`" for label in one.labels), one.kind, one.text)
-        for one in FAMILIES
-    )
+    rows = ((f"`{family.name}{suffixes.get(family.kind, '')}`", _codes(family.labels), family.kind, family.text) for family in FAMILIES)
     return table(("Metric", "Labels", "Type", "Meaning"), rows)
 
 
 def commands() -> Iterator[str]:
-    """Yield a section for each command of the program."""
     for name, (_, about) in COMMANDS.items():
         command = chatsvc.get_command(click.Context(chatsvc), name)
         yield from (f"## {name}", "")
@@ -117,17 +108,11 @@ def _command(command: click.Command, words: str, level: int) -> Iterator[str]:
     yield from (f"{'#' * level} {line}".lstrip(), "")
     for paragraph in paragraphs:
         yield from _wrapped(paragraph)
-    records = [one.get_help_record(ctx) for one in command.params if isinstance(one, click.Option) and "--json" not in one.opts]
+    options = [option for option in command.params if isinstance(option, click.Option) and "--json" not in option.opts]
+    records = map(click.Option.get_help_record, options, repeat(ctx))
     rows = [(f"`{record[0]}`", record[1]) for record in records if record]
     if rows:
         yield from (*table(("Option", "Meaning"), rows), "")
-
-
-class Section(NamedTuple):
-    """A map of the example configuration: what its comment says, and a row for each setting right in it."""
-
-    about: str
-    rows: list[tuple[str, ...]]
 
 
 def settings() -> Iterator[str]:
@@ -139,27 +124,28 @@ def settings() -> Iterator[str]:
             yield from (*table(("Setting", "Type", "Default", "Meaning"), rows), "")
 
 
-def _sections(lines: list[str]) -> dict[str, Section]:
-    sections: dict[str, Section] = {}
+def _sections(lines: list[str]) -> dict[str, tuple[str, list[tuple[str, ...]]]]:
+    """Return the comment of each map of the example configuration, and a row for each setting right in it."""
+    sections: dict[str, tuple[str, list[tuple[str, ...]]]] = {}
     path: list[str] = []
     comment: list[str] = []
     for number, line in enumerate(lines):
-        found = re.fullmatch(r"( *)(\w+):(?: +(.*))?", line)
-        if found is None:
+        setting = re.fullmatch(r"( *)(\w+):(?: +(.*))?", line)
+        if setting is None:
             comment = [*comment, line.strip("# ")] if line else []
             continue
-        indent, key, default = found.groups()
+        indent, key, default = setting.groups()
         path = [*path[: len(indent) // 2], key]
         name, text = ".".join(path), " ".join(comment)
         comment = []
         if path[0] in NAMED:
             if not indent:
-                sections[name] = Section("", [(f"`{name}.NAME`", *_named(lines, number), text)])
+                sections[name] = ("", [(f"`{name}.NAME`", *_named(lines, number), text)])
         elif default is None:
-            sections[name] = Section(text, [])
+            sections[name] = (text, [])
         else:
-            section = sections.setdefault(".".join(path[:-1]) or name, Section("", []))
-            section.rows.append((f"`{name}`", _type(lines, number), "" if default == "null" else f"`{default}`", text))
+            _, rows = sections.setdefault(".".join(path[:-1]) or name, ("", []))
+            rows.append((f"`{name}`", _type(lines, number), "" if default == "null" else f"`{default}`", text))
     return sections
 
 
@@ -185,7 +171,7 @@ def _faults(lines: list[str]) -> list[str]:
         try:
             config.load(file, {})
         except config.ConfigError as fault:
-            return [re.sub(r"^.*?:\d+:\d+: ", "", one) for one in str(fault).splitlines()]
+            return [re.sub(r"^.*?:\d+:\d+: ", "", line) for line in str(fault).splitlines()]
     raise AssertionError("an odd value was taken")
 
 

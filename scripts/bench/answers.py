@@ -35,7 +35,6 @@ FIGURES = {
 
 
 def main() -> None:
-    """See the module's docstring."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("clinc", nargs="?", type=Path, help="CLINC150's data_full.json")
     parser.add_argument("--k", type=int, default=10, help="training phrasings an entry (default 10)")
@@ -66,12 +65,8 @@ def main() -> None:
     if options.json:
         print(json.dumps({row: {key: round(getattr(tally, key), 4) for key in FIGURES.values()} for row, tally in rows.items()}))
         return
-    table([["", "asked", "foreign", *FIGURES], *(_cells(row, tally) for row, tally in rows.items())])
-
-
-def _cells(row: str, tally: Tally) -> list[str]:
-    shares = [f"{getattr(tally, key):.3f}" for key in FIGURES.values()]
-    return [row, str(tally.asked), str(tally.foreign), *shares]
+    shares = {row: [f"{getattr(tally, key):.3f}" for key in FIGURES.values()] for row, tally in rows.items()}
+    table([["", "asked", "foreign", *FIGURES], *([row, str(rows[row].asked), str(rows[row].foreign), *shares[row]] for row in rows)])
 
 
 if __name__ == "__main__":

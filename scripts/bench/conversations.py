@@ -24,7 +24,6 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -71,8 +70,6 @@ DONE = re.compile(
 
 
 class Conversation(NamedTuple):
-    """One conversation of a set."""
-
     name: str
     bot: str
     language: str
@@ -99,7 +96,6 @@ class Exchange:
         return f"{self.conversation.name}, {self.number}"
 
     def lines(self) -> Iterator[str]:
-        """Write it as the transcript has it."""
         yield f"{self.number} > {self.conversation.messages[self.number - 1]}"
         yield from (f"  < {line}" for line in (self.reply or f"[{self.refusal}]").split("\n"))
         yield from (f"  + {record}" for record in self.captured)
@@ -109,38 +105,36 @@ class Exchange:
 
 def read_talks(folder: Path) -> list[Conversation]:
     """Read the conversations of all files, in the order of their names."""
-    found: list[Conversation] = []
+    talks: list[Conversation] = []
     for file in sorted(folder.glob("*.txt")):
-        before = {one.user for one in found}
+        before = {talk.user for talk in talks}
         for line in file.read_text("utf-8").splitlines():
             if line.startswith("== "):
                 name, bot, language, user = ([part.strip() for part in line[3:].split("|")] + ["", ""])[:4]
-                found.append(Conversation(name, bot, language, user or name, user in before, []))
+                talks.append(Conversation(name, bot, language, user or name, user in before, []))
             elif line.strip():
-                found[-1].messages.append(line.strip())
-    return found
+                talks[-1].messages.append(line.strip())
+    return talks
 
 
+@dataclass
 class Service:
     """The running service with the bots of a set."""
 
-    def __init__(self, document: ConfigDocument, app: App, session: ClientSession) -> None:
-        self.now = START_MS
-        self.bots: dict[str, str] = {}
-        self._document = document
-        self._app = app
-        self._session = session
-        self._key = ""
-        self._seen: set[str] = set()
+    document: ConfigDocument
+    session: ClientSession
+    url: str = ""
+    key: str = ""
+    now: int = START_MS
+    bots: dict[str, str] = field(default_factory=dict)
+    _seen: set[str] = field(default_factory=set)
 
     async def command(self, operation: str, **arguments: Any) -> Any:
-        """Run one operation as a command does, over the control socket."""
-        return await asyncio.to_thread(client.call, self._document, operation, arguments)
+        return await asyncio.to_thread(client.call, self.document, operation, arguments)
 
     async def make_bots(self, folder: Path) -> None:
-        """Make an account, a key and the bots of the set."""
         account = (await self.command("account.create", name="Measured", plan="enterprise"))["id"]
-        self._key = (await self.command("key.create", account=account))["key"]
+        self.key = (await self.command("key.create", account=account))["key"]
         for key, settings in json.loads((folder / "bots.json").read_text("utf-8")).items():
             file = folder / settings.pop("kb")
             bot = (await self.command("bot.create", account=account, name=settings.pop("name"), model="offline"))["id"]
@@ -151,14 +145,13 @@ class Service:
             self.bots[key] = bot
 
     async def say(self, conversation: Conversation, number: int) -> Exchange:
-        """Send one message and return what came of it."""
         bot = self.bots[conversation.bot]
         body = {"chatbot_id": bot, "user_id": conversation.user, "message": conversation.messages[number - 1].replace("\\n", "\n")}
         if conversation.language:
             body["language"] = conversation.language
         started = perf_counter()
-        headers = {"Authorization": f"Bearer {self._key}"}
-        async with self._session.post(f"{self._app.url}/api/v2/messages", json=body, headers=headers) as response:
+        headers = {"Authorization": f"Bearer {self.key}"}
+        async with self.session.post(f"{self.url}/api/v2/messages", json=body, headers=headers) as response:
             answer = await response.json()
         took = perf_counter() - started
         reply = answer["data"]["reply"] if response.status == 200 else ""
@@ -173,87 +166,77 @@ class Service:
                 if record["id"] not in self._seen:
                     self._seen.add(record["id"])
                     left_out = ("id", "request_id", "created_at", "updated_at", "source_page_host", "appointment_at", "assignee", "note")
-                    told = {name: value for name, value in record.items() if value and name not in left_out}
-                    yield f"{kind} {json.dumps(told, ensure_ascii=False)}"
+                    shown = {name: value for name, value in record.items() if value and name not in left_out}
+                    yield f"{kind} {json.dumps(shown, ensure_ascii=False)}"
 
 
-@asynccontextmanager
-async def serve(folder: Path) -> AsyncIterator[Service]:
-    """Run a service with the bots of the set."""
+async def play(folder: Path, only: str) -> AsyncIterator[Exchange]:
+    """Run a service with the bots of the set, and say all conversations, one after the other."""
     with tempfile.TemporaryDirectory() as temporary:
         file = Path(temporary) / "config.yaml"
         file.write_text(CONFIG, "utf-8")
         document = configuration.read(file, {})
-        config = configuration.build(document)
         async with ClientSession() as session:
-            app = App(config, clock=lambda: service.now)
-            service = Service(document, app, session)
-            async with app:
+            service = Service(document, session)
+            async with App(configuration.build(document), clock=lambda: service.now) as app:
+                service.url = app.url
                 await service.make_bots(folder)
-                yield service
-
-
-async def play(folder: Path, only: str) -> AsyncIterator[Exchange]:
-    """Say all conversations, one after the other."""
-    async with serve(folder) as service:
-        for conversation in read_talks(folder / "talks"):
-            if only not in (conversation.bot, ""):
-                continue
-            service.now = START_MS + LATER_MS * conversation.is_later
-            for number in range(1, len(conversation.messages) + 1):
-                yield await service.say(conversation, number)
-                service.now += MESSAGE_MS
+                for conversation in read_talks(folder / "talks"):
+                    service.now = START_MS + LATER_MS * conversation.is_later
+                    for number in range(1, len(conversation.messages) + 1) if only in (conversation.bot, "") else ():
+                        yield await service.say(conversation, number)
+                        service.now += MESSAGE_MS
 
 
 def mark(exchanges: Sequence[Exchange]) -> None:
     """Add the remarks "repeated" and "forbidden"."""
     captured: set[str] = set()
     last = ""
-    for one in exchanges:
-        user = one.conversation.user
-        if one.captured:
-            captured.add(user)
-        if one.reply and one.reply == last and one.number > 1:
-            one.remarks.append("repeated")
-        if DONE.search(one.reply) and user not in captured:
-            one.remarks.append("forbidden")
-        last = one.reply
+    for exchange in exchanges:
+        if exchange.captured:
+            captured.add(exchange.conversation.user)
+        if exchange.reply and exchange.reply == last and exchange.number > 1:
+            exchange.remarks.append("repeated")
+        if DONE.search(exchange.reply) and exchange.conversation.user not in captured:
+            exchange.remarks.append("forbidden")
+        last = exchange.reply
 
 
 def summary(exchanges: Sequence[Exchange]) -> Iterator[str]:
     """Write the figures that need no judge."""
-    conversations = {one.conversation.name for one in exchanges}
-    yield f"{len(exchanges)} messages in {len(conversations)} conversations, {sum(len(one.captured) for one in exchanges)} records captured"
-    refusals = Counter(one.refusal for one in exchanges if one.refusal)
-    yield "refusals (502 assistant_unavailable no_answer is honest or missed): " + (
-        ", ".join(f"{code} {count}" for code, count in refusals.most_common()) or "none"
+    conversations, records = (
+        len({exchange.conversation.name for exchange in exchanges}),
+        sum(len(exchange.captured) for exchange in exchanges),
     )
+    yield f"{len(exchanges)} messages in {conversations} conversations, {records} records captured"
+    refusals = Counter(exchange.refusal for exchange in exchanges if exchange.refusal)
+    counts = ", ".join(f"{code} {count}" for code, count in refusals.most_common()) or "none"
+    yield f"refusals (502 assistant_unavailable no_answer is honest or missed): {counts}"
     for remark, means in (("repeated", "the same reply twice in a row"), ("forbidden", "said to be done, and nothing captured")):
-        places = [one.place for one in exchanges if remark in one.remarks]
+        places = [exchange.place for exchange in exchanges if remark in exchange.remarks]
         yield f"{remark} ({means}): {len(places)}"
         yield from (f"  {place}" for place in places)
-    seconds = [one.seconds for one in exchanges]
+    seconds = [exchange.seconds for exchange in exchanges]
     yield f"milliseconds a reply: median {quantile_ms(seconds, 0.5):.1f}, p99 {quantile_ms(seconds, 0.99):.1f}; the slowest:"
-    for one in sorted(exchanges, key=lambda one: -one.seconds)[:SLOWEST]:
-        yield f"  {one.seconds * 1000:.1f} {one.place}"
+    for exchange in sorted(exchanges, key=lambda exchange: -exchange.seconds)[:SLOWEST]:
+        yield f"  {exchange.seconds * 1000:.1f} {exchange.place}"
 
 
 async def run(options: argparse.Namespace) -> None:
     """Replay the set, write the transcript and print the figures."""
-    exchanges = [one async for one in play(options.set, options.only)]
+    exchanges = [exchange async for exchange in play(options.set, options.only)]
     mark(exchanges)
     figures = list(summary(exchanges))
     lines: list[str] = []
-    for one in exchanges:
-        if one.number == 1:
-            lines += ["", f"== {one.conversation.name} | {one.conversation.bot}"]
-        lines += one.lines()
+    for exchange in exchanges:
+        if exchange.number == 1:
+            lines += ["", f"== {exchange.conversation.name} | {exchange.conversation.bot}"]
+        lines += exchange.lines()
     options.transcript.write_text("\n".join([*(f"# {line}" for line in figures), *lines, ""]), "utf-8")
     print("\n".join(figures))
 
 
 def main() -> None:
-    """See the module's docstring."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("set", type=Path, help="folder of the set")
     parser.add_argument("transcript", type=Path, help="file to write the transcript to")

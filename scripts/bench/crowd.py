@@ -18,7 +18,6 @@ FORGET_S = 4.0
 
 
 async def bench() -> Report:
-    """See the module's docstring."""
     report = Report()
     async with AsyncExitStack() as stack:
         url = await stack.enter_async_context(model(delay_s=MODEL_S))
@@ -29,30 +28,20 @@ async def bench() -> Report:
             report.bars.append(Bar("memory of an idle service without a model, MB", idle.rss_mb(), 60, least=False))
         server = stack.enter_context(ServerProcess.serving(made))
         report.bars.append(Bar("memory with a tier that asks a model, idle, MB", server.rss_mb(), 125, least=False))
-        crowd = Load("POST /messages", server, visitors(made, 1), connections=CROWD, varies=True)
+        crowd = Load("POST /messages", server, visitors(made, 1), connections=CROWD)
         progress(f"{CROWD} callers connect")
         await crowd.connect()
-        highest = [server.rss_mb()]
-        watching = asyncio.create_task(watch(server, highest))
         for number in range(ROUNDS):
             await asyncio.sleep(FORGET_S)
             progress(f"{CROWD} messages at once: round {number + 1} of {ROUNDS}")
             crowd.rounds.append(await crowd.run(0.0))
-        watching.cancel()
         report.bars += [
             Bar(f"p99 of {CROWD} messages at once on a model of {MODEL_S:g} s, seconds", crowd.quantile_ms(0.99) / 1000, 2.7, least=False),
-            Bar("memory at its highest, MB", highest[0], 320, least=False),
+            Bar("memory at its highest, MB", server.rss_mb("VmHWM"), 320, least=False),
         ]
         median, slowest = crowd.quantile_ms(0.5) / 1000, crowd.quantile_ms(1) / 1000
         report.notes.append(f"p50 {median:.2f} s, slowest {slowest:.2f} s; CPU of a message {crowd.cpu_us:.0f} us")
     return report
-
-
-async def watch(server: ServerProcess, highest: list[float]) -> None:
-    """Keep the greatest memory seen."""
-    while True:
-        highest[0] = max(highest[0], server.rss_mb())
-        await asyncio.sleep(0.05)
 
 
 if __name__ == "__main__":

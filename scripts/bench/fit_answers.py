@@ -49,8 +49,8 @@ def variants(entries: list[Entry], questions: list[Question], chance: random.Ran
     yield entries, questions
     yield [entry._replace(alt=()) for entry in entries], questions
     kept = {entry.id for entry in chance.sample(entries, 2 * len(entries) // 3)}
-    fewer = [one._replace(alt=tuple(chance.sample(one.alt, min(3, len(one.alt))))) for one in entries if one.id in kept]
-    yield fewer, [Question(one.text, one.expected if one.expected in kept else None, one.kind) for one in questions]
+    fewer = [entry._replace(alt=tuple(chance.sample(entry.alt, min(3, len(entry.alt))))) for entry in entries if entry.id in kept]
+    yield fewer, [Question(asked.text, asked.expected if asked.expected in kept else None, asked.kind) for asked in questions]
     mixed = chance.sample(entries, len(entries))
     parts = [mixed[start : start + ANSWERS] for start in range(0, len(mixed), ANSWERS)]
     holder = {entry.id: str(number) for number, part in enumerate(parts) for entry in part}
@@ -58,7 +58,7 @@ def variants(entries: list[Entry], questions: list[Question], chance: random.Ran
         Entry(str(number), part[0].question.rstrip("?"), (), " ".join(entry.answer for entry in part), part[0].language)
         for number, part in enumerate(parts)
     ]
-    yield sections, [Question(one.text, holder.get(one.expected or ""), one.kind) for one in questions]
+    yield sections, [Question(asked.text, holder.get(asked.expected or ""), asked.kind) for asked in questions]
 
 
 def rows() -> Iterator[Row]:
@@ -109,7 +109,6 @@ def climb(steps: int, slope: Callable[[list[float]], list[float]], names: Sequen
 
 
 def fit_evidence(given: Sequence[Row]) -> list[float]:
-    """Return the weights of the evidence."""
     learnt = []
     for row in given:
         facts = [
@@ -138,7 +137,6 @@ def fit_evidence(given: Sequence[Row]) -> list[float]:
 
 
 def fit_signs(given: Sequence[Row], weights: Sequence[float]) -> list[float]:
-    """Return the bias and the weights of the signs."""
     evidence.WEIGHTS = tuple(weights)
     learnt = []
     for row in given:
@@ -160,7 +158,6 @@ def fit_signs(given: Sequence[Row], weights: Sequence[float]) -> list[float]:
 
 
 def main() -> None:
-    """Fit and write the weights."""
     given = list(rows())
     weights = fit_evidence(given)
     bias, *sure = fit_signs(given, weights)

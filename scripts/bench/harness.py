@@ -1,12 +1,11 @@
 """Parts of all benchmarks: servers pinned to one core, a load generator on another, interleaved rounds, a table of ratios.
 
 A ratio is the median over the rounds, each of which runs all candidates one after another: what disturbs the machine disturbs both
-sides of it. Every answer's status and length are verified. The load generator is far cheaper than any server here.
+sides of it. Every answer's status is verified. The load generator is far cheaper than any server here.
 """
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import json
 import os
@@ -20,7 +19,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from itertools import repeat
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import uvloop
 
@@ -42,7 +41,6 @@ class Wrong(Exception):
 
 @contextmanager
 def on_core(core: int) -> Iterator[None]:
-    """Run what is started meanwhile on one core."""
     before = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {core})
     try:
@@ -69,19 +67,13 @@ class ServerProcess:
         log = instance.config.with_name("log")
         return cls("-m", "chatsvc", "-c", str(instance.config), "serve", "--json", log=log)
 
-    @property
-    def pid(self) -> int:
-        """Its process."""
-        return self._process.pid
-
-    def rss_mb(self) -> float:
-        """The memory that it holds now, in MB."""
-        pages = int(Path(f"/proc/{self.pid}/statm").read_text("ascii").split()[1])
-        return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
+    def rss_mb(self, field: str = "VmRSS") -> float:
+        """Return the memory that it holds now, or with "VmHWM" that it held at most."""
+        words = Path(f"/proc/{self._process.pid}/status").read_text("ascii").split()
+        return int(words[words.index(f"{field}:") + 1]) * 1024 / 1e6
 
     def descriptors(self) -> int:
-        """The descriptors that it has open."""
-        return len(os.listdir(f"/proc/{self.pid}/fd"))  # noqa: PTH208  # Path would look at each of them
+        return len(os.listdir(f"/proc/{self._process.pid}/fd"))  # noqa: PTH208  # Path would look at each of them
 
     def tasks(self) -> int:
         """Its asyncio tasks; only `servers.py watched` tells."""
@@ -102,53 +94,53 @@ class ServerProcess:
 
 
 def request(method: str, path: str, key: str, body: bytes = b"") -> bytes:
-    """A request as it goes over the wire."""
     length = f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n" if body else ""
     return f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {key}\r\n{length}\r\n".encode() + body
 
 
-class Connection(asyncio.Protocol):
-    """One keep-alive connection, which tells its load when the answer to its request is whole."""
+class HttpConnection(asyncio.Protocol):
+    """A keep-alive connection on which whole messages of HTTP arrive, one at a time."""
 
-    def __init__(self, load: Load, requests: Iterator[bytes]) -> None:
-        self._load = load
-        self._requests = requests
-        self._buffer = b""
-        self.due = 0.0
-        self.transport: asyncio.WriteTransport
+    transport: Any = None
+    _buffer = b""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self.transport = transport  # type: ignore[assignment]  # it is a socket
+        self.transport = transport
+
+    def data_received(self, data: bytes) -> None:
+        data = self._buffer + data
+        head = data.find(b"\r\n\r\n")
+        length = data.lower().find(b"content-length: ", 0, head) + 16
+        is_whole = head >= 0 and len(data) >= head + 4 + int(data[length : data.find(b"\r", length)])
+        self._buffer = b"" if is_whole else data
+        if is_whole:
+            self.received(data[:head], data[head + 4 :])
+
+    def received(self, head: bytes, body: bytes) -> None:
+        raise NotImplementedError
+
+
+class Connection(HttpConnection):
+    """A connection of a load."""
+
+    def __init__(self, load: Load, requests: Iterator[bytes]) -> None:
+        self._load, self._requests, self.sent_at = load, requests, 0.0
 
     def connection_lost(self, exc: BaseException | None) -> None:  # noqa: ARG002  # asyncio's signature
         self._load.broken("the server closed a connection")
 
-    def go(self, due: float) -> None:
-        """Send the next request; its latency counts from when it was due."""
-        self.due = due
-        self._load.under_way += 1
+    def send(self, now: float) -> None:
+        self.sent_at = now
         self.transport.write(next(self._requests))
 
-    def data_received(self, data: bytes) -> None:
-        if self._buffer:
-            data = self._buffer + data
-        head = data.find(b"\r\n\r\n")
-        at = data.find(b"Content-Length: ", 0, head) + 16
-        if head < 0 or len(data) < head + 4 + int(data[at : data.find(b"\r", at)]):
-            self._buffer = data
-            return
-        self._buffer = b""
-        load = self._load
-        body = len(data) - head - 4
-        if not data.startswith(b"HTTP/1.1 200 ") or (load.length and body != load.length):
-            load.broken(f"an unexpected answer of {body} bytes: {data[:400]!r}")
-            return
-        load.body = data[head + 4 :]
-        load.answered(self, time.perf_counter())
+    def received(self, head: bytes, body: bytes) -> None:
+        if head.startswith(b"HTTP/1.1 200 "):
+            self._load.answered(self, body, time.perf_counter())
+        else:
+            self._load.broken(f"an unexpected answer: {head!r} {body[:400]!r}")
 
 
-@dataclass
-class Round:
+class Round(NamedTuple):
     """The result of one candidate in one round."""
 
     per_s: float
@@ -164,96 +156,71 @@ class Load:
     server: ServerProcess
     requests: Requests
     connections: int = CONNECTIONS
-    varies: bool = False
-    is_json: bool = True
-    length: int = 0
-    until: float = 0.0
     body: bytes = b""
-    latencies: list[float] = field(default_factory=list)
     rounds: list[Round] = field(default_factory=list)
     opened: list[Connection] = field(default_factory=list)
-    under_way: int = 0
+    _latencies: list[float] = field(default_factory=list)
+    _until: float = 0.0
+    _in_flight: int = 0
     _done: asyncio.Future[None] | None = None
 
     async def connect(self) -> None:
-        """Open connections, check one answer and warm up. Later answers have its length unless it `varies`."""
+        """Open connections, check one answer and warm up."""
         loop = asyncio.get_running_loop()
         for number in range(self.connections):
             _, connection = await loop.create_connection(lambda n=number: Connection(self, self.requests(n)), "127.0.0.1", self.server.port)
             self.opened.append(connection)
-        self.length = 0
         await self.run(0.0, self.opened[:1])
-        if self.is_json:
-            json.loads(self.body)
-        self.length = 0 if self.varies else len(self.body)
+        json.loads(self.body)
         await self.run(0.7)
 
     async def run(self, seconds: float, connections: Sequence[Connection] = ()) -> Round:
         """Keep all connections busy for so long, and wait for the last answers."""
-
-        async def send() -> None:
-            self.until = time.perf_counter() + seconds
-            for connection in connections or self.opened:
-                connection.go(time.perf_counter())
-
-        return await self.measure(send())
-
-    async def measure(self, sending: Coroutine[Any, Any, None]) -> Round:
-        """A round, which ends when all is sent and answered."""
         self._done = asyncio.get_running_loop().create_future()
-        self.latencies = []
-        self.under_way = 1  # the sending itself
+        self._latencies = []
         cpu, start = self.server.cpu_s(), time.perf_counter()
-        await sending
-        self._ended()
+        self._until = start + seconds
+        busy = connections or self.opened
+        self._in_flight = len(busy)
+        for connection in busy:
+            connection.send(time.perf_counter())
         await self._done
-        count = len(self.latencies)
-        return Round(count / (time.perf_counter() - start), (self.server.cpu_s() - cpu) / count * 1e6, self.latencies)
+        count = len(self._latencies)
+        return Round(count / (time.perf_counter() - start), (self.server.cpu_s() - cpu) / count * 1e6, self._latencies)
 
-    def answered(self, connection: Connection, now: float) -> None:
-        """An answer has come."""
-        self.latencies.append(now - connection.due)
-        self.free(connection, now)
-        self._ended()
-
-    def free(self, connection: Connection, now: float) -> None:
-        """While the round lasts, the next request follows the answer."""
-        if now < self.until:
-            connection.go(now)
-
-    def _ended(self) -> None:
-        self.under_way -= 1
-        if not self.under_way and self._done and not self._done.done():
+    def answered(self, connection: Connection, body: bytes, now: float) -> None:
+        """Note an answer; while the round lasts, the next request follows it."""
+        self.body = body
+        self._latencies.append(now - connection.sent_at)
+        if now < self._until:
+            connection.send(now)
+            return
+        self._in_flight -= 1
+        if not self._in_flight and self._done and not self._done.done():
             self._done.set_result(None)
 
     def broken(self, why: str) -> None:
-        """Something went wrong: the round ends with it."""
         if self._done and not self._done.done():
             self._done.set_exception(Wrong(f"{self.name}: {why}"))
 
     @property
     def per_s(self) -> float:
-        """Requests a second, median."""
-        return statistics.median(one.per_s for one in self.rounds)
+        return statistics.median(round_.per_s for round_ in self.rounds)
 
     @property
     def cpu_us(self) -> float:
-        """Processor time a request, microseconds, median."""
-        return statistics.median(one.cpu_us for one in self.rounds)
+        return statistics.median(round_.cpu_us for round_ in self.rounds)
 
     def quantile_ms(self, share: float) -> float:
-        """A quantile of the latency, all rounds together."""
-        return quantile_ms((latency for one in self.rounds for latency in one.latencies), share)
+        return quantile_ms((latency for round_ in self.rounds for latency in round_.latencies), share)
 
     def figures(self) -> dict[str, object]:
-        """Return the line of the table of candidates."""
         rates = {"per_s": round(self.per_s, 1), "cpu_us": round(self.cpu_us, 1)}
         latencies = {"p50_ms": round(self.quantile_ms(0.5), 3), "p99_ms": round(self.quantile_ms(0.99), 3)}
         return {"name": self.name, "connections": self.connections, **rates, **latencies}
 
 
 def quantile_ms(seconds: Iterable[float], share: float) -> float:
-    """A quantile of so many seconds, in milliseconds."""
     together = sorted(seconds)
     return together[min(len(together) - 1, int(len(together) * share))] * 1000
 
@@ -266,15 +233,15 @@ def the_same(*raw: bytes) -> Requests:
 async def interleave(loads: Sequence[Load], rounds: int, seconds: float) -> None:
     """Connect all candidates and run them in turns, every second round in the opposite order."""
     for load in loads:
-        await load.connect()
+        if not load.opened:
+            await load.connect()
     for number in range(rounds):
         progress(f"{' | '.join(load.name for load in loads)}: round {number + 1} of {rounds}")
         for load in loads if number % 2 else reversed(loads):
             load.rounds.append(await load.run(seconds))
 
 
-@dataclass(frozen=True)
-class Bar:
+class Bar(NamedTuple):
     """One line of the table: a figure against its bar; `least` False: the figure may be that at most."""
 
     what: str
@@ -283,7 +250,6 @@ class Bar:
     least: bool = True
 
     def cells(self) -> list[str]:
-        """Return the line, with whether the bar is met."""
         is_met = (self.figure >= self.bar) == self.least or self.figure == self.bar
         return [self.what, f"{self.figure:.2f}", f"{'>=' if self.least else '<='} {self.bar:g}", "met" if is_met else "MISSED"]
 
@@ -302,9 +268,9 @@ class Report:
     notes: list[str] = field(default_factory=list)
 
     def show(self, as_json: bool) -> None:
-        """Print it: a plain table, or one JSON value."""
         if as_json:
-            print(json.dumps(self.value()))
+            bars = [{"what": b.what, "figure": round(b.figure, 3), "bar": b.bar, "at_least": b.least} for b in self.bars]
+            print(json.dumps({"bars": bars, "candidates": [load.figures() for load in self.loads], "notes": self.notes}))
             return
         if self.loads:
             heading = ["candidate", "connections", "requests/s", "CPU us/request", "p50 ms", "p99 ms"]
@@ -314,29 +280,21 @@ class Report:
         for note in self.notes:
             print(note)
 
-    def value(self) -> dict[str, object]:
-        """The value that `--json` prints."""
-        bars = [{"what": b.what, "figure": round(b.figure, 3), "bar": b.bar, "at_least": b.least} for b in self.bars]
-        return {"bars": bars, "candidates": [load.figures() for load in self.loads], "notes": self.notes}
-
 
 def table(rows: list[list[str]]) -> None:
-    """Print rows of cells, the columns in line."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         print("  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip())
 
 
 def progress(text: str) -> None:
-    """Say on standard error what is being done."""
     print(f"  {text}", file=sys.stderr, flush=True)
 
 
 def main(doc: str, bench: Callable[[], Coroutine[Any, Any, Report]]) -> None:
     """Run a benchmark on the load core and print its report."""
-    parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--json", action="store_true", help="print one JSON value instead of tables")
-    options = parser.parse_args()
+    if set(sys.argv[1:]) - {"--json"}:
+        sys.exit(f"{doc}\n--json prints one JSON value instead of tables.")
     with on_core(LOAD_CORE):
         try:
             report = uvloop.run(bench())
@@ -344,4 +302,4 @@ def main(doc: str, bench: Callable[[], Coroutine[Any, Any, Report]]) -> None:
             sys.exit(f"{sys.argv[0]}: {fault}")
     if SERVER_CORE == LOAD_CORE:
         report.notes.append("This machine has one core: server and load share it, and absolute figures say little.")
-    report.show(options.json)
+    report.show("--json" in sys.argv)

@@ -1,13 +1,10 @@
-"""A data folder for a benchmark: an account with three bots and some keys, limits out of the way, and as many rows as asked for."""
+"""A data folder for a benchmark: an account with three bots and some keys, limits out of the way."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-import random
-import sqlite3
 import tempfile
-import uuid
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -15,12 +12,10 @@ from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 
-from harness import Requests, progress, request
+from harness import Requests, request
 
 from chatsvc import config as configuration
 from chatsvc.domain.actors import local_user
-from chatsvc.domain.models import CHANNELS
-from chatsvc.domain.times import DAY_MS, now_ms
 from chatsvc.services.accounts import accounts, bots, keys
 from chatsvc.services.accounts.account_cache import AccountCache
 from chatsvc.services.services import Services
@@ -36,11 +31,6 @@ OFFLINE = "models: {offline: {engine: knowledge}}\n"
 BOTS = 3
 KEYS = 8  # the configuration allows a key a million requests a minute, which one alone could come to
 _runs = count()
-# The columns that are filled in.
-CONVERSATION = (
-    "number, id, account_id, bot_id, channel, user_id, visitor_name, visitor_email, last_message_at, created_at, updated_at,"
-    " message_count, dialogue"
-)
 
 
 @dataclass(frozen=True)
@@ -51,45 +41,6 @@ class Instance:
     account: str
     bots: tuple[str, ...]
     keys: tuple[str, ...]
-
-    @property
-    def database(self) -> Path:
-        """Its SQLite file."""
-        return self.config.parent / "data" / "chatsvc.db"
-
-    def conversations(self, total: int) -> None:
-        """Insert conversations of 90 days over all bots and channels, not in order of time."""
-        chance, now = random.Random(total), now_ms()
-
-        def row(number: int) -> tuple[object, ...]:
-            last = now - chance.randrange(90 * DAY_MS)
-            began = last - chance.randrange(DAY_MS)
-            known = number % 2
-            return (
-                number + 1,
-                str(uuid.UUID(int=chance.getrandbits(128), version=4)),
-                self.account,
-                self.bots[number % BOTS],
-                CHANNELS[number // BOTS % len(CHANNELS)],
-                f"visitor-{number:09d}",
-                f"Visitor {number:09d}" if known else None,
-                f"visitor-{number:09d}@example.com" if known else None,
-                last,
-                began,
-                last,
-                2 * chance.randrange(1, 8),
-                None,
-            )
-
-        marks = ", ".join("?" for _ in CONVERSATION.split(","))
-        progress(f"{total:,} conversations")
-        with sqlite3.connect(self.database) as connection:
-            connection.executemany(f"INSERT INTO conversations ({CONVERSATION}) VALUES ({marks})", map(row, range(total)))  # noqa: S608
-            connection.execute(
-                "INSERT INTO conversation_counts (account_id, bot_id, channel, conversations)"
-                " SELECT account_id, bot_id, channel, count(*) FROM conversations GROUP BY 1, 2, 3"
-            )
-        connection.close()
 
 
 async def _furnish(file: Path) -> Instance:

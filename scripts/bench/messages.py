@@ -14,7 +14,6 @@ import subprocess
 import sys
 from contextlib import AsyncExitStack, ExitStack
 from pathlib import Path
-from urllib.request import Request, urlopen
 
 from harness import CONNECTIONS, Bar, Load, Report, ServerProcess, interleave, main, progress, ratio, request, the_same
 from instance import Instance, instances, visitors
@@ -48,30 +47,21 @@ uvloop.run(main())
 
 
 def start(stack: ExitStack, kind: str, instance: Instance) -> ServerProcess:
-    """Start one of servers.py."""
     return stack.enter_context(ServerProcess(SERVERS, kind, str(instance.config)))
 
 
 def gets(instance: Instance, path: str) -> list[bytes]:
-    """Return one GET with each of the keys."""
     return [request("GET", f"/api/v2{path}", key) for key in instance.keys]
-
-
-def answer_of(server: ServerProcess, instance: Instance) -> bytes:
-    """Return the body of GET /chatbots."""
-    headers = {"Authorization": f"Bearer {instance.keys[0]}"}
-    with urlopen(Request(f"http://127.0.0.1:{server.port}/api/v2/chatbots", headers=headers)) as answer:
-        return bytes(answer.read())
 
 
 async def without_a_model(report: Report) -> None:
     with instances(2) as made, ExitStack() as stack:
         product, nothing = (start(stack, kind, instance) for kind, instance in zip(("product", "nothing"), made, strict=True))
-        body = made[0].config.parent / "body.json"
-        body.write_bytes(answer_of(product, made[0]))
-        stock = stack.enter_context(ServerProcess(SERVERS, "stock", str(body)))
-        requests = the_same(*gets(made[0], "/chatbots"))
-        reads = [Load(name, server, requests) for name, server in (("GET /chatbots", product), ("stock", stock))]
+        requests, body = the_same(*gets(made[0], "/chatbots")), made[0].config.parent / "body.json"
+        listing = Load("GET /chatbots", product, requests)
+        await listing.connect()
+        body.write_bytes(listing.body)
+        reads = [listing, Load("stock", stack.enter_context(ServerProcess(SERVERS, "stock", str(body))), requests)]
         await interleave(reads, ROUNDS, SECONDS)
         servers = (("POST /messages", product), ("writing nothing", nothing))
         writes = [Load(name, server, visitors(made[n])) for n, (name, server) in enumerate(servers)]
@@ -92,7 +82,7 @@ async def with_a_model(report: Report) -> None:
         url = await stack.enter_async_context(model(answer))
         (made,) = stack.enter_context(instances(1, tier(url)))
         server = stack.enter_context(ServerProcess.serving(made))
-        load = Load("message through a model", server, visitors(made, 1), varies=True)
+        load = Load("message through a model", server, visitors(made, 1))
         await load.connect()
         ratios = list[float]()
         for number in range(MODEL_ROUNDS):
@@ -106,7 +96,6 @@ async def with_a_model(report: Report) -> None:
 
 
 async def bench() -> Report:
-    """See the module's docstring."""
     report = Report()
     await without_a_model(report)
     await with_a_model(report)

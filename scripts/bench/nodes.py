@@ -1,6 +1,6 @@
 """Cost of PostgreSQL for one process: the same service over either store. And the cost of a message where three processes share the work.
 
-Both have the same 10,000 conversations. POST /messages at least 0.5 of SQLite's, GET /conversations and GET /chatbots at least 0.8.
+POST /messages at least 0.5 of SQLite's, GET /conversations (of those messages) and GET /chatbots at least 0.8.
 With three processes a message takes at most 1.2 times the processor time of one's, PostgreSQL not counted: where they share its callers,
 and where each has as many. (Fewer callers make smaller batches, with one process too.) PostgreSQL is started here with its own defaults,
 fsync among them, and runs on all cores. Its store is a copy that `chatsvc store copy` made.
@@ -25,7 +25,6 @@ from messages import gets, start
 sys.path.insert(0, str(Path(__file__).parents[2]))
 from tests.postgres import PASSWORD, USER, Postgres
 
-CONVERSATIONS = 10_000
 ROUNDS, SECONDS = 7, 0.6
 
 
@@ -48,20 +47,18 @@ class Several(ServerProcess):
 
     def __init__(self, *processes: ServerProcess) -> None:
         self._processes = processes
-        self._ports = cycle(one.port for one in processes)
+        self._ports = cycle(process.port for process in processes)
 
     @property
-    def port(self) -> int:
-        """The port of the next process."""
+    def port(self) -> int:  # type: ignore[override]  # it is only read
         return next(self._ports)
 
     def cpu_s(self) -> float:
-        """The processor time of all."""
-        return sum(one.cpu_s() for one in self._processes)
+        return sum(process.cpu_s() for process in self._processes)
 
 
 def beside(instance: Instance, name: str) -> Instance:
-    """An installation over the same store, with a data folder of its own."""
+    """Make an installation over the same store, with a data folder of its own."""
     folder = instance.config.parent / name
     folder.mkdir()
     for file in ("config.yaml", "password"):
@@ -70,28 +67,19 @@ def beside(instance: Instance, name: str) -> Instance:
 
 
 async def bench() -> Report:
-    """See the module's docstring."""
     report = Report()
     with ExitStack() as stack:
         os.sched_setaffinity(0, CORES)
         server = stack.enter_context(Postgres(listens=True, is_durable=True))
         os.sched_setaffinity(0, {LOAD_CORE})
         here, there = stack.enter_context(instances(2))
-        for instance in (here, there):
-            instance.conversations(CONVERSATIONS)
         move(there, server)
         services = [start(stack, "product", one) for one in (here, there)]
         kinds = {"POST /messages": 0.5, "GET /conversations?limit=20": 0.8, "GET /chatbots": 0.8}
         for name, bar in kinds.items():
             path = name.removeprefix("GET ")
-            loads = [
-                Load(
-                    f"{name}, {store}",
-                    service,
-                    visitors(one) if name.startswith("POST") else the_same(*gets(one, path)),
-                )
-                for store, service, one in zip(("SQLite", "PostgreSQL"), services, (here, there), strict=True)
-            ]
+            requests = [visitors(each) if name.startswith("POST") else the_same(*gets(each, path)) for each in (here, there)]
+            loads = [Load(f"{name}, {store}", *pair) for store, *pair in zip(("SQLite", "PostgreSQL"), services, requests, strict=True)]
             await interleave(loads, ROUNDS, SECONDS)
             report.bars.append(ratio(f"{name}: PostgreSQL / SQLite", loads[1], loads[0], bar))
             report.loads += loads

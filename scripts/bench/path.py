@@ -122,17 +122,16 @@ def _command(file: Path, *arguments: str) -> None:
 
 
 async def bench() -> Report:
-    """Count each path."""
     with tempfile.TemporaryDirectory(prefix="chatsvc-path-") as folder:
         counts = await _paths(Path(folder))
-    bars = []
-    for name, (modules, functions) in counts.items():
-        most_modules, most_functions = BARS[name]
-        bars += [
-            Bar(f"{name}: modules", modules, most_modules, least=False),
-            Bar(f"{name}: functions", functions, most_functions, least=False),
+    kinds = ("modules", "functions")
+    return Report(
+        [
+            Bar(f"{act}: {kind}", count, most, least=False)
+            for act, pair in counts.items()
+            for kind, count, most in zip(kinds, pair, BARS[act], strict=True)
         ]
-    return Report(bars)
+    )
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Servers to compare with, each run as `python servers.py KIND ...`. The first line of output has the url.
 
 stock BODY          aiohttp as it comes: one route, whose handler encodes the JSON value of the file BODY at each request
-watched CONFIG      chatsvc as it is, which tells on SIGUSR1 how many tasks it has
+watched CONFIG      chatsvc as it is; on SIGUSR1 it prints the number of its tasks
 product CONFIG      chatsvc with an engine that answers at once
 nothing CONFIG      the same, but an exchange is not written
 """
@@ -18,11 +18,14 @@ from typing import Any
 import uvloop
 from aiohttp import web
 
+from chatsvc import app
 from chatsvc import config as configuration
+from chatsvc.app import App
 from chatsvc.domain.models import Usage
+from chatsvc.engines import Reply
+from chatsvc.store import exchanges
 
 REPLY = "We are open from Monday to Saturday, nine to six; on Sundays by appointment. Is there anything else you would like to know?"
-TOKENS = 240
 
 
 def _tell(port: int) -> None:
@@ -35,9 +38,9 @@ async def _stock(body: str) -> None:
     async def encode(_: web.Request) -> web.Response:
         return web.json_response(value)
 
-    app = web.Application()
-    app.router.add_get("/api/v2/chatbots", encode)
-    runner = web.AppRunner(app, access_log=None)
+    stock = web.Application()
+    stock.router.add_get("/api/v2/chatbots", encode)
+    runner = web.AppRunner(stock, access_log=None)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()
     _tell(runner.addresses[0][1])
@@ -47,57 +50,30 @@ async def _stock(body: str) -> None:
 class _AtOnce:
     """An engine that answers at once."""
 
-    async def start(self) -> None:
-        """See Engine.start."""
+    async def start(self) -> None: ...
 
-    async def reply(self, _: Any) -> Any:
-        """See Engine.reply."""
-        from chatsvc.engines import Reply
+    async def reply(self, _: Any) -> Reply:
+        return Reply(REPLY, Usage(200, 40))
 
-        return Reply(REPLY, Usage(TOKENS - 40, 40))
-
-    async def close(self) -> None:
-        """See Engine.close."""
+    async def close(self) -> None: ...
 
 
-async def _serve(config_file: str, *, at_once: bool) -> None:
-    from chatsvc.app import App, serve
+async def _serve(kind: str, config_file: str) -> None:
+    def ready(started: App) -> None:
+        loop = asyncio.get_running_loop()
+        loop.add_signal_handler(signal.SIGUSR1, lambda: print(json.dumps({"tasks": len(asyncio.all_tasks())}), flush=True))
+        if kind != "watched":
+            started.services.engines["knowledge"] = _AtOnce()
+        _tell(started.port)
 
-    def ready(app: App) -> None:
-        tasks = lambda: print(json.dumps({"tasks": len(asyncio.all_tasks())}), flush=True)  # noqa: E731  # for a signal
-        asyncio.get_running_loop().add_signal_handler(signal.SIGUSR1, tasks)
-        if at_once:
-            app.services.engines["knowledge"] = _AtOnce()
-        _tell(app.port)
-
-    await serve(configuration.load(Path(config_file), {}), ready)
-
-
-def _write_nothing() -> None:
-    from chatsvc.store import exchanges
-
-    async def record(_: Any, exchange: Any) -> Any:
-        del exchange
+    async def record(*_: object) -> exchanges.Counts:
         return exchanges.Counts(1, 0, 1)
 
-    exchanges.record = record
-
-
-def main(kind: str, file: str) -> None:
-    """Run one server."""
-    match kind:
-        case "stock":
-            asyncio.run(_stock(file))
-        case "watched":
-            uvloop.run(_serve(file, at_once=False))
-        case "product":
-            uvloop.run(_serve(file, at_once=True))
-        case "nothing":
-            _write_nothing()
-            uvloop.run(_serve(file, at_once=True))
-        case _:
-            sys.exit(__doc__)
+    if kind == "nothing":
+        exchanges.record = record  # type: ignore[assignment]  # the same for callers
+    await app.serve(configuration.load(Path(config_file), {}), ready)
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    kind, file = sys.argv[1:]
+    uvloop.run(_stock(file) if kind == "stock" else _serve(kind, file))

@@ -1,4 +1,4 @@
-"""Whether anything grows: a mixed load at a moderate rate, with a stand-in model and a webhook receiver, 20 minutes unless told otherwise.
+"""Whether anything grows: a mixed load at a moderate rate, with a stand-in model and a webhook receiver, 20 minutes or $MINUTES.
 
 Visitors new and old, captures that are told by webhook, a model that is overloaded now and then, a receiver that fails now and then,
 lists, histories and analytics, callers who hang up, commands. Printed for each minute: memory, open descriptors, tasks, the size of the
@@ -8,9 +8,9 @@ memory by less than 2 %; the log stays under 64 MB.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import json
+import os
 import random
 import statistics
 import subprocess
@@ -21,7 +21,7 @@ from collections import Counter
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 from aiohttp import ClientError, ClientSession, ClientTimeout, TCPConnector
 from harness import Bar, Report, ServerProcess, Wrong, main, progress
@@ -71,61 +71,49 @@ class Caller:
     sent: int = 0
     statuses: Counter[tuple[str, int]] = field(default_factory=Counter)
 
-    async def one(self) -> None:
-        """One request of some kind."""
+    async def send(self) -> None:
+        """Send one request of some kind."""
         self.sent += 1
-        chance = random.random()
-        bot = random.choice(self.instance.bots)
+        chance, bot = random.random(), random.choice(self.instance.bots)
         visitor = f"visitor {self.sent}" if chance < 0.2 else f"visitor {random.randrange(VISITORS)}"
         if chance < 0.55:
-            await self._request("POST", "/messages", {"chatbot_id": bot, "message": "Cumartesi açık mısınız?", "user_id": visitor})
+            await self._message(bot, visitor, "Cumartesi açık mısınız?")
         elif chance < 0.65:
-            said = f"{CALL_ME}selin{self.sent}@example.com"
-            await self._request("POST", "/messages", {"chatbot_id": bot, "message": said, "user_id": f"caller {self.sent}"})
+            await self._message(bot, f"caller {self.sent}", f"{CALL_ME}selin{self.sent}@example.com")
         elif chance < 0.97:
-            path = random.choice(("/chatbots", "/conversations?limit=50", "/analytics?days=30", f"/chatbots/{bot}", "/nowhere"))
-            await self._request("GET", path)
+            paths = ("/chatbots", "/conversations?limit=50", "/analytics?days=30", f"/chatbots/{bot}", "/nowhere")
+            await self._request("GET", random.choice(paths))
         else:
-            await self._hang_up(bot)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(0.002):
+                    await self._message(bot, f"hasty {self.sent}", "Pazar günü?")
+
+    async def _message(self, bot: str, visitor: str, text: str) -> None:
+        await self._request("POST", "/messages", {"chatbot_id": bot, "message": text, "user_id": visitor})
 
     async def _request(self, method: str, path: str, body: object = None) -> None:
         headers = {"Authorization": f"Bearer {random.choice(self.instance.keys)}"}
-        async with self.session.request(method, self.base_url + path, json=body, headers=headers) as answer:
-            await answer.read()
-            self.statuses[method, answer.status] += 1
-
-    async def _hang_up(self, bot: str) -> None:
-        with suppress(TimeoutError):
-            async with asyncio.timeout(0.002):
-                await self._request("POST", "/messages", {"chatbot_id": bot, "message": "Pazar günü?", "user_id": f"hasty {self.sent}"})
+        try:
+            async with self.session.request(method, self.base_url + path, json=body, headers=headers) as answer:
+                await answer.read()
+                self.statuses[method, answer.status] += 1
+        except (ClientError, OSError) as fault:
+            self.statuses[type(fault).__name__, 0] += 1
 
     async def run(self, until: float) -> None:
-        """At an even rate, however long the answers take."""
-        loop = asyncio.get_running_loop()
-        under_way: set[asyncio.Task[None]] = set()
-        at = loop.time()
-        while time.monotonic() < until:
-            task = asyncio.create_task(self.one())
-            under_way.add(task)
-            task.add_done_callback(lambda done: (under_way.discard(done), done.cancelled() or self._look(done)))
-            at += random.expovariate(PER_S)
-            await asyncio.sleep(max(0.0, at - loop.time()))
-        if under_way:
-            await asyncio.wait(under_way)
-
-    def _look(self, done: asyncio.Task[None]) -> None:
-        fault = done.exception()
-        if isinstance(fault, ClientError | OSError | TimeoutError):
-            self.statuses[type(fault).__name__, 0] += 1
-        elif fault is not None:
-            raise fault
+        """Send at an even rate, however long the answers take."""
+        due = asyncio.get_running_loop().time()
+        async with asyncio.TaskGroup() as requests:
+            while time.monotonic() < until:
+                requests.create_task(self.send())
+                due += random.expovariate(PER_S)
+                await asyncio.sleep(max(0.0, due - asyncio.get_running_loop().time()))
 
 
-@dataclass
-class Sample:
-    """How it stood at one moment."""
+class Sample(NamedTuple):
+    """State of the service at one moment."""
 
-    at_s: float
+    seconds: float
     rss_mb: float
     descriptors: int
     tasks: int
@@ -133,46 +121,38 @@ class Sample:
 
 
 async def watch(server: ServerProcess, instance: Instance, until: float) -> list[Sample]:
-    """A sample every few seconds, a line a minute."""
-    wal = instance.database.with_name("chatsvc.db-wal")
+    """Take a sample every few seconds, and print a line a minute."""
+    wal = instance.config.parent / "data/chatsvc.db-wal"
     began, samples, minute = time.monotonic(), list[Sample](), 0
     print(f"{'minute':>6} {'memory MB':>10} {'descriptors':>11} {'tasks':>6} {'log MB':>7}", file=sys.stderr)
     while time.monotonic() < until:
         await asyncio.sleep(EVERY_S)
         size = wal.stat().st_size / 1e6 if wal.exists() else 0.0
         samples.append(Sample(time.monotonic() - began, server.rss_mb(), server.descriptors(), server.tasks(), size))
-        if samples[-1].at_s // 60 > minute:
+        if samples[-1].seconds // 60 > minute:
+            span = summary(samples, minute * 60, minute * 60 + 60)
             minute += 1
-            print(line(minute, samples, minute - 1), file=sys.stderr, flush=True)
-        if minute and len(samples) % 12 == 0:
+            print(
+                f"{minute:>6} {span.rss_mb:>10.1f} {span.descriptors:>11} {span.tasks:>6} {span.wal_mb:>7.1f}", file=sys.stderr, flush=True
+            )
             command(instance, "account", "list")
     return samples
 
 
-def line(minute: int, samples: list[Sample], number: int) -> str:
-    """One minute in a line."""
-    rss, descriptors, tasks, wal = of(samples, number * 60, number * 60 + 60)
-    return f"{minute:>6} {rss:>10.1f} {descriptors:>11.0f} {tasks:>6.0f} {wal:>7.1f}"
-
-
-def of(samples: list[Sample], begin_s: float, end_s: float) -> tuple[float, float, float, float]:
-    """In a span of time: the median of the memory, the fewest descriptors and tasks, the greatest size of the log."""
-    span = [sample for sample in samples if begin_s <= sample.at_s < end_s] or samples[-1:]
-    rss = statistics.median(sample.rss_mb for sample in span)
-    # The least: what is left when nothing happens to be under way.
-    return rss, min(sample.descriptors for sample in span), min(sample.tasks for sample in span), max(sample.wal_mb for sample in span)
+def summary(samples: list[Sample], begin_s: float, end_s: float) -> Sample:
+    """Return the median of the memory in a span of time, the fewest descriptors and tasks, and the greatest size of the log."""
+    span = [sample for sample in samples if begin_s <= sample.seconds < end_s] or samples[-1:]
+    _, rss, descriptors, tasks, wal = zip(*span, strict=True)
+    # The fewest: what is left when no request happens to be in flight.
+    return Sample(begin_s, statistics.median(rss), min(descriptors), min(tasks), max(wal))
 
 
 def command(instance: Instance, *arguments: str) -> None:
-    """One command beside the service."""
-    subprocess.run(  # noqa: S603  # its own commands
-        [sys.executable, "-m", "chatsvc", "-c", str(instance.config), *arguments], check=True, stdout=subprocess.DEVNULL
-    )
+    words = [sys.executable, "-m", "chatsvc", "-c", str(instance.config), *arguments]
+    subprocess.run(words, check=True, stdout=subprocess.DEVNULL)  # noqa: S603  # its own commands
 
 
 async def bench() -> Report:
-    """See the module's docstring."""
-    report = Report()
     async with AsyncExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="chatsvc-bench-")))
         authority = Authority(folder)
@@ -183,42 +163,27 @@ async def bench() -> Report:
         server = stack.enter_context(ServerProcess(SERVERS, "watched", str(made.config), log=folder / "log"))
         for bot in made.bots:
             await asyncio.to_thread(command, made, "webhook", "set", bot, f"{target}/ok", "--event", "request.created")
-        session = await stack.enter_async_context(
-            ClientSession(connector=TCPConnector(limit=64, keepalive_timeout=5), timeout=ClientTimeout(30))
-        )
+        connector = TCPConnector(limit=64, keepalive_timeout=5)
+        session = await stack.enter_async_context(ClientSession(connector=connector, timeout=ClientTimeout(30)))
         caller = Caller(made, session, f"http://127.0.0.1:{server.port}/api/v2")
-        until = time.monotonic() + MINUTES * 60
-        progress(f"{MINUTES:g} minutes of {PER_S} requests/s")
+        seconds = 60 * float(os.environ.get("MINUTES", MINUTES))
+        until = time.monotonic() + seconds
+        progress(f"{seconds / 60:g} minutes of {PER_S} requests/s")
         samples, _ = await asyncio.gather(watch(server, made, until), caller.run(until))
-        judge(report, samples, caller)
-    return report
-
-
-def judge(report: Report, samples: list[Sample], caller: Caller) -> None:
-    """The last fifth of the time against the second."""
     if {status for _, status in caller.statuses} & {500, 0}:
         raise Wrong(f"unexpected answers: {dict(caller.statuses)}")
-    fifth = MINUTES * 60 / 5
-    first, last = of(samples, fifth, 2 * fifth), of(samples, 4 * fifth, 6 * fifth)
-    report.bars += [
-        Bar("memory, last fifth / second fifth", last[0] / first[0], 1.02, least=False),
-        Bar("descriptors more than in the second fifth", last[1] - first[1], COME_AND_GO, least=False),
-        Bar("tasks more than in the second fifth", last[2] - first[2], COME_AND_GO, least=False),
-        Bar("the write-ahead log at its greatest, MB", max(sample.wal_mb for sample in samples), 64, least=False),
-    ]
-    counted: dict[str, Any] = {f"{method} {status}": count for (method, status), count in sorted(caller.statuses.items())}
-    report.notes.append(f"{caller.sent} requests: {json.dumps(counted)}; memory in the end {last[0]:.1f} MB")
-
-
-def minutes() -> None:
-    """Take `--minutes N`, which the harness does not know."""
-    global MINUTES  # noqa: PLW0603  # read by everything above
-    parser = argparse.ArgumentParser(add_help=False)
-    parser.add_argument("--minutes", type=float, default=MINUTES)
-    known, sys.argv[1:] = parser.parse_known_args()
-    MINUTES = known.minutes
+    first, last = summary(samples, seconds / 5, seconds * 2 / 5), summary(samples, seconds * 4 / 5, seconds * 2)
+    counted = {f"{method} {status}": count for (method, status), count in sorted(caller.statuses.items())}
+    return Report(
+        [
+            Bar("memory, last fifth / second fifth", last.rss_mb / first.rss_mb, 1.02, least=False),
+            Bar("descriptors more than in the second fifth", last.descriptors - first.descriptors, COME_AND_GO, least=False),
+            Bar("tasks more than in the second fifth", last.tasks - first.tasks, COME_AND_GO, least=False),
+            Bar("the write-ahead log at its greatest, MB", max(sample.wal_mb for sample in samples), 64, least=False),
+        ],
+        notes=[f"{caller.sent} requests: {json.dumps(counted)}; memory in the end {last.rss_mb:.1f} MB"],
+    )
 
 
 if __name__ == "__main__":
-    minutes()
     main(__doc__ or "", bench)

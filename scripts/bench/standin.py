@@ -9,6 +9,8 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
+from harness import HttpConnection
+
 REPLY = "We are open from Monday to Saturday, nine to six; on Sundays by appointment. Is there anything else you would like to know?"
 Answer = Callable[[bytes], bytes]
 
@@ -24,34 +26,22 @@ SPOKEN = response([{"type": "text", "text": REPLY}])
 OVERLOADED = b"HTTP/1.1 529 Overloaded\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}"
 
 
-class _Connection(asyncio.Protocol):
+class _Connection(HttpConnection):
     def __init__(self, answer: Answer, delay_s: float) -> None:
         self._answer, self._delay_s = answer, delay_s
-        self._buffer = b""
-        self._transport: Any = None
 
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = transport
-
-    def data_received(self, data: bytes) -> None:
-        data = self._buffer + data
-        head = data.find(b"\r\n\r\n")
-        at = data.lower().find(b"content-length: ", 0, head) + 16
-        if head < 0 or len(data) < head + 4 + int(data[at : data.find(b"\r", at)]):
-            self._buffer = data
-            return
-        self._buffer = b""
-        answer = self._answer(data[head + 4 :])
+    def received(self, head: bytes, body: bytes) -> None:  # noqa: ARG002  # of each kind of connection
+        answer = self._answer(body)
         if self._delay_s:
-            asyncio.get_running_loop().call_later(self._delay_s, self._say, answer)
+            asyncio.get_running_loop().call_later(self._delay_s, self._send, answer)
         else:
-            self._say(answer)
+            self._send(answer)
 
-    def _say(self, answer: bytes) -> None:
+    def _send(self, answer: bytes) -> None:
         if not answer:
-            self._transport.close()
-        elif not self._transport.is_closing():
-            self._transport.write(answer)
+            self.transport.close()
+        elif not self.transport.is_closing():
+            self.transport.write(answer)
 
 
 @asynccontextmanager
@@ -64,7 +54,6 @@ async def model(answer: Answer = lambda _: SPOKEN, delay_s: float = 0.0, tls: ss
 
 
 def tier(url: str, timeout_s: float = 30.0) -> str:
-    """Settings with one tier behind the stand-in."""
     return (
         f'engines: {{anthropic: {{base_url: "{url}", api_key: none-needed, timeout_s: {timeout_s}}}}}\n'
         "models: {m: {engine: anthropic, model: m, input_usd_per_mtok: 1, output_usd_per_mtok: 2}}\n"

@@ -111,7 +111,6 @@ def _orthogonal(vectors: list[list[float]]) -> list[list[float]]:
 
 
 def main() -> None:
-    """See the module's docstring."""
     sentences = read()
     lines = list(learn(sentences))
     DATA.write_text("\n".join(lines) + "\n", encoding="utf-8")

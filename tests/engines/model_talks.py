@@ -1,7 +1,6 @@
 """Conversations with a model that answers by a script, to see what is sent and what is noted.
 
-The conversations stand in model_talks.yaml. The tests hold each to what it must note; `scripts/bench/model.py` prints all of it for a
-reader.
+The conversations stand in model_talks.yaml. The tests hold each to what it must note.
 """
 
 from __future__ import annotations
