@@ -140,7 +140,7 @@ async def watch(server: ServerProcess, instance: Instance, until: float) -> list
 
 
 def summary(samples: list[Sample], begin_s: float, end_s: float) -> Sample:
-    """Return the median of the memory in a span of time, the fewest descriptors and tasks, and the greatest size of the log."""
+    """Return the median of memory in a span of time, the fewest descriptors and tasks, and the largest log."""
     span = [sample for sample in samples if begin_s <= sample.seconds < end_s] or samples[-1:]
     _, rss, descriptors, tasks, wal = zip(*span, strict=True)
     # The fewest: what is left when no request happens to be in flight.
