@@ -13,7 +13,6 @@ from chatsvc.domain.errors import CommandError
 from chatsvc.domain.platforms import Platform
 from chatsvc.domain.times import now_ms
 from chatsvc.outbound.egress import Egress
-from chatsvc.timezones import use_newest_zones
 
 Service = Callable[[Config], Iterator[Finding]]
 
@@ -76,7 +75,6 @@ def _of_installation(
     yield from findings
     yield from files.master_key(config, examined)
     yield from files.clock(now, examined)
-    yield from files.zones(use_newest_zones())
     yield from service(config)
     yield from network.public_url(config)
     yield from network.certificates(config)

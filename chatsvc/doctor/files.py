@@ -14,14 +14,12 @@ from chatsvc.doctor.report import Finding
 from chatsvc.domain.channels import TOKEN_ELSEWHERE, TOKEN_REFUSED
 from chatsvc.domain.platforms import Platform
 from chatsvc.domain.times import DAY_MS, with_millis
-from chatsvc.language import catalogue
 from chatsvc.local_user import user_name
 from chatsvc.store.database import SchemaTooNew, StoreUnavailable
 from chatsvc.store.examination import Examined
 from chatsvc.store.folder import Folder
 from chatsvc.store.master_key import MASTER_KEY, MasterKey
-from chatsvc.store.sqlite.examination import examine, sqlite_is_fixed, sqlite_version
-from chatsvc.timezones import ZoneVersions
+from chatsvc.store.sqlite.examination import examine
 
 LITTLE_BYTES = 100 << 20
 TIGHT_BYTES = 1 << 30
@@ -47,15 +45,6 @@ def configuration(config: Config) -> Iterator[Finding]:
         yield report.ok("configuration", "configuration_good", file=file)
 
 
-def zones(versions: ZoneVersions) -> Iterator[Finding]:
-    """Check the age of the system's time zones. Older ones than this program's are not used here, but other programs use them."""
-    system = versions.system
-    if system is not None and system < versions.shipped:
-        yield report.ok("time zones", "zones_old", system=system or "?", shipped=versions.shipped)
-    else:
-        yield report.ok("time zones", "zones_good", version=system or versions.shipped)
-
-
 def folder(config: Config) -> Iterator[Finding]:
     """Check the data folder: its rights, its owner, and the free space of its disk."""
     path = config.data_dir
@@ -71,7 +60,6 @@ def folder(config: Config) -> Iterator[Finding]:
 def _rights(path: Path) -> Iterator[Finding]:
     status = path.stat()
     uid, name = status.st_uid, str(path)
-    writable = is_writable(path)
     if status.st_mode & 0o077:
         yield report.fault("data folder", "folder_exposed", folder=name, mode=f"{stat.S_IMODE(status.st_mode):04o}")
     strangers = sorted(str(file.relative_to(path)) for file in path.rglob("*") if file.lstat().st_uid != uid)
@@ -81,7 +69,7 @@ def _rights(path: Path) -> Iterator[Finding]:
         yield report.fault("data folder", "folder_foreign", folder=name)
     elif uid == 0 and is_packaged():
         yield report.warning("data folder", "folder_of_root", folder=name, user=PACKAGED)
-    elif not writable:
+    elif not is_writable(path):
         yield report.fault("data folder", "folder_read_only", folder=name)
     elif not status.st_mode & 0o077 and not strangers:
         yield report.ok("data folder", "folder_good", folder=name)
@@ -89,11 +77,8 @@ def _rights(path: Path) -> Iterator[Finding]:
 
 def _disk(path: Path) -> Iterator[Finding]:
     free = shutil.disk_usage(path).free
-    inodes = os.statvfs(path)
     if free < LITTLE_BYTES:
         yield report.fault("disk", "disk_full", folder=str(path), free=free)
-    elif inodes.f_files and inodes.f_favail < 100:
-        yield report.fault("disk", "disk_without_inodes", folder=str(path))
     elif free < TIGHT_BYTES:
         yield report.warning("disk", "disk_tight", folder=str(path), free=free)
     else:
@@ -104,8 +89,8 @@ def temporary() -> Iterator[Finding]:
     """Check the folder for temporary files. Backups are verified there, and the single binary unpacks itself there."""
     try:
         folder = tempfile.gettempdir()
-    except OSError as none:
-        yield report.fault("temporary files", "temporary_missing", reason=none.strerror)
+    except OSError as fault:
+        yield report.fault("temporary files", "temporary_missing", reason=fault.strerror)
         return
     free = shutil.disk_usage(folder).free
     if free < LITTLE_BYTES:
@@ -134,23 +119,15 @@ def store(config: Config, limit_s: float | None = None) -> tuple[list[Finding], 
     findings = [report.ok("database", "database_good", file=file, schema=contents.schema_version)]
     if not contents.checked and limit_s:
         findings = [report.warning("database", "database_unchecked", file=file, seconds=round(limit_s))]
-    # One process writes and checkpoints on one connection, so the fault of older versions is not met.
-    findings.append(report.ok("SQLite", "sqlite_good" if sqlite_is_fixed() else "sqlite_old", version=sqlite_version()))
     return [*findings, *bots(contents)], contents
 
 
 def bots(examined: Examined) -> Iterator[Finding]:
-    """Name the bots that cannot answer, and texts of sentences that no bot says any more."""
-    for name in examined.mute:
-        yield report.warning("knowledge", "knowledge_empty", bot=name)
-    for name, keys in examined.texts:
-        if gone := [key for key in keys if key in catalogue.GONE]:
-            yield report.warning("texts", "texts_gone", bot=name, texts=gone)
+    """Name the bots that cannot answer."""
+    return (report.warning("knowledge", "knowledge_empty", bot=name) for name in examined.mute)
 
 
 _CHANNEL_FAULTS = {TOKEN_REFUSED: "channel_token_refused", TOKEN_ELSEWHERE: "channel_token_elsewhere"}
-
-
 SILENT_MS = 7 * DAY_MS
 
 

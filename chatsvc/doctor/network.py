@@ -57,10 +57,9 @@ def _where(config: Config) -> str:
 
 
 def _socket(path: Path) -> Iterator[Finding]:
-    writable = files.is_writable(path.parent)
     if not path.parent.is_dir():
         yield report.fault("listener", "listener_folder_missing", file=str(path), folder=str(path.parent))
-    elif not writable:
+    elif not files.is_writable(path.parent):
         yield report.fault("listener", "listener_folder_closed", file=str(path), folder=str(path.parent))
     else:
         yield report.ok("listener", "listener_possible", file=str(path))

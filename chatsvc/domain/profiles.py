@@ -117,9 +117,7 @@ def load(stored: str | None) -> Profile:
         closed = tuple(days(text) for text in kept.get("closed", []))
         tests = tuple(_test(values) for values in kept.get("tests", ()))
         suggestions = tuple(kept.get("suggestions", ()))
-        # "address" is the name of earlier versions.
-        form_of_address = kept.get("form_of_address") or kept.get("address", "formal")
-        return Profile(closed, form_of_address, kept.get("texts", {}), forms, suggestions, tests)
+        return Profile(closed, kept.get("form_of_address", "formal"), kept.get("texts", {}), forms, suggestions, tests)
     except (KeyError, TypeError, AttributeError, RecursionError) as fault:
         raise ValueError("this is no profile of a bot") from fault
 

@@ -18,18 +18,6 @@ from chatsvc.domain.profiles import Profile
 FOLDER = Path(__file__).parent.parent / "languages"
 FALLBACK = "en"
 GREETING = "smalltalk.greeting"
-GONE = frozenset(
-    {
-        *("any.free", "ask.email", "ask.phone", "back.hedged", "back.missed", "back.near", "back.overview", "back.prices"),
-        *("back.which", "change.too_many", "change.withdrawn", "field.people", "given_up", "hello", "hint.change", "hint.email"),
-        *("hint.phone", "hours", "hours.holiday.closed", "hours.season", "insult.short", "kept", "lost", "need.contact"),
-        *("need.name", "no.email", "no.phone", "nonsense", "nonsense.again", "open.named", "own.none", "phone.as_written"),
-        *("phone.short", "postponed", "short.email", "short.phone", "speaks", "status.request.when", "way.change", "way.confirm"),
-        *("way.contact", "way.date", "way.email", "way.message", "way.name", "way.out", "way.phone", "way.time", "way.without"),
-        *("why",),
-    }
-)
-"""Keys of sentences that the bot no longer says. Owners may still have texts for them."""
 _FAMILIAR = ".familiar"
 _PARTS = frozenset({"days", "months", "yes_no", "format.date", "list.and", "wish.call", "wish.person"})  # parts of other sentences
 _BRACES = re.compile(r"\{(\w{1,40})\}")

@@ -3,13 +3,10 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from chatsvc.domain import profiles
 from chatsvc.store.database import Connection
 from chatsvc.store.facts import CHECK, TEAM_FAULT
 
 _CHANNEL_FAULTS = 15  # the schema's version from which on they are kept
-_PROFILES = 9  # the schema's version from which on bots have one
-_WORDED = "SELECT name, profile FROM bots WHERE profile LIKE '%\"texts\"%' ORDER BY number LIMIT 1000"
 _FAULTY = """
     SELECT bots.name, channels.channel, channels.fault FROM channels JOIN bots ON bots.id = bot_id
     WHERE fault IS NOT NULL AND state = 'active' ORDER BY number LIMIT 100
@@ -43,8 +40,8 @@ class Examined(NamedTuple):
     checked: whether the check of the content came to its end. newest: time of the last change, in Unix milliseconds.
     mute: names of active bots without knowledge, of the tiers that answer from knowledge alone. faulty_channels: names of bots, channel,
     and the fault that its platform has told. heard_channels: names of bots, channel, the time when the platform verified the callback,
-    and that of the last call or message. platform_channels: those whose tokens can be checked. texts: names of bots, and of the
-    sentences that their owners have worded. team_fault: why the answers of the team's group do not come.
+    and that of the last call or message. platform_channels: those whose tokens can be checked. team_fault: why the answers of the
+    team's group do not come.
     """
 
     problems: list[str]
@@ -57,7 +54,6 @@ class Examined(NamedTuple):
     faulty_channels: list[tuple[str, str, str]]
     heard_channels: list[tuple[str, str, int | None, int]]
     platform_channels: list[PlatformChannel]
-    texts: list[tuple[str, list[str]]]
     team_fault: str | None = None
 
 
@@ -96,7 +92,5 @@ def read(connection: Connection, version: int, tiers: frozenset[str]) -> Examine
     heard = connection.execute(_HEARD).fetchall() if version >= _CHANNEL_FAULTS else []
     platforms = [PlatformChannel(*row) for row in connection.execute(_PLATFORMS)] if version >= _CHANNEL_FAULTS else []
     mute = [name for name, model in bots if model in tiers]
-    worded = connection.execute(_WORDED).fetchall() if version >= _PROFILES else []
-    texts = [(name, sorted(profiles.load(profile).texts)) for name, profile in worded]
     team_fault = known[TEAM_FAULT].decode() if TEAM_FAULT in known else None
-    return Examined([], True, version, newest, known.get(CHECK), hooks, mute, faulty, heard, platforms, texts, team_fault)
+    return Examined([], True, version, newest, known.get(CHECK), hooks, mute, faulty, heard, platforms, team_fault)

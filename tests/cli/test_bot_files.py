@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.cli.support import Site
-from tests.store.inspection import query
 
 GOOD = """name: Otel Deniz
 opening_hours: "her gün 9-22"
@@ -40,13 +39,6 @@ tests:
   - {ask: hi}
   - {ask: a, decision: maybe}
   - {ask: a, language: '!', lacks: b}
-"""
-
-
-GONE = """name: Otel Deniz
-texts:
-  open.named: {en: "Hello {name}."}
-  done: {en: "Noted."}
 """
 
 
@@ -137,18 +129,3 @@ def test_a_file_that_is_no_yaml_or_no_list_of_names_is_refused(site: Site, tmp_p
         done = site.run("bot", "apply", bot, str(file))
         assert done.status == 1
         assert "bot.yaml:" in done.err
-
-
-def test_a_text_for_a_sentence_that_is_gone_is_left_out_and_told_by_doctor(site: Site, tmp_path: Path) -> None:
-    bot, file = made(site), tmp_path / "bot.yaml"
-    file.write_text(GONE, encoding="utf-8")
-    site.json("bot", "apply", bot, str(file))
-    assert "open.named" not in exported(site, bot)
-    profile = '{"texts": {"open.named": {"en": "Hello {name}."}, "done": {"en": "Noted."}}}'
-    query(site.data / "chatsvc.db", "UPDATE bots SET profile = ? WHERE id = ?", profile, bot)
-    told = next(one for one in site.json("doctor")["checks"] if one["name"] == "texts")
-    assert told["state"] == "warning"
-    assert "no longer said: open.named" in told["found"]
-    file.write_text(GONE.replace("Noted.", "Got it."), encoding="utf-8")
-    site.json("bot", "apply", bot, str(file))
-    assert all(one["name"] != "texts" for one in site.json("doctor")["checks"])

@@ -63,27 +63,23 @@ def test_a_date_that_no_calendar_has_in_utc_is_refused_since_it_could_never_be_s
 
 
 ZONES = {
-    "an older one of the system": ("# version 2020a\n", "2020a"),
-    "one that names no version": ("something else\n", ""),
-    "a newer one of the system": ("# version 9999a\n", "9999a"),
+    "an older one of the system": ("# version 2020a\n", 1),
+    "one that names no version": ("something else\n", 1),
+    "a newer one of the system": ("# version 9999a\n", 0),
 }
 
 
-@pytest.mark.parametrize(("first", "system"), ZONES.values(), ids=ZONES)
-def test_the_newer_time_zones_are_used(first: str, system: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("first", "switches"), ZONES.values(), ids=ZONES)
+def test_the_newer_time_zones_are_used(first: str, switches: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "Europe").mkdir()
     (tmp_path / "tzdata.zi").write_text(first)
     monkeypatch.setattr(zoneinfo, "TZPATH", (str(tmp_path),))
     used = list[tuple[str, ...]]()
     monkeypatch.setattr(zoneinfo, "reset_tzpath", lambda **to: used.append(to["to"]))
     timezones.use_newest_zones.cache_clear()
-    assert timezones.use_newest_zones().system == system
-    assert used == ([] if system == "9999a" else [()])
+    timezones.use_newest_zones()
+    assert len(used) == switches
     timezones.use_newest_zones.cache_clear()
-
-
-def test_without_time_zones_of_the_system_those_of_the_program_are_used(tmp_path: Path) -> None:
-    assert timezones.zone_versions([str(tmp_path)]).system is None
 
 
 def test_the_rules_of_this_year_are_known() -> None:

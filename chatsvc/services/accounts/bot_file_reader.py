@@ -257,7 +257,7 @@ class BotFileReader:
             known = catalogue.placeholders(key.text)
             if known is not None:
                 texts[key.text] = self._sentences(value, known)
-            elif key.text not in catalogue.GONE:
+            else:
                 self._refuse(key, "sentence_unknown", name=key.text)
         return texts
 

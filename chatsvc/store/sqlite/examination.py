@@ -1,4 +1,4 @@
-"""Read-only examination of a SQLite database, and of the SQLite version, for `chatsvc doctor`."""
+"""Read-only examination of a SQLite database for `chatsvc doctor`."""
 
 import sqlite3
 import time
@@ -11,17 +11,6 @@ from chatsvc.store.sqlite.connection import SqliteConnection
 from chatsvc.store.sqlite.migrations import APPLICATION_ID, is_newer, schema_version
 
 STEPS = 10_000  # of SQLite's virtual machine between two looks at the clock
-FIXED = (3, 51, 3)  # before it, two connections that write and checkpoint at the same instant can damage a database
-
-
-def sqlite_is_fixed() -> bool:
-    """Whether this SQLite has no fault in concurrent checkpoints (see FIXED)."""
-    return sqlite3.sqlite_version_info >= FIXED
-
-
-def sqlite_version() -> str:
-    """Return the version of the SQLite in use."""
-    return sqlite3.sqlite_version
 
 
 def examine(database: Path, tiers: frozenset[str], limit_s: float | None = None) -> Examined:
