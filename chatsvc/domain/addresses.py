@@ -34,62 +34,47 @@ class Own:
     listeners: frozenset[tuple[IPAddress, int]] = frozenset()
 
 
-def _ranges(*rows: tuple[str, str]) -> tuple[tuple[IPv4Network | IPv6Network, str], ...]:
-    return tuple((ip_network(network), what) for network, what in rows)
+Ranges = dict[IPv4Network | IPv6Network, str]
+
+
+def _ranges(purposes: dict[str, str]) -> Ranges:
+    return {ip_network(network): what for what, networks in purposes.items() for network in networks.split()}
 
 
 # Nobody listens there, or it is another address in disguise, or the cloud hands out its keys there: no operator can mean these,
 # not even with a network that is wide enough to hold them.
 _NEVER = _ranges(
-    ("0.0.0.0/8", "“this” network"),
-    ("224.0.0.0/4", "multicast"),
-    ("255.255.255.255/32", "broadcast"),
-    ("100.100.100.200/32", "cloud metadata"),
-    ("168.63.129.16/32", "cloud metadata"),
-    ("169.254.169.254/32", "cloud metadata"),
-    ("169.254.170.2/32", "cloud metadata"),
-    ("169.254.170.23/32", "cloud metadata"),
-    ("192.0.0.192/32", "cloud metadata"),
-    ("::/128", "unspecified"),
-    ("::ffff:0:0/96", "an IPv4 address in IPv6 spelling"),
-    ("::ffff:0:0:0/96", "an IPv4 address in IPv6 spelling"),
-    ("64:ff9b::/96", "an IPv4 address in IPv6 spelling (NAT64)"),
-    ("64:ff9b:1::/48", "an IPv4 address in IPv6 spelling (NAT64)"),
-    ("2001::/32", "an IPv4 address in IPv6 spelling (Teredo)"),
-    ("2002::/16", "an IPv4 address in IPv6 spelling (6to4)"),
-    ("fd00:ec2::23/128", "cloud metadata"),
-    ("fd00:ec2::254/128", "cloud metadata"),
-    ("fd20:ce::254/128", "cloud metadata"),
-    ("ff00::/8", "multicast"),
+    {
+        "“this” network": "0.0.0.0/8",
+        "multicast": "224.0.0.0/4 ff00::/8",
+        "broadcast": "255.255.255.255/32",
+        "unspecified": "::/128",
+        "cloud metadata": "100.100.100.200/32 168.63.129.16/32 169.254.169.254/32 169.254.170.2/32 169.254.170.23/32 192.0.0.192/32"
+        " fd00:ec2::23/128 fd00:ec2::254/128 fd20:ce::254/128",
+        "an IPv4 address in IPv6 spelling": "::ffff:0:0/96 ::ffff:0:0:0/96",
+        "an IPv4 address in IPv6 spelling (NAT64)": "64:ff9b::/96 64:ff9b:1::/48",
+        "an IPv4 address in IPv6 spelling (Teredo)": "2001::/32",
+        "an IPv4 address in IPv6 spelling (6to4)": "2002::/16",
+    }
 )
 # The special-purpose registries of IANA, whole: also the rows that are reachable from everywhere but are nobody's own server.
 _SPECIAL = _ranges(
-    ("10.0.0.0/8", "a private network"),
-    ("100.64.0.0/10", "a provider's inner network"),
-    ("127.0.0.0/8", "loopback"),
-    ("169.254.0.0/16", "link-local"),
-    ("172.16.0.0/12", "a private network"),
-    ("192.0.0.0/24", "protocol assignments"),
-    ("192.0.2.0/24", "documentation"),
-    ("192.31.196.0/24", "AS112"),
-    ("192.52.193.0/24", "AMT"),
-    ("192.88.99.0/24", "6to4 relays"),
-    ("192.168.0.0/16", "a private network"),
-    ("192.175.48.0/24", "AS112"),
-    ("198.18.0.0/15", "benchmarking"),
-    ("198.51.100.0/24", "documentation"),
-    ("203.0.113.0/24", "documentation"),
-    ("240.0.0.0/4", "reserved"),
-    ("::1/128", "loopback"),
-    ("::/96", "an IPv4 address in IPv6 spelling"),
-    ("2001::/23", "protocol assignments"),
-    ("2001:db8::/32", "documentation"),
-    ("2620:4f:8000::/48", "AS112"),
-    ("3fff::/20", "documentation"),
-    ("5f00::/16", "segment routing"),
-    ("fc00::/7", "a private network"),
-    ("fe80::/10", "link-local"),
-    ("fec0::/10", "site-local"),
+    {
+        "a private network": "10.0.0.0/8 172.16.0.0/12 192.168.0.0/16 fc00::/7",
+        "a provider's inner network": "100.64.0.0/10",
+        "loopback": "127.0.0.0/8 ::1/128",
+        "link-local": "169.254.0.0/16 fe80::/10",
+        "site-local": "fec0::/10",
+        "documentation": "192.0.2.0/24 198.51.100.0/24 203.0.113.0/24 2001:db8::/32 3fff::/20",
+        "protocol assignments": "192.0.0.0/24 2001::/23",
+        "AS112": "192.31.196.0/24 192.175.48.0/24 2620:4f:8000::/48",
+        "AMT": "192.52.193.0/24",
+        "6to4 relays": "192.88.99.0/24",
+        "benchmarking": "198.18.0.0/15",
+        "reserved": "240.0.0.0/4",
+        "an IPv4 address in IPv6 spelling": "::/96",
+        "segment routing": "5f00::/16",
+    }
 )
 # All that has been given out as public IPv6; the rest of the space is refused without knowing what it will become.
 _PUBLIC_IPV6 = IPv6Network("2000::/3")
@@ -100,13 +85,13 @@ def is_inside(address: IPAddress, allowed: Networks) -> bool:
     return any(address in network for network in allowed)
 
 
-def _found(address: IPAddress, ranges: tuple[tuple[IPv4Network | IPv6Network, str], ...]) -> str | None:
-    return next((what for network, what in ranges if address in network), None)
+def _purpose(address: IPAddress, ranges: Ranges) -> str | None:
+    return next((what for network, what in ranges.items() if address in network), None)
 
 
 def _special(address: IPAddress) -> str | None:
     """Return the special purpose of an address; None where it is an ordinary public one."""
-    what = _found(address, _SPECIAL)
+    what = _purpose(address, _SPECIAL)
     if what is None and isinstance(address, IPv6Address):
         if address not in _PUBLIC_IPV6:
             return "not a public address"
@@ -127,7 +112,7 @@ def check_address(address: IPAddress, port: int, own: Own, allowed: Networks) ->
     Inside `allowed` only the service's own listeners and what can be nobody's receiver stay refused: a receiver on the same
     machine at another port is what such a network is listed for.
     """
-    what = "with a zone" if isinstance(address, IPv6Address) and address.scope_id is not None else _found(address, _NEVER)
+    what = "with a zone" if isinstance(address, IPv6Address) and address.scope_id is not None else _purpose(address, _NEVER)
     if what is not None:
         raise TargetRefused(f"the address {address} cannot be reached: {what}", NOT_PUBLIC)
     if is_inside(address, allowed):

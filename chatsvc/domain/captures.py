@@ -11,7 +11,9 @@ from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from typing import NamedTuple, TypeAlias
 
+from chatsvc import translations
 from chatsvc.domain import contacts
+from chatsvc.domain.language import primary
 from chatsvc.domain.times import in_words
 
 REQUEST_TYPES = ("contact", "quote", "support", "appointment", "other")
@@ -225,32 +227,20 @@ def _changing(captured: Captured, change: Change) -> Captured:
 
 def describe_change(captured: Captured, change: Change, language: str) -> str:
     """Say a change in one sentence, in Turkish or else in English."""
-    old, turkish = change.appointment, language.partition("-")[0] == "tr"
-    kind = change.kind(captured.date, captured.time)
-    before = in_words(old.date, old.time, language) if old.date else ""
-    after = in_words(captured.date, captured.time, language) if captured.date else ""
-    added = ", ".join(
-        new
-        for new, known in (
-            (captured.visitor_name, old.visitor_name),
-            (captured.visitor_phone, old.visitor_phone),
-            (captured.visitor_email, old.visitor_email),
-        )
-        if new and new != known
+    old, kind = change.appointment, change.kind(captured.date, captured.time)
+    pairs = (
+        (captured.visitor_name, old.visitor_name),
+        (captured.visitor_phone, old.visitor_phone),
+        (captured.visitor_email, old.visitor_email),
     )
-    if turkish:
-        return {
-            "move": f"Randevuyu taşıyor: {before} yerine {after}." if before else f"Randevu için istediği zaman: {after}.",
-            "cancel": f"{before} randevusunu iptal ediyor." if before else "Talebini geri çekiyor.",
-            "amend": f"Kayda ekliyor: {added}." if added else "Kayda ekliyor.",
-            "withdraw": f"Son değişikliği geri alıyor: {before} olarak kalsın.",
-        }[kind]
-    return {
-        "move": f"Moves the appointment of {before} to {after}." if before else f"Would like the appointment on {after}.",
-        "cancel": f"Cancels the appointment of {before}." if before else "Takes the request back.",
-        "amend": f"Adds to the record: {added}." if added else "Adds to the record.",
-        "withdraw": f"Takes the last change back: it stays on {before}.",
-    }[kind]
+    values = {
+        "before": in_words(old.date, old.time, language) if old.date else "",
+        "after": in_words(captured.date, captured.time, language) if captured.date else "",
+        "added": ", ".join(given for given, known in pairs if given and given != known),
+    }
+    needed = "added" if kind == "amend" else "before"
+    key = kind if kind == "withdraw" or values[needed] else f"{kind}_alone"
+    return translations.template("tr" if primary(language) == "tr" else "en", f"changes.{key}").format(**values)
 
 
 def change_message(captured: Captured, change: Change, language: str) -> str:

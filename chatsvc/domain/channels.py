@@ -143,7 +143,7 @@ def is_color(text: str) -> bool:
 
 def is_dark(color: str) -> bool:
     """Report whether white has more contrast on a colour than black (WCAG 2)."""
-    parts = [int(color[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    parts = [int(color[start : start + 2], 16) / 255 for start in (1, 3, 5)]
     light = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
     return 0.2126 * light[0] + 0.7152 * light[1] + 0.0722 * light[2] <= 0.179
 

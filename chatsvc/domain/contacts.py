@@ -60,15 +60,14 @@ def own_name(name: str, spoken: Iterable[str]) -> str | None:
 
     One word of it may be their later spelling of a word that they wrote beside the others: "Linda Prescot", then "Prescott".
     """
-    spoken = list(spoken)
-    return _name_in(name, spoken) or _in_two_parts(name, spoken) or _respelled(name, spoken)
+    spoken, words = list(spoken), name.split()
+    if (typed := _name_in(name, spoken)) or not 2 <= len(words) <= MAX_NAME_WORDS:
+        return typed
+    return _in_two_parts(words, spoken) or _respelled(words, spoken)
 
 
-def _in_two_parts(name: str, spoken: list[str]) -> str | None:
+def _in_two_parts(words: list[str], spoken: list[str]) -> str | None:
     """Return first name and surname that were told apart: "Serkan", then "my surname is Tuna"."""
-    words = name.split()
-    if not 2 <= len(words) <= MAX_NAME_WORDS:
-        return None
     surnames = [match[1] for text in spoken for match in _SURNAME.finditer(_shaped(text)[:_LONGEST_READ])]
     for surname in surnames[:_MOST_COMPARED]:
         if _fold(surname) == _fold(words[-1]) and (first := _name_in(" ".join(words[:-1]), spoken)):
@@ -76,18 +75,15 @@ def _in_two_parts(name: str, spoken: list[str]) -> str | None:
     return None
 
 
-def _respelled(name: str, spoken: list[str]) -> str | None:
-    words = name.split()
-    if not 2 <= len(words) <= MAX_NAME_WORDS:
-        return None
-    for at, word in enumerate(words):
+def _respelled(words: list[str], spoken: list[str]) -> str | None:
+    for index, word in enumerate(words):
         typed = _name_in(word, spoken)
         known = (other for text in spoken for other in re.findall(r"[^\W\d_]+", text) if _fold(other)[:1] == _fold(word)[:1])
         for other in list(dict.fromkeys(known))[:_MOST_COMPARED] if typed else ():
             alike = SequenceMatcher(None, _fold(word), _fold(other)).ratio() >= _ALIKE
-            if alike and (first := _name_in(" ".join([*words[:at], other, *words[at + 1 :]]), spoken)):
+            if alike and (first := _name_in(" ".join([*words[:index], other, *words[index + 1 :]]), spoken)):
                 parts = first.split()
-                return " ".join([*parts[:at], typed or word, *parts[at + 1 :]])
+                return " ".join([*parts[:index], typed or word, *parts[index + 1 :]])
     return None
 
 
@@ -102,9 +98,9 @@ def _name_in(name: str, spoken: Iterable[str]) -> str | None:
         shaped = _shaped(text)
         # Half of an e-mail address is no name that somebody told.
         folded = re.sub(r"\S+", _without_address, _fold(shaped))
-        for found in re.finditer(r"(?<![\w\0])" + re.escape(wanted), folded):
-            if _NAME_END.match(folded, found.end()):
-                return shaped[found.start() : found.end()]
+        for match in re.finditer(r"(?<![\w\0])" + re.escape(wanted), folded):
+            if _NAME_END.match(folded, match.end()):
+                return shaped[match.start() : match.end()]
     return None
 
 
@@ -136,10 +132,9 @@ def _emails(text: str) -> Iterator[str]:
 def own_phone(phone: str, spoken: Iterable[str], country: str) -> str | None:
     """Return a phone number in E.164 if the visitor typed it.
 
-    It counts as typed with its country's code, or without one as a number of `country` (ISO 3166).
-
-    Of an unknown country a number without a code stays as it was typed, digits alone. A code that nobody typed is never added
-    but that of `country`: the same digits with another one are somebody else's telephone.
+    It counts as typed with its country's code, or without one as a number of `country` (ISO 3166). Of an unknown country a number without
+    a code stays as it was typed, digits alone. A code that nobody typed is never added but that of `country`: the same digits with another
+    one are somebody else's telephone.
     """
     wanted = _digits(phone[:64]).removeprefix("00")
     if len(wanted) < MIN_DIGITS:
@@ -161,10 +156,10 @@ def _digits(text: str) -> str:
 
 def _typed_numbers(text: str) -> Iterator[tuple[str, bool]]:
     """Yield runs of digit groups that may be a phone number, longest first. Whether each begins with a country's code."""
-    for found in _NUMBER.finditer(text):
-        groups = re.findall(r"\d+", found[0])
+    for match in _NUMBER.finditer(text):
+        groups = re.findall(r"\d+", match[0])
         # A date or a price may stand next to the number, so each run of neighbours is looked at; bounded, since it is squared.
-        worldwide = found[0].startswith(("+", "00"))
+        worldwide = match[0].startswith(("+", "00"))
         before = 0
         for first in range(min(len(groups), 40)):
             # The tail of a number with a code is no number of this country; one may follow where a whole number has ended.

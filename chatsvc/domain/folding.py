@@ -39,4 +39,4 @@ _FILLERS = frozenset("\u115f\u1160\u2800\u3164\uffa0")  # letters and a symbol b
 
 def is_visible(name: str) -> bool:
     """Return whether a name can be printed and has a character that leaves a mark."""
-    return name.isprintable() and any(unicodedata.category(one)[0] in _VISIBLE and one not in _FILLERS for one in name)
+    return name.isprintable() and any(unicodedata.category(letter)[0] in _VISIBLE and letter not in _FILLERS for letter in name)

@@ -6,16 +6,19 @@ or more spans of hours or "closed".
 """
 
 import re
-import unicodedata
 from collections.abc import Mapping
 from itertools import groupby, pairwise
 from typing import NamedTuple
 
 from chatsvc import translations
+from chatsvc.domain import times
+from chatsvc.domain.folding import fold
 
 DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
-_TURKISH_DAYS = dict(zip(DAYS, ("pazartesi", "salı", "çarşamba", "perşembe", "cuma", "cumartesi", "pazar"), strict=True))
-_ENGLISH_DAYS = dict(zip(DAYS, ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"), strict=True))
+_NAMES_OF_DAYS = {
+    "tr": dict(zip(DAYS, map(str.lower, times.DAYS["tr"]), strict=True)),
+    "en": dict(zip(DAYS, times.DAYS["en"], strict=True)),
+}
 _NOON, _DAY = 12 * 60, 24 * 60
 _LATEST = 6 * 60  # until when a night's hours may go on after midnight
 
@@ -72,10 +75,9 @@ def sentence(code: str, facts: Mapping[str, str], language: str = "en") -> str:
     """Word a fault in "en" or "tr"."""
     values = {"expected": translations.template(language, "opening_hours.expected"), **facts}
     if language == "tr" and "day" in facts:
-        values["day"] = _TURKISH_DAYS[facts["day"]]
+        values["day"] = _NAMES_OF_DAYS["tr"][facts["day"]]
     if "days" in facts:
-        names = _TURKISH_DAYS if language == "tr" else _ENGLISH_DAYS
-        values["days"] = ", ".join(names[one] for one in facts["days"].split(", "))
+        values["days"] = ", ".join(_NAMES_OF_DAYS[language][day] for day in facts["days"].split(", "))
     return translations.worded("opening_hours", code, values, language)
 
 
@@ -92,13 +94,13 @@ def parse(text: str) -> dict[str, list[tuple[int, int]]]:
     week: dict[int, list[tuple[int, int]]] = {}
     replaceable: set[int] = set()  # days that only a group such as "daily" has given hours
     tokens = _tokens(text)
-    at = 0
-    while at < len(tokens):
-        if tokens[at].kind == "and":
-            at += 1
+    index = 0
+    while index < len(tokens):
+        if tokens[index].kind == "and":
+            index += 1
             continue
-        at, days, of_group = _days(tokens, at)
-        at, spans = _spans(tokens, at)
+        index, days, of_group = _days(tokens, index)
+        index, spans = _spans(tokens, index)
         for day in days:
             if day in replaceable and not of_group:
                 week.pop(day, None)
@@ -135,7 +137,7 @@ def of_days(hours: Mapping[str, str]) -> str:
     for day in DAYS:
         text = hours.get(day, "").strip()
         try:
-            kinds = {one.kind for one in _tokens(text)}
+            kinds = {token.kind for token in _tokens(text)}
             if kinds <= {"closed"}:
                 continue
             if not kinds <= _OF_A_DAY:
@@ -164,25 +166,20 @@ def _clock(minutes: int) -> str:
     return f"{minutes // 60:02d}:{minutes % 60:02d}"
 
 
-def _folded(text: str) -> str:
-    plain = unicodedata.normalize("NFKD", text.replace("ı", "i").replace("İ", "i").lower())
-    folded = "".join(character for character in plain if not unicodedata.combining(character))
-    return re.sub("[‐-―−]", "-", folded).replace("’", "'")
-
-
 def _tokens(text: str) -> list[_HoursToken]:
-    folded, tokens, at = _folded(text).strip(), [], 0
-    while at < len(folded):
-        match = _TOKEN.match(folded, at)
+    folded = re.sub("[‐-―−]", "-", fold(text)).replace("’", "'").strip()
+    tokens, start = list[_HoursToken](), 0
+    while start < len(folded):
+        match = _TOKEN.match(folded, start)
         if match is None:
-            raise OpeningHoursError("unreadable", text=folded[at : at + 20].strip())
-        at = match.end()
+            raise OpeningHoursError("unreadable", text=folded[start : start + 20].strip())
+        start = match.end()
         kind = match.lastgroup or ""
         word = match[0].strip()
         if match["hour"]:
             tokens.append(_HoursToken("time", _time(match, word), word))
         elif kind == "day":
-            name = next((one for one in (word, re.sub("(?:l[ae]r)?[is]$", "", word)) if one in _DAY_OF), None)
+            name = next((name for name in (word, re.sub("(?:l[ae]r)?[is]$", "", word)) if name in _DAY_OF), None)
             if name is None:
                 raise OpeningHoursError("no_day", text=word)
             tokens.append(_HoursToken("day", (_DAY_OF[name],), word))
@@ -203,42 +200,42 @@ def _time(match: re.Match[str], word: str) -> tuple[int, ...]:
     return hour * 60 + minute, int(not half and 1 <= hour <= 12 and not word.startswith("0"))
 
 
-def _days(tokens: list[_HoursToken], at: int) -> tuple[int, list[int], bool]:
-    if tokens[at].text == "24/7":
-        return at, list(range(7)), True
+def _days(tokens: list[_HoursToken], index: int) -> tuple[int, list[int], bool]:
+    if tokens[index].text == "24/7":
+        return index, list(range(7)), True
     days: list[int] = []
     of_group = False
-    while at < len(tokens) and tokens[at].kind in {"day", "group", "and"}:
-        token = tokens[at]
+    while index < len(tokens) and tokens[index].kind in {"day", "group", "and"}:
+        token = tokens[index]
         days += token.value
         of_group |= token.kind == "group"
-        if token.kind == "day" and at + 2 < len(tokens) and tokens[at + 1].kind == "to" and tokens[at + 2].kind == "day":
-            first, last = token.value[0], tokens[at + 2].value[0]
+        if token.kind == "day" and index + 2 < len(tokens) and tokens[index + 1].kind == "to" and tokens[index + 2].kind == "day":
+            first, last = token.value[0], tokens[index + 2].value[0]
             days += [(first + offset) % 7 for offset in range(1, (last - first) % 7 + 1)]
-            at += 2
-        at += 1
+            index += 2
+        index += 1
     if not days:
-        raise OpeningHoursError("day_expected", text=tokens[at].text)
-    return at, list(dict.fromkeys(days)), of_group
+        raise OpeningHoursError("day_expected", text=tokens[index].text)
+    return index, list(dict.fromkeys(days)), of_group
 
 
-def _spans(tokens: list[_HoursToken], at: int) -> tuple[int, list[tuple[int, int]] | None]:
+def _spans(tokens: list[_HoursToken], index: int) -> tuple[int, list[tuple[int, int]] | None]:
     """Return where the spans end, and the spans; None for "closed"."""
-    if at < len(tokens) and tokens[at].kind == "closed":
-        return at + 1, None
-    if at < len(tokens) and tokens[at].kind == "whole":
-        return at + 1, [(0, _DAY)]
+    if index < len(tokens) and tokens[index].kind == "closed":
+        return index + 1, None
+    if index < len(tokens) and tokens[index].kind == "whole":
+        return index + 1, [(0, _DAY)]
     spans: list[tuple[int, int]] = []
-    while at < len(tokens) and tokens[at].kind == "time":
-        if [one.kind for one in tokens[at + 1 : at + 3]] != ["to", "time"]:
-            raise OpeningHoursError("no_closing_time", text=tokens[at].text)
-        spans.append(_span(tokens[at], tokens[at + 2]))
-        at += 3
-        if [one.kind for one in tokens[at : at + 2]] == ["and", "time"]:
-            at += 1
+    while index < len(tokens) and tokens[index].kind == "time":
+        if [token.kind for token in tokens[index + 1 : index + 3]] != ["to", "time"]:
+            raise OpeningHoursError("no_closing_time", text=tokens[index].text)
+        spans.append(_span(tokens[index], tokens[index + 2]))
+        index += 3
+        if [token.kind for token in tokens[index : index + 2]] == ["and", "time"]:
+            index += 1
     if not spans:
-        raise OpeningHoursError("no_hours", text=tokens[at - 1].text)
-    return at, spans
+        raise OpeningHoursError("no_hours", text=tokens[index - 1].text)
+    return index, spans
 
 
 def _span(first: _HoursToken, last: _HoursToken) -> tuple[int, int]:

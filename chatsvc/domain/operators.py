@@ -158,7 +158,7 @@ def digest(token: str) -> bytes:
 def new_recovery_codes() -> list[str]:
     """Make ten recovery codes of 79 bits, such as "k7wm-2xqa-9rtb-c4zn"."""
     letters = ["".join(secrets.choice(_RECOVERY_ALPHABET) for _ in range(16)) for _ in range(RECOVERY_CODES)]
-    return ["-".join(code[at : at + 4] for at in range(0, 16, 4)) for code in letters]
+    return ["-".join(code[start : start + 4] for start in range(0, 16, 4)) for code in letters]
 
 
 def recovery_digest(code: str) -> bytes:

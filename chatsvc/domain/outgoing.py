@@ -52,19 +52,19 @@ _JOINER, _MOST_MARKS = "\u200d", 64
 
 def _before_character(text: str, end: int) -> int:
     """Return the last place up to `end` that divides no character of several code points."""
-    return next((at for at in range(end, max(1, end - _MOST_MARKS), -1) if not _joins(text, at)), end)
+    return next((index for index in range(end, max(1, end - _MOST_MARKS), -1) if not _joins(text, index)), end)
 
 
-def _joins(text: str, at: int) -> bool:
-    """Report whether the parts of a character stand on both sides of a place."""
-    before, after = text[at - 1], text[at]
+def _joins(text: str, index: int) -> bool:
+    """Report whether the parts of a character stand on both sides of an index."""
+    before, after = text[index - 1], text[index]
     if _JOINER in (before, after) or "\U0001f3fb" <= after <= "\U0001f3ff" or "\U000e0020" <= after <= "\U000e007f":
         return True
     if unicodedata.category(after).startswith("M"):
         return True
     # Two letters of a region are a flag.
     letters = 0
-    while letters < at and "\U0001f1e6" <= text[at - 1 - letters] <= "\U0001f1ff":
+    while letters < index and "\U0001f1e6" <= text[index - 1 - letters] <= "\U0001f1ff":
         letters += 1
     return letters % 2 == 1 and "\U0001f1e6" <= after <= "\U0001f1ff"
 

@@ -61,7 +61,7 @@ class Profile(NamedTuple):
     tests: tuple[BotTest, ...] = ()
 
     def is_closed(self, day: date) -> bool:
-        return any(one.first <= day <= one.last for one in self.closed)
+        return any(days.first <= day <= days.last for days in self.closed)
 
     def form(self, request_type: str) -> Form:
         return self.forms.get(request_type, Form())
@@ -109,15 +109,15 @@ def load(stored: str | None) -> Profile:
     if not stored:
         return Profile()
     try:
-        kept = json.loads(stored)
+        values = json.loads(stored)
         forms = {
             kind: Form(form["appointment"], tuple(FormField(**{**field, "choices": tuple(field["choices"])}) for field in form["fields"]))
-            for kind, form in kept.get("forms", {}).items()
+            for kind, form in values.get("forms", {}).items()
         }
-        closed = tuple(days(text) for text in kept.get("closed", []))
-        tests = tuple(_test(values) for values in kept.get("tests", ()))
-        suggestions = tuple(kept.get("suggestions", ()))
-        return Profile(closed, kept.get("form_of_address", "formal"), kept.get("texts", {}), forms, suggestions, tests)
+        closed = tuple(days(text) for text in values.get("closed", []))
+        tests = tuple(_test(test) for test in values.get("tests", ()))
+        suggestions = tuple(values.get("suggestions", ()))
+        return Profile(closed, values.get("form_of_address", "formal"), values.get("texts", {}), forms, suggestions, tests)
     except (KeyError, TypeError, AttributeError, RecursionError) as fault:
         raise ValueError("this is no profile of a bot") from fault
 

@@ -34,7 +34,7 @@ class Faults:
     """Collects the refusals of several values, so that all are told at once. It is the context of each check."""
 
     def __init__(self) -> None:
-        self._found: list[Refused] = []
+        self._refusals: list[Refused] = []
 
     def __enter__(self) -> None:
         """Begin a check."""
@@ -42,23 +42,22 @@ class Faults:
     def __exit__(self, kind: type[BaseException] | None, fault: BaseException | None, traceback: TracebackType | None) -> bool:
         """Keep a refusal, and go on after the check."""
         if isinstance(fault, Refused):
-            self._found.append(fault)
+            self._refusals.append(fault)
         return isinstance(fault, Refused)
 
     def refuse(self) -> None:
-        """Raise what was found: one refusal as it is, several as `several`."""
-        if len(self._found) > 1:
-            raise several(faults=[{"code": one.code, "facts": one.facts} for one in self._found])
-        if self._found:
-            raise self._found[0]
+        """Raise the refusals: one as it is, several as `several`."""
+        if len(self._refusals) > 1:
+            raise several(faults=[{"code": fault.code, "facts": fault.facts} for fault in self._refusals])
+        if self._refusals:
+            raise self._refusals[0]
 
 
 CODES: dict[str, RefusalCode] = {}
 
 
 def _code(code: str, *facts: str) -> RefusalCode:
-    CODES[code] = made = RefusalCode(code, facts)
-    return made
+    return CODES.setdefault(code, RefusalCode(code, facts))
 
 
 # Permission and scope. A record outside the caller's scope is "not found" too.
@@ -86,7 +85,6 @@ account_needed = _code("account_needed", "count")
 several = _code("several", "faults")
 # Values. `field` is the name of an argument, or of the record and the argument, such as "bot.name".
 text_empty = _code("text_empty", "field")
-tier_unknown = _code("tier_unknown", "tier", "tiers")
 model_missing = _code("model_missing")
 trial_account_inactive = _code("trial_account_inactive", "status")
 trials_too_many = _code("trials_too_many", "most", "retry_after")

@@ -156,10 +156,10 @@ class _MarksReader:
 
     def _styled(self) -> Iterator[Span]:
         bold = italic = False
-        for place, piece in enumerate(self._pieces):
+        for index, piece in enumerate(self._pieces):
             if isinstance(piece, Span):
                 yield piece._replace(bold=piece.bold or bold, italic=piece.italic or italic)
-            elif place not in self._pairs:
+            elif index not in self._pairs:
                 yield Span(piece, bold, italic)
             elif len(piece) == 2:
                 bold = not bold

@@ -46,47 +46,19 @@ def fields(record: object, *names: str, instant: Callable[[int], str] = times.wi
 
 def chatbot(bot: Bot) -> Json:
     """Write a chatbot (help/interface.md 5.1)."""
-    return {
-        "id": bot.id,
-        "name": bot.name,
-        "description": bot.description,
-        "model": bot.model,
-        "active": bot.active,
-        "messages_used": bot.messages_used,
-        "created_at": times.without_fraction(bot.created_at),
-        "updated_at": times.without_fraction(bot.updated_at),
-    }
+    return fields(bot, "id", "name", "description", "model", "active", "messages_used", "created_at", "updated_at")
 
 
 def exchange(x: Exchange) -> Json:
     """Write a message exchange (help/interface.md 5.3)."""
-    return {
-        "chatbot_id": x.chatbot_id,
-        "user_id": x.user_id,
-        "session_id": f"{x.channel}:{x.user_id}",
-        "channel": x.channel,
-        "message": x.message,
-        "reply": x.reply,
-        "created_at": times.with_millis(x.created_at),
-    }
+    message = fields(x, "channel", "message", "reply", "created_at", instant=times.with_millis)
+    return {**fields(x, "chatbot_id", "user_id"), "session_id": f"{x.channel}:{x.user_id}", **message}
 
 
 def conversation(c: Conversation) -> Json:
     """Write a conversation of a list (help/interface.md 5.4)."""
-    last_message_at = times.without_zone(c.last_message_at)
-    return {
-        "id": c.id,
-        "chatbot_id": c.chatbot_id,
-        "channel": c.channel,
-        "user_id": c.user_id,
-        "session_id": f"{c.channel}:{c.user_id}",
-        "visitor_name": c.visitor_name,
-        "visitor_email": c.visitor_email,
-        "last_message_at": last_message_at,
-        "created_at": times.without_zone(c.created_at),
-        # The same instant, unless something beside a message has changed it.
-        "updated_at": last_message_at if c.updated_at == c.last_message_at else times.without_zone(c.updated_at),
-    }
+    about = fields(c, "visitor_name", "visitor_email", "last_message_at", "created_at", "updated_at", instant=times.without_zone)
+    return {**fields(c, "id", "chatbot_id", "channel", "user_id"), "session_id": f"{c.channel}:{c.user_id}", **about}
 
 
 def message(m: Message) -> Json:
@@ -123,8 +95,7 @@ def conversation_detail(c: Conversation, messages: list[Message]) -> Json:
 
 def request(r: Request) -> Json:
     """Write a request (help/webhooks.md 3)."""
-    about = fields(r, "id", "request_type", "status", *_ASKED, "source_page_host")
-    return {**about, "created_at": times.with_millis(r.created_at)}
+    return fields(r, "id", "request_type", "status", *_ASKED, "source_page_host", "created_at", instant=times.with_millis)
 
 
 def appointment(a: Appointment) -> Json:

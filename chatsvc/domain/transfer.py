@@ -210,7 +210,7 @@ def _json(check: Callable[[Any], bool]) -> Callable[[Any], bool]:
 
 
 def _texts(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(one, str) and "\0" not in one for one in value)
+    return isinstance(value, list) and all(isinstance(text, str) and "\0" not in text for text in value)
 
 
 def _exchange(value: Any) -> bool:

@@ -11,6 +11,7 @@ from html import unescape
 from typing import Any, NamedTuple
 from urllib.parse import unquote, urljoin, urlsplit, urlunsplit
 
+from chatsvc.domain import times
 from chatsvc.domain.knowledge_files import documents, page_lines
 from chatsvc.domain.knowledge_files.parsed import MAX_ANSWER, MAX_PHRASING, Gathering, KnowledgeFileError, is_language
 from chatsvc.domain.language import primary
@@ -45,7 +46,7 @@ _WORDS = {
         "email": "E-mail",
         "address": "Address",
         "closed": "closed",
-        "days": ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday", "Public holidays"),
+        "days": (*times.DAYS["en"], "Public holidays"),
     },
     "tr": {
         "hours": "Çalışma saatleri",
@@ -54,7 +55,7 @@ _WORDS = {
         "email": "E-posta",
         "address": "Adres",
         "closed": "kapalı",
-        "days": ("Pazartesi", "Salı", "Çarşamba", "Perşembe", "Cuma", "Cumartesi", "Pazar", "Resmî tatiller"),
+        "days": (*times.DAYS["tr"], "Resmî tatiller"),
     },
 }
 _DAYS = ("Mo", "Tu", "We", "Th", "Fr", "Sa", "Su", "Pu")  # of schema.org; "Pu" is PublicHolidays

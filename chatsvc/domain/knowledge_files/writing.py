@@ -46,7 +46,11 @@ def _markdown(entries: Sequence[Entry], synonyms: Sequence[Synonyms]) -> Iterato
 
 def question(text: str, alt: Sequence[str], language: str) -> str:
     """Format the lines of an entry above its answer, in Markdown; line breaks become blanks."""
-    lines = [f"## {escaped_question(one_line(text))}", *(f"alt: {one_line(one)}" for one in alt), f"language: {one_line(language)}"]
+    lines = [
+        f"## {escaped_question(one_line(text))}",
+        *(f"alt: {one_line(phrasing)}" for phrasing in alt),
+        f"language: {one_line(language)}",
+    ]
     return "\n".join(lines) + "\n"
 
 
