@@ -2,5 +2,5 @@
 
 All functions are pure: the clock is an argument, the same text gives the same result. A text is folded (`folding`), contact data
 and the name are cut out of it (`contacts`, `names`), the rest becomes a line of tokens (`tokenizer`) over which the grammar is
-written (`date_rules`, `time_rules`). Where several days or numbers are named, `selection` decides which one is wanted.
+written (`dates`, `times`). Where several days or numbers are named, `selection` decides which one is wanted.
 """

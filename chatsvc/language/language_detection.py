@@ -10,7 +10,7 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from chatsvc.domain.folding import fold_character
 from chatsvc.language.wordlists import LanguageWords, WordFile
@@ -31,23 +31,14 @@ _UNMARKED = {language: float(share) for language, (share, *_) in _FOREIGN_FILE.g
 _UNMARKED |= {language: float(share) for language, file in _FILES.items() for share in file.items_if_any("unmarked")}
 _LISTED = 0.6  # share of the words of a message that stand in the list
 _ORDER = 4  # of the n-grams
-_LISTED_GAIN, _SPELT_GAIN = 1.0, 0.45  # weight of a word in a list, and of one outside of all lists
-_MARKED_GAIN = 0.8  # of one outside that has accents
-_NAME = 0.2  # of one outside that may be a name
-_AHEAD = 1.6  # least log-likelihood ratio of the first language to the second
-_AHEAD_UNLISTED = 4.0  # the same if its list holds no word of the text
+_SPELT = 0.45  # weight of a word outside of all lists
+_AHEAD = 2.0  # least log-likelihood ratio of the first language to the second
 _RARE = -2.5  # log prior of the languages outside of LANGUAGES
-_SPANISH_MARK = 4.0
-_FOREIGN_MARK = 6.0
 
 _ARABIC = re.compile(r"[\u0620-\u064a]")
 _NOT_ARABIC = re.compile("[پچژگکیےڤںھٹڈڑ]")
 _CYRILLIC = re.compile(r"[\u0400-\u04ff]")
 _NOT_RUSSIAN = re.compile("[іїєґўђјљњћџѓќѕәғқңөұүһҳҷӣӯ]", re.IGNORECASE)
-_FOREIGN_LETTERS = "ãõłąęőűåøæðþđšžčćřěůňťľățșəạảấầẩẫậắằẳẵặẹẻẽếềểễệỉịọỏốồổỗộớờởỡợụủứừửữựỳỵỷỹơư"
-_OWN_LETTERS = {letter for file in _FILES.values() for _, words in file.entries for letter in words}
-_FOREIGN = re.compile(f"[{''.join(letter for letter in _FOREIGN_LETTERS if letter not in _OWN_LETTERS)}]", re.IGNORECASE)
-_SPANISH = re.compile("[¿¡]")
 _UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss"})
 _ADDRESS = re.compile(r"(?<!\S)\S*(?:@|://|www\.)\S*")
 _WORD = re.compile(r"[^\W\d_]+")
@@ -63,16 +54,6 @@ class _Model:
     heads: dict[str, tuple[float, int]]  # n-gram of up to _ORDER - 1 letters -> (count, number of different letters that follow)
 
 
-@dataclass(frozen=True, slots=True)
-class _WordScore:
-    """Evidence of one word for each language."""
-
-    letters: int
-    listed: frozenset[str]  # the languages in whose list it stands
-    weights: tuple[float, ...]  # for each of the models, in their order
-    weights_as_name: tuple[float, ...]  # the same where it may be a name
-
-
 def guess(text: str) -> str | None:
     """Return one of LANGUAGES. None if the text does not show it (a number, a name, "ok", another language)."""
     return _guess(text[:_MAX_CHARACTERS])
@@ -85,9 +66,7 @@ def _guess(text: str) -> str | None:
     said = [word for word in _WORD.findall(text) if _small(word) not in _INTERNATIONAL]
     letters = "".join(said)
     if not letters:
-        return "es" if _SPANISH.search(text) else None
-    if letters.isascii():
-        return _latin(text, said[:_MAX_WORDS])
+        return None
     if len(_ARABIC.findall(letters)) > 0.5 * len(letters):
         return None if len(_NOT_ARABIC.findall(letters)) > 1 else "ar"
     if len(_CYRILLIC.findall(letters)) > 0.5 * len(letters):
@@ -99,42 +78,27 @@ def _guess(text: str) -> str | None:
 
 def is_word(word: str) -> bool:
     """Return whether the list of a language in Latin letters holds the word."""
-    return bool(_score(_small(word)).listed)
+    return _score(_small(word))[0]
 
 
 def _latin(text: str, said: Sequence[str]) -> str | None:
-    shouted = text.isupper()
-    scored = [(_score(_small(word)), word[0].isupper() and not shouted) for word in said]
-    scored = [(one, capital) for one, capital in scored if one.listed or one.letters > 1]
-    spanish = bool(_SPANISH.search(text))
+    scored = [(word, *_score(_small(word))) for word in said]
     # all words may be names: "Ahmet Yılmaz", "Kadıköy"
-    if not spanish and all(capital and not one.listed for one, capital in scored):
+    if all(not is_listed and (len(word) < 2 or (word[0].isupper() and not text.isupper())) for word, is_listed, _ in scored):
         return None
     languages = tuple(load())
-    weights = [one.weights_as_name if capital and at else one.weights for at, (one, capital) in enumerate(scored)]
-    scores = list(map(sum, zip(_prior(spanish), *weights, strict=True)))
+    priors = [0.0 if language in LANGUAGES else _RARE for language in languages]
+    scores = list(map(sum, zip(priors, *(weights for word, is_listed, weights in scored if is_listed or len(word) > 1), strict=True)))
     *_, second, most = sorted(scores)
     first = languages[scores.index(most)]
-    ahead = most - second - (0 if text.isascii() else _FOREIGN_MARK * len(_FOREIGN.findall(text)))
-    enough = _AHEAD if any(first in one.listed for one, _ in scored) else _AHEAD_UNLISTED
-    return first if first in LANGUAGES and ahead >= enough else None
-
-
-@lru_cache(maxsize=2)
-def _prior(spanish: bool) -> tuple[float, ...]:
-    """Return the prior of each model."""
-    marked = {"es": _SPANISH_MARK} if spanish else {}
-    return tuple(marked.get(language, 0.0 if language in LANGUAGES else _RARE) for language in load())
+    return first if first in LANGUAGES and most - second >= _AHEAD else None
 
 
 @lru_cache(maxsize=4_096)
-def _score(word: str) -> _WordScore:
-    models = load()
-    listed = frozenset(language for language, model in models.items() if word in model.words)
-    likelihoods = [_likelihood(language, word) for language in models]
-    gain = _LISTED_GAIN if listed else _SPELT_GAIN if word.isascii() else _MARKED_GAIN
-    weights = tuple(gain * likelihood for likelihood in likelihoods)
-    return _WordScore(len(word), listed, weights, weights if listed else tuple(_NAME * likelihood for likelihood in likelihoods))
+def _score(word: str) -> tuple[bool, tuple[float, ...]]:
+    """Return whether a list holds the word, and its weight for each of the models, in their order."""
+    is_listed = any(word in model.words for model in load().values())
+    return is_listed, tuple((1.0 if is_listed else _SPELT) * _likelihood(language, word) for language in load())
 
 
 @lru_cache(maxsize=4_096)
@@ -147,7 +111,7 @@ def language_of_country(code: str) -> str:
     return _OF_COUNTRY.get(code.upper(), "en")
 
 
-@lru_cache(maxsize=1)
+@cache
 def load() -> dict[str, _Model]:
     """Learn the languages in Latin letters, once a process, in some 30 ms."""
     parts = [(language, name, value) for language, file in _FILES.items() for name, value in file.entries if name in {"often", "words"}]

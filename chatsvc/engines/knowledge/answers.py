@@ -58,8 +58,8 @@ class Answers(DialogueTurn):
         """Answer a question about the business itself from the bot's settings, else from what the knowledge says of it."""
         asked = self.bot, self.say, text, self.now, self.turn.knowledge
         answer = business.answer(*asked)
-        if answer is None and len(self.questions) < 2 and not self.is_reachable:
-            answer = business.answer_clause(*asked)
+        if answer is None and len(self.questions) < 2 and (clause := business.answer_clause(*asked)) and not self.is_reachable:
+            answer = clause
         if answer:
             self.state.last_answer, self.evidence = "", Evidence((), "answer", 1.0)
         return answer

@@ -114,7 +114,7 @@ class Dialogue(Requests):
 
     def _take_volunteered(self) -> str | None:
         """Take contact data, a name or a day that nobody asked for, and small talk. None without any."""
-        if self.is_reachable and not self.plain_questions:
+        if not self.plain_questions and self.is_reachable:
             if changed := self.amended():
                 return changed
             self.keep_contact(contact_of(self.text, self.values))
@@ -123,12 +123,12 @@ class Dialogue(Requests):
             return self.move(record) if record.kind == "appointment" else self.add_to(record)
         if not self.words or (self.only(*SMALL_TALK) and not business.kinds_of(self.text, self.bot.name)):
             return self.small_talk()
-        if self.values.name and self.values.name.explicit and (changed := self.amended()):
+        if self.just_noted and self.values.name and self.values.name.explicit and (changed := self.amended()):
             return changed
         if self.bare_name:
             self.state.contact["name"] = self.bare_name
             return self.amended() or self.say("smalltalk.opening")
-        if self.has_moment and self.only("tell", "give", "yes", "bye") and self.turn.may_capture:
+        if self.turn.may_capture and self.only("tell", "give", "yes", "bye") and self.has_moment:
             return self.offer_appointment()
         return None
 

@@ -10,7 +10,7 @@ import math
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from itertools import accumulate, chain, islice, pairwise
+from itertools import chain, islice, pairwise
 
 from chatsvc.domain.models import Entry
 from chatsvc.engines.knowledge.search import facts, topics
@@ -52,43 +52,32 @@ _WEIGHTS = [(root / _UNIT) ** 2 for root in range(_UNIT + 1)]
 
 
 class Postings:
-    """Map of feature numbers to (entry number, weight). Filled once with the announced number of postings."""
+    """Map of feature numbers to (entry number, weight)."""
 
-    def __init__(self, counts: Sequence[int], entries: int) -> None:
-        """Allocate `counts[feature]` postings for each feature."""
-        self._offsets = array("I", accumulate(counts, initial=0))
-        self._free = self._offsets[:-1]
-        self._entries = array("H" if entries <= _SMALL else "I", [0]) * self._offsets[-1]
-        self._weights = bytearray(self._offsets[-1])
+    def __init__(self, entries: int) -> None:
+        self._type = "H" if entries <= _SMALL else "I"
+        self._holders: dict[int, tuple[array[int], bytearray]] = {}
 
     def put(self, entry: int, weights: Iterable[tuple[int, float]]) -> None:
         """Add the features of one entry, each with its weight from 0 to 1."""
         for feature, weight in weights:
-            index = self._free[feature]
-            self._free[feature] = index + 1
-            self._entries[index] = entry
-            self._weights[index] = int(math.sqrt(weight) * _UNIT + 0.5)
-
-    def filled(self) -> None:
-        """Free the bookkeeping of `put`; nothing can be added after this."""
-        self._free = array("I")
-
-    def count(self, feature: int) -> int:
-        """Return how many entries hold the feature."""
-        return self._offsets[feature + 1] - self._offsets[feature]
+            if feature not in self._holders:
+                self._holders[feature] = array(self._type), bytearray()
+            entries, roots = self._holders[feature]
+            entries.append(entry)
+            roots.append(int(math.sqrt(weight) * _UNIT + 0.5))
 
     def accumulate(self, query: Iterable[tuple[int, float]], budget: int = _BUDGET) -> dict[int, float]:
         """Return the dot product of the query with each entry, within the budget of postings."""
         scores: dict[int, float] = {}
-        left = budget
-        for feature, weight in sorted(query, key=lambda pair: (self.count(pair[0]), pair[0])):
-            start, stop = self._offsets[feature], self._offsets[feature + 1]
-            if stop - start > left and scores:
+        left, known = budget, [(feature, weight) for feature, weight in query if feature in self._holders]
+        for feature, weight in sorted(known, key=lambda pair: (len(self._holders[pair[0]][0]), pair[0])):
+            entries, roots = self._holders[feature]
+            if len(entries) > left and scores:
                 break
-            stop = min(stop, start + budget)
-            for entry, value in zip(self._entries[start:stop], self._weights[start:stop], strict=True):
-                scores[entry] = scores.get(entry, 0.0) + weight * _WEIGHTS[value]
-            left -= stop - start
+            for entry, root in zip(entries[:budget], roots[:budget], strict=True):
+                scores[entry] = scores.get(entry, 0.0) + weight * _WEIGHTS[root]
+            left -= len(entries)
         return scores
 
 
@@ -136,9 +125,8 @@ class Corpus:
         holders = Counter(chain.from_iterable(counts for counts, _ in read))
         self.gains = array("f", (weight * self._rarity(holders[number]) for number, weight in enumerate(self._weights)))
         self.unknown = WEIGHTS["s"] * self._rarity(0)
-        self.postings = Postings([holders[number] for number in range(len(self._weights))], self.size)
+        self.postings, self._about = Postings(self.size), Postings(self.size)
         names, model = list(self.numbers), topics.shared()
-        about: list[dict[int, float]] = []
         for number, (counts, phrasings) in enumerate(read):
             values = {feature: math.log(1 + count) * self.gains[feature] for feature, count in counts.items() if count}
             length = math.sqrt(sum([value * value for value in values.values()])) or 1.0
@@ -146,13 +134,8 @@ class Corpus:
             self.postings.put(number, ((feature, value / length) for feature, value in values.items()))
             extra = ((feature, min(1.0, _ANSWER * self.gains[feature] / most)) for feature, count in counts.items() if not count)
             self.postings.put(number, extra)
-            about.append(model.of((names[feature], math.log(1 + count) if count else _ANSWER) for feature, count in counts.items()))
-        self.postings.filled()
-        sizes = Counter(chain.from_iterable(about))
-        self._about = Postings([sizes[topic] for topic in range(len(model.names))], self.size)
-        for number, vector in enumerate(about):
-            self._about.put(number, vector.items())
-        self._about.filled()
+            about = model.of((names[feature], math.log(1 + count) if count else _ANSWER) for feature, count in counts.items())
+            self._about.put(number, about.items())
 
     def like(self, about: Iterable[tuple[int, float]]) -> dict[int, float]:
         """Return the similarity (0 to 1) of the topics of each entry that shares one."""

@@ -46,7 +46,7 @@ SIGNS = (
 """Signs that the first entry answers the question."""
 _KINDS = {"hours": "clock", "when": "clock", "duration": "length", "price": "money", "phone": "number", "email": "number"}
 _ASKED = 0.8  # strength of a word that asks for a kind of amount which the fact holds
-_SAME, _MEANT, _GROUP, _LIKE = 1.0, 0.85, 0.7, 0.6  # the same stem, a synonym, a word of its group, the same beginning
+SAME, _MEANT, _GROUP, _LIKE = 1.0, 0.85, 0.7, 0.6  # the same stem, a synonym, a word of its group, the same beginning
 _BEGINNING = 5  # letters of the same beginning
 _PHRASINGS = 16  # of an entry that are looked at
 _AHEAD = 4.0  # score by which the first is clearly ahead
@@ -75,7 +75,7 @@ class PreparedPart(NamedTuple):
     part: ReadFact
     own: Vocabulary
     whole: Vocabulary  # with the headings, and the question of the entry
-    name: tuple[str, ...]  # words of its name that say something
+    name: tuple[tuple[str, ...], ...]  # the words of its name that say something, as a vocabulary has them
     near: topics.Vector
     letters: frozenset[str]
 
@@ -181,7 +181,7 @@ def prepare(entry: Entry, lexicon: Lexicon) -> PreparedEntry:
     under = {head: title | vocabulary((head,), lexicon) for head in {part.head for part in parts}}
     for part in parts:
         own, said = vocabulary((part.own,), lexicon), words(f"{part.head} {part.own}")
-        name = tuple(word for word in words(part.name) if not is_light(word) and named[word] < _COMMON)
+        name = tuple(keys_of_word(word) for word in words(part.name) if not is_light(word) and named[word] < _COMMON)
         near = model.direction(features(said, lexicon))
         prepared.append(PreparedPart(part, own, under[part.head] | own, name, near, letters(said)))
     asks = [model.direction(features(words(text), lexicon)) for text in phrasings]
@@ -193,12 +193,12 @@ def strength(term: QuestionTerm, held: Vocabulary) -> float:
     """Return from 0 to 1 how well a vocabulary explains a word."""
     own = term.keys
     if own[0] in held:
-        return _SAME
+        return SAME
     if term.meanings.isdisjoint(held):
         return _LIKE if len(own) > 1 and own[1] in held else 0.0
     shared = term.meanings & held
     if any(meaning.startswith(OWN, 1) for meaning in shared):  # the owner says that they mean the same
-        return _SAME
+        return SAME
     return _MEANT if len(shared) > 1 or len(term.meanings) == 1 else _GROUP
 
 
@@ -208,40 +208,43 @@ def explained(terms: Sequence[QuestionTerm], held: Vocabulary, kinds: frozenset[
     for term in terms:
         total += term.weight
         shown = strength(term, held)
-        part = shown * (term.weight if shown == _SAME else term.meant) if shown else 0.0
+        part = shown * (term.weight if shown == SAME else term.meant) if shown else 0.0
         met += max(term.weight * _ASKED, part) if term.kind in kinds else part
     return met / total if total else 0.0
 
 
 def of_entry(question: Question, prepared: PreparedEntry, ranked: tuple[float, float, float]) -> tuple[tuple[float, ...], ...]:
     """Return the evidence of each fact of an entry. `ranked` is its share of the best score, its score, and the likeness of its topics."""
-    naming = [term for term in question.terms if term.names]
-    unsaid = 1 - explained(naming, prepared.whole) if naming else 0.0
-    titled, asks = explained(question.terms, prepared.title), topics.cosine(question.near, prepared.asks)
-    asked, rows = question.kinds, []
     given = frozenset(key for term in question.terms for key in term.keys)
     reach = given.union(*(term.meanings for term in question.terms))  # all by which a vocabulary may explain a word
-    for part in prepared.parts:
-        kinds = part.part.kinds
-        proper = not asked.isdisjoint(kinds)
-        is_owned = proper or not reach.isdisjoint(part.own)
-        rows.append(
-            (
-                *ranked,
-                titled,
-                asks,
-                explained(question.terms, part.whole, kinds),
-                explained(question.terms, part.own, kinds) if is_owned else 0.0,
-                topics.cosine(question.near, part.near),
-                len(question.letters & part.letters) / (len(question.letters) or 1),
-                sum([not given.isdisjoint(keys_of_word(word)) for word in part.name]) / (len(part.name) or 1),
-                float(proper),
-                float(bool(asked) and not proper),
-                explained(question.subject, part.whole) if question.subject else 0.0,
-                unsaid,
-            )
+    asked, shares = question.kinds, dict[tuple[Vocabulary, frozenset[str]], float]()
+
+    def share(held: Vocabulary, kinds: frozenset[str] = frozenset()) -> float:  # of the question; facts of an entry hold much alike
+        key = held & reach, kinds & asked
+        if key not in shares:
+            shares[key] = explained(question.terms, *key)
+        return shares[key]
+
+    naming = [term for term in question.terms if term.names]
+    unsaid = 1 - explained(naming, prepared.whole) if naming else 0.0
+    titled, asks = share(prepared.title), topics.cosine(question.near, prepared.asks)
+    return tuple(
+        (
+            *ranked,
+            titled,
+            asks,
+            share(part.whole, part.part.kinds),
+            share(part.own, part.part.kinds),
+            topics.cosine(question.near, part.near),
+            len(question.letters & part.letters) / (len(question.letters) or 1),
+            sum([not given.isdisjoint(keys) for keys in part.name]) / (len(part.name) or 1),
+            float(not asked.isdisjoint(part.part.kinds)),
+            float(bool(asked) and asked.isdisjoint(part.part.kinds)),
+            explained(question.subject, part.whole) if question.subject else 0.0,
+            unsaid,
         )
-    return tuple(rows)
+        for part in prepared.parts
+    )
 
 
 def score(evidence: Sequence[float]) -> float:

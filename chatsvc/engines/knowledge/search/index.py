@@ -10,6 +10,7 @@ import heapq
 import math
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
+from functools import lru_cache
 from sys import intern
 from typing import NamedTuple
 
@@ -18,7 +19,7 @@ from chatsvc.domain.models import Entry
 from chatsvc.engines import Fact, Hit, SearchResult
 from chatsvc.engines.knowledge.search import evidence, facts, lexicon, topics
 from chatsvc.engines.knowledge.search.corpus import Corpus, features_of
-from chatsvc.engines.knowledge.search.evidence import JudgedEntry, PreparedEntry, Question, QuestionTerm
+from chatsvc.engines.knowledge.search.evidence import JudgedEntry, Question, QuestionTerm
 from chatsvc.engines.knowledge.search.facts import ReadFact
 from chatsvc.engines.knowledge.search.tokens import STOPWORDS, Speller, is_light, stem
 from chatsvc.language.folding import words
@@ -35,7 +36,6 @@ _ENDS = 350  # characters of either end of a long message that are read
 _WORDS = 90  # of them that are read
 _NEAR = 0.7  # factor of a corrected word
 _SPELLED = 6  # unknown words that are corrected in one search
-_SAME = 0.9  # strength of the same word
 _LIGHT = 0.4  # factor of the weight of a word that says little
 _SUBJECT = 0.5  # factor of the words spoken of before
 _CALLED = 0.9  # least confidence of an entry that is asked for by its name or a phrasing
@@ -76,7 +76,7 @@ class KnowledgeIndex:
         self._corpus = Corpus(self.entries, self._lexicon)
         own = [] if self._lexicon is lexicon.shared() else self._lexicon.forms()
         self._speller = Speller([*self._corpus.of_word, *own])
-        self._prepared: dict[int, PreparedEntry] = {}
+        self._prepare = lru_cache(maxsize=_CACHED)(lambda number: evidence.prepare(self.entries[number], self._lexicon))
 
     def search(
         self,
@@ -218,14 +218,6 @@ class KnowledgeIndex:
         known = word in STOPWORDS or word in self._corpus.of_word or found in self._corpus.numbers
         return known or bool(self._lexicon.of_word(word)) or found in topics.shared()
 
-    def _prepare(self, number: int) -> PreparedEntry:
-        known = self._prepared.get(number)
-        if known is None:
-            if len(self._prepared) >= _CACHED:
-                del self._prepared[next(iter(self._prepared))]
-            known = self._prepared[number] = evidence.prepare(self.entries[number], self._lexicon)
-        return known
-
     def _is_called(self, text: str, question: Question, entry: Entry) -> bool:
         """Return whether a question has just the words of the entry's question or of a phrasing."""
         said, phrasings = words(text), (entry.question, *entry.alt)
@@ -236,7 +228,7 @@ class KnowledgeIndex:
         for phrasing in phrasings:
             held = evidence.vocabulary((phrasing,), self._lexicon)
             named = {stem(word) for word in words(phrasing) if not is_light(word)}
-            if len(named) <= len(question.terms) and all(evidence.strength(term, held) >= _SAME for term in question.terms):
+            if len(named) <= len(question.terms) and all(evidence.strength(term, held) >= evidence.SAME for term in question.terms):
                 return True
         return False
 
@@ -281,7 +273,7 @@ class KnowledgeIndex:
         if len(part.cells) < 2:
             return part.fact
         own = evidence.vocabulary((part.name, part.fact.entry.question), self._lexicon)
-        asked = evidence.keys_of(term.word for term in question.terms if evidence.strength(term, own) < _SAME)
+        asked = evidence.keys_of(term.word for term in question.terms if evidence.strength(term, own) < evidence.SAME)
         met = {cell: [keys for keys in _telling(cell[0]) if not asked.isdisjoint(keys)] for cell in part.cells}
         named = [cell for cell, keys in met.items() if keys and len(keys) == len(_telling(cell[0]))]
         if named:

@@ -35,7 +35,7 @@ class Lexicon:
         # expressions by their first two stems, or by their first stem if any ending may follow: (what follows, concept)
         self._expressions: dict[tuple[str, str], list[tuple[tuple[str, ...], str]]] = {}
         self._open: dict[str, list[tuple[tuple[str, ...], str]]] = {}
-        self._cache: dict[str, tuple[str, ...]] = {}
+        self.of_word = lru_cache(maxsize=_MOST_WORDS)(self._of_word)
         for name, members in concepts:
             for member in members:
                 self._add(name, member)
@@ -66,24 +66,14 @@ class Lexicon:
                     matches.append(Match(concept, start, stop))
         return matches
 
-    def of_word(self, word: str) -> tuple[str, ...]:
-        """Return the concepts of one folded word."""
-        known = self._cache.get(word)
-        if known is None:
-            if len(self._cache) >= _MOST_WORDS:
-                self._cache.clear()
-            base = self._base.of_word(word) if self._base else ()
-            known = self._cache[word] = tuple(dict.fromkeys((*base, *self._own_of(word))))
-        return known
-
-    def _own_of(self, word: str) -> list[str]:
-        """Look up a word, its stem and its beginnings. Stop words such as "should" and "olur" have no endings."""
-        if word in STOPWORDS:
-            return self._words.get(word, [])
-        concepts = [*self._words.get(word, ()), *self._words.get(stem(word), ())]
-        for length in range(_SHORTEST_BEGINNING, len(word) + 1):
-            concepts.extend(self._beginnings.get(word[:length], ()))
-        return concepts
+    def _of_word(self, word: str) -> tuple[str, ...]:
+        """Return the concepts of a folded word, its stem and its beginnings. Stop words such as "should" and "olur" have no endings."""
+        concepts = [*(self._base.of_word(word) if self._base else ()), *self._words.get(word, ())]
+        if word not in STOPWORDS:
+            concepts += self._words.get(stem(word), ())
+            for length in range(_SHORTEST_BEGINNING, len(word) + 1):
+                concepts += self._beginnings.get(word[:length], ())
+        return tuple(dict.fromkeys(concepts))
 
     def forms(self) -> list[str]:
         """Return the single words, for the correction of spelling."""

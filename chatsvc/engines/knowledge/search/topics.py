@@ -7,7 +7,7 @@ gives for each stem and concept the topics in which visitors use it. The topics 
 import math
 from array import array
 from collections.abc import Iterable
-from functools import lru_cache
+from functools import cache
 from operator import add, mul
 from pathlib import Path
 
@@ -41,7 +41,7 @@ class Topics:
         value_of = {digit: value for value, digit in enumerate(LEVELS)}
         self.names = names.split("\t")
         self._places = [[float(LEVELS.index(letter) - ZERO) for letter in place] for place in places.split("\t")]
-        self._directions: dict[str, Vector] = {}
+        self._direction = cache(self._sum)
         self._rows: dict[str, slice] = {}
         self._topics, self._weights = array("H"), array("f")
         for row in rows:
@@ -74,17 +74,15 @@ class Topics:
                 total = tuple(map(add, total, own)) if total else own
         return unit(total)
 
-    def _direction(self, feature: str) -> Vector:
-        known = self._directions.get(feature)
-        if known is None:
-            row, total = self._rows[feature], [0.0] * DIMENSIONS
-            for topic, weight in zip(self._topics[row], self._weights[row], strict=True):
-                total = [have + weight * more for have, more in zip(total, self._places[topic], strict=True)]
-            known = self._directions[feature] = tuple(total)
-        return known
+    def _sum(self, feature: str) -> Vector:
+        """Return the weighted sum of the places of a feature's topics."""
+        row, total = self._rows[feature], [0.0] * DIMENSIONS
+        for topic, weight in zip(self._topics[row], self._weights[row], strict=True):
+            total = [have + weight * more for have, more in zip(total, self._places[topic], strict=True)]
+        return tuple(total)
 
 
-@lru_cache(maxsize=1)
+@cache
 def shared() -> Topics:
     """Return the topic model of the file."""
     return Topics(Path(wordlists.FOLDER, "topics.txt").read_text(encoding="utf-8").splitlines())
