@@ -452,6 +452,7 @@ async def test_replies_are_rated_a_choice_is_a_button_and_links_are_links(chat: 
     await say(chat, "prices")
     await chat.get_by_role("group", name="Choices").wait_for()
     await chat.reload()
+    await chat.get_by_role("group", name="Choices").wait_for()
     # The choices are buttons, and are not said in words too.
     assert (await log_of(chat))[-1] == "Did you mean one of these?"
     await chat.get_by_role("button", name="Prices of rooms").click()
