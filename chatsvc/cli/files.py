@@ -2,9 +2,8 @@
 
 import errno
 import os
-import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import IO, Any
 
@@ -37,64 +36,51 @@ def read_secret(file: Path) -> str:
 class OutputFile:
     """A file to write, which gets its name only when it is whole. `over` replaces an existing one."""
 
-    def __init__(self, path: Path, *, over: bool, rule: str = "nothing is written over it") -> None:
-        self.path, self._over, self._rule = path, over, rule
-        self._stream: IO[bytes] | None = None
-        if os.path.lexists(path):
-            self._check_existing()
-        self._target = Path(os.path.realpath(path)) if over else path
-        self._part = self._target.with_name(f".{path.name[:200]}.{os.urandom(4).hex()}.part")
+    def __init__(self, path: Path, *, over: bool, rule: str) -> None:
+        self.path, self.suffix, self._over, self._rule = path, path.suffix, over, rule
+        self._is_device = path.exists() and not path.is_file()
+        if os.path.lexists(path) and not over:
+            raise CommandError(f"{path} is there already: {rule}")
+        if os.path.lexists(path) and not path.exists():
+            raise CommandError(f"{path} is a link to a file that is not there")
+        if path.is_file():
+            os.close(open_own(path, os.O_PATH))
         os.close(open_own(path.absolute().parent, os.O_PATH | os.O_DIRECTORY))
 
     def __str__(self) -> str:
         return str(self.path)
 
-    @property
-    def suffix(self) -> str:
-        return self.path.suffix
-
-    def _check_existing(self) -> None:
-        if not self._over:
-            raise CommandError(f"{self.path} is there already: {self._rule}")
-        if not self.path.exists():
-            raise CommandError(f"{self.path} is a link to a file that is not there")
-        if stat.S_ISREG(self.path.stat().st_mode):
-            os.close(open_own(self.path, os.O_PATH))
-        else:
-            # A terminal, a pipe or /dev/null is written to, not replaced.
-            self._stream = self.path.open("wb")
-
-    def open(self) -> IO[bytes]:
-        if self._stream is None:
-            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-            self._stream = os.fdopen(os.open(self._part, flags, 0o600), "wb")
-        return self._stream
-
-    def keep(self) -> None:
-        """Flush the file to the disk and give it its name; raises CommandError and OSError."""
-        stream = self.open()
-        stream.flush()
-        if not self._part.exists():
+    @contextmanager
+    def open(self) -> Iterator[IO[bytes]]:
+        """Write the file under another name, flush it to the disk and give it its name; raises CommandError and OSError."""
+        if self._is_device:  # a terminal, a pipe or /dev/null is written to, not replaced
+            with self.path.open("wb") as stream:
+                yield stream
             return
-        os.fsync(stream.fileno())
-        if self._over:
-            self._part.rename(self._target)
-            return
+        target = Path(os.path.realpath(self.path)) if self._over else self.path
+        part = target.with_name(f".{self.path.name[:200]}.{os.urandom(4).hex()}.part")
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
         try:
-            os.link(self._part, self._target, follow_symlinks=False)
+            with os.fdopen(os.open(part, flags, 0o600), "wb") as stream:
+                yield stream
+                stream.flush()
+                os.fsync(stream.fileno())
+            if self._over or not self._linked(part, target):
+                part.rename(target)
+        finally:
+            part.unlink(missing_ok=True)
+
+    def _linked(self, part: Path, target: Path) -> bool:
+        """Give the file its name, which nobody else may have; return False on a file system without hard links, as of a USB stick."""
+        try:
+            os.link(part, target, follow_symlinks=False)
         except FileExistsError:
             raise CommandError(f"{self.path} is there already: {self._rule}") from None
         except OSError as fault:
             if fault.errno not in (errno.EPERM, errno.EOPNOTSUPP):
                 raise
-            # A file system without hard links, such as that of a USB stick.
-            self._part.rename(self._target)
-        else:
-            self.drop()
-
-    def drop(self) -> None:
-        """Remove the `.part` file."""
-        self._part.unlink(missing_ok=True)
+            return False
+        return True
 
 
 class OutputPath(click.Path):
@@ -109,16 +95,6 @@ class OutputPath(click.Path):
         return OutputFile(path, over=self._over, rule=self._rule)
 
 
-@contextmanager
-def written(output: OutputFile | None) -> Iterator[IO[bytes]]:
+def written(output: OutputFile | None) -> AbstractContextManager[IO[bytes]]:
     """Write an output file, which gets its name at the end alone, else standard output. Raises Refused and OSError."""
-    if output is None:
-        with click.open_file("-", "wb") as stream:
-            yield stream
-        return
-    try:
-        yield output.open()
-        output.keep()
-    except BaseException:
-        output.drop()
-        raise
+    return click.open_file("-", "wb") if output is None else output.open()
