@@ -18,12 +18,9 @@ def read(smtp: Section, team: Section) -> Notices:
 def _team(section: Section) -> TeamNotices | None:
     """Read the group of the team; without a chat there is none."""
     team = settings(TeamNotices, section)
-    gives_token = section.gives("token") or section.gives("token_file")
-    if section.gives("chat_id") and not gives_token:
-        section.refuse("expected token_file beside it: the file with the bot's token", "chat_id")
-    if gives_token and not section.gives("chat_id"):
-        key = "token_file" if section.gives("token_file") else "token"
-        section.refuse("expected chat_id beside it: the number of the team's group", key)
+    section.need("chat_id", ["token", "token_file"], "expected token_file beside it: the file with the bot's token")
+    key = "token_file" if section.gives("token_file") else "token"
+    section.need(key, ["chat_id"], "expected chat_id beside it: the number of the team's group")
     return team if section.gives("chat_id") and team.chat_id is not None else None
 
 
@@ -45,8 +42,7 @@ def _smtp(section: Section) -> Smtp | None:
     if not section.gives("from"):
         section.refuse("expected from beside it: the sender's address, such as Support <support@example.com>", "host")
     for key, others in (("username", ("password", "password_file")), ("password", ("username",)), ("password_file", ("username",))):
-        if section.gives(key) and not any(section.gives(other) for other in others):
-            section.refuse(f"expected {' or '.join(others)} beside it", key)
+        section.need(key, others, f"expected {' or '.join(others)} beside it")
     if host is None or sender is None:
         return None
     return Smtp(host, port or SMTP_PORTS[security], username, password, *sender, security, ca_file)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -81,17 +81,24 @@ class Section:
         return f"{self.path}.{shown}" if self.path else shown
 
     def gives(self, key: str) -> bool:
-        node = self.entries[key][1] if key in self.entries else _NOTHING
-        return not (isinstance(node, Scalar) and node.null)
+        return not (isinstance(node := self._node(key), Scalar) and node.null)
+
+    def _node(self, key: str) -> Node:
+        return self.entries[key][1] if key in self.entries else _NOTHING
 
     def writes_out(self, key: str) -> bool:
         """Return whether the value stands in the file itself, not in an environment variable."""
-        node = self.entries[key][1] if key in self.entries else _NOTHING
+        node = self._node(key)
         return isinstance(node, Scalar) and not node.null and bool(node.text) and not _VARIABLE.search(node.text)
 
     def refuse(self, message: str, key: str | None = None) -> None:
         """Note a fault at the key, or at the section as a whole."""
         self.source.refuse(self.entries[key][0] if key else self.place, self._path(key) if key else self.path, message)
+
+    def need(self, key: str, others: Sequence[str], message: str) -> None:
+        """Note a fault at a key that is given without any of the others."""
+        if self.gives(key) and not any(map(self.gives, others)):
+            self.refuse(message, key)
 
     def section(self, key: str, *known: str) -> Section:
         """Return the map under `key`; an empty one if it is missing."""

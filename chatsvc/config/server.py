@@ -58,14 +58,12 @@ def _check_socket(section: Section, length: int, *, encrypted: bool) -> None:
 def _tls(section: Section) -> Tls | None:
     cert, key = section.file("cert_file"), section.file("key_file")
     for name, other in (("cert_file", "key_file"), ("key_file", "cert_file")):
-        if section.gives(name) and not section.gives(other):
-            section.refuse(f"expected {other} beside it: TLS needs both files, or neither", name)
+        section.need(name, [other], f"expected {other} beside it: TLS needs both files, or neither")
     return Tls(cert, key) if cert and key else None
 
 
 def _acme(section: Section) -> Acme | None:
     acme = settings(Acme, section)
     for key in ("email", "ca_file"):
-        if section.gives(key) and not section.gives("domains"):
-            section.refuse("expected domains beside it: the names to have certificates for", key)
+        section.need(key, ["domains"], "expected domains beside it: the names to have certificates for")
     return replace(acme, domains=tuple(dict.fromkeys(acme.domains))) if acme.domains else None

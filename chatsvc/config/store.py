@@ -27,10 +27,10 @@ _PORT = "5432"
 
 def settings(url: str, password: str) -> PostgresSettings:
     """Make settings of an address and a password, which may be empty; raises ValueError. Files are named from the working directory."""
-    return _made(_address(url), Path.cwd(), Secret(password) if password else None)
+    return _settings(_address(url), Path.cwd(), Secret(password) if password else None)
 
 
-def _made(address: _Address, folder: Path, password: Secret | None, connections: int = DEFAULT_CONNECTIONS) -> PostgresSettings:
+def _settings(address: _Address, folder: Path, password: Secret | None, connections: int = DEFAULT_CONNECTIONS) -> PostgresSettings:
     files = {name: str(folder / value) for name, value in address.parameters.items() if name in _FILES}
     return PostgresSettings(address.url, MappingProxyType({**address.parameters, **files}), password, connections)
 
@@ -44,11 +44,9 @@ def read(section: Section) -> PostgresSettings | None:
     address = section.optional("url", _address)
     password = section.secret("password", values.login)
     connections = section.plain("connections", values.whole(LEAST_CONNECTIONS, 1000), DEFAULT_CONNECTIONS)
-    if not section.gives("url"):
-        for key in ("password", "password_file"):
-            if section.gives(key):
-                section.refuse("expected url beside it: the address of the database", key)
-    return _made(address, section.source.folder, password, connections) if address else None
+    for key in ("password", "password_file"):
+        section.need(key, ["url"], "expected url beside it: the address of the database")
+    return _settings(address, section.source.folder, password, connections) if address else None
 
 
 def _address(text: str) -> _Address:

@@ -6,6 +6,8 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from chatsvc.domain.mails import is_email
+
 if TYPE_CHECKING:
     # Imported by the functions that need it: most configurations name neither, and every command reads one.
     from ipaddress import IPv4Network, IPv6Network
@@ -17,7 +19,6 @@ _LABEL = re.compile(r"(?!-)[A-Za-z0-9_-]{1,63}(?<!-)")
 _LISTEN = re.compile(r"\A(?:\[([^\[\]]+)\]|([^:\[\]]*)):([0-9]{1,5})")
 _URL = re.compile(r"(https?)://(?:\[([^\[\]]+)\]|([^:/?#@\[\]]+))(?::([0-9]{1,5}))?(/[^?#\s]*)?", re.IGNORECASE)
 _MAILBOX = re.compile(r'\A(?:"([^"<>\\]*)"\s*|([^"<>\\]*))<([^<>]*)>')
-_SENDER = re.compile(r"[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*")
 _MAX_USD = 100_000
 
 
@@ -86,12 +87,15 @@ name = _matching(
     "expected a name of at most 64 letters, digits, dots, hyphens and underscores, beginning with a letter or digit",
 )
 master_key = _matching(r"[0-9a-fA-F]{64}", "expected a master key: 64 hexadecimal digits, as `openssl rand -hex 32` makes them")
-email = _matching(
-    r"[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+", "expected an e-mail address, such as admin@example.com"
-)
 key = _matching("[!-~]+", "expected a key of visible ASCII characters without spaces")
 login = _matching("[ -~]+", "expected printable ASCII characters")  # a user name or a password
 team_token = _matching(r"[0-9]{1,20}:[A-Za-z0-9_-]{1,100}", "expected the token of a bot, as @BotFather gives it")
+
+
+def email(text: str) -> str:
+    if not is_email(text) or "." not in text.partition("@")[2]:
+        raise ValueError("expected an e-mail address, such as admin@example.com")
+    return text
 
 
 def plan_name(text: str) -> str:
@@ -165,7 +169,7 @@ def mailbox(text: str) -> tuple[str, str]:
     """The sender of mails: name ("" for none) and address."""
     match = _MAILBOX.fullmatch(text.strip())
     name, address = (match[1] or match[2] or "", match[3]) if match else ("", text.strip())
-    if not _SENDER.fullmatch(address) or not name.isprintable():
+    if not is_email(address) or not name.isprintable():
         raise ValueError("expected an e-mail address, such as support@example.com or Support <support@example.com>")
     return name.strip(), address
 

@@ -1,6 +1,7 @@
 """Mails to operators and visitors: kinds, states, and how long the queue bundles and tries."""
 
 import hashlib
+import re
 from typing import NamedTuple
 
 from chatsvc.domain.times import DAY_MS
@@ -68,6 +69,14 @@ class MailState(NamedTuple):
 
     state: str
     error: str | None
+
+
+# The form of <input type=email>: ASCII, so that no two spellings look the same.
+_EMAIL = re.compile(r"[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]+@([A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?(\.(?!\Z)|\Z))+")
+
+
+def is_email(text: str) -> bool:
+    return _EMAIL.fullmatch(text) is not None
 
 
 def address_digest(address: str) -> bytes:

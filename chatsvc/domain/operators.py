@@ -1,13 +1,13 @@
 """Operators: people of the team who sign in to the dashboard. Also their sessions and set-up links."""
 
 import hashlib
-import re
 import secrets
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from chatsvc.domain import refusals, times
 from chatsvc.domain.actors import EVERYTHING, Actor, Role, Scope
+from chatsvc.domain.mails import is_email
 from chatsvc.domain.times import DAY_MS
 
 LANGUAGES = ("tr", "en")
@@ -26,8 +26,6 @@ MOST_EMAIL = 254
 MOST_BROWSER = 300
 RECOVERY_CODES = 10
 KNOWN_NETWORKS = 10  # from which an operator has signed in, the latest first
-# The form of <input type=email>: ASCII, so that no two spellings look the same.
-_EMAIL = re.compile(r"\A[a-z0-9.!#$%&'*+/=?^_`{|}~-]+@[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*", re.ASCII)
 _RECOVERY_ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789"  # without letters and digits that look alike
 
 
@@ -104,7 +102,7 @@ def actor_of(operator: Operator) -> Actor:
 def normalised_email(text: str) -> str:
     """Check an e-mail address and write it in lower case; raises `email_invalid`."""
     email = text.strip().lower() if text.isascii() else ""
-    if len(email) > MOST_EMAIL or not _EMAIL.fullmatch(email):
+    if len(email) > MOST_EMAIL or not is_email(email):
         raise refusals.email_invalid(email=text)
     return email
 

@@ -13,15 +13,16 @@ import resource
 import signal
 import sys
 from contextlib import suppress
+from importlib import import_module
 from typing import IO, TYPE_CHECKING, Any
 
 from chatsvc.domain.knowledge_files import READERS, decoding, kind_of
-from chatsvc.domain.knowledge_files.parsed import FileFault, KnowledgeFileError, Parsed
+from chatsvc.domain.knowledge_files.parsed import KnowledgeFileError, Parsed, single_fault
 
 if TYPE_CHECKING:
     from chatsvc.file_reader.website import SiteFiles
 
-_LIBRARIES = (".html", ".htm", ".pdf", ".docx")  # kinds of files that a library reads
+_LIBRARIES = {".html": "html", ".htm": "html", ".pdf": "pdf", ".docx": "word"}  # the modules that read a kind of file by a library
 MEGABYTE = 1024 * 1024
 SECONDS_PER_MEGABYTE = 6.0  # of processor time, thrice what a fast machine needs at most; smaller files have as much
 _PACKED = 5  # times as much text is in a file that is compressed
@@ -35,26 +36,13 @@ def parse(name: str, data: bytes, language: str, kind: str | None = None) -> Par
         return library.read(name, data, language)  # type: ignore[no-any-return]
     if kind in READERS:
         return READERS[kind](decoding.decode_any(name, data), language, name)
-    known = [*READERS, *_LIBRARIES]
-    fault = FileFault(1, "ending_unknown", {"ending": kind, "known": known}) if kind else FileFault(1, "ending_missing", {"known": known})
-    raise KnowledgeFileError(name, [fault])
+    facts: dict[str, Any] = {"ending": kind} if kind else {}
+    raise single_fault(name, "ending_unknown" if kind else "ending_missing", known=[*READERS, *_LIBRARIES], **facts)
 
 
 def _library(kind: str) -> Any:
     """Import the module that reads this kind of file by a library; None for the other kinds."""
-    if kind == ".pdf":
-        from chatsvc.file_reader import pdf
-
-        return pdf
-    if kind == ".docx":
-        from chatsvc.file_reader import word
-
-        return word
-    if kind in _LIBRARIES:
-        from chatsvc.file_reader import html
-
-        return html
-    return None
+    return import_module(f"chatsvc.file_reader.{_LIBRARIES[kind]}") if kind in _LIBRARIES else None
 
 
 def seconds(kind: str, size: int) -> float:

@@ -8,7 +8,7 @@ import pypdf
 from pypdf.errors import PyPdfError
 
 from chatsvc.domain.knowledge_files.documents import parse_lines
-from chatsvc.domain.knowledge_files.parsed import FileFault, KnowledgeFileError, Parsed
+from chatsvc.domain.knowledge_files.parsed import KnowledgeFileError, Parsed, single_fault
 
 MOST_PAGES = 2_000
 _MOST_UNPACKED = 16 * 1024 * 1024  # bytes of one stream
@@ -48,17 +48,17 @@ def _lines_of(name: str, data: bytes) -> list[tuple[int, str]]:
     try:
         document = pypdf.PdfReader(io.BytesIO(data))
         if document.is_encrypted:
-            raise _error(name, 1, "encrypted")
+            raise single_fault(name, "encrypted", 1, "page")
         pages = len(document.pages)
     except KnowledgeFileError:
         raise
     except (PyPdfError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        raise _error(name, 1, "no_pdf") from None
+        raise single_fault(name, "no_pdf", 1, "page") from None
     if pages > MOST_PAGES:
-        raise _error(name, MOST_PAGES + 1, "too_many_pages", most=MOST_PAGES)
+        raise single_fault(name, "too_many_pages", MOST_PAGES + 1, "page", most=MOST_PAGES)
     lines = list(_lines(name, document))
     if not any(text for _, text in lines):
-        raise _error(name, 1, "scanned")
+        raise single_fault(name, "scanned", 1, "page")
     return lines
 
 
@@ -67,7 +67,7 @@ def _lines(name: str, document: pypdf.PdfReader) -> Iterator[tuple[int, str]]:
         try:
             text = page.extract_text()
         except Exception as fault:  # noqa: BLE001  # a broken page makes the library fail in many ways
-            raise _error(name, number, "page_unreadable", fault=type(fault).__name__) from None
+            raise single_fault(name, "page_unreadable", number, "page", fault=type(fault).__name__) from None
         lines = [line.rstrip() for line in text.split("\n")]
         for line in _paragraphs(lines):
             yield number, line
@@ -86,7 +86,3 @@ def _paragraphs(lines: list[str]) -> Iterator[str]:
             yield text
     if held:
         yield held
-
-
-def _error(name: str, page: int, code: str, **facts: object) -> KnowledgeFileError:
-    return KnowledgeFileError(name, [FileFault(page, code, facts)], "page")

@@ -12,7 +12,7 @@ from xml.dom.expatbuilder import ExpatBuilder
 
 import mammoth
 
-from chatsvc.domain.knowledge_files.parsed import FileFault, KnowledgeFileError, Parsed
+from chatsvc.domain.knowledge_files.parsed import KnowledgeFileError, Parsed, single_fault
 from chatsvc.file_reader.html import read_text
 
 MOST_UNPACKED = 64 * 1024 * 1024  # bytes of all parts
@@ -48,9 +48,9 @@ def read(name: str, data: bytes, language: str) -> Parsed:
                 external_file_access=False,
             ).value
     except _Declaration:
-        raise _error(name, "declares_entities") from None
+        raise single_fault(name, "declares_entities", unit="paragraph") from None
     except Exception as fault:  # noqa: BLE001  # a broken file makes the library fail in many ways
-        raise _error(name, "word_unreadable", fault=type(fault).__name__) from None
+        raise single_fault(name, "word_unreadable", unit="paragraph", fault=type(fault).__name__) from None
     return read_text(name, html, language)
 
 
@@ -79,16 +79,16 @@ def _check(name: str, data: bytes) -> None:
             infos = parts.infolist()
             unpacked = sum(info.file_size for info in infos)
             if len(infos) > _MOST_PARTS or unpacked > MOST_UNPACKED or (unpacked > _SMALL and unpacked > _RATIO * len(data)):
-                raise _error(name, "unpacks_too_far", bytes=unpacked)
+                raise single_fault(name, "unpacks_too_far", unit="paragraph", bytes=unpacked)
             if any(info.flag_bits & 1 for info in infos):
-                raise _error(name, "encrypted")
+                raise single_fault(name, "encrypted", unit="paragraph")
             if "word/document.xml" not in parts.namelist():
-                raise _error(name, "no_word_document")
+                raise single_fault(name, "no_word_document", unit="paragraph")
     except KnowledgeFileError:
         raise
     except (zipfile.BadZipFile, EOFError, OSError, NotImplementedError, RuntimeError, ValueError):
         old = data.startswith(b"\xd0\xcf\x11\xe0")  # an OLE file, which holds encrypted ones as well
-        raise _error(name, "old_word_file" if old else "no_word_file") from None
+        raise single_fault(name, "old_word_file" if old else "no_word_file", unit="paragraph") from None
 
 
 class _Declaration(Exception):
@@ -108,7 +108,3 @@ def _without_declarations() -> Iterator[None]:
         yield
     finally:
         ExpatBuilder.start_doctype_decl_handler = handler  # type: ignore[method-assign]
-
-
-def _error(name: str, code: str, **facts: object) -> KnowledgeFileError:
-    return KnowledgeFileError(name, [FileFault(1, code, facts)], "paragraph")

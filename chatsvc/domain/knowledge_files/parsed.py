@@ -58,6 +58,11 @@ class KnowledgeFileError(ValueError):
         return "\n".join(f"{terminal.one_line(self.source)}, {self.unit} {fault.line}: {fault.text}" for fault in self.faults)
 
 
+def single_fault(source: str, code: str, line: int = 1, unit: str = "line", **facts: object) -> KnowledgeFileError:
+    """Return the error of a file with one fault."""
+    return KnowledgeFileError(source, [FileFault(line, code, facts)], unit)
+
+
 class ParsedEntry(NamedTuple):
     """Entry of a file, before it is stored for a bot; `line` counts from 1."""
 
