@@ -71,7 +71,7 @@ class OutputFile:
             part.unlink(missing_ok=True)
 
     def _linked(self, part: Path, target: Path) -> bool:
-        """Give the file its name, which nobody else may have; return False on a file system without hard links, as of a USB stick."""
+        """Give the file its name; return False where there are no hard links, as on a USB stick."""
         try:
             os.link(part, target, follow_symlinks=False)
         except FileExistsError:
