@@ -16,7 +16,7 @@ from hypothesis import settings
 from chatsvc import config as configuration
 from chatsvc.app import App
 from chatsvc.config import Config
-from chatsvc.domain.pricing import Tier
+from chatsvc.domain.plans import Tier
 from chatsvc.services import services
 from chatsvc.services.accounts import accounts, bots, keys
 from tests.browsers import tool

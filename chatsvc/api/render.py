@@ -7,7 +7,7 @@ from aiohttp import web
 
 from chatsvc.domain.errors import ProblemError
 from chatsvc.domain.limiter import Slot
-from chatsvc.domain.pricing import Usd
+from chatsvc.domain.plans import Usd
 
 _HEADERS = {"Content-Type": "application/json; charset=utf-8", "Cache-Control": "no-store"}
 

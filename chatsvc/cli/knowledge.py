@@ -170,12 +170,12 @@ def phrase(ctx: click.Context, bot: str, tier: str | None, apply: str | None, as
 @command(knowledge, "lint", "bot", option("--all", "everything", is_flag=True))
 def lint(ctx: click.Context, bot: str, everything: bool, as_json: bool) -> None:
     # Here and not in the service: it takes a processor to itself, for minutes where there is much to look at.
-    from chatsvc.domain import business_facts
+    from chatsvc.domain import knowledge_findings
     from chatsvc.services.knowledge import knowledge_lint
 
     with progress.shown("reading") as report:
         language, entries, synonyms = read_knowledge(ctx, bot)
-        findings = list(business_facts.findings(_bot_of(call(ctx, "bot.show", bot=bot)), entries))
+        findings = list(knowledge_findings.findings(_bot_of(call(ctx, "bot.show", bot=bot)), entries))
         findings += knowledge_lint.findings(entries, language, [group.words for group in synonyms], everything=everything, progress=report)
     searched, phrasings = knowledge_lint.searched(entries)
     if searched < phrasings and not everything:

@@ -32,15 +32,15 @@ def _faults(facts: Mapping[str, Any]) -> str:
 
 def _line(fault: Mapping[str, Any], file: str) -> str:
     """Word one fault of settings, of a bot's file, of a knowledge file or of an entry, with its place."""
-    from chatsvc.domain import bot_file_faults
+    from chatsvc.domain import profiles
     from chatsvc.domain.knowledge_files.parsed import FileFault
 
     code, facts = fault["code"], fault["facts"]
     if "field" in fault:
-        return f"{fault['field']}: {bot_file_faults.sentence(code, facts)}"
+        return f"{fault['field']}: {profiles.fault_sentence(code, facts)}"
     if "column" in fault:
         position = f":{fault['line']}:{fault['column']}" if fault["line"] else ""
-        return f"{fault.get('file', file)}{position}: {bot_file_faults.sentence(code, facts)}"
+        return f"{fault.get('file', file)}{position}: {profiles.fault_sentence(code, facts)}"
     text = FileFault(fault["line"], code, facts).text
     return f"{one_line(fault['file'])}, {fault['unit']} {fault['line']}: {text}" if "unit" in fault else text
 

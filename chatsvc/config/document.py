@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -57,14 +58,7 @@ class List(NamedTuple):
     items: list[Node]
 
 
-class Broken(NamedTuple):
-    """A node whose fault has been reported already."""
-
-    line: int
-    column: int
-
-
-Node = Scalar | Map | List | Broken
+Node = Scalar | Map | List
 
 
 def read_text(path: Path) -> str:
@@ -98,68 +92,54 @@ def _place(before: str) -> tuple[int, int]:
     return before.count("\n") + 1, len(before) - (before.rfind("\n") + 1) + 1
 
 
-def parse(text: str, file: str, faults: list[ConfigFault]) -> Node | None:
-    """Parse the one document in `text`; None where it is empty. Raises ConfigError for invalid YAML."""
+def parse(text: str, file: str) -> Node | None:
+    """Parse the one document in `text`; None where it is empty. Raises ConfigError for what is no plain YAML."""
     import yaml
 
     events = yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
-    builder, root = _Builder(yaml, events, file, faults), None
+    root = None
     try:
         for event in events:
             if isinstance(event, yaml.DocumentStartEvent):
                 if root is not None:
-                    builder.refuse(event, "a second document begins here: expected one")
-                    break
-                root = builder.node(next(events), 0)
+                    raise _refused(event, file, "a second document begins here: expected one")
+                root = _node(yaml, events, next(events), file)
     except yaml.MarkedYAMLError as fault:
-        raise ConfigError([*faults, _syntax_fault(fault, text, file)]) from None
+        raise ConfigError([_syntax_fault(fault, text, file)]) from None
     except yaml.YAMLError:
-        raise ConfigError([*faults, ConfigFault(file, 0, 0, "is not valid YAML")]) from None
+        raise ConfigError([ConfigFault(file, 0, 0, "is not valid YAML")]) from None
     return None if isinstance(root, Scalar) and root.null else root
 
 
-class _Builder:
-    """Builds the tree of nodes from the parser's events."""
+def _refused(event: Any, file: str, message: str) -> ConfigError:
+    return ConfigError([ConfigFault(file, event.start_mark.line + 1, event.start_mark.column + 1, message)])
 
-    def __init__(self, yaml: Any, events: Iterator[Any], file: str, faults: list[ConfigFault]) -> None:
-        self._yaml, self._events = yaml, events
-        self._file, self._faults = file, faults
 
-    def node(self, event: Any, depth: int) -> Node:
-        y, line, column = self._yaml, event.start_mark.line + 1, event.start_mark.column + 1
-        if depth > MAX_DEPTH:
-            raise ConfigError([*self._faults, ConfigFault(self._file, line, column, "nested too deeply for a configuration")])
-        if isinstance(event, y.AliasEvent):
-            self.refuse(event, "aliases (*name) are not taken here: write the value out")
-            return Broken(line, column)
-        node: Node
-        if isinstance(event, y.ScalarEvent):
-            node = Scalar(line, column, event.value, plain=not event.style)  # None or "", the C parser's way
-        elif isinstance(event, y.SequenceStartEvent):
-            node = List(line, column, [])
-            while not isinstance(item := next(self._events), y.SequenceEndEvent):
-                node.items.append(self.node(item, depth + 1))
-        else:
-            node = Map(line, column, [])
-            while not isinstance(item := next(self._events), y.MappingEndEvent):
-                self._add(node, self.node(item, depth + 1), self.node(next(self._events), depth + 1))
-        if event.anchor is not None:
-            self.refuse(event, "anchors (&name) are not taken here: write the value where it is needed")
-        if event.tag is not None:
-            self.refuse(event, "tags (!name) are not taken here")
-            return Broken(line, column)
-        return node
-
-    def _add(self, node: Map, key: Node, value: Node) -> None:
+def _node(yaml: Any, events: Iterator[Any], event: Any, file: str, depth: int = 0) -> Node:
+    """Build the tree of nodes from the parser's events."""
+    if depth > MAX_DEPTH:
+        raise _refused(event, file, "nested too deeply for a configuration")
+    if isinstance(event, yaml.AliasEvent):
+        raise _refused(event, file, "aliases (*name) are not taken here: write the value out")
+    if event.anchor is not None:
+        raise _refused(event, file, "anchors (&name) are not taken here: write the value where it is needed")
+    if event.tag is not None:
+        raise _refused(event, file, "tags (!name) are not taken here")
+    line, column = event.start_mark.line + 1, event.start_mark.column + 1
+    if isinstance(event, yaml.ScalarEvent):
+        return Scalar(line, column, event.value, plain=not event.style)  # None or "", the C parser's way
+    if isinstance(event, yaml.SequenceStartEvent):
+        items = takewhile(lambda item: not isinstance(item, yaml.SequenceEndEvent), events)
+        return List(line, column, [_node(yaml, events, item, file, depth + 1) for item in items])
+    pairs: list[tuple[Scalar, Node]] = []
+    for item in takewhile(lambda item: not isinstance(item, yaml.MappingEndEvent), events):
+        key, value = _node(yaml, events, item, file, depth + 1), _node(yaml, events, next(events), file, depth + 1)
+        if not isinstance(key, Scalar):
+            raise _refused(item, file, "expected the name of a setting")
         if isinstance(value, Scalar) and value.plain and not value.text:
             value = Scalar(key.line, key.column)  # of an absent value parsers have no common idea where it is
-        if isinstance(key, Scalar):
-            node.items.append((key, value))
-        elif not isinstance(key, Broken):
-            self._faults.append(ConfigFault(self._file, key.line, key.column, "expected the name of a setting"))
-
-    def refuse(self, event: Any, message: str) -> None:
-        self._faults.append(ConfigFault(self._file, event.start_mark.line + 1, event.start_mark.column + 1, message))
+        pairs.append((key, value))
+    return Map(line, column, pairs)
 
 
 def _syntax_fault(fault: MarkedYAMLError, text: str, file: str) -> ConfigFault:

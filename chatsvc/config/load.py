@@ -12,8 +12,7 @@ from chatsvc.config.document import ConfigError, ConfigFault, Node, parse, read_
 from chatsvc.config.model import PLATFORM_SETTINGS, SECTIONS, Anthropic, Config, TeamNotices
 from chatsvc.config.section import Section, Source, keys_of, settings
 from chatsvc.domain.channels import PLATFORMS
-from chatsvc.domain.plans import Plan
-from chatsvc.domain.pricing import Tier
+from chatsvc.domain.plans import Plan, Tier
 
 _FAST_PRICES = {"input_price": 100_000, "output_price": 500_000, "cache_write_price": 125_000, "cache_read_price": 10_000}
 DEFAULT_MODELS = (Tier("offline", "knowledge"), Tier("fast", "anthropic", "claude-haiku-5-5", **_FAST_PRICES))
@@ -72,7 +71,7 @@ def read(path: Path | None, environ: Mapping[str, str] = os.environ) -> ConfigDo
     if path is None:
         return ConfigDocument(None, Source("(no configuration file)", Path.cwd(), environ, []), None)
     source = Source(str(path), path.absolute().parent, environ, [])
-    return ConfigDocument(path.absolute(), source, parse(read_text(path), source.file, source.faults))
+    return ConfigDocument(path.absolute(), source, parse(read_text(path), source.file))
 
 
 def build(document: ConfigDocument) -> Config:

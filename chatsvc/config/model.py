@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, final
 
 from chatsvc.config import values
-from chatsvc.domain.plans import Plan
-from chatsvc.domain.pricing import Tier
+from chatsvc.domain.plans import Plan, Tier
 
 if TYPE_CHECKING:
     from ipaddress import IPv4Network, IPv6Network

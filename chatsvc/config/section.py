@@ -9,7 +9,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from chatsvc.config.document import Broken, ConfigFault, List, Map, Node, Scalar, why
+from chatsvc.config.document import ConfigFault, List, Map, Node, Scalar, why
 from chatsvc.config.model import Secret
 from chatsvc.domain.errors import CommandError
 from chatsvc.local_user import open_own
@@ -64,7 +64,7 @@ class Section:
         self.place: Node = node or Scalar(0, 0)
         self.entries: dict[str, tuple[Scalar, Node]] = {}
         if not isinstance(node, Map):
-            if node is not None and not isinstance(node, Broken) and not (isinstance(node, Scalar) and node.null):
+            if node is not None and not (isinstance(node, Scalar) and node.null):
                 source.refuse(node, path, f"expected settings ({', '.join(known)})" if known else "expected names, each with its settings")
             return
         for key, value in node.items:
@@ -119,7 +119,7 @@ class Section:
                 section = Section(self.source, value, path, *known)
                 section.place = key_position
                 yield given, section
-            elif not isinstance(value, Broken):
+            else:
                 self.source.refuse(value, path, f"expected settings ({', '.join(known)})")
 
     def text(self, key: str, read: Callable[[str], T], default: T, *, quotes: bool = True) -> T:
@@ -141,8 +141,7 @@ class Section:
         """A list of texts; an empty one where there is none."""
         node = self.entries[key][1] if self.gives(key) else List(0, 0, [])
         if not isinstance(node, List):
-            if not isinstance(node, Broken):
-                self.source.refuse(node, self._path(key), "expected a list, such as [] or [10.0.0.0/8]")
+            self.source.refuse(node, self._path(key), "expected a list, such as [] or [10.0.0.0/8]")
             return ()
         values = [self._read(f"{self._path(key)}[{index}]", item, read) for index, item in enumerate(node.items)]
         return tuple(value for value in values if value is not None)
@@ -191,8 +190,6 @@ class Section:
         """Return the value of a node; None after a fault."""
         names: list[str] = []
         try:
-            if isinstance(node, Broken):
-                return None
             if not isinstance(node, Scalar) or node.null:
                 raise ValueError(_expectation(read))
             text, names = self.source.expand(node.text)

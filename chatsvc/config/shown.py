@@ -9,7 +9,7 @@ import yaml
 from chatsvc.config.model import DEFAULT_CONNECTIONS, Acme, Config, Secret, Server, Smtp, TeamNotices, Tls
 from chatsvc.config.notices import STARTTLS, TEAM
 from chatsvc.domain.channels import PLATFORMS
-from chatsvc.domain.pricing import Tier
+from chatsvc.domain.plans import Tier
 
 MASK = "***"
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from chatsvc import translations
 from chatsvc.dashboard import catalogue, formats
 from chatsvc.doctor.report import Finding
-from chatsvc.domain import bot_file_faults, opening_hours
+from chatsvc.domain import opening_hours, profiles
 from chatsvc.domain.knowledge_files.parsed import FileFault
 from chatsvc.domain.models import Conversation
 from chatsvc.domain.refusals import Refused
@@ -88,7 +88,7 @@ def fault_line(language: str, fault: Any, file: str = "") -> str:
         return sentence(language, Refused(fault["code"], **fault["facts"]))
     if translations.has(f"bot_file_faults.{fault['code']}"):
         place = f"{file}:{fault['line']}:{fault['column']}" if "column" in fault else _path(language, str(fault["field"]))
-        return f"{place}: {bot_file_faults.sentence(fault['code'], fault['facts'], language)}"
+        return f"{place}: {profiles.fault_sentence(fault['code'], fault['facts'], language)}"
     text = FileFault(fault["line"], fault["code"], fault["facts"]).sentence(language)
     if "unit" in fault:
         unit = translations.template(language, f"file_words.{fault['unit']}")

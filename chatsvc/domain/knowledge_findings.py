@@ -1,9 +1,16 @@
-"""Weak spots that a check of a bot's knowledge finds. Kinds with facts, worded in `translations/weak_spots.yaml`."""
+"""Weak spots that a check of a bot's knowledge finds: kinds with facts, worded in `translations/weak_spots.yaml`.
 
-from collections.abc import Mapping
+Settings that every business is asked for (telephone, address, opening hours) are missing, with what the knowledge has for them.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from chatsvc import translations
+from chatsvc.domain import opening_hours
+from chatsvc.domain.folding import fold
+from chatsvc.domain.models import Bot, Entry
 
 # Worst first.
 KINDS = (
@@ -28,3 +35,45 @@ class LintFinding(NamedTuple):
         """Word the finding in "en" or "tr"."""
         kind = f"{self.kind}_offered" if self.kind.endswith("_missing") and self.facts else self.kind
         return translations.worded("weak_spots", kind, self.facts, language)
+
+
+SETTINGS = ("phone", "address", "opening_hours")
+_LONGEST = 300  # characters of a value that is offered
+_HEADINGS = {
+    "phone": re.compile(r"telefon|phone|numaramiz|\bcall us|iletisim|\bcontact"),
+    "address": re.compile(r"\badres|\baddress|\bneredesiniz|\bwhere are you|\bwhere to find us|\bkonum|\blocation"),
+    "opening_hours": re.compile(r"calisma saat|acilis saat|opening (?:hours|times)|\bhours\b|kacta aciliyor|when are you open"),
+}
+_PHONE = re.compile(r"(?<![\w+])\+?\(?\d[\d ()./-]{5,24}\d(?!\w)")
+
+
+def missing(bot: Bot) -> list[str]:
+    """Return the names of the settings that the bot lacks."""
+    return [name for name in SETTINGS if not getattr(bot, name)]
+
+
+def findings(bot: Bot, entries: Iterable[Entry]) -> Iterator[LintFinding]:
+    """Yield a finding for each setting that the bot lacks, with the value that the knowledge has for it."""
+    open_settings = dict.fromkeys(missing(bot))
+    offers: dict[str, tuple[str, str]] = {}
+    for entry in entries if open_settings else ():
+        heading = fold(entry.question[:_LONGEST])
+        for name in open_settings:
+            if name not in offers and _HEADINGS[name].search(heading) and (value := _value(name, entry.answer[:4_000])):
+                offers[name] = (entry.id, value)
+    for name in open_settings:
+        entry_id, value = offers.get(name, (None, ""))
+        yield LintFinding(f"{name}_missing", entry_id, None, {"value": value} if value else {})
+
+
+def _value(name: str, answer: str) -> str:
+    if name == "phone":
+        numbers = (match[0].strip() for match in _PHONE.finditer(answer))
+        return next((number for number in numbers if 7 <= sum(map(str.isdigit, number)) <= 15), "")
+    text = answer.strip()
+    if name == "address":
+        return text if len(text) <= _LONGEST and "\n" not in text and any(map(str.isdigit, text)) else ""
+    try:
+        return opening_hours.normalize(text) if len(text) <= _LONGEST else ""
+    except opening_hours.OpeningHoursError:
+        return ""

@@ -7,6 +7,8 @@ from datetime import date
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from chatsvc import translations
+from chatsvc.domain import opening_hours
 from chatsvc.domain.bot_tests import BotTest
 
 KINDS = ("text", "number", "choice", "date")
@@ -137,3 +139,16 @@ def days(text: str) -> ClosedDays:
     if closed.last < closed.first:
         raise ValueError("the last day is before the first")
     return closed
+
+
+def fault_sentence(code: str, facts: Mapping[str, Any], language: str = "en") -> str:
+    """Word a fault of a bot's file by code and facts, in "en" or "tr"."""
+    values = translations.named("bot_file_words", facts, language)
+    if code == "setting_invalid":
+        refusal, its_facts = facts["refusal"], facts["facts"]
+        if refusal == "opening_hours_invalid":
+            reason = opening_hours.sentence(its_facts["fault"], its_facts["facts"], language)
+        else:
+            reason = ", ".join(f"{key}: {value}" for key, value in its_facts.items())
+        values = {"setting": facts["setting"], "reason": reason}
+    return translations.worded("bot_file_faults", code, values, language)

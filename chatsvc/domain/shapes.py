@@ -115,7 +115,7 @@ def appointment(a: Appointment) -> Json:
 
 def analytics(summary: UsageSummary) -> Json:
     """Write the usage of an account (help/interface.md 5.6)."""
-    from chatsvc.domain.pricing import Usd
+    from chatsvc.domain.plans import Usd
 
     account, plan = summary.account, summary.plan
     return {

@@ -11,9 +11,8 @@ from typing import Any
 from chatsvc.domain import folding, language, opening_hours, refusals, times, websites
 from chatsvc.domain.analytics import COUNTED
 from chatsvc.domain.captures import APPOINTMENT_STATUSES, REQUEST_STATUSES, REQUEST_TYPES
-from chatsvc.domain.channels import DELIVERIES, FEEDBACK, SETTABLE, STATES
+from chatsvc.domain.channels import ADDRESS_KINDS, DELIVERIES, FEEDBACK, SETTABLE, STATES, is_address
 from chatsvc.domain.models import CHANNELS, SUBSCRIPTION_STATUSES, Exchange
-from chatsvc.domain.platform_addresses import ADDRESS_KINDS, is_address
 
 FORMAT = "chatsvc account"
 VERSION = 2

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
+from chatsvc.domain.knowledge_files.documents import is_price
 from chatsvc.domain.knowledge_files.parsed import one_line
-from chatsvc.domain.knowledge_files.prices import is_price
 
 # Elements that are no content of the page.
 _NEVER = """

@@ -8,9 +8,8 @@ import uuid
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from chatsvc.domain.channels import NewMessage, precedes
+from chatsvc.domain.channels import AddressMove, NewMessage, PlatformAddress, precedes
 from chatsvc.domain.hand_off import BOT
-from chatsvc.domain.platform_addresses import AddressMove, PlatformAddress
 from chatsvc.store import day_counts
 from chatsvc.store.database import Connection, writes
 from chatsvc.store.day_counts import DayCount

@@ -3,9 +3,8 @@
 import json
 from collections.abc import Sequence
 
-from chatsvc.domain.channels import PLATFORMS
+from chatsvc.domain.channels import PHONE, PLATFORMS, PlatformAddress
 from chatsvc.domain.models import ConversationKey
-from chatsvc.domain.platform_addresses import PHONE, PlatformAddress
 from chatsvc.store.database import Connection, quick, reads, writes
 
 _ON_PLATFORM = f"c.channel IN ({', '.join(repr(name) for name in PLATFORMS)})"

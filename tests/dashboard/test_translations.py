@@ -25,7 +25,7 @@ HOLLOW = {"field": "forms.quote.fields.1.name", "code": "field_without_name", "f
 MADE = ("acts.", "countries.", "languages.", "targets.", "refusals.", "fields.", "roles.", "errors.title_", "errors.text_", "file_words.")
 # Sections of other parts than pages.
 ELSEWHERE = (
-    "told",
+    "changes",
     "causes",
     "commands",
     "bot_file_faults",

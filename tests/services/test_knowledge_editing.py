@@ -174,7 +174,7 @@ async def test_previews_of_one_account_do_not_hold_up_those_of_others(monkeypatc
 
 async def test_the_check_of_a_knowledge_runs_in_a_process_of_its_own(offline: conftest.Caller, monkeypatch: pytest.MonkeyPatch) -> None:
     services, bot = offline.app.services, offline.bot
-    monkeypatch.setattr("chatsvc.domain.business_facts.findings", lambda *_: 1 / 0)  # not called in this process
+    monkeypatch.setattr("chatsvc.domain.knowledge_findings.findings", lambda *_: 1 / 0)  # not called in this process
     await act(services, "knowledge.set", bot=bot, question="breakfast", answer="From 8 to 10.")
     found = await finished(services, bot, await act(services, "knowledge.lint", bot=bot))
     assert {"duplicate_phrasing", "phone_missing"} <= {one.kind for one in found.findings}

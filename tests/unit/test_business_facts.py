@@ -2,7 +2,7 @@
 
 import pytest
 
-from chatsvc.domain import business_facts
+from chatsvc.domain import knowledge_findings
 from chatsvc.domain.models import Bot, Entry
 
 BOT = Bot("b", "a", "Pedal", None, "offline", True, 0, 0, 0)
@@ -20,7 +20,7 @@ BOT = Bot("b", "a", "Pedal", None, "offline", True, 0, 0, 0)
     ],
 )
 def test_a_missing_setting_is_named_with_what_the_knowledge_says(question: str, answer: str, setting: str, value: str) -> None:
-    findings = {one.kind: one for one in business_facts.findings(BOT, [Entry("e", question, (), answer, "tr")])}
+    findings = {one.kind: one for one in knowledge_findings.findings(BOT, [Entry("e", question, (), answer, "tr")])}
     assert findings.keys() == {"phone_missing", "address_missing", "opening_hours_missing"}
     named = findings[f"{setting}_missing"]
     assert (named.entry, named.facts) == (("e", {"value": value}) if value else (None, {}))
@@ -29,5 +29,5 @@ def test_a_missing_setting_is_named_with_what_the_knowledge_says(question: str, 
 
 def test_a_bot_with_all_settings_has_no_such_finding() -> None:
     bot = BOT._replace(phone="1", address="x", opening_hours="mon 09:00-10:00")
-    assert list(business_facts.findings(bot, [])) == []
-    assert business_facts.missing(bot._replace(phone=None)) == ["phone"]
+    assert list(knowledge_findings.findings(bot, [])) == []
+    assert knowledge_findings.missing(bot._replace(phone=None)) == ["phone"]

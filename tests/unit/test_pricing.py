@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from chatsvc.domain.models import Usage
-from chatsvc.domain.pricing import Tier, Usd, cost_micro_usd
+from chatsvc.domain.plans import Tier, Usd, cost_micro_usd
 
 prices = st.integers(0, 100_000_000)
 tokens = st.integers(0, 10_000_000)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from chatsvc.domain import bot_file_faults
+from chatsvc.domain import profiles
 from chatsvc.translations import worded
 
 
@@ -35,8 +35,8 @@ from chatsvc.translations import worded
     ],
 )
 def test_a_fault_of_a_bots_file_is_worded_with_its_facts(code: str, facts: dict[str, Any], english: str, turkish: str) -> None:
-    assert bot_file_faults.sentence(code, facts) == english
-    assert bot_file_faults.sentence(code, facts, "tr") == turkish
+    assert profiles.fault_sentence(code, facts) == english
+    assert profiles.fault_sentence(code, facts, "tr") == turkish
 
 
 def test_an_unknown_code_is_its_own_sentence() -> None:

@@ -10,7 +10,7 @@ from chatsvc.dashboard.fields import whole_number
 from chatsvc.dashboard.page import Page
 from chatsvc.domain import times
 from chatsvc.domain.analytics import NOTHING, Quality, UsageSummary, UsageTotals, sums, total
-from chatsvc.domain.pricing import Usd
+from chatsvc.domain.plans import Usd
 from chatsvc.domain.spreadsheets import BYTE_ORDER_MARK, row
 from chatsvc.services.accounts.analytics import QualityReport
 

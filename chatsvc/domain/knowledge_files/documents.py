@@ -13,7 +13,6 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from chatsvc.domain.knowledge_files.parsed import MAX_PHRASING, Gathering, Parsed, lines_of, one_line
-from chatsvc.domain.knowledge_files.prices import heads_of, names_price
 
 LONGEST = 2_400  # characters of a passage
 _SHORTEST = 600  # what is left at the end of a section joins the passage before it where it is shorter
@@ -394,3 +393,32 @@ def _ends(text: str, end: re.Match[str]) -> bool:
     word = text[max(0, end.start() - 12) : end.start()].rsplit(None, 1)
     last = word[-1].lstrip("(\"'").lower() if word else ""
     return last not in _NO_END and not (last.isdigit() and len(last) < 3) and len(last) != 1
+
+
+# Prices in lines of text, and heads of tables.
+_FEWEST_ROWS = 2  # of a table, its heads included
+_LONGEST_LINE = 200  # characters of a line
+_LONGEST_PRICE = 80  # characters of a price
+_SIGNS, _CODES = "₺$€£", "TL|TRY|lira|USD|EUR|GBP|CHF|euros?|avro|dolar|dollars?|pounds?|sterlin"
+_DIGITS = r"(?<!\d)\d[\d.,]{0,15}"  # not from within a row of digits, which would take time
+_AMOUNT = rf"(?:[{_SIGNS}]\s?{_DIGITS}|{_DIGITS}\s?(?:[{_SIGNS}]|(?:{_CODES})\b))"
+_PRICE = re.compile(rf"(?:(?:from|ab|en az)\s{{1,9}})?(?:{_DIGITS}\s?[-–]\s?)?{_AMOUNT}|(?:free|ücretsiz|bedava)\b", re.IGNORECASE)
+_MORE = r"[/(+,*].*|(?:per|each|an?|başla\w*|kişi|adet|saat|gece|and up|ve üzeri|başı)\b.*"  # what may stand behind a price
+_ALONE = re.compile(rf"\A(?:{_PRICE.pattern})(?:'\w{{1,4}})?(?:\s*[-–]\s*{_AMOUNT})?\s*(?:{_MORE})?", re.IGNORECASE)
+
+
+def heads_of(lines: Sequence[str]) -> list[str]:
+    """Return the heads of the columns of a table in lines with cells between `|`; none for other lines."""
+    if len(lines) < _FEWEST_ROWS or any("|" not in line for line in lines[:_FEWEST_ROWS]) or re.search(_AMOUNT, lines[0]):
+        return []
+    return [cell.strip(" *_") for cell in lines[0].strip().removeprefix("|").removesuffix("|").split("|")]
+
+
+def names_price(text: str) -> bool:
+    """Tell whether a price stands somewhere in a line."""
+    return len(text) <= _LONGEST_LINE and _PRICE.search(text) is not None
+
+
+def is_price(text: str) -> bool:
+    """Report whether a text is a price and no more, such as "from £20 per person"."""
+    return len(text) <= _LONGEST_PRICE and _ALONE.fullmatch(text) is not None

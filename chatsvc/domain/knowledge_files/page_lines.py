@@ -4,8 +4,7 @@ import re
 from collections.abc import Container, Sequence
 from typing import Any
 
-from chatsvc.domain.knowledge_files.documents import ASKING, QUESTION, Sections
-from chatsvc.domain.knowledge_files.prices import is_price, names_price
+from chatsvc.domain.knowledge_files.documents import ASKING, QUESTION, Sections, is_price, names_price
 
 _SHORTEST = 3  # characters of a line without a letter that may say something
 _LIST_NAME = range(1, 4)  # words of a line that names a list

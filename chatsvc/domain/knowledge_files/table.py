@@ -15,9 +15,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import chain
 
-from chatsvc.domain.knowledge_files.documents import LONGEST
+from chatsvc.domain.knowledge_files.documents import LONGEST, is_price
 from chatsvc.domain.knowledge_files.parsed import MAX_SOURCE, Gathering, Parsed, lines_of, one_line
-from chatsvc.domain.knowledge_files.prices import is_price
 from chatsvc.domain.spreadsheets import with_formulas
 
 COLUMNS = ("question", "alt", "answer", "language", "source", "synonyms")

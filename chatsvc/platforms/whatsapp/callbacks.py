@@ -11,8 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any, NamedTuple, TypeVar
 
-from chatsvc.domain.channels import RANKS, START
-from chatsvc.domain.platform_addresses import PHONE, SCOPED, AddressMove, PlatformAddress, is_address
+from chatsvc.domain.channels import PHONE, RANKS, SCOPED, START, AddressMove, PlatformAddress, is_address
 from chatsvc.domain.shapes import as_list, as_object
 
 MOST_TEXT = 4096

@@ -5,8 +5,8 @@ from http import HTTPStatus
 from typing import Any
 
 from chatsvc.domain import rich_text
+from chatsvc.domain.channels import PHONE, PlatformAddress
 from chatsvc.domain.outgoing import OutgoingPart, without_choices
-from chatsvc.domain.platform_addresses import PHONE, PlatformAddress
 from chatsvc.domain.shapes import as_list, as_object
 from chatsvc.outbound.egress import Egress
 from chatsvc.outbound.posting import PlatformAnswer, PlatformPoster, RetryLater, SendingRefused, SendingUncertain, retry_after_s, words_of

@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
-from chatsvc.config.document import ConfigError, ConfigFault, List, Map, Node, Scalar, parse
+from chatsvc.config.document import ConfigError, List, Map, Node, Scalar, parse
 from chatsvc.domain import profiles
 from chatsvc.domain.bot_tests import DECISIONS, EXPECTATIONS, MOST_TESTS, BotTest
 from chatsvc.domain.captures import REQUEST_TYPES
@@ -30,7 +30,7 @@ _BRACES = re.compile(r"\{(\w*)\}")
 
 
 class BotFileFault(NamedTuple):
-    """Fault of a bot's file, worded in `domain.bot_file_faults`. Line and column count from 1, 0 is the whole file."""
+    """Fault of a bot's file, worded in `domain.profiles`. Line and column count from 1, 0 is the whole file."""
 
     line: int
     column: int
@@ -78,13 +78,11 @@ class BotFileReader:
         if len(text) > MAX_CHARACTERS:
             self.faults.append(BotFileFault(0, 0, "file_too_long", {"most": MAX_CHARACTERS}))
             return {}
-        faults: list[ConfigFault] = []
         try:
-            node = parse(text, "", faults)
+            node = parse(text, "")
         except ConfigError as error:
+            self.faults += [BotFileFault(fault.line, fault.column, "no_yaml", {"fault": fault.message}) for fault in error.faults]
             node = None
-            faults += error.faults
-        self.faults += [BotFileFault(fault.line, fault.column, "no_yaml", {"fault": fault.message}) for fault in faults]
         return self.read(node, profile)
 
     def read(self, node: Node | None, profile: Profile) -> dict[str, object]:

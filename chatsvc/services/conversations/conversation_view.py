@@ -7,10 +7,9 @@ from typing import Any, NamedTuple
 from chatsvc.domain import search_words, websites
 from chatsvc.domain.actors import Caller
 from chatsvc.domain.captures import InboxItem
-from chatsvc.domain.channels import PLATFORMS
+from chatsvc.domain.channels import PLATFORMS, PlatformAddress
 from chatsvc.domain.mails import MailState
 from chatsvc.domain.models import Conversation, Entry, HistoryMessage, Message, Person
-from chatsvc.domain.platform_addresses import PlatformAddress
 from chatsvc.services.conversations import conversations, handling
 from chatsvc.services.conversations.conversation_events import VISITOR
 from chatsvc.services.conversations.conversations import existing

@@ -143,7 +143,7 @@ def _site_entries(lines: Iterable[bytes], default: str) -> list[SiteEntry]:
 
 def _search(work: Mapping[str, Any]) -> None:
     """Preview a change, or check the knowledge."""
-    from chatsvc.domain import business_facts
+    from chatsvc.domain import knowledge_findings
     from chatsvc.services.knowledge import knowledge_lint, previews
     from chatsvc.services.knowledge.previews import PastQuestion
     from chatsvc.store.knowledge import Whole
@@ -158,7 +158,7 @@ def _search(work: Mapping[str, Any]) -> None:
         items += previews.broken_tests(bot, before, after, work["now_ms"])
     else:
         groups = [group.words for group in before.synonyms]
-        items += business_facts.findings(bot, before.entries)
+        items += knowledge_findings.findings(bot, before.entries)
         items += knowledge_lint.findings(before.entries, bot.language, groups, progress=_progress())
     for item in items:
         _tell("item", item._asdict())

@@ -10,7 +10,7 @@ from chatsvc.domain import refusals
 from chatsvc.domain.actors import Caller
 from chatsvc.domain.knowledge_files.parsed import MAX_PHRASING
 from chatsvc.domain.models import MAY_SEND, Bot, Entry, Usage
-from chatsvc.domain.pricing import Tier, cost_micro_usd
+from chatsvc.domain.plans import Tier, cost_micro_usd
 from chatsvc.engines import EngineError
 from chatsvc.services.accounts import bots
 from chatsvc.services.accounts.account_cache import AccountState

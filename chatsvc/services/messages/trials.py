@@ -17,7 +17,7 @@ from chatsvc.domain.actors import Caller
 from chatsvc.domain.captures import CapturedRecord, as_captured
 from chatsvc.domain.limiter import Limiter
 from chatsvc.domain.models import MAY_SEND, Bot, Entry, HistoryMessage, Usage
-from chatsvc.domain.pricing import cost_micro_usd
+from chatsvc.domain.plans import cost_micro_usd
 from chatsvc.engines import EngineError, Evidence, Reply, Turn
 from chatsvc.services.accounts import bots
 from chatsvc.services.conversations import captures

@@ -12,7 +12,7 @@ from chatsvc.domain.allowance import HeldMessage
 from chatsvc.domain.captures import MOST_A_DAY
 from chatsvc.domain.folding import is_storable
 from chatsvc.domain.models import MAY_SEND, Bot, ConversationKey, Exchange, HistoryMessage, SendMessage
-from chatsvc.domain.pricing import Tier, cost_micro_usd
+from chatsvc.domain.plans import Tier, cost_micro_usd
 from chatsvc.engines import EngineError, Reply, Turn
 from chatsvc.services.accounts.account_cache import AccountState
 from chatsvc.services.conversations import captures

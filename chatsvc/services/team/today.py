@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from chatsvc.domain import business_facts, times
+from chatsvc.domain import knowledge_findings, times
 from chatsvc.domain.actors import Caller, Role
 from chatsvc.domain.captures import BotAppointment, InboxItem
 from chatsvc.domain.models import Bot
@@ -86,7 +86,7 @@ async def show(services: Services, caller: Caller, *, account: str | None = None
         _allowance(services, caller, state),
         _steps(services, state, records.steps),
         frozenset(more),
-        [IncompleteBot(bot, missing) for bot in state.bots.values() if bot.active and (missing := business_facts.missing(bot))][:SHOWN],
+        [IncompleteBot(bot, missing) for bot in state.bots.values() if bot.active and (missing := knowledge_findings.missing(bot))][:SHOWN],
         records.refused[:SHOWN],
     )
 
