@@ -21,6 +21,7 @@ GREETING = "smalltalk.greeting"
 _FAMILIAR = ".familiar"
 _PARTS = frozenset({"days", "months", "yes_no", "format.date", "list.and", "wish.call", "wish.person"})  # parts of other sentences
 _BRACES = re.compile(r"\{(\w{1,40})\}")
+_ENDED = re.compile(r"((\d\d)(?::00)?)'(DE|E)\b")
 
 
 @cache
@@ -64,7 +65,14 @@ def filled(sentence: str, values: Mapping[str, str]) -> str:
 
     A sentence may be a stranger's, from an imported account: `str.format` would follow its attributes and widths.
     """
-    return _BRACES.sub(lambda name: values.get(name[1], name[0]), sentence)
+    return _ENDED.sub(_ending, _BRACES.sub(lambda name: values.get(name[1], name[0]), sentence))
+
+
+def _ending(match: re.Match[str]) -> str:
+    """Return a time with the Turkish ending that its last word asks for: "18:00'DE" becomes "18:00'de", "10:30'E" "10:30'a"."""
+    tens, ones = divmod(int(match[2]), 10)
+    endings = _sentences("tr")[f"ending.{match[3]}"].split()  # behind 0 to 9, and behind 10 to 50
+    return f"{match[1]}'{endings[ones if ones or not tens else 9 + tens]}"
 
 
 def names() -> list[str]:

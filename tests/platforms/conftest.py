@@ -129,8 +129,8 @@ WISHES = {
     "tr": ["Bir insanla görüşmek istiyorum", "Temsilciye bağlanmak istiyorum", "Bu ne rezalet, şikayetçiyim!"],
 }
 AWAY = {
-    "en": "Our team is away right now. Our next opening is Monday at 09:00.",
-    "tr": "Ekibimiz şu anda burada değil. Bir sonraki açılışımız: Pazartesi 09:00.",
+    "en": "Our team is away right now. We open on Monday at 09:00.",
+    "tr": "Ekibimiz şu anda burada değil. Pazartesi 09:00'da açılıyoruz.",
 }
 
 

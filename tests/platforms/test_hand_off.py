@@ -60,14 +60,14 @@ async def test_without_wish_the_bot_answers(visitor: Visitor, caller: conftest.C
 @pytest.mark.parametrize(
     ("settings", "text", "away"),
     [
-        ({"opening_hours": "mon-thu 9-18"}, WISH, "Our team is away right now. Our next opening is Monday at 09:00."),
-        ({"opening_hours": "fri 9-15 sat 10-14"}, WISH, "Our team is away right now. Our next opening is tomorrow (Saturday) at 10:00."),
-        ({"opening_hours": "fri 9-12 16-18"}, WISH, "Our team is away right now. Our next opening is today (Friday) at 16:00."),
+        ({"opening_hours": "mon-thu 9-18"}, WISH, "Our team is away right now. We open on Monday at 09:00."),
+        ({"opening_hours": "fri 9-15 sat 10-14"}, WISH, "Our team is away right now. We open tomorrow at 10:00."),
+        ({"opening_hours": "fri 9-12 16-18"}, WISH, "Our team is away right now. We open today at 16:00."),
         ({"opening_hours": "mon-fri 9-18", "closed": ["2026-11-20..2026-11-30"]}, WISH,
-         "Our team is away right now. Our next opening is Tuesday 1 December 2026 at 09:00."),
+         "Our team is away right now. We open on Tuesday 1 December 2026 at 09:00."),
         ({"closed": ["2026-11-20"]}, WISH, "Our team is away right now."),
         ({"opening_hours": "mon-thu 9-18"}, "Bir insanla görüşmek istiyorum",
-         "Ekibimiz şu anda burada değil. Bir sonraki açılışımız: Pazartesi 09:00."),
+         "Ekibimiz şu anda burada değil. Pazartesi 09:00'da açılıyoruz."),
     ],
 )  # fmt: skip
 async def test_outside_of_the_hours_the_bot_says_when_the_team_is_back_and_answers(

@@ -301,7 +301,7 @@ async def test_the_header_says_when_the_team_is_back_and_each_message_its_time(
     logo = b64encode(b"\x89PNG\r\n\x1a\n").decode()
     await perform(caller.app.services, ADMIN, "channel.set", {"bot": caller.bot, "channel": "web", "logo": logo})
     frame = await opened(page, site)
-    assert re.fullmatch(r"Our next opening is \w+ at 09:00\.", await frame.locator("header [role=status]").inner_text())
+    assert re.fullmatch(r"We open (?:on )?\w+ at 09:00\.", await frame.locator("header [role=status]").inner_text())
     assert await frame.locator("header img").get_attribute("src") == f"data:image/png;base64,{logo}"
     await say(frame, "hello")
     await sees(frame, "echo: hello")

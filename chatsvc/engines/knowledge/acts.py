@@ -26,16 +26,18 @@ _WISHES = {
     "book": 0.6,
     "call": 0.7,
     "move": 0.7,
-    "cancel": 0.75,
+    "cancel": 0.65,
     "status": 0.7,
     "complain": 0.85,
     "person": 0.7,
     "insult": 0.8,
     "identity": 0.75,
 }
-_BESIDE = 0.2  # share of a wish that decides between two that are alike
+_DECIDING = (("book", "call", 0.15), ("book", "cancel", 0.2), ("move", "book", 0.2), ("stop", "cancel", 0.2))
+"""Acts that are alike: the first, the second, and the share of the second from which it is meant."""
+_REFUSALS = ("no", "skip", "stop")
+"""Acts that may share a sentence, which is a refusal all the same."""
 _ASKED_BOOKING = 0.9  # probability of a wish to book that ends in a question mark
-_CALLS = 0.15  # share of a wish that is one to be called
 FALLBACK = "en"
 DIGEST = 32
 """Bytes at the head of a table that tell what it was learned from."""
@@ -67,12 +69,12 @@ def classify(text: str, language: str) -> Act:
     """Return the act of a sentence; a question where none is sure."""
     chances = probabilities(text, language)
     name = max(chances, key=lambda act: chances[act])
-    if name == "book" and chances["call"] >= _CALLS:
-        name, chances["call"] = "call", chances["call"] + chances["book"]
-    if name == "book" and chances["cancel"] >= _BESIDE:
-        name, chances["cancel"] = "cancel", chances["cancel"] + chances["book"]
-    elif name == "move" and chances["book"] >= _BESIDE:
-        name, chances["book"] = "book", chances["move"] + chances["book"]
+    for first, second, share in _DECIDING:
+        if name == first and chances[second] >= share:
+            name, chances[second] = second, chances[first] + chances[second]
+            break
+    if name in _REFUSALS:
+        chances[name] = sum(chances[act] for act in (*_REFUSALS, "keep", "cancel"))
     if "?" in text and name == "book" and chances[name] < _ASKED_BOOKING:
         name = "ask"
     if "?" in text and name in ("tell", "give", "complain", "greet", "thank", "no", "bye"):

@@ -16,6 +16,7 @@ from chatsvc.language.wordlists import LanguageWords
 _KINDS = ("name", "address", "phone", "email", "site", "hours")
 _WORDS = LanguageWords("business.txt")
 _MOST_WORDS = 25
+_SOON = 60  # minutes before the business closes
 _MOST_PLACE = 16  # words of an address
 _MOST_READ, _LONGEST_READ = 400, 4_000  # entries, and characters of each, in which the knowledge may state a fact about the business
 _PHONE = re.compile(r"(?<![\w+,.])\+?\(?\d[\d ()/-]{5,24}\d(?!\w)")
@@ -152,37 +153,43 @@ def _day_in(text: str, now: datetime, say: BotSentences, bot: Bot) -> date | Non
 
 
 def _of_day(bot: Bot, say: BotSentences, day: date, now: datetime) -> str:
-    spans, named = hours.spans_of(bot, day), _named(say, day, now)
+    spans, (named, near) = hours.spans_of(bot, day), _named(say, day, now)
     if not spans:
-        told = say("hours.day.closed", day=named, next=next_opening(bot, datetime.combine(day, time.max), say, now))
-    elif holidays.is_one(day, bot.country):
-        told = say("hours.holiday", day=say.date(day), hours=hours.spans_in_words(spans))
-    else:
-        told = say("hours.day.open", day=named, hours=hours.spans_in_words(spans))
-    return told[:1].upper() + told[1:]
+        following = next_opening(bot, datetime.combine(day, time.max), say, now)
+        return _capital(say(f"hours.day.closed{near}", day=named, next=following))
+    if holidays.is_one(day, bot.country):
+        return say("hours.holiday", day=say.date(day), hours=hours.spans_in_words(spans))
+    return _capital(say(f"hours.day.open{near}", day=named, hours=hours.spans_in_words(spans)))
 
 
 def _now(bot: Bot, say: BotSentences, now: datetime) -> str:
     """Return whether the business is open now, and until when, or when it opens next."""
     minute, spans = hours.minute_of(now), hours.spans_of(bot, now.date())
-    today, following = say.days[now.weekday()], next_opening(bot, now, say)
     for opens, closes in spans:
         if opens <= minute < closes:
-            return say("hours.now.open", day=today, closes=hours.clock_of(closes))
+            return say("hours.now.open" if closes - minute > _SOON else "hours.now.soon", closes=hours.clock_of(closes))
+    following = next_opening(bot, now, say)
     if spans and minute >= spans[-1][1]:
-        return say("hours.now.over", day=today, closes=hours.clock_of(spans[-1][1]), next=following)
-    return say("hours.now.closed" if spans else "hours.today.closed", day=today, next=following)
+        return say("hours.now.over", closes=hours.clock_of(spans[-1][1]), next=following)
+    return say("hours.now.closed" if spans else "hours.today.closed", next=following)
 
 
 def next_opening(bot: Bot, after: datetime, say: BotSentences, now: datetime | None = None) -> str:
     """Return the next opening after an instant, in words; "" if none is known."""
     opening = hours.next_opening(bot, after)
-    return say("hours.next", day=_named(say, opening.date(), now or after), time=f"{opening:%H:%M}") if opening else ""
+    if opening is None:
+        return ""
+    named, near = _named(say, opening.date(), now or after)
+    return _capital(say(f"hours.next{near}", day=named, time=f"{opening:%H:%M}"))
 
 
-def _named(say: BotSentences, day: date, now: datetime) -> str:
-    """Return a day in words: today, tomorrow, a weekday of the next six days, else the date."""
-    weekday, ahead = say.days[day.weekday()], (day - now.date()).days
+def _named(say: BotSentences, day: date, now: datetime) -> tuple[str, str]:
+    """Return a day in words: today, tomorrow, a weekday of the next six days, else the date; ".near" with the first two."""
+    ahead = (day - now.date()).days
     if ahead in (0, 1):
-        return say("day.tomorrow" if ahead else "day.today", day=weekday)
-    return weekday if 1 < ahead < 7 else say.date(day)
+        return say("day.tomorrow" if ahead else "day.today"), ".near"
+    return say.days[day.weekday()] if 1 < ahead < 7 else say.date(day), ""
+
+
+def _capital(sentence: str) -> str:
+    return sentence[:1].upper() + sentence[1:]

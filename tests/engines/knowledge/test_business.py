@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 
 from chatsvc.domain.profiles import ClosedDays, Profile, days
 from chatsvc.engines.knowledge import business
-from tests.engines.knowledge.desk import BOTS, Desk
+from tests.engines.knowledge.desk import BOTS, NOW, Desk
 
 SETTINGS: dict[str, dict[str, Any]] = {
     "en": {"phone": "01632 960417", "email": "hello@pine.example", "address": "14 Mill Row, York"},
@@ -38,7 +39,7 @@ def test_what_is_not_set_is_looked_for_in_the_knowledge() -> None:
 
 def test_a_closed_day_of_the_owner() -> None:
     desk = Desk("en", profile=Profile(closed=(days("2026-11-21"),)))
-    assert "We are closed tomorrow (Saturday)" in desk.say("are you open tomorrow?")
+    assert "We are closed tomorrow. We open on Tuesday at 09:00." in desk.say("are you open tomorrow?")
     assert isinstance(days("2026-11-21"), ClosedDays)
 
 
@@ -51,3 +52,22 @@ def test_the_name_of_the_business_is_light(name: str) -> None:
 @pytest.mark.parametrize(("text", "urgent"), [("kedi kanıyor!", True), ("it is urgent", True), ("no hurry", False)])
 def test_urgent_words(text: str, urgent: bool) -> None:
     assert business.is_urgent(text) is urgent
+
+
+@pytest.mark.parametrize(
+    ("language", "hours", "told"),
+    [
+        ("tr", "mon-fri 09:00-13:00", "Şu anda açığız ama az kaldı; 13:00'te kapanıyoruz."),
+        ("tr", "mon-fri 09:00-11:40", "Bugün 11:40'ta kapandık. Pazartesi 09:00'da açılıyoruz."),
+        ("tr", "mon-fri 09:00-17:00", "Şu anda açığız; bugün 17:00'ye kadar buradayız."),
+        ("tr", "mon-thu 10:00-18:00", "Bugün kapalıyız. Pazartesi 10:00'da açılıyoruz."),
+        ("tr", "fri 14:00-22:00", "Şu anda kapalıyız. Bugün 14:00'te açılıyoruz."),
+        ("en", "fri 07:00-10:00", "We are open now, but only until 10:00 today."),
+        ("en", "fri-sat 07:00-09:15", "We closed at 09:15 today. We open tomorrow at 07:00."),
+        ("en", "mon-thu 07:00-09:15", "We are closed today. We open on Monday at 07:00."),
+    ],
+)
+def test_what_holds_now_is_said_as_people_say_it(language: str, hours: str, told: str) -> None:
+    desk = Desk(language, opening_hours=hours)
+    desk.turn = replace(desk.turn, now_ms=NOW + 3_600_000)
+    assert desk.say("bugün açık mısınız" if language == "tr" else "are you open today") == told
