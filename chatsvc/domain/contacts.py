@@ -141,11 +141,12 @@ def own_phone(phone: str, spoken: Iterable[str], country: str) -> str | None:
         return None
     for text in spoken:
         for typed, has_code in _typed_numbers(text):
-            number = without_trunk(typed.removeprefix("00")) if has_code else abroad(typed, country)
+            digits = typed.removeprefix("00")
+            number = (_international(f"+{digits}") or digits) if has_code else abroad(typed, country)
             if phone.strip().startswith("+") and wanted == typed and len(typed) > LONGEST_WITHOUT_CODE and not typed.startswith("0"):
                 number = typed  # `49 151 23456789`: the code is there, only the plus is not
             # The last one is `+90 (0) 532 ...`: the code before a trunk prefix.
-            if {wanted, wanted.lstrip("0")} & {number, typed.removeprefix("00"), typed.lstrip("0"), (code_of(country) or "") + typed}:
+            if {wanted, wanted.lstrip("0"), _international(f"+{wanted}")} & {number, digits, typed.lstrip("0")}:
                 return typed if number is None else f"+{number}"
     return None
 
@@ -173,14 +174,6 @@ def _typed_numbers(text: str) -> Iterator[tuple[str, bool]]:
 
 # The digits with which the numbers of a country begin, behind the trunk prefix.
 _FIRST_DIGITS = {"TR": "234589", "GB": "12378"}
-_WITHOUT_TRUNK = ("1", "7", "39")  # calling codes behind which a number may begin with the digits of a trunk prefix
-
-
-def code_of(country: str) -> str | None:
-    """Return the calling code of a country (ISO 3166), without a plus. None for an unknown one."""
-    import phonenumbers  # a tenth of a second, which most commands do not need
-
-    return str(phonenumbers.country_code_for_region(country.upper()) or "") or None
 
 
 def abroad(digits: str, country: str) -> str | None:
@@ -188,30 +181,17 @@ def abroad(digits: str, country: str) -> str | None:
 
     None for an unknown country, and for a number that begins like none of it: `07700 900 123` typed to a business in Turkey.
     """
-    code, known = code_of(country), _FIRST_DIGITS.get(country.upper())
-    if code is None or (known and digits[:1] == "0" and digits[1:2] not in ("0", *known)):
+    known = _FIRST_DIGITS.get(country.upper())
+    if known and digits[:1] == "0" and digits[1:2] not in ("0", *known):
         return None
-    if len(digits) > LONGEST_WITHOUT_CODE and digits.startswith(code):
-        # 90 532 123 45 67, and 1 212 555 01 23: the code is there, only the plus is not.
-        return digits
-    return code + digits.removeprefix(_trunk_of(country.upper()))
+    return _international(digits, country.upper())
 
 
-def _trunk_of(country: str) -> str:
-    """Return what people dial before a number within their country: mostly 0. Italy's 0 belongs to the number."""
-    import phonenumbers
+def _international(number: str, country: str | None = None) -> str | None:
+    """Return a number's digits with its country's code, without the trunk prefix that may stand behind it: `+44 (0) 7700 ...`."""
+    import phonenumbers  # a tenth of a second, which most commands do not need
 
-    prefix = phonenumbers.ndd_prefix_for_region(country, True) or ""
-    return "0" if prefix == "1" else prefix  # America's 1 is its calling code too
-
-
-def without_trunk(digits: str) -> str:
-    """Return a number's digits with its country's code, without the trunk prefix. Example: `44 (0) 7700 ...`."""
-    import phonenumbers
-
-    for length in (1, 2, 3):
-        code = digits[:length]
-        region = phonenumbers.region_code_for_country_code(int(code or 0))
-        if code not in _WITHOUT_TRUNK and region not in ("ZZ", "001"):  # of no country
-            return code + digits[length:].removeprefix(_trunk_of(region))
-    return digits
+    try:
+        return phonenumbers.format_number(phonenumbers.parse(number, country), phonenumbers.PhoneNumberFormat.E164).removeprefix("+")
+    except phonenumbers.NumberParseException:
+        return None

@@ -1,27 +1,35 @@
 """Characters: case and accents folded, and whether a text can be stored and a name be seen."""
 
-import re
 import unicodedata
-from functools import lru_cache
 
 # letters that Unicode does not decompose
 _LETTERS = {"ı": "i", "æ": "ae", "œ": "oe", "ø": "o", "đ": "d", "ł": "l"}
+_CACHED = 4_096  # characters
 
 
-_MARKS = re.compile("[\u0300-\u036f]")
+class _Folding(dict[int, str]):
+    """Translation table of all characters, filled as they occur."""
+
+    def __missing__(self, code: int) -> str:
+        # decomposed twice: the parts of a compatibility character may be capitals, as in a squared or circled letter
+        parts = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", chr(code)).casefold())
+        folded = "".join(_LETTERS.get(part, part) for part in parts if not unicodedata.combining(part))
+        if len(self) < _CACHED:
+            self[code] = folded
+        return folded
+
+
+_FOLDING = _Folding()
 
 
 def fold(text: str) -> str:
-    """Return a text without case and accents, quickly; for searches in long texts."""
-    return _MARKS.sub("", unicodedata.normalize("NFKD", text)).casefold().replace("ı", "i")
+    """Return a text without case and accents: İ and ı give i, ş gives s. One character may give several, or none."""
+    return text.lower() if text.isascii() else text.translate(_FOLDING)
 
 
-@lru_cache(maxsize=4_096)
 def fold_character(character: str) -> str:
-    """Return a character without case and accents: İ and ı give i, ş gives s. One character may give several, or none."""
-    # decomposed twice: the parts of a compatibility character may be capitals, as in a squared or circled letter
-    parts = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", character).casefold())
-    return "".join(_LETTERS.get(part, part) for part in parts if not unicodedata.combining(part))
+    """Return a character without case and accents, as `fold` does."""
+    return _FOLDING[ord(character)]
 
 
 def is_storable(text: str) -> bool:

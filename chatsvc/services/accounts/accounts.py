@@ -4,7 +4,7 @@ import uuid
 
 from chatsvc.domain import folding, paging, refusals, times
 from chatsvc.domain.actors import Caller
-from chatsvc.domain.folding import fold_character
+from chatsvc.domain.folding import fold
 from chatsvc.domain.models import SUBSCRIPTION_STATUSES, Account, AccountUsage
 from chatsvc.domain.paging import ResultPage
 from chatsvc.domain.plans import Plan
@@ -102,7 +102,7 @@ async def list_all(
 
 
 def _folded(text: str) -> str:
-    return "".join(map(fold_character, text.strip()))
+    return fold(text.strip())
 
 
 async def show(services: Services, caller: Caller, *, account: str) -> AccountUsage:
