@@ -9,7 +9,8 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from chatsvc.domain.transfer import RECORDS, Record
+from chatsvc.domain.refusals import Refused
+from chatsvc.domain.transfer import RECORDS, Record, checked
 from chatsvc.store import facts
 from chatsvc.store.database import Connection, ConstraintViolated, Database, reads
 from chatsvc.store.tables import ACCOUNT, BOT, BY_NAME, CONVERSATION, TABLES
@@ -118,6 +119,23 @@ def _record(kind: str, values: Sequence[Any]) -> Record:
         else:
             record[name] = bool(value) if form == "flag" and value is not None else value
     return record
+
+
+def first_fault(connection: Connection, now: int) -> str | None:
+    """Check the rows of all accounts as an import checks its records. Return kind and field of the first faulty one, None for none."""
+    for kind, table in _OF.items():
+        parent = f"JOIN {table.reference.table} p ON p.number = t.{table.reference.column}" if table.reference else ""
+        # What a deletion has made anonymous is no record any more, and the deleted account itself is a mark.
+        there = {"account": "t.deleted_at IS NULL", "key": "t.account_id IS NOT NULL"}.get(kind, "true")
+        for row in connection.execute(f"SELECT {_fields(kind)} FROM {table.name} t {parent} WHERE {there}"):
+            record = _record(kind, row)
+            if kind in SECRETS:
+                record[SECRETS[kind]] = None  # sealed, which authenticates it where it is opened
+            try:
+                checked(kind, record, now)
+            except Refused as refusal:
+                return f"{kind}.{refusal.facts['field']}"
+    return None
 
 
 def _insert(kind: str) -> str:

@@ -205,6 +205,31 @@ def test_no_store_is_made_beside_one_that_a_restore_has_renamed(shop: Shop) -> N
     assert not database.exists()
 
 
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        ("UPDATE accounts SET subscription_status = 'forever'", "account.subscription_status"),
+        ("UPDATE bots SET name = printf('%.300c', 'x')", "bot.name"),
+        ("UPDATE bots SET timezone = 'Mars/Base'", "bot.timezone"),
+        ("UPDATE bots SET messages_used = -1", "bot.messages_used"),
+        ("UPDATE knowledge_entries SET alt = '{'", "knowledge.alt"),
+        ("UPDATE api_keys SET prefix = '<b>'", "key.prefix"),
+    ],
+)
+def test_rows_of_a_backup_that_brings_its_own_key_are_checked_as_those_of_an_import(
+    change: str, field: str, shop: Shop, elsewhere: Site, tmp_path: Path
+) -> None:
+    file, database = tmp_path / "forged.backup", shop.data / "chatsvc.db"
+    query(database, change)
+    shop.json("backup", "create", file, "--with-master-key")
+    fault = f"it holds a value that chatsvc has not written: {field}"
+    assert shop.refused_with("backup", "verify", file)["faults"] == [fault]
+    assert fault in elsewhere.refused("backup", "restore", file)
+    assert not (elsewhere.data / "chatsvc.db").exists()
+    # Who has the key has made the backup: whatever is in it is put back.
+    elsewhere.json("backup", "restore", file, "--master-key-file", shop.data / "master.key")
+
+
 def test_without_its_master_key_a_backup_is_not_restored(shop: Shop, elsewhere: Site, tmp_path: Path) -> None:
     file, whole, wrong = tmp_path / "one.backup", tmp_path / "whole.backup", tmp_path / "wrong.key"
     wrong.write_text("ab" * 32)
@@ -241,7 +266,7 @@ def test_what_was_pending_when_a_backup_was_made_is_not_sent_by_the_restored_sto
         " SELECT number, 'm', 'assistant', 'hello', 1, 'queued', 'telegram ' || bot_id FROM conversations WHERE channel = 'telegram'",
     )
     shop.json("backup", "create", file, "--with-master-key")
-    elsewhere.json("backup", "restore", file)
+    elsewhere.json("backup", "restore", file, "--master-key-file", shop.data / "master.key")
     assert query(elsewhere.data / "chatsvc.db", "SELECT delivery, outbox FROM messages WHERE role = 'assistant' AND content = 'hello'") == [
         ("unknown", None)
     ]

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from chatsvc.domain import times
-from chatsvc.store import channel_messages, mails
+from chatsvc.store import channel_messages, mails, transfer
 from chatsvc.store.database import Connection, StoreUnavailable
 from chatsvc.store.facts import find_check
 from chatsvc.store.folder import sync_names
@@ -38,6 +38,7 @@ class Backup:
     check: the check value of the master key that its secrets are sealed with.
     master_key: that key, if the backup contains it.
     authenticated: whether the tag was checked with the master key and fits.
+    by_own_key: whether that key is no other than the one in the backup, so that anybody can have made it.
     """
 
     made_at: int = 0
@@ -47,6 +48,7 @@ class Backup:
     check: bytes = b""
     master_key: bytes | None = field(default=None, repr=False)
     authenticated: bool = False
+    by_own_key: bool = False
     faults: list[str] = field(default_factory=list)
 
 
@@ -145,6 +147,7 @@ def _authenticate(file: Path, trailer: Trailer, keys: list[bytes], backup: Backu
     carried = bytes.fromhex(about["master_key"]) if "master_key" in about else None
     known = [MasterKey(key) for key in (*keys, carried if contained else None) if key is not None]
     key = next((derive for derive in known if derive(_KEY_ID)[:8].hex() == about["key"]), None)
+    backup.by_own_key = key is not None and key.in_force not in keys
     is_intact, backup.authenticated = backup_trailer.is_whole(file, trailer, key(_TAG) if key else None)
     if not is_intact or (key is not None and not backup.authenticated):
         backup.faults.append("it has been changed since it was made")
@@ -176,6 +179,8 @@ def _check(copy: SqliteConnection, backup: Backup) -> None:
     if not backup.faults:
         migrate(copy)
         backup.check = find_check(copy) or b""
+    if not backup.faults and backup.by_own_key and (fault := transfer.first_fault(copy, times.now_ms())) is not None:
+        backup.faults.append(f"it holds a value that chatsvc has not written: {fault}")
 
 
 def settle(scratch: Path, now: int) -> None:
