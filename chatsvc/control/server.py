@@ -1,6 +1,7 @@
 """Server of the control socket: HTTP on a Unix socket. The folder's mode 0700 decides who may administer."""
 
 import asyncio
+import inspect
 import json
 import logging
 import os
@@ -19,7 +20,7 @@ from chatsvc.domain import refusals
 from chatsvc.domain.actors import Caller
 from chatsvc.domain.refusals import Refused
 from chatsvc.local_user import caller_of
-from chatsvc.services.administration import perform
+from chatsvc.services.administration import find, perform
 from chatsvc.services.services import Services
 from chatsvc.store.database import StoreUnavailable
 
@@ -89,10 +90,15 @@ class ControlServer:
 
     async def _perform(self, caller: Caller, operation: str, arguments: dict[str, Any]) -> tuple[Any, IO[bytes] | None]:
         """Perform an operation and return its result for JSON, and the file that it made. Whatever goes wrong is a Refused."""
+        if operation not in RENDERERS:
+            # Operations on an operator's own session are the dashboard's.
+            raise refusals.operation_unknown(operation=operation)
         try:
-            if operation not in RENDERERS:
-                # Operations on an operator's own session are the dashboard's.
-                raise refusals.operation_unknown(operation=operation)
+            inspect.signature(find(operation).function()).bind(self._services, caller, **arguments)
+        except TypeError:
+            # A command of another version names arguments that this process does not know.
+            raise refusals.operation_unknown(operation=operation) from None
+        try:
             return rendered(operation, await perform(self._services, caller, operation, arguments))
         except Refused:
             raise

@@ -63,4 +63,4 @@ class Limiter:
         if window > self._window or window < self._window - 1:
             self._window = window
             self._counts.clear()
-        return Slot(False, self.limit, self.limit - self._counts.get(key_id or "", 0), (self._window + 1) * WINDOW_S)
+        return Slot(False, self.limit, max(0, self.limit - self._counts.get(key_id or "", 0)), (self._window + 1) * WINDOW_S)

@@ -253,7 +253,8 @@ def test_nonsense_on_the_control_socket_is_refused_and_the_service_goes_on(fresh
             ("account.list", b"[" * 100_000, "", client.FAULTY, "request_unreadable"),
             ("account.list", b"", "", client.FAULTY, "request_unreadable"),
             ("account.list", b"hello", "gzip", client.FAULTY, "request_unreadable"),
-            ("account.list", b'{"nonsense": 1}', "", client.REFUSED, "unexpected_fault"),
+            ("account.list", b'{"nonsense": 1}', "", client.REFUSED, "operation_unknown"),
+            ("account.create", b'{"name": 5}', "", client.REFUSED, "unexpected_fault"),
             ("account.destroy", b"{}", "", client.REFUSED, "operation_unknown"),
             ("session.create", b"{}", "", client.REFUSED, "operation_unknown"),  # those on a session are the dashboard's
             ("bot.set", b'{"bot": "x", "active = 0, name": 1}', "", client.REFUSED, "bot_not_found"),

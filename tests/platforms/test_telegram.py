@@ -208,6 +208,17 @@ async def test_a_paused_or_removed_channel_is_not_polled_and_goes_on_where_it_wa
     await api.until(lambda: bool(api.sent))
     assert api.texts() == ["echo: hello"]
     await act(bot, "remove")
+    await is_polled_no_more(api)
+
+
+@pytest.mark.parametrize("kind", ["account", "bot"])
+async def test_the_channel_of_what_was_deleted_is_polled_no_more(bot: Caller, api: BotApi, kind: str) -> None:
+    await api.until(lambda: bool(api.of("getUpdates")))
+    await perform(bot.app.services, ADMIN, f"{kind}.delete", {kind: bot.account if kind == "account" else bot.bot})
+    await is_polled_no_more(api)
+
+
+async def is_polled_no_more(api: BotApi) -> None:
     await asyncio.sleep(0.1)
     asked = len(api.calls)
     await asyncio.sleep(0.3)

@@ -127,6 +127,15 @@ async def test_an_address_that_leads_nowhere_is_refused_in_one_line(place: Postg
     assert "\n" not in str(caught.value)
 
 
+async def test_a_server_that_is_asked_for_as_writable_serves_readers_too(place: PostgresTarget) -> None:
+    db = await PostgresDatabase.open(place._replace(parameters={**place.parameters, "target_session_attrs": "read-write"}), node=new_node())
+    await furnish(db)
+    assert await db.read(lambda connection: connection.execute("SELECT count(*) FROM bots").fetchone()[0]) == 1
+    with pytest.raises(StoreUnavailable, match="read-only"):
+        await db.read(lambda connection: connection.execute("DELETE FROM bots"))
+    await db.close()
+
+
 async def test_variables_of_libpq_choose_no_other_server(place: PostgresTarget, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PGOPTIONS", "-c default_transaction_read_only=on")
     monkeypatch.setenv("PGSERVICE", "another")

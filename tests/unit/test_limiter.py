@@ -51,6 +51,15 @@ async def test_a_clock_set_back_by_more_than_a_window_is_believed() -> None:
     assert await ahead.take("key", NOON) == Slot(True, 1, 0, NOON // 1000 + 60)
 
 
+async def test_a_limit_that_was_lowered_within_the_window_lets_nobody_through() -> None:
+    limiter = Limiter(3)
+    for _ in range(3):
+        await limiter.take("key", 0)
+    limiter.limit = 1
+    slot = await limiter.take("key", 0)
+    assert (slot.taken, slot.remaining) == (False, 0)
+
+
 def test_whoever_is_not_counted_sees_the_whole_limit_of_the_minute() -> None:
     assert untouched(120, NOON) == untouched(120, NOON + MINUTE - 1) == Slot(False, 120, 120, NOON // 1000 + 60)
     assert untouched(120, NOON - 1).reset == NOON // 1000
