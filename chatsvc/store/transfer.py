@@ -121,13 +121,21 @@ def _record(kind: str, values: Sequence[Any]) -> Record:
     return record
 
 
+def _select_all(kind: str) -> str:
+    """Make the statement for the records of all accounts, without what a deletion has left: marks of accounts, digests of keys."""
+    table = _OF[kind]
+    parent = f"JOIN {table.reference.table} p ON p.number = t.{table.reference.column}" if table.reference else ""
+    there = {"account": "t.deleted_at IS NULL", "key": "t.account_id IS NOT NULL"}.get(kind, "true")
+    return f"SELECT {_fields(kind)} FROM {table.name} t {parent} WHERE {there}"
+
+
+_ALL = {kind: _select_all(kind) for kind in RECORDS}
+
+
 def first_fault(connection: Connection, now: int) -> str | None:
     """Check the rows of all accounts as an import checks its records. Return kind and field of the first faulty one, None for none."""
-    for kind, table in _OF.items():
-        parent = f"JOIN {table.reference.table} p ON p.number = t.{table.reference.column}" if table.reference else ""
-        # What a deletion has made anonymous is no record any more, and the deleted account itself is a mark.
-        there = {"account": "t.deleted_at IS NULL", "key": "t.account_id IS NOT NULL"}.get(kind, "true")
-        for row in connection.execute(f"SELECT {_fields(kind)} FROM {table.name} t {parent} WHERE {there}"):
+    for kind in RECORDS:
+        for row in connection.execute(_ALL[kind]):
             record = _record(kind, row)
             if kind in SECRETS:
                 record[SECRETS[kind]] = None  # sealed, which authenticates it where it is opened
