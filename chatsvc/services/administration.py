@@ -52,7 +52,6 @@ class Operation(NamedTuple):
     own: frozenset[str] = frozenset()
 
     def function(self) -> Callable[..., Coroutine[Any, Any, Any]]:
-        """Import the use-case."""
         module, _, name = self.use_case.rpartition(".")
         function: Callable[..., Coroutine[Any, Any, Any]] = getattr(import_module(f"chatsvc.services.{module}"), name)
         return function
@@ -365,17 +364,16 @@ def _made(result: Any) -> tuple[str | None, dict[str, str]]:
             return account_id, {"id": bot_id}
         case NewKey(key=key):
             return key.account_id, {"id": key.id}
-        case Operator(id=operator_id) | NewOperator(operator=Operator(id=operator_id)):
-            return None, {"operator": operator_id}
-        case OperatorSession(id=session_id):
-            return None, {"session": session_id}
+        case NewOperator(operator=operator):
+            return None, {"operator": operator.id}
         case FirstRecords(account=AccountUsage(account=account), bot=Bot(id=bot_id), key=NewKey(key=key)):
             return account.id, {"account": account.id, "bot": bot_id, "key": key.id}
-        case Site(id=site_id):
-            return None, {"site": site_id}
-        case Entry(id=entry_id):
-            return None, {"entry": entry_id}
         case ChangeContent(change=change):
             return None, {"change": change.origin.id}
+        case Operator() | OperatorSession() | Site() | Entry():
+            return None, {_KINDS[type(result)]: result.id}
         case _:
             return None, {}
+
+
+_KINDS = {Operator: "operator", OperatorSession: "session", Site: "site", Entry: "entry"}

@@ -15,8 +15,9 @@ from chatsvc.domain.channels import WEB, Channel
 from chatsvc.domain.limiter import AccountVersion
 from chatsvc.domain.models import ApiKey, Entry
 from chatsvc.engines import Knowledge
+from chatsvc.services.accounts.account_cache import SharedAccounts
 from chatsvc.services.accounts.channel_secrets import VISITORS, OpenChannels, new_web_secrets, seal
-from chatsvc.services.accounts.shared_caches import SharedAccounts, SharedKnowledge
+from chatsvc.services.knowledge.knowledge_cache import SharedKnowledge
 from chatsvc.store import accounts, bots, facts, keys, knowledge
 from chatsvc.store import channels as stored_channels
 from chatsvc.store.database import Database

@@ -1,19 +1,22 @@
-"""Cache of API keys, accounts and bots, kept consistent with the store by every write.
+"""Caches of API keys, accounts and bots: of a process that works alone, and of one of several.
 
-It is that of a process that works alone: each write updates it after its commit, in the order of the commits. A request needs no query,
-and a revoked key, a changed plan or a spent allowance counts from the next request on. shared_caches.py serves several processes.
+Each write of a process that works alone updates its cache after the commit, in the order of the commits: a request needs no query, and a
+revoked key, a changed plan or a spent allowance counts from the next request on. One of several goes by the version of the account.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
 
 from chatsvc.domain import keys as key_rules
 from chatsvc.domain.allowance import Allowance
 from chatsvc.domain.limiter import AccountVersion
 from chatsvc.domain.models import Account, ApiKey, Bot, ConversationKey, HistoryMessage
 from chatsvc.store import accounts, keys
-from chatsvc.store.database import Database, StoreUnavailable
+from chatsvc.store.database import Connection, Database, StoreUnavailable, Unit, Versioned
 
 if TYPE_CHECKING:
     from chatsvc.store.exchanges import Counts
@@ -142,3 +145,84 @@ class AccountCache:
         except BaseException:
             self.key_uses = {**uses, **self.key_uses}
             raise
+
+
+# Reads with a unit, and the version of an account on the same snapshot.
+ReadVersioned = Callable[[str, Unit[Any]], Awaitable[Versioned]]
+
+
+class SharedAccounts(AccountCache):
+    """Keeps keys and accounts for requests, as long as the account has the version of which they were read."""
+
+    def __init__(self, db: Database, versioned: ReadVersioned) -> None:
+        super().__init__(db)
+        self._versioned = versioned
+        self._requests: WeakValueDictionary[str, RequestCount] = WeakValueDictionary()
+
+    async def key(self, secret: str) -> ApiKey | None:
+        if not key_rules.is_well_formed(secret):
+            return None
+        digest = key_rules.digest(secret)
+        known = self._keys.get(digest)
+        state = self._accounts.get(known.account_id or "") if known is not None else None
+        if state is not None and digest in state.keys:
+            return state.keys[digest]
+        key = await keys.find(self._db, digest)
+        if key is None or key.account_id is None:
+            return key
+        self._keys[digest] = key  # for its account, which never changes
+        state = await self._load(key.account_id, digest)
+        return state.keys.get(digest, key) if state is not None else key
+
+    async def account(self, account_id: str) -> AccountState | None:
+        """See AccountCache.account. It is as the store has it."""
+        return await self._load(account_id)
+
+    async def of_key(self, key: ApiKey) -> AccountState | None:
+        account_id = key.account_id or ""
+        state = self._accounts.get(account_id)
+        return state if state is not None or not account_id else await self._load(account_id)
+
+    def confirm(self, state: AccountState, version: AccountVersion | None) -> bool:
+        """See AccountCache.confirm. A new activity alone costs the rendered pages."""
+        if version is None:
+            return True
+        if version != state.version:
+            # Another process may have answered or erased the visitor.
+            self.unanswered.clear()
+        if version.settings > state.version.settings:
+            # Without its keys it is read again by the next request.
+            cached = self._accounts.get(state.account.id)
+            if cached is not None and version.settings > cached.version.settings:
+                cached.keys = {}
+            return False
+        if version.activity > state.version.activity:
+            state.version = version._replace(settings=state.version.settings)
+            state.counted = False
+        return True
+
+    async def counted(self, state: AccountState) -> AccountState:
+        return state if state.counted else await self._load(state.account.id) or state
+
+    async def _load(self, account_id: str, digest: bytes | None = None) -> AccountState | None:
+        snapshot = await self._versioned(account_id, partial(_read, account_id, digest))
+        holding, key = snapshot.result
+        if holding is None:
+            self._accounts.pop(account_id, None)
+            return None
+        before = self._accounts.get(account_id)
+        requests = self._requests.get(account_id) or RequestCount()
+        self._requests[account_id] = requests
+        state = AccountState(holding, requests)
+        state.version = snapshot.version
+        if before is not None and before.version.settings == snapshot.version.settings:
+            state.keys = before.keys
+        if key is not None and digest is not None:
+            state.keys[digest] = key
+        if before is None or before.version <= snapshot.version:
+            self._accounts[account_id] = state
+        return state
+
+
+def _read(account_id: str, digest: bytes | None, connection: Connection) -> tuple[accounts.Holding | None, ApiKey | None]:
+    return accounts.holding(connection, account_id), keys.found(connection, digest) if digest is not None else None

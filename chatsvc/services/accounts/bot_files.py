@@ -141,37 +141,27 @@ async def change(
     caller: Caller,
     *,
     bot: str,
-    closed: list[str] | None = None,
-    form_of_address: str | None = None,
-    texts: dict[str, dict[str, str]] | None = None,
-    forms: dict[str, object] | None = None,
-    suggestions: list[str] | None = None,
     hours: dict[str, str] | None = None,
-    tests: list[dict[str, object]] | None = None,
     **settings: object,
 ) -> Bot:
-    """Change the given settings of a bot. Closed days, texts, forms, suggestions and tests as its file has them.
+    """Change the given settings of a bot. `closed`, `form_of_address`, `texts`, `forms`, `suggestions` and `tests` as its file has them.
 
     `hours` are those of single days ("mon": "9-12, 13-18:30") in place of `opening_hours`; days that are not given stay as they are.
     Each form and each sentence given replaces the one of its name; an empty sentence or form restores the default. Raises
     `bot_settings_invalid` with the path of each value, and `several` where other settings have faults too.
     """
-    owned = {
-        "closed": closed,
-        "form_of_address": form_of_address,
-        "texts": texts,
-        "forms": forms,
-        "suggestions": suggestions,
-        "tests": tests,
-    }
-    given = {name: value for name, value in owned.items() if value is not None}
+    parts = ("closed", "form_of_address", "texts", "forms", "suggestions", "tests")
+    given = {part: value for part in parts if (value := settings.pop(part, None)) is not None}
     _, before = await bots.resolve(services, caller, bot)
     faults, profile = refusals.Faults(), None
     with faults:
         bots.checked(services.config.models, settings)
     if hours is not None:
         with faults:
-            settings["opening_hours"] = _week(before, hours)
+            try:
+                settings["opening_hours"] = opening_hours.of_days({**opening_hours.by_day(before.opening_hours or ""), **hours})
+            except opening_hours.OpeningHoursError as fault:
+                raise refusals.opening_hours_invalid(fault=fault.code, facts=fault.facts) from None
     if given:
         with faults:
             profile = _profile(services, before, given)
@@ -195,14 +185,6 @@ def _profile(services: Services, bot: Bot, given: dict[str, Any]) -> Profile:
         faults = [{"field": paths[fault.line], "code": fault.code, "facts": fault.facts} for fault in reader.in_order()]
         raise refusals.bot_settings_invalid(faults=faults)
     return profiles.load(changes["profile"])
-
-
-def _week(bot: Bot, hours: Mapping[str, str]) -> str:
-    """Return the opening hours with those of single days replaced."""
-    try:
-        return opening_hours.of_days({**opening_hours.by_day(bot.opening_hours or ""), **hours})
-    except opening_hours.OpeningHoursError as fault:
-        raise refusals.opening_hours_invalid(fault=fault.code, facts=fault.facts) from None
 
 
 async def close(services: Services, caller: Caller, *, bot: str, first: str, last: str = "", note: str = "") -> Bot:

@@ -4,7 +4,6 @@ import json
 import uuid
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, tzinfo
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 from chatsvc.domain import captures, paging, refusals, search_words, times
@@ -28,8 +27,6 @@ from chatsvc.store import inbox, operators, owners, today
 from chatsvc.store.captures import CaptureChange
 from chatsvc.store.inbox import InboxFilter
 
-QUARTER_MS = 15 * 60 * 1000
-
 
 def zone_of(bot: Bot) -> tzinfo:
     return times.zone(bot.timezone) or UTC
@@ -37,13 +34,7 @@ def zone_of(bot: Bot) -> tzinfo:
 
 def start_of_day(bot: Bot, instant: int) -> int:
     """Return the start of the day in the bot's time zone, in milliseconds."""
-    return _start_of_day(bot.timezone, instant // QUARTER_MS)
-
-
-@lru_cache(maxsize=1024)
-def _start_of_day(timezone: str, quarter: int) -> int:
-    # Days begin on a quarter of an hour of UTC, everywhere.
-    local = datetime.fromtimestamp(quarter * QUARTER_MS / 1000, times.zone(timezone) or UTC)
+    local = datetime.fromtimestamp(instant / 1000, zone_of(bot))
     return int(local.replace(hour=0, minute=0, second=0, microsecond=0).timestamp() * 1000)
 
 

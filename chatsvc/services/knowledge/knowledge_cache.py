@@ -63,3 +63,22 @@ def _built(entries: Sequence[Entry], language: str, synonyms: Sequence[Sequence[
         with suppress(OSError, AttributeError):
             ctypes.CDLL(None).malloc_trim(0)
     return index
+
+
+class SharedKnowledge(KnowledgeCache):
+    """Keeps an index until the knowledge in the store has another version."""
+
+    def __init__(self, db: Database) -> None:
+        super().__init__(db)
+        # Of bots: the version of the knowledge, and that of the account when it was read, which grows with it.
+        self._versions: dict[str, tuple[int, int | None]] = {}
+
+    async def of(self, bot: Bot, settings: int | None = None) -> Knowledge:
+        before, at = self._versions.get(bot.id, (None, None))
+        if settings is None or settings != at:
+            # Read before the entries: an index that is newer than its version is built again, an older one is never kept.
+            version = await knowledge.version(self._db, bot.id)
+            if before not in (None, version):
+                self.invalidate(bot.id)
+            self._versions[bot.id] = version, settings
+        return await super().of(bot)

@@ -52,8 +52,10 @@ def _silent(*_: object) -> None:
 def _fill(
     settings: PostgresSettings, source: Connection, check: bytes, report: Report, record: Callable[[Connection], object], *, anew: bool
 ) -> list[TableDigest]:
-    name, opened = stores.copy_target(settings, check, anew=anew)
-    with _refusals(name), opened as target:
+    from chatsvc.store.postgres.copying import CopyTarget
+
+    server = stores.postgres_target(settings)
+    with _refusals(server.name), CopyTarget.opened(server, check, anew=anew) as target:
         digests = target.fill(source, check, report)
         target.finish(copying.numbers(source), record)
         return digests

@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from chatsvc.config import Config, PostgresSettings
 from chatsvc.domain.models import ServiceNode
@@ -28,7 +28,6 @@ from chatsvc.store.sqlite.group_commit import GroupCommitDatabase
 if TYPE_CHECKING:
     from chatsvc.store.examination import Examined, ServerState
     from chatsvc.store.postgres.connection import PostgresTarget
-    from chatsvc.store.postgres.copying import CopyTarget
     from chatsvc.store.postgres.group_commit import PostgresDatabase
 
 
@@ -42,30 +41,11 @@ def master_key_of(config: Config, folder: Folder) -> MasterKey:
     return open_master_key(folder, config.given_master_key)
 
 
-class StoreChoice(Protocol):
-    """All that differs between the stores, for the service and for commands."""
-
-    async def open(self, folder: Folder, key: MasterKey, node: ServiceNode, *, serves: bool) -> StoreDatabase:
-        """Open the store for a process that serves, or with one connection for a command. Raises StoreUnavailable and SchemaTooNew."""
-        ...
-
-    def services(self, config: Config, db: StoreDatabase, secret: MasterKey, clock: Callable[[], int] = now_ms) -> Services:
-        """Make the parts that use-cases work with, which serve one process or one of several."""
-        ...
-
-    def enter(self, services: Services, node: ServiceNode) -> Presence:
-        """Begin to be seen by other processes over the store."""
-        ...
-
-    def alone(self, folder: Folder) -> AbstractContextManager[None]:
-        """Keep out other processes while a command works, where the store takes one alone. Raises FolderInUse."""
-        ...
-
-
 class OneProcess:
     """SQLite: one process works, and its caches and locks are in memory."""
 
     async def open(self, folder: Folder, key: MasterKey, node: ServiceNode, *, serves: bool) -> StoreDatabase:
+        """Open the store for a process that serves, or with one connection for a command. Raises StoreUnavailable and SchemaTooNew."""
         del node
         return await GroupCommitDatabase.open(folder.database, key, readers=READERS if serves else 0)
 
@@ -73,11 +53,13 @@ class OneProcess:
         return Services(config, db, secret, AccountCache(db), clock)
 
     def enter(self, services: Services, node: ServiceNode) -> Presence:
+        """Begin to be seen by other processes over the store."""
         del services, node
         return Presence()
 
     @contextmanager
     def alone(self, folder: Folder) -> Iterator[None]:
+        """Keep out other processes while a command works. Raises FolderInUse."""
         lock = folder.lock()
         try:
             yield
@@ -98,8 +80,9 @@ class SeveralProcesses:
         return await PostgresDatabase.open(self._target, key, readers=self._connections - FOR_OTHERS if serves else 0, node=node)
 
     def services(self, config: Config, db: StoreDatabase, secret: MasterKey, clock: Callable[[], int] = now_ms) -> Services:
-        from chatsvc.services.accounts.shared_caches import SharedAccounts, SharedKnowledge
+        from chatsvc.services.accounts.account_cache import SharedAccounts
         from chatsvc.services.conversations.conversation_events import ConversationEvents
+        from chatsvc.services.knowledge.knowledge_cache import SharedKnowledge
         from chatsvc.services.messages.shared_turns import SharedTurns
         from chatsvc.store.postgres.limiter import SharedLimiter
 
@@ -118,6 +101,9 @@ class SeveralProcesses:
     def alone(self, folder: Folder) -> AbstractContextManager[None]:
         del folder
         return nullcontext()
+
+
+StoreChoice = OneProcess | SeveralProcesses  # all that differs between the stores
 
 
 def _shared(db: Database) -> PostgresDatabase:
@@ -139,14 +125,6 @@ def postgres_target(settings: PostgresSettings) -> PostgresTarget:
     authorities = bundle()
     password = settings.password.reveal() if settings.password else None
     return target(settings.parameters, password, str(authorities) if authorities else None)
-
-
-def copy_target(settings: PostgresSettings, check: bytes, *, anew: bool) -> tuple[str, AbstractContextManager[CopyTarget]]:
-    """Return the name of a database, and CopyTarget.opened for it."""
-    from chatsvc.store.postgres.copying import CopyTarget
-
-    target = postgres_target(settings)
-    return target.name, CopyTarget.opened(target, check, anew=anew)
 
 
 def examine_server(config: Config, tiers: frozenset[str]) -> tuple[ServerState, Examined | None]:
