@@ -47,7 +47,7 @@ print("begins", flush=True)
 writer.open_writer(Path(sys.argv[1]), MasterKey(bytes(32))).close()
 """
 STEPS = tuple(LATER.format(n=n) for n in range(6))
-EXCHANGES = 5000
+EXCHANGES = 2000
 GONE = (ClientConnectionError, ClientPayloadError, ConnectionError, TimeoutError)
 
 

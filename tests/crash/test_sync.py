@@ -11,7 +11,7 @@ import pytest
 
 from tests.cli.support import CHATSVC, Site, environment
 
-BOTS, ENTRIES, KILLS = 3, 1_000, 4
+BOTS, ENTRIES, KILLS = 3, 400, 2
 WRITTEN = 100_000  # bytes of the write-ahead log: more than the audit record, less than the folder
 
 

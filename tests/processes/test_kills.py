@@ -67,7 +67,7 @@ class Visitor:
                 await self._send(
                     session, f"{self.name}-{number // OF_A_CONVERSATION}", f"{self.name} {number} {self.name}-{number}@example.com"
                 )
-                await asyncio.sleep(0.05)
+                await asyncio.sleep(0.15)
 
     async def _send(self, session: ClientSession, user_id: str, message: str) -> None:
         body, once = {"chatbot_id": self._of.bot, "message": message, "user_id": user_id}, message.replace(" ", "_")

@@ -301,7 +301,7 @@ def rotate(folder, line):
 
 line, ended = 0, None
 while ended != 0:
-    line += 3
+    line += 7
     folder = made.with_name(f"killed-{line}")
     shutil.copytree(made, folder)
     child = os.fork()
@@ -314,7 +314,7 @@ print(json.dumps(line))
 
 
 @pytest.mark.slow
-def test_killed_at_every_third_line_of_a_rotation_the_store_opens_with_one_key(folder: Folder, settings: Config, bot: str) -> None:
+def test_killed_at_every_seventh_line_of_a_rotation_the_store_opens_with_one_key(folder: Folder, settings: Config, bot: str) -> None:
     keep(settings, bot)
     old = key_of(folder)
     done = subprocess.run([sys.executable, "-c", STOPS, str(folder.path)], capture_output=True, text=True, check=False, timeout=300)
@@ -322,7 +322,7 @@ def test_killed_at_every_third_line_of_a_rotation_the_store_opens_with_one_key(f
     lines: Any = json.loads(done.stdout)
     assert lines > 100
     left, changed = set[tuple[str, ...]](), set[bool]()
-    for line in range(3, lines + 1, 3):
+    for line in range(7, lines + 1, 7):
         killed = Folder(folder.path.with_name(f"killed-{line}"))
         here = replace(settings, data_dir=killed.path)
         left.add(tuple(files(killed)))
