@@ -109,6 +109,9 @@ class Requests(Records):
         """Take the answer to a field, answer a question in between, or end the form."""
         if self.state.draft is None or not self.turn.may_capture:
             return None
+        if self.wish in ("call", "person") and self.state.draft.kind == "appointment":  # rather than go on with the form
+            self.state.draft.kind = "contact"
+            return self.begin("contact", f"open.{'person' if self.wish == 'person' else 'contact'}", self.state.draft)
         form = self.form(self.state.draft)
         draft, asked = form.draft, form.field(self.state.asked)
         about = [act for act in self.questions if business.kinds_of(act.text, self.bot.name) and self.business_answer(act.text)]
@@ -158,8 +161,9 @@ class Requests(Records):
         """Return whether a message has words for the team beside its values and a bare yes or no."""
         if len(self.words) <= FEW_WORDS + 1 and all(act.name in ("yes", "no", "greet", "thank", "bye") for act in self.acts):
             return False
-        if given and given <= _VALUES:
-            return bool(words(read.rest))
+        untaken = (read.date and "date" not in given) or (read.time and "time" not in given)  # in a form without a day, or a closed one
+        if untaken or (given and given <= _VALUES):
+            return bool(untaken or words(read.rest))
         return not (len(given) == 1 and next(iter(given)).startswith("x.") and len(self.words) <= FEW_WORDS)
 
     def _asked(self, *, plainly: bool = False) -> list[Act]:
@@ -187,8 +191,8 @@ class Requests(Records):
         if key == "name" and missed and not refuses and self.possible_name:
             draft.values["name"] = self.possible_name
             return self._next(form, [self.say("noted")])
-        lead = self._without(draft, key)
-        return self._next(form, [lead if refuses else self.say("noted")])
+        without = self._without(draft, key)
+        return self._next(form, [without if refuses else self.say("noted")])
 
     def _without(self, draft: RequestDraft, key: str) -> str:
         """Go on without a field, and without the hour where no day is known; return what to say of it."""
@@ -200,8 +204,8 @@ class Requests(Records):
 
     def _ask_again(self, form: RequestForm, key: str, hint: str) -> str:
         form.draft.missed[key] = 1
-        hint = "sorry" if self.does("complain", "insult") else hint
-        return self._next(form, [self.say.first(hint, "hint.field")], short=True, repeats=True)
+        sentence = self.say.first("sorry" if self.does("complain", "insult") else hint, "hint.field")
+        return self._next(form, [sentence], short=True, repeats=True)
 
     def _left(self, draft: RequestDraft) -> str:
         """End the form, and say that nothing is passed on."""
@@ -222,8 +226,7 @@ class Requests(Records):
         values, quotes = dict(draft.values), list(draft.quotes)
         _, remarks = self._take(form, None, self.text)
         is_changed, agrees = draft.values != values, self.does("yes") or self.says_yes
-        questions = [] if is_changed else self._asked()
-        answer = self.answer_beside(questions)
+        answer = self.answer_beside(questions := [] if is_changed else self._asked())
         if questions and (agrees or answer or "?" in self.text):
             answer = answer or self.say("unknown.noted")
             if agrees:
